@@ -21,7 +21,7 @@ impl Inert {
     #[must_use]
     pub fn allow_rule(rule: &str, file: &Path) -> Self {
         Self {
-            what: format!("allow rule {rule}"),
+            what: one_line(&format!("allow rule {rule}"), None),
             origin: Origin::File { path: file.to_owned(), line: 1 },
         }
     }

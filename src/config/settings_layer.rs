@@ -6,7 +6,7 @@ use clap::ValueEnum as _;
 use toml::Value;
 
 use super::error::{ConfigError, Origin};
-use super::inert::Inert;
+use super::inert::{Inert, one_line};
 use super::layers::Setting;
 use super::settings_file::{SettingsFile, Written, WrittenPermissions};
 use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, Mode};
@@ -61,7 +61,7 @@ impl Variable {
     /// The same as a thing that waits for the person's trust.
     pub fn inert(&self) -> Inert {
         let Self { name, value, origin } = self;
-        Inert { what: format!("env {name}: {value}"), origin: origin.clone() }
+        Inert { what: one_line(&format!("env {name}: {value}"), None), origin: origin.clone() }
     }
 }
 

@@ -130,7 +130,7 @@ impl<'a> Untrusted<'a> {
         let key = setting.key();
         let before = value_of(&setting.path, below).cloned();
         let Value::Array(entries) = &mut setting.value else {
-            let what = format!("{key}: {}", shown(&setting.value));
+            let what = one_line(&format!("{key}: {}", shown(&setting.value)), None);
             let origin = setting.origins.first().cloned().unwrap_or(Origin::BuiltIn);
             return self.admits(Inert { what, origin });
         };
@@ -138,7 +138,7 @@ impl<'a> Untrusted<'a> {
         for (entry, origin) in all {
             let (entry, what) = match key.as_str() {
                 "permissions.additional_dirs" => self.folder(&entry),
-                _ => (entry.clone(), self.entry(&key, &entry)),
+                _ => (entry.clone(), line_of_entry(&key, &entry)),
             };
             let thing = Inert { what, origin: origin.clone() };
             // Ways to start agents that there are anyway need nobody's word.
@@ -150,15 +150,6 @@ impl<'a> Untrusted<'a> {
             }
         }
         !entries.is_empty()
-    }
-
-    /// The line of one entry of a list.
-    fn entry(&self, key: &str, entry: &Value) -> String {
-        let text = shown(entry);
-        match key {
-            "permissions.allow" => format!("allow rule {text}"),
-            _ => format!("{key}: {text}"),
-        }
     }
 
     /// An additional folder as it counts once it is accepted, and its line. Where it leads counts,
@@ -186,7 +177,7 @@ impl<'a> Untrusted<'a> {
             .map(|setting| format!("{} = {}", setting.path[2..].join("."), setting.value))
             .collect();
         parts.sort();
-        let what = format!("{table}.{name}: {}", parts.join(", "));
+        let what = one_line(&format!("{table}.{name}: {}", parts.join(", ")), None);
         let first = settings.iter().find_map(|setting| setting.origins.first());
         let origin = first.cloned().unwrap_or(Origin::BuiltIn);
         self.admits(Inert { what, origin })
@@ -208,6 +199,16 @@ impl<'a> Untrusted<'a> {
         });
         settings
     }
+}
+
+/// The line of one entry of a list.
+fn line_of_entry(key: &str, entry: &Value) -> String {
+    let text = shown(entry);
+    let line = match key {
+        "permissions.allow" => format!("allow rule {text}"),
+        _ => format!("{key}: {text}"),
+    };
+    one_line(&line, None)
 }
 
 /// A value as a person reads it: texts without quotes.

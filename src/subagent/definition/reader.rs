@@ -332,12 +332,13 @@ impl<'a> Reader<'a> {
         let Some(named) = provider.as_deref().filter(|name| *name != INHERIT) else {
             return Ok((provider, model));
         };
+        let shown = named.escape_debug().to_string();
         let usual = self.accepted.and_then(|accepted| accepted.provider.as_deref());
         if self.source.is_project() && usual == Some(named) {
-            let counts = self.admits(key, named, &mut Vec::new())?;
+            let counts = self.admits(key, &shown, &mut Vec::new())?;
             return Ok((provider.filter(|_| counts), model));
         }
-        Ok(if self.admits(key, named, inert)? { (provider, model) } else { (None, None) })
+        Ok(if self.admits(key, &shown, inert)? { (provider, model) } else { (None, None) })
     }
 
     /// Whether the mode may count without regard to the session's, where the configuration lets

@@ -166,7 +166,8 @@ async fn the_screen_says_which_definitions_came_changed_and_went() {
     std::fs::remove_file(scene.world.settings_dir().join("agents/old.md")).unwrap();
     screen.keys("go on");
     screen.keys(ENTER);
-    screen.wait_for("the second answer");
+    // It is shown for some seconds, the answer stays.
     screen.wait_for("agents: +reviewer ~scout −old");
+    screen.wait_for("the second answer");
     scene.server.finish();
 }

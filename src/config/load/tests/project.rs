@@ -103,6 +103,22 @@ fn a_folder_that_a_project_brings_is_told_by_where_it_leads() {
     assert_eq!(world.inert(&world.load().unwrap()), [docs]);
 }
 
+#[test]
+fn a_blank_that_is_none_to_a_shell_shows_in_each_line_of_a_project() {
+    let text = "permissions.allow = [\"Bash(a\u{a0}b)\"]\n[providers.work]\nkind = \"anthropic\"\n\
+                api_key_command = \"pass\u{2003}#; x\"\n[mcp_servers.ab]\ncommand = \"\u{a0}/bin/true\"\n";
+    let settings = "{\"env\": {\"FOO\": \"a\u{3000}\\nb\"}}";
+    let world = World::new(&[
+        ("repo/.caliban/config.toml", text),
+        ("repo/.claude/settings.json", settings),
+    ]);
+    let lines = world.inert(&world.load().unwrap()).join("\n");
+    for shown in [r"a\u{a0}b", r"pass\u{2003}#", r"\u{a0}/bin/true", r"FOO: a\u{3000}\u{a}b"] {
+        assert!(lines.contains(shown), "{shown}: {lines}");
+    }
+    assert!(!lines.contains(['\u{a0}', '\u{2003}', '\u{3000}']), "{lines}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_folder_that_is_not_there_yet_is_another_one_once_a_link_leads_to_it() {
