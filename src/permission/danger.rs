@@ -30,6 +30,7 @@ mod known;
 mod open;
 mod operand;
 mod place;
+mod read_file;
 mod remote;
 mod strategy;
 mod sub_command;
@@ -127,6 +128,7 @@ fn git_operands(name: &str, spelled: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<
     let sub_command = spelled[place].exact().unwrap_or_default();
     let mut dangers = remote::find(sub_command, place, spelled, bases);
     dangers.extend(strategy::find(sub_command, place, spelled));
+    dangers.extend(read_file::find(sub_command, place, spelled, bases));
     dangers
 }
 

@@ -534,3 +534,27 @@ fn an_option_counts_behind_a_runner_and_behind_a_variable() {
         assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
     }
 }
+
+#[test]
+fn git_reads_a_message_from_a_file_of_the_project_alone() {
+    asked_about(&[
+        ("Bash(git commit:*)", "git commit -q --allow-empty -F /x"),
+        ("Bash(git commit:*)", "git commit -qF/x"),
+        ("Bash(git commit:*)", "git commit -F ../x"),
+        ("Bash(git commit:*)", "git commit --fil=~/x"),
+        ("Bash(git commit:*)", "git commit -t /x"),
+        ("Bash(git commit:*)", "git commit --pathspec-from-file=/x"),
+        ("Bash(git add:*)", "git add --pathspec-from-file /x"),
+        ("Bash(git tag:*)", "git tag -F /x v1"),
+        ("Bash(git notes:*)", "git notes add -F /x"),
+    ]);
+    for (rule, line) in [
+        ("Bash(git commit:*)", "git commit -F message.txt"),
+        ("Bash(git commit:*)", "git commit -F - <<'E'\nFix it\nE"),
+        ("Bash(git commit:*)", "git commit -am 'see /x and -F /y'"),
+        ("Bash(git commit:*)", "git commit -m x -- -F /x"),
+        ("Bash(git commit -F:*)", "git commit -F /x"),
+    ] {
+        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
+    }
+}
