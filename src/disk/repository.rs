@@ -44,6 +44,10 @@ const MAX_FOLDERS: usize = 20_000;
 
 /// The longest file that holds nothing but a path. Bytes.
 const MAX_PATH_FILE: u64 = 64 * 1024;
+/// A longer `.git` file is no link that git makes. Bytes.
+const MAX_LINK_FILE: u64 = 16 << 20;
+/// Bytes of the name of an object in a repository that says nothing else.
+const SHA1_BYTES: usize = 20;
 
 /// The longest file that can name a branch, and the longest name of one. Bytes.
 const MAX_HEAD: u64 = 1024;
@@ -175,14 +179,19 @@ pub fn tracked_files(root: &Path) -> Result<TrackedFiles, String> {
 }
 
 /// Whether git tracks a file of such a name, from the top of the checkout at `root`. Links and
-/// repositories in it count as well.
+/// repositories in it count as well. It starts nothing, so most settings do not matter.
 ///
 /// # Errors
 ///
 /// As for [`tracked_files`].
 pub fn tracks(root: &Path, is_it: impl Fn(&[u8]) -> bool) -> Result<bool, String> {
-    let (git, settings) = read_settings(root)?;
-    Ok(!index::all_names(&git.index(), settings.hash_length(), |name| !is_it(name))?)
+    let git = GitDir::find(root)?;
+    // Names of another length move the entries.
+    let config = fs::read(git.common.join("config")).unwrap_or_default();
+    if config.to_ascii_lowercase().windows(12).any(|part| part == b"objectformat") {
+        return Err("git's index has a form that is not understood".to_owned());
+    }
+    Ok(!index::all_names(&git.index(), SHA1_BYTES, |name| !is_it(name))?)
 }
 
 /// The folder with git's own files for the checkout, and the one that all worktrees share where the
@@ -190,7 +199,17 @@ pub fn tracks(root: &Path, is_it: impl Fn(&[u8]) -> bool) -> Result<bool, String
 #[must_use]
 pub fn named_git_dirs(checkout: &Path) -> (PathBuf, Option<PathBuf>) {
     let dot_git = checkout.join(".git");
-    let path = |file: &Path, start: &[u8]| path_of(read_short(file)?.strip_prefix(start)?);
+    let path = |file: &Path, start: &[u8]| {
+        let found = file.metadata().ok().filter(fs::Metadata::is_file)?;
+        if found.len() > MAX_LINK_FILE {
+            // Git may make anything of it, so it stands for the whole checkout.
+            return Some(PathBuf::new());
+        }
+        let text = fs::read(file).ok()?;
+        let text = text.strip_prefix(start)?;
+        let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))? + 1;
+        Some(PathBuf::from(OsStr::from_bytes(&text[..end])))
+    };
     let own = path(&dot_git, b"gitdir: ").map_or(dot_git, |own| checkout.join(own));
     let common = path(&own.join("commondir"), b"").map(|common| own.join(common));
     (own, common)

@@ -54,7 +54,7 @@ pub fn all_names(
     is_so: impl Fn(&[u8]) -> bool,
 ) -> Result<bool, &'static str> {
     let mut all = true;
-    read(path, hash, &mut |_, name| all &= is_so(name))?;
+    read(path, hash, &mut |_, name| all = all && is_so(name))?;
     Ok(all)
 }
 

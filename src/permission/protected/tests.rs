@@ -439,10 +439,11 @@ fn a_linked_worktree_has_the_hooks_of_its_repository() {
 
 #[test]
 fn blanks_belong_to_the_names_of_git_folders() {
-    for name in ["comm ", "comm\u{a0}"] {
+    for name in ["comm ", "comm\u{a0}", "co\nmm"] {
         let bench = Bench::new("p").folders(&["p/own", &format!("p/{name}/hooks")]);
-        let bench =
-            bench.file("p/.git", "gitdir: own\n").file("p/own/commondir", &format!("../{name}\n"));
+        let bench = bench
+            .file("p/.git", "gitdir: own\n")
+            .file("p/own/commondir", &format!("../{name}{}", "\n".repeat(70_000)));
         bench.assert(&[(&format!("p/{name}/hooks/pre-commit"), true), ("p/comm/hooks/x", false)]);
     }
 }

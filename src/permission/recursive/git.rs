@@ -229,8 +229,8 @@ fn lists(list: &str, option: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }
 
-/// Whether git tracks a file of the pattern in the repository around the folder. One that is not
-/// understood may track any file.
+/// Whether git tracks a file of the pattern in the repository around the folder. One that
+/// caliban cannot read may track any file.
 pub fn tracked(folder: &Path, pattern: &PathPattern, starts: &Starts) -> bool {
     let root = checkout_root(folder);
     let is_meant = |name: &[u8]| {
