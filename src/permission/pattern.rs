@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet};
 use url::Host;
 
 use super::danger::{self, Danger};
@@ -232,8 +232,6 @@ pub fn wild(pattern: &str, text: &str) -> bool {
 
 /// Bytes of a path pattern: as many as always compile within the limit of the library.
 const LONGEST: usize = 1024;
-/// Braces within each other in a pattern.
-const MAX_BRACES: usize = 16;
 
 /// Which files a rule covers, in the manner of gitignore.
 #[derive(Clone, Debug)]
@@ -443,24 +441,13 @@ impl Shape {
     }
 }
 
-/// Whether braces in the pattern are nested too deeply to be compiled.
-fn is_nested_deeply(text: &str) -> bool {
-    let mut depth = 0_usize;
-    text.chars().any(|c| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth > MAX_BRACES
-    })
+/// Whether the glob can be compiled: a set says so, a single one ends the program.
+fn compiles(glob: &Glob) -> bool {
+    GlobSet::builder().add(glob.clone()).build().is_ok()
 }
 
 /// The pattern itself, what lies below it, and for `folder/**` the folder.
 fn shapes(relative: &str, floating: bool) -> Result<Arc<[Shape]>, String> {
-    if is_nested_deeply(relative) {
-        return Err(format!("a pattern has at most {MAX_BRACES} braces within each other"));
-    }
     let start = if floating { "**/" } else { "" };
     let mut texts = vec![format!("{start}{relative}"), format!("{start}{relative}/**")];
     if let Some(folder) = relative.strip_suffix("/**").filter(|folder| !folder.is_empty()) {
@@ -472,6 +459,10 @@ fn shapes(relative: &str, floating: bool) -> Result<Arc<[Shape]>, String> {
     texts
         .iter()
         .map(|text| match GlobBuilder::new(text).literal_separator(true).build() {
+            // Braces can be nested too deep to be compiled, and nothing else of this length is.
+            Ok(glob) if text.contains('{') && !compiles(&glob) => {
+                Err("its braces are nested too deep; nest fewer".to_owned())
+            }
             Ok(glob) => Ok(Shape { glob, matcher: OnceLock::new() }),
             Err(error) => Err(format!("{}; allowed are *, **, ?, [abc] and {{a,b}}", error.kind())),
         })
@@ -531,11 +522,14 @@ mod tests {
             assert!(!pattern.matches(Path::new("/p/none"), Path::new("/p")), "{piece}");
         }
         let nested = |depth| format!("{}d{}", "{?,".repeat(depth), "}".repeat(depth));
-        let most = nested(MAX_BRACES);
-        let pattern = read(&most.repeat(LONGEST / most.len())).unwrap();
+        let pattern = read(&nested(16)).unwrap();
         assert!(!pattern.matches(Path::new("/p/none"), Path::new("/p")));
-        let error = read(&nested(MAX_BRACES + 1)).unwrap_err();
-        assert_eq!(error, "a pattern has at most 16 braces within each other");
+        let error = read(&nested(200)).unwrap_err();
+        assert_eq!(error, "its braces are nested too deep; nest fewer");
+        for piece in ["{\\}a,", "{[}],"] {
+            let text = format!("{}d{}", piece.repeat(160), "}".repeat(160));
+            assert!(read(&text).is_err(), "{piece}");
+        }
         let error = read(&"a".repeat(LONGEST + 1)).unwrap_err();
         assert_eq!(error, "a pattern has at most 1024 bytes, this one 1025");
     }
