@@ -82,7 +82,15 @@ impl Danger {
 /// The dangerous options of a command, which runs in one of `bases`; its first word is the program.
 #[must_use]
 pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
+    find_within(words, bases, 0)
+}
+
+/// The same for a command that stands behind so many runners.
+fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger> {
     let Some(program) = words.first() else { return Vec::new() };
+    if runners > MAX_RUNNERS {
+        return vec![Danger::new(OPEN, "", 0)];
+    }
     let name = listed_name(&program.text);
     let spelled = spell(words);
     let mut dangers = sub_command::find(name, &spelled);
@@ -95,15 +103,16 @@ pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
         && words.len() == spelled.len()
     {
         end = place;
-        let inner = find(&words[place..], bases).into_iter();
+        let inner = find_within(&words[place..], bases, runners + 1).into_iter();
         dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
     }
-    if let Some(place) = operand::command_of_runner(name, &spelled, |name, words| {
-        is_listed(listed_name(name), words)
-    }) && words.len() == spelled.len()
-    {
-        let inner = find(&words[place..], bases).into_iter();
-        dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
+    if words.len() == spelled.len() {
+        let is_listed = |name: &str, words: &[Spelling<'_>]| is_listed(listed_name(name), words);
+        // Where one stands for the value of an option, the next is the program.
+        for place in operand::commands_of_runner(name, &spelled, is_listed) {
+            let inner = find_within(&words[place..], bases, runners + 1).into_iter();
+            dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
+        }
     }
     let words = CommandWords { name, words, spelled: &spelled, bases };
     dangers.extend(words.options(end, &dangers));
@@ -251,6 +260,9 @@ fn listed_name(program: &str) -> &str {
 fn has_option_files(name: &str) -> bool {
     OPTION_FILES.split_whitespace().any(|known| known == name)
 }
+
+/// Runners before a command that are looked behind.
+const MAX_RUNNERS: usize = 3;
 
 /// Stands for an option that no rule can name.
 const OPEN: &str = "words that are only known when it runs";
@@ -406,7 +418,7 @@ fn is_in_variable(
         }
         count += 1;
         if count > MAX_VARIABLES {
-            return true;
+            return is_listed || line.contains("--");
         }
         let Some(alternatives) = open::resolved(&word.raw, line) else {
             if is_listed || ends_in_option(word) {
@@ -427,14 +439,14 @@ fn is_in_variable(
 }
 
 /// Whether an option whose name says what it does follows a variable in the word, as in
-/// `$x--log-file=f` and `${x}file=f`.
+/// `$x--log-file=f`.
 fn ends_in_option(word: &Word) -> bool {
     let is_char = |piece: &Piece| matches!(piece, Piece::Char(_));
     spell(std::slice::from_ref(word)).into_iter().any(|spelling| {
         let pieces = spelling.into_pieces();
         let ends = pieces.split(|piece| !is_char(piece)).skip(1);
         let mut ends = ends.map(|end| Spelling::Open(end.to_vec()).outline());
-        ends.any(|end| end.contains(['-', '=']) && form::is_telling_end(&end))
+        ends.any(|end| end.starts_with("--") && form::telling_option(&end).is_some())
     })
 }
 

@@ -68,18 +68,6 @@ pub fn telling_option(word: &str) -> Option<String> {
     (is(RUNS, last) || writes).then(|| option.to_owned())
 }
 
-/// Whether the end of an option tells that, whatever its name begins with: `file=x` may be that of
-/// `--log-file=x`.
-pub fn is_telling_end(end: &str) -> bool {
-    let name = end.split('=').next().unwrap_or_default();
-    let name = name.replace('_', "-").to_ascii_lowercase();
-    let name = name.trim_start_matches('-');
-    let has_end = |entry: &str| entry.ends_with(name);
-    !name.is_empty()
-        && (telling_option(&format!("--{name}")).is_some()
-            || end.contains('=') && WRITES.split_whitespace().any(has_end))
-}
-
 /// The danger in a word of make's, which hands a variable's value to its shell, and expands
 /// `$(shell …)` in it.
 fn make_word(word: &str) -> Option<String> {

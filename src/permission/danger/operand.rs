@@ -44,27 +44,37 @@ const RUNNERS: &[&str] = &[
 /// Programs that run the module behind `-m`.
 const MODULE_RUNNERS: &[&str] = &["coverage", "pypy", "python"];
 
-/// Words of a runner among which the program is looked for.
-const MAX_RUNNER: usize = 8;
+/// Sub-commands of runners whose words are packages.
+const PACKAGES: &[&str] =
+    &["add", "i", "info", "install", "list", "outdated", "remove", "uninstall", "view", "why"];
 
-/// The place of the program that a runner starts, where it is one that `is_listed` knows. Options
+/// Words of a runner among which the program is looked for.
+const MAX_RUNNER: usize = 64;
+
+/// The places at which a runner may start a program that `is_listed` knows: at most two. Options
 /// behind it are the program's own.
 #[must_use]
-pub fn command_of_runner(
+pub fn commands_of_runner(
     name: &str,
     words: &[Spelling<'_>],
     is_listed: impl Fn(&str, &[Spelling<'_>]) -> bool,
-) -> Option<usize> {
+) -> Vec<usize> {
     let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let is_module_runner = MODULE_RUNNERS.contains(&family);
     if !is_module_runner && !RUNNERS.contains(&family) {
-        return None;
+        return Vec::new();
+    }
+    let names_packages =
+        words.get(1).and_then(Spelling::exact).is_some_and(|it| PACKAGES.contains(&it));
+    if names_packages && !is_module_runner {
+        return Vec::new();
     }
     let is_behind = |place: usize| !is_module_runner || words[place - 1].exact() == Some("-m");
-    (1..words.len().min(MAX_RUNNER)).find(|&place| {
-        words[place].exact().is_some_and(|text| is_listed(text, &words[place..]))
-            && is_behind(place)
-    })
+    let is_program = |place: &usize| {
+        let is_known = |text: &str| is_listed(text, &words[*place..]);
+        words[*place].exact().is_some_and(is_known) && is_behind(*place)
+    };
+    (1..words.len().min(MAX_RUNNER)).filter(is_program).take(2).collect()
 }
 
 fn danger(option: &str, place: usize) -> Danger {

@@ -514,12 +514,12 @@ fn an_option_counts_behind_a_runner_and_behind_a_variable() {
         ("Bash(python3.12 -m pytest:*)", "python3.12 -m pytest --basetemp=/x"),
         ("Bash(coverage run -m pytest:*)", "coverage run -m pytest -c x"),
         ("Bash(uv run pytest:*)", "uv run pytest -p evil"),
+        ("Bash(uv run:*)", "uv run --with ruff pytest -p evil"),
         ("Bash(poetry run pytest:*)", "poetry run pytest -o x=y"),
         ("Bash(pnpm exec eslint:*)", "pnpm exec eslint --rulesdir x"),
         ("Bash(yarn jest:*)", "yarn jest --globalSetup=./x"),
         ("Bash(foo:*)", "foo $x--log-file=/out"),
         ("Bash(foo:*)", "foo \"$x\"--log-file=/out"),
-        ("Bash(foo:*)", "foo ${x}file=/out"),
         ("Bash(foo:*)", "x=--log-; foo ${x}file=/out"),
         ("Bash(gcc:*)", "echo -wrapper; gcc \"$_\" ./x f.c # _=a"),
         ("Bash(git:*)", "echo -O./x; git grep \"$_\" -e data -- f -O./x # _=a"),
@@ -529,6 +529,8 @@ fn an_option_counts_behind_a_runner_and_behind_a_variable() {
         ("Bash(uv run pytest:*)", "uv run pytest -k name"),
         ("Bash(foo:*)", "foo \"$x\" $y --name=$z"),
         ("Bash(foo:*)", "foo \"$dir/out-file.txt\""),
+        ("Bash(echo:*)", "echo \"$name-command\" \"${x}file=$y\""),
+        ("Bash(pnpm add:*)", "pnpm add -D vitest --filter web"),
         ("Bash(echo:*)", "x=1; y=2; echo \"$x $y\""),
     ] {
         assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
@@ -556,5 +558,16 @@ fn git_reads_a_message_from_a_file_of_the_project_alone() {
         ("Bash(git commit -F:*)", "git commit -F /x"),
     ] {
         assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
+    }
+}
+
+#[test]
+fn runners_of_runners_are_looked_behind_up_to_a_bound() {
+    for runner in ["npm ", "npx "] {
+        let line = runner.repeat(15_000);
+        let start = std::time::Instant::now();
+        let judgement = Bench::new().allow(&format!("Bash({}:*)", runner.trim())).bash(&line);
+        assert_eq!(judgement, Ask, "{runner}");
+        assert!(start.elapsed().as_secs() < 10, "{runner}");
     }
 }
