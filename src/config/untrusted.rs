@@ -160,7 +160,7 @@ impl<'a> Untrusted<'a> {
             (Ok(below), Some(home)) => home.join(below),
             _ => self.cwd.join(&text),
         };
-        // A way that cannot be followed leads to no folder, so its text is as good as any.
+        // A path that cannot be followed grants nothing, so its text is as good as any.
         let leads = resolve(&folder).unwrap_or_else(|| normalize(&folder));
         let leads = leads.to_string_lossy().into_owned();
         let line = format!(

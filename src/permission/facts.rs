@@ -10,6 +10,7 @@ use super::judge::Call;
 use super::mentions::Mentioned;
 use super::path::{Places, Target};
 use super::read_only::ReadRules;
+use super::restriction;
 use super::script::{Script, SimpleCommand, Word};
 use super::shell;
 use super::starts::Starts;
@@ -63,6 +64,8 @@ pub struct Shell {
     home: Option<PathBuf>,
     /// Files that the words of its commands may name; looked up when a rule asks for them.
     mentioned: OnceCell<Mentioned>,
+    /// Why it may hold any command; looked up when a rule asks for it.
+    doubt: OnceCell<Option<String>>,
     /// Files that it redirects to and from, also inside texts that it runs.
     pub written: Vec<Target>,
     pub read: Vec<Target>,
@@ -79,6 +82,11 @@ impl Shell {
         self.mentioned.get_or_init(|| Mentioned::of(&self.script, &self.bases.all, home))
     }
 
+    /// Why the line may hold any command, whatever a rule names.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.get_or_init(|| restriction::doubt(&self.script)).as_deref()
+    }
+
     /// Why a file that the line may name, by its words, its variables or a text that it runs, may
     /// not be the one that is meant: a link of the project leads to a place outside, or to one where
     /// edits are asked about.
@@ -87,7 +95,7 @@ impl Shell {
             let Mentioned { all, by_writers, in_input, .. } = self.mentioned();
             let files = [all, by_writers, in_input];
             if files.iter().any(|files| files.unbounded) {
-                return Some("the line may name more files than can be told".to_owned());
+                return Some("caliban cannot tell which files the line names".to_owned());
             }
             let words = files.into_iter().flat_map(|files| &files.targets);
             let targets = words.chain(&self.written).chain(&self.read);
@@ -165,9 +173,10 @@ fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {
     let read = reads.into_iter().flat_map(at_bases).collect();
     let home = places.shell_home.clone();
     let line = line.to_owned();
-    let (mentioned, led_away) = (OnceCell::new(), OnceCell::new());
+    let (mentioned, doubt, led_away) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
     let other_git = [const { OnceCell::new() }; 2];
-    let shell = Shell { line, script, bases, home, mentioned, written, read, led_away, other_git };
+    let shell =
+        Shell { line, script, bases, home, mentioned, doubt, written, read, led_away, other_git };
     (units, shell)
 }
 

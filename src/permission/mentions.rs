@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::path::Target;
 use super::recursive::{self, Shown};
-use super::restriction::{is_sub_command, runs_assembled, starts_argument};
+use super::restriction::{doubt, is_sub_command};
 use super::script::{Script, SimpleCommand, Word};
 use super::spelling::Piece;
 use super::wrapper;
@@ -102,11 +102,7 @@ impl Mentioned {
                 mentioned.changed_in_input.add(&files, false);
             }
         }
-        let is_unbounded = lookup.is_exhausted()
-            || script.unread_anywhere().is_some()
-            || starts_argument(script)
-            || runs_assembled(script).is_some()
-            || script.all_commands().into_iter().any(changes_globs);
+        let is_unbounded = lookup.is_exhausted() || doubt(script).is_some();
         mentioned.all.unbounded |= is_unbounded;
         mentioned.by_writers.unbounded |= is_unbounded;
         mentioned
@@ -153,7 +149,9 @@ impl Mentioned {
 pub(super) fn changes_globs(command: &SimpleCommand) -> bool {
     let is = |words: &&[Word]| {
         let program = words.first().map_or("", |word| wrapper::base_name(&word.text));
-        program == "shopt" || program == "bash" && words.iter().any(|word| word.text.contains('O'))
+        let is_option = |word: &&Word| word.text.starts_with(['-', '+']);
+        let mut options = words.iter().skip(1).take_while(is_option);
+        program == "shopt" || program == "bash" && options.any(|word| word.text.contains('O'))
     };
     wrapper::views(command).iter().any(is)
 }

@@ -15,7 +15,8 @@ mod data;
 mod mention;
 mod value;
 
-pub use assembly::{has_argument, runs_assembled, starts_argument};
+pub use assembly::has_positional;
+use assembly::{shell_of_assembled_text, starts_positional};
 pub use compare::compare;
 pub use data::{is_sub_command, sub_command, takes_data};
 
@@ -114,24 +115,11 @@ fn misread(pattern: &CommandPattern, shell: &Shell) -> bool {
 /// Looks for the rule's program in parts of the line that cannot be read as commands.
 fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     let Some(program) = pattern.program() else { return Restriction::No };
-    if value::may_start(&shell.script, base_name(program)) {
-        return Restriction::Maybe(format!("a variable may make `{program}` of the command"));
-    }
-    if let Some(why) = shell.script.unread_anywhere() {
+    if let Some(why) = shell.doubt() {
         return Restriction::Maybe(why.to_owned());
     }
-    if starts_argument(&shell.script) {
-        return Restriction::Maybe("a program of the line is an argument of another".to_owned());
-    }
-    if let Some(shell) = runs_assembled(&shell.script) {
-        return Restriction::Maybe(format!(
-            "`{shell}` may run a text that is only known when it runs"
-        ));
-    }
-    if shell.script.all_commands().into_iter().any(changes_globs) {
-        return Restriction::Maybe(
-            "shopt may change which names a word of the line stands for".to_owned(),
-        );
+    if value::may_start(&shell.script, base_name(program)) {
+        return Restriction::Maybe(format!("a variable may make `{program}` of the command"));
     }
     let tokens: Vec<&str> = pattern.arguments().collect();
     if value::may_give(&shell.script, base_name(program), &tokens) {
@@ -178,6 +166,25 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     }
     let arguments = commands.iter().map(|command| mention::in_arguments(pattern, program, command));
     Restriction::strongest(arguments)
+}
+
+/// Why the line may hold any command, whatever the rule names.
+#[must_use]
+pub fn doubt(script: &Script) -> Option<String> {
+    if let Some(why) = script.unread_anywhere() {
+        return Some(why.to_owned());
+    }
+    if starts_positional(script) {
+        return Some(
+            "which program `$1`, `$@` or `$_` starts is only known when it runs".to_owned(),
+        );
+    }
+    if let Some(shell) = shell_of_assembled_text(script) {
+        return Some(format!("`{shell}` may run a text that is only known when it runs"));
+    }
+    let mut commands = script.all_commands().into_iter();
+    let why = "shopt may change which names a word of the line stands for";
+    commands.any(changes_globs).then(|| why.to_owned())
 }
 
 /// The command that may run its input, where that names the program: a document, a here-string, the

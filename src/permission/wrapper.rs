@@ -211,11 +211,15 @@ pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
     let places = places(words, EVALUATORS);
     let mut is_all = places.len() <= MAX_STARTS;
     for place in places.into_iter().take(MAX_STARTS) {
-        let arguments: Vec<&str> = words[place + 1..]
-            .iter()
-            .map(|word| word.text.as_str())
-            .filter(|text| !text.starts_with('-'))
-            .collect();
+        // What find or xargs puts in the place of braces is the name of a file, and no script
+        // unless `-c` precedes it. A semicolon ends the command for find.
+        let is_script = |at: &usize| {
+            let (before, text) = (words[at - 1].text.as_str(), words[*at].text.as_str());
+            let is_behind_c = before.starts_with('-') && before.contains('c');
+            !text.starts_with('-') && text != ";" && (text != "{}" || is_behind_c)
+        };
+        let arguments = (place + 1..words.len()).filter(is_script);
+        let arguments: Vec<&str> = arguments.map(|at| words[at].text.as_str()).collect();
         is_all &= arguments.len() <= MAX_TEXTS;
         texts.extend(arguments.iter().take(MAX_TEXTS).map(|&text| text.to_owned()));
         if arguments.len() > 1 {

@@ -9,7 +9,7 @@ use url::Url;
 use super::Files;
 use crate::disk::checkout_root;
 use crate::permission::path::Target;
-use crate::permission::restriction::has_argument;
+use crate::permission::restriction::has_positional;
 use crate::permission::script::{Script, Word};
 use crate::permission::spelling::{Piece, Spelling, filled, fits, globbed, spell};
 use crate::permission::{variables, wrapper};
@@ -150,7 +150,7 @@ impl<'a> Lookup<'a> {
         if self.is_exhausted() {
             return files;
         }
-        if has_argument(word) {
+        if has_positional(word) {
             files.unbounded = true;
         }
         let written = expand_home(word.text.trim_matches('"'), self.home);

@@ -1,7 +1,7 @@
 //! Texts that a line puts together before a shell runs them, and programs that come from arguments.
 
 use super::value;
-use crate::permission::script::{Script, SimpleCommand, Word};
+use crate::permission::script::{Script, Word};
 use crate::permission::spelling::{Piece, Spelling, filled, spell, unquoted};
 use crate::permission::wrapper::{self, base_name};
 
@@ -15,22 +15,23 @@ const SHELLS: &[&str] =
 /// Whether a program that the line starts comes from the arguments of a function or a script, or is
 /// the last word of the command before.
 #[must_use]
-pub fn starts_argument(script: &Script) -> bool {
+pub fn starts_positional(script: &Script) -> bool {
     script.all_commands().into_iter().any(|command| {
         let (starts, _) = wrapper::starts(&command.words);
         let mut words = starts.into_iter().filter_map(|start| command.words.get(start));
-        words.any(has_argument)
+        words.any(has_positional)
     })
 }
 
 /// Whether the word holds `$1`, `$@`, `$_` or the like: values that a line gives without an
 /// assignment.
 #[must_use]
-pub fn has_argument(word: &Word) -> bool {
+pub fn has_positional(word: &Word) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !word.literal
         && word.raw.match_indices('$').any(|(at, _)| {
-            if word.raw[..at].ends_with('\\') {
+            let before = &word.raw[..at];
+            if (before.len() - before.trim_end_matches('\\').len()) % 2 == 1 {
                 return false;
             }
             let behind = &word.raw[at + 1..];
@@ -42,37 +43,42 @@ pub fn has_argument(word: &Word) -> bool {
         })
 }
 
-/// The shell of the line that may run a text in which a part is only known when it runs.
+/// The shell of the line that may run a text in which a part is only known at run time.
 #[must_use]
-pub fn runs_assembled(script: &Script) -> Option<&str> {
+pub fn shell_of_assembled_text(script: &Script) -> Option<&str> {
     let commands = script.all_commands();
     let is_any_assembled = || {
         let words = commands.iter().flat_map(|command| &command.words);
         words.chain(script.all_inputs()).any(is_assembled)
     };
-    let mut words = commands.iter().flat_map(|command| &command.words);
-    let is_given = !script.all_inputs().is_empty() || words.any(|word| word.raw.contains("<("));
-    let runs = |command: &&SimpleCommand| {
-        wrapper::views(command).into_iter().any(|words| {
+    let has_input = !script.all_inputs().is_empty();
+    commands.iter().find_map(|command| {
+        let runs = |words: &&[Word]| {
             let Some((program, arguments)) = words.split_first() else { return false };
             let program = base_name(&program.text);
-            let takes_text = |word: &Word| {
-                word.text.starts_with('-')
-                    && !word.text.starts_with("--")
-                    && word.text.contains('c')
-            };
+            let operands = arguments.iter().position(|word| !word.text.starts_with(['-', '+']));
+            let (options, operands) = arguments.split_at(operands.unwrap_or(arguments.len()));
+            let takes_text =
+                options.iter().any(|word| !word.text.starts_with("--") && word.text.contains('c'));
             let is_shell = SHELLS.contains(&program);
-            let is_text =
-                EVALUATORS.contains(&program) || is_shell && arguments.iter().any(takes_text);
+            let is_text = EVALUATORS.contains(&program) || is_shell && takes_text;
+            // A file that it names is its script, rather than what it reads.
+            let is_file =
+                |word: &Word| word.literal && word.text != "-" && !word.text.starts_with("/dev/");
+            let is_stdin = options.iter().any(|word| word.text.contains('s'));
+            let reads = is_shell && (is_stdin || !operands.first().is_some_and(is_file));
+            let is_substitution = operands.first().is_some_and(|word| word.raw.contains("<("));
+            let is_fed = command.is_fed || has_input || is_substitution;
             is_text && arguments.iter().any(is_assembled)
-                || is_shell && (command.is_fed || is_given) && is_any_assembled()
-        })
-    };
-    commands.iter().copied().find(runs).map(|command| base_name(command.program()))
+                || reads && !takes_text && is_fed && is_any_assembled()
+        };
+        let shell = wrapper::views(command).into_iter().find(runs)?;
+        Some(base_name(&shell[0].text))
+    })
 }
 
-/// Whether a value, braces or a glob makes a part of the word. Of an output nothing is known, and
-/// the command that puts it out is looked at by itself.
+/// Whether a value, braces or a glob makes a part of the word. Command output is unknown, but the
+/// command itself is checked separately.
 fn is_assembled(word: &Word) -> bool {
     let is_part = |piece: &Piece| !matches!(piece, Piece::Char(_) | Piece::Any);
     let has_value = || {

@@ -1,6 +1,6 @@
 //! Programs and arguments that are put together from values of variables that the line itself sets.
 
-use super::{assembly::has_argument, interprets, occurrences};
+use super::{assembly::has_positional, interprets, occurrences};
 use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::spelling::{Piece, Spelling, filled, spell};
 use crate::permission::variables;
@@ -103,7 +103,7 @@ pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
             |token: &&str| (token.starts_with('-') || !is_quoted) && word.raw.contains(*token);
         filled(&word.raw).is_some_and(|text| is_meant(text.trim_matches('"')))
             || word.raw.contains(['(', '`']) && tokens.iter().any(in_output)
-            || has_option && has_argument(word)
+            || has_option && has_positional(word)
             || texts.any(|text| {
                 let made = |texts: Vec<Vec<Piece>>| texts.iter().any(|it| is_meant(&text_of(it)));
                 has_option && text.iter().any(is_read)

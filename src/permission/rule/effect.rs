@@ -148,7 +148,7 @@ impl Effect {
 pub fn doubt(files: &Files, facts: &Facts) -> Restriction {
     match &files.open {
         _ if files.unbounded => {
-            Restriction::Maybe("the line may name more files than can be told".to_owned())
+            Restriction::Maybe("caliban cannot tell which files the line names".to_owned())
         }
         Some(word) if !facts.all_commands => {
             Restriction::Maybe(format!("which file `{word}` names is only known when it runs"))

@@ -112,8 +112,13 @@ impl Splitter<'_> {
         let plain_name = name.is_some_and(|name| name.kind() == "variable_name");
         let name = name.map_or("", |name| self.text(name)).to_owned();
         if !is_name(&name) || !plain_name {
-            // A subscript is evaluated, and what is no name is run as a program.
-            self.script.set_unread("the command has an assignment to what is no variable");
+            // A subscript is evaluated, and what is no name is run as a program. Bash looks up
+            // programs in arrays of its own.
+            let why = "the command has an assignment to what is no variable";
+            match name.starts_with("BASH_") || name.contains(['$', '`']) || !name.contains('[') {
+                true => self.script.set_unread(why),
+                false => self.script.set_unclear(why),
+            }
         }
         let value = match value {
             Some(value) if value.kind() == "array" => {

@@ -10,14 +10,11 @@ impl Splitter<'_> {
     /// A statement with its redirections. The grammar drops a lone `-` before a here-document.
     pub(super) fn redirected(&mut self, node: Node<'_>) {
         let mut end = node.start_byte();
-        let mut before = "";
         for child in children(node) {
             let gap = self.line.get(end..child.start_byte()).unwrap_or_default();
             let is_dash = gap.starts_with([' ', '\t']) && gap.trim_matches([' ', '\t']) == "-";
             match self.script.commands.last_mut() {
-                Some(command)
-                    if is_dash && before == "command" && child.kind() == "heredoc_redirect" =>
-                {
+                Some(command) if is_dash && child.kind() == "heredoc_redirect" => {
                     let dash = || "-".to_owned();
                     command.words.push(Word { text: dash(), raw: dash(), literal: true });
                 }
@@ -26,7 +23,7 @@ impl Splitter<'_> {
             if child.is_named() {
                 self.visit(child);
             }
-            (before, end) = (child.kind(), child.end_byte());
+            end = child.end_byte();
         }
         self.check_gap(node, end, node.end_byte());
     }
@@ -99,7 +96,7 @@ impl Splitter<'_> {
                 self.documents.push(document);
             }
             None => {
-                self.script.set_unread("the command has a here-document that is not understood");
+                self.script.set_unclear("the command has a here-document that is not understood");
             }
         }
         for child in named_children(node) {

@@ -90,12 +90,11 @@ impl Splitter<'_> {
 
     fn arithmetic(&mut self, node: Node<'_>, raw: &str) {
         self.parts(node);
+        // It begins like a substitution.
+        self.substitutions += 1;
         match expansion::is_plain_arithmetic(raw) {
-            true => {
-                self.substitutions += 1;
-                // Behind the `$`.
-                self.arithmetic.push(node.start_byte() + 1);
-            }
+            // Behind the `$`.
+            true => self.arithmetic.push(node.start_byte() + 1),
             false => self.script.set_unclear("the command has arithmetic in it"),
         }
     }

@@ -243,7 +243,7 @@ fn the_time_of_a_batch_that_went_on_after_a_resume_is_that_of_both_parts() {
     screen.wait(3000).event(&paths[0], finish(End::Completed, "done"));
     let batch = super::pictures::picture(&mut screen, 100, 30);
     let head = batch.lines().find(|line| line.contains("2 agents")).unwrap();
-    assert!(head.contains(" · 0:0"), "{head}");
+    assert!(head.contains(" · 0:05 · "), "{head}");
 }
 
 #[test]
