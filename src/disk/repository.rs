@@ -183,7 +183,7 @@ pub fn tracked_files(root: &Path) -> Result<TrackedFiles, String> {
 ///
 /// # Errors
 ///
-/// As for [`tracked_files`].
+/// Why the repository or its index does not say so: they have an unusual form.
 pub fn tracks(root: &Path, is_it: impl Fn(&[u8]) -> bool) -> Result<bool, String> {
     let git = GitDir::find(root)?;
     // Names of another length move the entries.
