@@ -95,7 +95,7 @@ pub fn line(server: &McpServer) -> String {
         McpTransport::Http { url, headers } => (vec![format!("<{}>", shell_word(url))], headers),
         McpTransport::Peer => (vec![server.about()], &none),
     };
-    let mut line = format!("MCP server {}: {}", server.name, words.join(" "));
+    let mut line = words.join(" ");
     if !values.is_empty() {
         let value = |(name, value): (&String, &String)| {
             format!("{}={}", shell_word(name), shell_word(value))
@@ -103,7 +103,7 @@ pub fn line(server: &McpServer) -> String {
         let values: Vec<String> = values.iter().map(value).collect();
         line.push_str(&format!(" ({})", values.join(", ")));
     }
-    one_line(&line, None)
+    format!("MCP server {}: {}", one_line(&server.name, Some(": ")), one_line(&line, None))
 }
 
 impl McpServerConfig {

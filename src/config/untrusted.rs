@@ -13,7 +13,7 @@ use super::error::Origin;
 use super::inert::{Inert, one_line};
 use super::layers::Setting;
 use super::trust::Trust;
-use crate::disk::{normalize, resolve};
+use crate::disk::resolve;
 use crate::protocol::Mode;
 
 /// Limits of what agents spend and of their number. Absent is no limit. A project may lower them: a
@@ -137,7 +137,13 @@ impl<'a> Untrusted<'a> {
         let all = std::mem::take(entries).into_iter().zip(std::mem::take(&mut setting.origins));
         for (entry, origin) in all {
             let (entry, what) = match key.as_str() {
-                "permissions.additional_dirs" => self.folder(&entry),
+                "permissions.additional_dirs" => match self.folder(&entry) {
+                    Ok(accepted) => accepted,
+                    Err(what) => {
+                        self.inert.push(Inert { what, origin });
+                        continue;
+                    }
+                },
                 _ => (entry.clone(), line_of_entry(&key, &entry)),
             };
             let thing = Inert { what, origin: origin.clone() };
@@ -153,22 +159,22 @@ impl<'a> Untrusted<'a> {
     }
 
     /// An additional folder as it counts once it is accepted, and its line. Where it leads counts,
-    /// not what it is called: the project may bring links, now or later.
-    fn folder(&self, entry: &Value) -> (Value, String) {
+    /// not what it is called: the project may bring links, now or later. The error is the line of
+    /// one that leads to no place with a name in UTF-8, and so never counts.
+    fn folder(&self, entry: &Value) -> Result<(Value, String), String> {
         let text = shown(entry);
         let folder = match (Path::new(&text).strip_prefix("~"), self.home) {
             (Ok(below), Some(home)) => home.join(below),
             _ => self.cwd.join(&text),
         };
-        // A path that cannot be followed grants nothing, so its text is as good as any.
-        let leads = resolve(&folder).unwrap_or_else(|| normalize(&folder));
-        let leads = leads.to_string_lossy().into_owned();
-        let line = format!(
-            "additional folder {}: {}",
-            one_line(&text, Some(": ")),
-            one_line(&leads, None)
-        );
-        (Value::String(leads), line)
+        let name = format!("additional folder {}", one_line(&text, Some(": ")));
+        let leads = resolve(&folder).and_then(|leads| leads.into_os_string().into_string().ok());
+        match leads {
+            Some(leads) => {
+                Ok((Value::from(leads.as_str()), format!("{name}: {}", one_line(&leads, None))))
+            }
+            None => Err(format!("{name}: leads nowhere that can be named")),
+        }
     }
 
     fn admits_table(&mut self, table: &str, name: &str, settings: &[Setting]) -> bool {

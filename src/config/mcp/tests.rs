@@ -162,6 +162,15 @@ fn servers_that_do_something_different_have_different_lines_that_show_what_they_
     // Whatever short sum is made of values, another value has the same.
     assert_ne!(line(&[], &[("A", "b, C=d")]), line(&[], &[("A", "b"), ("C", "d")]));
     assert_ne!(line(&[], &[("A=b, C", "d")]), line(&[], &[("A", "b"), ("C", "d")]));
+    // A name of `.mcp.json` may be any text.
+    let program = |name: &str, command: &str, args: &[&str]| {
+        let args = args.iter().map(|&it| it.to_owned()).collect();
+        let transport =
+            McpTransport::Stdio { command: command.to_owned(), args, env: BTreeMap::new() };
+        super::line(&McpServer::new(name, transport))
+    };
+    assert_eq!(program("x", "sh", &["a:", "b"]), "MCP server x: sh a: b");
+    assert_eq!(program("x: sh a", "b", &[]), r"MCP server x\u{3a} sh a: b");
     // A folder of the project may be called `http:`.
     let (text, args) = ("http://host/run".to_owned(), Vec::new());
     let address = McpTransport::Http { url: text.clone(), headers: BTreeMap::new() };

@@ -121,6 +121,24 @@ fn a_blank_that_is_none_to_a_shell_shows_in_each_line_of_a_project() {
 
 #[cfg(unix)]
 #[test]
+fn a_folder_whose_name_is_not_utf_8_never_counts() {
+    use std::os::unix::ffi::OsStrExt;
+    let text = "permissions.additional_dirs = [\"docs\"]";
+    let world = World::new(&[("repo/.caliban/config.toml", text)]);
+    let repo = world.top.path().join("repo");
+    let target = repo.join(std::ffi::OsStr::from_bytes(b"x\xff"));
+    fs::create_dir(&target).unwrap();
+    std::os::unix::fs::symlink(&target, repo.join("docs")).unwrap();
+    // What the name reads as where it is no UTF-8.
+    std::os::unix::fs::symlink("/usr", repo.join("x\u{fffd}")).unwrap();
+    let loaded = world.load_trusted();
+    assert!(loaded.config.permissions.additional_dirs.is_empty());
+    let line = "additional folder docs: leads nowhere that can be named";
+    assert_eq!(world.inert(&loaded), [format!(".caliban/config.toml:1: {line}")]);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_folder_that_is_not_there_yet_is_another_one_once_a_link_leads_to_it() {
     for (entry, later) in
         [("build/out", "/usr/out"), ("build/out/..", "/usr"), ("build/../x", "/x")]
