@@ -109,6 +109,7 @@ fn gate(mode: Mode, dirs: Vec<PathBuf>) -> Gate {
         home: None,
         interactive: true,
         project_dir: "/".into(),
+        project_roots: Vec::new(),
         protected: Vec::new(),
         env: EnvOverlay::default(),
         has_sandbox: true,

@@ -109,6 +109,7 @@ impl Setup {
             home: self.home(),
             interactive,
             project_dir: self.loaded.project.config_root.clone(),
+            project_roots: self.loaded.project.roots(),
             protected: self.protected(),
             env: self.command_env(),
             has_sandbox: sandbox().is_some(),

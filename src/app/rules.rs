@@ -120,9 +120,13 @@ impl RuleFiles {
 
     /// The rules of a configuration, each with the place where it stands.
     pub fn rules(&self, loaded: &Loaded) -> Result<RuleSet, BadRule> {
-        let base = Base { project: &self.project.config_root, home: self.home.as_deref() };
+        let home = self.home.as_deref();
+        let base = Base { project: &self.project.config_root, home };
+        let of_settings = Base { project: &self.project.claude_root, home };
         let mut rules = RuleSet::default();
         for (list, entry, at) in entries(loaded) {
+            let is_of_settings = is_foreign(loaded, at) && self.is_of_project(at);
+            let base = if is_of_settings { of_settings } else { base };
             let added = rules.add(list, &[entry], &self.origin(at), base);
             match added {
                 Err(_) if list == List::Allow && is_foreign(loaded, at) => {}
@@ -141,6 +145,11 @@ impl RuleFiles {
                 tracing::warn!(%error, "files beside skills are asked about");
             }
         }
+    }
+
+    /// Whether the place is in a file of the project's.
+    fn is_of_project(&self, at: &config::Origin) -> bool {
+        matches!(self.origin(at), Origin::File(_))
     }
 
     fn origin(&self, at: &config::Origin) -> Origin {

@@ -71,6 +71,19 @@ impl Project {
         self.folders.last().unwrap_or(&self.config_root)
     }
 
+    /// The folders that are the project to one of its files or to the user, each once: nobody who
+    /// puts a file into one of them decides alone where a rule starts.
+    #[must_use]
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let mut roots = vec![self.root().to_owned()];
+        for folder in [&self.claude_root, &self.config_root] {
+            if !roots.contains(folder) {
+                roots.push(folder.clone());
+            }
+        }
+        roots
+    }
+
     /// Configuration files further up that are not read because a nearer folder has one of their
     /// kind, each with that folder.
     #[must_use]

@@ -22,8 +22,8 @@ const LIMIT: u64 = 16 * 1024;
 
 /// Makes `cd` go where its argument says, as the gate assumes: a `..` leaves the folder that a link
 /// leads to, and neither a search path nor the value of a variable nor a near match stands in for
-/// what is written.
-const PLAIN_CD: &str = "set -P\nunset -v CDPATH\nshopt -u cdable_vars cdspell";
+/// what is written. `~-` is no folder of the shell that started caliban.
+const PLAIN_CD: &str = "set -P\nunset -v CDPATH OLDPWD\nshopt -u cdable_vars cdspell";
 
 /// Goes back to where the shell was before it read a start file.
 const STAY: &str = r#"[ "$PWD" = "$CALIBAN_START" ] || builtin cd -- "$CALIBAN_START" || exit

@@ -93,26 +93,28 @@ fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger>
     }
     let name = listed_name(&program.text);
     let spelled = spell(words);
+    if spelled.len() != words.len() {
+        return match expanded(words) {
+            Some(words) => find_within(&words, bases, runners),
+            None => vec![Danger::new(OPEN, "", 0)],
+        };
+    }
     let mut dangers = sub_command::find(name, &spelled);
     dangers.extend(git_config::find(name, words, &spelled));
     dangers.extend(git_operands(name, &spelled, bases));
     dangers.extend(operand::find(name, &spelled, bases));
     let mut end = end_of_options(name, &spelled);
     dangers.extend(known::find(name, &spelled, end));
-    if let Some(place) = operand::command_of_npx(name, &spelled)
-        && words.len() == spelled.len()
-    {
+    if let Some(place) = operand::command_of_npx(name, &spelled) {
         end = place;
         let inner = find_within(&words[place..], bases, runners + 1).into_iter();
         dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
     }
-    if words.len() == spelled.len() {
-        let is_listed = |name: &str, words: &[Spelling<'_>]| is_listed(listed_name(name), words);
-        // Where one stands for the value of an option, the next is the program.
-        for place in operand::commands_of_runner(name, &spelled, is_listed) {
-            let inner = find_within(&words[place..], bases, runners + 1).into_iter();
-            dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
-        }
+    let is_listed = |name: &str, words: &[Spelling<'_>]| is_listed(listed_name(name), words);
+    // Where one stands for the value of an option, the next is the program.
+    for place in operand::commands_of_runner(name, &spelled, is_listed) {
+        let inner = find_within(&words[place..], bases, runners + 1).into_iter();
+        dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
     }
     let words = CommandWords { name, words, spelled: &spelled, bases };
     dangers.extend(words.options(end, &dangers));
@@ -126,6 +128,23 @@ fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger>
         danger.values = values.unwrap_or_default();
     }
     dangers
+}
+
+/// The words that braces make of these. `None` where one of them is only known when the line runs,
+/// or is empty: bash leaves out what it makes of `{,}`.
+fn expanded(words: &[Word]) -> Option<Vec<Word>> {
+    let mut all = Vec::with_capacity(words.len());
+    for word in words {
+        let spelled = spell(std::slice::from_ref(word));
+        if let [_] = spelled[..] {
+            all.push(word.clone());
+            continue;
+        }
+        for spelling in spelled {
+            all.push(certain(spelling.exact().filter(|text| !text.is_empty())?));
+        }
+    }
+    Some(all)
 }
 
 /// Operands and strategies of git, which depend on its sub-command.
@@ -292,7 +311,7 @@ fn hidden_options(words: &[Word]) -> Vec<bool> {
 /// Programs, with a word that has to stand in the command, and options whose next word is a text,
 /// whatever it is.
 const MESSAGES: &[(&str, &str)] = &[
-    ("git/commit git/tag git/merge git/stash", "-m -am -sm --message"),
+    ("git/commit git/tag git/merge", "-m -am -sm --message"),
     ("gh/create gh/edit gh/comment", "-t -b --title --body --notes"),
 ];
 
@@ -394,7 +413,9 @@ fn is_written_elsewhere(words: &[Word], line: &str, is_named: &impl Fn(&Danger) 
     let start = all.len();
     all.extend(hidden.map(certain));
     let is_hidden = |danger: &Danger| danger.place >= start && danger.option != OPEN;
-    find(&all, &[]).iter().any(|danger| is_hidden(danger) && !is_named(danger))
+    // Wherever it stands in the command, it is none of the rule's own words.
+    let elsewhere = |danger: Danger| Danger { place: usize::MAX, ..danger };
+    find(&all, &[]).into_iter().any(|danger| is_hidden(&danger) && !is_named(&elsewhere(danger)))
 }
 
 /// Whether a variable among the words of a program in the table makes an option of them, or may do so.
@@ -410,32 +431,32 @@ fn is_in_variable(
     let end = end_of_options(name, &spelled);
     // Braces make more words than are written; then all of them count.
     let end = if spelled.len() == words.len() { end } else { words.len() };
-    let mut count = 0;
-    for (place, word) in words.iter().enumerate().take(end).skip(1) {
+    // All variables together: one may hold the option, and the next its value.
+    let mut commands = vec![words[..1].to_vec()];
+    let mut has_value = false;
+    for (place, word) in words.iter().enumerate().skip(1) {
         let has_variable = !word.literal && word.raw.contains('$');
-        if !has_variable || is_message(name, &spelled, words, place) {
-            continue;
+        let counts = place < end && has_variable && !is_message(name, &spelled, words, place);
+        let alternatives = if counts { open::resolved(&word.raw, line) } else { None };
+        if counts && alternatives.is_none() && (is_listed || ends_in_option(word)) {
+            return true;
         }
-        count += 1;
-        if count > MAX_VARIABLES {
-            return is_listed || line.contains("--");
-        }
-        let Some(alternatives) = open::resolved(&word.raw, line) else {
-            if is_listed || ends_in_option(word) {
-                return true;
-            }
+        let Some(alternatives) = alternatives else {
+            commands.iter_mut().for_each(|command| command.push(word.clone()));
             continue;
         };
-        for texts in alternatives {
-            let mut all = words[..place].to_vec();
-            all.extend(texts.iter().map(|text| certain(text)));
-            all.extend_from_slice(&words[place + 1..]);
-            if find(&all, bases).iter().any(|danger| danger.option != OPEN && !is_named(danger)) {
-                return true;
-            }
+        has_value = true;
+        if commands.len() * alternatives.len() > MAX_COMMANDS {
+            return is_listed || line.contains("--");
         }
+        let with = |command: &Vec<Word>| -> Vec<Vec<Word>> {
+            let texts = alternatives.iter().map(|texts| texts.iter().map(|text| certain(text)));
+            texts.map(|own| command.iter().cloned().chain(own).collect()).collect()
+        };
+        commands = commands.iter().flat_map(with).collect();
     }
-    false
+    let is_danger = |danger: &Danger| danger.option != OPEN && !is_named(danger);
+    has_value && commands.iter().any(|command| find(command, bases).iter().any(is_danger))
 }
 
 /// Whether an option whose name says what it does follows a variable in the word, as in
@@ -450,8 +471,8 @@ fn ends_in_option(word: &Word) -> bool {
     })
 }
 
-/// A command with more open words than these is asked about.
-const MAX_VARIABLES: usize = 16;
+/// One that the values of variables make more commands of is asked about.
+const MAX_COMMANDS: usize = 64;
 
 fn certain(text: &str) -> Word {
     Word { text: text.to_owned(), raw: text.to_owned(), literal: true }

@@ -40,6 +40,8 @@ pub struct GateSettings {
     pub interactive: bool,
     /// The folder that holds `.caliban/`. Absolute.
     pub project_dir: PathBuf,
+    /// Other folders that are the project to files with rules, such as the repository's root. Absolute.
+    pub project_roots: Vec<PathBuf>,
     /// Where edits are always asked about, besides files with names that tell.
     pub protected: Vec<ProtectedPlace>,
     /// The environment of commands.
@@ -128,6 +130,7 @@ impl Gate {
             git: GitConfigPaths::at_home(settings.home.as_deref()),
             home: settings.home,
             project: settings.project_dir,
+            roots: settings.project_roots.into(),
             bound: None,
             protected: Arc::new(ProtectedPlaces::new(settings.protected)),
             programs: [].into(),

@@ -27,6 +27,9 @@ pub struct Places {
     pub session: ProjectFolders,
     /// The project directory. Relative patterns start here, and paths in messages are shown relative to it.
     pub project: PathBuf,
+    /// Folders above the project's or below it that are the project to other files with rules: deny
+    /// and ask rules that start in the project start in these as well. Absolute.
+    pub roots: Arc<[PathBuf]>,
     /// The only folder that file tools may write to, whatever rules and mode say. Absolute, without links.
     pub bound: Option<PathBuf>,
     /// The places where edits are always asked about.

@@ -59,6 +59,21 @@ impl CommandPattern {
         }
     }
 
+    /// How many words of a command say where files are: those that the pattern names, and one of
+    /// which it names the folder, as in `python3 scripts/*`.
+    #[must_use]
+    pub fn file_words(&self) -> usize {
+        let words = self.words();
+        words.saturating_add(usize::from(self.folder_word().is_some()))
+    }
+
+    /// The word of the pattern that names a folder before its `*`, where that is the first `*`.
+    fn folder_word(&self) -> Option<&str> {
+        let Self::Wild(text) = self else { return None };
+        let word = text.split(' ').nth(self.words())?;
+        word.split('*').next().filter(|folder| folder.contains('/')).map(|_| word)
+    }
+
     /// Whether the pattern leaves the program itself open.
     #[must_use]
     pub fn leaves_program_open(&self) -> bool {
@@ -84,20 +99,42 @@ impl CommandPattern {
     /// the rule does not name.
     #[must_use]
     pub fn is_misled(&self, command: &SimpleCommand, line: &str, bases: &[PathBuf]) -> bool {
-        let (Self::Prefix(text) | Self::Wild(text)) = self else { return false };
-        danger::is_smuggled(&command.words, line, bases, |danger| danger.is_named(text))
+        let start = start_of(&command.words);
+        matches!(self, Self::Prefix(_) | Self::Wild(_))
+            && danger::is_smuggled(&command.words, line, bases, |danger| {
+                self.names(danger, start, &command.words)
+            })
     }
 
     /// The first dangerous option of the command that the rule does not name.
     fn unnamed(&self, command: &SimpleCommand, bases: &[PathBuf]) -> Option<Danger> {
-        let (Self::Prefix(text) | Self::Wild(text)) = self else { return None };
+        if matches!(self, Self::Exact(_)) {
+            return None;
+        }
         let words = &command.words;
-        let start = match wrapper::wrapped(words) {
-            wrapper::Wrapped::From(inner) => inner,
-            wrapper::Wrapped::Nothing | wrapper::Wrapped::Unclear => 0,
-        };
+        let start = start_of(words);
         let dangers = danger::find(words.get(start..).unwrap_or_default(), bases);
-        dangers.into_iter().find(|danger| !danger.is_named(text))
+        dangers.into_iter().find(|danger| !self.names(danger, start, words))
+    }
+
+    /// Whether the rule names the dangerous option of the command that begins with the word at
+    /// `start`: it is one of the rule's own words, or the value of the option that the rule ends
+    /// with. Another one of the same name, or with another value, is not what the user thought of.
+    fn names(&self, danger: &Danger, start: usize, words: &[Word]) -> bool {
+        let place = danger.place.saturating_add(start);
+        match self {
+            Self::Exact(_) => true,
+            Self::Prefix(text) => {
+                let count = named_words(words, text);
+                let last = text.rsplit(' ').next().filter(|last| last.starts_with('-'));
+                place < count || place == count && last.is_some_and(|last| danger.is_named(last))
+            }
+            // The words from the first `*` on stand anywhere.
+            Self::Wild(text) => {
+                let open = text.split(' ').skip(self.words()).collect::<Vec<_>>().join(" ");
+                place < self.words() || danger.is_named(&open)
+            }
+        }
     }
 
     /// Whether the rule covers the command, dangerous options aside.
@@ -124,7 +161,12 @@ impl CommandPattern {
             }
             Self::Wild(text) => {
                 let count = self.words();
-                count > 0 && certain(count) && reaches(count) && wild(text, &raw(words))
+                // What is below a folder does not leave it again.
+                let stays = |word: &Word| !word.text.split('/').any(|part| part == "..");
+                let stays = self.folder_word().is_none() || words.get(count).is_some_and(stays);
+                let is_own = raw(words) == *text;
+                let stays = is_own && certain(count) || stays && certain(self.file_words());
+                count > 0 && stays && reaches(count) && wild(text, &raw(words))
             }
         }
     }
@@ -204,6 +246,28 @@ fn is_plain_word(word: &str) -> bool {
     word.chars().all(|c| is_plain(c) || c == '=' && !may_assign)
 }
 
+/// The place of the word with which the command begins, behind what only starts it.
+fn start_of(words: &[Word]) -> usize {
+    match wrapper::wrapped(words) {
+        wrapper::Wrapped::From(inner) => inner,
+        wrapper::Wrapped::Nothing | wrapper::Wrapped::Unclear => 0,
+    }
+}
+
+/// How many of the words are those of the text, which they begin with. One in quotes may hold blanks.
+fn named_words(words: &[Word], text: &str) -> usize {
+    let count = text.split(' ').count();
+    if words.len() >= count && same_words(&words[..count], text) {
+        return count;
+    }
+    let mut length = 0;
+    let is_within = |word: &&Word| {
+        length += word.raw.len() + 1;
+        length <= text.len() + 1
+    };
+    words.iter().take_while(is_within).count()
+}
+
 fn begins_with(words: &[Word], text: &str) -> bool {
     let count = text.split(' ').count();
     words.len() >= count && same_words(&words[..count], text) || is_prefix(text, &raw(words))
@@ -239,6 +303,8 @@ pub struct PathPattern {
     text: String,
     /// Where the pattern starts; absent for those that start wherever an agent works.
     anchor: Option<PathBuf>,
+    /// The project that the rule was written for.
+    project: PathBuf,
     shapes: Arc<[Shape]>,
     /// The names in it, folded.
     names: Vec<String>,
@@ -291,7 +357,8 @@ impl PathPattern {
         let shapes = shapes(relative, floating)?;
         let is_fixed = |name: &&str| !name.contains(['*', '?', '[', '{', '\\']);
         let fixed = relative.split('/').take_while(is_fixed).filter(|_| !floating).collect();
-        Ok(Self { text: text.to_owned(), anchor, shapes, names, fixed })
+        let (text, project) = (text.to_owned(), project.to_owned());
+        Ok(Self { text, anchor, project, shapes, names, fixed })
     }
 
     /// Whether the pattern holds the name that a file is protected for: then the file is meant. A
@@ -310,11 +377,11 @@ impl PathPattern {
 
     /// Whether an allowing rule covers the target: what counts is where it really leads.
     #[must_use]
-    pub fn allows(&self, target: &Target, project: &Path, cwd: &Path) -> bool {
+    pub fn allows(&self, target: &Target, cwd: &Path) -> bool {
         let Some(path) = &target.resolved else { return false };
         let starts = match &self.anchor {
             Some(anchor) => vec![anchor.as_path()],
-            None => vec![project, cwd],
+            None => vec![&self.project, cwd],
         };
         starts.into_iter().filter_map(resolve).any(|start| self.matches(path, &start))
     }
@@ -330,6 +397,7 @@ impl PathPattern {
     #[must_use]
     pub fn starts(&self, relative: &Starts) -> Starts {
         match &self.anchor {
+            Some(anchor) if *anchor == self.project => relative.within_project(anchor),
             Some(anchor) => Starts::new([anchor.as_path()]),
             None => relative.clone(),
         }
@@ -568,7 +636,7 @@ mod tests {
         ] {
             let pattern = PathPattern::parse(pattern, project, Some(home)).unwrap();
             let target = Target { written: path.into(), resolved: Some(path.into()) };
-            assert_eq!(pattern.allows(&target, project, project), expected, "{pattern:?} {path}");
+            assert_eq!(pattern.allows(&target, project), expected, "{pattern:?} {path}");
             let starts = pattern.starts(&Starts::new([project]));
             let restriction = Restriction::certain(expected);
             assert_eq!(pattern.restricts(&target, &starts), restriction, "{pattern:?} {path}");

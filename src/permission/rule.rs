@@ -160,8 +160,9 @@ impl Rule {
                             && !shell.mentioned().has_open_redirect
                             && shell.led_away(places).is_none()
                     }
-                    Unit::Read(target) | Unit::Write(target) if self.is_general() => {
-                        is_as_named(target, &shell.bases.shell) && shell.led_away(places).is_none()
+                    Unit::Read(target) | Unit::Write(target) => {
+                        is_as_named(target, &shell.bases.shell)
+                            && (!self.is_general() || shell.led_away(places).is_none())
                     }
                     _ => true,
                 };
@@ -179,7 +180,7 @@ impl Rule {
                 let meant = match pattern {
                     None => !writes || !places.protects(target),
                     Some(pattern) => {
-                        pattern.allows(target, &places.project, &facts.cwd)
+                        pattern.allows(target, &facts.cwd)
                             && (!pattern.is_for_session(places)
                                 || target
                                     .resolved
@@ -305,7 +306,11 @@ impl Rule {
         facts: &Facts,
         places: &Places,
     ) -> Option<String> {
-        let named = RuleMatch { words: pattern.words(), is_general: self.is_general() };
+        let named = RuleMatch {
+            words: pattern.file_words(),
+            is_whole: matches!(pattern, CommandPattern::Exact(_)),
+            is_general: self.is_general(),
+        };
         elsewhere(command, named, facts.shell.as_ref()?, facts, places)
     }
 

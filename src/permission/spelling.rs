@@ -355,8 +355,9 @@ fn decode(text: &[char]) -> Spelling<'static> {
             ('~', next) if at == 0 => {
                 pieces.push(match next {
                     None | Some('/') => Piece::Variable("HOME".to_owned()),
-                    Some('+') if is_end(text, 2) => Piece::Variable("PWD".to_owned()),
-                    Some('-') if is_end(text, 2) => Piece::Variable("OLDPWD".to_owned()),
+                    Some('+') if text.get(2).is_none_or(|c| *c == '/') => {
+                        Piece::Variable("PWD".to_owned())
+                    }
                     Some(_) => Piece::Any,
                 });
                 at = find(text, at, '/');
@@ -367,11 +368,6 @@ fn decode(text: &[char]) -> Spelling<'static> {
         at = end;
     }
     Spelling::Open(pieces).settled()
-}
-
-/// Whether a name ends before this place.
-fn is_end(text: &[char], place: usize) -> bool {
-    text.get(place).is_none_or(|c| *c == '/')
 }
 
 /// `$name` and `${name}` as that variable, any other expansion as any text.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::path::{Places, Target, resolve};
 use super::pattern::PathPattern;
 use super::restriction::Restriction;
+use crate::disk::checkout_root;
 
 /// A folder under both of its names.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +18,11 @@ pub struct Start {
 
 /// The folders that relative patterns of restricting rules start from. Clones share them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Starts(Arc<[Start]>);
+pub struct Starts {
+    all: Arc<[Start]>,
+    /// How many of the first are the project, by all the names that it goes by.
+    of_project: usize,
+}
 
 impl Starts {
     /// Resolves these folders, each once.
@@ -28,22 +33,53 @@ impl Starts {
                 starts.push(Start { written: folder.to_owned(), resolved: resolve(folder) });
             }
         }
-        Self(starts.into())
+        Self { all: starts.into(), of_project: 0 }
     }
 
     /// The starts for an agent that works in `cwd`: its folder, the project, each working
     /// directory, and `more`. Every question about a restricting rule is answered with these.
     pub fn of(places: &Places, cwd: &Path, more: &[PathBuf]) -> Self {
+        let projects = projects(places, cwd);
         let dirs = places.dirs.iter().chain(more).map(PathBuf::as_path);
-        Self::new([places.project.as_path(), cwd].into_iter().chain(dirs))
+        let all = projects.iter().map(PathBuf::as_path).chain([cwd]).chain(dirs);
+        Self { of_project: projects.len(), ..Self::new(all) }
     }
+
+    /// The starts of a pattern that begins in the project, which is `folder` or one of those that
+    /// its other files and the agent's own checkout make it.
+    pub fn within_project(&self, folder: &Path) -> Self {
+        let others = self.all[..self.of_project].iter().map(|start| start.written.as_path());
+        Self::new([folder].into_iter().chain(others))
+    }
+}
+
+/// The folders that are the project to an agent in `cwd`, each once. A checkout of its own has the
+/// same folders in it.
+fn projects(places: &Places, cwd: &Path) -> Vec<PathBuf> {
+    let mut all = vec![places.project.clone()];
+    all.extend(places.roots.iter().cloned());
+    let repository = all.iter().min_by_key(|root| root.as_os_str().len()).cloned();
+    if let Some(repository) = repository.filter(|repository| !cwd.starts_with(repository)) {
+        let checkout = checkout_root(cwd);
+        let below = |root: &PathBuf| Some(checkout.join(root.strip_prefix(&repository).ok()?));
+        let own: Vec<PathBuf> = all.iter().filter_map(below).collect();
+        all.extend(own);
+    }
+    let mut seen = Vec::with_capacity(all.len());
+    all.retain(|folder| {
+        !seen.contains(folder) && {
+            seen.push(folder.clone());
+            true
+        }
+    });
+    all
 }
 
 impl std::ops::Deref for Starts {
     type Target = [Start];
 
     fn deref(&self) -> &[Start] {
-        &self.0
+        &self.all
     }
 }
 

@@ -73,10 +73,39 @@ const OPEN_ENDED: &[&str] = &[
 /// the changes too.
 const LOOKS_ONLY: &[&str] = &["--check", "-check", "--diff", "-l", "--noEmit", "--dry-run"];
 
-/// Programs that take their input for data, whatever it says.
+/// Programs, some of them with a sub-command, that take their input for data, whatever it says.
 const DATA: &[&str] = &[
-    "cat", "column", "comm", "cut", "diff", "fmt", "fold", "gh", "git", "grep", "head", "jq",
-    "less", "nl", "paste", "rg", "sort", "tac", "tail", "tee", "tr", "uniq", "wc",
+    "cat",
+    "column",
+    "comm",
+    "cut",
+    "diff",
+    "fmt",
+    "fold",
+    "gh issue",
+    "gh pr",
+    "git commit",
+    "git diff",
+    "git grep",
+    "git log",
+    "git notes",
+    "git show",
+    "git stripspace",
+    "git tag",
+    "grep",
+    "head",
+    "jq",
+    "less",
+    "nl",
+    "paste",
+    "rg",
+    "sort",
+    "tac",
+    "tail",
+    "tee",
+    "tr",
+    "uniq",
+    "wc",
 ];
 
 /// Rules that together cover all the units; none when one of them cannot be covered safely.
@@ -115,8 +144,16 @@ fn covers(text: &str, unit: &Unit, facts: &Facts, places: &Places) -> bool {
         .is_ok_and(|rule| rule.allows(unit, facts, places))
 }
 
-fn takes_data(program: &str) -> bool {
-    DATA.contains(&wrapper::base_name(program))
+/// Whether the command takes its input for data. An option that a rule has to name may make a
+/// program of it.
+fn takes_data(command: &SimpleCommand) -> bool {
+    let program = wrapper::base_name(command.program());
+    let sub_command = command.words.get(1).map_or("", |word| word.text.as_str());
+    let is_known = |known: &&str| match known.split_once(' ') {
+        Some(known) => known == (program, sub_command),
+        None => *known == program,
+    };
+    DATA.iter().any(|known| is_known(known)) && danger::find(&command.words, &[]).is_empty()
 }
 
 /// The command in a few words, as a reason names it.
@@ -135,7 +172,7 @@ fn is_given_input(command: &SimpleCommand, facts: &Facts) -> bool {
     let Some(shell) = &facts.shell else { return false };
     let script = &shell.script;
     let has_input = !script.inputs.is_empty() || !script.reads.is_empty() || command.is_fed;
-    has_input && !takes_data(command.program())
+    has_input && !takes_data(command)
 }
 
 fn command_rule(command: &SimpleCommand) -> Option<String> {

@@ -44,6 +44,7 @@ fn gate(project: PathBuf) -> Gate {
         home: None,
         interactive: true,
         project_dir: project,
+        project_roots: Vec::new(),
         protected: Vec::new(),
         env: EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]),
         has_sandbox: true,

@@ -174,7 +174,8 @@ pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
             Part::Variable { name, quoted } => {
                 let values = values(&name, line)?;
                 // Where the line sets it later, or not at all, it is empty.
-                let mut longer = texts.clone();
+                let is_set = is_set_by_loop(&name, line);
+                let mut longer = if is_set { Vec::new() } else { texts.clone() };
                 for value in &values {
                     let value = value.text(quoted)?;
                     longer.extend(texts.iter().map(|text| format!("{text}{value}")));
@@ -186,8 +187,19 @@ pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
             return None;
         }
     }
-    let split = |text: String| text.split('\0').map(str::to_owned).collect();
-    Some(texts.into_iter().map(split).collect())
+    // What is empty without quotes is no word.
+    let is_quoted = raw.contains(['"', '\'', '\\']);
+    let split = |text: String| -> Option<Vec<String>> {
+        let parts: Vec<&str> = text.split('\0').collect();
+        match is_quoted {
+            true if parts.len() > 1 && parts.contains(&"") => None,
+            true => Some(parts.into_iter().map(str::to_owned).collect()),
+            false => {
+                Some(parts.into_iter().filter(|part| !part.is_empty()).map(str::to_owned).collect())
+            }
+        }
+    };
+    texts.into_iter().map(split).collect()
 }
 
 /// Whether the next character belongs to the name of an option or begins a word.
@@ -269,6 +281,18 @@ fn values(name: &str, line: &str) -> Option<Vec<Value>> {
 fn is_loop(before: &[char]) -> bool {
     let before: String = before.iter().rev().take(5).rev().collect();
     before.split_whitespace().next_back() == Some("for") && before.trim_end().len() < before.len()
+}
+
+/// Whether all of the line that has the variable is one loop over it.
+fn is_set_by_loop(name: &str, line: &str) -> bool {
+    let plain = super::unquoted(line);
+    let is_break = |c: char| c.is_whitespace() || ";|&()".contains(c);
+    let words: Vec<&str> = plain.split(is_break).filter(|word| !word.is_empty()).collect();
+    let is_meant = |word: &&str| *word == name || word.contains('$') && word.contains(name);
+    let first = words.iter().position(is_meant);
+    let is_header = first.is_some_and(|at| at > 0 && words[at - 1] == "for" && words[at] == name);
+    let dones = words.iter().filter(|word| **word == "done").count();
+    is_header && dones == 1 && words.last() == Some(&"done")
 }
 
 /// The words of `for name in words;`, from behind the name.

@@ -42,9 +42,26 @@ fn is_outside(
         Spelling::Plain(_) => {
             bases.is_empty() || bases.iter().any(|base| is_outside_of(base, path, &forbids))
         }
-        // The value of a variable is put in its place and judged by itself.
+        // The value of a variable is put in its place and judged by itself. Those of HOME and PWD
+        // may stand there as a tilde, which is no variable.
         Spelling::Open(pieces) => {
-            !pieces.iter().all(|piece| matches!(piece, Piece::Char(_) | Piece::Variable(_)))
+            let holds = |own: &str| {
+                pieces.iter().any(|piece| matches!(piece, Piece::Variable(name) if name == own))
+            };
+            let is_certain = |piece: &Piece| matches!(piece, Piece::Char(_) | Piece::Variable(_));
+            if holds("HOME") || !pieces.iter().all(is_certain) {
+                return true;
+            }
+            match path.strip_prefix('?') {
+                Some(below) if holds("PWD") => {
+                    below.contains('?')
+                        || bases.is_empty()
+                        || bases
+                            .iter()
+                            .any(|base| is_outside_of(base, &format!(".{below}"), &forbids))
+                }
+                _ => false,
+            }
         }
     }
 }

@@ -1,10 +1,12 @@
-//! Files whose text git puts into a commit, a tag or a note, or tells line by line: one from
-//! outside of the project would be read by way of a rule that names no file.
+//! Files outside of the repository that git reads or writes because a word names them. A rule for a
+//! command of git is about its repository.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::place::leads_out;
+use super::sub_command::is_everyday;
 use super::{Danger, Spelling};
+use crate::disk::{checkout_root, resolve};
 
 /// A sub-command that takes its message from a file.
 struct Reader {
@@ -22,7 +24,23 @@ const READERS: &[Reader] = &[
     Reader { name: "tag", values: "Fmnu", files: "F" },
 ];
 
-/// Finds options of the sub-command at `place` that read a file which may lie outside of `bases`.
+/// Sub-commands that refuse a path outside of the repository, or of which a repository is looked
+/// at elsewhere.
+const REFUSES: &str = "add checkout commit fetch mv pull push reset restore rm sparse-checkout stage stash status switch";
+
+/// Letters that take a text, by sub-command. It may look like a path.
+const TEXTS: &[(&str, &str)] = &[
+    ("commit tag merge notes", "m"),
+    ("log show diff rev-list shortlog whatchanged", "SGL"),
+    ("grep", "e"),
+];
+
+/// Long options that take a text.
+const LONG_TEXTS: &str =
+    "--message --grep --author --committer --format --pretty --date --trailer --line-prefix";
+
+/// Finds words of the everyday sub-command at `place` that name a file which may lie outside of the
+/// repository, or of `bases` where the sub-command takes its message from there.
 pub fn find(
     sub_command: &str,
     place: usize,
@@ -31,20 +49,29 @@ pub fn find(
 ) -> Vec<Danger> {
     let reader = READERS.iter().find(|reader| reader.name == sub_command);
     let mut dangers = Vec::new();
+    let is_open = is_everyday("git", sub_command, words.get(place + 1))
+        && !REFUSES.split_whitespace().any(|known| known == sub_command);
     for (at, word) in words.iter().enumerate().skip(place + 1) {
-        let text = word.beginning();
-        if text == "--" && word.exact().is_some() {
-            break;
+        let text = word.outline();
+        // A `--` may be the value of the option before it, and so ends nothing.
+        if let Some((option, value)) = file(&text, reader) {
+            let is_outside = match value {
+                Some(value) => leads_out(value, word, bases),
+                None => {
+                    words.get(at + 1).is_none_or(|next| leads_out(&next.outline(), next, bases))
+                }
+            };
+            let is_stdin = value.or_else(|| words.get(at + 1)?.exact()) == Some("-");
+            if is_outside && !is_stdin {
+                let written = text.split('=').next().unwrap_or_default().to_owned();
+                dangers.push(Danger::new(option, written, at));
+            }
+            continue;
         }
-        let Some((option, value)) = file(&text, reader) else { continue };
-        let is_outside = match value {
-            Some(value) => leads_out(value, word, bases),
-            None => words.get(at + 1).is_none_or(|next| leads_out(&next.beginning(), next, bases)),
-        };
-        let is_stdin = value.or_else(|| words.get(at + 1)?.exact()) == Some("-");
-        if is_outside && !is_stdin {
-            let written = text.split('=').next().unwrap_or_default().to_owned();
-            dangers.push(Danger::new(option, written, at));
+        let is_text = is_text_behind(&words[at - 1], sub_command);
+        if is_open && !is_text && is_outside(word, sub_command, bases) {
+            let written = text.split('=').next().unwrap_or_default();
+            dangers.push(Danger::new(written, written, at));
         }
     }
     dangers
@@ -68,4 +95,54 @@ fn file<'a>(word: &'a str, reader: Option<&Reader>) -> Option<(String, Option<&'
     let letter = cluster[at..].chars().next().filter(|letter| reader.files.contains(*letter))?;
     let value = &cluster[at + letter.len_utf8()..];
     Some((format!("-{letter}"), (!value.is_empty()).then_some(value)))
+}
+
+/// Whether the word is an option whose text is the next one.
+fn is_text_behind(option: &Spelling<'_>, sub_command: &str) -> bool {
+    let Some(text) = option.exact() else { return false };
+    match text.strip_prefix('-') {
+        Some(_) if text.starts_with("--") => is_long_text(text),
+        Some(cluster) => cluster.ends_with(|letter| takes_text(letter, sub_command)),
+        None => false,
+    }
+}
+
+fn is_long_text(name: &str) -> bool {
+    LONG_TEXTS.split_whitespace().any(|known| known == name)
+}
+
+fn takes_text(letter: char, sub_command: &str) -> bool {
+    let is_own = |names: &str| names.split_whitespace().any(|own| own == sub_command);
+    TEXTS.iter().any(|(names, letters)| is_own(names) && letters.contains(letter))
+}
+
+/// Whether the word is a path, or ends with one, that leads out of the repository around one of
+/// `bases`. A text behind an option that takes one is none.
+fn is_outside(word: &Spelling<'_>, sub_command: &str, bases: &[PathBuf]) -> bool {
+    let text = word.outline();
+    let path = match (text.strip_prefix('-'), text.split_once('=')) {
+        (None, _) => text.as_str(),
+        (Some(_), Some((name, _))) if is_long_text(name) => return false,
+        (Some(_), Some((name, value))) if name.starts_with("--") => value,
+        (Some(cluster), _) => {
+            let end = cluster.find(|letter: char| !letter.is_ascii_alphabetic());
+            let letters = &cluster[..end.unwrap_or(cluster.len())];
+            if letters.contains(|letter| takes_text(letter, sub_command)) {
+                return false;
+            }
+            &cluster[letters.len()..]
+        }
+    };
+    let leaves = path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
+    match word {
+        _ if path == "/dev/null" => false,
+        Spelling::Open(_) => leaves,
+        Spelling::Plain(_) => bases.iter().any(|base| leads_out_of_checkout(path, base)),
+    }
+}
+
+fn leads_out_of_checkout(path: &str, base: &Path) -> bool {
+    let Some(root) = resolve(&checkout_root(base)) else { return true };
+    // A name that is too long is none of a file.
+    resolve(&base.join(path)).is_some_and(|real| !real.starts_with(&root))
 }

@@ -18,10 +18,8 @@ pub fn find(sub_command: &str, place: usize, words: &[Spelling<'_>]) -> Vec<Dang
     let mut dangers = Vec::new();
     for (at, word) in words.iter().enumerate().skip(place + 1) {
         // Of an open word the beginning is read: what is not known of a strategy makes it none of git's own.
+        // A `--` may be the value of the option before it, and so ends nothing.
         let text = word.beginning();
-        if text == "--" && word.exact().is_some() {
-            break;
-        }
         let value = match strategy(&text, letters) {
             Value::None => continue,
             Value::Joined(_) if word.exact().is_none() => None,

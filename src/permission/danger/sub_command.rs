@@ -79,7 +79,7 @@ pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
 }
 
 /// Whether a rule for all of the program covers the sub-command, which `next` follows.
-fn is_everyday(name: &str, sub_command: &str, next: Option<&Spelling<'_>>) -> bool {
+pub fn is_everyday(name: &str, sub_command: &str, next: Option<&Spelling<'_>>) -> bool {
     let is_own = |names: &str| names.split_whitespace().any(|own| own == name);
     let Some((_, list)) = EVERYDAY.iter().find(|(names, _)| is_own(names)) else { return true };
     let next = next.and_then(Spelling::exact).unwrap_or_default();

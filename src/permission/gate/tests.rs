@@ -26,6 +26,7 @@ impl Bench {
             home: None,
             interactive,
             project_dir,
+            project_roots: Vec::new(),
             protected: Vec::new(),
             env: EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]),
             has_sandbox: true,

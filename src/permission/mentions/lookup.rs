@@ -240,8 +240,10 @@ impl<'a> Lookup<'a> {
                 (Some(values), ..) => values.clone(),
                 (None, "HOME", Some(home)) => chars(&home.to_string_lossy()),
                 (None, "PWD", _) if at == 0 => chars("."),
-                // The folder before is one of those in which names are looked up.
-                (None, "OLDPWD", _) if at == 0 && self.bases.len() > 1 => chars("."),
+                // One of the folders in which names are looked up, or none where no `cd` worked.
+                (None, "OLDPWD", _) if at == 0 => {
+                    vec![vec![Piece::Char('.')], vec![Piece::Any]]
+                }
                 _ => vec![vec![Piece::Any]],
             };
             if texts.len() * values.len() > MAX_TEXTS {

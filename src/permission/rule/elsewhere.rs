@@ -4,6 +4,8 @@
 //! `Bash(git commit:*)` for its repository and hooks: an agent that goes into a folder which was
 //! unpacked there must not run what lies in it by those names.
 
+use std::fs::DirEntry;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::disk::{
@@ -17,10 +19,13 @@ use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
 
 /// Programs that run a file or a folder which they are given, by names without version numbers.
-const INTERPRETERS: [&str; 12] = [
-    "bun", "deno", "lua", "node", "nodejs", "perl", "php", "pypy", "python", "ruby", "ts-node",
-    "tsx",
+const INTERPRETERS: [&str; 16] = [
+    "bun", "deno", "elixir", "groovy", "java", "lua", "node", "nodejs", "perl", "php", "pypy",
+    "python", "ruby", "scala", "ts-node", "tsx",
 ];
+
+/// A folder with more entries may have any. Reading one takes about a millisecond for each thousand.
+const MAX_ENTRIES: usize = 5_000;
 
 /// Programs that run git in the folder where they start, besides those with git in their name.
 const FRONT_ENDS: [&str; 13] = [
@@ -50,6 +55,8 @@ const OWN_RULE: &str = "to allow it here, put the rule into the project's own se
 pub struct RuleMatch {
     /// How many words of the command are the rule's.
     pub words: usize,
+    /// The rule has all words of the command, so its author knew the files that they name.
+    pub is_whole: bool,
     /// It is for all projects, and nobody thought of this one.
     pub is_general: bool,
 }
@@ -81,10 +88,10 @@ pub fn elsewhere(
     {
         return Some("the line itself makes the folder that it runs in".to_owned());
     }
-    if named.is_general
+    if (named.is_general || named.is_whole)
         && let Some(why) = shell.led_away(places)
     {
-        return Some(format!("{why} ({OWN_RULE})"));
+        return Some(why.to_owned());
     }
     if named.is_general
         && let Some(why) = other_program(command, bases, places)
@@ -263,9 +270,21 @@ fn is_other_entry(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     let is_other = |base: &PathBuf| {
         let entry = resolve(&base.join(name));
         let is_own = tops.iter().any(|top| entry.is_some() && resolve(&top.join(name)) == entry);
-        (word.text.contains('/') || base.join(name).exists()) && !is_own
+        (word.text.contains('/') || may_have(base, &word.text)) && !is_own
     };
     bases.is_empty() || bases.iter().any(is_other)
+}
+
+/// Whether the folder may have an entry that an interpreter takes for this name: `build.js` for
+/// `build`, `tool.py` for the module `tool.cli`.
+fn may_have(folder: &Path, name: &str) -> bool {
+    let stem = |name: &str| name.split('.').find(|part| !part.is_empty()).map(str::to_owned);
+    let own = stem(name);
+    let Ok(entries) = folder.read_dir() else { return folder.join(name).exists() };
+    let is_meant = |entry: io::Result<DirEntry>| {
+        entry.map_or(true, |entry| stem(&entry.file_name().to_string_lossy()) == own)
+    };
+    entries.enumerate().any(|(at, entry)| at >= MAX_ENTRIES || is_meant(entry))
 }
 
 #[cfg(test)]
