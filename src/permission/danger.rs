@@ -50,7 +50,7 @@ pub struct Danger {
     pub option: String,
     /// As the command has it, without a value behind `=`.
     pub written: String,
-    /// Where it stands among the words.
+    /// Where it stands among the words; `usize::MAX` where that is not known.
     pub place: usize,
     /// Letters that take the rest of a word as their value.
     values: &'static str,
@@ -89,14 +89,14 @@ pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
 fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger> {
     let Some(program) = words.first() else { return Vec::new() };
     if runners > MAX_RUNNERS {
-        return vec![Danger::new(OPEN, "", 0)];
+        return vec![Danger::new(OPEN, "", usize::MAX)];
     }
     let name = listed_name(&program.text);
     let spelled = spell(words);
     if spelled.len() != words.len() {
         return match expanded(words) {
             Some(words) => find_within(&words, bases, runners),
-            None => vec![Danger::new(OPEN, "", 0)],
+            None => vec![Danger::new(OPEN, "", usize::MAX)],
         };
     }
     let mut dangers = sub_command::find(name, &spelled);
@@ -108,13 +108,17 @@ fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger>
     if let Some(place) = operand::command_of_npx(name, &spelled) {
         end = place;
         let inner = find_within(&words[place..], bases, runners + 1).into_iter();
-        dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
+        dangers.extend(
+            inner.map(|danger| Danger { place: danger.place.saturating_add(place), ..danger }),
+        );
     }
     let is_listed = |name: &str, words: &[Spelling<'_>]| is_listed(listed_name(name), words);
     // Where one stands for the value of an option, the next is the program.
     for place in operand::commands_of_runner(name, &spelled, is_listed) {
         let inner = find_within(&words[place..], bases, runners + 1).into_iter();
-        dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
+        dangers.extend(
+            inner.map(|danger| Danger { place: danger.place.saturating_add(place), ..danger }),
+        );
     }
     let words = CommandWords { name, words, spelled: &spelled, bases };
     dangers.extend(words.options(end, &dangers));
@@ -141,7 +145,17 @@ fn expanded(words: &[Word]) -> Option<Vec<Word>> {
             continue;
         }
         for spelling in spelled {
-            all.push(certain(spelling.exact().filter(|text| !text.is_empty())?));
+            let is_open = spelling.exact().is_none();
+            let begins = spelling.beginning();
+            if begins.is_empty() || is_open && begins.starts_with('-') {
+                return None;
+            }
+            let pieces = spelling.clone().into_pieces();
+            if pieces.iter().any(|piece| matches!(piece, Piece::Variable(_) | Piece::Any)) {
+                return None;
+            }
+            // Names that a glob stands for begin as it does.
+            all.push(Word { literal: !is_open, ..certain(&spelling.outline()) });
         }
     }
     Some(all)

@@ -159,7 +159,8 @@ pub(super) fn changes_globs(command: &SimpleCommand) -> bool {
 /// Whether the word at this place is the text of a message, such as that of a commit, and no file.
 fn is_message(command: &SimpleCommand, at: usize) -> bool {
     let text = |at: usize| command.words.get(at).map_or("", |word| word.text.as_str());
-    let (program, before) = (wrapper::base_name(command.program()), text(at - 1));
+    let (program, before) =
+        (wrapper::base_name(command.program()), at.checked_sub(1).map_or("", text));
     let is_short =
         |letter| before.starts_with('-') && !before.starts_with("--") && before.ends_with(letter);
     match (program, text(1)) {

@@ -153,7 +153,7 @@ fn takes_data(command: &SimpleCommand) -> bool {
         Some(known) => known == (program, sub_command),
         None => *known == program,
     };
-    DATA.iter().any(|known| is_known(known)) && danger::find(&command.words, &[]).is_empty()
+    DATA.iter().any(is_known) && danger::find(&command.words, &[]).is_empty()
 }
 
 /// The command in a few words, as a reason names it.

@@ -41,6 +41,7 @@ pub fn find(
     let found = CompilerWord { word, before, bases };
     match name {
         "go" if text.contains("-extld") => Some("-extld".to_owned()),
+        "go" if has_unknown_go_flag(&text, found.previous()) => Some("-ldflags".to_owned()),
         "go" => go_file(&text, found.previous(), |path| found.is_no_output(path)),
         "rustc" | "rustdoc" | "clippy-driver" => found.of_rustc(&text),
         // What cargo hands on.
@@ -195,6 +196,32 @@ const GO_FILES: &[&str] = &[
 
 /// The option of go for the folder of the others' files.
 const GO_FOLDER: &str = "-outputdir";
+
+/// Flags of go's compiler, linker and assembler that neither name a file nor start a program.
+const GO_FLAGS: &[&str] = &["-s", "-w", "-N", "-l", "-m", "-X", "-e", "-race", "-trimpath"];
+
+/// Whether the word, or the value that it is of the option before it, hands a flag on to a tool of
+/// go that is none of [`GO_FLAGS`].
+fn has_unknown_go_flag(word: &str, previous: &str) -> bool {
+    let hands_on = |option: &str| {
+        let name = option.trim_start_matches('-');
+        option.starts_with('-') && matches!(name, "ldflags" | "gcflags" | "asmflags" | "gccgoflags")
+    };
+    let value = match word.split_once('=') {
+        _ if hands_on(previous) => word,
+        Some((name, value)) if hands_on(name) => value,
+        _ => return false,
+    };
+    let mut before = "";
+    value.split([' ', '\t', '\n', '\'', '"']).filter(|flag| !flag.is_empty()).any(|flag| {
+        // A pattern of packages may stand before the first one.
+        let flag = flag.find("=-").filter(|_| before.is_empty()).map_or(flag, |at| &flag[at + 1..]);
+        let name = flag.split('=').next().unwrap_or_default();
+        let is_known = GO_FLAGS.contains(&name) || before == "-X" && !flag.starts_with('-');
+        before = name;
+        !is_known
+    })
+}
 
 fn go_file(word: &str, previous: &str, leads_out: impl Fn(&str) -> bool) -> Option<String> {
     // Each option has one dash or two, and those of tests a longer name as well.

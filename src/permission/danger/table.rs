@@ -84,7 +84,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "tar bsdtar gtar",
-        "=bCfHKLNTVX -I -F -g -P --absolute-names --one-top-level --index-file --listed-incremental \
+        "=bCfHKLNTVX -I -F -T -g -P --absolute-names --one-top-level --index-file --listed-incremental \
          --volno-file --checkpoint-action --to-command --use-compress-program --rsh-command --info-script \
          --new-volume-script --rmt-command",
     ),
@@ -110,7 +110,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("yq", "=op -i -s --inplace --in-place --split-exp --split-exp-file"),
     ("jq", "-L -f --from-file"),
-    ("go", "=* -exec -toolexec -overlay -modfile -vettool -C -pkgdir -debug-* generate"),
+    ("go", "=* -exec -compiler -toolexec -overlay -modfile -vettool -C -pkgdir -debug-* generate"),
     ("go/env", "-w -u"),
     (
         "cargo",
@@ -264,7 +264,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("ctags uctags", "-o -f --options"),
     (
         "tsc",
-        "-p -b --outFile --outDir --declarationDir --generateTrace --generateCpuProfile --tsBuildInfoFile --project",
+        "-p -b --build --out --outFile --outDir --declarationDir --generateTrace --generateCpuProfile --tsBuildInfoFile --project",
     ),
     (
         "mypy",

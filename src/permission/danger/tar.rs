@@ -18,7 +18,11 @@ const WRITES: &[&str] =
 
 /// Finds values of `-f` and `-C` that lead out of the folder, one of `bases`, or into a hidden one.
 pub fn find(words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
-    VALUES.iter().flat_map(|letters| find_with(letters, words, bases)).collect()
+    // A list of names may hold a folder to go to.
+    let is_list = |text: &str| text.starts_with("--files");
+    let lists = words.iter().enumerate().filter(|(_, word)| is_list(&word.outline()));
+    let lists = lists.map(|(place, _)| Danger::new("--files-from", "--files-from", place));
+    lists.chain(VALUES.iter().flat_map(|letters| find_with(letters, words, bases))).collect()
 }
 
 /// The same where these letters take a value.

@@ -597,6 +597,56 @@ fn a_rule_for_git_is_about_files_of_the_repository() {
 }
 
 #[test]
+fn words_that_vanish_or_come_in_pairs_hide_no_option() {
+    asked_about(&[
+        ("Bash(sed:*)", "sed {,} '1e ./evil' f"),
+        ("Bash(tar:*)", "tar -cf {,} /x/w f"),
+        ("Bash(git commit:*)", "git commit -aF {,} /x"),
+        ("Bash(git commit:*)", "x=; git commit -aF $x /x"),
+        ("Bash(tar:*)", "x=; tar -C $x /x -xf a.tar"),
+        ("Bash(ssh:*)", "x=-o; y=ProxyCommand=./evil; ssh $x $y h"),
+        ("Bash(tar:*)", "x=-cf; y=/x/w; tar $x $y f"),
+        ("Bash(git commit:*)", "x=F; y=/x; git commit -a$x $y"),
+        ("Bash(git stash:*)", "x=-; git stash show -m \"$x-output=/x\""),
+        ("Bash(npx eslint:*)", "npx eslint --rulesdir ./evil src/{a,b}.js"),
+        ("Bash(python3 -m pytest:*)", "python3 -m pytest -p evil src/{a,b}.py"),
+        ("Bash(tar:*)", "tar -xf a.tar -T list"),
+        ("Bash(tsc:*)", "tsc --build /x"),
+        ("Bash(go build:*)", "go build -ldflags=-o=/x"),
+        ("Bash(go build:*)", "go build -gcflags '-cpuprofile=/x'"),
+        ("Bash(go build:*)", "go build -compiler gccgo '-gccgoflags=-wrapper ./evil'"),
+    ]);
+    for (rule, line) in [
+        ("Bash(go build:*)", "go build -ldflags '-s -w -X main.version=1' ./..."),
+        ("Bash(go build:*)", "go build -gcflags='all=-N -l' ./..."),
+        ("Bash(npx eslint:*)", "npx eslint src/{a,b}.js"),
+        ("Bash(python3 -m pytest:*)", "python3 -m pytest -q tests/{a,b}.py"),
+    ] {
+        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
+    }
+}
+
+#[test]
+fn an_option_in_a_rule_is_covered_at_its_place_alone() {
+    asked_about(&[
+        ("Bash(make -C sub:*)", "make -C sub -C /x"),
+        ("Bash(npm --prefix web:*)", "npm --prefix web run build --prefix /x"),
+        ("Bash(git -c core.pager=cat:*)", "git -c core.pager=cat -c diff.external=./evil diff"),
+        ("Bash(docker run --rm -v .:/src:*)", "docker run --rm -v .:/src -v /:/h a"),
+        ("Bash(curl -s -o /dev/null -w:*)", "curl -s -o /dev/null -w x http://a -o /x http://a"),
+        ("Bash(tar -C sub -xf:*)", "tar -C sub -xf a.tar -C /"),
+    ]);
+    for (rule, line) in [
+        ("Bash(make -C sub:*)", "make -C sub all"),
+        ("Bash(git -C sub:*)", "git -C sub log"),
+        ("Bash(find . -delete:*)", "find . -delete"),
+        ("Bash(tar -czf:*)", "tar -czf a.tgz src"),
+    ] {
+        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
+    }
+}
+
+#[test]
 fn runners_of_runners_are_looked_behind_up_to_a_bound() {
     for runner in ["npm ", "npx "] {
         let line = runner.repeat(15_000);

@@ -81,6 +81,36 @@ fn a_rule_means_the_files_and_the_repository_of_the_project() {
 }
 
 #[test]
+fn a_name_without_its_end_and_a_folder_with_a_star_are_the_projects_own() {
+    let bench = bench()
+        .allow("Bash(node build)")
+        .allow("Bash(python3 -m tool)")
+        .allow("Bash(python3 scripts/*)");
+    let project = bench.root.join("project");
+    for file in ["build.js", "tool.py", "unpacked/build.js", "unpacked/tool.py"] {
+        fs::write(project.join(file), "").unwrap();
+    }
+    fs::create_dir_all(project.join("unpacked/scripts")).unwrap();
+    for line in ["node build", "python3 -m tool", "python3 scripts/a.py -v"] {
+        assert_eq!(bench.bash(line), Allow, "{line}");
+        assert_eq!(bench.bash_in("unpacked", line).decision, Ask, "{line}");
+    }
+    bench.asks(["python3 scripts/../unpacked/tool.py", "python3 scripts/../../x.py"]);
+}
+
+#[test]
+fn a_rule_for_a_whole_line_follows_no_link_that_came_later() {
+    let lines = ["make > build.log", "make | tee build.log", "tee build.log"];
+    let rules = lines.map(|line| format!("Bash({line})"));
+    let bench = rules.iter().fold(Bench::new(), |bench, rule| bench.allow(rule));
+    bench.allows(lines);
+    let outside = bench.root.join("outside");
+    fs::create_dir_all(&outside).unwrap();
+    std::os::unix::fs::symlink(outside.join("x"), bench.root.join("project/build.log")).unwrap();
+    bench.asks(lines);
+}
+
+#[test]
 fn a_rule_holds_in_the_folders_of_the_project_and_in_additional_directories() {
     let mut bench = bench();
     for line in ["git commit -m x", "npm test", "../run.sh"] {
