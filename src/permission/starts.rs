@@ -126,3 +126,33 @@ impl Unreadable {
             .any(|(pattern, starts)| pattern.restricts(&target, starts) != Restriction::No)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::permission::judge::Decision::Allow;
+    use crate::permission::judge::testing::Bench;
+
+    #[test]
+    fn a_deny_rule_holds_from_each_folder_that_is_the_project_and_in_a_checkout_of_it() {
+        let mut bench = Bench::new().deny("Read(/conf/**)").deny("Read(sub/.env)");
+        let (root, project) = (bench.root.clone(), bench.root.join("project"));
+        let checkout = root.join("checkout");
+        for file in ["project/conf/key", "project/sub/.env", "project/sub/conf/key"] {
+            fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            fs::write(root.join(file), "").unwrap();
+        }
+        fs::create_dir_all(checkout.join(".git")).unwrap();
+        bench.denies(["cat conf/key", "cat sub/.env"]);
+        assert_eq!(bench.bash("cat sub/conf/key"), Allow);
+        // A nearer folder is the project of its own file, and takes nothing away.
+        bench.places.project = project.join("sub");
+        bench.places.roots = [project.clone()].into();
+        bench.places.dirs = vec![project].into();
+        bench.denies(["cat ../conf/key", "cat .env", "cat conf/key"]);
+        // The same folders of a checkout of the agent's own.
+        let own = super::projects(&bench.places, &checkout);
+        assert!(own.contains(&checkout) && own.contains(&checkout.join("sub")), "{own:?}");
+    }
+}
