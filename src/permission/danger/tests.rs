@@ -4,6 +4,7 @@ use super::super::judge::Decision::{Allow, Ask};
 use super::super::judge::testing::Bench;
 
 mod coverage;
+mod git;
 mod place;
 mod programs;
 mod values;
@@ -250,6 +251,12 @@ fn a_dangerous_option_never_rides_on_a_rule_that_does_not_name_it() {
     }
 }
 
+fn covered(rows: &[(&str, &str)]) {
+    for (rule, line) in rows {
+        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
+    }
+}
+
 fn asked_about(rows: &[(&str, &str)]) {
     let wrong: Vec<_> =
         rows.iter().filter(|(rule, line)| Bench::new().allow(rule).bash(line) != Ask).collect();
@@ -318,7 +325,7 @@ fn a_rule_for_all_of_git_covers_everyday_commands_and_no_others() {
         ("Bash(xargs git:*)", "ls | xargs git worktree add"),
         ("Bash(git:*)", "git fetch -- 'ext::sh -c x'"),
     ]);
-    for (rule, line) in [
+    covered(&[
         ("Bash(git worktree:*)", "git worktree add /out"),
         ("Bash(git worktree add ../x:*)", "git worktree add ../x main"),
         ("Bash(git -C sub worktree:*)", "git -C sub worktree list"),
@@ -326,9 +333,7 @@ fn a_rule_for_all_of_git_covers_everyday_commands_and_no_others() {
         ("Bash(git:*)", "git log worktree instaweb"),
         ("Bash(git:*)", "git stash pop --index"),
         ("Bash(git:*)", "git push origin main"),
-    ] {
-        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
-    }
+    ]);
 }
 
 #[test]
@@ -397,7 +402,7 @@ fn a_file_of_options_is_named_by_the_rule_or_asked_about() {
         ("Bash(protoc:*)", "protoc @file"),
         ("Bash(strings:*)", "strings --output=x"),
     ]);
-    for (rule, line) in [
+    covered(&[
         ("Bash(nm @file:*)", "nm @file"),
         ("Bash(nm @*)", "nm @file"),
         ("Bash(nm:*)", "nm -C target/a.o"),
@@ -411,9 +416,7 @@ fn a_file_of_options_is_named_by_the_rule_or_asked_about() {
         ("Bash(gcc-12:*)", "gcc-12 -c a.c"),
         ("Bash(gcc:*)", "for f in a b; do gcc -o $f $f.c; done"),
         ("Bash(git-size:*)", "git-size a"),
-    ] {
-        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
-    }
+    ]);
 }
 
 #[test]
@@ -482,7 +485,7 @@ fn programs_that_look_or_convert_have_options_that_write_or_run_too() {
         ("Bash(bun test:*)", "bun test -r ./x"),
         ("Bash(pytest:*)", "pytest --tx popen//python=./x"),
     ]);
-    for (rule, line) in [
+    covered(&[
         ("Bash(patch -o:*)", "patch -o x a.c a.diff"),
         ("Bash(patch:*)", "patch -p1 -i a.diff"),
         ("Bash(patch:*)", "patch -p1 --dry-run < a.diff"),
@@ -501,9 +504,7 @@ fn programs_that_look_or_convert_have_options_that_write_or_run_too() {
         ("Bash(vitest:*)", "vitest --coverage --run"),
         ("Bash(ruff check:*)", "ruff check --fix src"),
         ("Bash(cargo clippy:*)", "cargo clippy --all-targets -- -D warnings"),
-    ] {
-        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
-    }
+    ]);
 }
 
 #[test]
@@ -524,7 +525,7 @@ fn an_option_counts_behind_a_runner_and_behind_a_variable() {
         ("Bash(gcc:*)", "echo -wrapper; gcc \"$_\" ./x f.c # _=a"),
         ("Bash(git:*)", "echo -O./x; git grep \"$_\" -e data -- f -O./x # _=a"),
     ]);
-    for (rule, line) in [
+    covered(&[
         ("Bash(python3 -m pytest:*)", "python3 -m pytest -x -q tests/test_a.py"),
         ("Bash(uv run pytest:*)", "uv run pytest -k name"),
         ("Bash(foo:*)", "foo \"$x\" $y --name=$z"),
@@ -532,68 +533,7 @@ fn an_option_counts_behind_a_runner_and_behind_a_variable() {
         ("Bash(echo:*)", "echo \"$name-command\" \"${x}file=$y\""),
         ("Bash(pnpm add:*)", "pnpm add -D vitest --filter web"),
         ("Bash(echo:*)", "x=1; y=2; echo \"$x $y\""),
-    ] {
-        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
-    }
-}
-
-#[test]
-fn git_reads_a_message_from_a_file_of_the_project_alone() {
-    asked_about(&[
-        ("Bash(git commit:*)", "git commit -q --allow-empty -F /x"),
-        ("Bash(git commit:*)", "git commit -qF/x"),
-        ("Bash(git commit:*)", "git commit -F ../x"),
-        ("Bash(git commit:*)", "git commit --fil=~/x"),
-        ("Bash(git commit:*)", "git commit -t /x"),
-        ("Bash(git commit:*)", "git commit --pathspec-from-file=/x"),
-        ("Bash(git add:*)", "git add --pathspec-from-file /x"),
-        ("Bash(git tag:*)", "git tag -F /x v1"),
-        ("Bash(git notes:*)", "git notes add -F /x"),
-        ("Bash(git commit:*)", "git commit -F ~/x"),
-        ("Bash(git commit:*)", "git commit -F ~-/x"),
-        ("Bash(git commit:*)", "git commit -t ~"),
-        ("Bash(git commit:*)", "git commit -a --trailer -- -F /x"),
-        ("Bash(git cherry-pick:*)", "git cherry-pick -X -- --strategy=x/e origin/other"),
-        ("Bash(git add:*)", "git add --pathspec-from-file ~/x"),
     ]);
-    for (rule, line) in [
-        ("Bash(git commit:*)", "git commit -F message.txt"),
-        ("Bash(git commit:*)", "git commit -F - <<'E'\nFix it\nE"),
-        ("Bash(git commit:*)", "git commit -am 'see /x and -F /y'"),
-        ("Bash(git commit:*)", "git commit -m x -- F /x"),
-        ("Bash(git commit -F:*)", "git commit -F /x"),
-    ] {
-        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
-    }
-}
-
-#[test]
-fn a_rule_for_git_is_about_files_of_the_repository() {
-    asked_about(&[
-        ("Bash(git diff:*)", "git diff --no-index /dev/null /x"),
-        ("Bash(git diff:*)", "git diff --no-index -- /dev/null ~/x"),
-        ("Bash(git diff:*)", "git diff --no-index a \"$HOME/x\""),
-        ("Bash(git blame:*)", "git blame --contents /x a"),
-        ("Bash(git blame:*)", "git blame --contents=../x a"),
-        ("Bash(git format-patch:*)", "git format-patch -1 --stdout --signature-file=/x"),
-        ("Bash(git:*)", "git archive --add-file=/x HEAD"),
-        ("Bash(git:*)", "git interpret-trailers /x"),
-        ("Bash(git:*)", "git config -f /x -l"),
-        ("Bash(git:*)", "git config -f/x -l"),
-        ("Bash(git ls-files:*)", "git ls-files -o -i -X /x"),
-        ("Bash(git ls-files:*)", "git ls-files -o -i -X../x"),
-    ]);
-    for (rule, line) in [
-        ("Bash(git diff:*)", "git diff --no-index /dev/null a"),
-        ("Bash(git diff:*)", "git diff main..dev -- src/a ':/b' ./c"),
-        ("Bash(git log:*)", "git log --grep /x --format='/%h' -S /y -G'/z' main:/a"),
-        ("Bash(git tag:*)", "git tag -m '/x is fixed' v1"),
-        ("Bash(git add:*)", "git add /x"),
-        ("Bash(git worktree:*)", "git worktree add ../x"),
-        ("Bash(git clone:*)", "git clone https://h/x ../x"),
-    ] {
-        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
-    }
 }
 
 #[test]
@@ -616,14 +556,12 @@ fn words_that_vanish_or_come_in_pairs_hide_no_option() {
         ("Bash(go build:*)", "go build -gcflags '-cpuprofile=/x'"),
         ("Bash(go build:*)", "go build -compiler gccgo '-gccgoflags=-wrapper ./evil'"),
     ]);
-    for (rule, line) in [
+    covered(&[
         ("Bash(go build:*)", "go build -ldflags '-s -w -X main.version=1' ./..."),
         ("Bash(go build:*)", "go build -gcflags='all=-N -l' ./..."),
         ("Bash(npx eslint:*)", "npx eslint src/{a,b}.js"),
         ("Bash(python3 -m pytest:*)", "python3 -m pytest -q tests/{a,b}.py"),
-    ] {
-        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
-    }
+    ]);
 }
 
 #[test]
@@ -636,14 +574,12 @@ fn an_option_in_a_rule_is_covered_at_its_place_alone() {
         ("Bash(curl -s -o /dev/null -w:*)", "curl -s -o /dev/null -w x http://a -o /x http://a"),
         ("Bash(tar -C sub -xf:*)", "tar -C sub -xf a.tar -C /"),
     ]);
-    for (rule, line) in [
+    covered(&[
         ("Bash(make -C sub:*)", "make -C sub all"),
         ("Bash(git -C sub:*)", "git -C sub log"),
         ("Bash(find . -delete:*)", "find . -delete"),
         ("Bash(tar -czf:*)", "tar -czf a.tgz src"),
-    ] {
-        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
-    }
+    ]);
 }
 
 #[test]

@@ -1,0 +1,287 @@
+//! Which commands the rule of a tool that runs them covers.
+
+use std::path::PathBuf;
+
+use crate::permission::danger::{self, Danger};
+use crate::permission::restriction::{Restriction, compare};
+use crate::permission::script::{SimpleCommand, Word};
+use crate::permission::wrapper;
+
+/// Which shell commands a rule covers. Each simple command of a line is matched on its own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CommandPattern {
+    /// This command and no other.
+    Exact(String),
+    /// Commands that begin with these words.
+    Prefix(String),
+    /// `*` stands for any text.
+    Wild(String),
+}
+
+impl CommandPattern {
+    /// Reads the text between the parentheses; `None` is every command.
+    pub fn parse(text: &str) -> Result<Option<Self>, String> {
+        let text = text.trim();
+        let (body, prefix) = match text.strip_suffix(":*").or_else(|| text.strip_suffix(" *")) {
+            Some(body) => (body.trim(), true),
+            None => (text, false),
+        };
+        if body.contains(":*") {
+            return Err("`:*` can only stand at the end, as in Bash(git diff:*)".to_owned());
+        }
+        if matches!(body, "" | "*") {
+            return Ok(None);
+        }
+        let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(Some(match (body.contains('*'), prefix) {
+            (true, true) => Self::Wild(format!("{body} *")),
+            (true, false) => Self::Wild(body),
+            (false, true) => Self::Prefix(body),
+            (false, false) => Self::Exact(body),
+        }))
+    }
+
+    /// How many words of a command the pattern names.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        match self {
+            Self::Exact(_) => usize::MAX,
+            Self::Prefix(text) => text.split(' ').count(),
+            Self::Wild(text) => text.split(' ').take_while(|word| !word.contains('*')).count(),
+        }
+    }
+
+    /// How many words of a command say where files are: those that the pattern names, and one of
+    /// which it names the folder, as in `python3 scripts/*`.
+    #[must_use]
+    pub fn file_words(&self) -> usize {
+        let words = self.words();
+        words.saturating_add(usize::from(self.folder_word().is_some()))
+    }
+
+    /// The word of the pattern that names a folder before its `*`, where that is the first `*`.
+    fn folder_word(&self) -> Option<&str> {
+        let Self::Wild(text) = self else { return None };
+        let word = text.split(' ').nth(self.words())?;
+        word.split('*').next().filter(|folder| folder.contains('/')).map(|_| word)
+    }
+
+    /// Whether the pattern leaves the program itself open.
+    #[must_use]
+    pub fn leaves_program_open(&self) -> bool {
+        let Self::Wild(text) = self else { return false };
+        text.split(' ').next().is_some_and(|word| word.contains('*'))
+    }
+
+    /// Whether an allowing rule covers the command: every word the rule names must be certain,
+    /// nothing may stand before the program, and what runs another program is covered only by a
+    /// rule that names that program too. The command runs in one of `bases`.
+    #[must_use]
+    pub fn allows(&self, command: &SimpleCommand, bases: &[PathBuf]) -> bool {
+        self.covers(command) && self.unnamed(command, bases).is_none()
+    }
+
+    /// The dangerous option that alone keeps the rule from covering the command.
+    #[must_use]
+    pub fn exception(&self, command: &SimpleCommand, bases: &[PathBuf]) -> Option<Danger> {
+        if self.covers(command) { self.unnamed(command, bases) } else { None }
+    }
+
+    /// Whether a word that is only known when the line runs may stand for a dangerous option that
+    /// the rule does not name.
+    #[must_use]
+    pub fn is_misled(&self, command: &SimpleCommand, line: &str, bases: &[PathBuf]) -> bool {
+        let start = start_of(&command.words);
+        matches!(self, Self::Prefix(_) | Self::Wild(_))
+            && danger::is_smuggled(&command.words, line, bases, |danger| {
+                self.names(danger, start, &command.words)
+            })
+    }
+
+    /// The first dangerous option of the command that the rule does not name.
+    fn unnamed(&self, command: &SimpleCommand, bases: &[PathBuf]) -> Option<Danger> {
+        if matches!(self, Self::Exact(_)) {
+            return None;
+        }
+        let words = &command.words;
+        let start = start_of(words);
+        let dangers = danger::find(words.get(start..).unwrap_or_default(), bases);
+        dangers.into_iter().find(|danger| !self.names(danger, start, words))
+    }
+
+    /// Whether the rule names the dangerous option of the command that begins with the word at
+    /// `start`: it is one of the rule's own words, or the value of the option that the rule ends
+    /// with. Another one of the same name, or with another value, is not what the user thought of.
+    fn names(&self, danger: &Danger, start: usize, words: &[Word]) -> bool {
+        let place = danger.place.saturating_add(start);
+        match self {
+            Self::Exact(_) => true,
+            Self::Prefix(text) => {
+                let count = named_words(words, text);
+                let last = text.rsplit(' ').next().filter(|last| last.starts_with('-'));
+                place < count || place == count && last.is_some_and(|last| danger.is_named(last))
+            }
+            // The words from the first `*` on stand anywhere.
+            Self::Wild(text) => {
+                let open = text.split(' ').skip(self.words()).collect::<Vec<_>>().join(" ");
+                place < self.words() || danger.is_named(&open)
+            }
+        }
+    }
+
+    /// Whether the rule covers the command, dangerous options aside.
+    fn covers(&self, command: &SimpleCommand) -> bool {
+        if !command.assignments.iter().all(|assignment| assignment.harmless) {
+            return false;
+        }
+        let words = &command.words;
+        let certain = |count: usize| {
+            words.len() >= count && words.iter().take(count).all(|word| word.literal)
+        };
+        let reaches = |count: usize| match wrapper::wrapped(words) {
+            wrapper::Wrapped::Nothing => true,
+            wrapper::Wrapped::From(inner) => count > inner,
+            wrapper::Wrapped::Unclear => false,
+        };
+        match self {
+            Self::Exact(text) => {
+                certain(words.len()) && (raw(words) == *text || same_words(words, text))
+            }
+            Self::Prefix(text) => {
+                let count = self.words();
+                certain(count) && reaches(count) && begins_with(words, text)
+            }
+            Self::Wild(text) => {
+                let count = self.words();
+                // What is below a folder does not leave it again.
+                let stays = |word: &Word| !word.text.split('/').any(|part| part == "..");
+                let stays = self.folder_word().is_none() || words.get(count).is_some_and(stays);
+                let is_own = raw(words) == *text;
+                let stays = is_own && certain(count) || stays && certain(self.file_words());
+                count > 0 && stays && reaches(count) && wild(text, &raw(words))
+            }
+        }
+    }
+
+    /// Whether a denying or asking rule is meant for these words, however they are written.
+    /// `appends` says that the command gets more words than these.
+    #[must_use]
+    pub fn restricts(&self, words: &[Word], appends: bool) -> Restriction {
+        let joined = wrapper::undressed(words).join(" ");
+        let (text, meant) = match self {
+            Self::Exact(text) => (text, joined == *text || raw(words) == *text),
+            Self::Prefix(text) => (text, is_prefix(text, &joined) || is_prefix(text, &raw(words))),
+            Self::Wild(text) => (text, wild(text, &joined) || wild(text, &raw(words))),
+        };
+        match meant {
+            true => Restriction::Yes,
+            false => compare(text, matches!(self, Self::Exact(_)), words, appends),
+        }
+    }
+
+    /// The program that the pattern names, without its folder.
+    #[must_use]
+    pub fn program(&self) -> Option<&str> {
+        let (Self::Exact(text) | Self::Prefix(text) | Self::Wild(text)) = self;
+        let program = text.split(' ').next().filter(|program| !program.contains('*'));
+        program.map(wrapper::base_name)
+    }
+
+    /// The words behind the program, but for those that may be any.
+    pub fn arguments(&self) -> impl Iterator<Item = &str> {
+        let (Self::Exact(text) | Self::Prefix(text) | Self::Wild(text)) = self;
+        text.split(' ').skip(1).filter(|word| *word != "*")
+    }
+
+    /// Whether this is the whole line, word for word.
+    #[must_use]
+    pub fn is_line(&self, line: &str) -> bool {
+        // To bash, other blanks are part of a word.
+        let line = line.trim_matches([' ', '\t', '\n']);
+        matches!(self, Self::Exact(text) if text == line)
+    }
+
+    /// Whether a denying or asking rule is meant for the line as a whole, such as `curl * | sh`.
+    #[must_use]
+    pub fn restricts_line(&self, line: &str) -> bool {
+        let spaced = line.replace('|', " | ").replace(';', " ; ").replace('&', " & ");
+        let spaced = spaced.replace("|  |", "||").replace("&  &", "&&");
+        [line, &spaced].into_iter().any(|line| self.is_meant_for_line(line))
+    }
+
+    fn is_meant_for_line(&self, line: &str) -> bool {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        match self {
+            Self::Exact(text) => line == *text,
+            Self::Prefix(text) => is_prefix(text, &line),
+            Self::Wild(text) => wild(text, &line),
+        }
+    }
+}
+
+fn raw(words: &[Word]) -> String {
+    words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the words have these values, however they are quoted. What the text says with characters
+/// that mean something to bash is another matter: `'~/x'` is not `~/x`.
+fn same_words(words: &[Word], text: &str) -> bool {
+    words.iter().map(|word| word.text.as_str()).eq(text.split(' '))
+        && text.split(' ').all(is_plain_word)
+}
+
+/// Whether bash takes the word as it is.
+fn is_plain_word(word: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:,@%+".contains(c);
+    // Elsewhere than in an option, it may set a variable.
+    let may_assign = !word.starts_with('-');
+    word.chars().all(|c| is_plain(c) || c == '=' && !may_assign)
+}
+
+/// The place of the word with which the command begins, behind what only starts it.
+fn start_of(words: &[Word]) -> usize {
+    match wrapper::wrapped(words) {
+        wrapper::Wrapped::From(inner) => inner,
+        wrapper::Wrapped::Nothing | wrapper::Wrapped::Unclear => 0,
+    }
+}
+
+/// How many of the words are those of the text, which they begin with. One in quotes may hold blanks.
+fn named_words(words: &[Word], text: &str) -> usize {
+    let count = text.split(' ').count();
+    if words.len() >= count && same_words(&words[..count], text) {
+        return count;
+    }
+    let mut length = 0;
+    let is_within = |word: &&Word| {
+        length += word.raw.len() + 1;
+        length <= text.len() + 1
+    };
+    words.iter().take_while(is_within).count()
+}
+
+fn begins_with(words: &[Word], text: &str) -> bool {
+    let count = text.split(' ').count();
+    words.len() >= count && same_words(&words[..count], text) || is_prefix(text, &raw(words))
+}
+
+fn is_prefix(prefix: &str, text: &str) -> bool {
+    text.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// Whether `text` fits `pattern`, where `*` stands for any run of characters. Takes time linear in
+/// the product.
+pub fn wild(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else { return rest.is_empty() };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(place) => rest = &rest[place + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
