@@ -160,7 +160,7 @@ async fn the_screen_says_which_definitions_came_changed_and_went() {
     scene.server.when(PARENT).reply(text("the first answer")).then(text("the second answer"));
     let screen = Screen::start(&scene.world, ["PARENT-1 go"], 100, 30);
     screen.wait_for("the first answer");
-    screen.wait_gone("esc");
+    screen.wait_for("Ctrl+D quits");
     scene.world.agent("reviewer", &file("reviewer", ""));
     scene.world.agent("scout", &file("scout", "tools: Read\n"));
     std::fs::remove_file(scene.world.settings_dir().join("agents/old.md")).unwrap();
