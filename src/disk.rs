@@ -19,8 +19,8 @@ pub use project_folders::ProjectFolders;
 pub use repository::{
     GitConfigPaths, branch, check_checkout, check_repository, check_starts_nothing, check_within,
     check_without_repository, checkout_around, checkout_root, common_git_dir,
-    folders_of_repository, has_dot_git, has_own_repository, has_remote, is_plain_filter,
-    leaves_folder, named_git_dirs, repository_root, roots_around, tracks,
+    folders_of_repository, has_dot_git, has_entry_behind_link, has_own_repository, has_remote,
+    is_plain_filter, leaves_folder, named_git_dirs, repository_root, roots_around, tracks,
 };
 pub use resolve::{leads_outside, normalize, passes_link, resolve};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

@@ -194,6 +194,26 @@ pub fn tracks(root: &Path, is_it: impl Fn(&[u8]) -> bool) -> Result<bool, String
     Ok(!index::all_names(&git.index(), SHA1_BYTES, |name| !is_it(name))?)
 }
 
+/// Whether a folder that the index of the checkout at `root` names has become a link: git goes
+/// through it to the files below. An index that cannot be read may name any.
+#[must_use]
+pub fn has_entry_behind_link(root: &Path) -> bool {
+    if !has_dot_git(root) {
+        return false;
+    }
+    let Ok(git) = GitDir::find(root) else { return true };
+    let mut last = PathBuf::new();
+    // The index is sorted, so that nearly all of a folder comes in a row.
+    let is_real = |name: &[u8]| {
+        let folder = Path::new(OsStr::from_bytes(name)).parent().unwrap_or(Path::new(""));
+        let mut unseen = folder.ancestors().take_while(|above| !last.starts_with(above));
+        let is_real = !unseen.any(|folder| root.join(folder).is_symlink());
+        last = folder.to_owned();
+        is_real
+    };
+    !index::all_names(&git.index(), SHA1_BYTES, is_real).unwrap_or(false)
+}
+
 /// The folder with git's own files for the checkout, and the one that all worktrees share where the
 /// first names one. Nothing is checked: they need not be git's, or exist.
 #[must_use]

@@ -51,7 +51,7 @@ pub fn commits(path: &Path, hash: usize) -> Result<Vec<PathBuf>, &'static str> {
 pub fn all_names(
     path: &Path,
     hash: usize,
-    is_so: impl Fn(&[u8]) -> bool,
+    mut is_so: impl FnMut(&[u8]) -> bool,
 ) -> Result<bool, &'static str> {
     let mut all = true;
     read(path, hash, &mut |_, name| all = all && is_so(name))?;

@@ -182,6 +182,31 @@ fn an_index_that_is_not_understood_is_refused() {
 }
 
 #[test]
+fn an_entry_behind_a_link_is_found() {
+    let bench = Bench::new();
+    bench.git("", &["init", "-q", "a"]);
+    let root = bench.path("a");
+    assert!(!has_entry_behind_link(&root));
+    assert!(!has_entry_behind_link(&bench.path("")));
+    for file in ["a", "d/e/f", "d/g", "x/y/z"] {
+        bench.write(&format!("a/{file}"), "");
+    }
+    std::os::unix::fs::symlink("x", root.join("link")).unwrap();
+    bench.git("a", &["add", "."]);
+    assert!(!has_entry_behind_link(&root));
+    for folder in ["x/y", "x", "d/e", "d"] {
+        fs::rename(root.join(folder), bench.path("moved")).unwrap();
+        std::os::unix::fs::symlink(bench.path("moved"), root.join(folder)).unwrap();
+        assert!(has_entry_behind_link(&root), "{folder}");
+        fs::remove_file(root.join(folder)).unwrap();
+        assert!(!has_entry_behind_link(&root), "{folder}");
+        fs::rename(bench.path("moved"), root.join(folder)).unwrap();
+    }
+    bench.write("a/.git/index", "DIRC");
+    assert!(has_entry_behind_link(&root));
+}
+
+#[test]
 fn an_index_that_git_reads_otherwise_is_refused() {
     let bench = Bench::new();
     let index = bench.path("a/.git/index");

@@ -46,7 +46,9 @@ pub fn find(
         "rustc" | "rustdoc" | "clippy-driver" => found.of_rustc(&text),
         // What cargo hands on.
         "cargo" => {
-            let is_rustc = |word: &Spelling<'_>| word.may_be("rustc") || word.may_be("rustdoc");
+            let is_rustc = |word: &Spelling<'_>| {
+                ["rustc", "rustdoc", "clippy"].iter().any(|name| word.may_be(name))
+            };
             let mark = before.iter().position(|word| word.exact() == Some("--"))?;
             before[..mark].iter().any(is_rustc).then(|| found.of_rustc(&text)).flatten()
         }

@@ -101,6 +101,10 @@ impl Entry<'_> {
                 || name.strip_prefix('-').is_some_and(is)
                 || short.len() < name.len() && is_beginning(short);
         }
+        // This takes short options with two dashes as well, and in either case.
+        if self.program == "tsc" && name.starts_with('-') {
+            return name.trim_start_matches('-').eq_ignore_ascii_case(letters);
+        }
         match word.strip_prefix('-') {
             Some(cluster) if !cluster.starts_with('-') => {
                 // The whole word counts, up to the letter that takes what is left of it as a value.
@@ -116,13 +120,17 @@ impl Entry<'_> {
     fn long_name<'w>(&self, word: &'w str) -> Option<&'w str> {
         let name = match self.program {
             // These take any number of dashes; one before a letter or two is a short option.
-            "npm" | "npx" | "tsc" if !word.starts_with("--") => {
+            "npm" | "npx" | "pnpm" | "yarn" | "tsc" if !word.starts_with("--") => {
                 word.strip_prefix('-').filter(|name| name.len() > 2)
             }
-            "npm" | "npx" | "tsc" => Some(word.trim_start_matches('-')),
+            "npm" | "npx" | "pnpm" | "yarn" | "tsc" => Some(word.trim_start_matches('-')),
             _ => word.strip_prefix("--"),
         };
-        name.filter(|name| !name.is_empty())
+        let name = name.filter(|name| !name.is_empty())?;
+        Some(match self.program {
+            "npm" | "npx" | "pnpm" | "yarn" => without_negation(name),
+            _ => name,
+        })
     }
 
     /// Whether the programs of the row have an option of this very name, which is none of the dangerous ones.
@@ -167,6 +175,14 @@ impl Entry<'_> {
     pub fn show(self) -> String {
         self.option.strip_suffix('*').unwrap_or(self.option).to_owned()
     }
+}
+
+/// The name of an option of npm without each `no-` before it: npm's parser takes a value even then.
+fn without_negation(mut name: &str) -> &str {
+    while let Some(rest) = name.get(3..).filter(|_| name[..3].eq_ignore_ascii_case("no-")) {
+        name = rest;
+    }
+    name
 }
 
 /// The letters of the programs of a row that take the rest of a word as their value; `*` for all.

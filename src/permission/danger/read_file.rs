@@ -1,12 +1,13 @@
 //! Files outside of the repository that git reads or writes because a word names them. A rule for a
 //! command of git is about its repository.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::place::leads_out;
 use super::sub_command::is_everyday;
 use super::{Danger, Spelling};
-use crate::disk::{checkout_root, resolve};
+use crate::disk::{checkout_root, has_entry_behind_link, resolve};
 
 /// A sub-command that takes its message from a file.
 struct Reader {
@@ -26,7 +27,13 @@ const READERS: &[Reader] = &[
 
 /// Sub-commands that refuse a path outside of the repository, or of which a repository is looked
 /// at elsewhere.
-const REFUSES: &str = "add checkout commit fetch mv pull push reset restore rm sparse-checkout stage stash status switch";
+const REFUSES: &str =
+    "add checkout commit fetch pull push reset restore sparse-checkout stage stash status switch";
+
+/// Sub-commands whose operands are files or revisions, and mean the folder that git starts in. Git
+/// takes many other names from the top of the checkout.
+const IN_FOLDER: &str = "annotate apply archive blame cat-file check-attr check-ignore clean describe diff \
+    diff-files diff-index diff-tree grep log ls-files ls-tree mv rev-list rm shortlog show update-index whatchanged";
 
 /// Letters that take a text, by sub-command. It may look like a path.
 const TEXTS: &[(&str, &str)] = &[
@@ -48,7 +55,8 @@ pub fn find(
     bases: &[PathBuf],
 ) -> Vec<Danger> {
     let reader = READERS.iter().find(|reader| reader.name == sub_command);
-    let mut dangers = Vec::new();
+    let mut dangers = own_files(sub_command, place, words, bases);
+    let with_tops = with_tops(bases);
     let is_open = is_everyday("git", sub_command, words.get(place + 1))
         && !REFUSES.split_whitespace().any(|known| known == sub_command);
     for (at, word) in words.iter().enumerate().skip(place + 1) {
@@ -56,10 +64,10 @@ pub fn find(
         // A `--` may be the value of the option before it, and so ends nothing.
         if let Some((option, value)) = file(&text, reader) {
             let is_outside = match value {
-                Some(value) => leads_out(value, word, bases),
-                None => {
-                    words.get(at + 1).is_none_or(|next| leads_out(&next.outline(), next, bases))
-                }
+                Some(value) => leads_out(value, word, &with_tops),
+                None => words
+                    .get(at + 1)
+                    .is_none_or(|next| leads_out(&next.outline(), next, &with_tops)),
             };
             let is_stdin = value.or_else(|| words.get(at + 1)?.exact()) == Some("-");
             if is_outside && !is_stdin {
@@ -69,12 +77,92 @@ pub fn find(
             continue;
         }
         let is_text = is_text_behind(&words[at - 1], sub_command);
+        let is_in_folder = is_operand(words, at) && is_listed(IN_FOLDER, sub_command);
+        let bases = if is_in_folder { bases } else { &with_tops };
         if is_open && !is_text && is_outside(word, sub_command, bases) {
             let written = text.split('=').next().unwrap_or_default();
             dangers.push(Danger::new(written, written, at));
         }
     }
     dangers
+}
+
+/// The folders, and the tops of the checkouts around them.
+fn with_tops(bases: &[PathBuf]) -> Vec<PathBuf> {
+    let tops = bases.iter().map(|base| checkout_root(base));
+    bases.iter().cloned().chain(tops).collect()
+}
+
+fn is_listed(list: &str, sub_command: &str) -> bool {
+    list.split_whitespace().any(|known| known == sub_command)
+}
+
+/// Whether the word is no option, and no option before it can take it as a value.
+fn is_operand(words: &[Spelling<'_>], at: usize) -> bool {
+    let is_option = |word: &Spelling<'_>| {
+        word.exact() != Some("--") && word.beginning().starts_with('-') || word.is_unknown()
+    };
+    !is_option(&words[at]) && !is_option(&words[at - 1])
+}
+
+/// Finds files that no path of the line shows: git names them itself, or finds them in the index
+/// and goes through a link that has taken the place of a folder. Also words that are git's own files.
+fn own_files(
+    sub_command: &str,
+    place: usize,
+    words: &[Spelling<'_>],
+    bases: &[PathBuf],
+) -> Vec<Danger> {
+    let rest = || words.iter().enumerate().skip(place + 1);
+    let danger = |option: &str, at: usize| vec![Danger::new(option, "", at)];
+    // Only a rule for the whole line names what no word shows.
+    let unseen = |option: &str| danger(option, usize::MAX);
+    match sub_command {
+        "format-patch" if !is_for_stdout(words, place) => unseen("files that git names"),
+        "help" => {
+            let mut pages = rest().filter(|(_, word)| word.outline().contains('/'));
+            pages.next().map_or(Vec::new(), |(at, _)| danger("a manual page by its path", at))
+        }
+        "mv" => {
+            let mut own = rest().filter(|(_, word)| is_of_git(word, bases));
+            own.next().map_or(Vec::new(), |(at, _)| danger("git's own files", at))
+        }
+        "rm" | "grep" if bases.iter().any(|base| has_entry_behind_link(&checkout_root(base))) => {
+            unseen("a folder that has become a link")
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether `git format-patch` certainly prints its patches.
+fn is_for_stdout(words: &[Spelling<'_>], place: usize) -> bool {
+    let own = &words[place + 1..];
+    let is_count = |word: &str| {
+        word.strip_prefix('-').is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let is_flag = |word: &Spelling<'_>| word.exact().is_some_and(is_count) || !is_dashed(word);
+    let at = own.iter().position(|word| word.exact() == Some("--stdout"));
+    let is_revoked = own.iter().any(|word| word.beginning().starts_with("--no-st"));
+    !is_revoked && at.is_some_and(|at| own[..at].iter().all(is_flag))
+}
+
+/// Whether the word begins with a dash, or may do so.
+fn is_dashed(word: &Spelling<'_>) -> bool {
+    word.beginning().starts_with('-') || word.exact().is_none()
+}
+
+/// Whether the word names a git folder or something in one, or leads there.
+fn is_of_git(word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
+    let has_git = |path: &Path| path.components().any(|part| is_git_folder(part.as_os_str()));
+    let text = word.outline();
+    word.exact().is_none()
+        || has_git(Path::new(&text))
+        || bases.iter().any(|base| resolve(&base.join(&text)).is_none_or(|real| has_git(&real)))
+}
+
+/// Whether the name is that of a git folder on some file system: one without case, or with short names.
+fn is_git_folder(name: &OsStr) -> bool {
+    [".git", "git~1"].iter().any(|own| name.eq_ignore_ascii_case(own))
 }
 
 /// The option in the word that names a file to read, and its value where that is joined with it.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::{
     check_starts_nothing, check_within, check_without_repository, checkout_around, checkout_root,
-    common_git_dir, has_dot_git, resolve,
+    common_git_dir, has_dot_git, named_git_dirs, resolve,
 };
 use crate::permission::facts::{Facts, Shell};
 use crate::permission::path::{Places, Target};
@@ -135,6 +135,9 @@ fn other_git(
 ) -> Option<String> {
     let home = places.home.as_deref();
     let own: Vec<PathBuf> = tops.iter().map(|top| checkout_root(top)).collect();
+    if let Some(base) = bases.iter().find(|base| is_in_git_folder(base, &own)) {
+        return Some(format!("{} is one of git's own folders", places.show(base)));
+    }
     let mut roots = bases.iter().map(|base| checkout_root(base));
     if let Some(other) = roots.find(|root| is_other_repository(root, &own)) {
         return Some(format!(
@@ -176,6 +179,22 @@ fn is_other_repository(root: &Path, own: &[PathBuf]) -> bool {
         git.is_some() && own.iter().any(|own| common(own) == git)
     };
     has_dot_git(root) && !is_top(root, own) && !shares()
+}
+
+/// Whether the folder lies among git's own files, those of the checkout around it or of one of `own`.
+/// Git finds no checkout there, so that `apply` would write hooks by their plain names.
+fn is_in_git_folder(folder: &Path, own: &[PathBuf]) -> bool {
+    let Some(folder) = resolve(folder) else { return true };
+    let root = checkout_root(&folder);
+    // Any other checkout may lie there.
+    let holds = |dir: &Path| folder.starts_with(dir) && !root.starts_with(dir);
+    let first = folder.strip_prefix(&root).ok().and_then(|below| below.iter().next());
+    let mut dirs = own.iter().map(|own| named_git_dirs(own));
+    first.is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+        || dirs.any(|(own, common)| {
+            let mut both = [Some(own), common].into_iter().flatten();
+            both.any(|dir| resolve(&dir).is_none_or(|dir| holds(&dir)))
+        })
 }
 
 /// Whether a line starts where the rules were written for.

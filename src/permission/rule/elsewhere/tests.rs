@@ -81,6 +81,27 @@ fn a_rule_means_the_files_and_the_repository_of_the_project() {
 }
 
 #[test]
+fn a_rule_for_git_holds_in_none_of_gits_own_folders() {
+    let bench = bench();
+    let project = bench.root.join("project");
+    repository(&project);
+    fs::create_dir_all(project.join(".git/hooks")).unwrap();
+    std::os::unix::fs::symlink(".git/hooks", project.join("hooks")).unwrap();
+    for folder in [".git", ".git/hooks", "hooks"] {
+        let judgement = bench.bash_in(folder, "git commit -m x");
+        assert_eq!(judgement.decision, Ask, "{folder}");
+        assert!(judgement.why.contains("is one of git's own folders"), "{}", judgement.why);
+        assert_eq!(bench.bash(&format!("cd {folder} && git commit -m x")), Ask, "{folder}");
+    }
+    assert_eq!(bench.bash("cd src && git commit -m x"), Allow);
+    // The git folder of a checkout can lie anywhere.
+    fs::rename(project.join(".git"), project.join("store")).unwrap();
+    fs::write(project.join(".git"), "gitdir: store\n").unwrap();
+    assert_eq!(bench.bash_in("store/hooks", "git commit -m x").decision, Ask);
+    assert_eq!(bench.bash_in("src", "git commit -m x").decision, Allow);
+}
+
+#[test]
 fn a_name_without_its_end_and_a_folder_with_a_star_are_the_projects_own() {
     let bench = bench()
         .allow("Bash(node build)")
