@@ -10,6 +10,7 @@ mod bounds;
 mod danger;
 mod facts;
 mod gate;
+mod git_store;
 mod judge;
 mod lookalike;
 mod mentions;

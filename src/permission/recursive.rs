@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::git_store;
 use super::mentions::Files;
 use super::path::{Places, Target};
 use super::pattern::PathPattern;
@@ -234,6 +235,10 @@ impl Shown {
         let Self { program, folder, content } = self;
         let real = folder.resolved.as_deref()?;
         match content {
+            // What lies in a git folder is every file that git keeps.
+            Content::Files { .. } if git_store::may_hold(real, real, pattern, starts) => {
+                Some(format!("`{program}` may show such a file, which git keeps in a folder that it reads"))
+            }
             Content::Files { hidden } => {
                 let is_apart = !pattern.may_lie_in(real, starts)
                     && !pattern.may_lie_in(&folder.written, starts);

@@ -219,6 +219,9 @@ impl Rule {
                     let by_folder = effect.by_folder(pattern, shell, facts, places);
                     named = Restriction::strongest([by_folder, named]);
                 }
+                if let (Some(pattern), Restriction::No) = (pattern, &named) {
+                    named = effect.in_git_store(pattern, facts, places);
+                }
                 match (named, pattern, shell) {
                     (Restriction::No, Some(pattern), Some(shell)) => {
                         match doubt(effect.files(shell), facts) {

@@ -164,6 +164,24 @@ fn what_reads_other_folders_and_what_shows_names_alone_is_none() {
 }
 
 #[test]
+fn what_git_keeps_of_a_file_is_a_doubt_without_its_name() {
+    let bench = bench(&[".env"]).deny("Read(.env)");
+    let git = bench.root.join("project/.git");
+    for name in ["objects/00/ff", "lfs/objects/00/ff", "modules/a/objects/00/ff", "COMMIT_EDITMSG"]
+    {
+        let file = git.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "x").unwrap();
+        bench.asks([format!("cat .git/{name}"), format!("wc -c < .git/{name}")]);
+        assert_eq!(bench.read(file.to_str().unwrap()), Ask, "{name}");
+    }
+    bench.asks(["cat .git/objects/*/*", "grep -ra x .git", "cp -r .git/lfs copy"]);
+    bench.allows(["cat .git/HEAD", "cat .git/logs/HEAD .git/refs/heads/main", "ls -la .git"]);
+    let elsewhere = Bench::new().deny("Read(~/.ssh/**)").allow("Bash(cat:*)");
+    elsewhere.allows(["cat .git/objects/00/ff"]);
+}
+
+#[test]
 fn git_is_a_doubt_for_what_it_tracks_and_for_what_commits_may_hold() {
     let shows_tracked = ["git diff", "git diff -U9 -w", "git grep x", "git grep -niA3 x"];
     let shows_commits = [

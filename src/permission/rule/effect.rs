@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::permission::facts::{Facts, Shell, Unit};
+use crate::permission::git_store;
 use crate::permission::mentions::Files;
 use crate::permission::path::{Places, Target};
 use crate::permission::pattern::PathPattern;
@@ -107,6 +108,38 @@ impl Effect {
             }
             false => Restriction::No,
         }
+    }
+
+    /// Whether the call reads a file in which git keeps the content of others. Where the user has let
+    /// every command run, a line that does so raises no doubt.
+    pub fn in_git_store(
+        self,
+        pattern: &PathPattern,
+        facts: &Facts,
+        places: &Places,
+    ) -> Restriction {
+        if self == Self::Writes || facts.shell.is_some() && facts.all_commands {
+            return Restriction::No;
+        }
+        let starts = pattern.starts(facts.starts(places));
+        let is_store = |target: &&Target| {
+            let path = target.resolved.as_deref();
+            path.is_some_and(|path| git_store::may_hold(path, &facts.cwd, pattern, &starts))
+        };
+        let read = facts.units.iter().filter_map(|unit| match unit {
+            Unit::Read(target) => Some(target),
+            _ => None,
+        });
+        // Commands that go into folders are looked at by themselves.
+        let named = facts
+            .shell
+            .iter()
+            .flat_map(|shell| shell.read.iter().chain(&self.files(shell).targets));
+        let named = named.filter(|target| !target.resolved.as_deref().is_some_and(Path::is_dir));
+        read.chain(named).find(is_store).map_or(Restriction::No, |file| {
+            let name = places.show(&file.written);
+            Restriction::Maybe(format!("git may keep such a file in {name}"))
+        })
     }
 
     /// Why a command may have this effect on a file of the pattern without being known for it.
