@@ -47,6 +47,11 @@ pub fn find(word: &str, before: &[Spelling<'_>], bases: &[PathBuf]) -> Option<St
         return Some("@".to_owned());
     }
     let previous = before.last().and_then(Spelling::exact).unwrap_or_default();
+    // A path from the root looks like a switch.
+    let place = switch(previous).filter(|(_, name)| is(PLACES, name) && !word.starts_with('-'));
+    if place.is_some() && !is_plain_place(word, bases) {
+        return Some(previous.to_owned());
+    }
     let Some((mark, rest)) = switch(&bare) else {
         return match switch(previous) {
             Some((_, name)) if is(PROPERTY, name) => property(word),
@@ -69,17 +74,20 @@ pub fn find(word: &str, before: &[Spelling<'_>], bases: &[PathBuf]) -> Option<St
         "l" | "logger" => logger(value, &option, before),
         lower if PLACES.contains(&lower) => {
             let path = value.strip_prefix("LogFile=").unwrap_or(value);
-            let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-            let spelled = Spelling::Plain(path.into());
-            let is_plain =
-                path.chars().all(plain) && !leads_out_or_is_hidden(path, &spelled, bases);
-            (!is_plain).then_some(option)
+            (!is_plain_place(path, bases)).then_some(option)
         }
         lower if HARMLESS.split_whitespace().any(|known| known == lower) => None,
         // An option of dotnet that the table does not have.
         _ if rest.as_bytes().get(name.len()) == Some(&b'=') => None,
         _ => Some(option),
     }
+}
+
+/// Whether the path is written in the plain way and lies in the folder.
+fn is_plain_place(path: &str, bases: &[PathBuf]) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    let spelled = Spelling::Plain(path.into());
+    path.chars().all(plain) && !leads_out_or_is_hidden(path, &spelled, bases)
 }
 
 /// Whether a word that is only known in part may hold such a danger besides the values of

@@ -53,6 +53,9 @@ const LINKER_OPTION: &str = "-dependency-file";
 /// The letters at the beginning of an option that tell it from others.
 const BEGINNING: usize = 4;
 
+/// The options of npm that are one letter. It takes several of them together, and any number of dashes before them.
+const NPM_LETTERS: &str = "?BCDEHLNOPSacdfghlmnpqsvwy";
+
 impl Entry<'_> {
     /// Whether a word of the command is the option; `next` is the word behind it.
     pub fn is(self, word: &str, next: Option<&str>, place: usize) -> bool {
@@ -105,6 +108,7 @@ impl Entry<'_> {
         if self.program == "tsc" && name.starts_with('-') {
             return name.trim_start_matches('-').eq_ignore_ascii_case(letters);
         }
+        let word = self.letters_behind_dashes(word).unwrap_or(word);
         match word.strip_prefix('-') {
             Some(cluster) if !cluster.starts_with('-') => {
                 // The whole word counts, up to the letter that takes what is left of it as a value.
@@ -114,6 +118,14 @@ impl Entry<'_> {
             None => place == 1 && self.option_without_dash() && word.contains(letters),
             Some(_) => false,
         }
+    }
+
+    /// Letters of npm behind more than one dash, with the last of the dashes.
+    fn letters_behind_dashes<'w>(&self, word: &'w str) -> Option<&'w str> {
+        let start = word.strip_prefix("--").filter(|_| matches!(self.program, "npm" | "npx"))?;
+        let letters = start.trim_start_matches('-').split('=').next().unwrap_or_default();
+        let is_cluster = !letters.is_empty() && letters.chars().all(|it| NPM_LETTERS.contains(it));
+        is_cluster.then(|| &word[word.len() - start.trim_start_matches('-').len() - 1..])
     }
 
     /// The name of a long option without its dashes.

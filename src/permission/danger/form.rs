@@ -38,7 +38,9 @@ pub fn find(
         "git" => address(name, word),
         "curl" => curl_format(word, before),
         _ if MOUNTERS.contains(&name) => mount(spelled, before, bases),
-        "pytest" | "py.test" => pytest_plugin(word, before),
+        "pytest" | "py.test" => {
+            pytest_plugin(word, before).or_else(|| pytest_report(word, before, bases))
+        }
         // An exclamation mark runs what follows.
         "dc" => word.contains('!').then(|| "an exclamation mark".to_owned()),
         // A format can be a program as well.
@@ -205,6 +207,15 @@ fn mount(spelled: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> Option<St
         }
     };
     (!value.split(',').all(is_known)).then(|| option.to_owned())
+}
+
+/// A coverage report that pytest writes out of the folder: `--cov-report=html:DIR`.
+fn pytest_report(word: &str, previous: &str, bases: &[PathBuf]) -> Option<String> {
+    let option = "--cov-report";
+    let joined = word.strip_prefix(option).and_then(|rest| rest.strip_prefix('='));
+    let value = joined.or((previous == option).then_some(word))?;
+    let (_, path) = value.split_once(':')?;
+    leads_out(path, &Spelling::Plain(path.into()), bases).then(|| option.to_owned())
 }
 
 /// A module that pytest loads as a plugin. `no:name` keeps one from being loaded.

@@ -117,7 +117,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "=Fjp !--target --config --manifest-path --target-dir --logfile --out-dir --artifact-dir -C -Z --codegen @*",
     ),
     ("cargo/clippy", "-o --emit"),
-    ("cargo/nextest", "--extract-to --archive-file --tool-config-file"),
+    ("cargo/nextest", "--extract-to --archive-file --tool-config-file --debugger --tracer"),
     ("rustc clippy-driver", "-C -Z --codegen --sysroot"),
     ("rustdoc", "-C -Z --codegen --sysroot --test-builder --test-runtool --runtool"),
     (
@@ -182,7 +182,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "pytest py.test",
         "=kmnWpr !--co -c -o --override-ini --config-file --rootdir --basetemp --pdbcls --confcutdir --junitxml \
          --junit-xml --log-file --report-log --debug --html --json-report-file --pastebin \
-         --result-log --csv --tx",
+         --result-log --csv --tx --alluredir --cov-config --benchmark-json --benchmark-storage --benchmark-save \
+         --benchmark-autosave --profile-svg --gherkin-terminal-reporter --md-report-output --snapshot-dir",
     ),
     (
         "mvn mvnw",
@@ -229,7 +230,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "!--cache --config --plugin --plugin-search-dir --custom-syntax --custom-formatter -o --output-file --cache-location \
          --rulesdir",
     ),
-    ("mocha", "-O --reporter-option* --reporterOption*"),
+    (
+        "mocha",
+        "=fgnORtu -O -n --reporter-option* --reporterOption* --node-option* --nodeOption* --experimental-*",
+    ),
     (
         "jest vitest mocha",
         "!--cache !--coverage !--run !--watch -c -r --config --require --globalSetup --globalTeardown --setupFiles --setupFilesAfterEnv --reporters \
@@ -239,7 +243,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
          --test-environment --env --environment --test-sequencer --test-results-processor --watch-plugins \
          --dependency-extractor --cache-directory --coverage-directory --root-dir --snapshotSerializers \
          --snapshot-serializers --moduleNameMapper --module-name-mapper --preset --import --loader -R \
-         --coverage.* --attachmentsDir --typecheck.*",
+         --coverage.* --attachmentsDir --typecheck.* --execArgv --exec-argv --poolOptions* --pool-options* \
+         --browser.*",
     ),
     ("psql", "=cdFhPpRTUv !--command -f -o -L --file --output --log-file"),
     (
@@ -295,7 +300,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("rspec", "=eftP -r -O -o -I --require --options --out --default-path"),
     ("tox nox", "=ep -c -f --conf --noxfile --workdir --force-dep"),
     ("ninja", "=djklw -f -C -t"),
-    ("ctest", "=* -S -SP -O -D --script --output-log --output-junit --build-and-test --test-dir"),
+    (
+        "ctest",
+        "=* -S -SP -O -D -T -M --script --output-log --output-junit --build-and-test --test-dir --overwrite --test-action \
+         --test-model --dashboard --extra-submit --add-notes -A",
+    ),
     ("gh/download", "=R -O -D --output --dir"),
     ("gh/config", "set"),
     ("gh/alias", "set import delete"),

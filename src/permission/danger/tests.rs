@@ -300,6 +300,21 @@ fn the_beginning_of_an_option_is_that_option_unless_the_program_has_one_of_this_
         ("Bash(wget:*)", "wget --exec x"),
         ("Bash(npm test:*)", "npm test --pre ../x"),
         ("Bash(npm test:*)", "npm test -script-shell=./x"),
+        ("Bash(npm test:*)", "npm test --C ../x"),
+        ("Bash(mocha:*)", "mocha -n import=data:text/javascript,x"),
+        ("Bash(mocha:*)", "mocha --experimental-loader=./x.mjs"),
+        ("Bash(vitest:*)", "vitest --execArgv=--import=./x.mjs"),
+        ("Bash(vitest:*)", "vitest --poolOptions.forks.execArgv=--import=./x.mjs"),
+        ("Bash(cargo nextest run:*)", "cargo nextest run --debugger id"),
+        ("Bash(cargo nextest run:*)", "cargo nextest run --tracer=id"),
+        ("Bash(ctest:*)", "ctest --overwrite MemoryCheckCommand=./x -T memcheck"),
+        ("Bash(pytest:*)", "pytest --cov-report=html:/x"),
+        ("Bash(pytest:*)", "pytest --cov-report xml:../x"),
+        ("Bash(pytest:*)", "pytest --benchmark-json=/x"),
+        ("Bash(dotnet build:*)", "dotnet build -o ../x"),
+        ("Bash(dotnet build:*)", "dotnet build --artifacts-path /x"),
+        ("Bash(npm test:*)", "npm test ---C=../x"),
+        ("Bash(npm test:*)", "npm test --sC ../x"),
         ("Bash(npm test:*)", "npm test ---script-sh ./x"),
         ("Bash(tsc:*)", "tsc -outfile x"),
         ("Bash(tsc:*)", "tsc --OUTFILE x"),
@@ -585,7 +600,7 @@ fn an_option_in_a_rule_is_covered_at_its_place_alone() {
 #[test]
 fn runners_of_runners_are_looked_behind_up_to_a_bound() {
     for runner in ["npm ", "npx "] {
-        let line = runner.repeat(15_000);
+        let line = runner.repeat(8_000);
         let start = std::time::Instant::now();
         let judgement = Bench::new().allow(&format!("Bash({}:*)", runner.trim())).bash(&line);
         assert_eq!(judgement, Ask, "{runner}");
