@@ -118,11 +118,12 @@ impl PathPattern {
     /// Where the pattern starts: its own anchor, or else these folders.
     #[must_use]
     pub fn starts(&self, relative: &Starts) -> Starts {
-        match &self.anchor {
+        let starts = match &self.anchor {
             Some(anchor) if *anchor == self.project => relative.within_project(anchor),
-            Some(anchor) => Starts::new([anchor.as_path()]),
+            Some(anchor) => relative.at(anchor),
             None => relative.clone(),
-        }
+        };
+        starts.through_links(&self.fixed)
     }
 
     /// Whether a denying or asking rule covers the target under either of its names. A target of
@@ -143,10 +144,13 @@ impl PathPattern {
 
     /// Whether a denying or asking rule covers the file of this name.
     pub(super) fn restricts_name(&self, path: &Path, starts: &Starts) -> bool {
-        starts.iter().any(|start| {
-            self.matches(path, &start.written)
-                || start.resolved.as_deref().is_some_and(|start| self.matches(path, start))
-        })
+        let is_meant = |path: &Path| {
+            starts.iter().any(|start| {
+                self.matches(path, &start.written)
+                    || start.resolved.as_deref().is_some_and(|start| self.matches(path, start))
+            })
+        };
+        is_meant(path) || starts.other_names(path).iter().any(|path| is_meant(path))
     }
 
     /// Whether a file that a denying or asking rule covers may lie in the folder or below it, by
@@ -190,8 +194,13 @@ impl PathPattern {
         let names = |start: &Start| {
             std::iter::once(start.written.clone()).chain(start.resolved.clone()).collect::<Vec<_>>()
         };
-        let starts: Vec<PathBuf> = starts.iter().flat_map(names).collect();
-        starts.into_iter().map(|start| start.join(&self.fixed))
+        let own = starts.iter().flat_map(names).map(|start| start.join(&self.fixed));
+        let mut places: Vec<PathBuf> = own.collect();
+        let copies: Vec<PathBuf> =
+            places.iter().flat_map(|place| starts.in_checkout(place)).collect();
+        places.extend(copies);
+        places.extend(starts.link_targets().map(Path::to_owned));
+        places.into_iter()
     }
 
     /// Whether the pattern starts in the project with a name that is there only at the root of the
