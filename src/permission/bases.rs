@@ -21,6 +21,8 @@ use super::wrapper;
 
 /// Folders that are kept for one line.
 const MAX_FOLDERS: usize = 64;
+/// Letters in one word that may be the option of a folder.
+const MAX_LETTERS: usize = 6;
 /// Builtins that change the folder.
 const MOVERS: [&str; 3] = ["cd", "pushd", "popd"];
 /// Options of those that do not change where they lead, but for `..` behind a link.
@@ -138,7 +140,13 @@ fn enter_options(command: &SimpleCommand, lookup: &mut Lookup<'_>) -> bool {
     let words = &command.words;
     let mut is_all = true;
     for (at, word) in words.iter().enumerate().skip(1) {
-        for value in option_values(&word.text, words.get(at + 1)) {
+        // `tar czC sub`: the first word needs no dash.
+        let is_bundle = at == 1 && wrapper::base_name(command.program()).ends_with("tar");
+        let option = match is_bundle && !word.text.starts_with('-') {
+            true => format!("-{}", word.text),
+            false => word.text.clone(),
+        };
+        for value in option_values(&option, words.get(at + 1)) {
             let (mut folders, _) = lookup.folders(&value);
             folders.retain(|folder| folder.is_dir());
             is_all &= add(folders, &mut lookup.bases);
@@ -161,10 +169,16 @@ fn option_values(option: &str, next: Option<&Word>) -> Vec<Word> {
         raw: text.to_owned(),
         literal: !text.contains(['$', '`', '*', '?', '[', '{', '~']),
     };
-    let short = ["-C", "-D"].iter().find_map(|short| option.strip_prefix(short));
-    let mut values: Vec<Word> =
-        short.filter(|value| !value.is_empty()).map(part).into_iter().collect();
-    if FOLDER_OPTIONS.iter().any(fits) {
+    let mut values = Vec::new();
+    // The letter may stand behind others, as in `-iC`.
+    let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    for (at, _) in letters.unwrap_or_default().match_indices(['C', 'D']).take(MAX_LETTERS) {
+        match &letters.unwrap_or_default()[at + 1..] {
+            "" => values.extend(next.cloned()),
+            value => values.push(part(value)),
+        }
+    }
+    if name.len() > 2 && FOLDER_OPTIONS.iter().any(fits) {
         values.extend(joined.map(part));
         values.extend(next.filter(|_| joined.is_none()).cloned());
     }

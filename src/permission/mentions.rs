@@ -95,7 +95,9 @@ impl Mentioned {
             mentioned.by_writers.add(&files, true);
         }
         let (reads, changes) = (input::is_read(script), input::is_changed(script));
-        for word in script.all_inputs().into_iter().filter(|_| reads) {
+        let printed = if reads { input::printed(script) } else { Vec::new() };
+        let inputs = script.all_inputs().into_iter().filter(|_| reads).chain(&printed);
+        for word in inputs {
             let files = lookup.files(word);
             mentioned.in_input.add(&files, false);
             if changes {

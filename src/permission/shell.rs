@@ -23,6 +23,8 @@ mod seen;
 mod substitution;
 mod word;
 
+pub use input::of_string as words_of_string;
+
 /// Longer lines are asked about, not parsed.
 const MAX_BYTES: usize = 64 * 1024;
 /// Deeper nesting is asked about.
@@ -154,7 +156,7 @@ impl<'a> Splitter<'a> {
         self.documents.sort_by_key(|document| document.start);
         let raw = substitution::read(self.line, &self.documents);
         if raw.has_backquote {
-            self.script.set_unclear("the command has backquotes in it; `$(…)` can be judged");
+            self.script.set_unread("the command has backquotes in it; `$(…)` can be judged");
         }
         if raw.has_joint {
             self.script.set_unclear("the command has a line that ends within a word");

@@ -108,3 +108,10 @@ fn a_name_in_a_folder_that_is_not_known_is_a_doubt_in_every_mode() {
         ]);
     }
 }
+
+#[test]
+fn an_option_for_a_folder_may_stand_behind_other_letters() {
+    let bench = Bench::new().allow("Bash").deny("Read(~/.ssh/**)").deny("Read(/secret)");
+    bench.denies(["tar czC ~ .ssh/id", "tar -czC ~ .ssh/id", "env -iC src cat ../secret"]);
+    bench.allows(["tar czf a.tgz src", "grep -C 3 x src/a"]);
+}

@@ -3,6 +3,7 @@
 use super::is_message;
 use crate::permission::restriction::{interprets, takes_data};
 use crate::permission::script::{Script, SimpleCommand, Word};
+use crate::permission::shell::words_of_string;
 use crate::permission::wrapper::{self, base_name};
 use crate::permission::writers::{self, Writes};
 
@@ -16,6 +17,30 @@ pub fn is_read(script: &Script) -> bool {
     let is_output = |word: &Word| word.raw.contains("$(") || word.raw.contains('`');
     commands.iter().any(|command| takes_names(command))
         || script.all_values().iter().any(|value| is_output(&value.word))
+}
+
+/// The words that the line prints, where one of its commands gets what others print.
+pub fn printed(script: &Script) -> Vec<Word> {
+    let commands = script.all_commands();
+    let is_substituted = |word: &Word| word.raw.contains("<(") || word.raw.contains(">(");
+    let is_fed =
+        |command: &&SimpleCommand| command.is_fed || command.words.iter().any(is_substituted);
+    if !commands.iter().any(|command| is_fed(command)) {
+        return Vec::new();
+    }
+    let prints = |command: &&&SimpleCommand| {
+        let (starts, _) = wrapper::starts(&command.words);
+        let mut programs = starts.iter().filter_map(|start| command.words.get(*start));
+        programs.any(|word| matches!(base_name(&word.text), "echo" | "printf"))
+    };
+    let arguments = commands.iter().filter(prints).flat_map(|command| command.arguments());
+    // Both make blanks and ends of lines of these.
+    let blanks = |text: &str| text.replace("\\n", "\n").replace("\\t", "\t");
+    let words = arguments.flat_map(|word| {
+        let (text, raw) = (blanks(&word.text), blanks(&word.raw));
+        words_of_string(&Word { text, raw, literal: word.literal })
+    });
+    words.collect()
 }
 
 /// Whether a command of the line may change a file that its input names.

@@ -223,6 +223,11 @@ fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
             "git show --stdin <<< HEAD:.env",
             "cat $(cat <<< .env)",
             "x=nv; xargs cat <<< .e$x",
+            "printf '.env\\n' | xargs cat",
+            "echo 'cat .env' | bash",
+            "bash <(echo 'cat .env')",
+            "cat <<E\nRun `cat .env` first\nE",
+            "echo \"${x:-`cat .env`}\"",
         ]);
         // A shell gets it as a script.
         bench.denies(["bash <<'E'\ncat '.env'\nE", "bash <<< 'cat .env'"]);
@@ -236,6 +241,8 @@ fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
         "tee notes.md <<< 'see .env' && git add notes.md",
         "grep x <<< .env",
         "xargs cat <<< a",
+        "echo 'see .env' > notes.md",
+        "echo 'see .env' | tee notes.md",
         "python3 - <<'E'\nprint('a')\nE",
     ]);
 }

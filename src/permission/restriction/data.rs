@@ -91,7 +91,9 @@ pub fn sub_command(words: &[Word]) -> usize {
 #[must_use]
 pub fn is_sub_command(words: &[Word], place: usize) -> bool {
     let Some(first) = words.first() else { return false };
-    if !Program::named(&first.text).is_some_and(Program::has_sub_commands) {
+    // What npx and its like are given first is a program.
+    let is_runner = matches!(base_name(&first.text), "npx" | "bunx" | "uvx" | "pipx");
+    if is_runner || !Program::named(&first.text).is_some_and(Program::has_sub_commands) {
         return false;
     }
     let at = sub_command(words);

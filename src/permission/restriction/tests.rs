@@ -17,6 +17,21 @@ fn each(rows: &[(&str, &str)], expected: Decision) {
 }
 
 #[test]
+fn what_npx_and_its_like_run_is_no_sub_command() {
+    each(
+        &[
+            ("Bash(rm:*)", "npx -c 'rm x'"),
+            ("Bash(rm:*)", "npx --call 'rm x'"),
+            ("Bash(rm:*)", "npx rm x"),
+            ("Bash(npm publish:*)", "npx npm publish"),
+            ("Bash(git push:*)", "npx -c 'git push'"),
+        ],
+        Ask,
+    );
+    each(&[("Bash(rm:*)", "npx eslint ."), ("Bash(rm:*)", "npm run build")], Allow);
+}
+
+#[test]
 fn a_sub_command_is_denied_behind_the_options_that_its_program_takes() {
     each(
         &[
