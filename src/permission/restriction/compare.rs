@@ -182,6 +182,9 @@ impl Comparison<'_> {
         if main(text) == main(token) || fits(token, text) {
             return Restriction::Yes;
         }
+        if let found @ (Restriction::Yes | Restriction::Maybe(_)) = same_file(token, text) {
+            return found;
+        }
         // git takes no short forms of its commands; many others do.
         let is_short = text.len() > usize::from(token.starts_with("--")) * 2
             && token.starts_with(text)
@@ -257,13 +260,47 @@ impl Comparison<'_> {
     fn in_other_spelling(&self, words: &[Spelling<'_>], sub_command: &str) -> Restriction {
         let is_option = |word: &str| word.starts_with('-') && word.len() > 1;
         let given: Vec<&str> = words.iter().filter_map(Spelling::exact).collect();
+        let is_joined = |option: &str, value: &str| {
+            given.iter().any(|word| {
+                let rest = word.strip_suffix(value).unwrap_or_default();
+                rest == option || rest.starts_with("--") && rest.ends_with('=')
+            })
+        };
+        let mut tokens: Vec<&str> = Vec::new();
+        let mut left = self.tokens.as_slice();
+        while let [token, rest @ ..] = left {
+            left = match rest {
+                // `-fx` and `--file=x` for `-f x`.
+                [value, rest @ ..]
+                    if is_option(token) && !is_option(value) && is_joined(token, value) =>
+                {
+                    rest
+                }
+                _ => {
+                    tokens.push(token);
+                    rest
+                }
+            };
+        }
+        let was_joined = tokens.len() < self.tokens.len();
         let (options, names): (Vec<&str>, Vec<&str>) =
-            self.tokens.iter().partition(|token| is_option(token));
+            tokens.into_iter().partition(|token| is_option(token));
         let mut operands = given.iter().filter(|word| !is_option(word));
         let has_names = names.iter().all(|name| operands.any(|word| fits(name, word)));
         let values = letters_with_value(self.name, sub_command);
         let given = Options { words: &given, folds: names.is_empty(), values };
-        if options.is_empty() || !has_names || !options.iter().all(|option| given.has(option)) {
+        // git writes these as a mark before the name of a branch, too.
+        let has_mark = |mark: char| {
+            (self.name, sub_command) == ("git", "push")
+                && given.words.iter().any(|it| it.starts_with(mark))
+        };
+        let has = |option: &&str| {
+            given.has(option)
+                || (*option == "-f" || option.starts_with("--force")) && has_mark('+')
+                || matches!(*option, "-d" | "--delete") && has_mark(':')
+        };
+        let is_certain = options.is_empty() && !was_joined;
+        if is_certain || !has_names || !options.iter().all(has) {
             return Restriction::No;
         }
         Restriction::Maybe(format!(
@@ -373,6 +410,27 @@ impl Options<'_> {
 fn letters(word: &str) -> Option<String> {
     let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
     letters.chars().all(|c| c.is_ascii_alphabetic()).then(|| letters.to_owned())
+}
+
+/// Whether the word names the file that the token names, in another spelling of its path.
+fn same_file(token: &str, word: &str) -> Restriction {
+    let plain = |path: &str| {
+        let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+        parts.collect::<Vec<_>>().join("/")
+    };
+    let is_option = |word: &str| word.starts_with('-');
+    // Other words are names of their own, such as that of a sub-command.
+    let is_file = token.contains(['.', '/']) && token.contains(char::is_alphanumeric);
+    if !is_file || token.contains('*') || is_option(token) || is_option(word) {
+        return Restriction::No;
+    }
+    match token.starts_with('/') == word.starts_with('/') && plain(token) == plain(word) {
+        true => Restriction::Yes,
+        false if base_name(token) == base_name(word) => {
+            Restriction::Maybe(format!("`{word}` may be the same file as `{token}`"))
+        }
+        false => Restriction::No,
+    }
 }
 
 /// Whether the word is the token, or the option that the token names with a value behind it.

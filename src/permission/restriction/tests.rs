@@ -17,6 +17,36 @@ fn each(rows: &[(&str, &str)], expected: Decision) {
 }
 
 #[test]
+fn a_file_and_an_option_count_in_each_spelling() {
+    each(
+        &[
+            ("Bash(python3 manage.py migrate:*)", "python3 ./manage.py migrate"),
+            ("Bash(node scripts/deploy.js:*)", "node .//scripts/deploy.js prod"),
+        ],
+        Deny,
+    );
+    each(
+        &[
+            ("Bash(python3 manage.py migrate:*)", "python3 /srv/app/manage.py migrate"),
+            ("Bash(node scripts/deploy.js:*)", "cd scripts && node deploy.js"),
+            ("Bash(make -f Makefile.prod:*)", "make -fMakefile.prod"),
+            ("Bash(make -f Makefile.prod:*)", "make --file=Makefile.prod all"),
+            ("Bash(git push --force:*)", "git push origin +main"),
+            ("Bash(git push --delete:*)", "git push origin :old"),
+        ],
+        Ask,
+    );
+    each(
+        &[
+            ("Bash(python3 manage.py migrate:*)", "python3 manage.py test"),
+            ("Bash(make -f Makefile.prod:*)", "make -f Makefile.dev"),
+            ("Bash(git push --force:*)", "git push origin main"),
+        ],
+        Allow,
+    );
+}
+
+#[test]
 fn what_npx_and_its_like_run_is_no_sub_command() {
     each(
         &[
