@@ -122,7 +122,8 @@ impl Entry<'_> {
 
     /// Letters of npm behind more than one dash, with the last of the dashes.
     fn letters_behind_dashes<'w>(&self, word: &'w str) -> Option<&'w str> {
-        let start = word.strip_prefix("--").filter(|_| matches!(self.program, "npm" | "npx"))?;
+        let start =
+            word.strip_prefix("--").filter(|_| matches!(self.program, "npm" | "npx" | "pnpm"))?;
         let letters = start.trim_start_matches('-').split('=').next().unwrap_or_default();
         let is_cluster = !letters.is_empty() && letters.chars().all(|it| NPM_LETTERS.contains(it));
         is_cluster.then(|| &word[word.len() - start.trim_start_matches('-').len() - 1..])

@@ -259,11 +259,20 @@ impl Comparison<'_> {
     /// command's, in their order.
     fn in_other_spelling(&self, words: &[Spelling<'_>], sub_command: &str) -> Restriction {
         let is_option = |word: &str| word.starts_with('-') && word.len() > 1;
-        let given: Vec<&str> = words.iter().filter_map(Spelling::exact).collect();
-        let is_joined = |option: &str, value: &str| {
-            given.iter().any(|word| {
+        let mut given: Vec<&str> = words.iter().filter_map(Spelling::exact).collect();
+        // The first word of tar needs no dash.
+        let bundle = given.first().filter(|word| self.name.ends_with("tar") && !is_option(word));
+        let bundle = bundle.map(|word| format!("-{word}"));
+        given.extend(bundle.as_deref());
+        // `-fx`, `--file=x` and `--file x` for `-f x`: which long option a letter stands for, only the
+        // program knows.
+        let has_value = |option: &str, value: &str| {
+            given.iter().enumerate().any(|(at, word)| {
                 let rest = word.strip_suffix(value).unwrap_or_default();
-                rest == option || rest.starts_with("--") && rest.ends_with('=')
+                let before = at.checked_sub(1).map_or("", |before| given[before]);
+                rest == option
+                    || is_option(word) && rest.ends_with('=')
+                    || word == &value && is_option(before)
             })
         };
         let mut tokens: Vec<&str> = Vec::new();
@@ -272,7 +281,7 @@ impl Comparison<'_> {
             left = match rest {
                 // `-fx` and `--file=x` for `-f x`.
                 [value, rest @ ..]
-                    if is_option(token) && !is_option(value) && is_joined(token, value) =>
+                    if is_option(token) && !is_option(value) && has_value(token, value) =>
                 {
                     rest
                 }
@@ -282,7 +291,7 @@ impl Comparison<'_> {
                 }
             };
         }
-        let was_joined = tokens.len() < self.tokens.len();
+        let has_values = tokens.len() < self.tokens.len();
         let (options, names): (Vec<&str>, Vec<&str>) =
             tokens.into_iter().partition(|token| is_option(token));
         let mut operands = given.iter().filter(|word| !is_option(word));
@@ -299,7 +308,7 @@ impl Comparison<'_> {
                 || (*option == "-f" || option.starts_with("--force")) && has_mark('+')
                 || matches!(*option, "-d" | "--delete") && has_mark(':')
         };
-        let is_certain = options.is_empty() && !was_joined;
+        let is_certain = options.is_empty() && !has_values;
         if is_certain || !has_names || !options.iter().all(has) {
             return Restriction::No;
         }
@@ -338,6 +347,7 @@ const LETTERS: &[(&str, &str)] = &[
     ("--all", "aA"),
     ("--delete", "dD"),
     ("--force", "f"),
+    ("--in-place", "i"),
     ("--no-verify", "n"),
     ("--prune", "p"),
     ("--recursive", "rR"),
@@ -358,7 +368,10 @@ impl Options<'_> {
     /// Whether they may come to the option.
     fn has(&self, option: &str) -> bool {
         if let Some(wanted) = letters(option) {
-            return wanted.chars().all(|letter| self.has_letter(letter));
+            // A value may follow the letter at once, as in `-i.bak`.
+            let is_joined = |word: &&str| wanted.len() == 1 && word.starts_with(option);
+            return self.words.iter().any(is_joined)
+                || wanted.chars().all(|letter| self.has_letter(letter));
         }
         // Most programs take the beginning of a long option for the whole.
         let is_beginning = |word: &&str| {
