@@ -346,6 +346,7 @@ fn letters_with_value(program: &str, sub_command: &str) -> &'static str {
 const LETTERS: &[(&str, &str)] = &[
     ("--all", "aA"),
     ("--delete", "dD"),
+    ("--extract", "x"),
     ("--force", "f"),
     ("--in-place", "i"),
     ("--no-verify", "n"),
@@ -432,9 +433,15 @@ fn same_file(token: &str, word: &str) -> Restriction {
         parts.collect::<Vec<_>>().join("/")
     };
     let is_option = |word: &str| word.starts_with('-');
-    // Other words are names of their own, such as that of a sub-command.
-    let is_file = token.contains(['.', '/']) && token.contains(char::is_alphanumeric);
-    if !is_file || token.contains('*') || is_option(token) || is_option(word) {
+    // Two plain words are names of their own, such as that of a sub-command.
+    let is_path = |word: &str| {
+        word.contains('/') || word.contains('.') && word.contains(char::is_alphanumeric)
+    };
+    if !(is_path(token) || word.contains('/'))
+        || token.contains('*')
+        || is_option(token)
+        || is_option(word)
+    {
         return Restriction::No;
     }
     match token.starts_with('/') == word.starts_with('/') && plain(token) == plain(word) {

@@ -91,8 +91,9 @@ pub fn sub_command(words: &[Word]) -> usize {
 #[must_use]
 pub fn is_sub_command(words: &[Word], place: usize) -> bool {
     let Some(first) = words.first() else { return false };
-    // What npx and its like are given first is a program.
-    let is_runner = matches!(base_name(&first.text), "npx" | "bunx" | "uvx" | "pipx");
+    // What npx and its like are given first is a program, and the others run what they have no command for.
+    let is_runner =
+        matches!(base_name(&first.text), "npx" | "bunx" | "uvx" | "pipx" | "pnpm" | "yarn" | "bun");
     if is_runner || !Program::named(&first.text).is_some_and(Program::has_sub_commands) {
         return false;
     }

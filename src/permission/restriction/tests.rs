@@ -22,6 +22,12 @@ fn a_file_and_an_option_count_in_each_spelling() {
         &[
             ("Bash(python3 manage.py migrate:*)", "python3 ./manage.py migrate"),
             ("Bash(node scripts/deploy.js:*)", "node .//scripts/deploy.js prod"),
+            ("Bash(rm important.txt:*)", "rm ./important.txt"),
+            ("Bash(pytest tests/slow:*)", "pytest tests/slow/"),
+            ("Bash(go run ./cmd/wipe:*)", "go run cmd/wipe"),
+            ("Bash(kubectl apply -f prod.yaml:*)", "kubectl apply -f ./prod.yaml"),
+            ("Bash(rm -rf build:*)", "rm -rf ./build"),
+            ("Bash(rm -rf build:*)", "rm -rf build/"),
         ],
         Deny,
     );
@@ -41,6 +47,11 @@ fn a_file_and_an_option_count_in_each_spelling() {
             ("Bash(kubectl --context prod:*)", "kubectl --context=prod get x"),
             ("Bash(aws --profile prod:*)", "aws --profile=prod s3 ls"),
             ("Bash(tar -xf:*)", "tar xf a"),
+            ("Bash(tar -xf:*)", "tar --extract -f a"),
+            ("Bash(sudo -u root:*)", "sudo --user root id"),
+            ("Bash(sudo -u root:*)", "sudo -uroot id"),
+            ("Bash(rm -rf build:*)", "rm -rf /srv/build"),
+            ("Bash(docker compose -f prod.yml:*)", "docker compose --file prod.yml up"),
             ("Bash(psql -h prod:*)", "psql -hprod"),
             ("Bash(npm publish --access public:*)", "npm publish --access=public"),
             ("Bash(python3 -m http.server:*)", "python3 -mhttp.server"),
@@ -70,6 +81,8 @@ fn what_npx_and_its_like_run_is_no_sub_command() {
             ("Bash(rm:*)", "npx rm x"),
             ("Bash(npm publish:*)", "npx npm publish"),
             ("Bash(git push:*)", "npx -c 'git push'"),
+            ("Bash(git push:*)", "pnpm git push"),
+            ("Bash(curl:*)", "yarn curl x"),
         ],
         Ask,
     );
