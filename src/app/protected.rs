@@ -59,13 +59,24 @@ impl Setup {
         let env = self.command_env();
         let programs = env.program_folders().map(PathBuf::from);
         // What programs read at their start says what they start.
-        let files = ["BASH_ENV", "RIPGREP_CONFIG_PATH"].map(|name| env.get_os(name));
+        let files = ["BASH_ENV", "RIPGREP_CONFIG_PATH", "GIT_CONFIG_GLOBAL"];
+        let files = files.into_iter().filter_map(|name| env.get_os(name));
+        let files = files.map(|file| self.as_bash_expands(Path::new(file)));
         let libraries = env.library_paths().map(PathBuf::from);
-        let starting = programs.chain(libraries);
-        let starting = starting.chain(files.into_iter().flatten().map(PathBuf::from));
+        let starting = programs.chain(libraries).chain(files);
         let starting = starting.filter(|path| path.is_absolute());
         places.extend(starting.map(|path| ProtectedPlace::below(path, Reason::Startup)));
         places
+    }
+
+    /// A path in a variable as bash expands it in the folder of the session.
+    fn as_bash_expands(&self, file: &Path) -> PathBuf {
+        let below = |starts: &[&str]| starts.iter().find_map(|start| file.strip_prefix(start).ok());
+        match (below(&["~", "$HOME", "${HOME}"]), below(&["$PWD", "${PWD}"]), self.home()) {
+            (Some(below), _, Some(home)) => home.join(below),
+            (_, Some(below), _) => self.cwd.join(below),
+            _ => self.cwd.join(file),
+        }
     }
 
     /// The environment of commands.

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
@@ -392,9 +392,15 @@ fn read_settings(checkout: &Path) -> Result<(GitDir, Settings), String> {
         return Err("the settings of the repository are in unusual files".to_owned());
     }
     let real = |path: &Path| fs::canonicalize(path).ok();
-    // A link on the way may be a file of the project, which git writes.
+    // A link on the way may be a file of the project, which git writes; `..` behind one leads from
+    // where the link does. Git itself writes it in front alone.
+    let is_plain = |path: &Path| {
+        let mut names = path.components().skip_while(|it| !matches!(it, Component::Normal(_)));
+        names.all(|it| matches!(it, Component::Normal(_)))
+    };
     let leads_here = |path: &PathBuf| {
         real(&git.own)
+            .filter(|_| is_plain(path))
             .map(|own| normalize(&own.join(path)))
             .is_some_and(|it| Some(it) == real(checkout))
     };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::import::{self, Import};
 use super::{Memory, Section};
-use crate::disk::{ProjectFiles, ProjectScope, ScopeError};
+use crate::disk::{ProjectFiles, ProjectScope, ScopeError, repository_root};
 use crate::markdown::file;
 use crate::protocol::printable_path;
 use crate::tool::path::resolve;
@@ -195,7 +195,14 @@ impl<'a> Reader<'a> {
     fn follow(&mut self, importer: &Path, import: &Import, owner: Owner, chain: &mut Vec<PathBuf>) {
         let folder = importer.parent().unwrap_or(importer);
         let path = resolve(&import.path, folder, self.home);
-        let result = match self.locate(&path, Some(importer), owner) {
+        let located = self.locate(&path, Some(importer), owner);
+        let located = located.and_then(|real| match self.leaves_checkout(&path, &real, chain) {
+            true if owner == Owner::Person => {
+                Err(Some("it is outside the checkout that brings it in".to_owned()))
+            }
+            _ => Ok(real),
+        });
+        let result = match located {
             Ok(real) if chain.contains(&real) => {
                 Err(Some("the files import each other in a circle: each is read once".to_owned()))
             }
@@ -215,6 +222,20 @@ impl<'a> Reader<'a> {
                 import.path
             )
         });
+    }
+
+    /// Whether a file of a checkout, or a link in one, brings in a file from outside it. What the
+    /// user imports from a checkout was written by others; only the checkout in which the user's own
+    /// file lies is the user's.
+    fn leaves_checkout(&self, path: &Path, real: &Path, chain: &[PathBuf]) -> bool {
+        let around = |file: &Path| {
+            let root = repository_root(file.parent()?, self.home)?;
+            root.canonicalize().ok()
+        };
+        let own = chain.first().and_then(|top| around(top));
+        let importer = chain.last().and_then(|importer| around(importer));
+        let checkouts = [importer, around(path)].into_iter().flatten();
+        checkouts.into_iter().any(|root| Some(&root) != own.as_ref() && !real.starts_with(root))
     }
 
     /// A file's text without blank lines around it, as much as there is room for.

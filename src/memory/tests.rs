@@ -212,6 +212,26 @@ fn a_link_of_the_project_leads_a_file_of_the_users_no_further_than_one_of_its_ow
 }
 
 #[test]
+fn a_checkout_that_the_user_imports_from_brings_in_its_own_files_alone() {
+    let top = world(&[
+        ("own/CLAUDE.md", "x @../clone/n.md @../clone/l.md"),
+        ("clone/n.md", "n @../home/key @more.md"),
+        ("clone/more.md", "MORE"),
+        ("home/key", "KEY"),
+    ]);
+    fs::create_dir_all(top.path().join("clone/.git")).unwrap();
+    symlink("../home/key", top.path().join("clone/l.md")).unwrap();
+    let (files, notices) = told(&read(&top), &top);
+    assert_eq!(files, ["own/CLAUDE.md", "clone/n.md", "clone/more.md"]);
+    let why = "was not read: it is outside the checkout that brings it in";
+    let expected = [
+        format!("clone/n.md:1: @../home/key {why}"),
+        format!("own/CLAUDE.md:1: @../clone/l.md {why}"),
+    ];
+    assert_eq!(notices, expected);
+}
+
+#[test]
 fn what_is_no_readable_text_is_one_line_each() {
     let top = world(&[
         ("repo/AGENTS.md", "x @docs @gone.md @alice @image @hidden.md @pipe"),

@@ -4,6 +4,8 @@ use crate::protocol::is_seen;
 
 /// More warnings than these say no more.
 const MAX_WARNINGS: usize = 3;
+/// Characters that are counted.
+const MAX_FOUND: usize = 100;
 /// Characters of a word that a warning shows.
 const MAX_WORD: usize = 40;
 
@@ -66,7 +68,7 @@ pub fn warnings(text: &str) -> Vec<String> {
             if c.is_ascii() {
                 continue;
             }
-            if found.len() == MAX_WARNINGS || found.iter().any(|(known, _)| *known == c) {
+            if found.len() == MAX_FOUND || found.iter().any(|(known, _)| *known == c) {
                 continue;
             }
             if let Some(warning) = warning(c, is_seen, word, foreign_words) {
@@ -74,7 +76,14 @@ pub fn warnings(text: &str) -> Vec<String> {
             }
         }
     }
-    found.into_iter().map(|(_, warning)| warning).collect()
+    let more = found.len().saturating_sub(MAX_WARNINGS);
+    let mut warnings: Vec<String> = found.into_iter().map(|(_, warning)| warning).collect();
+    warnings.truncate(MAX_WARNINGS);
+    if more > 0 {
+        let characters = if more == 1 { "character" } else { "characters" };
+        warnings.push(format!("{more} more {characters} in it are not what they look like"));
+    }
+    warnings
 }
 
 fn warning(c: char, is_seen: bool, word: &str, foreign_words: bool) -> Option<String> {

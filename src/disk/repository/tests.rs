@@ -159,6 +159,13 @@ fn a_git_folder_that_git_may_read_otherwise_or_that_is_anothers_is_refused() {
     fs::remove_file(bench.path("q/.git/commondir")).unwrap();
     bench.git("q", &["config", "core.worktree", "../../a"]);
     bench.refuses("q", "core.worktree");
+    // Behind a link, `..` leads from where the link does.
+    symlink(bench.path("a/.git"), bench.path("q/dl")).unwrap();
+    bench.git("q", &["config", "core.worktree", "../dl/.."]);
+    bench.refuses("q", "core.worktree");
+    bench.git("a", &["config", "--file", "../q/.git/config", "core.worktree", ".."]);
+    assert_eq!(bench.check("q"), Ok(()));
+    bench.git("q", &["config", "core.worktree", "../../a"]);
     // A worktree's folder that only claims to be one.
     let claim = bench.path("c");
     for (file, text) in

@@ -56,10 +56,12 @@ const AUTOMATION: &[&str] = &[
     "captainhook.config.json captainhook.json monk.yaml whisky.json",
     "grumphp.dist.yaml grumphp.dist.yml grumphp.yaml grumphp.yaml.dist grumphp.yml grumphp.yml.dist",
     "hk.local.pkl hk.pkl hk.toml hk.yaml prek.toml",
+    "nano-staged.cjs nano-staged.js nano-staged.json nano-staged.mjs pnpmfile.cjs",
     "simple-git-hooks.cjs simple-git-hooks.js simple-git-hooks.json",
     // Versions and variables that a shell takes on when it enters the folder, and toolchains that may
     // be a folder of the project.
-    "default.nix global.json guix.scm manifest.scm rust-toolchain rust-toolchain.toml",
+    "default.nix global.json guix.scm lean-toolchain manifest.scm replit.nix rust-toolchain rust-toolchain.toml",
+    "aftman.toml aqua.yaml aqua.yml foreman.toml rokit.toml activate-hermit hermit.hcl",
     "devbox.json devenv.local.nix devenv.local.yaml devenv.nix devenv.yaml flake.nix mise.toml pkgx.yaml pkgx.yml shell.nix",
     // Build servers.
     "appveyor.yml bitbucket-pipelines.yml bitrise.yaml bitrise.yml buddy.yml",
@@ -79,6 +81,7 @@ const AUTOMATION: &[&str] = &[
 /// The same, by how the name begins.
 const AUTOMATION_STARTS: &[&str] = &[
     "azure-pipelines",
+    "commitlint.config.",
     "husky.config.",
     "jenkinsfile",
     "lefthook",
