@@ -8,16 +8,18 @@ use clap::{ArgAction, Args, CommandFactory, Parser, ValueEnum};
 
 use crate::config::models::ThinkingOverride;
 use crate::config::{Overrides, SettingSources, list, schema::LEVELS};
-use crate::protocol::{Mode, SessionId};
+use crate::protocol::{PermissionMode, SessionId};
 
 mod command;
 mod drive;
 
 pub use command::{
-    AgentsAction, AuthAction, Command, ConfigAction, ExportFormat, McpAction, McpAddArgs, McpKind,
-    PermissionsAction, SessionsAction,
+    AgentsAction, AuthAction, CliCommand, ConfigAction, ExportFormat, McpAction, McpAddArgs,
+    McpKind, PermissionsAction, SessionsAction,
 };
-pub use drive::{DriveArgs, InputFormat, PermissionPrompts, PromptTool, reads_frames, summary};
+pub use drive::{
+    DriveArgs, InputFormat, PermissionPrompts, PromptTool, reads_frames, summarize_error,
+};
 
 const USAGE: &str = "caliban [OPTIONS] [PROMPT]\n       caliban [OPTIONS] <COMMAND>";
 
@@ -25,12 +27,12 @@ const EXAMPLES: &str = "\
 Examples:
   caliban                              start in this directory
   caliban \"fix the failing test\"       start with a prompt
-  caliban -p \"explain src/main.rs\"     print the answer and end
-  git diff | caliban -p \"review this\"  put what stdin says behind the prompt
-  caliban -c                           go on with the newest session of this directory
+  caliban -p \"explain src/main.rs\"     print the answer and exit
+  git diff | caliban -p \"review this\"  append stdin to the prompt
+  caliban -c                           resume the newest session of this directory
   caliban demo                         three agents at work: no key, no network
 
-A prompt of one word that is also a command goes after --, such as: caliban -- demo";
+To use the name of a command as the prompt, put it after --: caliban -- demo";
 
 /// A terminal coding agent whose sub-agents run live, side by side, on your screen.
 #[derive(Clone, Debug, Parser)]
@@ -42,9 +44,9 @@ pub struct Cli {
     pub version: (),
 
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
 
-    /// What to do first; sent at once.
+    /// The first prompt, sent at once.
     pub prompt: Option<String>,
 
     #[command(flatten)]
@@ -66,23 +68,23 @@ pub struct Cli {
     pub common: CommonArgs,
 }
 
-/// How a run without a screen writes its answer.
+/// Options for the output of a headless run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct PrintArgs {
-    /// Run without a screen: one prompt (argument, stdin, or both), the answer on stdout.
+    /// Run without a screen: read one prompt (argument, stdin, or both), print the answer to stdout.
     #[arg(short, long)]
     pub print: bool,
 
-    /// What goes to stdout [default: text].
+    /// The format of stdout [default: text].
     #[arg(long, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
 
-    /// Say more about what is going on, on stderr.
+    /// Report progress on stderr.
     #[arg(long)]
     pub verbose: bool,
 }
 
-/// What a run without a screen writes to stdout.
+/// The output format of a headless run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
     /// The answer.
@@ -90,39 +92,39 @@ pub enum OutputFormat {
     Text,
     /// One JSON object: the result.
     Json,
-    /// One JSON object a line, as things happen.
+    /// One JSON object per line, as things happen.
     StreamJson,
 }
 
-/// Who answers, what it is told, and what it may spend.
+/// Options for the model, its system prompt and its limits.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// The model that answers.
+    /// The model to use.
     #[arg(long)]
     pub model: Option<String>,
 
-    /// Where it answers: a built-in or configured provider, such as anthropic, openai, gemini or ollama.
+    /// The provider to use: built-in or configured, such as anthropic, openai, gemini or ollama.
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
 
-    /// How hard the model thinks, in the provider's words, such as low or high.
+    /// The reasoning effort, in the provider's words, such as low or high.
     #[arg(long, value_name = "LEVEL")]
     pub effort: Option<String>,
 
-    /// Let the model think: as much as it decides, or not at all.
+    /// Whether the model thinks: as much as it decides, or not at all.
     #[arg(long, value_name = "HOW")]
     pub thinking: Option<ThinkingMode>,
 
-    /// Let the model think for at most this many tokens; 0 is not at all.
+    /// Limit thinking to this many tokens; 0 turns it off.
     #[arg(long, value_name = "N", conflicts_with = "thinking")]
     pub max_thinking_tokens: Option<u32>,
 
-    /// Use this model instead while the other one is overloaded.
+    /// Use this model while the main one is overloaded.
     #[arg(long, value_name = "MODEL")]
     pub fallback_model: Option<String>,
 
-    /// Be the agent of this definition: its prompt, tools, model and mode.
+    /// Use this definition for the main agent: its prompt, tools, model and mode.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
 
@@ -130,11 +132,11 @@ pub struct ModelArgs {
     #[arg(long, value_name = "TEXT")]
     pub system_prompt: Option<String>,
 
-    /// The same from a file.
+    /// Read the system prompt from this file.
     #[arg(long, value_name = "FILE", conflicts_with = "system_prompt")]
     pub system_prompt_file: Option<PathBuf>,
 
-    /// Put this behind the system prompt.
+    /// Append this to the system prompt.
     #[arg(long, value_name = "TEXT")]
     pub append_system_prompt: Option<String>,
 
@@ -142,8 +144,8 @@ pub struct ModelArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
 
-    /// Stop when this many US dollars are spent, sub-agents included.
-    #[arg(long, value_name = "X", value_parser = dollars)]
+    /// Stop after spending this many US dollars, sub-agents included.
+    #[arg(long, value_name = "X", value_parser = parse_dollars)]
     pub max_budget_usd: Option<f64>,
 }
 
@@ -157,11 +159,11 @@ pub enum ThinkingMode {
     Disabled,
 }
 
-/// What may be touched. LISTs are separated by commas or spaces: "Bash(git diff:*),Read".
+/// Options for tools and permissions. LISTs are separated by commas or spaces: "Bash(git diff:*),Read".
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Tools")]
 pub struct ToolArgs {
-    /// Tools may also work in this directory; may be repeated.
+    /// Also allow tools to work in this directory; may be repeated.
     #[arg(long, value_name = "DIR")]
     pub add_dir: Vec<String>,
 
@@ -169,36 +171,36 @@ pub struct ToolArgs {
     #[arg(long, value_name = "LIST")]
     pub tools: Option<Vec<ToolList>>,
 
-    /// What runs without a question, such as "Bash(git diff:*),Read".
+    /// Run these without asking, such as "Bash(git diff:*),Read".
     #[arg(long, value_name = "LIST", alias = "allowedTools")]
     pub allowed_tools: Vec<ToolList>,
 
-    /// What never runs.
+    /// Never run these.
     #[arg(long, value_name = "LIST", alias = "disallowedTools")]
     pub disallowed_tools: Vec<ToolList>,
 
-    /// How freely tools act.
+    /// The permission mode.
     #[arg(long, value_name = "MODE")]
-    pub permission_mode: Option<Mode>,
+    pub permission_mode: Option<PermissionMode>,
 
-    /// Run everything that no rule denies: the same as the mode bypassPermissions.
+    /// Run everything that no rule denies: same as --permission-mode bypassPermissions.
     #[arg(long)]
     pub dangerously_skip_permissions: bool,
 
-    /// Let a driving program choose the mode bypassPermissions later on. Switches nothing on by itself.
+    /// Allow a driving program to switch to the mode bypassPermissions later. Does not turn it on.
     #[arg(long)]
     pub allow_dangerously_skip_permissions: bool,
 
-    /// Sub-agents for this run: {"NAME": {"description": "when to use it", "prompt": "who it is"}}.
+    /// Define sub-agents for this run: {"NAME": {"description": "when to use it", "prompt": "who it is"}}.
     #[arg(long, value_name = "JSON")]
     pub agents: Option<String>,
 
-    /// Permissions, hooks and env for this run: a file of the settings.json shape, or its JSON itself.
+    /// Permissions, hooks and env for this run: a file in the format of settings.json, or its JSON itself.
     #[arg(long, value_name = "FILE|JSON")]
     pub settings: Option<String>,
 
-    /// Of the files that other programs share with this one, read only those of user, project and
-    /// local (with commas); "" is none.
+    /// Of the files shared with other programs, read only these sources: user, project, local
+    /// (comma-separated); "" is none.
     #[arg(long, value_name = "LIST")]
     pub setting_sources: Option<SettingSources>,
 
@@ -206,41 +208,41 @@ pub struct ToolArgs {
     #[arg(long)]
     pub no_sub_agent: bool,
 
-    /// More MCP servers: files or JSON of the shape that .mcp.json has.
+    /// Add MCP servers: files or JSON in the format of .mcp.json.
     #[arg(long, value_name = "FILE|JSON", num_args = 1..)]
     pub mcp_config: Vec<String>,
 
-    /// Only the MCP servers of --mcp-config.
+    /// Use only the MCP servers of --mcp-config.
     #[arg(long)]
     pub strict_mcp_config: bool,
 }
 
-/// Which conversation it is.
+/// Options for the session.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Session")]
 pub struct SessionArgs {
-    /// Go on with the newest session of this directory.
+    /// Resume the newest session of this directory.
     #[arg(short, long = "continue", conflicts_with = "resume")]
     pub continue_newest: bool,
 
-    /// Go on with a session (the start of its id is enough), or pick one from a list.
+    /// Resume a session (the start of its id is enough), or pick one from a list.
     #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub resume: Option<String>,
 
-    /// Go on in a new session that begins with the history of the one that --continue or --resume names.
+    /// With --continue or --resume: copy the history into a new session instead of adding to the old one.
     #[arg(long)]
     pub fork_session: bool,
 
-    /// Give the new session this id.
+    /// Use this id for the new session.
     #[arg(long, value_name = "UUID")]
     pub session_id: Option<SessionId>,
 
-    /// Keep nothing on disk.
+    /// Don't store the session on disk.
     #[arg(long, alias = "no-session-persistence", conflicts_with_all = ["continue_newest", "resume", "session_id"])]
     pub no_session: bool,
 }
 
-/// What every command takes, before or after its name.
+/// Options of every command, before or after its name.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Program")]
 pub struct CommonArgs {
@@ -248,28 +250,28 @@ pub struct CommonArgs {
     #[arg(short = 'C', long, value_name = "DIR", global = true)]
     pub cd: Option<PathBuf>,
 
-    /// What the log file keeps.
+    /// The level of the log file.
     #[arg(long, value_name = "LEVEL", value_parser = LEVELS, global = true)]
     pub log_level: Option<String>,
 
-    /// Log everything: the same as --log-level debug.
+    /// Log everything: same as --log-level debug.
     #[arg(long, global = true, conflicts_with = "log_level")]
     pub debug: bool,
 
-    /// Write the log to this file as well, as --debug has it.
+    /// Also write the log, at the level of --debug, to this file.
     #[arg(long, value_name = "FILE", global = true, conflicts_with = "log_level")]
     pub debug_file: Option<PathBuf>,
 
-    /// The colours of the screen.
+    /// The color theme.
     #[arg(long, value_name = "NAME", global = true)]
     pub theme: Option<String>,
 
-    /// No colours; NO_COLOR says the same.
+    /// Don't use colors; NO_COLOR does the same.
     #[arg(long, global = true)]
     pub no_color: bool,
 }
 
-/// Tools or rules of one option, as people write them in one line.
+/// The tools or rules of one option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolList(Vec<String>);
 
@@ -282,15 +284,15 @@ impl std::str::FromStr for ToolList {
 }
 
 impl ToolArgs {
-    /// The tools to offer; `None` is all of them.
+    /// Returns the tools to offer; `None` means all.
     #[must_use]
     pub fn offered(&self) -> Option<Vec<String>> {
-        self.tools.as_deref().map(flat).filter(|tools| tools != &["default"])
+        self.tools.as_deref().map(flatten).filter(|tools| tools != &["default"])
     }
 }
 
 impl ModelArgs {
-    /// How these arguments change the way models think.
+    /// Returns how these arguments override thinking.
     fn thinking(&self) -> Option<ThinkingOverride> {
         let mode = self.thinking.map(|mode| match mode {
             ThinkingMode::Adaptive => ThinkingOverride::Adaptive,
@@ -301,7 +303,7 @@ impl ModelArgs {
 }
 
 impl CommonArgs {
-    /// What the log keeps.
+    /// Returns the level of the log.
     fn level(&self) -> Option<String> {
         let debug = self.debug || self.debug_file.is_some();
         self.log_level.clone().or_else(|| debug.then(|| "debug".to_owned()))
@@ -309,8 +311,8 @@ impl CommonArgs {
 }
 
 impl Cli {
-    /// Reads the arguments, the program's name first. A command stands alone: beside a prompt or
-    /// `--print` it is more likely the prompt's own word.
+    /// Parses the arguments, including the program's name. A command must stand alone: next to a
+    /// prompt or `--print` it is more likely part of the prompt.
     pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut cli = Self::try_parse_from(args)?;
         cli.print.print |= cli.drive.input_format == Some(InputFormat::StreamJson);
@@ -318,14 +320,14 @@ impl Cli {
         let stored = *continue_newest || resume.is_some();
         if *fork_session && !stored {
             let message =
-                "--fork-session needs --continue or --resume: it names what to begin with";
+                "--fork-session needs --continue or --resume: they select the session to copy";
             return Err(Self::command().error(ErrorKind::MissingRequiredArgument, message));
         }
         if session_id.is_some() && stored && !fork_session {
             let message = "--session-id names a new session: with --continue or --resume it needs --fork-session";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
         }
-        if let Some(flag) = cli.stray() {
+        if let Some(flag) = cli.misplaced_option() {
             let message = format!("{flag} needs --print");
             return Err(Self::command().error(ErrorKind::MissingRequiredArgument, message));
         }
@@ -337,10 +339,10 @@ impl Cli {
         Ok(cli)
     }
 
-    /// An option that means nothing beside a screen.
-    fn stray(&self) -> Option<&'static str> {
+    /// Returns an option that has no effect with a screen.
+    fn misplaced_option(&self) -> Option<&'static str> {
         let print = match &self.command {
-            Some(Command::Demo(print)) => print,
+            Some(CliCommand::Demo(print)) => print,
             _ => &self.print,
         };
         let given =
@@ -350,7 +352,7 @@ impl Cli {
         stray.map(|(flag, _)| flag)
     }
 
-    /// What the command line sets in the configuration.
+    /// Returns the configuration values that the command line overrides.
     #[must_use]
     pub fn overrides(&self) -> Overrides {
         let Self { model, tools, common, .. } = self;
@@ -360,8 +362,8 @@ impl Cli {
             effort: model.effort.clone(),
             permission_mode: tools.permission_mode,
             skip_permissions: tools.dangerously_skip_permissions,
-            allow: flat(&tools.allowed_tools),
-            deny: flat(&tools.disallowed_tools),
+            allow: flatten(&tools.allowed_tools),
+            deny: flatten(&tools.disallowed_tools),
             additional_dirs: tools.add_dir.clone(),
             max_turns: model.max_turns,
             max_usd: model.max_budget_usd,
@@ -379,11 +381,11 @@ impl Cli {
     }
 }
 
-fn flat(lists: &[ToolList]) -> Vec<String> {
+fn flatten(lists: &[ToolList]) -> Vec<String> {
     lists.iter().flat_map(|list| list.0.iter().cloned()).collect()
 }
 
-fn dollars(text: &str) -> Result<f64, String> {
+fn parse_dollars(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(amount) if amount.is_finite() && amount > 0.0 => Ok(amount),
         _ => Err("an amount above 0, such as 0.50".to_owned()),

@@ -1,8 +1,8 @@
-//! Where paths lead, and files and folders opened there without following a link.
+//! Resolves paths, and opens files and folders without following links.
 //!
-//! The gate judges a resolved path, and the tool opens that very path: [`resolve`] is the only
-//! function that follows links, and a [`Folder`] or [`open`] refuses every link on the way. A link
-//! that appears in between makes the open fail, so what was judged is what is touched.
+//! The gate judges a resolved path, and the tool opens exactly that path: [`resolve`] is the only
+//! function that follows links, and [`Folder`] and [`open`] refuse any link. If a link appears in
+//! between, the open fails, so the path that was judged is the path that is used.
 
 mod folder;
 mod programs;
@@ -14,7 +14,7 @@ mod scope;
 pub mod testing;
 
 pub use folder::{Folder, open};
-pub use programs::{is_of_system, programs_named};
+pub use programs::{is_system_program, programs_named};
 pub use project_folders::ProjectFolders;
 pub use repository::{
     GitConfigPaths, branch, check_checkout, check_repository, check_starts_nothing, check_within,

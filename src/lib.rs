@@ -1,23 +1,23 @@
 //! caliban: a terminal coding agent whose sub-agents run live, side by side, on your screen.
 //!
-//! The map of modules, from the bottom up (`docs/architecture.md` tells the whole story):
+//! The modules, from the bottom up (see `docs/architecture.md`):
 //!
-//! - [`protocol`]: what flows between the parts, as plain data
-//! - [`disk`]: where paths lead, and files opened there without following a link
+//! - [`protocol`]: the plain data that flows between the parts
+//! - [`disk`]: resolved paths, and files opened without following links
 //! - [`config`]: layered configuration, the environment, the model catalogue
-//! - [`markdown`]: the files that people write for agents
+//! - [`markdown`]: files that users write for agents
 //! - [`provider`]: model APIs, one file per wire
 //! - [`exec`], [`tool`]: child processes, and the tools that models call
-//! - [`custom`]: commands and skills that people write
+//! - [`commands`]: commands and skills that users write
 //! - [`memory`]: the instructions that projects keep for agents
-//! - [`permission`]: what may run, and who is asked
-//! - [`hook`]: commands of the person that hear of what agents do and have a say
-//! - [`budget`]: what may be spent
+//! - [`permission`]: rules, and the gate that asks
+//! - [`hook`]: user commands that are notified of what agents do and can intervene
+//! - [`budget`]: spending limits
 //! - [`agent`]: the loop: ask the model, run its tools, repeat
 //! - [`subagent`]: the tool whose body is another agent's loop
 //! - [`session`]: transcripts on disk
 //! - [`runtime`]: commands in, events out
-//! - [`tui`], [`headless`], [`command`]: the three faces
+//! - [`tui`], [`headless`], [`command`]: the three front ends
 //! - [`app`]: puts all of it together
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -27,8 +27,8 @@ pub mod app;
 pub mod budget;
 pub mod cli;
 pub mod command;
+pub mod commands;
 pub mod config;
-pub mod custom;
 pub mod disk;
 pub mod exec;
 pub mod headless;

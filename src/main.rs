@@ -8,28 +8,28 @@ use caliban::protocol::{printable, printable_message};
 use caliban::{app, command, config, exec};
 
 /// The exit code for arguments that cannot be used.
-const USAGE: u8 = 2;
+const USAGE_EXIT_CODE: u8 = 2;
 
 fn main() -> ExitCode {
-    // First of all: from here on the keys in memory are ours alone.
+    // First: make the keys in memory unreadable for other processes.
     exec::hide_memory();
-    // Every command of an agent starts this program: that does without the whole command line.
+    // Every command of an agent starts this program, so skip parsing the command line for that.
     if let Some(code) = command::supervise::run(config::env::args(), &config::env::capture()) {
         return ExitCode::from(code);
     }
     let args: Vec<_> = config::env::args().collect();
     let cli = match Cli::from_args(args.clone()) {
         Ok(cli) => cli,
-        // An error repeats the arguments, and those may come from anywhere.
+        // An error repeats the arguments, which may be untrusted.
         Err(error) if error.use_stderr() => {
             if cli::reads_frames(&args) {
-                let why = cli::summary(&error);
+                let why = cli::summarize_error(&error);
                 app::refuse_handshake(&why);
-                return fail(&format!("caliban: {why}\n"), USAGE);
+                return fail(&format!("caliban: {why}\n"), USAGE_EXIT_CODE);
             }
-            return fail(&error.to_string(), USAGE);
+            return fail(&error.to_string(), USAGE_EXIT_CODE);
         }
-        // Help and version: clap knows where each is printed.
+        // Help and version: clap prints each to the right stream.
         Err(error) => error.exit(),
     };
     match app::run(&cli, &config::env::capture()) {
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 fn fail(message: &str, code: u8) -> ExitCode {
-    // When stderr is gone there is nobody left to tell.
+    // If stderr is gone, nobody can be notified.
     let _ = write!(std::io::stderr(), "{}", printable(message));
     ExitCode::from(code)
 }

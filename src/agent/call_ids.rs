@@ -1,22 +1,21 @@
-//! Ids of tool calls. Some servers give one twice, and every later request would be refused for it:
-//! each call gets an id of its own as soon as it arrives, so that nothing behind the stream sees
-//! the other.
+//! Ids of tool calls. Some servers give one twice, for which every later request would be refused:
+//! each call gets a unique id as it arrives, so that nothing after the stream sees the other.
 
 use std::collections::HashSet;
 
 use crate::protocol::{BlockStart, Message, StreamEvent, ToolUseId};
 
-/// The ids that are in use: those of a conversation, and of the answer that is coming in.
+/// The ids in use: those of a conversation and of the answer coming in.
 #[derive(Debug, Default)]
 pub(super) struct CallIds(HashSet<ToolUseId>);
 
 impl CallIds {
-    /// The ids of a conversation.
+    /// Collects the ids of a conversation.
     pub fn from_history(history: &[Message]) -> Self {
         Self(history.iter().flat_map(Message::tool_use_ids).cloned().collect())
     }
 
-    /// Renames the call that begins with this event, if its id is in use. What follows names the
+    /// Renames the call that begins with this event if its id is in use. Later events name the
     /// block, not the id.
     pub fn make_unique(&mut self, event: &mut StreamEvent) {
         let StreamEvent::BlockStart { block: BlockStart::ToolUse { id, .. }, .. } = event else {

@@ -6,23 +6,23 @@ use crate::protocol::{ContentBlock, Failure, ResultBlock, ToolUseId};
 use crate::tool::{ToolError, ToolOutcome};
 
 /// Turns a panic of a tool, a bug of ours, into the error that ends the run.
-pub(super) fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+pub(super) fn panic_error(panic: &(dyn Any + Send)) -> ToolError {
     let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
     tracing::error!(text, "a tool panicked");
-    let message = format!("A tool failed inside: {text}. This is a bug; the log says more.");
+    let message = format!("A tool crashed: {text}. This is a bug; see the log.");
     ToolError::fatal(Failure::Internal, message)
 }
 
-/// The outcome of a call that has none, and what ends the run, if it does.
-pub(super) fn failed(error: ToolError) -> (ToolOutcome, Option<(Failure, String)>) {
+/// Turns an error into the outcome of its call, and the failure that ends the run, if it does.
+pub(super) fn error_outcome(error: ToolError) -> (ToolOutcome, Option<(Failure, String)>) {
     let text = error.to_string();
     let (summary, details, fatal) = match error {
         ToolError::Fatal { failure, message, details } => {
-            (failure.words(), details.map(|details| *details), Some((failure, message)))
+            (failure.describe(), details.map(|details| *details), Some((failure, message)))
         }
         ToolError::Soft { kind, details, .. } => (kind.words(), details.map(|it| *it), None),
     };
@@ -48,8 +48,8 @@ pub(super) fn first_text(content: &[ResultBlock]) -> &str {
     texts.next().unwrap_or_default()
 }
 
-/// No wire accepts an empty result.
-pub(super) fn filled(content: Vec<ResultBlock>) -> Vec<ResultBlock> {
+/// Replaces an empty result: no provider accepts one.
+pub(super) fn fill_empty(content: Vec<ResultBlock>) -> Vec<ResultBlock> {
     let mut content: Vec<_> = content
         .into_iter()
         .filter(|block| !matches!(block, ResultBlock::Text { text } if text.trim().is_empty()))
@@ -61,7 +61,7 @@ pub(super) fn filled(content: Vec<ResultBlock>) -> Vec<ResultBlock> {
 }
 
 /// The bytes of a block.
-pub(super) fn size(block: &ResultBlock) -> usize {
+pub(super) fn block_size(block: &ResultBlock) -> usize {
     match block {
         ResultBlock::Text { text } => text.len(),
         ResultBlock::Image { source } => source.data.len(),

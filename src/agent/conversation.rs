@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use super::Agent;
 use super::call_result::error_result;
-use super::run::{Run, Stop};
-use super::size::Measured;
+use super::run::{AgentRun, RunError};
+use super::size::ReportedSize;
 use crate::protocol::{ContentBlock, JournalError, Message, Reply, StopReason};
 
 impl Agent {
-    /// Takes a whole answer into the conversation; says which calls it holds.
+    /// Adds a complete answer to the conversation; returns its calls.
     pub(super) async fn accept(
         &mut self,
         reply: Reply,
-        run: &mut Run<'_>,
-    ) -> Result<Vec<ContentBlock>, Stop> {
+        run: &mut AgentRun<'_>,
+    ) -> Result<Vec<ContentBlock>, RunError> {
         if reply.stop_reason == StopReason::Refusal {
             run.text.clear();
             return Ok(Vec::new());
@@ -29,7 +29,7 @@ impl Agent {
         let tokens = reply.usage.context();
         let message = Message::assistant(reply.content);
         let text = message.text();
-        // What was said beside calls is kept only as a partial text; an answer without text is not a text.
+        // Text beside calls is kept only as a partial text; an answer without text is not a text.
         if !text.is_empty() || calls.is_empty() {
             run.text = text;
         }
@@ -38,12 +38,16 @@ impl Agent {
             self.push(message);
         }
         let messages = self.history.len();
-        self.measured = (tokens > 0).then_some(Measured { messages, tokens });
+        self.measured = (tokens > 0).then_some(ReportedSize { messages, tokens });
         Ok(calls)
     }
 
     /// Answers calls that will not run.
-    pub(super) async fn refuse(&mut self, calls: &[ContentBlock], why: &str) -> Result<(), Stop> {
+    pub(super) async fn refuse(
+        &mut self,
+        calls: &[ContentBlock],
+        why: &str,
+    ) -> Result<(), RunError> {
         let results: Vec<_> = calls
             .iter()
             .filter_map(|call| match call {
@@ -58,25 +62,26 @@ impl Agent {
         Ok(())
     }
 
-    /// Writes a message to the journal, then takes it into the conversation.
+    /// Writes a message to the journal, then adds it to the conversation.
     pub(super) async fn keep(&mut self, message: Message) -> Result<(), JournalError> {
         let written = self.setup.journal.append(&message, None).await;
-        // Results of tools that ran are taken in all the same: calls without results would spoil
-        // the conversation. The file gets such results when it is read again.
+        // Results of tools that ran are added even if writing failed: calls without results would
+        // make the conversation invalid. The file gets such results when it is read again.
         if written.is_ok() || holds_results(&message) {
             self.push(message);
         }
         written
     }
 
-    /// Takes a message into the conversation. Nobody else holds it between two steps, so nothing is copied.
+    /// Adds a message to the conversation. Nothing else holds it between two steps, so nothing is
+    /// copied.
     pub(super) fn push(&mut self, message: Message) {
         Arc::make_mut(&mut self.history).push(message);
     }
 
     /// Writes an answer to the journal, with the model that made it.
     pub(super) async fn write_answer(&self, message: &Message) -> Result<(), JournalError> {
-        self.setup.journal.append(message, self.setup.thinker.as_deref()).await
+        self.setup.journal.append(message, self.setup.reasoning_model.as_deref()).await
     }
 }
 

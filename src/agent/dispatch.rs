@@ -1,4 +1,4 @@
-//! The tool calls of one message: checked, permitted and run side by side, answered in call order.
+//! The tool calls of one message: checked, permitted and run concurrently, answered in call order.
 
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
@@ -12,46 +12,49 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, enabled};
 
-use super::call_result::{failed, filled, first_text, head, panicked, size, status};
-use super::hooks::Heard;
-use super::mask;
-use super::permit::Permitted;
+use super::call_result::{
+    block_size, error_outcome, fill_empty, first_text, head, panic_error, status,
+};
+use super::hooks::HookFeedback;
+use super::mask_keys;
+use super::permit::PermittedCall;
 use super::record::CallRecord;
-use super::time_limit::{TimeLimit, cancelled, overdue};
-use super::{Agent, Run};
-use crate::budget::UsedUp;
+use super::time_limit::{TimeLimit, cancelled_error, with_time_limit};
+use super::{Agent, AgentRun};
+use crate::budget::BudgetExhausted;
 use crate::protocol::{
     Access, ContentBlock, Denial, EventKind, Failure, HookEvent, Span, ToolUseId,
 };
 use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
-/// What a message's calls came to.
-pub(super) struct Dispatched {
+/// The results of a message's calls.
+pub(super) struct BatchResults {
     /// One result per call, in call order.
     pub results: Vec<ContentBlock>,
-    /// The first error that the model cannot mend.
+    /// The first error that the model cannot fix.
     pub fatal: Option<(Failure, String)>,
 }
 
-/// Where in a run a call is.
+/// The context of a call in a run.
 #[derive(Clone, Copy)]
-pub(super) struct Station<'a> {
+pub(super) struct CallContext<'a> {
     pub span: Span,
-    pub run: &'a Run<'a>,
+    pub run: &'a AgentRun<'a>,
     /// Ends all calls of the message.
     pub cancel: &'a CancellationToken,
 }
 
-/// One call, as the model wrote it.
+/// One call as the model wrote it.
 #[derive(Clone)]
 pub(super) struct ToolCall {
     pub id: ToolUseId,
     pub name: String,
     pub input: Value,
     pub malformed: Option<String>,
-    /// Where it starts: decided before any call of its message runs, whatever the others do meanwhile.
+    /// Where it starts: decided before any call of its message runs, whatever the others do
+    /// meanwhile.
     pub directory: Arc<Path>,
-    /// Its place in the message, from 0.
+    /// Its index in the message.
     pub order: usize,
 }
 
@@ -59,26 +62,30 @@ pub(super) struct ToolCall {
 #[derive(Clone)]
 pub(super) struct ValidCall {
     pub call: ToolCall,
-    /// Everything that the call would touch, by what the links of its paths led to when it was checked.
+    /// Everything that the call would touch, with links resolved as they were when it was checked.
     pub access: Access,
 }
 
 impl Agent {
-    /// Runs all calls at once, as many as the budget has room for. A fatal error in one cancels the
+    /// Runs all calls at once, as many as the budget allows. A fatal error in one cancels the
     /// others; each still gets its result.
-    pub(super) async fn dispatch(&self, calls: Vec<ContentBlock>, run: &Run<'_>) -> Dispatched {
+    pub(super) async fn dispatch(
+        &self,
+        calls: Vec<ContentBlock>,
+        run: &AgentRun<'_>,
+    ) -> BatchResults {
         #[cfg(debug_assertions)]
-        crate::tool::fault::strike(&self.setup.tools, &calls);
+        crate::tool::fault::panic_if_asked(&self.setup.tools, &calls);
         let batch = run.cancel.child_token();
         let (fit, short) = run.budget.take_tool_calls(calls.len());
-        // All of them, before the first one can run.
-        let calls: Vec<ToolCall> = self.started(calls).collect();
-        let kept = self.setup.hooks.listen(HookEvent::PostToolBatch).then(|| calls.clone());
-        // A hook that hears of the batch takes its time after the last call.
+        // All of them before the first one can run.
+        let calls: Vec<ToolCall> = self.read_calls(calls).collect();
+        let kept = self.setup.hooks.has_hooks_for(HookEvent::PostToolBatch).then(|| calls.clone());
+        // A hook on the batch runs after the last call.
         let running = AtomicUsize::new(calls.len() + usize::from(kept.is_some()));
         let answers = calls.into_iter().map(|call| {
             let refused = short.as_ref().filter(|_| call.order >= fit);
-            self.station(call, refused, run, &batch, &running)
+            self.run_call(call, refused, run, &batch, &running)
         });
         let answers = join_all(answers).await;
         let mut fatal = None;
@@ -88,14 +95,14 @@ impl Agent {
         });
         let mut results: Vec<_> = results.collect();
         if let Some(calls) = kept.filter(|calls| !calls.is_empty()) {
-            let at = Station { span: self.setup.span, run, cancel: &batch };
+            let at = CallContext { span: self.setup.span, run, cancel: &batch };
             self.after_batch(&calls, &mut results, at).await;
         }
-        Dispatched { results, fatal }
+        BatchResults { results, fatal }
     }
 
     /// The calls of a message, each with the directory in which it starts.
-    fn started(&self, calls: Vec<ContentBlock>) -> impl Iterator<Item = ToolCall> {
+    fn read_calls(&self, calls: Vec<ContentBlock>) -> impl Iterator<Item = ToolCall> {
         let calls = calls.into_iter().filter_map(|block| match block {
             ContentBlock::ToolUse { id, name, input, malformed } => {
                 Some((id, name, input, malformed))
@@ -109,13 +116,13 @@ impl Agent {
         })
     }
 
-    /// One call from its beginning to its result block, with its record in the log. `running` counts what the
-    /// message with the results waits for.
-    async fn station(
+    /// Runs one call from its start to its result block, and writes its log record. `running`
+    /// counts what the message with the results waits for.
+    async fn run_call(
         &self,
         call: ToolCall,
-        refused: Option<&UsedUp>,
-        run: &Run<'_>,
+        refused: Option<&BudgetExhausted>,
+        run: &AgentRun<'_>,
         batch: &CancellationToken,
         running: &AtomicUsize,
     ) -> (ContentBlock, Option<(Failure, String)>) {
@@ -132,21 +139,23 @@ impl Agent {
                 Err(ToolError::soft(SoftKind::Budget, why))
             }
             // A panic is a bug of ours: it ends the run, not the program.
-            None => {
-                AssertUnwindSafe(self.answer(call, Station { span, run, cancel: batch }, &words))
-                    .catch_unwind()
-                    .await
-                    .unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
-            }
+            None => AssertUnwindSafe(self.check_and_run(
+                call,
+                CallContext { span, run, cancel: batch },
+                &words,
+            ))
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|panic| Err(panic_error(panic.as_ref()))),
         };
         if let Err(ToolError::Fatal { .. }) = answer {
             batch.cancel();
         }
-        let answer = answer.map_err(|error| overdue(error, run.budget.time_up()));
+        let answer = answer.map_err(|error| with_time_limit(error, run.budget.time_up()));
         let status = status(&answer);
-        let (outcome, fatal) = answer.map_or_else(failed, |outcome| (outcome, None));
-        let outcome = ToolOutcome { content: filled(outcome.content), ..outcome };
-        let (outcome, fatal) = mask::without_keys(&self.setup.redactor, outcome, fatal);
+        let (outcome, fatal) = answer.map_or_else(error_outcome, |outcome| (outcome, None));
+        let outcome = ToolOutcome { content: fill_empty(outcome.content), ..outcome };
+        let (outcome, fatal) = mask_keys::mask_outcome(&self.setup.redactor, outcome, fatal);
         CallRecord {
             tool: &name,
             agent: run.events.path(),
@@ -157,7 +166,7 @@ impl Agent {
             input: input.as_deref().map(|input| self.setup.redactor.mask(input)),
             output: enabled!(Level::DEBUG)
                 .then(|| self.setup.redactor.mask(first_text(&outcome.content))),
-            out_bytes: outcome.content.iter().map(size).sum(),
+            out_bytes: outcome.content.iter().map(block_size).sum(),
             status,
         }
         .write();
@@ -179,23 +188,23 @@ impl Agent {
         (result, fatal)
     }
 
-    /// Writes a result to the journal while other calls of its message, or a hook, still run: what
-    /// is done must not be lost when the program is killed before the last of them ends. Otherwise
-    /// the result of the last one is written at once, in the message with all of them.
+    /// Writes a result to the journal while other calls of its message, or a hook, still run, so
+    /// that finished work is not lost if the program is killed before the last of them ends. The
+    /// last result is written in the message with all of them.
     async fn keep_result(&self, result: &ContentBlock, running: &AtomicUsize) {
         if running.fetch_sub(1, Ordering::Relaxed) > 1
             && let Err(error) = self.setup.journal.result(result).await
         {
-            tracing::warn!(%error, "a result could not be written before the others");
+            tracing::warn!(%error, "cannot write a result before the others");
         }
     }
 
-    /// Takes one call through its checks and runs it: known, valid, permitted. Once it starts, `words`
-    /// holds what the screen shows of it.
-    async fn answer(
+    /// Checks one call and runs it: it must be known, valid and permitted. Once it starts, `words`
+    /// holds its summary for the screen.
+    async fn check_and_run(
         &self,
         call: ToolCall,
-        at: Station<'_>,
+        at: CallContext<'_>,
         words: &OnceLock<String>,
     ) -> Result<ToolOutcome, ToolError> {
         if let Some(text) = call.malformed {
@@ -217,7 +226,7 @@ impl Agent {
         let valid = call.with_access(tool.as_ref());
         let (valid, heard) = self.before_call(tool.as_ref(), valid, at).await?;
         let answer = self.permit_and_run(tool.as_ref(), valid, &heard, at, words).await;
-        heard.told(answer)
+        heard.apply_to(answer)
     }
 
     /// Takes a valid call through the gate, and runs it.
@@ -225,31 +234,33 @@ impl Agent {
         &self,
         tool: &dyn Tool,
         valid: ValidCall,
-        heard: &Heard,
-        at: Station<'_>,
+        heard: &HookFeedback,
+        at: CallContext<'_>,
         words: &OnceLock<String>,
     ) -> Result<ToolOutcome, ToolError> {
         let mut asked_guard = None;
         let permitted = self.permit(tool, valid, heard, at, &mut asked_guard).await?;
-        let Station { span, run, cancel } = at;
-        // A tool that only waits for the work of others would keep a place from them.
-        let place = match tool.waits() {
+        let CallContext { span, run, cancel } = at;
+        // A tool that only waits for other work must not keep a permit from it.
+        let place = match tool.only_waits() {
             true => None,
-            false => Some(self.setup.operations.enter(cancel).await.ok_or_else(cancelled)?),
+            false => {
+                Some(self.setup.concurrency.acquire(cancel).await.ok_or_else(cancelled_error)?)
+            }
         };
-        let limits = [tool.time_limit(), self.setup.operations.call_limit()];
+        let limits = [tool.time_limit(), self.setup.concurrency.call_limit()];
         let time_limit = TimeLimit::shortest(limits, &run.budget);
-        // What a write is judged by must not change until it has happened.
+        // What a write is judged by must not change before it happens.
         let file_guard = match &permitted.valid.access {
             access @ Access::Write { .. } => {
-                Some(time_limit.lock(self.setup.operations.file_lock(), access, cancel).await?)
+                Some(time_limit.lock(self.setup.concurrency.file_lock(), access, cancel).await?)
             }
             _ => None,
         };
-        let read_only = self.still_permitted(tool, &permitted, heard)?;
-        let Permitted { valid, asked_content, .. } = permitted;
+        let read_only = self.confirm_permitted(tool, &permitted, heard)?;
+        let PermittedCall { valid, asked_content, .. } = permitted;
         let events = [HookEvent::PostToolUse, HookEvent::PostToolUseFailure];
-        let listen = events.into_iter().any(|event| self.setup.hooks.listen(event));
+        let listen = events.into_iter().any(|event| self.setup.hooks.has_hooks_for(event));
         let kept = listen.then(|| valid.clone());
         let ValidCall { call, access } = valid;
         let summary = words.get_or_init(|| tool.summary(&call.input)).clone();
@@ -262,7 +273,7 @@ impl Agent {
             overdue: Arc::default(),
             access,
             read_only,
-            asked_content,
+            approved_content: asked_content,
             file_guard,
             order: call.order,
             cwd: self.setup.cwd.clone(),
@@ -273,10 +284,10 @@ impl Agent {
             conversation: Conversation {
                 system: self.setup.system.clone(),
                 messages: self.history.clone(),
-                thinker: self.setup.thinker.clone(),
+                reasoning_model: self.setup.reasoning_model.clone(),
             },
             masked: self.setup.redactor.stream(),
-            files: self.setup.operations.files().clone(),
+            files: self.setup.concurrency.files().clone(),
         };
         let began = Instant::now();
         let outcome = time_limit.run(tool, call.input, context).await;
@@ -292,7 +303,7 @@ impl Agent {
 }
 
 impl ToolCall {
-    /// The call, whose input is valid, with what it would touch now.
+    /// Resolves what the call, whose input is valid, would touch now.
     pub fn with_access(self, tool: &dyn Tool) -> ValidCall {
         let access = tool.access(&self.input, &self.directory);
         ValidCall { call: self, access }

@@ -1,5 +1,5 @@
-//! The inbox of an agent: prompts of the user, and messages and results of other agents. Anyone adds
-//! to it; the agent takes from it between two steps.
+//! The inbox of an agent: prompts of the user, and messages and results of other agents. Anyone
+//! adds to it; the agent takes from it between two steps.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,44 +7,44 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::protocol::{Failure, PromptId, QueuedPrompt, Sender, When};
+use crate::protocol::{Failure, PromptId, PromptTiming, QueuedPrompt, Sender};
 
-/// One agent's queue. Clones are the same queue.
+/// One agent's queue. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Inbox(Arc<Shared>);
+pub struct Inbox(Arc<InboxShared>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
-    /// Wakes the one who waits for something to happen here.
+struct InboxShared {
+    state: Mutex<InboxState>,
+    /// Wakes the task that waits for a change.
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct InboxState {
     waiting: VecDeque<QueuedPrompt>,
-    /// Work in the background that will report here, with what ends it.
+    /// Background work that will report here, with the token that ends it.
     announced: BTreeMap<u64, CancellationToken>,
     next: u64,
-    /// An error in the background that ends the run of this agent too.
+    /// A background error that also ends the run of this agent.
     failure: Option<(Failure, String)>,
 }
 
 impl Inbox {
     /// Whether both are the same queue.
     #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn ptr_eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Puts a prompt at the end.
+    /// Adds a prompt to the end.
     pub fn push(&self, prompt: QueuedPrompt) {
-        self.push_told(prompt, || ());
+        self.push_with(prompt, || ());
     }
 
-    /// Puts a prompt at the end and tells of what it is about, in one step: by the time anyone has
-    /// been told, the agent's next look here finds the prompt. `tell` must not touch this queue.
-    pub fn push_told(&self, prompt: QueuedPrompt, tell: impl FnOnce()) {
+    /// Adds a prompt to the end and calls `tell` in one step: whoever `tell` notifies can rely on
+    /// the agent finding the prompt. `tell` must not touch this queue.
+    pub fn push_with(&self, prompt: QueuedPrompt, tell: impl FnOnce()) {
         let mut state = self.lock();
         tell();
         state.waiting.push_back(prompt);
@@ -52,13 +52,13 @@ impl Inbox {
         self.0.changed.notify_one();
     }
 
-    /// Whether nothing waits to be read.
+    /// Whether nothing is queued.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lock().waiting.is_empty()
     }
 
-    /// Takes one prompt back, if it was not read yet.
+    /// Removes one prompt that was not read yet.
     #[must_use]
     pub fn take_back(&self, id: PromptId) -> Option<QueuedPrompt> {
         let mut state = self.lock();
@@ -67,7 +67,7 @@ impl Inbox {
     }
 
     /// Changes when a prompt is read.
-    pub fn requeue(&self, id: PromptId, when: When) {
+    pub fn requeue(&self, id: PromptId, when: PromptTiming) {
         if let Some(prompt) = self.lock().waiting.iter_mut().find(|prompt| prompt.id == id) {
             prompt.when = when;
         }
@@ -78,18 +78,18 @@ impl Inbox {
     pub fn take_next_step(&self) -> Vec<QueuedPrompt> {
         let mut state = self.lock();
         let (now, later) =
-            state.waiting.drain(..).partition(|prompt| prompt.when == When::NextStep);
+            state.waiting.drain(..).partition(|prompt| prompt.when == PromptTiming::NextStep);
         state.waiting = later;
         now.into()
     }
 
-    /// Takes the oldest prompt, whenever it was meant to be read.
+    /// Takes the oldest prompt, whenever it is due.
     #[must_use]
     pub fn take_first(&self) -> Option<QueuedPrompt> {
         self.lock().waiting.pop_front()
     }
 
-    /// Takes the oldest prompt that a person has sent.
+    /// Takes the user's oldest prompt.
     #[must_use]
     pub fn take_first_typed(&self) -> Option<QueuedPrompt> {
         let waiting = &mut self.lock().waiting;
@@ -97,8 +97,8 @@ impl Inbox {
         waiting.remove(place)
     }
 
-    /// Takes what a person has sent, oldest first. Results of other agents stay: they are read with
-    /// the next prompt.
+    /// Takes the user's prompts, oldest first. Results of other agents stay: they are read with the
+    /// next prompt.
     #[must_use]
     pub fn take_typed(&self) -> Vec<QueuedPrompt> {
         let mut state = self.lock();
@@ -108,8 +108,8 @@ impl Inbox {
         typed.into()
     }
 
-    /// Says that work has begun that will report here. It counts until the announcement is dropped;
-    /// `cancel` ends it.
+    /// Registers background work that will report here. It counts until the announcement is
+    /// dropped; `cancel` ends it.
     #[must_use]
     pub fn announce(&self, cancel: CancellationToken) -> Announcement {
         let mut state = self.lock();
@@ -119,48 +119,48 @@ impl Inbox {
         Announcement { inbox: self.clone(), number }
     }
 
-    /// How much announced work has not reported yet.
+    /// The number of announced jobs that have not reported yet.
     #[must_use]
     pub fn announced(&self) -> usize {
         self.lock().announced.len()
     }
 
-    /// Ends all announced work.
+    /// Cancels all announced work.
     pub fn cancel_announced(&self) {
         let tokens: Vec<_> = self.lock().announced.values().cloned().collect();
         tokens.iter().for_each(CancellationToken::cancel);
     }
 
-    /// Tells the agent that something failed in the background which ends its run too: at its next
-    /// safe point.
+    /// Records a background failure that ends the agent's run at its next safe point.
     pub fn fail(&self, failure: Failure, message: String) {
         self.lock().failure.get_or_insert((failure, message));
         self.0.changed.notify_one();
     }
 
-    /// The failure in the background that ends this agent's run; only once.
+    /// Takes the background failure that ends this agent's run.
     #[must_use]
     pub fn take_failure(&self) -> Option<(Failure, String)> {
         self.lock().failure.take()
     }
 
-    /// Waits until something has been put in since the last wait, or announced work has ended. Safe to drop.
+    /// Waits until something was added since the last wait, or announced work has ended.
+    /// Cancel-safe.
     pub async fn changed(&self) {
         self.0.changed.notified().await;
     }
 
-    /// Forgets that something was put in: it stays, and wakes nobody any more.
-    pub fn hush(&self) {
+    /// Clears the wake-up for what was added: it stays queued, and wakes nothing any more.
+    pub fn clear_wakeup(&self) {
         use futures_util::FutureExt as _;
         let _ = self.0.changed.notified().now_or_never();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Work in the background that is still going on.
+/// Background work that has not reported yet.
 #[derive(Debug)]
 pub struct Announcement {
     inbox: Inbox,
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn prompt(id: u64, from: Sender) -> QueuedPrompt {
-        QueuedPrompt { from, ..QueuedPrompt::typed(PromptId(id), "text", When::NextStep) }
+        QueuedPrompt { from, ..QueuedPrompt::typed(PromptId(id), "text", PromptTiming::NextStep) }
     }
 
     #[test]

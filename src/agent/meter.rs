@@ -1,22 +1,22 @@
-//! What a request has used, also while it runs and when its final figures never come.
+//! Measures what a request has used, even while it runs and if its final figures never come.
 
 use crate::protocol::{Delta, StreamEvent, Usage};
 
-/// Characters of an answer that make one token: what tokenizers come to on average.
-const PER_TOKEN: u64 = 4;
+/// Characters of an answer per token, the average of tokenizers.
+const CHARS_PER_TOKEN: u64 = 4;
 
-/// One answer's meter.
+/// The meter of one answer.
 #[derive(Debug)]
-pub(super) struct Meter {
-    /// Tokens, as estimated before it was sent.
+pub(super) struct UsageMeter {
+    /// Input tokens, as estimated before it was sent.
     input: u64,
-    /// Characters of the answer so far, thinking and calls included.
+    /// Characters of the answer so far, including thinking and calls.
     chars: u64,
-    /// Whether anything of an answer came: a request that was refused costs nothing.
+    /// Whether any of an answer came: a refused request costs nothing.
     began: bool,
 }
 
-impl Meter {
+impl UsageMeter {
     pub fn new(input: u64) -> Self {
         Self { input, chars: 0, began: false }
     }
@@ -31,8 +31,8 @@ impl Meter {
         }
     }
 
-    /// The best that is known: what was `reported`, and an estimate of what was not. `whole`: no
-    /// more figures come.
+    /// The best known usage: what was `reported`, and an estimate of what was not. `whole`: no more
+    /// figures come.
     pub fn usage(&self, reported: Usage, whole: bool) -> Usage {
         let silent = reported == Usage::default();
         if !self.began || (whole && !silent) {
@@ -43,7 +43,7 @@ impl Meter {
         if !input_is_reported {
             usage.input_tokens = self.input;
         }
-        usage.output_tokens = usage.output_tokens.max(self.chars.div_ceil(PER_TOKEN));
+        usage.output_tokens = usage.output_tokens.max(self.chars.div_ceil(CHARS_PER_TOKEN));
         usage
     }
 }
@@ -52,14 +52,14 @@ impl Meter {
 mod tests {
     use super::*;
 
-    fn started(meter: &mut Meter, text: &str) {
+    fn started(meter: &mut UsageMeter, text: &str) {
         let delta = Delta::Text(text.to_owned());
         meter.push(&StreamEvent::BlockDelta { index: 0, delta });
     }
 
     #[test]
     fn t15_what_was_not_reported_is_estimated() {
-        let mut meter = Meter::new(50);
+        let mut meter = UsageMeter::new(50);
         let nothing = Usage::default();
         assert_eq!(meter.usage(nothing, false), nothing, "no answer began");
         started(&mut meter, "éééé ééé");

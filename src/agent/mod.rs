@@ -1,9 +1,9 @@
 //! The loop: ask the model, run the tools it asked for, repeat.
 //!
-//! An agent is a straight-line `async fn`. It knows tools by their trait alone, so a tool whose
-//! body is another agent's loop is nothing special to it. Every wait ends at once when the agent's
-//! token is cancelled, and whatever ends a run, the conversation stays one that a provider accepts:
-//! each call has its result.
+//! An agent is a straight-line `async fn`. It knows tools only by their trait, so a tool that runs
+//! another agent's loop is nothing special to it. Every wait ends at once when the agent's token is
+//! cancelled. However a run ends, the conversation stays one that a provider accepts: each call has
+//! its result.
 
 use std::fmt;
 use std::path::Path;
@@ -16,8 +16,8 @@ use crate::budget::{Budget, Limits};
 use crate::hook::Hooks;
 use crate::permission::AgentGate;
 use crate::protocol::{
-    ContentBlock, End, EnvOverlay, EventKind, EventSink, Failure, Journal, Message, Outcome,
-    Redactor, Role, Sender, Span, StopReason, remark,
+    ContentBlock, EnvOverlay, EventKind, EventSink, Failure, Journal, Message, Redactor, Role,
+    RunEnd, RunOutcome, Sender, Span, StopReason, remark,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
@@ -25,40 +25,41 @@ use crate::tool::{ToolRegistry, ToolSpec};
 mod call_ids;
 mod call_result;
 pub mod compact;
+mod concurrency;
 mod conversation;
 mod dispatch;
-mod forced;
+mod forced_call;
 mod hooks;
 mod inbox;
-mod intake;
-mod linger;
-mod mask;
+mod mask_keys;
 mod meter;
-mod operations;
 mod outcome_hooks;
 mod permit;
-pub mod prompt;
+mod prompts;
 mod record;
 mod run;
 mod size;
+pub mod system_prompt;
 #[cfg(test)]
 mod tests;
 mod time_limit;
 mod turn;
+mod wait_for_background;
 
-pub use forced::{Forced, Wanted};
+pub use concurrency::{ConcurrencyLimit, Permit};
+pub use forced_call::{ArgMatch, ForcedCall};
 pub use inbox::{Announcement, Inbox};
-pub use intake::Prompt;
-use intake::read_prompt;
-pub use linger::Respite;
-pub use operations::{Operations, Place};
-use run::{Run, Stop, within_time};
-use size::Measured;
+pub use prompts::Prompt;
+use prompts::read_prompt;
+use run::{AgentRun, RunError, run_within_limit};
+use size::ReportedSize;
+pub use wait_for_background::RunSlot;
 
-/// How often in a row an answer may come to nothing before the run ends: each costs as much as one that does.
-const IN_VAIN: u32 = 3;
+/// The number of useless answers in a row after which a run ends: each costs as much as a useful
+/// one.
+const MAX_FRUITLESS_TURNS: u32 = 3;
 
-/// All that an agent is made of.
+/// Everything an agent is built from.
 pub struct AgentSetup {
     /// The name in questions and logs, such as `main` or `explore-2`.
     pub name: String,
@@ -70,54 +71,54 @@ pub struct AgentSetup {
     pub hooks: Hooks,
     pub journal: Arc<dyn Journal>,
     pub inbox: Inbox,
-    /// How long the agent waits, when it is done, for work in the background that will report to
-    /// it. `None`: not at all, because whoever runs it wakes it again.
-    pub patience: Option<Duration>,
-    /// What it gives away while it waits so.
-    pub respite: Option<Arc<dyn Respite>>,
+    /// How long an agent that is done waits for background work that will report to it. `None`: not
+    /// at all, because its runner wakes it again.
+    pub background_wait: Option<Duration>,
+    /// Released while it waits for background work.
+    pub slot: Option<Arc<dyn RunSlot>>,
     pub budget: Budget,
-    /// What one run may come to, below the agent's account.
+    /// Limits of one run, below the agent's account.
     pub per_run: Limits,
-    /// The places at work that all agents of the session share.
-    pub operations: Operations,
-    /// The base directory, against which relative paths resolve.
+    /// The concurrency limits that all agents of the session share.
+    pub concurrency: ConcurrencyLimit,
+    /// The base directory for relative paths.
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
     /// The conversation so far; every call in it has its result.
     pub history: Vec<Message>,
-    /// Where the agent's work stands in the log.
+    /// The agent's span in the log.
     pub span: Span,
-    /// Masks keys in what the log and the transcript keep and the model reads.
+    /// Masks keys in the log, in the transcript and in what the model reads.
     pub redactor: Redactor,
-    /// The model whose thoughts stand in `history`: no other model is sent them.
-    pub thinker: Option<String>,
+    /// The model whose thinking is in `history`; no other model is sent it.
+    pub reasoning_model: Option<String>,
 }
 
 /// One agent with its conversation.
 pub struct Agent {
     setup: AgentSetup,
-    /// The conversation so far. Calls that run may look at it.
+    /// The conversation so far. Running calls may read it.
     history: Arc<Vec<Message>>,
     /// The system prompt with the instructions that come with tools.
     system: Arc<str>,
-    /// What the model is offered: all tools but the withheld ones.
+    /// The tools offered to the model: all but the withheld ones.
     specs: Vec<ToolSpec>,
-    /// Names of tools that are there and may not be used now.
+    /// Names of tools that exist but may not be used now.
     withheld: Vec<String>,
-    /// Whether the last run was stopped, which the model is told with the next prompt.
+    /// Whether the last run was stopped; the next prompt tells the model so.
     was_stopped: bool,
-    /// Whether it ended with what nobody can mend.
+    /// Whether the last run ended with an error that a retry cannot fix.
     ended_fatally: bool,
-    /// How often a summary has taken the conversation's place.
+    /// How often the conversation was replaced by a summary.
     summaries: u32,
-    /// Whether hooks have not heard of the end of the present run yet.
-    end_untold: bool,
-    /// The size of the conversation when it was last reported; absent when it became another since.
-    measured: Option<Measured>,
+    /// Whether hooks have not been notified of the end of the current run yet.
+    end_unreported: bool,
+    /// The size of the conversation as last reported; absent once it was replaced.
+    measured: Option<ReportedSize>,
 }
 
 impl Agent {
-    /// An agent that has done nothing yet.
+    /// Builds an agent that has done nothing yet.
     #[must_use]
     pub fn new(mut setup: AgentSetup) -> Self {
         let (specs, system) = (setup.tools.specs(), setup.tools.system_prompt(&setup.system));
@@ -130,14 +131,14 @@ impl Agent {
             withheld: Vec::new(),
             was_stopped: false,
             ended_fatally: false,
-            end_untold: false,
+            end_unreported: false,
             summaries: 0,
             measured: None,
         }
     }
 
-    /// Withholds the tools that `withhold` names from the next run on, and no others: they are not
-    /// offered, and a call all the same is a soft error.
+    /// Withholds exactly the tools that `withhold` matches, from the next run on: they are not
+    /// offered, and calling one anyway is a soft error.
     pub fn withhold(&mut self, withhold: impl Fn(&str) -> bool) {
         let (withheld, offered): (Vec<_>, Vec<_>) =
             self.setup.tools.specs().into_iter().partition(|spec| withhold(&spec.name));
@@ -145,7 +146,7 @@ impl Agent {
         self.withheld = withheld.into_iter().map(|spec| spec.name).collect();
     }
 
-    /// Replaces all tools, from the next run on. What calls of the old ones began goes on.
+    /// Replaces all tools from the next run on. Work that calls of the old ones started continues.
     pub fn set_tools(&mut self, tools: ToolRegistry) {
         self.specs = tools.specs();
         self.system = tools.system_prompt(&self.setup.system);
@@ -153,61 +154,63 @@ impl Agent {
         self.setup.tools = tools;
     }
 
-    /// All tools, those that are withheld now included.
+    /// All tools, including those withheld now.
     #[must_use]
     pub fn tools(&self) -> &ToolRegistry {
         &self.setup.tools
     }
 
-    /// Replaces the system prompt, from the next run on. The provider then reads the whole conversation anew.
+    /// Replaces the system prompt from the next run on. The provider then reads the whole
+    /// conversation anew, without its cache.
     pub fn set_system(&mut self, system: impl Into<Arc<str>>) {
         self.setup.system = system.into();
         self.system = self.setup.tools.system_prompt(&self.setup.system);
     }
 
-    /// How often a summary has taken the conversation's place since the agent was built.
+    /// How often the conversation was replaced by a summary since the agent was built.
     #[must_use]
     pub fn summaries(&self) -> u32 {
         self.summaries
     }
 
-    /// Whether the last run ended with what nobody can mend: then only a person makes the agent go on.
+    /// Whether the last run ended with an error that a retry cannot fix: then only the user resumes
+    /// the agent.
     #[must_use]
     pub fn ended_fatally(&self) -> bool {
         self.ended_fatally
     }
 
     /// Works on a prompt, or without one once more on the last, until the model is done, a limit is
-    /// reached, something fails, or `cancel` fires. Emits `Finished` with the outcome as its last
-    /// event.
+    /// reached, something fails, or `cancel` fires. Its last event is `Finished` with the outcome.
     pub async fn run(
         &mut self,
         prompt: Option<Prompt>,
         events: &EventSink,
         cancel: &CancellationToken,
-    ) -> Outcome {
-        let outcome = self.work(prompt, events, cancel).await;
+    ) -> RunOutcome {
+        let outcome = self.run_quietly(prompt, events, cancel).await;
         events.emit(EventKind::Finished(Box::new(outcome.clone())));
         outcome
     }
 
-    /// The same without the last event, for one who has more to do before the end can be told.
-    pub async fn work(
+    /// Does the same without the last event, for a caller that has more to do before it reports the
+    /// end.
+    pub async fn run_quietly(
         &mut self,
         prompt: Option<Prompt>,
         events: &EventSink,
         cancel: &CancellationToken,
-    ) -> Outcome {
+    ) -> RunOutcome {
         let stop = cancel.child_token();
         let budget = self.setup.budget.for_run(self.setup.per_run);
-        let mut run = Run::new(budget.clone(), events, &stop);
-        self.end_untold = true;
+        let mut run = AgentRun::new(budget.clone(), events, &stop);
+        self.end_unreported = true;
         let end =
-            within_time(&budget, cancel, &stop, self.drive_to_the_end(prompt, &mut run)).await;
-        self.tell_end(&run.text, events);
-        self.was_stopped = matches!(end, End::Cancelled { .. });
-        self.ended_fatally = matches!(end, End::Failed { failure, .. } if failure.is_fatal());
-        let outcome = Outcome {
+            run_within_limit(&budget, cancel, &stop, self.drive_to_end(prompt, &mut run)).await;
+        self.notify_end(&run.text, events);
+        self.was_stopped = matches!(end, RunEnd::Cancelled { .. });
+        self.ended_fatally = matches!(end, RunEnd::Failed { failure, .. } if failure.is_fatal());
+        let outcome = RunOutcome {
             end,
             api_error: run.api_error,
             text: run.text,
@@ -220,80 +223,84 @@ impl Agent {
         if !run.events.path().is_root() {
             self.setup.tools.end(run.events.path()).await;
         }
-        // What is meant for later is read later, but only if the run was not stopped, and never by
-        // a sub-agent.
-        if !run.events.path().is_root() || outcome.end != End::Completed {
+        // Prompts queued for later are read later, but only if the run was not stopped, and never
+        // by a sub-agent.
+        if !run.events.path().is_root() || outcome.end != RunEnd::Completed {
             self.return_queue(events);
         }
         if let Err(error) = self.setup.journal.finish(&outcome).await {
-            tracing::warn!(%error, "the end of a run could not be written");
+            tracing::warn!(%error, "cannot write the end of a run");
         }
         outcome
     }
 
-    /// Ends what calls have left running, and writes the end: for a run that a bug inside has broken off.
-    pub async fn clear_up(&mut self, outcome: &Outcome, events: &EventSink) {
-        self.tell_end(&outcome.text, events);
+    /// Stops what calls left running and writes the end, for a run broken off by an internal bug.
+    pub async fn clear_up(&mut self, outcome: &RunOutcome, events: &EventSink) {
+        self.notify_end(&outcome.text, events);
         self.setup.tools.end(events.path()).await;
         if let Err(error) = self.setup.journal.finish(outcome).await {
-            tracing::warn!(%error, "the end of a run could not be written");
+            tracing::warn!(%error, "cannot write the end of a run");
         }
     }
 
-    async fn drive_to_the_end(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> End {
+    async fn drive_to_end(&mut self, prompt: Option<Prompt>, run: &mut AgentRun<'_>) -> RunEnd {
         match self.drive(prompt, run).await {
-            Ok(end) | Err(Stop::End(end)) => end,
-            Err(Stop::Refused(end, error)) => {
+            Ok(end) | Err(RunError::End(end)) => end,
+            Err(RunError::Refused(end, error)) => {
                 run.api_error = Some(error);
                 end
             }
-            Err(Stop::Disk(error)) => {
-                End::Failed { failure: Failure::Storage, message: error.to_string() }
+            Err(RunError::Journal(error)) => {
+                RunEnd::Failed { failure: Failure::Storage, message: error.to_string() }
             }
         }
     }
 
-    async fn drive(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> Result<End, Stop> {
+    async fn drive(
+        &mut self,
+        prompt: Option<Prompt>,
+        run: &mut AgentRun<'_>,
+    ) -> Result<RunEnd, RunError> {
         let mut blocks = Vec::new();
         if std::mem::take(&mut self.was_stopped) {
-            blocks.push(ContentBlock::aside(remark::WAS_STOPPED));
+            blocks.push(ContentBlock::aside(remark::STOPPED_NOTICE));
         }
-        // Messages of other agents that arrived while this one was idle go before a prompt of the
-        // user's; what the user has sent since goes after it. Where the oldest of those messages is
-        // the prompt itself, all others are newer.
+        // Messages of other agents that arrived while this one was idle go before a user's prompt;
+        // what the user has sent since goes after it. If the prompt is itself the oldest of those
+        // messages, all others are newer.
         let typed = prompt.as_ref().is_none_or(|prompt| prompt.from == Sender::Person);
-        // What was stopped before it began reads nothing more: the person gets it back.
+        // A run stopped before it began reads nothing more: the user gets the queue back.
         let stopped = run.cancel.is_cancelled();
         let queued = if stopped { Vec::new() } else { self.setup.inbox.take_next_step() };
         let (later, before): (Vec<_>, Vec<_>) =
             queued.into_iter().partition(|queued| !typed || queued.from == Sender::Person);
         self.read(before, &mut blocks, run).await;
         if let Some(prompt) = prompt {
-            run.forced.clone_from(&prompt.force);
+            run.forced_call.clone_from(&prompt.force);
             read_prompt(prompt, &self.setup.redactor, &mut blocks, run.events);
         }
         self.read(later, &mut blocks, run).await;
-        // No wire takes a conversation that ends with a piece of an answer.
+        // No provider accepts a conversation that ends with part of an answer.
         if blocks.is_empty() && self.history.last().is_some_and(|last| last.role == Role::Assistant)
         {
-            blocks.push(ContentBlock::aside(remark::WAS_CUT));
+            blocks.push(ContentBlock::aside(remark::CUT_OFF_NOTICE));
         }
         let mut in_vain = 0;
         loop {
             let calls_spent = run.budget.no_tool_calls_left();
             let last = calls_spent.is_some() || run.is_at_last_turn();
             if last && run.turns > 0 {
-                blocks.push(ContentBlock::aside(remark::LAST_TURN));
+                blocks.push(ContentBlock::aside(remark::LAST_TURN_NOTICE));
             }
             if !blocks.is_empty() {
                 self.keep(Message::user(std::mem::take(&mut blocks))).await?;
             }
             if run.cancel.is_cancelled() {
-                return Ok(End::Cancelled { before_start: self.has_not_begun(run) });
+                return Ok(RunEnd::Cancelled { before_start: self.is_before_first_answer(run) });
             }
             self.check_background()?;
             if let Some(what) = run.budget.used_up() {
-                return Ok(End::Budget { what });
+                return Ok(RunEnd::Budget { what });
             }
             let only = calls_spent.is_none() && run.is_at_only_turn();
             let reply = self.ask_with_room(run, last && !only).await?;
@@ -303,7 +310,7 @@ impl Agent {
             if let Some((end, why)) = self.cut_short(&stop_reason) {
                 self.refuse(&calls, why).await?;
                 in_vain += 1;
-                if calls.is_empty() || last || in_vain == IN_VAIN {
+                if calls.is_empty() || last || in_vain == MAX_FRUITLESS_TURNS {
                     return Ok(end);
                 }
                 continue;
@@ -313,7 +320,10 @@ impl Agent {
                     .await?;
                 return Ok(run.end_of_last_turn(calls_spent, calls.is_empty()));
             }
-            if stop_reason == StopReason::PauseTurn && calls.is_empty() && in_vain < IN_VAIN {
+            if stop_reason == StopReason::PauseTurn
+                && calls.is_empty()
+                && in_vain < MAX_FRUITLESS_TURNS
+            {
                 in_vain += 1;
                 continue;
             }
@@ -321,15 +331,15 @@ impl Agent {
             if calls.is_empty() {
                 self.read_queue(&mut blocks, run).await;
                 if blocks.is_empty() {
-                    self.linger(&mut blocks, run).await?;
+                    self.wait_for_background(&mut blocks, run).await?;
                 }
                 if blocks.is_empty() {
-                    let held = self.held_back(run).await;
+                    let held = self.run_stop_hooks(run).await;
                     let held = held.map(|why| self.setup.redactor.without_keys(why));
                     blocks.extend(held.map(ContentBlock::aside));
                 }
                 if blocks.is_empty() {
-                    return Ok(if run.text.is_empty() { End::Empty } else { End::Completed });
+                    return Ok(if run.text.is_empty() { RunEnd::Empty } else { RunEnd::Completed });
                 }
                 continue;
             }
@@ -344,31 +354,31 @@ impl Agent {
             }
             self.keep(Message::user(blocks)).await?;
             return Ok(match done.fatal {
-                Some((failure, message)) => End::Failed { failure, message },
-                None if may_go_on => End::MaxTurns { limit: run.turns },
-                None => End::Cancelled { before_start: false },
+                Some((failure, message)) => RunEnd::Failed { failure, message },
+                None if may_go_on => RunEnd::MaxTurns { limit: run.turns },
+                None => RunEnd::Cancelled { before_start: false },
             });
         }
     }
 
-    /// Whether the model has not said a word yet, in this run or an earlier one.
-    fn has_not_begun(&self, run: &Run<'_>) -> bool {
+    /// Whether the model has not answered at all yet, in this run or an earlier one.
+    fn is_before_first_answer(&self, run: &AgentRun<'_>) -> bool {
         run.turns == 0 && !self.history.iter().any(|message| message.role == Role::Assistant)
     }
 
-    /// What an answer ends with that the model did not end itself, and what its calls are told.
-    fn cut_short(&self, stop_reason: &StopReason) -> Option<(End, &'static str)> {
+    /// For an answer that was cut short: how the run ends, and the result for its calls.
+    fn cut_short(&self, stop_reason: &StopReason) -> Option<(RunEnd, &'static str)> {
         let smaller = "This call was not run: the answer was cut at the output limit. Repeat it in smaller pieces.";
         Some(match stop_reason {
-            StopReason::Refusal => (End::Refused, ""),
+            StopReason::Refusal => (RunEnd::Refused, ""),
             StopReason::MaxTokens => {
                 let limit = self.setup.model.get().max_tokens();
-                (End::Budget { what: format!("{limit} output tokens") }, smaller)
+                (RunEnd::Budget { what: format!("{limit} output tokens") }, smaller)
             }
             StopReason::ModelContextWindowExceeded => {
-                let message = "The answer was cut: the conversation fills the model's window. Go on, and it is summarized first.";
+                let message = "The answer was cut off: the conversation fills the model's context window. Send a prompt to continue; the conversation is summarized first.";
                 (
-                    End::Failed { failure: Failure::ContextFull, message: message.to_owned() },
+                    RunEnd::Failed { failure: Failure::ContextFull, message: message.to_owned() },
                     smaller,
                 )
             }

@@ -1,67 +1,70 @@
-//! Where hooks answer a question in the user's place, and hear of failed calls and of whole batches.
+//! Runs hooks that answer a question in the user's place, and hooks after failed calls and whole
+//! batches.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Agent;
-use super::dispatch::{Station, ToolCall, ValidCall};
-use super::hooks::told;
-use crate::hook::{FinishedCall, Moment, Opinion, ToolCall as HookCall};
-use crate::permission::BeforeQuestion;
+use super::dispatch::{CallContext, ToolCall, ValidCall};
+use super::hooks::hook_call;
+use crate::hook::{FinishedCall, HookInput, HookToolCall as HookCall, PermissionDecision};
+use crate::permission::PreviewOutcome;
 use crate::protocol::{ContentBlock, HookEvent, ResultBlock};
 use crate::tool::{SoftKind, Tool, ToolError, ToolOutcome};
 
 impl Agent {
-    /// Lets hooks answer a question that is about to be opened. `None`: they leave it to the user.
+    /// Lets hooks answer a question that is about to open. `None`: they leave it to the user.
     pub(super) async fn before_question(
         &self,
         tool: &dyn Tool,
         valid: &ValidCall,
-        at: Station<'_>,
-    ) -> Option<BeforeQuestion> {
-        if !self.setup.hooks.listen(HookEvent::PermissionRequest) {
+        at: CallContext<'_>,
+    ) -> Option<PreviewOutcome> {
+        if !self.setup.hooks.has_hooks_for(HookEvent::PermissionRequest) {
             return None;
         }
-        let moment = Moment::PermissionRequest(told(tool, valid));
-        let here = self.here_of(&valid.call, at);
+        let moment = HookInput::PermissionRequest(hook_call(tool, valid));
+        let here = self.call_hook_context(&valid.call, at);
         let said = self.setup.hooks.run(&moment, here, at.cancel).await;
         if let Some(why) = said.stop {
             at.stop(why);
         }
-        match said.opinion? {
-            Opinion::Allow => {
-                Some(said.input.map_or(BeforeQuestion::Allow, BeforeQuestion::Change))
+        match said.decision? {
+            PermissionDecision::Allow => {
+                Some(said.input.map_or(PreviewOutcome::Allow, PreviewOutcome::Change))
             }
-            Opinion::Deny { why } => Some(BeforeQuestion::Deny(format!("a hook denies it: {why}"))),
-            Opinion::Ask { .. } => None,
+            PermissionDecision::Deny { why } => {
+                Some(PreviewOutcome::Deny(format!("denied by a hook: {why}")))
+            }
+            PermissionDecision::Ask { .. } => None,
         }
     }
 
-    /// Lets hooks look at a call that has run and failed. What they add is read with its error.
+    /// Runs the hooks on a call that failed. Their context is read with its error.
     pub(super) async fn after_failure(
         &self,
         tool: &dyn Tool,
         valid: &ValidCall,
         failed: Result<ToolOutcome, ToolError>,
         took: Duration,
-        at: Station<'_>,
+        at: CallContext<'_>,
     ) -> Result<ToolOutcome, ToolError> {
-        if !self.setup.hooks.listen(HookEvent::PostToolUseFailure) {
+        if !self.setup.hooks.has_hooks_for(HookEvent::PostToolUseFailure) {
             return failed;
         }
         let (error, interrupted) = match &failed {
-            Ok(outcome) => (texts(&outcome.content), false),
+            Ok(outcome) => (joined_text(&outcome.content), false),
             Err(ToolError::Soft { kind, message, .. }) => {
                 (message.clone(), *kind == SoftKind::Cancelled)
             }
             Err(ToolError::Fatal { .. }) => return failed,
         };
-        let call = told(tool, valid);
-        let moment = Moment::PostToolUseFailure { call, error: &error, interrupted, took };
-        let here = self.here_of(&valid.call, at);
+        let call = hook_call(tool, valid);
+        let moment = HookInput::PostToolUseFailure { call, error: &error, interrupted, took };
+        let here = self.call_hook_context(&valid.call, at);
         if at.cancel.is_cancelled() {
-            // Nothing that they say could be read any more.
-            self.setup.hooks.tell(&moment, here);
+            // Nothing they say could be read any more.
+            self.setup.hooks.notify(&moment, here);
             return failed;
         }
         let said = self.setup.hooks.run(&moment, here, at.cancel).await;
@@ -80,21 +83,21 @@ impl Agent {
     }
 
     /// The file that a call opens, if its input is valid.
-    fn file_of(&self, call: &ToolCall) -> Option<PathBuf> {
+    fn call_file(&self, call: &ToolCall) -> Option<PathBuf> {
         let tool = self.setup.tools.get(&call.name)?;
         tool.validate(&call.input).ok()?;
         call.clone().with_access(tool.as_ref()).file().map(Path::to_owned)
     }
 
-    /// Lets hooks look at all calls of a message, once each has its result. What they add is read
+    /// Runs the hooks on all calls of a message once each has its result. Their context is read
     /// with the last one.
     pub(super) async fn after_batch(
         &self,
         calls: &[ToolCall],
         results: &mut [ContentBlock],
-        at: Station<'_>,
+        at: CallContext<'_>,
     ) {
-        let files: Vec<_> = calls.iter().map(|call| self.file_of(call)).collect();
+        let files: Vec<_> = calls.iter().map(|call| self.call_file(call)).collect();
         let calls = calls.iter().zip(&files).zip(results.iter());
         let finished = calls.filter_map(|((call, file), result)| {
             let ContentBlock::ToolResult { content, .. } = result else { return None };
@@ -105,8 +108,8 @@ impl Agent {
             Some(FinishedCall { call, response: content })
         });
         let finished: Vec<_> = finished.collect();
-        let moment = Moment::PostToolBatch(&finished);
-        let said = self.setup.hooks.run(&moment, self.here(at.run.events), at.cancel).await;
+        let moment = HookInput::PostToolBatch(&finished);
+        let said = self.setup.hooks.run(&moment, self.hook_context(at.run.events), at.cancel).await;
         if let (Some(context), Some(ContentBlock::ToolResult { content, .. })) =
             (said.context_text(), results.last_mut())
         {
@@ -119,7 +122,7 @@ impl Agent {
 }
 
 /// All text of a result.
-fn texts(content: &[ResultBlock]) -> String {
+fn joined_text(content: &[ResultBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         ResultBlock::Text { text } => Some(text.as_str()),
         ResultBlock::Image { .. } => None,

@@ -1,4 +1,4 @@
-//! The log records of an agent's work: one shape for every turn and every tool call, whoever made it.
+//! Log records of an agent's work: one shape for every turn and every tool call.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use tracing::info;
 
 use crate::protocol::{AgentPath, Cost, Span, Usage};
 
-/// How much of an input or output stands in a record at debug level. Bytes.
-const CONTENT_LIMIT: usize = 4096;
+/// Bytes of an input or output in a record at debug level.
+const MAX_CONTENT_BYTES: usize = 4096;
 
 /// One tool call that has its result.
 pub(super) struct CallRecord<'a> {
     pub tool: &'a str,
     pub agent: &'a AgentPath,
-    /// Of the call itself.
+    /// The span of the call itself.
     pub span: Span,
-    /// Of the agent that made it.
+    /// The span of the agent that made it.
     pub parent: Span,
     pub took: Duration,
     pub in_bytes: usize,
@@ -49,7 +49,7 @@ impl CallRecord<'_> {
     }
 }
 
-/// A request goes out. The turns of an agent belong to the agent's span.
+/// Records that a request goes out. The turns of an agent belong to the agent's span.
 pub(super) fn turn_started(agent: &AgentPath, span: Span, turn: u32, model: &str) {
     info!(
         event = "turn_started",
@@ -62,7 +62,7 @@ pub(super) fn turn_started(agent: &AgentPath, span: Span, turn: u32, model: &str
     );
 }
 
-/// A summary took the place of a conversation. Tokens of the whole context, about.
+/// Records that a summary replaced a conversation. Approximate tokens of the whole context.
 pub(super) fn compacted(agent: &AgentPath, span: Span, before_tokens: u64, after_tokens: u64) {
     info!(
         event = "compacted",
@@ -74,7 +74,7 @@ pub(super) fn compacted(agent: &AgentPath, span: Span, before_tokens: u64, after
     );
 }
 
-/// What a request came to.
+/// One finished request.
 pub(super) struct TurnRecord<'a> {
     pub agent: &'a AgentPath,
     pub span: Span,
@@ -110,7 +110,7 @@ impl TurnRecord<'_> {
 }
 
 fn head(text: &str) -> &str {
-    &text[..text.floor_char_boundary(CONTENT_LIMIT)]
+    &text[..text.floor_char_boundary(MAX_CONTENT_BYTES)]
 }
 
 fn millis(duration: Duration) -> u64 {

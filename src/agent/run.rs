@@ -1,4 +1,4 @@
-//! One run of an agent: what it has come to so far, and why it ends.
+//! One run of an agent: its progress, and why it ends.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,38 +9,38 @@ use std::time::Instant;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
-use super::Forced;
-use crate::budget::{Budget, UsedUp};
-use crate::protocol::{ApiError, End, EventSink, JournalError, Target, Usage};
+use super::ForcedCall;
+use crate::budget::{Budget, BudgetExhausted};
+use crate::protocol::{ApiError, EventSink, JournalError, PathTarget, RunEnd, Usage};
 
-/// What one run has come to so far.
-pub(super) struct Run<'a> {
+/// The progress of one run.
+pub(super) struct AgentRun<'a> {
     pub(super) events: &'a EventSink,
     pub(super) cancel: &'a CancellationToken,
     pub(super) started: Instant,
     /// This run's account, below the agent's.
     pub(super) budget: Budget,
-    /// The number of the last turn that it may take.
+    /// The number of the last turn it may take.
     pub(super) last_turn: Option<u32>,
     pub(super) turns: u32,
     pub(super) tool_uses: u32,
     pub(super) usage: Usage,
-    /// The text of the latest answer, whole or not.
+    /// The text of the latest answer, complete or not.
     pub(super) text: String,
-    /// A summary was asked for, and there was no answer since that left room.
+    /// Whether it was compacted and no answer since then has left room.
     pub(super) compacted: bool,
-    /// The call that its first answer is to make, until that has come.
-    pub(super) forced: Option<Forced>,
-    /// How often a hook has made it go on at its end.
-    pub(super) held_back: u32,
-    /// Why a hook has ended it.
+    /// The call that its first answer must make, until that answer has come.
+    pub(super) forced_call: Option<ForcedCall>,
+    /// How often a hook made it continue at its end.
+    pub(super) hook_continuations: u32,
+    /// Why a hook ended it.
     pub(super) stopped: OnceLock<String>,
-    /// The provider's refusal that has ended it.
+    /// The provider's refusal that ended it.
     pub(super) api_error: Option<ApiError>,
     pub(super) asked_files: AskedFiles,
 }
 
-impl<'a> Run<'a> {
+impl<'a> AgentRun<'a> {
     pub(super) fn new(
         budget: Budget,
         events: &'a EventSink,
@@ -57,8 +57,8 @@ impl<'a> Run<'a> {
             usage: Usage::default(),
             text: String::new(),
             compacted: false,
-            forced: None,
-            held_back: 0,
+            forced_call: None,
+            hook_continuations: 0,
             stopped: OnceLock::new(),
             api_error: None,
             asked_files: AskedFiles::default(),
@@ -71,12 +71,12 @@ impl<'a> Run<'a> {
 pub(super) struct AskedFiles(Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>);
 
 impl AskedFiles {
-    /// Waits until each call that was asked about this file before has ended.
-    pub(super) async fn hold(&self, file: &Target) -> OwnedMutexGuard<()> {
+    /// Waits until every earlier call that asked about this file has ended.
+    pub(super) async fn hold(&self, file: &PathTarget) -> OwnedMutexGuard<()> {
         self.lock_of(file).lock_owned().await
     }
 
-    fn lock_of(&self, file: &Target) -> Arc<AsyncMutex<()>> {
+    fn lock_of(&self, file: &PathTarget) -> Arc<AsyncMutex<()>> {
         let path = file.resolved.as_ref().unwrap_or(&file.written).clone();
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.entry(path).or_default().clone()
@@ -84,69 +84,73 @@ impl AskedFiles {
 }
 
 /// Why a run ends before the model says so.
-pub(super) enum Stop {
-    End(End),
-    /// The provider refused a request for good.
-    Refused(End, ApiError),
-    Disk(JournalError),
+pub(super) enum RunError {
+    End(RunEnd),
+    /// The provider refused a request permanently.
+    Refused(RunEnd, ApiError),
+    Journal(JournalError),
 }
 
-impl Run<'_> {
+impl AgentRun<'_> {
     pub(super) fn is_at_last_turn(&self) -> bool {
         self.last_turn.is_some_and(|last| self.turns + 1 >= last)
     }
 
-    /// Whether the main agent's next turn is its first and its last: nothing was done yet that it
-    /// could sum up, so its calls run, and the limit ends the run behind them.
+    /// Whether the main agent's next turn is both its first and its last: there is nothing to sum
+    /// up yet, so its calls run, and the limit ends the run after them.
     pub(super) fn is_at_only_turn(&self) -> bool {
         self.turns == 0 && self.is_at_last_turn() && self.events.path().is_root()
     }
 
-    /// How a run ends whose last turn was for its summary. One whose only turn this was, and that
-    /// was answered, was not cut short by a limit; any other counts as cut short, because nobody
-    /// knows what it still wanted to do.
-    pub(super) fn end_of_last_turn(&self, calls_spent: Option<UsedUp>, answered: bool) -> End {
+    /// Returns how a run ends whose last turn was for its summary. If that was its only turn and
+    /// was answered, no limit cut it short; any other run counts as cut short, because it may have
+    /// wanted to do more.
+    pub(super) fn end_of_last_turn(
+        &self,
+        calls_spent: Option<BudgetExhausted>,
+        answered: bool,
+    ) -> RunEnd {
         if self.turns == 1 && answered {
-            return if self.text.is_empty() { End::Empty } else { End::Completed };
+            return if self.text.is_empty() { RunEnd::Empty } else { RunEnd::Completed };
         }
         match (self.last_turn, calls_spent) {
-            (Some(limit), _) if self.turns >= limit => End::MaxTurns { limit },
-            (_, Some(UsedUp { what })) => End::Budget { what },
-            (_, None) => End::MaxTurns { limit: self.turns },
+            (Some(limit), _) if self.turns >= limit => RunEnd::MaxTurns { limit },
+            (_, Some(BudgetExhausted { what })) => RunEnd::Budget { what },
+            (_, None) => RunEnd::MaxTurns { limit: self.turns },
         }
     }
 }
 
-impl From<JournalError> for Stop {
+impl From<JournalError> for RunError {
     fn from(error: JournalError) -> Self {
-        Self::Disk(error)
+        Self::Journal(error)
     }
 }
 
-/// Lets a run take as long as its budget allows, then stops it; a run that is stopped when its time
-/// is over ends for that reason, whoever stopped it.
-pub(super) async fn within_time(
+/// Runs `work` until the time in its budget is over, then stops it. A run that is stopped when its
+/// time is over ends for that reason, whoever stopped it.
+pub(super) async fn run_within_limit(
     budget: &Budget,
     cancel: &CancellationToken,
     stop: &CancellationToken,
-    work: impl Future<Output = End>,
-) -> End {
+    work: impl Future<Output = RunEnd>,
+) -> RunEnd {
     let mut work = pin!(work);
     let (end, overdue) = tokio::select! {
         biased;
         () = cancel.cancelled() => {
-            // The parent's time may be over as well: then it cancels this one in the same moment.
+            // The parent's time may be over too: then it cancels this one at the same moment.
             let overdue = budget.time_up();
             (work.await, overdue)
         }
-        limit = budget.out_of_time() => {
+        limit = budget.timed_out() => {
             stop.cancel();
             (work.await, Some(limit))
         }
         end = &mut work => (end, None),
     };
     match (end, overdue) {
-        (End::Cancelled { .. }, Some(limit)) => End::TimeLimit { limit },
+        (RunEnd::Cancelled { .. }, Some(limit)) => RunEnd::TimeLimit { limit },
         (end, _) => end,
     }
 }

@@ -1,4 +1,4 @@
-//! The loop under limits that only sub-agents have, with a model that says what it is told to.
+//! The loop under limits that only sub-agents have, with a scripted model.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -16,23 +16,23 @@ use super::*;
 use crate::config::models::ModelInfo;
 use crate::permission::{Gate, GateSettings, RuleSet};
 use crate::protocol::{
-    Access, Answer, BlockStart, Delta, EventQueue, Mode, NoJournal, PromptId, QueuedPrompt,
-    StreamEvent, ToolUseId, Usage,
+    Access, Answer, BlockStart, Delta, EventQueue, NoJournal, PermissionMode, PromptId,
+    QueuedPrompt, StreamEvent, ToolUseId, Usage,
 };
 use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy, ToolChoice};
 use crate::tool::{ToolContext, ToolError, ToolOutcome, TypedTool};
 
 mod files;
 
-/// A model whose answers are written down, and what it was asked.
+/// A model with scripted answers, and the requests it got.
 #[derive(Default)]
-struct Script {
+struct ScriptedModel {
     answers: Mutex<VecDeque<Vec<StreamEvent>>>,
     /// Whether tools were offered, and the last message.
     asked: Mutex<Vec<(bool, String)>>,
 }
 
-impl Provider for Script {
+impl Provider for ScriptedModel {
     fn name(&self) -> &str {
         "script"
     }
@@ -46,7 +46,7 @@ impl Provider for Script {
     }
 }
 
-/// An answer with this text and so many calls: a hundred tokens in, ten out, a thousand out of the cache.
+/// An answer with this text and `calls` calls: 100 input tokens, 10 output, 1000 from the cache.
 fn answer(text: &str, calls: usize) -> Vec<StreamEvent> {
     let usage = Usage {
         input_tokens: 100,
@@ -72,36 +72,36 @@ fn answer(text: &str, calls: usize) -> Vec<StreamEvent> {
     events
 }
 
-/// Counts how often it ran.
-struct Count(ToolSpec, Arc<AtomicU32>);
+/// A tool that counts its runs.
+struct CountTool(ToolSpec, Arc<AtomicU32>);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoInput {}
 
 #[async_trait]
-impl TypedTool for Count {
-    type Input = Nothing;
+impl TypedTool for CountTool {
+    type Input = NoInput;
 
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn summary(&self, _input: &Nothing) -> String {
+    fn summary(&self, _input: &NoInput) -> String {
         String::new()
     }
 
-    fn access(&self, _input: &Nothing, _cwd: &Path) -> Access {
+    fn access(&self, _input: &NoInput, _cwd: &Path) -> Access {
         Access::Other
     }
 
-    async fn run(&self, _input: Nothing, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, _input: NoInput, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         self.1.fetch_add(1, Ordering::Relaxed);
         Ok(ToolOutcome::text("counted", "counted"))
     }
 }
 
-fn gate(mode: Mode, dirs: Vec<PathBuf>) -> Gate {
+fn gate(mode: PermissionMode, dirs: Vec<PathBuf>) -> Gate {
     Gate::new(GateSettings {
         mode,
         rules: RuleSet::default(),
@@ -118,23 +118,23 @@ fn gate(mode: Mode, dirs: Vec<PathBuf>) -> Gate {
     })
 }
 
-struct Bench {
+struct AgentFixture {
     agent: Agent,
-    script: Arc<Script>,
+    script: Arc<ScriptedModel>,
     ran: Arc<AtomicU32>,
     queue: EventQueue,
     gate: Gate,
 }
 
-impl Bench {
+impl AgentFixture {
     fn new(
         per_run: Limits,
-        mode: Mode,
+        mode: PermissionMode,
         answers: impl IntoIterator<Item = Vec<StreamEvent>>,
     ) -> Self {
-        let script = Arc::new(Script::default());
+        let script = Arc::new(ScriptedModel::default());
         script.answers.lock().unwrap().extend(answers);
-        let (queue, ran) = (EventQueue::unhurried(), Arc::new(AtomicU32::new(0)));
+        let (queue, ran) = (EventQueue::unbounded(), Arc::new(AtomicU32::new(0)));
         let gate = gate(mode, Vec::new());
         let info = ModelInfo { known: true, context_window: 100_000, ..ModelInfo::default() };
         let model = Model {
@@ -146,7 +146,7 @@ impl Bench {
             retry: RetryPolicy::default(),
             fallback: None,
         };
-        let count = Count(ToolSpec::of::<Nothing>("Count", "Counts."), ran.clone());
+        let count = CountTool(ToolSpec::new::<NoInput>("Count", "Counts."), ran.clone());
         let agent = Agent::new(AgentSetup {
             name: "main".to_owned(),
             model: ModelSlot::new(model),
@@ -156,22 +156,22 @@ impl Bench {
             hooks: crate::hook::Hooks::default(),
             journal: Arc::new(NoJournal),
             inbox: Inbox::default(),
-            patience: None,
-            respite: None,
+            background_wait: None,
+            slot: None,
             budget: Budget::new(Limits::default()),
             per_run,
-            operations: Operations::new(8),
+            concurrency: ConcurrencyLimit::new(8),
             cwd: Path::new("/").into(),
             env: EnvOverlay::default(),
             history: Vec::new(),
             span: Span::root(),
             redactor: Redactor::default(),
-            thinker: None,
+            reasoning_model: None,
         });
         Self { agent, script, ran, queue, gate }
     }
 
-    async fn run(&mut self) -> Outcome {
+    async fn run(&mut self) -> RunOutcome {
         let from = Sender::default();
         let prompt = Prompt { from, ..Prompt::new("go".to_owned()) };
         self.agent.run(Some(prompt), &self.queue.sink(), &CancellationToken::new()).await
@@ -190,14 +190,14 @@ fn calls(limit: u32) -> Limits {
     Limits { tool_calls: Some(limit), ..Limits::default() }
 }
 
-fn used_up(what: &str) -> End {
-    End::Budget { what: what.to_owned() }
+fn used_up(what: &str) -> RunEnd {
+    RunEnd::Budget { what: what.to_owned() }
 }
 
 #[tokio::test]
 async fn s3_12_tool_calls_stop_at_the_limit_and_one_turn_is_left_for_the_summary() {
     let answers = [answer("one", 2), answer("two", 2), answer("summary", 1)];
-    let mut bench = Bench::new(calls(3), Mode::BypassPermissions, answers);
+    let mut bench = AgentFixture::new(calls(3), PermissionMode::BypassPermissions, answers);
     let outcome = bench.run().await;
     assert_eq!((&outcome.end, &*outcome.text), (&used_up("3 tool calls"), "summary"));
     assert_eq!(
@@ -217,10 +217,10 @@ async fn s3_12_tool_calls_stop_at_the_limit_and_one_turn_is_left_for_the_summary
 #[tokio::test]
 async fn s3_12_an_agent_that_is_done_before_its_calls_are_used_up_completed() {
     let answers = [answer("one", 2), answer("done", 0)];
-    let mut bench = Bench::new(calls(3), Mode::BypassPermissions, answers);
-    assert_eq!(bench.run().await.end, End::Completed);
+    let mut bench = AgentFixture::new(calls(3), PermissionMode::BypassPermissions, answers);
+    assert_eq!(bench.run().await.end, RunEnd::Completed);
     let answers = [answer("one", 3), answer("summary", 0)];
-    let mut bench = Bench::new(calls(3), Mode::BypassPermissions, answers);
+    let mut bench = AgentFixture::new(calls(3), PermissionMode::BypassPermissions, answers);
     assert_eq!(bench.run().await.end, used_up("3 tool calls"), "nobody knows what it still wanted");
 }
 
@@ -228,7 +228,7 @@ async fn s3_12_an_agent_that_is_done_before_its_calls_are_used_up_completed() {
 async fn s3_12_tokens_are_checked_before_a_request_against_what_was_reported() {
     let limits = Limits { tokens: Some(250), ..Limits::default() };
     let answers = ["one", "two", "three", "four"].map(|text| answer(text, 1));
-    let mut bench = Bench::new(limits, Mode::BypassPermissions, answers);
+    let mut bench = AgentFixture::new(limits, PermissionMode::BypassPermissions, answers);
     let outcome = bench.run().await;
     assert_eq!(outcome.end, used_up("250 tokens"));
     assert_eq!((outcome.turns, bench.ran()), (3, 3), "110, 220, 330: cache reads do not count");
@@ -239,14 +239,15 @@ async fn s3_12_tokens_are_checked_before_a_request_against_what_was_reported() {
 async fn t9_the_wait_for_an_answer_is_not_charged_to_the_time() {
     let limit = Duration::from_millis(200);
     let limits = Limits { wall: Some(limit), ..Limits::default() };
-    let mut bench = Bench::new(limits, Mode::Default, [answer("one", 1), answer("done", 0)]);
+    let mut bench =
+        AgentFixture::new(limits, PermissionMode::Default, [answer("one", 1), answer("done", 0)]);
     let (queue, gate) = (bench.queue.clone(), bench.gate.clone());
     let person = async {
         loop {
             let mut events = Vec::new();
             queue.drain(&mut events, 1).await;
             if let EventKind::PermissionAsked(question) = &events[0].kind {
-                // What passes here is what the test is about.
+                // The test is about the time that passes here.
                 tokio::time::sleep(limit * 2).await;
                 return gate.answer(question.id, Answer::Once);
             }
@@ -254,16 +255,16 @@ async fn t9_the_wait_for_an_answer_is_not_charged_to_the_time() {
     };
     let (outcome, answered) = tokio::join!(bench.run(), person);
     assert_eq!(answered.ok(), Some(true));
-    assert_eq!((outcome.end, bench.ran()), (End::Completed, 1));
+    assert_eq!((outcome.end, bench.ran()), (RunEnd::Completed, 1));
     assert!(outcome.took > limit);
 }
 
 #[tokio::test]
 async fn a_question_that_a_change_of_mode_settles_is_not_approved_by_the_user() {
     let answers = [answer("one", 1), answer("done", 0)];
-    let mut bench = Bench::new(Limits::default(), Mode::Default, answers);
-    let operations = Operations::new(1);
-    bench.agent.setup.operations = operations.clone();
+    let mut bench = AgentFixture::new(Limits::default(), PermissionMode::Default, answers);
+    let operations = ConcurrencyLimit::new(1);
+    bench.agent.setup.concurrency = operations.clone();
     let (queue, gate) = (bench.queue.clone(), bench.gate.clone());
     let modes = async {
         let (cancel, mut place) = (CancellationToken::new(), None);
@@ -273,11 +274,11 @@ async fn a_question_that_a_change_of_mode_settles_is_not_approved_by_the_user() 
             match &events[0].kind {
                 EventKind::PermissionAsked(_) => {
                     // Keeps the call from running when it is permitted.
-                    place = operations.enter(&cancel).await;
-                    gate.set_mode(Mode::BypassPermissions).unwrap();
+                    place = operations.acquire(&cancel).await;
+                    gate.set_mode(PermissionMode::BypassPermissions).unwrap();
                 }
                 EventKind::QuestionClosed { .. } => {
-                    gate.set_mode(Mode::Default).unwrap();
+                    gate.set_mode(PermissionMode::Default).unwrap();
                     return drop(place.take());
                 }
                 _ => {}
@@ -285,7 +286,7 @@ async fn a_question_that_a_change_of_mode_settles_is_not_approved_by_the_user() 
         }
     };
     let (outcome, ()) = tokio::join!(bench.run(), modes);
-    assert_eq!((outcome.end, bench.ran()), (End::Completed, 0));
+    assert_eq!((outcome.end, bench.ran()), (RunEnd::Completed, 0));
     let told = &bench.asked()[1].1;
     assert!(told.contains("has changed since it was allowed"), "{told}");
 }
@@ -293,9 +294,12 @@ async fn a_question_that_a_change_of_mode_settles_is_not_approved_by_the_user() 
 #[tokio::test]
 async fn t17_a_model_without_a_price_is_not_asked_under_a_cap() {
     let limits = Limits { usd: Some(1.0), ..Limits::default() };
-    let mut bench = Bench::new(limits, Mode::BypassPermissions, []);
+    let mut bench = AgentFixture::new(limits, PermissionMode::BypassPermissions, []);
     let end = bench.run().await.end;
-    assert!(matches!(&end, End::Failed { message, .. } if message.contains("No price")), "{end:?}");
+    assert!(
+        matches!(&end, RunEnd::Failed { message, .. } if message.contains("No price")),
+        "{end:?}"
+    );
     assert_eq!(bench.asked(), []);
 }
 
@@ -305,22 +309,23 @@ async fn a_run_that_was_stopped_before_its_time_was_over_was_stopped_and_not_ove
     let budget = Budget::new(Limits { wall: Some(limit), ..Limits::default() });
     let (cancel, stop) = (CancellationToken::new(), CancellationToken::new());
     cancel.cancel();
-    // It takes longer to stop than it had time.
+    // Stopping takes longer than its time limit.
     let slow = async {
-        budget.out_of_time().await;
-        End::Cancelled { before_start: false }
+        budget.timed_out().await;
+        RunEnd::Cancelled { before_start: false }
     };
-    let end = within_time(&budget, &cancel, &stop, slow).await;
-    assert_eq!(end, End::Cancelled { before_start: false });
-    let late = async { End::Cancelled { before_start: false } };
-    assert_eq!(within_time(&budget, &cancel, &stop, late).await, End::TimeLimit { limit });
+    let end = run_within_limit(&budget, &cancel, &stop, slow).await;
+    assert_eq!(end, RunEnd::Cancelled { before_start: false });
+    let late = async { RunEnd::Cancelled { before_start: false } };
+    assert_eq!(run_within_limit(&budget, &cancel, &stop, late).await, RunEnd::TimeLimit { limit });
 }
 
 #[tokio::test]
 async fn messages_that_wake_an_agent_together_are_read_in_their_order() {
-    let mut bench = Bench::new(Limits::default(), Mode::Default, [answer("done", 0)]);
+    let mut bench =
+        AgentFixture::new(Limits::default(), PermissionMode::Default, [answer("done", 0)]);
     let from = || Sender::Agent { name: "slow-1".to_owned() };
-    let newer = QueuedPrompt::typed(PromptId(2), "newer", crate::protocol::When::NextStep);
+    let newer = QueuedPrompt::typed(PromptId(2), "newer", crate::protocol::PromptTiming::NextStep);
     bench.agent.setup.inbox.push(QueuedPrompt { from: from(), ..newer });
     let older = Prompt { from: from(), ..Prompt::new("older".to_owned()) };
     bench.agent.run(Some(older), &bench.queue.sink(), &CancellationToken::new()).await;
@@ -331,20 +336,22 @@ async fn messages_that_wake_an_agent_together_are_read_in_their_order() {
 
 #[tokio::test]
 async fn t21_what_is_overdue_in_the_background_is_ended_told_of_and_not_waited_for_again() {
-    let mut bench = Bench::new(Limits::default(), Mode::Default, [answer("done", 0)]);
+    let mut bench =
+        AgentFixture::new(Limits::default(), PermissionMode::Default, [answer("done", 0)]);
     let patience = Duration::from_millis(20);
-    bench.agent.setup.patience = Some(patience);
+    bench.agent.setup.background_wait = Some(patience);
     let (inbox, ended) = (bench.agent.setup.inbox.clone(), CancellationToken::new());
     let announcement = inbox.announce(ended.clone());
     let work = tokio::spawn(async move {
         ended.cancelled().await;
-        let late = QueuedPrompt::typed(PromptId(1), "partial", crate::protocol::When::NextStep);
+        let late =
+            QueuedPrompt::typed(PromptId(1), "partial", crate::protocol::PromptTiming::NextStep);
         inbox.push(QueuedPrompt { from: Sender::Agent { name: "slow-1".to_owned() }, ..late });
         drop(announcement);
     });
     let outcome = bench.run().await;
     work.await.unwrap();
-    assert_eq!((outcome.end, outcome.turns), (End::Completed, 1));
+    assert_eq!((outcome.end, outcome.turns), (RunEnd::Completed, 1));
     assert!(outcome.took >= patience, "{:?}", outcome.took);
     let mut events = Vec::new();
     bench.queue.drain_ready(&mut events, 100);
@@ -352,6 +359,6 @@ async fn t21_what_is_overdue_in_the_background_is_ended_told_of_and_not_waited_f
         EventKind::Notice { text, .. } => Some(text),
         _ => None,
     });
-    let told = "1 in the background still at work after 0:00: cancelled";
+    let told = "1 still running in the background after 0:00: cancelled";
     assert_eq!(notices.collect::<Vec<_>>(), [told]);
 }

@@ -1,4 +1,5 @@
-//! How long a call may take: its wait for the lock on files, and its work. What stops one says which it was.
+//! Time limits of calls: the wait for the lock on files, and the work. Errors say which of them ran
+//! out.
 
 use std::time::Duration;
 
@@ -9,26 +10,27 @@ use crate::budget::Budget;
 use crate::protocol::{Access, ResultBlock, clock};
 use crate::tool::{FileGuard, FileLock, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
-/// The result that the model gets for a stopped call that has no result of its own.
-const CANCELLED: &str = "This call was cancelled.";
+/// The result for the model of a stopped call that has no result of its own.
+const CANCELLED_MESSAGE: &str = "This call was cancelled.";
 
-/// The time that one call may take, without the time for which its agent's clock stands still.
+/// The time that one call may take, not counting the time for which its agent's clock is paused.
 pub(super) struct TimeLimit<'a> {
     limit: Option<Duration>,
     budget: &'a Budget,
 }
 
 impl<'a> TimeLimit<'a> {
-    /// The shortest of these limits. Without any, a call may take as long as it wants.
+    /// Takes the shortest of these limits. Without any, a call may take as long as it wants.
     pub fn shortest(limits: [Option<Duration>; 2], budget: &'a Budget) -> Self {
         Self { limit: limits.into_iter().flatten().min(), budget }
     }
 
-    /// Waits, from now on, until the limit is over, and returns it; for ever when there is none.
-    async fn over(&self) -> Duration {
+    /// Waits until the limit, counted from now, is over, and returns it; forever when there is
+    /// none.
+    async fn elapsed(&self) -> Duration {
         match self.limit {
             Some(limit) => {
-                self.budget.passes(limit).await;
+                self.budget.sleep(limit).await;
                 limit
             }
             None => std::future::pending().await,
@@ -44,14 +46,14 @@ impl<'a> TimeLimit<'a> {
     ) -> Result<FileGuard, ToolError> {
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(cancelled()),
+            () = cancel.cancelled() => Err(cancelled_error()),
             guard = lock.hold() => Ok(guard),
-            limit = self.over() => Err(ToolError::soft(SoftKind::Timeout, waited(limit, access))),
+            limit = self.elapsed() => Err(ToolError::soft(SoftKind::Timeout, lock_timeout_text(limit, access))),
         }
     }
 
-    /// Runs one tool. A cancelled or overdue tool may end by itself within a grace, so that it can
-    /// tell what it had done; then it is dropped.
+    /// Runs one tool. A cancelled or overdue tool may end by itself within its grace period, to
+    /// report what it has done; then it is dropped.
     pub async fn run(
         &self,
         tool: &dyn Tool,
@@ -64,43 +66,47 @@ impl<'a> TimeLimit<'a> {
             biased;
             result = &mut call => return result,
             () = cancel.cancelled() => None,
-            limit = self.over() => Some(*reached.get_or_init(|| limit)),
+            limit = self.elapsed() => Some(*reached.get_or_init(|| limit)),
         };
         cancel.cancel();
         let result = match tool.grace() {
-            Some(grace) => tokio::time::timeout(grace, call).await.unwrap_or(Err(cancelled())),
+            Some(grace) => {
+                tokio::time::timeout(grace, call).await.unwrap_or(Err(cancelled_error()))
+            }
             None => call.await,
         };
         match overdue {
-            Some(limit) => stopped_after(limit, result),
+            Some(limit) => timeout_error(limit, result),
             None => result,
         }
     }
 }
 
-/// The text for a call that did not get the lock in its time.
-fn waited(limit: Duration, access: &Access) -> String {
+/// The error text for a call that did not get the lock in time.
+fn lock_timeout_text(limit: Duration, access: &Access) -> String {
     let file = match access {
         Access::Write { paths } => paths.first(),
         _ => None,
     };
     let file = file.map_or_else(|| "files".to_owned(), |file| file.written.display().to_string());
     format!(
-        "This call waited {} s to change {file}, because other calls were changing files, and was not run. Make it \
-         again if it is still wanted.",
+        "This call was not run: it waited {} s to change {file} while other calls were changing files. Repeat it \
+         if you still need it.",
         limit.as_secs()
     )
 }
 
 /// Says that a call was stopped for being overdue. The tool only knows that it was stopped; what it
-/// had done until then follows the reason.
-fn stopped_after(
+/// reports follows the reason.
+fn timeout_error(
     limit: Duration,
     result: Result<ToolOutcome, ToolError>,
 ) -> Result<ToolOutcome, ToolError> {
     let why = format!("This call took longer than {} s and was stopped.", limit.as_secs());
     match result {
-        Err(ToolError::Soft { kind: SoftKind::Cancelled, message, .. }) if message != CANCELLED => {
+        Err(ToolError::Soft { kind: SoftKind::Cancelled, message, .. })
+            if message != CANCELLED_MESSAGE =>
+        {
             Err(ToolError::soft(SoftKind::Timeout, format!("{why}\n\n{message}")))
         }
         Err(ToolError::Soft { kind: SoftKind::Cancelled, .. }) => {
@@ -114,16 +120,16 @@ fn stopped_after(
     }
 }
 
-/// The error of a call that was stopped and says nothing itself.
-pub(super) fn cancelled() -> ToolError {
-    ToolError::soft(SoftKind::Cancelled, CANCELLED)
+/// The error of a call that was stopped and reports nothing itself.
+pub(super) fn cancelled_error() -> ToolError {
+    ToolError::soft(SoftKind::Cancelled, CANCELLED_MESSAGE)
 }
 
-/// Gives a call that was stopped because its agent's time was over that reason.
-pub(super) fn overdue(error: ToolError, limit: Option<Duration>) -> ToolError {
+/// Adds the time limit to the error of a call that was stopped because its agent's time was over.
+pub(super) fn with_time_limit(error: ToolError, limit: Option<Duration>) -> ToolError {
     match (error, limit) {
         (ToolError::Soft { kind: SoftKind::Cancelled, message, .. }, Some(limit)) => {
-            let why = format!("{message} The time limit of {} is over.", clock(limit));
+            let why = format!("{message} The time limit of {} has passed.", clock(limit));
             ToolError::soft(SoftKind::Timeout, why)
         }
         (error, _) => error,

@@ -1,4 +1,4 @@
-//! Permission questions that an MCP tool answers.
+//! Asks permission questions through an MCP tool.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::protocol::{Question, ResultBlock};
 use crate::tool::ToolSpec;
 use crate::tool::mcp::Mcp;
 
-/// A tool that is asked where a person would be.
+/// An MCP tool that answers in place of the user.
 pub(super) struct AskTool {
-    /// On the wire.
+    /// Its name on the wire.
     name: String,
     servers: Mcp,
 }
 
 impl AskTool {
-    /// The tool of this name; whether it is there turns out when it is asked.
+    /// Creates an asker for the tool of this name. Its existence is only checked when it is called.
     pub fn named(name: &str, servers: Mcp) -> Arc<dyn Asker> {
         Arc::new(Self { name: name.to_owned(), servers })
     }
@@ -39,13 +39,13 @@ impl Asker for AskTool {
                 ("blocked_path", json!(question.place().map(Path::to_string_lossy))),
                 ("decision_reason", json!(question.explanation())),
             ];
-            // A tool written for other programs may refuse what it does not know.
+            // A tool written for another program may reject unknown fields.
             for (name, value) in more.into_iter().filter(|(name, _)| spec.has_field(name)) {
                 input[name] = value;
             }
             input
         };
-        // Whoever stops waiting drops the call, which tells the server.
+        // Dropping this future cancels the call at the server.
         let outcome = self.servers.call(&self.name, input, &CancellationToken::new()).await;
         let outcome = outcome.map_err(|error| error.to_string())?;
         let texts = outcome.content.iter().filter_map(|block| match block {

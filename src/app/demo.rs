@@ -1,4 +1,4 @@
-//! The demo: the same program on a scripted model, in a throw-away copy of the sample project.
+//! The demo: the same program with a scripted model, in a temporary copy of the sample project.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::headless::{self, Backend, Face};
-use super::parts::Wishes;
-use super::screen::{self, Shown, Start};
+use super::headless::{self, HeadlessParts, OutputOptions};
+use super::parts::FrontendOptions;
+use super::screen::{self, Screen, ScreenStart};
 use super::{AppError, Setup, parts};
 use crate::cli::{Cli, PrintArgs};
 use crate::command::demo::{SCENARIO, demo_rules, unpack};
 use crate::config::models::{Catalogue, ModelInfo, Price, Pricing};
 use crate::config::{Dirs, Overrides};
-use crate::headless::{Backstage, EVENT_CAPACITY, PromptSource};
+use crate::headless::{ControlBackend, EVENT_CAPACITY, PromptSource};
 use crate::protocol::{EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
 use crate::provider::{ChildModel, Model, ModelError, ModelSource, RetryPolicy};
-use crate::runtime::Open;
-use crate::tui::Typed;
+use crate::runtime::OpenRequest;
+use crate::tui::PendingInput;
 
-/// Plays the demo, on the screen or headless.
+/// Runs the demo, on the screen or headless.
 pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, AppError> {
     let print = args.print;
     let temp_root = env.non_empty("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
@@ -46,45 +46,51 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         fallback: None,
     };
     let events =
-        if print { EventQueue::with_capacity(EVENT_CAPACITY) } else { EventQueue::unhurried() };
+        if print { EventQueue::with_capacity(EVENT_CAPACITY) } else { EventQueue::unbounded() };
     let gate = setup.gate(!print, &events)?;
-    let open = Open::New(SessionId::generate());
+    let open = OpenRequest::New(SessionId::generate());
     if print {
-        let wishes = Wishes { stored: false, ..Wishes::of(cli, events, setup.mcp(None))? };
-        let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
-        let face = Face::of(args);
+        let wishes = FrontendOptions {
+            stored: false,
+            ..FrontendOptions::from_cli(cli, events, setup.mcp(None))?
+        };
+        let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(DemoModel), catalogue);
+        let face = OutputOptions::from_args(args);
         let info = headless::info(&setup, &parts, &model, face.format);
-        let backend = Backend {
+        let backend = HeadlessParts {
             info,
             parts,
             open,
-            backstage: Arc::new(OneModel),
+            control: Arc::new(DemoModel),
             asker: None,
             state_reader: None,
             replays: false,
         };
-        return parts::run(headless::serve(backend, PromptSource::One(prompt), face));
+        return parts::block_on(headless::serve(backend, PromptSource::One(prompt), face));
     }
     let mcp = setup.mcp(None);
-    let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone(), mcp.clone())? };
+    let wishes = FrontendOptions {
+        stored: false,
+        ..FrontendOptions::from_cli(cli, events.clone(), mcp.clone())?
+    };
     let parts =
-        setup.parts(wishes, gate.clone(), Some(model), Arc::new(OneModel), catalogue.clone());
-    let start = Start {
+        setup.parts(wishes, gate.clone(), Some(model), Arc::new(DemoModel), catalogue.clone());
+    let start = ScreenStart {
         prompt: Some(prompt),
         no_color: cli.common.no_color,
         stored: false,
         pick_session: false,
         scripted: true,
-        typed: Typed::default(),
+        typed: PendingInput::default(),
     };
     screen::show(
         &setup,
         async { parts },
-        Shown { events, catalogue, models: None, gate, open, start, mcp },
+        Screen { events, catalogue, models: None, gate, open, start, mcp },
     )
 }
 
-/// A setup that neither reads nor writes anything of the person's.
+/// Returns a setup that neither reads nor writes any files of the user.
 fn setup(cli: &Cli, env: &EnvOverlay, root: &Path, print: bool) -> Result<Setup, AppError> {
     let home = root.with_file_name("home");
     let env = env.with([("CALIBAN_HOME", home)]).without([
@@ -103,18 +109,18 @@ fn setup(cli: &Cli, env: &EnvOverlay, root: &Path, print: bool) -> Result<Setup,
     Setup::with_dirs(dirs, root.into(), env, &overrides)
 }
 
-/// The only model there is.
-struct OneModel;
+/// The source of the demo's only model.
+struct DemoModel;
 
 #[async_trait]
-impl ModelSource for OneModel {
+impl ModelSource for DemoModel {
     async fn resolve(&self, _provider: Option<&str>, model: &str) -> Result<Model, ModelError> {
         Err(ModelError::Usage(format!(
-            "The demo has one model, and that is scripted: {model} needs caliban itself."
+            "The demo only has a scripted model: to use {model}, run caliban itself."
         )))
     }
 
-    /// Every sub-agent is played by the same script.
+    /// Uses the same script for every sub-agent.
     async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError> {
         Ok(ask.parent.clone())
     }
@@ -126,7 +132,7 @@ impl ModelSource for OneModel {
 
 /// Nobody sends control requests to the demo.
 #[async_trait]
-impl Backstage for OneModel {
+impl ControlBackend for DemoModel {
     async fn check_model(&self, name: &str) -> Result<(), String> {
         self.resolve(None, name).await.map(drop).map_err(|error| error.to_string())
     }

@@ -1,45 +1,45 @@
-//! `caliban doctor` and `/doctor`: what is looked at. All of it is read anew each time.
+//! `caliban doctor` and `/doctor`: collects the checks. Everything is read again each time.
 
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::keys::{self as own_keys, Own};
+use super::keys::{self as own_keys, UserKeymap};
 use super::{AppError, Setup, parts, working_dir};
 use crate::cli::Cli;
 use crate::command::doctor::{
     Check, Finding, endpoint, examine, files, hooks, keys, lines, machine, mcp, report, terminal,
 };
+use crate::commands::CommandSet;
 use crate::config::models::Catalogue;
-use crate::config::{KeySource, Loaded, Overrides};
-use crate::custom::Customs;
+use crate::config::{KeySource, LoadedConfig, Overrides};
 use crate::disk::ProjectFolders;
 use crate::exec::child_env;
 use crate::memory::{Memory, MemorySources};
 use crate::protocol::{EnvOverlay, printable_path};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 
-/// How long MCP servers may take to answer: with their end, less than a check may.
-const MCP_PATIENCE: Duration = Duration::from_secs(5);
+/// The timeout for MCP servers to answer. Including their shutdown, it is less than that of a check.
+const MCP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Variables passed to `git` and `tmux` when they are queried.
 const CHECK_VARIABLES: [&str; 7] =
     ["HOME", "LANG", "LC_ALL", "PATH", "TERM", "TMUX", "XDG_CONFIG_HOME"];
 
-/// What an examination starts from. Cheap to clone.
+/// The inputs of an examination. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Doctor {
     cwd: Arc<Path>,
     env: EnvOverlay,
     overrides: Overrides,
-    /// The definitions of a session that runs.
+    /// The definitions of a running session.
     definitions: Option<DefinitionSources>,
-    /// Those of `--agents`.
+    /// The value of `--agents`.
     agents: Option<String>,
 }
 
-/// Examines and prints; the exit code is 1 when something is wrong.
+/// Examines and prints. The exit code is 1 if something is wrong.
 pub(super) fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
     let cwd = working_dir(cli.common.cd.as_deref())?;
     let doctor = Doctor {
@@ -49,12 +49,12 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         definitions: None,
         agents: cli.tools.agents.clone(),
     };
-    parts::run(async { Ok(report(&doctor.findings().await).print()) })
+    parts::block_on(async { Ok(report(&doctor.findings().await).print()) })
 }
 
 impl Doctor {
-    /// One that looks at what a session was set up with.
-    pub fn of(setup: &Setup) -> Self {
+    /// Creates a doctor for a session's setup.
+    pub fn new(setup: &Setup) -> Self {
         Self {
             cwd: setup.cwd.clone(),
             env: setup.env.clone(),
@@ -64,7 +64,7 @@ impl Doctor {
         }
     }
 
-    /// What a person should know of MCP servers that do not count.
+    /// Returns notes for the user about MCP servers that are ignored.
     pub async fn mcp_notes(&self) -> Vec<String> {
         let Self { cwd, env, overrides, .. } = self.clone();
         let look = move || Setup::in_dir(cwd, env, &overrides).map(|setup| setup.mcp_notes());
@@ -75,12 +75,12 @@ impl Doctor {
         }
     }
 
-    /// What the screen shows.
+    /// Returns the findings as lines for the screen.
     pub async fn lines(&self) -> Vec<String> {
         lines(&self.findings().await)
     }
 
-    /// A configuration that cannot be read hides only what depends on it.
+    /// Runs all checks. An unreadable configuration only skips those that depend on it.
     async fn findings(&self) -> Vec<Finding> {
         let load = self.clone();
         let load = move || {
@@ -94,7 +94,7 @@ impl Doctor {
         let project = match setup {
             Ok(setup) => {
                 let project = setup.starts.project().clone();
-                self.of_setup(&Arc::new(setup), &mut checks);
+                self.add_setup_checks(&Arc::new(setup), &mut checks);
                 project
             }
             Err(error) => {
@@ -104,11 +104,11 @@ impl Doctor {
                 ProjectFolders::new([self.cwd.to_path_buf()], home)
             }
         };
-        self.of_machine(&project, &mut checks);
+        self.add_machine_checks(&project, &mut checks);
         examine(checks).await
     }
 
-    fn of_setup(&self, setup: &Arc<Setup>, checks: &mut Vec<Check>) {
+    fn add_setup_checks(&self, setup: &Arc<Setup>, checks: &mut Vec<Check>) {
         let definitions = self.definitions.clone().unwrap_or_else(|| setup.definitions.clone());
         let look = |about, look: fn(&Setup) -> Vec<Finding>| {
             let setup = setup.clone();
@@ -118,13 +118,15 @@ impl Doctor {
             look("key", |setup| keys::keys(&setup.loaded.config, &setup.env)),
             look("config", config),
             Check::blocking("agents", move || files::agents(&Definitions::load(&definitions))),
-            look("commands", |setup| files::customs(&Customs::load(&setup.custom()))),
+            look("commands", |setup| files::customs(&CommandSet::load(&setup.custom()))),
             look("memory", |setup| files::memory(&memory(setup))),
             look("hooks", |setup| {
                 let (loaded, env) = (&setup.loaded, &setup.env);
-                let places =
-                    hooks::Places { root: setup.trust.root(), named: loaded.project.home() };
-                hooks::hooks(&loaded.hooks, &loaded.inert, places, env)
+                let places = hooks::HookFolders {
+                    root: setup.trust.root(),
+                    named: loaded.project.project_dir(),
+                };
+                hooks::hooks(&loaded.hooks, &loaded.untrusted, places, env)
             }),
             look("trust", |setup| files::trust(&setup.trust, &setup.loaded)),
             look("keymap", keymap),
@@ -134,10 +136,10 @@ impl Doctor {
         ]);
         let servers = setup.clone();
         checks.push(Check::new(mcp::ABOUT, async move {
-            let standings = servers.mcp_standings(MCP_PATIENCE).await;
+            let standings = servers.mcp_rows(MCP_TIMEOUT).await;
             mcp::servers(&standings, &servers.mcp_problems().0)
         }));
-        // Without a catalogue there are no models; that it cannot be read has a line of its own.
+        // Without a catalogue there are no models; an unreadable one is reported elsewhere.
         if let Ok(catalogue) = parts::catalogue(setup) {
             let models = Arc::new(setup.models(&catalogue));
             let asked = endpoints(setup, &catalogue).into_iter();
@@ -153,8 +155,9 @@ impl Doctor {
         }
     }
 
-    fn of_machine(&self, project: &ProjectFolders, checks: &mut Vec<Check>) {
-        // Under which names keys stand is not known where the configuration cannot be read.
+    fn add_machine_checks(&self, project: &ProjectFolders, checks: &mut Vec<Check>) {
+        // If the configuration cannot be read, the names of variables with keys are unknown, so
+        // pass only these.
         let known = self.env.iter().filter(|(name, _)| CHECK_VARIABLES.iter().any(|it| name == it));
         let env = project.without_programs(&child_env(&known.collect(), 0, &[]));
         let on_terminal = std::io::stdout().is_terminal();
@@ -172,12 +175,12 @@ impl Doctor {
     }
 }
 
-/// The providers to be asked, each with the model that is wanted of it: the chosen one, and all
-/// with a key in a variable. A command that prints a key may ask for a password: only that of the
-/// chosen one is run.
+/// Returns the providers to query, each with its requested model: the chosen one, and all with a
+/// key in a variable. A command that prints a key may ask for a password, so only that of the
+/// chosen provider is run.
 fn endpoints(setup: &Setup, catalogue: &Catalogue) -> Vec<(String, Option<String>)> {
     let config = &setup.loaded.config;
-    let chosen = config.choose(&setup.env);
+    let chosen = config.choose_provider(&setup.env);
     let of = |name: &String| {
         let chosen = chosen.as_ref().filter(|choice| choice.provider == *name);
         let source = config.key_source(name, &setup.env);
@@ -193,22 +196,22 @@ fn endpoints(setup: &Setup, catalogue: &Catalogue) -> Vec<(String, Option<String
     config.providers.keys().filter_map(of).collect()
 }
 
-/// What is wrong with the person's keymap; without one there is nothing to say.
+/// Checks the user's keymap, if there is one.
 fn keymap(setup: &Setup) -> Vec<Finding> {
     match own_keys::keymap(&setup.dirs) {
-        Ok((_, Own::Nothing)) => Vec::new(),
-        Ok((_, Own::Counts)) => {
+        Ok((_, UserKeymap::Missing)) => Vec::new(),
+        Ok((_, UserKeymap::Used)) => {
             vec![Finding::ok("keymap", printable_path(&setup.dirs.keymap_file()))]
         }
-        Ok((_, Own::Wrong(why))) => vec![Finding::wrong("keymap", why)],
+        Ok((_, UserKeymap::Invalid(why))) => vec![Finding::wrong("keymap", why)],
         Err(error) => vec![Finding::wrong("keymap", error.to_string())],
     }
 }
 
-/// The configuration, with the person's catalogue of models. What waits for trust and what is wrong
-/// with servers have lines of their own.
+/// Checks the configuration and the user's model catalogue. Untrusted entries and problems with
+/// servers have their own lines.
 fn config(setup: &Setup) -> Vec<Finding> {
-    let Loaded { inert, starts, .. } = &setup.loaded;
+    let LoadedConfig { untrusted: inert, starts, .. } = &setup.loaded;
     let waits = [setup.trust.notice(inert), setup.trust.start_notice(starts)];
     let mut findings = files::config(&setup.loaded);
     let (broken, _) = setup.mcp_problems();

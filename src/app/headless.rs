@@ -1,6 +1,6 @@
 //! Starts a headless run: prompts from the arguments and stdin, the runtime behind them.
 //!
-//! A driven start goes through these states; a handshake gets exactly one answer on every way:
+//! A driven start goes through these states. On every path a handshake gets exactly one answer:
 //!
 //! | state | next | on failure |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | first line is anything else | backend prepared | stderr alone |
 //! | backend prepared | accepted, served | results, per prompt |
 //!
-//! A failed start waits for the first line at most `HANDSHAKE_WAIT`, and not at all on a terminal.
+//! A failed start waits up to `HANDSHAKE_WAIT` for the first line, and not at all on a terminal.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -23,45 +23,46 @@ use tracing_appender::non_blocking::WorkerGuard;
 
 use super::ask_tool::AskTool;
 use super::models::Models;
-use super::parts::{self, Wishes};
+use super::parts::{self, FrontendOptions};
 use super::{AppError, COMMAND_CAPACITY, Setup, log, resumed, session};
 use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs, PromptTool};
+use crate::commands::{CommandDef, CommandSet, CommandSources};
 use crate::config::models::Catalogue;
-use crate::config::{KeySource, Loaded};
-use crate::custom::{Custom, CustomSources, Customs};
+use crate::config::{KeySource, LoadedConfig};
 use crate::headless::{
-    self, Asker, Backstage, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsOf, Link,
-    ModelLimits, PromptSource, Served, SessionInfo, SlashCommand, StateReader,
+    self, Asker, ControlBackend, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsLookup,
+    McpInventory, ModelLimits, PromptSource, SessionInfo, SlashCommand, StateReader,
+    StdioTransport,
 };
 use crate::hook::Hook;
 use crate::permission::Gate;
-use crate::protocol::{Command, EventQueue, Mode, SharedPeer, Wants};
+use crate::protocol::{Command, EventFilter, EventQueue, PermissionMode, SharedPeer};
 use crate::provider::{Model, ModelError, ModelSource};
-use crate::runtime::{Open, Parts, Runtime};
+use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::subagent::registry::Definitions;
-use crate::tool::lists;
+use crate::tool::entry_matches;
 use crate::tool::mcp::{Mcp, is_of_server};
 
-/// The variable by which the SDK says that it reads `session_state_changed` itself.
+/// The variable that says that the SDK reads `session_state_changed` itself.
 const SDK_READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
 
-/// The variable by which a program behind the SDK asks for these frames.
+/// The variable with which a program that uses the SDK requests these frames.
 const EMIT_STATE: &str = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS";
 
-/// How long a start that has failed waits for a handshake to answer.
+/// How long a failed start waits for a handshake to answer.
 const HANDSHAKE_WAIT: Duration = Duration::from_secs(5);
 
 /// How long the first frame waits for MCP servers.
 const SERVERS_WAIT: Duration = Duration::from_secs(5);
 
-/// How long a run that is done waits for agents in the background before they are cancelled.
+/// How long a finished run waits for background agents before cancelling them.
 const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 
-/// Runs the prompts and answers with the exit code. A driving program gets the reason of a start
-/// that fails as the answer to its handshake too.
+/// Runs the prompts and returns the exit code. If the start fails, a driving program also gets the
+/// reason as the answer to its handshake.
 pub(super) fn run(cli: &Cli, setup: Result<Setup, AppError>) -> Result<u8, AppError> {
     let is_driven = cli.drive.input_format == Some(InputFormat::StreamJson);
-    let begun = setup.and_then(|setup| begin(cli, setup));
+    let begun = setup.and_then(|setup| prepare_start(cli, setup));
     let (setup, open, prompt, _log) = match begun {
         Ok(begun) => begun,
         Err(error) => {
@@ -71,25 +72,30 @@ pub(super) fn run(cli: &Cli, setup: Result<Setup, AppError>) -> Result<u8, AppEr
             return Err(error);
         }
     };
-    parts::run(async {
+    parts::block_on(async {
         match prompt {
             Some(prompt) => {
-                let backend = Backend::prepare(cli, setup, open, None, None).await?;
-                Box::pin(serve(backend, PromptSource::One(prompt), Face::of(&cli.print))).await
+                let backend = HeadlessParts::prepare(cli, setup, open, None, None).await?;
+                Box::pin(serve(
+                    backend,
+                    PromptSource::One(prompt),
+                    OutputOptions::from_args(&cli.print),
+                ))
+                .await
             }
-            None => Box::pin(driven(cli, setup, open)).await,
+            None => Box::pin(run_driven(cli, setup, open)).await,
         }
     })
 }
 
-/// Does everything that comes before the handshake is read.
-fn begin(
+/// Does everything that happens before the handshake is read.
+fn prepare_start(
     cli: &Cli,
     mut setup: Setup,
-) -> Result<(Setup, Open, Option<String>, Option<WorkerGuard>), AppError> {
+) -> Result<(Setup, OpenRequest, Option<String>, Option<WorkerGuard>), AppError> {
     setup.check_depth()?;
     setup.check_sandbox()?;
-    let prompt = prompt_of(cli)?;
+    let prompt = read_prompt(cli)?;
     let Some(open) = session(&cli.session, &setup)? else {
         return Err(AppError::Usage(
             "--resume needs an id here: caliban sessions lists them".to_owned(),
@@ -98,45 +104,50 @@ fn begin(
     resumed::keep_model(&mut setup, &open);
     let log = log::start(&setup)?;
     if cli.print.output_format == Some(OutputFormat::StreamJson) {
-        let Loaded { inert, starts, .. } = &setup.loaded;
+        let LoadedConfig { untrusted: inert, starts, .. } = &setup.loaded;
         for line in setup.trust.notice(inert).into_iter().chain(setup.trust.start_notice(starts)) {
-            // The frames tell the program; who reads its log has to see it too. When stderr is
-            // gone, nobody does.
+            // The frames notify the program; readers of its log must see it too. If stderr is gone,
+            // nobody reads it.
             let _ = headless::say(&format!("caliban: {line}"));
         }
     }
     Ok((setup, open, prompt, log))
 }
 
-/// Answers the handshake of a program that waits for it with an error. Returns at once where
-/// nothing can drive this program, and soon where nothing comes.
+/// Answers the handshake of a waiting program with an error. Returns at once on a terminal, and
+/// after a timeout if no line arrives.
 pub fn refuse_handshake(why: &str) {
     if std::io::stdin().is_terminal() {
         return;
     }
     // The caller reports the same error on stderr.
-    let _ = parts::run(async {
+    let _ = parts::block_on(async {
         let refused = async {
-            let (link, _) = Link::open(false).await;
+            let (link, _) = StdioTransport::open(false).await;
             link.refuse(why).await;
         };
         Ok(tokio::time::timeout(HANDSHAKE_WAIT, refused).await)
     });
 }
 
-/// Runs what another program sends. What it says first may tell what the agents are made of.
-async fn driven(cli: &Cli, setup: Setup, open: Open) -> Result<u8, AppError> {
-    let (link, introduction) = Link::open(asks_program(cli)).await;
+/// Runs the prompts of a driving program. Its handshake may define agents, hooks and servers.
+async fn run_driven(cli: &Cli, setup: Setup, open: OpenRequest) -> Result<u8, AppError> {
+    let (link, introduction) = StdioTransport::open(asks_program(cli)).await;
     let prepared = match introduction.transpose() {
         Ok(introduction) => {
-            Backend::prepare(cli, setup, open, introduction, Some(link.peer())).await
+            HeadlessParts::prepare(cli, setup, open, introduction, Some(link.peer())).await
         }
         Err(why) => Err(AppError::Usage(why)),
     };
     match prepared {
         Ok(backend) => {
-            link.accept(greeting(&backend.info)).await;
-            Box::pin(serve(backend, PromptSource::Link(Box::new(link)), Face::of(&cli.print))).await
+            link.accept(handshake_response(&backend.info)).await;
+            Box::pin(serve(
+                backend,
+                PromptSource::Stdio(Box::new(link)),
+                OutputOptions::from_args(&cli.print),
+            ))
+            .await
         }
         Err(error) => {
             link.refuse(&error.to_string()).await;
@@ -150,8 +161,8 @@ fn asks_program(cli: &Cli) -> bool {
     cli.drive.prompt_tool() == Some(&PromptTool::Stdio)
 }
 
-/// What the program that introduces itself is told of us.
-fn greeting(info: &SessionInfo) -> Value {
+/// Returns the answer to a handshake.
+fn handshake_response(info: &SessionInfo) -> Value {
     let command = |command: &SlashCommand| {
         let SlashCommand { name, description, argument_hint } = command;
         json!({"name": name, "description": description, "argumentHint": argument_hint})
@@ -166,72 +177,72 @@ fn greeting(info: &SessionInfo) -> Value {
     })
 }
 
-/// All that a run needs but its prompts.
-pub(super) struct Backend {
+/// Everything that a run needs except its prompts.
+pub(super) struct HeadlessParts {
     pub info: SessionInfo,
-    pub parts: Parts,
-    pub open: Open,
-    pub backstage: Arc<dyn Backstage>,
-    /// Who answers permission questions, if not the driving program.
+    pub parts: RuntimeParts,
+    pub open: OpenRequest,
+    pub control: Arc<dyn ControlBackend>,
+    /// Answers permission questions, unless the driving program does.
     pub asker: Option<Arc<dyn Asker>>,
-    /// The reader of `session_state_changed` frames. Without one, none are written.
+    /// The reader of `session_state_changed` frames. `None` writes none.
     pub state_reader: Option<StateReader>,
-    /// Whether it wants each prompt repeated.
+    /// Whether to repeat each prompt as a frame.
     pub replays: bool,
 }
 
-impl Backend {
+impl HeadlessParts {
     async fn prepare(
         cli: &Cli,
         mut setup: Setup,
-        open: Open,
+        open: OpenRequest,
         introduction: Option<Initialize>,
         peer: Option<SharedPeer>,
     ) -> Result<Self, AppError> {
         resumed::name_agent_tool(&mut setup, &open, introduction.is_some());
         let subagent_text = introduction.as_ref().is_none_or(|it| it.forward_subagent_text);
         let initialize = introduction.unwrap_or_default();
-        let hooks = callbacks(initialize.hooks, peer.as_ref())?;
+        let hooks = callback_hooks(initialize.hooks, peer.as_ref())?;
         let setup = setup.with_agents(initialize.agents.as_deref())?;
         let mut setup = setup.with_servers(&initialize.servers)?;
         let definition = setup.main_agent(cli)?;
         let catalogue = parts::catalogue(&setup)?;
-        let wants = Wants {
+        let wants = EventFilter {
             steps: cli.drive.include_partial_messages,
             hooks: cli.drive.include_hook_events,
             progress: false,
         };
-        let events = EventQueue::with_wants(EVENT_CAPACITY, wants);
+        let events = EventQueue::with_filter(EVENT_CAPACITY, wants);
         let asks = cli.drive.prompt_tool().is_some();
         let gate = setup.gate(asks, &events)?;
         let models = Arc::new(setup.models(&catalogue));
         let mcp = setup.mcp(peer);
-        let wishes = Wishes::of(cli, events, mcp.clone())?;
-        let wishes = Wishes {
+        let wishes = FrontendOptions::from_cli(cli, events, mcp.clone())?;
+        let wishes = FrontendOptions {
             notices: [setup.loaded.notices.clone(), initialize.notices].concat(),
-            patience: Some(BACKGROUND_WAIT),
+            background_wait: Some(BACKGROUND_WAIT),
             system_prompt: initialize.system_prompt.or(wishes.system_prompt),
             append_system_prompt: initialize.append_system_prompt.or(wishes.append_system_prompt),
             ..wishes
         };
         let mut wishes = wishes.with_definition(definition);
-        let model = models.first().await?.ok_or_else(no_model)?;
+        let model = models.initial().await?.ok_or_else(no_model)?;
         wishes.notices.extend(models.notices(&model));
-        let backstage = Arc::new(Behind {
+        let backstage = Arc::new(AppControl {
             models: models.clone(),
             mcp: mcp.clone(),
             may_bypass: cli.tools.allow_dangerously_skip_permissions
-                || gate.mode() == Mode::BypassPermissions,
+                || gate.mode() == PermissionMode::BypassPermissions,
             gate: gate.clone(),
             only: wishes.tools.clone(),
             custom: setup.custom(),
         });
         let mut parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
         if let Some(skills) = initialize.skills {
-            offer(&skills, &mut parts);
+            restrict_skills(&skills, &mut parts);
         }
         parts.hooks.register(hooks);
-        let info = info(&setup, &parts, &model, Face::of(&cli.print).format);
+        let info = info(&setup, &parts, &model, OutputOptions::from_args(&cli.print).format);
         let info = SessionInfo { subagent_text, ..info };
         let is_set = |name: &str| setup.env.non_empty(name).is_some();
         let state_reader = match (is_set(EMIT_STATE), is_set(SDK_READS_STATE)) {
@@ -244,25 +255,28 @@ impl Backend {
             _ => None,
         };
         let replays = cli.drive.replay_user_messages;
-        Ok(Self { info, parts, open, backstage, asker, state_reader, replays })
+        Ok(Self { info, parts, open, control: backstage, asker, state_reader, replays })
     }
 }
 
-/// Offers models these skills alone, and tells which of them there are not.
-fn offer(skills: &[String], parts: &mut Parts) {
-    parts.custom = parts.custom.clone().offering(skills);
-    let customs = Customs::load(&parts.custom);
+/// Offers only these skills to models, and adds a notice about missing ones.
+fn restrict_skills(skills: &[String], parts: &mut RuntimeParts) {
+    parts.custom = parts.custom.clone().with_offered(skills);
+    let customs = CommandSet::load(&parts.custom);
     let is_there = |name: &&String| customs.skills().any(|skill| skill.name == **name);
     let missing: Vec<_> =
         skills.iter().filter(|name| !is_there(name)).map(String::as_str).collect();
     if !missing.is_empty() {
         let missing = missing.join(", ").escape_debug().to_string();
-        parts.notices.push(format!("initialize: models can be offered no skill named {missing}"));
+        parts.notices.push(format!("initialize: there is no skill named {missing}"));
     }
 }
 
-/// Hooks that the driving program runs.
-fn callbacks(hooks: Vec<HookCallbacks>, peer: Option<&SharedPeer>) -> Result<Vec<Hook>, AppError> {
+/// Creates hooks for the callbacks of the driving program.
+fn callback_hooks(
+    hooks: Vec<HookCallbacks>,
+    peer: Option<&SharedPeer>,
+) -> Result<Vec<Hook>, AppError> {
     let Some(peer) = peer else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     for HookCallbacks { event, matcher, callback_ids, timeout } in hooks {
@@ -276,29 +290,29 @@ fn callbacks(hooks: Vec<HookCallbacks>, peer: Option<&SharedPeer>) -> Result<Vec
     Ok(all)
 }
 
-/// What control requests may ask of the parts.
-struct Behind {
+/// Implements control requests with the parts of the runtime.
+struct AppControl {
     models: Arc<Models>,
     mcp: Mcp,
     gate: Gate,
-    /// The program may choose the mode bypassPermissions.
+    /// Whether the program may switch to the mode bypassPermissions.
     may_bypass: bool,
-    /// Only these tools, when given.
+    /// If present, only these tools are offered.
     only: Option<Vec<String>>,
-    custom: CustomSources,
+    custom: CommandSources,
 }
 
 #[async_trait]
-impl Backstage for Behind {
+impl ControlBackend for AppControl {
     async fn check_model(&self, name: &str) -> Result<(), String> {
         let found = self.models.resolve(None, name).await;
         found.map(drop).map_err(|error| error.to_string())
     }
 
-    fn check_mode(&self, mode: Mode) -> Result<(), String> {
+    fn check_mode(&self, mode: PermissionMode) -> Result<(), String> {
         self.gate.check_mode(mode).map_err(|why| why.to_string())?;
-        if mode == Mode::BypassPermissions && !self.may_bypass {
-            let why = "bypassPermissions was not allowed at the start: start with \
+        if mode == PermissionMode::BypassPermissions && !self.may_bypass {
+            let why = "bypassPermissions is not allowed in this run: start with \
                        --allow-dangerously-skip-permissions, or in that mode";
             return Err(why.to_owned());
         }
@@ -314,35 +328,41 @@ impl Backstage for Behind {
         };
         let servers = self.mcp.status().into_iter();
         let shown = servers.map(|server| {
-            let (name, status, tools) = (&server.name, server.state.word(), tools(&server.name));
+            let (name, status, tools) = (&server.name, server.state.label(), tools(&server.name));
             json!({"name": name, "status": status, "error": server.error, "tools": tools})
         });
         shown.collect()
     }
 
     async fn commands(&self) -> Vec<SlashCommand> {
-        load(self.custom.clone()).await.callable().map(|custom| slash_command(custom)).collect()
+        load_commands(self.custom.clone())
+            .await
+            .callable()
+            .map(|custom| slash_command(custom))
+            .collect()
     }
 
-    async fn expands(&self, prompt: &str) -> bool {
-        load(self.custom.clone()).await.expand(prompt).is_some()
+    async fn is_command(&self, prompt: &str) -> bool {
+        load_commands(self.custom.clone()).await.expand(prompt).is_some()
     }
 
-    async fn served(&self) -> Served {
-        let servers = self.mcp.settled_status(SERVERS_WAIT).await;
+    async fn mcp_inventory(&self) -> McpInventory {
+        let servers = self.mcp.wait_status(SERVERS_WAIT).await;
         let tools = self.mcp.main().offered().tools;
         let names = tools.iter().map(|tool| tool.spec().name.clone());
         let is_listed = |name: &String| {
-            self.only.as_ref().is_none_or(|only| only.iter().any(|entry| lists(entry, name)))
+            self.only
+                .as_ref()
+                .is_none_or(|only| only.iter().any(|entry| entry_matches(entry, name)))
         };
-        let names = names.filter(|name| is_listed(name) && !self.gate.withholds(name));
-        Served { servers, tools: names.collect() }
+        let names = names.filter(|name| is_listed(name) && !self.gate.denies_tool(name));
+        McpInventory { servers, tools: names.collect() }
     }
 }
 
-/// Reads the commands and skills as their files are now.
-async fn load(sources: CustomSources) -> Customs {
-    match tokio::task::spawn_blocking(move || Customs::load(&sources)).await {
+/// Reads the current commands and skills.
+async fn load_commands(sources: CommandSources) -> CommandSet {
+    match tokio::task::spawn_blocking(move || CommandSet::load(&sources)).await {
         Ok(customs) => customs,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
@@ -353,29 +373,30 @@ fn no_model() -> ModelError {
     ModelError::Auth(why.to_owned())
 }
 
-/// How the answer is written.
+/// The output options.
 #[derive(Clone, Copy)]
-pub(super) struct Face {
+pub(super) struct OutputOptions {
     pub format: OutputFormat,
     pub verbose: bool,
 }
 
-impl Face {
-    /// The face that the arguments ask for.
-    pub fn of(args: &PrintArgs) -> Self {
+impl OutputOptions {
+    /// Returns the options from the arguments.
+    pub fn from_args(args: &PrintArgs) -> Self {
         Self { format: args.output_format.unwrap_or_default(), verbose: args.verbose }
     }
 }
 
-/// Runs the prompts over a runtime of the given parts.
+/// Runs the prompts on a runtime of the given parts.
 pub(super) async fn serve(
-    backend: Backend,
+    backend: HeadlessParts,
     prompts: PromptSource,
-    face: Face,
+    face: OutputOptions,
 ) -> Result<u8, AppError> {
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
-    let Backend { info, parts, open, backstage, asker, state_reader, replays } = backend;
-    let Face { format, verbose } = face;
+    let HeadlessParts { info, parts, open, control: backstage, asker, state_reader, replays } =
+        backend;
+    let OutputOptions { format, verbose } = face;
     let (events, redactor) = (parts.events.clone(), parts.redactor.clone());
     let mut runtime = Runtime::new(parts);
     runtime.open(open).await.map_err(AppError::Usage)?;
@@ -386,7 +407,7 @@ pub(super) async fn serve(
         info,
         format,
         verbose,
-        backstage,
+        backend: backstage,
         asker,
         state_reader,
         replays,
@@ -396,28 +417,28 @@ pub(super) async fn serve(
         code = headless::run(headless, prompts) => code,
         _ = &mut backend => return Err(AppError::Internal),
     };
-    // Also when nobody reads any more: all that works is ended, and the session is whole. The
-    // runtime may be gone already; then there is nothing left to end.
+    // Even if nobody reads any more, shut down so that the session is complete. The runtime may
+    // already be gone.
     let _ = commands.send(Command::Shutdown).await;
     let _ = backend.await;
-    // When stderr is gone, nobody is there who could be told.
-    let _ = headless::say_rest(&events);
+    // If stderr is gone, nobody can be notified.
+    let _ = headless::say_remaining(&events);
     Ok(code?)
 }
 
-/// What the first frame tells of a session. Where no frames are written, nobody reads its lists:
-/// the folders of agents, commands and skills are not looked at for them then.
+/// Returns the contents of the first frame. Without frames nobody reads its lists, so the folders
+/// of agents, commands and skills are not read.
 pub(super) fn info(
     setup: &Setup,
-    parts: &Parts,
+    parts: &RuntimeParts,
     model: &Model,
     format: OutputFormat,
 ) -> SessionInfo {
     let (agents, customs) = match format {
         OutputFormat::StreamJson => {
-            (Definitions::load(&parts.definitions), Customs::load(&parts.custom))
+            (Definitions::load(&parts.definitions), CommandSet::load(&parts.custom))
         }
-        OutputFormat::Text | OutputFormat::Json => (Definitions::default(), Customs::default()),
+        OutputFormat::Text | OutputFormat::Json => (Definitions::default(), CommandSet::default()),
     };
     let source = setup.loaded.config.key_source(model.provider.name(), &setup.env);
     SessionInfo {
@@ -443,7 +464,7 @@ pub(super) fn info(
     }
 }
 
-fn slash_command(custom: &Custom) -> SlashCommand {
+fn slash_command(custom: &CommandDef) -> SlashCommand {
     SlashCommand {
         name: custom.name.clone(),
         description: custom.description.clone(),
@@ -451,10 +472,10 @@ fn slash_command(custom: &Custom) -> SlashCommand {
     }
 }
 
-/// What models can take and give. Of the main one more may be known than the catalogue says.
-fn limits(main: &Model, catalogue: Arc<Catalogue>) -> LimitsOf {
+/// Returns the limits of models. For the main model, more may be known than the catalogue says.
+fn limits(main: &Model, catalogue: Arc<Catalogue>) -> LimitsLookup {
     let (name, info, wanted) = (main.name.clone(), main.info.clone(), main.wanted_tokens);
-    LimitsOf::new(move |model| {
+    LimitsLookup::new(move |model| {
         let info = if model == name { info.clone() } else { catalogue.get(model) };
         ModelLimits {
             context_window: info.context_window,
@@ -463,9 +484,9 @@ fn limits(main: &Model, catalogue: Arc<Catalogue>) -> LimitsOf {
     })
 }
 
-/// The prompt; `None` where prompts come as frames over stdin. What does not fit together is told
-/// before anything is read.
-fn prompt_of(cli: &Cli) -> Result<Option<String>, AppError> {
+/// Reads the prompt; `None` if prompts arrive as frames on stdin. Reports conflicting options
+/// before reading anything.
+fn read_prompt(cli: &Cli) -> Result<Option<String>, AppError> {
     let refuse = |why: &str| Err(AppError::Usage(why.to_owned()));
     let frames = cli.print.output_format == Some(OutputFormat::StreamJson);
     if cli.drive.include_partial_messages && !frames {
@@ -486,7 +507,7 @@ fn prompt_of(cli: &Cli) -> Result<Option<String>, AppError> {
     if !frames {
         return refuse("--input-format stream-json needs --output-format stream-json");
     }
-    // Programs pass an empty word behind an option without a value.
+    // Programs pass an empty argument after an option without a value.
     if cli.prompt.as_deref().is_some_and(|prompt| !prompt.trim().is_empty()) {
         return refuse(
             "with --input-format stream-json prompts come over stdin, not as an argument",

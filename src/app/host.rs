@@ -1,4 +1,4 @@
-//! What the screen may not fetch itself: files, definitions, stored sessions, models, an editor.
+//! Fetches what the screen may not access itself: files, definitions, stored sessions, models, an editor.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use nucleo_matcher::{Config, Matcher};
 
 use super::doctor::Doctor;
 use super::models::Models;
-use crate::custom::{CustomSources, Customs, Place};
+use crate::commands::{CommandOrigin, CommandSet, CommandSources};
 use crate::disk::{ProjectFolders, branch};
 use crate::exec::child_env;
 use crate::protocol::{EnvOverlay, count, lossy_path};
@@ -21,44 +21,44 @@ use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tool::mcp::Mcp;
 use crate::tool::{IgnoreFiles, walk};
 use crate::tui::host::{
-    AgentChoice, CommandChoice, Host, LocalServer, McpServers, ModelList, SessionChoice,
+    AgentChoice, CommandChoice, LocalServer, McpServers, ModelList, ScreenHost, SessionChoice,
 };
 
-/// More files than this are not searched.
+/// The maximum number of files to search.
 const FILES_SEARCHED: usize = 50_000;
 
-/// How many files a search offers.
+/// The maximum number of search results.
 const FILES_SHOWN: usize = 50;
 
-/// How much of the prompt history is kept. Bytes.
+/// The maximum size of the prompt history, in bytes.
 const HISTORY_LIMIT: u64 = 256 * 1024;
 
-/// The screen's window on the machine.
-pub(super) struct Machine {
+/// The screen's access to the machine.
+pub(super) struct LocalHost {
     pub cwd: Arc<Path>,
     /// The folders of the session, whose programs are not the user's.
     pub project: ProjectFolders,
     pub env: EnvOverlay,
     pub definitions: DefinitionSources,
-    pub custom: CustomSources,
+    pub custom: CommandSources,
     pub doctor: Doctor,
     pub store: SessionStore,
-    /// The source of models; absent where there is only one, as in the demo.
+    /// The source of models; absent if there is only one, as in the demo.
     pub models: Option<Arc<Models>>,
     /// Names of variables that hold keys: the editor does not get them.
     pub secrets: Vec<String>,
-    /// Where prompts are remembered; absent when nothing is to be kept.
+    /// The file of the prompt history; absent if nothing is stored.
     pub history: Option<PathBuf>,
     pub mcp: Mcp,
 }
 
-impl Machine {
+impl LocalHost {
     fn temp_dir(&self) -> PathBuf {
         self.env.non_empty("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
 
-    /// The prompts of earlier sessions, oldest first.
-    pub fn remembered(&self) -> Vec<String> {
+    /// Reads the prompts of earlier sessions, oldest first.
+    pub fn read_history(&self) -> Vec<String> {
         let Some(path) = &self.history else { return Vec::new() };
         let text = std::fs::read_to_string(path).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
@@ -66,7 +66,7 @@ impl Machine {
 }
 
 #[async_trait]
-impl Host for Machine {
+impl ScreenHost for LocalHost {
     async fn files(&self, query: &str) -> Vec<String> {
         let (cwd, query) = (self.cwd.clone(), query.to_owned());
         tokio::task::spawn_blocking(move || best_files(&cwd, &query)).await.unwrap_or_default()
@@ -80,7 +80,7 @@ impl Host for Machine {
                 name: definition.name.clone(),
                 description: definition.description.clone(),
                 tools: tools_of(definition),
-                model: definition.model.clone().unwrap_or_else(|| "as its parent".to_owned()),
+                model: definition.model.clone().unwrap_or_else(|| "inherited".to_owned()),
                 origin: definition.source.to_string(),
             });
             choices.collect()
@@ -91,8 +91,9 @@ impl Host for Machine {
     async fn commands(&self) -> Vec<CommandChoice> {
         let sources = self.custom.clone();
         let list = move || {
-            let customs = Customs::load(&sources);
-            let written = customs.callable().filter(|custom| custom.place != Place::BuiltIn);
+            let customs = CommandSet::load(&sources);
+            let written =
+                customs.callable().filter(|custom| custom.origin != CommandOrigin::BuiltIn);
             let choices = written.map(|custom| CommandChoice {
                 name: custom.name.clone(),
                 description: custom.description.clone(),
@@ -136,7 +137,7 @@ impl Host for Machine {
         }
     }
 
-    async fn examine(&self) -> Vec<String> {
+    async fn doctor(&self) -> Vec<String> {
         self.doctor.lines().await
     }
 
@@ -159,7 +160,7 @@ impl Host for Machine {
         tokio::fs::write(file.path(), format!("{draft}\n"))
             .await
             .map_err(|error| error.to_string())?;
-        // What a project has by the name of an editor is not the user's.
+        // A project's program with the name of an editor must not run.
         let env = self.project.without_programs(&child_env(&self.env, 0, &self.secrets));
         let status = tokio::process::Command::new("/bin/sh")
             .args(["-c", &format!("{editor} \"$1\""), "sh"])
@@ -172,7 +173,7 @@ impl Host for Machine {
             .await
             .map_err(|error| format!("{editor} could not be started: {error}"))?;
         if !status.success() {
-            return Err(format!("{editor} ended with {status}: the draft is as it was"));
+            return Err(format!("{editor} ended with {status}: the draft is unchanged"));
         }
         let text = tokio::fs::read_to_string(file.path()).await;
         text.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
@@ -187,10 +188,10 @@ impl Host for Machine {
     }
 }
 
-/// `Read, Grep`, or `all that its parent may hand on, without Bash`.
+/// Describes the tools: `Read, Grep`, or `its parent's tools, without Bash`.
 fn tools_of(definition: &Definition) -> String {
     let named = definition.tools.as_ref().map(|tools| tools.join(", "));
-    let mut words = named.unwrap_or_else(|| "all that its parent may hand on".to_owned());
+    let mut words = named.unwrap_or_else(|| "its parent's tools".to_owned());
     if !definition.disallowed_tools.is_empty() {
         words.push_str(&format!(", without {}", definition.disallowed_tools.join(", ")));
     }
@@ -217,7 +218,7 @@ fn append(path: &Path, prompt: &str) -> std::io::Result<()> {
     file.write_all(line.as_bytes())
 }
 
-/// The files that fit a query best, as paths below `cwd`.
+/// Returns the files that match a query best, as paths below `cwd`.
 fn best_files(cwd: &Path, query: &str) -> Vec<String> {
     let Ok(root) = cwd.canonicalize() else { return Vec::new() };
     let walk = walk(&root, IgnoreFiles::for_user(&root), Override::empty());

@@ -1,4 +1,4 @@
-//! The log file: NDJSON, one file a day, the newest few kept.
+//! The log file: NDJSON, one file per day, the newest few kept.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -16,24 +16,24 @@ use daily::DailyFile;
 
 mod daily;
 
-/// More than this of one run is not written. Bytes.
-const LIMIT: usize = 64 << 20;
+/// The maximum number of bytes that one run writes.
+const MAX_RUN_BYTES: usize = 64 << 20;
 
-/// How many records may wait to be written; more than that are dropped. The room for all of them is
-/// taken and touched at start: the library's own 128,000 cost 4 MB and most of a millisecond.
-const WAITING: usize = 2_048;
+/// The maximum number of buffered records; further ones are dropped. The buffer is allocated at
+/// startup: the library's default of 128,000 costs 4 MB and most of a millisecond.
+const MAX_BUFFERED_RECORDS: usize = 2_048;
 
-/// Masks keys in what goes through it, whatever record they got into, and stops at a size.
-struct Guarded<W> {
+/// Masks keys in all records, and stops at a maximum size.
+struct MaskedWriter<W> {
     inner: W,
     redactor: Redactor,
     written: Arc<AtomicUsize>,
 }
 
-impl<W: Write> Write for Guarded<W> {
-    /// Each call carries one whole record.
+impl<W: Write> Write for MaskedWriter<W> {
+    /// Writes one record: each call carries a whole one.
     fn write(&mut self, record: &[u8]) -> io::Result<usize> {
-        if self.written.fetch_add(record.len(), Ordering::Relaxed) < LIMIT {
+        if self.written.fetch_add(record.len(), Ordering::Relaxed) < MAX_RUN_BYTES {
             let text = String::from_utf8_lossy(record);
             self.inner.write_all(self.redactor.mask(&text).as_bytes())?;
         }
@@ -45,7 +45,7 @@ impl<W: Write> Write for Guarded<W> {
     }
 }
 
-/// The places that the log is written to. A place that fails does not keep the other from its records.
+/// The files that the log is written to. A failure of one does not affect the other.
 struct Tee {
     daily: Option<DailyFile>,
     debug: Option<File>,
@@ -63,17 +63,17 @@ impl Write for Tee {
     }
 }
 
-/// Starts the log; what is still buffered is written when the guard is dropped.
-/// Without a folder to write to there is no log, and that is no reason not to work.
+/// Starts the log. Dropping the guard writes what is still buffered. Without a writable folder
+/// there is no log, which is not an error.
 ///
 /// # Errors
-/// When the file of --debug-file cannot be written.
+/// If the file of --debug-file cannot be written.
 pub(super) fn start(setup: &Setup) -> Result<Option<WorkerGuard>, AppError> {
     let debug = setup.overrides.debug_file.as_deref().map(|path| debug_file(&setup.cwd.join(path)));
     Ok(start_with(setup, debug.transpose()?))
 }
 
-/// Opens a file for the log to be added to, which only its owner can read.
+/// Opens a log file for appending that only its owner can read.
 fn debug_file(path: &Path) -> Result<File, AppError> {
     let mut options = OpenOptions::new();
     options.create(true).append(true).mode(0o600).open(path).map_err(|error| {
@@ -95,15 +95,15 @@ fn start_with(setup: &Setup, debug: Option<File>) -> Option<WorkerGuard> {
         return None;
     }
     let appender = Tee { daily, debug };
-    // The level counts for what we say; libraries speak up only when something is wrong.
+    // The level applies to our own records; libraries only log warnings.
     let filter = match filter.contains(['=', ',']) {
         true => filter.to_owned(),
         false => format!("warn,caliban={filter}"),
     };
     let (writer, guard) =
-        NonBlockingBuilder::default().buffered_lines_limit(WAITING).finish(appender);
+        NonBlockingBuilder::default().buffered_lines_limit(MAX_BUFFERED_RECORDS).finish(appender);
     let (redactor, written) = (setup.redactor.clone(), Arc::new(AtomicUsize::new(0)));
-    let writer = move || Guarded {
+    let writer = move || MaskedWriter {
         inner: writer.clone(),
         redactor: redactor.clone(),
         written: written.clone(),

@@ -1,21 +1,21 @@
-//! The main agent as a definition describes it: `--agent`.
+//! The main agent from a definition: `--agent`.
 
 use std::sync::Arc;
 
-use super::parts::Wishes;
+use super::parts::FrontendOptions;
 use super::{AppError, Setup};
 use crate::cli::Cli;
-use crate::permission::ModeOf;
+use crate::permission::ModePolicy;
 use crate::subagent::definition::{Definition, Isolation};
 use crate::subagent::registry::Definitions;
 
-/// The word of a definition that leaves a choice to the session.
+/// The value with which a definition leaves a choice to the session.
 const INHERIT: &str = "inherit";
 
 impl Setup {
     /// Finds the definition that `--agent` names, and uses its model and mode. The command line
-    /// wins over its model; its mode only narrows the session's, so that a project's file cannot
-    /// give rights.
+    /// overrides its model; its mode can only restrict the session's, so that a project's file
+    /// cannot grant permissions.
     pub(super) fn main_agent(&mut self, cli: &Cli) -> Result<Option<Arc<Definition>>, AppError> {
         let Some(name) = &cli.model.agent else { return Ok(None) };
         let definitions = Definitions::load(&self.definitions);
@@ -36,7 +36,7 @@ impl Setup {
             config.model.provider = meant(&definition.provider).or(config.model.provider.take());
         }
         if let Some(mode) = definition.permission_mode {
-            config.permissions.mode = ModeOf::AtMost(mode).given(config.permissions.mode);
+            config.permissions.mode = ModePolicy::AtMost(mode).resolve(config.permissions.mode);
         }
         if let Some(turns) = definition.max_turns.or(definition.budget.max_turns) {
             let most = config.budget.max_turns.unwrap_or(turns);
@@ -46,22 +46,22 @@ impl Setup {
     }
 }
 
-impl Wishes {
-    /// The same with the prompt and the tools of a definition. A prompt on the command line
-    /// replaces its prompt, and `--tools` its tools.
+impl FrontendOptions {
+    /// Applies the prompt and the tools of a definition. A prompt on the command line replaces its
+    /// prompt, and `--tools` its tools.
     pub fn with_definition(mut self, definition: Option<Arc<Definition>>) -> Self {
         let Some(definition) = definition else { return self };
         let given = self.system_prompt.filter(|prompt| !prompt.trim().is_empty());
         self.system_prompt = Some(given.unwrap_or_else(|| definition.prompt.clone()));
         self.tools = self.tools.or_else(|| definition.tools.clone());
-        self.without.extend(definition.disallowed_tools.iter().cloned());
-        self.notices.extend(unused(&definition));
+        self.disallowed_tools.extend(definition.disallowed_tools.iter().cloned());
+        self.notices.extend(unused_fields(&definition));
         self
     }
 }
 
-/// One line about the parts of a definition that mean nothing for the main agent.
-fn unused(definition: &Definition) -> Option<String> {
+/// Returns a notice about fields of a definition that the main agent ignores.
+fn unused_fields(definition: &Definition) -> Option<String> {
     let parts = [
         ("background", definition.background),
         ("env", !definition.env.is_empty()),
@@ -73,5 +73,5 @@ fn unused(definition: &Definition) -> Option<String> {
     let there: Vec<_> =
         parts.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect();
     let (name, there) = (&definition.name, (!there.is_empty()).then(|| there.join(", "))?);
-    Some(format!("--agent {name}: the main agent does not use {there} of this definition"))
+    Some(format!("--agent {name}: the main agent ignores {there} of this definition"))
 }

@@ -1,24 +1,24 @@
-//! The composition root: configuration in, a running program out. The only part that sees everything.
+//! The composition root: configuration in, a running program out. The only module that knows all others.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cli::{AuthAction, Cli, Command, ConfigAction, PermissionsAction, SessionArgs};
+use crate::cli::{AuthAction, Cli, CliCommand, ConfigAction, PermissionsAction, SessionArgs};
 use crate::command;
+use crate::commands::CommandSources;
 use crate::config::models::ModelsError;
 use crate::config::trust::TrustError;
 use crate::config::{
-    self, ChildPermissions, ConfigError, Dirs, Loaded, McpEditError, Overrides, Project, Sources,
-    Trust,
+    self, ChildPermissions, ConfigError, ConfigSources, Dirs, LoadedConfig, McpEditError,
+    Overrides, Project, Trust,
 };
-use crate::custom::CustomSources;
 use crate::exec::StartDirs;
 use crate::exec::sandbox::{ProcessBounds, ReadBounds};
 use crate::protocol::{EnvOverlay, Redactor, SessionId, printable_path};
 use crate::provider::ModelError;
-use crate::runtime::Open;
+use crate::runtime::OpenRequest;
 use crate::session::{FindError, SessionStore, StoreError};
-use crate::subagent::definition::{Accepted, DefinitionError};
+use crate::subagent::definition::{DefinitionError, DefinitionTrust};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tui::{self, TuiError};
 
@@ -45,10 +45,10 @@ mod trust;
 
 pub use headless::refuse_handshake;
 
-/// How many stored commands of a front end may wait for the runtime.
+/// The maximum number of queued commands from a front end.
 const COMMAND_CAPACITY: usize = 64;
 
-/// Why the program could not do what it was started for.
+/// An error that keeps the program from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     #[error("{0}")]
@@ -56,7 +56,7 @@ pub enum AppError {
     #[error("cannot work in {}: {source}", printable_path(path))]
     Directory { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
-    Rule(#[from] rules::BadRule),
+    Rule(#[from] rules::RuleFileError),
     #[error("{0}")]
     Agents(#[from] DefinitionError),
     #[error("{0}")]
@@ -74,11 +74,11 @@ pub enum AppError {
     #[error("{0}")]
     Model(#[from] ModelError),
     #[error(
-        "an agent started this program, at depth {depth}, and the depth limit is {limit}: nothing was run; \
-         `max_depth` under [subagents] is the limit"
+        "an agent started this program at depth {depth}, and the depth limit is {limit}: nothing was run; \
+         `max_depth` under [subagents] sets the limit"
     )]
     TooDeep { depth: u32, limit: u32 },
-    #[error("the agents' side ended by itself: this is a bug; the log says more")]
+    #[error("the backend stopped unexpectedly: this is a bug; see the log")]
     Internal,
     #[error("{0}")]
     Demo(#[from] command::demo::DemoError),
@@ -89,7 +89,7 @@ pub enum AppError {
 }
 
 impl AppError {
-    /// The exit code that tells a script what kind of error it was.
+    /// Returns the exit code for the kind of error.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -112,48 +112,52 @@ impl AppError {
     }
 }
 
-/// Does what the command line says and answers with the exit code.
+/// Carries out the command line and returns the exit code.
 ///
 /// # Errors
-/// When it cannot even begin; what goes wrong in a run is told by the run itself.
+/// If it cannot start; errors during a run are reported by the run itself.
 pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
     let setup = || Setup::load(cli, env.clone(), &cli.overrides());
     let report = match &cli.command {
         None if cli.print.print => return headless::run(cli, setup()),
         None => return screen::run(cli, setup()?),
-        Some(Command::Demo(print)) => return demo::run(cli, env, print),
-        Some(Command::Doctor) => return doctor::run(cli, env),
-        Some(Command::Sandbox { write, read_only, read, project, git, program }) => {
+        Some(CliCommand::Demo(print)) => return demo::run(cli, env, print),
+        Some(CliCommand::Doctor) => return doctor::run(cli, env),
+        Some(CliCommand::Sandbox { write, read_only, read, project, git, program }) => {
             let bounds = ReadBounds { folders: read, project, uses_git: *git, env };
             let read = read_only.then_some(bounds);
             let bounds = ProcessBounds { write, read };
             return Ok(command::sandbox::become_restricted(&bounds, program));
         }
-        Some(Command::Auth { action: AuthAction::Status { json } }) => {
+        Some(CliCommand::Auth { action: AuthAction::Status { json } }) => {
             let setup = setup()?;
             command::auth::status(&setup.loaded.config, &setup.env, *json)
         }
-        Some(Command::Completions { shell }) => command::completions::completions(*shell),
-        Some(Command::Agents { action }) => {
+        Some(CliCommand::Completions { shell }) => command::completions::completions(*shell),
+        Some(CliCommand::Agents { action }) => {
             let definitions = Definitions::load(&setup()?.definitions);
             command::agents::agents(&action.clone().unwrap_or_default(), &definitions)
         }
-        Some(Command::Sessions { action }) => {
+        Some(CliCommand::Sessions { action }) => {
             sessions::report(&action.clone().unwrap_or_default(), &setup()?)
         }
-        Some(Command::Mcp { action }) => {
+        Some(CliCommand::Mcp { action }) => {
             mcp::report(cli, env, &action.clone().unwrap_or_default())?
         }
-        Some(Command::Trust { list: true, .. }) => trust::list(env)?,
-        Some(Command::Trust { dir, show: true, .. }) => trust::show(cli, env, dir.as_deref())?,
-        Some(Command::Trust { dir, revoke: true, .. }) => trust::revoke(cli, env, dir.as_deref())?,
-        Some(Command::Trust { dir, .. }) => trust::accept(cli, env, dir.as_deref())?,
-        Some(Command::Permissions { action: PermissionsAction::Test { call } }) => {
+        Some(CliCommand::Trust { list: true, .. }) => trust::list(env)?,
+        Some(CliCommand::Trust { dir, show: true, .. }) => trust::show(cli, env, dir.as_deref())?,
+        Some(CliCommand::Trust { dir, revoke: true, .. }) => {
+            trust::revoke(cli, env, dir.as_deref())?
+        }
+        Some(CliCommand::Trust { dir, .. }) => trust::accept(cli, env, dir.as_deref())?,
+        Some(CliCommand::Permissions { action: PermissionsAction::Test { call } }) => {
             permissions::test(call, &setup()?)?
         }
-        // Also where no configuration can be read: an editor needs it to mend one.
-        Some(Command::Config { action: Some(ConfigAction::Schema) }) => command::config::schema(),
-        Some(Command::Config { action }) => {
+        // Must work even if the configuration cannot be read: an editor needs it to fix one.
+        Some(CliCommand::Config { action: Some(ConfigAction::Schema) }) => {
+            command::config::schema()
+        }
+        Some(CliCommand::Config { action }) => {
             let setup = setup()?;
             command::config::config(&action.clone().unwrap_or_default(), &setup.loaded, &setup.env)
         }
@@ -161,22 +165,22 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
     Ok(report.print())
 }
 
-/// What every face starts from: where it works, and what the configuration says.
+/// The common base of all front ends: the folders and the configuration.
 pub(crate) struct Setup {
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
     pub dirs: Dirs,
-    pub loaded: Loaded,
-    /// What the person has accepted of the project.
+    pub loaded: LoadedConfig,
+    /// The entries of the project that the user has trusted.
     pub trust: Trust,
     pub overrides: Overrides,
-    /// How the configuration files were when they were read.
-    pub seen: rules::Seen,
-    /// Where definitions of sub-agents are looked for; no file is read yet.
+    /// The state of the configuration files when they were read.
+    pub rule_stamps: rules::RuleFileStamps,
+    /// The sources of sub-agent definitions; no file is read yet.
     pub definitions: DefinitionSources,
-    /// Where hooks, servers and the commands that print keys start.
+    /// The folders where hooks, servers and the commands that print keys start.
     pub starts: StartDirs,
-    /// Knows the keys of this process.
+    /// Masks the keys of this process.
     pub redactor: Redactor,
 }
 
@@ -186,7 +190,7 @@ impl Setup {
         setup.with_agents(cli.tools.agents.as_deref())
     }
 
-    /// The same, with these definitions of sub-agents before those of files.
+    /// Adds these definitions of sub-agents, which take precedence over files.
     fn with_agents(self, json: Option<&str>) -> Result<Self, AppError> {
         let Some(json) = json else { return Ok(self) };
         Ok(Self { definitions: self.definitions.with_flag(json, &self.cwd)?, ..self })
@@ -205,13 +209,16 @@ impl Setup {
         overrides: &Overrides,
     ) -> Result<Self, AppError> {
         let env = parts::with_depth(env);
-        let project =
-            Project::of(&cwd, env.get_os("HOME").map(Path::new), overrides.setting_sources);
+        let project = Project::with_sources(
+            &cwd,
+            env.get_os("HOME").map(Path::new),
+            overrides.setting_sources,
+        );
         let trust = Trust::new(&dirs, &project, &cwd);
-        let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides, trust: &trust };
-        // Before they are read: a change in between is then one that is still to come.
-        let seen = rules::Seen::of(&sources, &project);
-        let mut loaded = config::load_for(&sources, project)?;
+        let sources = ConfigSources { dirs: &dirs, cwd: &cwd, env: &env, overrides, trust: &trust };
+        // Taken before they are read, so that a change in between is noticed later.
+        let seen = rules::RuleFileStamps::read(&sources, &project);
+        let mut loaded = config::load_project(&sources, project)?;
         let own_modes = loaded.config.subagents.permissions == ChildPermissions::Own;
         let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents())
             .with_claude_home(dirs.claude.as_deref());
@@ -221,15 +228,15 @@ impl Setup {
         };
         let definitions =
             definitions.in_scope(parts::scope(&loaded, env.get_os("HOME").map(Path::new)));
-        let definitions = definitions.with_accepted(Accepted {
+        let definitions = definitions.with_accepted(DefinitionTrust {
             trust: trust.clone(),
             own_modes,
-            provider: loaded.config.provider_of_subagents(&env),
+            provider: loaded.config.subagent_provider(&env),
         });
         let found = Definitions::load(&definitions);
-        loaded.inert.extend(found.inert().iter().cloned());
+        loaded.untrusted.extend(found.inert().iter().cloned());
         loaded.starts.extend(found.starts().iter().cloned());
-        loaded.notices.extend(trust.notice(&loaded.inert));
+        loaded.notices.extend(trust.notice(&loaded.untrusted));
         loaded.notices.extend(trust.start_notice(&loaded.starts));
         let redactor = Redactor::default();
         for name in loaded.config.key_variables() {
@@ -237,9 +244,19 @@ impl Setup {
         }
         proxy_passwords(&env).iter().for_each(|password| redactor.suspect(password));
         let overrides = overrides.clone();
-        let starts = parts::starts(&loaded, &dirs, &cwd, &env);
-        let mut setup =
-            Self { cwd, env, dirs, loaded, trust, overrides, seen, definitions, starts, redactor };
+        let starts = parts::start_dirs(&loaded, &dirs, &cwd, &env);
+        let mut setup = Self {
+            cwd,
+            env,
+            dirs,
+            loaded,
+            trust,
+            overrides,
+            rule_stamps: seen,
+            definitions,
+            starts,
+            redactor,
+        };
         let unread = setup.unread_notice();
         setup.loaded.notices.extend(unread);
         let misplaced = setup.misplaced_rules();
@@ -247,12 +264,12 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Where commands and skills are looked for; no file is read yet.
-    fn custom(&self) -> CustomSources {
+    /// Returns the sources of commands and skills; no file is read yet.
+    fn custom(&self) -> CommandSources {
         let reserved: Vec<&str> = tui::update::COMMANDS.iter().map(|(name, _)| *name).collect();
         let (project, own) = (&self.loaded.project.folders, &self.dirs.config);
-        let sources = CustomSources::new(project, own, self.dirs.claude.as_deref(), &reserved);
-        let sources = sources.in_scope(self.scope());
+        let sources = CommandSources::new(project, own, self.dirs.claude.as_deref(), &reserved);
+        let sources = sources.with_scope(self.scope());
         if self.loaded.project.sources.project { sources } else { sources.without_claude() }
     }
 
@@ -261,7 +278,7 @@ impl Setup {
     }
 }
 
-/// The passwords in addresses of proxies.
+/// Returns the passwords in proxy URLs.
 fn proxy_passwords(env: &EnvOverlay) -> Vec<String> {
     let names =
         ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
@@ -269,7 +286,7 @@ fn proxy_passwords(env: &EnvOverlay) -> Vec<String> {
     urls.filter_map(|url| url.password().map(str::to_owned)).collect()
 }
 
-/// The directory to work in: absolute, without symbolic links, and there.
+/// Returns the working directory: absolute, existing, without symbolic links.
 fn working_dir(wanted: Option<&Path>) -> Result<Arc<Path>, AppError> {
     let path = match wanted {
         Some(wanted) => config::env::current_dir().unwrap_or_default().join(wanted),
@@ -283,17 +300,17 @@ fn working_dir(wanted: Option<&Path>) -> Result<Arc<Path>, AppError> {
     Ok(real.into())
 }
 
-/// Which session the arguments mean. `None` when the person wants to pick one from a list.
-fn session(args: &SessionArgs, setup: &Setup) -> Result<Option<Open>, AppError> {
+/// Returns the session that the arguments select. `None` lets the user pick one from a list.
+fn session(args: &SessionArgs, setup: &Setup) -> Result<Option<OpenRequest>, AppError> {
     let new = || args.session_id.unwrap_or_else(SessionId::generate);
     let stored = if args.continue_newest {
-        let missing = || AppError::Usage("there is no session of this directory yet".to_owned());
-        setup.store().newest_in(&setup.cwd).ok_or_else(missing)?
+        let missing = || AppError::Usage("there is no session in this directory yet".to_owned());
+        setup.store().latest_in(&setup.cwd).ok_or_else(missing)?
     } else {
         match args.resume.as_deref() {
-            None => return Ok(Some(Open::New(new()))),
+            None => return Ok(Some(OpenRequest::New(new()))),
             Some("") if args.fork_session => {
-                let why = "--fork-session needs an id behind --resume: caliban sessions lists them";
+                let why = "--fork-session needs an id after --resume: caliban sessions lists them";
                 return Err(AppError::Usage(why.to_owned()));
             }
             Some("") => return Ok(None),
@@ -301,7 +318,7 @@ fn session(args: &SessionArgs, setup: &Setup) -> Result<Option<Open>, AppError> 
         }
     };
     Ok(Some(match args.fork_session {
-        true => Open::Fork { from: stored, to: new() },
-        false => Open::Stored(stored),
+        true => OpenRequest::Fork { from: stored, to: new() },
+        false => OpenRequest::Stored(stored),
     }))
 }

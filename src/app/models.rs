@@ -1,4 +1,4 @@
-//! Models from the configuration: a provider by its name, its key, and what the catalogue knows.
+//! Resolves models from the configuration: provider, key, and catalogue entry.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::Setup;
 use crate::config::models::{Catalogue, ThinkingOverride};
-use crate::config::{Choice, Config, INHERIT};
+use crate::config::{Config, INHERIT, ProviderChoice};
 use crate::protocol::EnvOverlay;
 use crate::provider::{ChildModel, Model, ModelError, ModelSource, Provider, RetryPolicy};
 
@@ -16,27 +16,27 @@ mod pool;
 #[cfg(test)]
 mod tests;
 
-use choice::{Rules, Wish};
-use pool::Pool;
+use choice::{ModelQuery, ModelRules};
+use pool::ProviderPool;
 
-/// Makes models, over providers that are built once and shared.
+/// Resolves models. Providers are built once and shared.
 pub struct Models {
     config: Arc<Config>,
     env: EnvOverlay,
     catalogue: Arc<Catalogue>,
-    pool: Pool,
+    pool: ProviderPool,
     thinking: Option<ThinkingOverride>,
-    /// The fallback while a model is overloaded.
+    /// The model to use while another is overloaded.
     fallback: Option<String>,
 }
 
 impl Models {
-    /// A source that has built nothing yet.
+    /// Creates a source that has not built any provider yet.
     #[must_use]
     pub fn new(setup: &Setup, catalogue: &Arc<Catalogue>) -> Self {
         let config = Arc::new(setup.loaded.config.clone());
         Self {
-            pool: Pool::new(setup, config.clone()),
+            pool: ProviderPool::new(setup, config.clone()),
             env: setup.env.clone(),
             catalogue: catalogue.clone(),
             thinking: setup.overrides.thinking,
@@ -45,16 +45,16 @@ impl Models {
         }
     }
 
-    /// The model that a new session starts with; `None` when nothing is set up yet.
-    pub async fn first(&self) -> Result<Option<Model>, ModelError> {
-        let Some(choice) = self.config.choose(&self.env) else { return Ok(None) };
+    /// Returns the model of a new session; `None` if none is set up yet.
+    pub async fn initial(&self) -> Result<Option<Model>, ModelError> {
+        let Some(choice) = self.config.choose_provider(&self.env) else { return Ok(None) };
         let Some(model) = choice.model else {
             return self.first_offered(&choice.provider).await.map(Some);
         };
         self.resolve(Some(&choice.provider), &model).await.map(Some)
     }
 
-    /// The provider of this name as the session reaches it.
+    /// Returns the provider of this name with the session's address and key.
     pub async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
         self.pool.get(name).await
     }
@@ -70,21 +70,21 @@ impl Models {
         notices
     }
 
-    fn rules(&self) -> Rules<'_> {
-        Rules { config: &self.config.subagents, catalogue: &self.catalogue }
+    fn rules(&self) -> ModelRules<'_> {
+        ModelRules { config: &self.config.subagents, catalogue: &self.catalogue }
     }
 
-    /// The model of this name at a provider, with the one that stands in for it.
-    fn at(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ModelError> {
-        let main = self.alone(provider.clone(), model)?;
+    /// Builds the model of this name at a provider, with its fallback.
+    fn build(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ModelError> {
+        let main = self.build_one(provider.clone(), model)?;
         let fallback = self.fallback.as_deref();
         let other = fallback.filter(|name| self.catalogue.resolve_alias(name) != main.name);
-        let other = other.map(|name| self.alone(provider, name).map(Arc::new)).transpose()?;
+        let other = other.map(|name| self.build_one(provider, name).map(Arc::new)).transpose()?;
         Ok(Model { fallback: other, ..main })
     }
 
-    /// The model of this name alone.
-    fn alone(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ModelError> {
+    /// Builds the model of this name without its fallback.
+    fn build_one(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ModelError> {
         let name = self.catalogue.resolve_alias(model).to_owned();
         let mut info = self.catalogue.get(&name);
         if let Some(thinking) = self.thinking {
@@ -92,7 +92,7 @@ impl Models {
         }
         if info.pricing.is_unknown() && self.config.budget.max_usd.is_some() {
             let why = format!(
-                "No price is known for {name}, so a budget in dollars cannot hold: put its price into models.toml, or leave the budget out"
+                "No price is known for {name}, so a dollar budget cannot be enforced: add its price to models.toml, or remove the budget"
             );
             return Err(ModelError::Usage(why));
         }
@@ -112,13 +112,13 @@ impl Models {
 #[async_trait]
 impl ModelSource for Models {
     async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ModelError> {
-        let chosen = self.config.choose(&self.env).map(|choice| choice.provider);
+        let chosen = self.config.choose_provider(&self.env).map(|choice| choice.provider);
         let Some(name) = provider.map(str::to_owned).or(chosen) else {
             let why =
                 "No provider is set up: set ANTHROPIC_API_KEY (or OPENAI_API_KEY, GEMINI_API_KEY)";
             return Err(ModelError::Auth(why.to_owned()));
         };
-        self.at(self.pool.get(&name).await?, model)
+        self.build(self.pool.get(&name).await?, model)
     }
 
     async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError> {
@@ -126,21 +126,21 @@ impl ModelSource for Models {
         if let Some(named) = ask.provider.filter(|name| *name != INHERIT) {
             self.pool.config_of(named)?;
         }
-        let wish = Wish {
+        let wish = ModelQuery {
             parent_provider: parent.provider.name(),
             parent_model: &parent.name,
             provider: ask.provider,
             model: ask.model,
         };
-        let Choice { provider, model } = self.rules().choose(wish)?;
+        let ProviderChoice { provider, model } = self.rules().choose(wish)?;
         let model = model.unwrap_or_default();
         let same = provider == parent.provider.name();
         let provider = match ask.env {
             None if same => parent.provider.clone(),
             env => self.pool.get_for(&provider, env).await?,
         };
-        let child = self.at(provider, &model)?;
-        // How hard to think is said in the words of one provider.
+        let child = self.build(provider, &model)?;
+        // The effort is specific to a provider.
         let effort = if same { parent.effort.clone() } else { None };
         let child = Model { effort, ..child };
         for notice in child.notices() {

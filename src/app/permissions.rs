@@ -1,25 +1,25 @@
-//! `caliban permissions`: the gate of a session, asked about a call that nobody makes.
+//! `caliban permissions`: asks a session's gate about a hypothetical call.
 
 use serde_json::Value;
 
 use super::{AppError, Setup};
-use crate::command::Report;
-use crate::command::permissions::{TestedCall, tested};
-use crate::permission::{Advice, Call};
+use crate::command::CommandReport;
+use crate::command::permissions::{TestedCall, report};
+use crate::permission::{Call, HookAdvice};
 use crate::protocol::{EventQueue, ToolUseId};
 
-/// What the gate of main would say to the call.
-pub(super) fn test(call: &str, setup: &Setup) -> Result<Report, AppError> {
+/// Returns the decision of main's gate on the call.
+pub(super) fn test(call: &str, setup: &Setup) -> Result<CommandReport, AppError> {
     let home = setup.home();
     let call = TestedCall::parse(call, &setup.cwd, home.as_deref()).map_err(AppError::Usage)?;
-    let gate = setup.gate(true, &EventQueue::unhurried())?;
+    let gate = setup.gate(true, &EventQueue::unbounded())?;
     let judgement = gate.judgement(&Call {
         id: &ToolUseId::new("test"),
         tool: &call.tool,
         input: &Value::Null,
         access: &call.access,
         cwd: &setup.cwd,
-        advice: Advice::None,
+        advice: HookAdvice::None,
     });
-    Ok(tested(&judgement, setup.trust.notice(&setup.loaded.inert).as_deref()))
+    Ok(report(&judgement, setup.trust.notice(&setup.loaded.untrusted).as_deref()))
 }

@@ -1,4 +1,4 @@
-//! The prompt of a headless run: the argument, then stdin.
+//! Reads the prompt of a headless run: the argument, then stdin.
 
 use std::io::{IsTerminal as _, Read as _, Stdin};
 use std::os::fd::AsFd as _;
@@ -9,18 +9,17 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::AppError;
 use crate::headless;
 
-/// The longest stdin that is taken for a prompt, in bytes.
-const LIMIT: u64 = 8 << 20;
+/// The maximum size of a prompt on stdin, in bytes.
+const MAX_STDIN_BYTES: u64 = 8 << 20;
 
-/// How long the first byte of stdin is waited for where the argument is a prompt by itself, in
-/// milliseconds. Programs that start others often leave them a pipe that they never write to and
-/// never close.
-const WAIT: u16 = 3000;
+/// How long to wait for the first byte of stdin if the argument already is a prompt, in
+/// milliseconds. Parent processes often leave a pipe that they never write to and never close.
+const STDIN_WAIT_MS: u16 = 3000;
 
 /// Reads the prompt.
 ///
 /// # Errors
-/// When stdin cannot be read, is too long or no text, and when the prompt is blank.
+/// If stdin cannot be read, is too long or not text, or if the prompt is blank.
 pub(super) fn read(argument: Option<&str>) -> Result<String, AppError> {
     let mut prompt = argument.unwrap_or_default().to_owned();
     let stdin = std::io::stdin();
@@ -37,19 +36,19 @@ pub(super) fn read(argument: Option<&str>) -> Result<String, AppError> {
     Ok(prompt)
 }
 
-/// Whether stdin has something to read, or has ended, within the wait. A line on stderr says when it has not.
+/// Whether stdin becomes readable or ends within the wait. Otherwise prints a line to stderr.
 fn has_input(stdin: &Stdin) -> Result<bool, AppError> {
     let mut fds = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
     let ready = loop {
-        match poll(&mut fds, PollTimeout::from(WAIT)) {
+        match poll(&mut fds, PollTimeout::from(STDIN_WAIT_MS)) {
             Err(Errno::EINTR) => {}
             ready => break ready.map_err(std::io::Error::from)?,
         }
     };
     if ready == 0 {
-        // When stderr is gone, nobody reads the line.
+        // If stderr is gone, nobody reads the line.
         let _ = headless::say(
-            "caliban: nothing came on stdin within 3 s, so the prompt is the argument alone; \
+            "caliban: no input on stdin within 3 s, so the prompt is only the argument; \
              add < /dev/null to skip the wait",
         );
     }
@@ -58,9 +57,9 @@ fn has_input(stdin: &Stdin) -> Result<bool, AppError> {
 
 fn text(stdin: &Stdin) -> Result<String, AppError> {
     let mut bytes = Vec::new();
-    stdin.lock().take(LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT {
-        let mib = LIMIT >> 20;
+    stdin.lock().take(MAX_STDIN_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_STDIN_BYTES {
+        let mib = MAX_STDIN_BYTES >> 20;
         return Err(AppError::Usage(format!(
             "stdin is longer than {mib} MB: name a file in the prompt instead"
         )));

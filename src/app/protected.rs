@@ -1,15 +1,15 @@
-//! The files and folders of a session where edits are always asked about.
+//! The protected files and folders of a session, whose edits always need approval.
 
 use std::path::{Path, PathBuf};
 
 use super::Setup;
-use crate::config::{self, MCP_FILE, Sources};
-use crate::permission::{ProtectedPlace, Reason};
+use crate::config::{self, ConfigSources, MCP_FILE};
+use crate::permission::{ProtectedPlace, ProtectionReason};
 use crate::protocol::EnvOverlay;
 
-/// Entries of caliban's own folders that decide what runs. An agent may work elsewhere in them, as
-/// in a worktree.
-const OWN: &[&str] = &[
+/// Entries of caliban's own folders that control what runs. Agents may work elsewhere in them, for
+/// example in a worktree.
+const OWN_ENTRIES: &[&str] = &[
     "agents",
     "commands",
     "config.toml",
@@ -20,8 +20,8 @@ const OWN: &[&str] = &[
     "trust.lock",
 ];
 
-/// The same for `.caliban` and `.claude`, whoever writes there.
-const CONFIG: &[&str] = &[
+/// Such entries of `.caliban` and `.claude` folders.
+const CONFIG_ENTRIES: &[&str] = &[
     "agents",
     "commands",
     "config.local.toml",
@@ -33,14 +33,14 @@ const CONFIG: &[&str] = &[
 ];
 
 impl Setup {
-    /// Caliban's own folders, and all that this session reads rules, hooks, servers or definitions
-    /// from, whether it is there or not. Touches nothing.
+    /// Returns caliban's own folders, and all sources of this session's rules, hooks, servers and
+    /// definitions, whether they exist or not. Does not access the disk.
     pub(super) fn protected(&self) -> Vec<ProtectedPlace> {
         let mut places = Vec::new();
         let mut own = vec![&self.dirs.config, &self.dirs.data, &self.dirs.state];
         own.dedup();
         for folder in own {
-            places.extend(folder_places(folder, OWN, &Reason::Own));
+            places.extend(folder_places(folder, OWN_ENTRIES, &ProtectionReason::Own));
         }
         let home = self.home();
         let claude = home.iter().map(|home| home.join(".claude"));
@@ -50,26 +50,26 @@ impl Setup {
             .iter()
             .flat_map(|folder| [".caliban", ".claude"].map(|program| folder.join(program)));
         for folder in claude.chain(project) {
-            places.extend(folder_places(&folder, CONFIG, &Reason::Config));
+            places.extend(folder_places(&folder, CONFIG_ENTRIES, &ProtectionReason::Config));
         }
         let files = self.rule_files().into_iter();
         let files = files.chain(folders.iter().map(|folder| folder.join(MCP_FILE)));
         let files = files.chain(home.map(|home| home.join(".claude.json")));
-        places.extend(files.map(|file| ProtectedPlace::always(file, Reason::Config)));
+        places.extend(files.map(|file| ProtectedPlace::always(file, ProtectionReason::Config)));
         let env = self.command_env();
         let programs = env.program_folders().map(PathBuf::from);
-        // What programs read at their start says what they start.
+        // Startup files of programs control what they run.
         let files = ["BASH_ENV", "RIPGREP_CONFIG_PATH", "GIT_CONFIG_GLOBAL"];
         let files = files.into_iter().filter_map(|name| env.get_os(name));
         let files = files.map(|file| self.as_bash_expands(Path::new(file)));
         let libraries = env.library_paths().map(PathBuf::from);
         let starting = programs.chain(libraries).chain(files);
         let starting = starting.filter(|path| path.is_absolute());
-        places.extend(starting.map(|path| ProtectedPlace::below(path, Reason::Startup)));
+        places.extend(starting.map(|path| ProtectedPlace::below(path, ProtectionReason::Startup)));
         places
     }
 
-    /// A path in a variable as bash expands it in the folder of the session.
+    /// Returns a path of a variable as bash expands it in the folder of the session.
     fn as_bash_expands(&self, file: &Path) -> PathBuf {
         let below = |starts: &[&str]| starts.iter().find_map(|start| file.strip_prefix(start).ok());
         match (below(&["~", "$HOME", "${HOME}"]), below(&["$PWD", "${PWD}"]), self.home()) {
@@ -79,15 +79,15 @@ impl Setup {
         }
     }
 
-    /// The environment of commands.
+    /// Returns the environment of commands.
     pub(super) fn command_env(&self) -> EnvOverlay {
-        self.loaded.variables.over(&self.env)
+        self.loaded.variables.apply_to(&self.env)
     }
 
-    /// The files that this session reads rules or servers from, also those that the command line names.
+    /// Returns the files that this session reads rules or servers from, including those of the command line.
     fn rule_files(&self) -> Vec<PathBuf> {
         let Self { dirs, cwd, env, overrides, trust, .. } = self;
-        let sources = Sources { dirs, cwd, env, overrides, trust };
+        let sources = ConfigSources { dirs, cwd, env, overrides, trust };
         let servers = overrides.mcp_config.iter();
         let servers = servers.filter(|value| !value.trim_start().starts_with('{'));
         let servers = servers.map(|path| cwd.join(path));
@@ -95,11 +95,11 @@ impl Setup {
     }
 }
 
-/// A folder, and its entries that are protected even for an agent that works in the folder.
+/// Returns a folder, and its entries that are protected even from an agent that works in the folder.
 fn folder_places<'a>(
     folder: &'a Path,
     entries: &'a [&str],
-    reason: &'a Reason,
+    reason: &'a ProtectionReason,
 ) -> impl Iterator<Item = ProtectedPlace> + 'a {
     let whole = ProtectedPlace::unless_inside(folder.to_owned(), reason.clone());
     let entry = |name: &&str| ProtectedPlace::always(folder.join(name), reason.clone());

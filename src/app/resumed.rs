@@ -1,21 +1,21 @@
-//! State that a resumed session keeps: the model that it began with, and the name of the tool that
-//! starts sub-agents, unless the user names others.
+//! State that a resumed session keeps unless the user overrides it: its model, and the name of the
+//! tool that starts sub-agents.
 
 use super::Setup;
 use crate::config::{AgentToolName, KeySource, Origin};
-use crate::runtime::Open;
+use crate::runtime::OpenRequest;
 
-/// Lets a stored session keep its provider and model, unless the user names one by an option or in
-/// a file. A name in a project's file does not choose who gets what the session already holds.
-/// Where its provider cannot be reached any more, a notice says so and how to reach it.
-pub(super) fn keep_model(setup: &mut Setup, open: &Open) {
+/// Lets a stored session keep its provider and model, unless the user names one in an option or a
+/// file. A model name in a project's file does not count: it must not choose who receives the
+/// existing conversation. If the provider has become unavailable, adds a notice with advice.
+pub(super) fn keep_model(setup: &mut Setup, open: &OpenRequest) {
     let named = &setup.loaded.config.model;
-    let (Open::Stored(id) | Open::Fork { from: id, .. }) = open else { return };
+    let (OpenRequest::Stored(id) | OpenRequest::Fork { from: id, .. }) = open else { return };
     let is_users_name = named.name.is_some() && !is_projects(setup, "model.name");
     if named.provider.is_some() || is_users_name {
         return;
     }
-    // What cannot be read is told of when the session is opened.
+    // A read error is reported when the session is opened.
     let Ok(header) = setup.store().header(*id) else { return };
     if header.provider.is_empty() || header.model.is_empty() {
         return;
@@ -31,31 +31,30 @@ pub(super) fn keep_model(setup: &mut Setup, open: &Open) {
     };
     let (model, provider) = (header.model, header.provider);
     let notice = format!(
-        "The session began with {model} of {provider}, but {missing} now. Put that right and resume again, or go on with another model."
+        "The session started with {model} of {provider}, but {missing} now. Fix that and resume again, or continue with another model."
     );
     setup.loaded.notices.push(notice);
 }
 
-/// Whether a file of the project's says the value of this key.
+/// Whether the value of this key comes from a project's file.
 fn is_projects(setup: &Setup, key: &str) -> bool {
-    let Origin::File { path, .. } = setup.loaded.origins.of(key) else { return false };
+    let Origin::File { path, .. } = setup.loaded.origins.get(key) else { return false };
     let file = setup.cwd.join(path);
     let folders = setup.loaded.project.folders.iter();
     let mut config = folders.flat_map(|it| [".caliban", ".claude"].map(|name| it.join(name)));
     config.any(|folder| file.starts_with(folder))
 }
 
-/// Decides under which name models are offered the tool that starts sub-agents. A file that names
-/// it goes first, then the name that a stored session has used; of a new session that a program
-/// drives it is the one that programs look for.
-pub(super) fn name_agent_tool(setup: &mut Setup, open: &Open, driven: bool) {
-    if *setup.loaded.origins.of("subagents.tool_name") != Origin::BuiltIn {
+/// Chooses the name of the tool that starts sub-agents. A configured name takes precedence, then
+/// the one that a stored session has used. A new driven session uses the name that programs expect.
+pub(super) fn name_agent_tool(setup: &mut Setup, open: &OpenRequest, driven: bool) {
+    if *setup.loaded.origins.get("subagents.tool_name") != Origin::BuiltIn {
         return;
     }
     let name = match open {
-        Open::New(_) if driven => AgentToolName::Agent,
-        Open::New(_) => return,
-        Open::Stored(id) | Open::Fork { from: id, .. } => {
+        OpenRequest::New(_) if driven => AgentToolName::Agent,
+        OpenRequest::New(_) => return,
+        OpenRequest::Stored(id) | OpenRequest::Fork { from: id, .. } => {
             let Ok(header) = setup.store().header(*id) else { return };
             let used = header.agent_tool.as_deref().and_then(AgentToolName::named);
             used.unwrap_or(AgentToolName::AgentTool)

@@ -1,4 +1,4 @@
-//! The configured rules, also when a file of the configuration changes while agents run.
+//! The configured rules, which follow changes of the files while agents run.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -8,57 +8,58 @@ use std::sync::Arc;
 
 use super::Setup;
 use crate::config::{
-    self, Dirs, Inert, Loaded, Overrides, PermissionsConfig, Project, Sources, Trust,
+    self, ConfigSources, Dirs, LoadedConfig, Overrides, PermissionsConfig, Project, Trust,
+    UntrustedItem,
 };
-use crate::permission::{Base, List, Origin, Rule, RuleError, RuleSet, RuleSource};
+use crate::permission::{Rule, RuleBase, RuleError, RuleList, RuleOrigin, RuleSet, RuleSource};
 use crate::protocol::{EnvOverlay, EventSink, NoticeLevel, printable_path};
 
-/// How the files that may hold rules were when they were last looked at, whether they were there or not.
+/// The last known state of all files that may contain rules, existing or not.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Seen(Vec<(PathBuf, Option<Stamp>)>);
+pub(crate) struct RuleFileStamps(Vec<(PathBuf, Option<RuleFileStamp>)>);
 
-/// What tells one state of a file from another.
+/// The state of a file, to detect changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct RuleFileStamp {
     device: u64,
     inode: u64,
     /// Bytes.
     length: u64,
-    /// When its text last changed, and when its record did. Seconds and nanoseconds.
+    /// The times of its last content and metadata changes, in seconds and nanoseconds.
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
-impl Seen {
-    /// Looks at the files that may hold rules; opens none.
-    pub fn of(sources: &Sources<'_>, project: &Project) -> Self {
+impl RuleFileStamps {
+    /// Reads the state of the files that may contain rules, without opening them.
+    pub fn read(sources: &ConfigSources<'_>, project: &Project) -> Self {
         let files = config::rule_files(sources, project).into_iter();
         let with_stamp = |file: PathBuf| {
-            let stamp = Stamp::of(&file);
+            let stamp = RuleFileStamp::read(&file);
             (file, stamp)
         };
         Self(files.map(with_stamp).collect())
     }
 
-    /// Looks again: whether any of the files has changed.
-    fn renew(&mut self) -> bool {
+    /// Updates the state. Returns whether any file has changed.
+    fn refresh(&mut self) -> bool {
         let mut changed = false;
         for (file, seen) in &mut self.0 {
-            let now = Stamp::of(file);
+            let now = RuleFileStamp::read(file);
             changed |= std::mem::replace(seen, now) != now;
         }
         changed
     }
 }
 
-impl Stamp {
-    /// A file that cannot be looked at counts as absent: reading it will tell.
-    fn of(file: &Path) -> Option<Self> {
+impl RuleFileStamp {
+    /// Reads the state of a file. An inaccessible file counts as absent; reading it reports the error.
+    fn read(file: &Path) -> Option<Self> {
         file.metadata().ok().as_ref().map(Self::from)
     }
 }
 
-impl From<&Metadata> for Stamp {
+impl From<&Metadata> for RuleFileStamp {
     fn from(of: &Metadata) -> Self {
         Self {
             device: of.dev(),
@@ -70,38 +71,37 @@ impl From<&Metadata> for Stamp {
     }
 }
 
-/// A configured rule that cannot be read, and the line where it stands.
+/// A configured rule that cannot be parsed, and its place.
 #[derive(Debug, thiserror::Error)]
 #[error("{at}: permission rule `{}`: {}", error.rule, error.problem)]
-pub struct BadRule {
+pub struct RuleFileError {
     pub at: config::Origin,
     pub error: RuleError,
 }
 
-/// The files with rules, and all that it takes to read them as at the start.
+/// The files with rules, and everything needed to reload them as at startup.
 pub(super) struct RuleFiles {
     cwd: Arc<Path>,
     env: EnvOverlay,
     dirs: Dirs,
     overrides: Overrides,
-    /// That of the start: a new file nearer to the working directory must not hide the restrictions
-    /// of this one.
+    /// The project at startup: a new file closer to the working directory must not hide its restrictions.
     project: Project,
     trust: Trust,
-    /// What did nothing at the last look, because the person has not accepted it.
-    inert: Vec<Inert>,
-    /// The allow rules of other programs that could not be read at the last look.
+    /// The untrusted entries at the last load.
+    inert: Vec<UntrustedItem>,
+    /// The allow rules of other programs that could not be parsed at the last load.
     unread: Vec<String>,
-    /// The deferred rules that a notice has named.
-    named: BTreeSet<String>,
+    /// The deferred rules that were already announced.
+    announced: BTreeSet<String>,
     home: Option<PathBuf>,
-    seen: Seen,
+    stamps: RuleFileStamps,
     events: EventSink,
 }
 
 impl RuleFiles {
-    /// The files that a program was set up with.
-    pub fn of(setup: &Setup, events: EventSink) -> Self {
+    /// Creates the source of a setup's rules.
+    pub fn new(setup: &Setup, events: EventSink) -> Self {
         Self {
             cwd: setup.cwd.clone(),
             env: setup.env.clone(),
@@ -109,70 +109,70 @@ impl RuleFiles {
             overrides: setup.overrides.clone(),
             project: setup.loaded.project.clone(),
             trust: setup.trust.clone(),
-            inert: setup.loaded.inert.clone(),
+            inert: setup.loaded.untrusted.clone(),
             unread: setup.unread_rules(),
-            named: BTreeSet::new(),
+            announced: BTreeSet::new(),
             home: setup.home(),
-            seen: setup.seen.clone(),
+            stamps: setup.rule_stamps.clone(),
             events,
         }
     }
 
-    /// The rules of a configuration, each with the place where it stands.
-    pub fn rules(&self, loaded: &Loaded) -> Result<RuleSet, BadRule> {
+    /// Returns the rules of a configuration, each with its place.
+    pub fn rules(&self, loaded: &LoadedConfig) -> Result<RuleSet, RuleFileError> {
         let home = self.home.as_deref();
-        let base = Base { project: &self.project.config_root, home };
-        let of_settings = Base { project: &self.project.claude_root, home };
+        let base = RuleBase { project: &self.project.config_root, home };
+        let of_settings = RuleBase { project: &self.project.claude_root, home };
         let mut rules = RuleSet::default();
         for (list, entry, at) in entries(loaded) {
             let is_of_settings = is_foreign(loaded, at) && self.is_of_project(at);
             let base = if is_of_settings { of_settings } else { base };
             let added = rules.add(list, &[entry], &self.origin(at), base);
             match added {
-                Err(_) if list == List::Allow && is_foreign(loaded, at) => {}
-                added => added.map_err(|error| BadRule { at: at.clone(), error })?,
+                Err(_) if list == RuleList::Allow && is_foreign(loaded, at) => {}
+                added => added.map_err(|error| RuleFileError { at: at.clone(), error })?,
             }
         }
         self.allow_skills(&mut rules, base);
         Ok(rules)
     }
 
-    /// The texts of the person's own skills name files beside them: these may be read.
-    fn allow_skills(&self, rules: &mut RuleSet, base: Base<'_>) {
+    /// Allows reading the files next to the user's own skills, which their texts refer to.
+    fn allow_skills(&self, rules: &mut RuleSet, base: RuleBase<'_>) {
         for folder in std::iter::once(&self.dirs.config).chain(&self.dirs.claude) {
             let rule = format!("Read(/{}/skills/**)", folder.display());
-            if let Err(error) = rules.add(List::Allow, &[rule], &Origin::Skills, base) {
+            if let Err(error) = rules.add(RuleList::Allow, &[rule], &RuleOrigin::Skills, base) {
                 tracing::warn!(%error, "files beside skills are asked about");
             }
         }
     }
 
-    /// Whether the place is in a file of the project's.
+    /// Whether the place is in a project's file.
     fn is_of_project(&self, at: &config::Origin) -> bool {
-        matches!(self.origin(at), Origin::File(_))
+        matches!(self.origin(at), RuleOrigin::File(_))
     }
 
-    fn origin(&self, at: &config::Origin) -> Origin {
+    fn origin(&self, at: &config::Origin) -> RuleOrigin {
         match at {
             config::Origin::File { path, .. } => {
                 let file = self.cwd.join(path);
                 let mut own = std::iter::once(&self.dirs.config).chain(&self.dirs.claude);
                 let is_users = own.any(|folder| file.starts_with(folder));
-                if is_users { Origin::UserFile(file) } else { Origin::File(file) }
+                if is_users { RuleOrigin::UserFile(file) } else { RuleOrigin::File(file) }
             }
-            other => Origin::Flag(other.to_string()),
+            other => RuleOrigin::Flag(other.to_string()),
         }
     }
 
-    /// Reads the configuration again. What is wrong with it is one line for the person.
+    /// Reloads the configuration. The error is one line for the user.
     fn read(&mut self) -> Result<RuleSet, String> {
         let Self { cwd, env, dirs, overrides, trust, .. } = &*self;
-        let sources = Sources { dirs, cwd, env, overrides, trust };
-        let loaded = config::load_for(&sources, self.project.clone());
+        let sources = ConfigSources { dirs, cwd, env, overrides, trust };
+        let loaded = config::load_project(&sources, self.project.clone());
         let loaded = loaded.map_err(|error| error.to_string())?;
         let rules = self.rules(&loaded).map_err(|error| error.to_string())?;
         let unread = unread(&loaded, &self.project, self.home.as_deref());
-        self.tell_of_new(loaded.inert);
+        self.notify_new(loaded.untrusted);
         let known = std::mem::replace(&mut self.unread, unread);
         let new: Vec<&String> = self.unread.iter().filter(|rule| !known.contains(rule)).collect();
         if let Some(told) = unread_notice(&new) {
@@ -181,25 +181,27 @@ impl RuleFiles {
         Ok(rules)
     }
 
-    /// The rules of one list that no notice has named yet, as one names them.
-    fn unnamed(&mut self, list: &str, rules: &[Rule]) -> Vec<String> {
+    /// Returns the rules of a list that were not announced yet, formatted for a notice.
+    fn take_unannounced(&mut self, list: &str, rules: &[Rule]) -> Vec<String> {
         let named = |rule: &Rule| format!("{list} rule {} ({})", rule.text(), self.place(rule));
         let texts: Vec<String> = rules.iter().map(named).collect();
-        texts.into_iter().filter(|text| self.named.insert(text.clone())).collect()
+        texts.into_iter().filter(|text| self.announced.insert(text.clone())).collect()
     }
 
     fn place(&self, rule: &Rule) -> String {
         match rule.origin() {
-            Origin::File(path) | Origin::UserFile(path) => printable_path(&self.trust.shown(path)),
+            RuleOrigin::File(path) | RuleOrigin::UserFile(path) => {
+                printable_path(&self.trust.display_path(path))
+            }
             other => other.to_string(),
         }
     }
 
-    /// Says what a change has brought that does nothing until the person accepts it.
-    fn tell_of_new(&mut self, inert: Vec<Inert>) {
+    /// Notifies the user of new entries that are ignored until trusted.
+    fn notify_new(&mut self, inert: Vec<UntrustedItem>) {
         let known = std::mem::replace(&mut self.inert, inert);
-        let is_new = |thing: &&Inert| known.iter().all(|before| before.what != thing.what);
-        let new: Vec<Inert> = self.inert.iter().filter(is_new).cloned().collect();
+        let is_new = |thing: &&UntrustedItem| known.iter().all(|before| before.what != thing.what);
+        let new: Vec<UntrustedItem> = self.inert.iter().filter(is_new).cloned().collect();
         if let Some(told) = self.trust.notice(&new) {
             self.events.notice(NoticeLevel::Warning, told);
         }
@@ -207,32 +209,35 @@ impl RuleFiles {
 }
 
 impl Setup {
-    /// The allow rules in files of other programs that cannot be read here, each with its place.
-    /// They do nothing.
+    /// Returns the allow rules in files of other programs that cannot be parsed, each with its
+    /// place. They are ignored.
     fn unread_rules(&self) -> Vec<String> {
         unread(&self.loaded, &self.loaded.project, self.home().as_deref())
     }
 
-    /// One line about these rules; `None` when there are none.
+    /// Returns a notice about these rules; `None` if there are none.
     pub(super) fn unread_notice(&self) -> Option<String> {
         unread_notice(&self.unread_rules().iter().collect::<Vec<_>>())
     }
 }
 
-/// All configured rules, with their lists and places.
-fn entries(loaded: &Loaded) -> impl Iterator<Item = (List, &String, &config::Origin)> {
+/// Returns all configured rules, with their lists and places.
+fn entries(loaded: &LoadedConfig) -> impl Iterator<Item = (RuleList, &String, &config::Origin)> {
     let PermissionsConfig { allow, ask, deny, .. } = &loaded.config.permissions;
-    let lists =
-        [(List::Allow, "allow", allow), (List::Ask, "ask", ask), (List::Deny, "deny", deny)];
+    let lists = [
+        (RuleList::Allow, "allow", allow),
+        (RuleList::Ask, "ask", ask),
+        (RuleList::Deny, "deny", deny),
+    ];
     lists.into_iter().flat_map(move |(list, name, entries)| {
         let key = format!("permissions.{name}");
-        let at = move |index| loaded.origins.of_entry(&key, index);
+        let at = move |index| loaded.origins.get_entry(&key, index);
         entries.iter().enumerate().map(move |(index, entry)| (list, entry, at(index)))
     })
 }
 
-/// Whether the place is in a file of the settings.json shape, which may be written for another program.
-fn is_foreign(loaded: &Loaded, at: &config::Origin) -> bool {
+/// Whether the place is in a file in the format of settings.json, which may belong to another program.
+fn is_foreign(loaded: &LoadedConfig, at: &config::Origin) -> bool {
     let place = match at {
         config::Origin::File { path, .. } => path.display().to_string(),
         other => other.to_string(),
@@ -240,11 +245,11 @@ fn is_foreign(loaded: &Loaded, at: &config::Origin) -> bool {
     loaded.settings.iter().any(|file| file.place == place)
 }
 
-fn unread(loaded: &Loaded, project: &Project, home: Option<&Path>) -> Vec<String> {
-    let base = Base { project: &project.config_root, home };
-    let broken = |(list, entry, at): (List, &String, &config::Origin)| {
-        let foreign = list == List::Allow && is_foreign(loaded, at);
-        let origin = Origin::Flag(String::new());
+fn unread(loaded: &LoadedConfig, project: &Project, home: Option<&Path>) -> Vec<String> {
+    let base = RuleBase { project: &project.config_root, home };
+    let broken = |(list, entry, at): (RuleList, &String, &config::Origin)| {
+        let foreign = list == RuleList::Allow && is_foreign(loaded, at);
+        let origin = RuleOrigin::Flag(String::new());
         let error = || Rule::parse(entry, list, origin, base).err();
         let error = foreign.then(error).flatten()?;
         Some(format!("{entry} ({at}: {})", error.problem))
@@ -254,22 +259,23 @@ fn unread(loaded: &Loaded, project: &Project, home: Option<&Path>) -> Vec<String
 
 fn unread_notice(rules: &[&String]) -> Option<String> {
     let rules: Vec<&str> = rules.iter().map(|rule| rule.as_str()).collect();
-    (!rules.is_empty())
-        .then(|| format!("Allow rules that mean nothing here and do nothing: {}", rules.join(", ")))
+    (!rules.is_empty()).then(|| {
+        format!("Ignored allow rules that caliban does not understand: {}", rules.join(", "))
+    })
 }
 
 impl Setup {
-    /// Notices about deny and ask rules that seem to mean a path of the file system and name one of
-    /// the project.
+    /// Returns notices about deny and ask rules with a path that was probably meant to be absolute,
+    /// but is relative to the project.
     pub(super) fn misplaced_rules(&self) -> Vec<String> {
         let home = self.home();
-        let base = Base { project: &self.loaded.project.config_root, home: home.as_deref() };
-        let restricting = entries(&self.loaded).filter(|(list, ..)| *list != List::Allow);
-        let notice = |(list, entry, at): (List, &String, &config::Origin)| {
-            let rule = Rule::parse(entry, list, Origin::Session, base).ok()?;
+        let base = RuleBase { project: &self.loaded.project.config_root, home: home.as_deref() };
+        let restricting = entries(&self.loaded).filter(|(list, ..)| *list != RuleList::Allow);
+        let notice = |(list, entry, at): (RuleList, &String, &config::Origin)| {
+            let rule = Rule::parse(entry, list, RuleOrigin::Session, base).ok()?;
             let absolute = rule.absolute_spelling()?;
             Some(format!(
-                "{at}: {entry} starts in the project, where there is no such folder; for the path from the root of the \
+                "{at}: {entry} is relative to the project, which has no such folder; for a path from the root of the \
                  file system write {absolute}"
             ))
         };
@@ -279,22 +285,22 @@ impl Setup {
 
 impl RuleSource for RuleFiles {
     fn wrote(&mut self, file: &Path, rules: &[String]) {
-        let thing = |rule: &String| Inert::allow_rule(rule, file);
-        let things: Vec<Inert> = rules.iter().map(thing).collect();
+        let thing = |rule: &String| UntrustedItem::allow_rule(rule, file);
+        let things: Vec<UntrustedItem> = rules.iter().map(thing).collect();
         if let Err(error) = self.trust.accept(&things) {
             let told =
-                format!("The rule counts until this session reads its files again: {error}.");
+                format!("The rule only holds until this session reloads its files: {error}.");
             self.events.notice(NoticeLevel::Warning, told);
         }
     }
 
     fn deferred(&mut self, rules: &RuleSet) {
-        let new = self.unnamed("allow", &rules.allow);
-        let mut gone = self.unnamed("ask", &rules.ask);
-        gone.extend(self.unnamed("deny", &rules.deny));
+        let new = self.take_unannounced("allow", &rules.allow);
+        let mut gone = self.take_unannounced("ask", &rules.ask);
+        gone.extend(self.take_unannounced("deny", &rules.deny));
         let parts = [
-            ("Counts from the next start, because it allows more", new),
-            ("Gone from the files, and still holds until the next start", gone),
+            ("Takes effect at the next start, because it allows more", new),
+            ("Removed from the files, but holds until the next start", gone),
         ];
         let parts = parts.iter().filter(|(_, rules)| !rules.is_empty());
         let lines: Vec<String> =
@@ -305,16 +311,15 @@ impl RuleSource for RuleFiles {
     }
 
     fn changed(&mut self) -> Option<RuleSet> {
-        // Looked at before it is read: what changes meanwhile is read next time.
-        if !self.seen.renew() {
+        // Update the state before reading, so that a change in between is noticed next time.
+        if !self.stamps.refresh() {
             return None;
         }
         match self.read() {
             Ok(rules) => Some(rules),
             Err(problem) => {
-                let told = format!(
-                    "{problem}. The permission rules stay as they were until that is mended."
-                );
+                let told =
+                    format!("{problem}. The permission rules stay unchanged until that is fixed.");
                 self.events.notice(NoticeLevel::Warning, told);
                 None
             }

@@ -1,10 +1,10 @@
-//! What an account may come to.
+//! The limits of an account.
 
 use std::time::Duration;
 
-use super::UsedUp;
+use super::BudgetExhausted;
 
-/// The most that may be used of each thing; `None` is no limit.
+/// The most that may be used of each resource; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// US dollars, of the agent and all below it.
@@ -12,16 +12,16 @@ pub struct Limits {
     /// Tokens as [`Usage::counted`](crate::protocol::Usage::counted) counts them, of the agent and
     /// all below it.
     pub tokens: Option<u64>,
-    /// Requests of the agent itself. The last one is for its summary.
+    /// Requests of the agent itself. The last is for its summary.
     pub turns: Option<u32>,
     /// Tool calls of the agent itself.
     pub tool_calls: Option<u32>,
-    /// Time since the account was opened, without what a person took to answer questions.
+    /// Time since the account was opened, not counting the user's time to answer questions.
     pub wall: Option<Duration>,
 }
 
 impl Limits {
-    /// The stricter of both, thing by thing.
+    /// Takes the stricter of each limit.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Limits {
     }
 }
 
-/// The smaller one; an absent one is no limit.
+/// The smaller value; `None` is no limit.
 fn least<T: PartialOrd>(one: Option<T>, other: Option<T>) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if other < one { other } else { one }),
@@ -42,17 +42,17 @@ fn least<T: PartialOrd>(one: Option<T>, other: Option<T>) -> Option<T> {
     }
 }
 
-/// A limit in dollars that is used up: `$1.00`, and `$0.005` where cents do not say it.
-pub(super) fn dollars(limit: f64) -> UsedUp {
+/// A used-up dollar limit: `$1.00`, or `$0.005` if cents are too coarse.
+pub(super) fn usd_exhausted(limit: f64) -> BudgetExhausted {
     let cents = format!("{limit:.2}");
     let exact = format!("{limit:.6}");
     let exact = exact.trim_end_matches('0');
     let shown = if exact.len() > cents.len() { exact } else { &cents };
-    UsedUp { what: format!("${shown}") }
+    BudgetExhausted { what: format!("${shown}") }
 }
 
-/// A limit on a number of things that is used up: `50000 tokens`, `1 tool call`.
-pub(super) fn count(limit: u64, thing: &str) -> UsedUp {
+/// A used-up limit on a count: `50000 tokens`, `1 tool call`.
+pub(super) fn count_exhausted(limit: u64, thing: &str) -> BudgetExhausted {
     let plural = if limit == 1 { "" } else { "s" };
-    UsedUp { what: format!("{limit} {thing}{plural}") }
+    BudgetExhausted { what: format!("{limit} {thing}{plural}") }
 }

@@ -1,25 +1,26 @@
-//! Money set aside for a request before it is sent, so that agents side by side cannot spend the
-//! same dollar twice.
+//! Reserves money for a request before it is sent, so that concurrent agents cannot spend the same
+//! dollar twice.
 
 use std::sync::MutexGuard;
 
-use super::limits::dollars;
-use super::{Budget, Ledger, UsedUp};
+use super::limits::usd_exhausted;
+use super::{Budget, BudgetExhausted, BudgetLedger};
 use crate::protocol::{Cost, Usage};
 
-/// What sums of floating-point prices may be off by: less than any token costs. US dollars.
-pub(super) const DUST: f64 = 1e-9;
+/// The rounding error of summed prices, in US dollars: less than any token costs.
+pub(super) const ROUNDING_USD: f64 = 1e-9;
 
-/// What a request may cost, in US dollars.
+/// The estimated cost of a request, in US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Its input.
+    /// The cost of its input.
     pub input: f64,
-    /// An answer of ordinary length. [`Reservation::cover`] sets more aside as a longer one comes.
+    /// The cost of an answer of ordinary length. [`Reservation::cover`] reserves more as a longer
+    /// one comes.
     pub output: f64,
 }
 
-/// Money set aside in an account and in all above it. Dropping it gives back what was not spent.
+/// Money reserved in an account and in all above it. Dropping it releases what was not spent.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Budget,
@@ -29,46 +30,49 @@ pub struct Reservation {
 }
 
 impl Budget {
-    /// Sets aside what a request may cost, in this account and all above at once.
+    /// Reserves what a request may cost, in this account and all above it at once.
     ///
-    /// An account without room for all of it lends what is left, if that pays for the input and no
-    /// other request is under way there: a budget is used to its end, and only by one request at a
-    /// time. While other requests hold the rest, this waits for one of them to settle: money that
-    /// is reserved may not be spent after all.
+    /// If an account lacks room for all of it, it grants what is left, provided that this pays for
+    /// the input and no other request is running there: a budget is used to its end, but only by
+    /// one request at a time. While other requests hold the rest, this waits for one of them to
+    /// settle, since reserved money may not be spent after all.
     ///
     /// # The states of a request for money
-    /// - *in line*: it waits for those before it, account by account from the leaf to the root. A
-    ///   large request cannot be overtaken for ever by small ones, and one that waits at a narrow
-    ///   account holds up nobody beside it.
+    /// - *queued*: it waits for those before it, account by account from the leaf to the root.
+    ///   Small requests cannot overtake a large one forever, and one that waits at a narrow account
+    ///   blocks none beside it.
     /// - *at the head*: the account has unspent money for it, but other requests hold it. Each of
-    ///   them settles without this one, because nothing that is set aside waits for money or for a
-    ///   turn in line.
-    /// - *granted*: set aside everywhere; it leaves all lines. Settling or dropping the
-    ///   [`Reservation`] wakes those at the heads.
-    /// - *refused*: what is not spent cannot pay for its input, whatever the others settle at.
+    ///   them settles without this one, because nothing reserved waits for money or for a place in
+    ///   the queue.
+    /// - *granted*: reserved everywhere; it leaves all queues. Settling or dropping the
+    ///   [`Reservation`] wakes the requests at the heads.
+    /// - *refused*: the unspent money cannot pay for its input, whatever the others settle at.
     ///
-    /// Dropping the future leaves all lines from any state.
+    /// Dropping the future leaves all queues, in any state.
     ///
     /// # The bound
-    /// What is spent exceeds a cap by no more than, for each request under way when it is reached,
-    /// what its reported usage costs beyond what could be seen: input beyond the estimate, one
-    /// piece of the stream, and output tokens beyond one for four characters, up to the request's
-    /// `max_tokens`. With estimates that hold, that is the price of one piece of one stream.
+    /// Spending exceeds a cap by no more than this for each request running when it is reached: the
+    /// cost of its reported usage beyond what could be seen, that is input beyond the estimate, one
+    /// piece of the stream, and output tokens beyond one per four characters, up to the request's
+    /// `max_tokens`. If the estimates hold, that is the price of one piece of one stream.
     ///
     /// # Errors
     /// Names the limit that is used up.
-    pub async fn reserve(&self, estimate: Estimate) -> Result<Reservation, UsedUp> {
+    pub async fn reserve(&self, estimate: Estimate) -> Result<Reservation, BudgetExhausted> {
         let mut turns = Vec::new();
         for account in self.chain() {
             let Some(limit) = account.0.limits.usd else { continue };
-            turns.push(account.0.line.lock().await);
-            self.settled_until(|| account.lock().grant(limit, estimate, estimate.sum())).await?;
+            turns.push(account.0.queue.lock().await);
+            self.retry_on_settle(|| account.lock().grant(limit, estimate, estimate.sum())).await?;
         }
-        self.settled_until(|| self.try_reserve(estimate)).await
+        self.retry_on_settle(|| self.try_reserve(estimate)).await
     }
 
-    /// Sets the money aside now. `None` while other requests hold too much of it.
-    pub(super) fn try_reserve(&self, estimate: Estimate) -> Result<Option<Reservation>, UsedUp> {
+    /// Reserves the money now. `None` while other requests hold too much of it.
+    pub(super) fn try_reserve(
+        &self,
+        estimate: Estimate,
+    ) -> Result<Option<Reservation>, BudgetExhausted> {
         let accounts: Vec<&Self> = self.chain().collect();
         // All are locked before one is looked at, always from the leaf to the root.
         let mut ledgers: Vec<_> = accounts.iter().map(|account| account.lock()).collect();
@@ -88,13 +92,13 @@ impl Budget {
         Ok(Some(Reservation { budget: self.clone(), grant, open: true }))
     }
 
-    /// Tries at once, and again after each request of the tree that settles.
-    async fn settled_until<T>(
+    /// Tries now, and again after each request of the tree settles.
+    async fn retry_on_settle<T>(
         &self,
-        mut attempt: impl FnMut() -> Result<Option<T>, UsedUp>,
-    ) -> Result<T, UsedUp> {
+        mut attempt: impl FnMut() -> Result<Option<T>, BudgetExhausted>,
+    ) -> Result<T, BudgetExhausted> {
         loop {
-            // Before the look, so that what settles right after it is not missed.
+            // Before the attempt, so that one that settles right after it is not missed.
             let settled = self.root().0.settled.notified();
             match attempt()? {
                 Some(done) => return Ok(done),
@@ -110,40 +114,45 @@ impl Estimate {
     }
 }
 
-impl Ledger {
-    /// The part of `wanted` that a limit in dollars has room for. `None` while other requests hold
-    /// too much of it.
-    fn grant(&self, limit: f64, estimate: Estimate, wanted: f64) -> Result<Option<f64>, UsedUp> {
+impl BudgetLedger {
+    /// The part of `wanted` that a dollar limit has room for. `None` while other requests hold too
+    /// much of it.
+    fn grant(
+        &self,
+        limit: f64,
+        estimate: Estimate,
+        wanted: f64,
+    ) -> Result<Option<f64>, BudgetExhausted> {
         let left = self.left(limit);
-        if left + DUST >= wanted {
+        if left + ROUNDING_USD >= wanted {
             return Ok(Some(wanted));
         }
         let unspent = self.unspent(limit);
-        if unspent <= DUST || unspent + DUST < estimate.input {
-            return Err(dollars(limit));
+        if unspent <= ROUNDING_USD || unspent + ROUNDING_USD < estimate.input {
+            return Err(usd_exhausted(limit));
         }
         Ok((self.reservations == 0).then_some(left))
     }
 }
 
 impl Reservation {
-    /// Sees to it that so many US dollars are set aside, more than before if there is room.
+    /// Raises the reservation to `usd` dollars if it is lower and there is room.
     ///
     /// # Errors
     /// Names the limit that has no room: the request must end.
-    pub fn cover(&mut self, usd: f64) -> Result<(), UsedUp> {
+    pub fn reserve_for(&mut self, usd: f64) -> Result<(), BudgetExhausted> {
         let more = usd - self.grant;
-        if more <= DUST {
+        if more <= ROUNDING_USD {
             return Ok(());
         }
         let accounts: Vec<&Budget> = self.budget.chain().collect();
-        let mut ledgers: Vec<MutexGuard<'_, Ledger>> =
+        let mut ledgers: Vec<MutexGuard<'_, BudgetLedger>> =
             accounts.iter().map(|account| account.lock()).collect();
         for (account, ledger) in accounts.iter().zip(&ledgers) {
             if let Some(limit) = account.0.limits.usd
-                && ledger.left(limit) + DUST < more
+                && ledger.left(limit) + ROUNDING_USD < more
             {
-                return Err(dollars(limit));
+                return Err(usd_exhausted(limit));
             }
         }
         for ledger in &mut ledgers {
@@ -153,7 +162,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// Books what the request came to, in place of what was set aside for it.
+    /// Books the actual cost of the request in place of the reservation.
     pub fn settle(mut self, usage: Usage, cost: Cost) {
         self.close(usage, cost);
     }
@@ -165,10 +174,10 @@ impl Reservation {
         for account in self.budget.chain() {
             let mut ledger = account.lock();
             ledger.reservations -= 1;
-            // What rounding leaves must not add up.
+            // Rounding errors must not add up.
             ledger.reserved =
                 if ledger.reservations == 0 { 0.0 } else { ledger.reserved - self.grant };
-            ledger.book(usage, cost);
+            ledger.record(usage, cost);
         }
         self.budget.root().0.settled.notify_waiters();
     }

@@ -1,4 +1,4 @@
-//! The ledger's promises: one cap for a tree, whatever runs at the same time.
+//! Tests of the ledger: one cap for a tree, whatever runs concurrently.
 
 use std::collections::VecDeque;
 use std::sync::Barrier;
@@ -20,7 +20,7 @@ fn costs(input: f64, output: f64) -> Estimate {
     Estimate { input, output }
 }
 
-/// What is set aside at once.
+/// Reserves without waiting.
 fn granted(budget: &Budget, input: f64, output: f64) -> Reservation {
     budget.try_reserve(costs(input, output)).unwrap().unwrap()
 }
@@ -30,7 +30,7 @@ fn waits(budget: &Budget, input: f64, output: f64) -> bool {
     budget.try_reserve(costs(input, output)).unwrap().is_none()
 }
 
-fn why<T>(result: Result<T, UsedUp>) -> Option<String> {
+fn why<T>(result: Result<T, BudgetExhausted>) -> Option<String> {
     result.err().map(|used_up| used_up.what)
 }
 
@@ -93,7 +93,8 @@ fn s2_11_turns_and_tool_calls_are_the_agents_own_over_all_its_runs() {
     assert_eq!(agent.for_run(Limits::default()).used_up().as_deref(), Some("3 turns"));
     assert_eq!(below.used_up(), None, "another agent's turns");
     assert!(
-        Arc::ptr_eq(&first.of_agent().0, &agent.0) && Arc::ptr_eq(&below.of_agent().0, &below.0)
+        Arc::ptr_eq(&first.agent_account().0, &agent.0)
+            && Arc::ptr_eq(&below.agent_account().0, &below.0)
     );
 }
 
@@ -130,7 +131,7 @@ fn t16_the_rest_is_lent_to_one_request_that_it_pays_the_input_of() {
     assert!(waits(&child, 0.0, 0.1), "the rest is held, and not spent");
     assert_eq!(why(child.try_reserve(costs(0.31, 0.1))).as_deref(), Some("$1.00"));
     first.settle(output(1), Cost::known(0.1));
-    assert!((tree.left().usd.unwrap() - 0.2).abs() < DUST);
+    assert!((tree.left().usd.unwrap() - 0.2).abs() < ROUNDING_USD);
 }
 
 /// Polls once.
@@ -147,7 +148,7 @@ async fn money_that_is_reserved_is_waited_for_and_what_settles_below_goes_on() {
     assert!(poll(request.as_mut()).is_none());
     held.settle(output(1), Cost::known(0.01));
     let reservation = request.await.unwrap();
-    assert!((tree.lock().left(1.0) - 0.19).abs() < DUST);
+    assert!((tree.lock().left(1.0) - 0.19).abs() < ROUNDING_USD);
     drop(reservation);
 }
 
@@ -191,8 +192,8 @@ fn t15_a_grant_grows_while_there_is_room_and_not_beyond() {
     let tree = Budget::new(usd(1.0));
     let mut one = granted(&tree, 0.1, 0.1);
     let _other = granted(&tree, 0.1, 0.4);
-    assert_eq!(one.cover(0.5), Ok(()));
-    assert_eq!(why(one.cover(0.51)).as_deref(), Some("$1.00"));
+    assert_eq!(one.reserve_for(0.5), Ok(()));
+    assert_eq!(why(one.reserve_for(0.51)).as_deref(), Some("$1.00"));
     let free = tree.lock().left(1.0);
     assert_eq!((free, tree.left().usd), (0.0, Some(1.0)));
 }
@@ -200,9 +201,9 @@ fn t15_a_grant_grows_while_there_is_room_and_not_beyond() {
 #[test]
 fn a_limit_is_named_as_it_was_given() {
     for (limit, name) in [(1.0, "$1.00"), (0.5, "$0.50"), (0.005, "$0.005"), (12.345, "$12.345")] {
-        assert_eq!(limits::dollars(limit).what, name);
+        assert_eq!(limits::usd_exhausted(limit).what, name);
     }
-    assert_eq!(limits::count(1, "tool call").what, "1 tool call");
+    assert_eq!(limits::count_exhausted(1, "tool call").what, "1 tool call");
 }
 
 #[test]
@@ -226,21 +227,21 @@ fn t16_threads_side_by_side_never_set_aside_more_than_there_is() {
         }
     });
     let spent = tree.spent().cost.usd;
-    assert!(spent <= 1.0 + DUST, "{spent}");
+    assert!(spent <= 1.0 + ROUNDING_USD, "{spent}");
     assert!(spent > 0.9, "the rest is lent out too: {spent}");
-    assert!(tree.lock().reserved.abs() < DUST);
+    assert!(tree.lock().reserved.abs() < ROUNDING_USD);
 }
 
 /// One step of an agent: it begins a request, or a piece of the answer comes, or the answer ends.
 #[derive(Clone, Debug)]
-struct Step {
+struct BudgetStep {
     agent: usize,
     output: f64,
     ends: bool,
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    (0..4_usize, 0.0..0.4_f64, any::<bool>()).prop_map(|(agent, output, ends)| Step {
+fn step() -> impl Strategy<Value = BudgetStep> {
+    (0..4_usize, 0.0..0.4_f64, any::<bool>()).prop_map(|(agent, output, ends)| BudgetStep {
         agent,
         output,
         ends,
@@ -258,7 +259,7 @@ proptest! {
         let tree = Budget::new(usd(cap));
         let agents: Vec<_> = (0..4).map(|_| tree.child(usd(cap))).collect();
         let mut running: Vec<Option<(Reservation, f64, VecDeque<f64>)>> = (0..4).map(|_| None).collect();
-        for Step { agent, output, ends } in steps {
+        for BudgetStep { agent, output, ends } in steps {
             let Some((mut reservation, spent, mut pieces)) = running[agent].take() else {
                 // The answer comes in pieces, the last of them smaller; its longest form was estimated.
                 let count = (output / PIECE) as usize;
@@ -270,7 +271,7 @@ proptest! {
             };
             let piece = pieces.pop_front().unwrap_or(0.0);
             let spent = spent + piece;
-            if reservation.cover(spent).is_err() || pieces.is_empty() || ends {
+            if reservation.reserve_for(spent).is_err() || pieces.is_empty() || ends {
                 reservation.settle(Usage::default(), Cost::known(spent));
             } else {
                 running[agent] = Some((reservation, spent, pieces));
@@ -280,7 +281,7 @@ proptest! {
             reservation.settle(Usage::default(), Cost::known(spent));
         }
         let spent = tree.spent().cost.usd;
-        prop_assert!(spent <= cap + PIECE + DUST, "{spent} of {cap}");
+        prop_assert!(spent <= cap + PIECE + ROUNDING_USD, "{spent} of {cap}");
     }
 }
 
@@ -290,7 +291,7 @@ async fn s4_27_the_clock_of_the_account_above_counts_and_a_question_below_stops_
     let tree = Budget::new(Limits { wall: Some(limit), ..Limits::default() });
     let child = tree.child(Limits { wall: Some(Duration::from_secs(60)), ..Limits::default() });
     let asked = child.pause();
-    let mut end = Box::pin(child.out_of_time());
+    let mut end = Box::pin(child.timed_out());
     assert!(tokio::time::timeout(limit * 3, &mut end).await.is_err(), "the clocks stand still");
     assert_eq!(tree.time_up(), None);
     drop(asked);

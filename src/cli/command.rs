@@ -1,4 +1,4 @@
-//! The sub-commands and what each takes.
+//! The sub-commands and their arguments.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,64 +8,62 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::PrintArgs;
 use crate::config::McpScope;
 
-/// The commands beside the agent itself.
+/// The sub-commands.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 #[command(disable_help_subcommand = true)]
-pub enum Command {
+pub enum CliCommand {
     /// Watch three agents work on a sample project with a scripted model: no key, no network.
     #[command(mut_arg("print", |print| print.help("Run without a screen, the answer on stdout")))]
     Demo(PrintArgs),
-    /// Sub-agent definitions: where each was found, its tools and model, what is wrong with a broken one.
+    /// Show sub-agent definitions: sources, tools, models and errors.
     Agents {
         #[command(subcommand)]
         action: Option<AgentsAction>,
     },
-    /// Stored sessions and their sub-agents' transcripts.
+    /// Manage stored sessions and their sub-agents' transcripts.
     Sessions {
         #[command(subcommand)]
         action: Option<SessionsAction>,
     },
-    /// The configuration in effect, and where each value came from.
+    /// Show the effective configuration and the origin of each value.
     Config {
         #[command(subcommand)]
         action: Option<ConfigAction>,
     },
-    /// Let a project's hooks, servers, allow rules and the like count, and your own entries start
-    /// in it: trusts both, and lists them.
+    /// Trust a project: accept its hooks, servers and allow rules, and let your own entries start in it.
     Trust {
-        /// A folder of the project [default: this one].
+        /// A folder of the project [default: the current one].
         dir: Option<PathBuf>,
-        /// Only look: what waits for your trust, and what is trusted. Changes nothing.
+        /// List what is trusted and what is not, without changing anything.
         #[arg(long, conflicts_with = "revoke")]
         show: bool,
-        /// Trust nothing of it any more.
+        /// Revoke all trust in the project.
         #[arg(long)]
         revoke: bool,
-        /// The projects of which something is trusted.
+        /// List all trusted projects.
         #[arg(long, conflicts_with_all = ["dir", "revoke", "show"])]
         list: bool,
     },
-    /// MCP servers: which there are and how they stand; add and remove them.
+    /// Manage MCP servers: list, show, add, remove.
     Mcp {
         #[command(subcommand)]
         action: Option<McpAction>,
     },
-    /// Permission rules: which one decides a call, and why.
+    /// Test permission rules: which one decides a call, and why.
     Permissions {
         #[command(subcommand)]
         action: PermissionsAction,
     },
-    /// Whether the chosen provider has a key, and where it comes from; exit code 1 when there is none.
+    /// Show whether the chosen provider has a key, and where it comes from; exit code 1 if there is none.
     Auth {
         #[command(subcommand)]
         action: AuthAction,
     },
-    /// Check keys, endpoints, terminal, files: each line says ok or what to do; exit code 1 when
-    /// something is wrong.
+    /// Check keys, endpoints, terminal and files, and say how to fix problems; exit code 1 if there are any.
     Doctor,
     /// Print shell completions.
     Completions { shell: clap_complete::Shell },
-    /// Become a program that can write, or also read, only below the given folders.
+    /// Execute a program that can only write, or also read, below the given folders.
     #[command(hide = true)]
     Sandbox {
         #[arg(long, value_name = "DIR")]
@@ -85,9 +83,9 @@ pub enum Command {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub enum AuthAction {
-    /// The provider and the place of its key, never the key.
+    /// Show the provider and the source of its key, never the key itself.
     Status {
-        /// As one JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
@@ -95,89 +93,89 @@ pub enum AuthAction {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]
 pub enum AgentsAction {
-    /// All of them, one a line.
+    /// List all definitions, one per line.
     #[default]
     List,
-    /// One of them, with its prompt.
+    /// Show one definition with its prompt.
     Show { name: String },
-    /// What is wrong with any, and what to write instead; exit code 1 when one is refused.
+    /// List problems and how to fix them; exit code 1 if a definition is refused.
     Check,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]
 pub enum SessionsAction {
-    /// All of them, newest first.
+    /// List all sessions, newest first.
     #[default]
     List,
-    /// One of them as text; the start of its id is enough.
+    /// Show a session as text; the start of its id is enough.
     Show { id: String },
-    /// One of them with all its sub-agents as one file, on stdout; the start of its id is enough.
+    /// Write a session with all its sub-agents to stdout as one file; the start of its id is enough.
     Export {
         id: String,
         #[arg(long, value_name = "FORMAT", default_value = "json")]
         format: ExportFormat,
     },
-    /// Remove one of them for good, with its sub-agents' transcripts; the start of its id is enough.
+    /// Delete a session and its sub-agents' transcripts; the start of its id is enough.
     Rm { id: String },
 }
 
-/// The shape of an exported session.
+/// The format of an exported session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
     /// Everything, for programs.
     #[default]
     Json,
-    /// What was said and done, for people.
+    /// A readable transcript.
     Markdown,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]
 pub enum ConfigAction {
-    /// Every value in effect with its origin, as TOML.
+    /// Show every effective value with its origin, as TOML.
     #[default]
     Show,
-    /// The files that are read, lowest first.
+    /// List the configuration files, lowest priority first.
     Path,
-    /// The JSON schema of a configuration file, for editors.
+    /// Print the JSON schema of a configuration file, for editors.
     Schema,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum PermissionsAction {
-    /// What becomes of a call, such as 'Bash(git push)' or 'Edit(src/main.rs)'.
+    /// Show the decision on a call, such as 'Bash(git push)' or 'Edit(src/main.rs)'.
     Test { call: String },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]
 pub enum McpAction {
-    /// All of them, each connected to: its state, how many tools it has, where it is defined.
+    /// Connect to all servers and list their state, number of tools and origin.
     #[default]
     List,
-    /// One of them: its definition without values of variables and headers, its state, its tools.
+    /// Show a server's definition (values of variables and headers hidden), its state and its tools.
     Get { name: String },
-    /// Define one: a program with its arguments, those that begin with a dash after --, or an address.
+    /// Define a server: a program with its arguments (put -- before those that start with a dash), or a URL.
     Add(McpAddArgs),
-    /// Take one out of the file in which it stands.
+    /// Remove a server from the file that defines it.
     Remove {
         name: String,
-        /// Out of your own files, or out of the project's.
+        /// Remove it from your own files, or from the project's.
         #[arg(short, long)]
         scope: Option<McpScope>,
     },
 }
 
-/// A server to be defined.
+/// The arguments of `mcp add`.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct McpAddArgs {
-    /// How it is reached [default: http for an address, else stdio].
+    /// The transport [default: http for a URL, else stdio].
     #[arg(short, long)]
     pub transport: Option<McpKind>,
 
-    /// Where it is written: your own config.toml, or the project's .mcp.json.
+    /// The file to write: your own config.toml, or the project's .mcp.json.
     #[arg(short, long, default_value = "user")]
     pub scope: McpScope,
 
-    /// A variable of the program; may be repeated, and ${VAR} in it is filled in at the start.
+    /// A variable of the program; may be repeated. ${VAR} is expanded when the server starts.
     #[arg(short, long, value_name = "KEY=VALUE")]
     pub env: Vec<String>,
 
@@ -185,17 +183,17 @@ pub struct McpAddArgs {
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub header: Vec<String>,
 
-    /// What it is called: letters, digits, - and _.
+    /// Its name: letters, digits, - and _.
     pub name: String,
 
-    /// The program, or the address of a server over HTTP.
+    /// The program, or the URL of an HTTP server.
     pub command_or_url: String,
 
     /// The program's arguments.
     pub args: Vec<String>,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum McpKind {
     Stdio,

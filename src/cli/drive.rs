@@ -1,22 +1,22 @@
-//! Options for a program that drives a run without a screen.
+//! Options for a program that drives a headless run.
 
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 
-/// How another program drives a run without a screen.
+/// Options for a program that drives a headless run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Driven by a program")]
 pub struct DriveArgs {
-    /// How prompts come to a run without a screen [default: text]; stream-json implies --print.
+    /// How prompts are read without a screen [default: text]; stream-json implies --print.
     #[arg(long, value_name = "FORMAT")]
     pub input_format: Option<InputFormat>,
 
-    /// With --output-format stream-json: also frames with the pieces of answers, as they come.
+    /// With --output-format stream-json: also write frames with partial answers as they stream.
     #[arg(long)]
     pub include_partial_messages: bool,
 
-    /// With --output-format stream-json: also frames for the beginning and the end of each hook.
+    /// With --output-format stream-json: also write frames for the start and end of each hook.
     #[arg(long)]
     pub include_hook_events: bool,
 
@@ -24,23 +24,23 @@ pub struct DriveArgs {
     #[arg(long)]
     pub replay_user_messages: bool,
 
-    /// Who is asked where a person would be: an MCP tool such as mcp__approver__ask, or stdio, the
+    /// Send permission questions to an MCP tool such as mcp__approver__ask, or to stdio, the
     /// program that writes to stdin.
     #[arg(long, value_name = "NAME")]
     pub permission_prompt_tool: Option<PromptTool>,
 
-    /// Who answers permission questions: host, as --permission-prompt-tool says, or none, which
+    /// Whether permission questions are asked: host, of --permission-prompt-tool, or none, which
     /// denies them all [default: host].
     #[arg(long, value_name = "WHO")]
     pub permission_prompts: Option<PermissionPrompts>,
 
-    /// Read nothing but the handshake before the start: always so with --input-format stream-json.
+    /// Read only the handshake before starting; --input-format stream-json always does.
     #[arg(long, hide = true)]
     pub await_initialize: bool,
 }
 
 impl DriveArgs {
-    /// Each option, and whether it was given.
+    /// Returns each option and whether it was given.
     pub(super) fn given(&self) -> [(&'static str, bool); 7] {
         let Self {
             input_format,
@@ -62,7 +62,7 @@ impl DriveArgs {
         ]
     }
 
-    /// Who answers permission questions; absent: nobody.
+    /// Returns the tool that answers permission questions; `None` denies them all.
     #[must_use]
     pub fn prompt_tool(&self) -> Option<&PromptTool> {
         let host = self.permission_prompts != Some(PermissionPrompts::None);
@@ -70,7 +70,7 @@ impl DriveArgs {
     }
 }
 
-/// Who answers permission questions where there is no screen.
+/// The tool that answers permission questions without a screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptTool {
     /// The program at the other end of stdin and stdout.
@@ -94,23 +94,23 @@ impl std::str::FromStr for PromptTool {
 /// Whether anybody answers permission questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PermissionPrompts {
-    /// Whoever --permission-prompt-tool names.
+    /// The one that --permission-prompt-tool names.
     Host,
-    /// Nobody: what would be asked about is denied.
+    /// Nobody: questions are denied.
     None,
 }
 
-/// How prompts come to a run without a screen.
+/// The format of prompts in a headless run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum InputFormat {
     /// One prompt: the argument, stdin, or both.
     #[default]
     Text,
-    /// One JSON object a line on stdin, each a prompt; needs --output-format stream-json.
+    /// One JSON object per line on stdin, each a prompt; needs --output-format stream-json.
     StreamJson,
 }
 
-/// Whether these arguments ask for lines of JSON on stdin, even if they cannot be parsed.
+/// Whether these arguments request JSON lines on stdin, even if they cannot be parsed.
 #[must_use]
 pub fn reads_frames(args: &[OsString]) -> bool {
     let (flag, value) = ("--input-format", "stream-json");
@@ -122,7 +122,7 @@ pub fn reads_frames(args: &[OsString]) -> bool {
 
 /// Sums up an error about arguments in one line, without the usage text.
 #[must_use]
-pub fn summary(error: &clap::Error) -> String {
+pub fn summarize_error(error: &clap::Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     let line = lines.collect::<Vec<_>>().join(" ");

@@ -27,13 +27,16 @@ fn a_sentence_is_a_prompt_and_a_command_is_a_command() {
     assert_eq!(prompt(&["agents of change"]), sentence("agents of change"));
     assert_eq!(prompt(&["--", "agents"]), sentence("agents"));
     assert_eq!(prompt(&["--model", "m", "-p", "hello"]), sentence("hello"));
-    let agents = Command::Agents { action: None };
+    let agents = CliCommand::Agents { action: None };
     assert_eq!(prompt(&["agents"]), (None, Some(agents.clone())));
     assert_eq!(prompt(&["-C", "/x", "agents"]), (None, Some(agents)));
     let show = Some(AgentsAction::Show { name: "plan".to_owned() });
-    assert_eq!(prompt(&["agents", "show", "plan"]), (None, Some(Command::Agents { action: show })));
+    assert_eq!(
+        prompt(&["agents", "show", "plan"]),
+        (None, Some(CliCommand::Agents { action: show }))
+    );
     let print = PrintArgs { print: true, ..PrintArgs::default() };
-    assert_eq!(prompt(&["demo", "--print"]), (None, Some(Command::Demo(print))));
+    assert_eq!(prompt(&["demo", "--print"]), (None, Some(CliCommand::Demo(print))));
 }
 
 #[test]

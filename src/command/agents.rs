@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, columns, one_line};
+use super::{CommandReport, columns, one_line};
 use crate::cli::AgentsAction;
 use crate::protocol::{count, printable, printable_line, printable_message};
-use crate::subagent::definition::{BudgetSpec, Definition, Isolation, Memory, Returns};
-use crate::subagent::registry::{Definitions, Problem};
+use crate::subagent::definition::{BudgetSpec, Definition, Isolation, MemoryScope, ReturnMode};
+use crate::subagent::registry::{DefinitionProblem, Definitions};
 
-/// Prints all definitions and what is wrong with broken ones, one definition, or what is wrong alone.
+/// Prints all definitions with their problems, one definition, or only the problems.
 #[must_use]
-pub fn agents(action: &AgentsAction, definitions: &Definitions) -> Report {
+pub fn agents(action: &AgentsAction, definitions: &Definitions) -> CommandReport {
     match action {
-        AgentsAction::List => Report::text(list(definitions)),
+        AgentsAction::List => CommandReport::text(list(definitions)),
         AgentsAction::Show { name } => show(name, definitions),
         AgentsAction::Check => check(definitions),
     }
@@ -36,9 +36,9 @@ fn list(definitions: &Definitions) -> String {
             out.push('\n');
         }
         let kind = match problem {
-            Problem::Refused(_) => "refused",
-            Problem::Untrusted(_) => "left out",
-            Problem::Warning(_) => "warning",
+            DefinitionProblem::Refused(_) => "refused",
+            DefinitionProblem::Untrusted(_) => "left out",
+            DefinitionProblem::Warning(_) => "warning",
         };
         // Writing to a String cannot fail.
         let _ = writeln!(out, "{kind}: {}", printable_message(&problem.error().to_string()));
@@ -46,14 +46,14 @@ fn list(definitions: &Definitions) -> String {
     out
 }
 
-fn show(name: &str, definitions: &Definitions) -> Report {
+fn show(name: &str, definitions: &Definitions) -> CommandReport {
     let Some(definition) = definitions.get(name) else {
         let known: Vec<&str> = definitions.iter().map(|it| it.name.as_str()).collect();
-        let broken = definitions.problems().iter().map(Problem::error).find(|error| {
+        let broken = definitions.problems().iter().map(DefinitionProblem::error).find(|error| {
             let stem = error.place.path().and_then(|file| file.file_stem());
             stem.is_some_and(|stem| stem.to_string_lossy() == name)
         });
-        return Report::error(match broken {
+        return CommandReport::error(match broken {
             Some(error) => {
                 format!("the agent {name:?} is refused: {}", printable(&error.to_string()))
             }
@@ -73,15 +73,15 @@ fn show(name: &str, definitions: &Definitions) -> Report {
     );
     let description = printable(&definition.description);
     let prompt = printable(&definition.prompt);
-    Report::text(format!("{}\n{description}\n\n---\n{prompt}\n", columns(&rows)))
+    CommandReport::text(format!("{}\n{description}\n\n---\n{prompt}\n", columns(&rows)))
 }
 
-/// What differs from the defaults. Of variables the names alone: their values may be keys.
+/// Returns the settings that differ from the defaults. Only the names of variables: their values may be keys.
 fn settings(definition: &Definition) -> Vec<(&'static str, String)> {
     let variables: Vec<&str> = definition.env.keys().map(String::as_str).collect();
     let isolation = definition.isolation == Isolation::Worktree;
-    let memory = definition.memory == Some(Memory::None);
-    let returns = definition.returns == Returns::Verbatim;
+    let memory = definition.memory == Some(MemoryScope::None);
+    let returns = definition.returns == ReturnMode::Verbatim;
     [
         ("mode", definition.permission_mode.map(|mode| mode.name().to_owned())),
         ("memory", memory.then(|| "none".to_owned())),
@@ -96,12 +96,14 @@ fn settings(definition: &Definition) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-fn check(definitions: &Definitions) -> Report {
+fn check(definitions: &Definitions) -> CommandReport {
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     for problem in definitions.problems() {
         match problem {
-            Problem::Refused(error) => errors.push(error),
-            Problem::Untrusted(warning) | Problem::Warning(warning) => warnings.push(warning),
+            DefinitionProblem::Refused(error) => errors.push(error),
+            DefinitionProblem::Untrusted(warning) | DefinitionProblem::Warning(warning) => {
+                warnings.push(warning);
+            }
         }
     }
     warnings.extend(definitions.advice());
@@ -111,7 +113,7 @@ fn check(definitions: &Definitions) -> Report {
     text.extend(warnings.iter().map(line("warning")));
     let agents = count(definitions.iter().count(), "agent");
     let _ = writeln!(text, "{agents}; errors: {}, warnings: {}", errors.len(), warnings.len());
-    Report { text, broken: !errors.is_empty(), ..Report::default() }
+    CommandReport { text, broken: !errors.is_empty(), ..CommandReport::default() }
 }
 
 fn model(definition: &Definition) -> String {
@@ -122,7 +124,7 @@ fn model(definition: &Definition) -> String {
     })
 }
 
-/// The limits that it has of its own, in one line.
+/// Formats its own limits in one line.
 fn limits(budget: &BudgetSpec) -> String {
     let BudgetSpec { max_usd, max_tokens, max_turns, max_tool_calls, max_wall_s } = budget;
     let limits = [
@@ -155,7 +157,7 @@ mod tests {
     use super::*;
     use crate::subagent::registry::DefinitionSources;
 
-    fn report(action: &AgentsAction, files: &[(&str, &str)]) -> Report {
+    fn report(action: &AgentsAction, files: &[(&str, &str)]) -> CommandReport {
         let top = tempfile::tempdir().unwrap();
         let own = top.path().join("agents");
         fs::create_dir(&own).unwrap();
@@ -164,8 +166,8 @@ mod tests {
         }
         let definitions = Definitions::load(&DefinitionSources::new(&[], own));
         let plain = |text: String| text.replace(&format!("{}/", top.path().display()), "");
-        let Report { text, error, broken } = agents(action, &definitions);
-        Report { text: plain(text), error: error.map(plain), broken }
+        let CommandReport { text, error, broken } = agents(action, &definitions);
+        CommandReport { text: plain(text), error: error.map(plain), broken }
     }
 
     #[test]

@@ -3,15 +3,14 @@
 
 use serde_json::json;
 
-use super::Report;
+use super::CommandReport;
 use crate::config::{Config, KeySource};
 use crate::protocol::EnvOverlay;
 
-/// Reports on the provider that a session would start with, in words or as the JSON object that
-/// programs look for.
+/// Reports on the provider of a new session, as text or as the JSON object that programs expect.
 #[must_use]
-pub fn status(config: &Config, env: &EnvOverlay, as_json: bool) -> Report {
-    let provider = config.choose(env).map(|choice| choice.provider);
+pub fn status(config: &Config, env: &EnvOverlay, as_json: bool) -> CommandReport {
+    let provider = config.choose_provider(env).map(|choice| choice.provider);
     let source = provider.as_deref().and_then(|name| config.key_source(name, env));
     let (method, place) = match &source {
         Some(KeySource::Env { name, .. }) => ("api_key", Some(name.clone())),
@@ -27,12 +26,12 @@ pub fn status(config: &Config, env: &EnvOverlay, as_json: bool) -> Report {
             });
             format!("{status}\n")
         }
-        false => words(provider.as_deref(), source.as_ref()),
+        false => describe_key(provider.as_deref(), source.as_ref()),
     };
-    Report { text, error: None, broken: !logged_in }
+    CommandReport { text, error: None, broken: !logged_in }
 }
 
-fn words(provider: Option<&str>, source: Option<&KeySource>) -> String {
+fn describe_key(provider: Option<&str>, source: Option<&KeySource>) -> String {
     let Some(name) = provider else {
         return "no key: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY\n".to_owned();
     };

@@ -3,19 +3,19 @@
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
-use super::Report;
+use super::CommandReport;
 use crate::cli::Cli;
 
-/// The completion script of a shell.
+/// Returns the completion script of a shell.
 #[must_use]
-pub fn completions(shell: Shell) -> Report {
+pub fn completions(shell: Shell) -> CommandReport {
     let mut script = Vec::new();
-    generate(shell, &mut for_people(), "caliban", &mut script);
-    Report::text(String::from_utf8_lossy(&script))
+    generate(shell, &mut visible_commands(), "caliban", &mut script);
+    CommandReport::text(String::from_utf8_lossy(&script))
 }
 
-/// The command line without what only caliban itself calls; the generator does not leave that out.
-fn for_people() -> Command {
+/// Returns the command line without hidden sub-commands, which the generator would include.
+fn visible_commands() -> Command {
     let all = Cli::command();
     let shown: Vec<_> = all.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect();
     Command::new("caliban")

@@ -1,38 +1,38 @@
 //! `caliban config [show|path|schema]`.
 
-use super::{Report, columns};
+use super::{CommandReport, columns};
 use crate::cli::ConfigAction;
 use crate::config::schema::SCHEMA_TEXT;
-use crate::config::{Config, KeySource, Loaded};
+use crate::config::{Config, KeySource, LoadedConfig};
 use crate::protocol::{EnvOverlay, printable, printable_line, printable_path};
 
-/// Prints the values in effect, or the files that were looked for.
+/// Prints the effective values, the configuration files, or the schema.
 #[must_use]
-pub fn config(action: &ConfigAction, loaded: &Loaded, env: &EnvOverlay) -> Report {
+pub fn config(action: &ConfigAction, loaded: &LoadedConfig, env: &EnvOverlay) -> CommandReport {
     match action {
-        ConfigAction::Show => Report::text(show(loaded, env)),
-        ConfigAction::Path => Report::text(path(loaded)),
+        ConfigAction::Show => CommandReport::text(show(loaded, env)),
+        ConfigAction::Path => CommandReport::text(path(loaded)),
         ConfigAction::Schema => schema(),
     }
 }
 
-/// The JSON schema of a configuration file.
+/// Returns the JSON schema of a configuration file.
 #[must_use]
-pub fn schema() -> Report {
-    Report::text(SCHEMA_TEXT)
+pub fn schema() -> CommandReport {
+    CommandReport::text(SCHEMA_TEXT)
 }
 
-/// TOML with origins, below comments on what follows from it.
-fn show(loaded: &Loaded, env: &EnvOverlay) -> String {
+/// Returns TOML with origins, after comments about the resulting model and problems.
+fn show(loaded: &LoadedConfig, env: &EnvOverlay) -> String {
     let notices: String =
         loaded.notices.iter().map(|notice| format!("# {}\n", printable_line(notice))).collect();
-    let answers = printable_line(&answers(&loaded.config, env));
+    let answers = printable_line(&describe_model(&loaded.config, env));
     format!("# {answers}\n{notices}\n{}", printable(&loaded.show()))
 }
 
-/// One line on who answers.
-fn answers(config: &Config, env: &EnvOverlay) -> String {
-    let Some(choice) = config.choose(env) else {
+/// Describes the resulting provider and model in one line.
+fn describe_model(config: &Config, env: &EnvOverlay) -> String {
+    let Some(choice) = config.choose_provider(env) else {
         return "No model: no provider is named, and no key is in the environment.".to_owned();
     };
     let key = match config.key_source(&choice.provider, env) {
@@ -45,7 +45,7 @@ fn answers(config: &Config, env: &EnvOverlay) -> String {
     format!("Provider: {}, {key}. Model: {model}.", choice.provider)
 }
 
-fn path(loaded: &Loaded) -> String {
+fn path(loaded: &LoadedConfig) -> String {
     let rows: Vec<[String; 2]> = loaded
         .files
         .iter()
@@ -63,7 +63,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::{Dirs, Overrides, Project, Sources, Trust, load};
+    use crate::config::{ConfigSources, Dirs, Overrides, Project, Trust, load};
 
     fn report(action: &ConfigAction, top: &Path) -> String {
         let env: EnvOverlay = [("CALIBAN_HOME", "home"), ("ANTHROPIC_API_KEY", "sk-top-secret")]
@@ -72,8 +72,13 @@ mod tests {
         let dirs = Dirs::new(&env, top).unwrap();
         let overrides = Overrides::default();
         let trust = Trust::new(&dirs, &Project::discover(top, None), top);
-        let sources =
-            Sources { dirs: &dirs, cwd: top, env: &env, overrides: &overrides, trust: &trust };
+        let sources = ConfigSources {
+            dirs: &dirs,
+            cwd: top,
+            env: &env,
+            overrides: &overrides,
+            trust: &trust,
+        };
         let text = config(action, &load(&sources).unwrap(), &env).text;
         text.replace(&format!("{}/", top.display()), "")
     }
@@ -108,7 +113,7 @@ mod tests {
                         .caliban/config.toml        read\n\
                         .claude/settings.local.json not there\n\
                         .caliban/config.local.toml  not there\n";
-        // The columns are aligned on whole paths, so they are compared word by word.
+        // The columns are aligned to full paths, so compare word by word.
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&report(&ConfigAction::Path, top.path())), words(expected));
     }

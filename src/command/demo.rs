@@ -1,4 +1,4 @@
-//! The sample project of `caliban demo`: a throw-away copy, and the rules that its run needs.
+//! The sample project of `caliban demo`: a temporary copy, and the rules that its run needs.
 
 use std::fs;
 use std::io;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// The play that the scripted model gives in the sample project.
+/// The script of the demo's model.
 pub const SCENARIO: &str = include_str!("../../assets/demo/scenario.toml");
 
-/// The name of the project's folder, which is also what the screen shows.
-const NAME: &str = "shop";
+/// The name of the project's folder, which the screen shows.
+const PROJECT_NAME: &str = "shop";
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -18,7 +18,7 @@ macro_rules! files {
     };
 }
 
-const FILES: &[(&str, &str)] = files![
+const PROJECT_FILES: &[(&str, &str)] = files![
     "AGENTS.md",
     "README.md",
     "bin/price.sh",
@@ -32,7 +32,7 @@ const FILES: &[(&str, &str)] = files![
     "tests/run.sh",
 ];
 
-/// A copy of the sample project. It is removed when this is dropped.
+/// A copy of the sample project. Dropping it removes the copy.
 #[derive(Debug)]
 pub struct DemoProject {
     root: PathBuf,
@@ -40,14 +40,14 @@ pub struct DemoProject {
 }
 
 impl DemoProject {
-    /// The project's folder: absolute, without symbolic links.
+    /// Returns the project's folder: absolute, without symbolic links.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 }
 
-/// Why there is no copy.
+/// The error of writing the copy.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot write the sample project to {}: {error}; set TMPDIR to a folder that can be written", path.display()
@@ -57,15 +57,15 @@ pub struct DemoError {
     error: io::Error,
 }
 
-/// Writes the sample project into a fresh folder below `temp_root`.
+/// Writes the sample project into a new folder below `temp_root`.
 pub fn unpack(temp_root: &Path) -> Result<DemoProject, DemoError> {
     let failed = |path: &Path, error| DemoError { path: path.to_owned(), error };
     let dir = tempfile::Builder::new()
         .prefix("caliban-demo-")
         .tempdir_in(temp_root)
         .map_err(|error| failed(temp_root, error))?;
-    let root = dir.path().join(NAME);
-    for (name, text) in FILES {
+    let root = dir.path().join(PROJECT_NAME);
+    for (name, text) in PROJECT_FILES {
         let path = root.join(name);
         write(&path, text).map_err(|error| failed(&path, error))?;
     }
@@ -80,8 +80,8 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text)
 }
 
-/// The allow rules of a demo run. On the screen the edit is left out of them, so that one question
-/// is asked, with the change in it; headless nobody could answer it.
+/// Returns the allow rules of a demo run. On the screen they exclude the edit, so that one question
+/// with its diff is asked; headless nobody could answer it.
 #[must_use]
 pub fn demo_rules(headless: bool) -> Vec<&'static str> {
     let mut rules = vec!["AgentTool", "Bash(bash bin/price.sh tea 10)", "Bash(bash tests/run.sh)"];

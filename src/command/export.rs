@@ -1,55 +1,54 @@
-//! `caliban sessions export ID`: one conversation with its sub-agents as one file that needs nothing else.
+//! `caliban sessions export ID`: writes a conversation with its sub-agents as one self-contained file.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Report, one_line};
+use super::{CommandReport, one_line};
 use crate::cli::ExportFormat;
 use crate::protocol::{
-    ChildMeta, ContentBlock, Cost, Message, Outcome, Past, ResultBlock, Role, Usage,
+    ChildMeta, ContentBlock, Cost, Message, ResultBlock, Role, RunOutcome, TranscriptEntry, Usage,
 };
 
-/// The version of the JSON shape.
-const VERSION: u32 = 1;
+/// The version of the JSON format.
+const JSON_VERSION: u32 = 1;
 
 /// One agent's part.
 #[derive(Clone, Debug)]
-pub struct Exported {
+pub struct ExportedAgent {
     /// Absent for the main agent.
     pub meta: Option<ChildMeta>,
-    pub past: Vec<Past>,
+    pub past: Vec<TranscriptEntry>,
     pub usage: Usage,
     pub cost: Cost,
-    /// How its last run ended, where that was written.
-    pub end: Option<Outcome>,
-    /// What was left out or mended while it was read.
+    /// How its last run ended, if recorded.
+    pub end: Option<RunOutcome>,
+    /// Problems that were skipped or repaired while it was read.
     pub warnings: Vec<String>,
 }
 
-/// The file. `session` is what the session says of itself, `agents` are the main agent's part and
-/// then the others'.
+/// Returns the file. `session` is the session's header; `agents` starts with the main agent.
 #[must_use]
-pub fn export(session: &Value, agents: &[Exported], format: ExportFormat) -> Report {
-    Report::text(match format {
+pub fn export(session: &Value, agents: &[ExportedAgent], format: ExportFormat) -> CommandReport {
+    CommandReport::text(match format {
         ExportFormat::Json => to_json(session, agents),
         ExportFormat::Markdown => to_markdown(session, agents),
     })
 }
 
-fn to_json(session: &Value, agents: &[Exported]) -> String {
+fn to_json(session: &Value, agents: &[ExportedAgent]) -> String {
     let agents: Vec<_> = agents.iter().map(agent).collect();
-    let file = json!({"version": VERSION, "session": session, "agents": agents});
+    let file = json!({"version": JSON_VERSION, "session": session, "agents": agents});
     format!("{file:#}\n")
 }
 
-fn agent(agent: &Exported) -> Value {
-    let Exported { meta, past, usage, cost, end, warnings } = agent;
+fn agent(agent: &ExportedAgent) -> Value {
+    let ExportedAgent { meta, past, usage, cost, end, warnings } = agent;
     let messages: Vec<_> = past
         .iter()
         .map(|past| match past {
-            Past::Message(message) => json!(message),
-            Past::Compacted { before_tokens, after_tokens } => {
+            TranscriptEntry::Message(message) => json!(message),
+            TranscriptEntry::Compacted { before_tokens, after_tokens } => {
                 json!({"compacted": {"before_tokens": before_tokens, "after_tokens": after_tokens}})
             }
         })
@@ -60,7 +59,7 @@ fn agent(agent: &Exported) -> Value {
     })
 }
 
-fn to_markdown(session: &Value, agents: &[Exported]) -> String {
+fn to_markdown(session: &Value, agents: &[ExportedAgent]) -> String {
     let mut out = String::new();
     for agent in agents {
         let title = match &agent.meta {
@@ -74,11 +73,11 @@ fn to_markdown(session: &Value, agents: &[Exported]) -> String {
         let _ = writeln!(out, "{title}\n");
         for past in &agent.past {
             match past {
-                Past::Message(message) => message_as_markdown(message, &mut out),
-                Past::Compacted { before_tokens, after_tokens } => {
+                TranscriptEntry::Message(message) => message_as_markdown(message, &mut out),
+                TranscriptEntry::Compacted { before_tokens, after_tokens } => {
                     let _ = writeln!(
                         out,
-                        "*Compacted: {before_tokens} to {after_tokens} tokens; a summary stands for what is above.*\n"
+                        "*Compacted: {before_tokens} to {after_tokens} tokens; a summary replaces what is above.*\n"
                     );
                 }
             }
@@ -99,12 +98,12 @@ fn message_as_markdown(message: &Message, out: &mut String) {
         // Writing to a String cannot fail.
         let _ = match block {
             ContentBlock::Text { text, aside: true, .. } => {
-                writeln!(out, "## Beside it\n\n{}\n", text.trim())
+                writeln!(out, "## Aside\n\n{}\n", text.trim())
             }
             ContentBlock::Text { text, .. } => writeln!(out, "## {speaker}\n\n{}\n", text.trim()),
             ContentBlock::ToolUse { name, input, malformed, .. } => {
                 let input = malformed.clone().unwrap_or_else(|| format!("{input:#}"));
-                writeln!(out, "## Call of {name}\n\n{}\n", fenced(&input))
+                writeln!(out, "## Tool call: {name}\n\n{}\n", fenced(&input))
             }
             ContentBlock::ToolResult { content, is_error, .. } => {
                 let kind = if *is_error { "Error" } else { "Result" };
@@ -123,7 +122,7 @@ fn message_as_markdown(message: &Message, out: &mut String) {
     }
 }
 
-/// A block of code, whatever fences stand in it.
+/// Returns a code block with a fence longer than any inside.
 fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -135,7 +134,7 @@ mod tests {
     use super::*;
     use crate::protocol::ToolUseId;
 
-    fn main_agent() -> Exported {
+    fn main_agent() -> ExportedAgent {
         let id = ToolUseId::new("t1");
         let messages = [
             Message::user_text("look"),
@@ -151,9 +150,9 @@ mod tests {
                 false,
             )]),
         ];
-        Exported {
+        ExportedAgent {
             meta: None,
-            past: messages.into_iter().map(Past::Message).collect(),
+            past: messages.into_iter().map(TranscriptEntry::Message).collect(),
             usage: Usage::default(),
             cost: Cost::default(),
             end: None,
@@ -174,7 +173,7 @@ mod tests {
     #[test]
     fn markdown_keeps_a_result_in_its_fence() {
         let report = export(&json!({"id": "s"}), &[main_agent()], ExportFormat::Markdown);
-        let expected = "# Session s\n\n## User\n\nlook\n\n## Call of Read\n\n\
+        let expected = "# Session s\n\n## User\n\nlook\n\n## Tool call: Read\n\n\
                         ```\n{\n  \"file_path\": \"a.md\"\n}\n```\n\n\
                         ## Result\n\n````\n```\ncode\n```\n````\n\n*line 3 is left out*\n\n";
         assert_eq!(report.text, expected);

@@ -5,49 +5,49 @@ use std::path::Path;
 
 use url::Url;
 
-use super::{Report, columns, one_line};
+use super::{CommandReport, columns, one_line};
 use crate::cli::{McpAddArgs, McpKind};
-use crate::config::{McpEntry, McpPlace, names_file, relative_word, start_ways};
+use crate::config::{McpConfigFile, McpEntry, names_file, relative_word, start_ways};
 use crate::protocol::{
-    McpServer, McpState, McpStatus, McpTransport, StartDir, mcp_name, printable, printable_line,
-    printable_path, shown_url,
+    McpServer, McpState, McpStatus, McpTransport, StartDir, display_url, mcp_name, printable,
+    printable_line, printable_path,
 };
 
-/// How much of an error, or of what a tool is for, is shown in a line. Characters.
-const DETAIL: usize = 120;
+/// The maximum length of an error or a tool's description in a line, in characters.
+const MAX_DETAIL_CHARS: usize = 120;
 
-/// What is said of a server that waits for the person's word.
-pub const NOT_TRUSTED: &str = "not trusted: caliban trust";
+/// The state of an untrusted server.
+pub const NOT_TRUSTED_STATE: &str = "not trusted: caliban trust";
 
-/// A server, and how it stands; `None` when it is not started, because it is not trusted.
+/// A server and its status; `None` if it is not started, because it is not trusted.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct ServerRow {
     pub entry: McpEntry,
     pub status: Option<McpStatus>,
 }
 
-impl Standing {
-    /// In a few words.
+impl ServerRow {
+    /// Returns the state in a few words.
     #[must_use]
     pub fn state(&self) -> &'static str {
         match &self.status {
-            None => NOT_TRUSTED,
+            None => NOT_TRUSTED_STATE,
             Some(status) if status.state == McpState::Pending => "no answer",
-            Some(status) => status.state.word(),
+            Some(status) => status.state.label(),
         }
     }
 
-    /// What went wrong last, in one line.
+    /// Returns the last error in one line.
     #[must_use]
     pub fn error(&self) -> String {
         let error = self.status.as_ref().and_then(|status| status.error.as_deref());
-        one_line(error.unwrap_or_default(), DETAIL)
+        one_line(error.unwrap_or_default(), MAX_DETAIL_CHARS)
     }
 }
 
-/// What is `broken` and left out of definitions, all servers, and what of these is `odd`.
+/// Lists all servers, after `broken` definitions that are left out and before `odd` ones.
 #[must_use]
-pub fn list(servers: &[Standing], broken: &[String], odd: &[String]) -> Report {
+pub fn list(servers: &[ServerRow], broken: &[String], odd: &[String]) -> CommandReport {
     let problem = |problem: &String| format!("problem: {}\n", one_line(problem, 400));
     let mut text: String = broken.iter().map(problem).collect();
     text.push_str(&match servers {
@@ -69,12 +69,12 @@ pub fn list(servers: &[Standing], broken: &[String], odd: &[String]) -> Report {
         }
     });
     text.extend(odd.iter().map(problem));
-    Report { text, broken: !broken.is_empty(), ..Report::default() }
+    CommandReport { text, broken: !broken.is_empty(), ..CommandReport::default() }
 }
 
-/// One server with its tools, each with what it is for, and what the server was told of when it was started.
+/// Shows one server with its tools and their descriptions, and the messages about it at startup.
 #[must_use]
-pub fn get(standing: &Standing, tools: &[(String, String)], said: &[String]) -> Report {
+pub fn get(standing: &ServerRow, tools: &[(String, String)], said: &[String]) -> CommandReport {
     let McpEntry { server, origin, .. } = &standing.entry;
     let mut rows = vec![("name", server.name.clone())];
     match &server.transport {
@@ -84,10 +84,10 @@ pub fn get(standing: &Standing, tools: &[(String, String)], said: &[String]) -> 
                 StartDir::Project(folder) => format!("this project: {}", printable_path(folder)),
             };
             let place = if standing.status.is_some() { place } else { String::new() };
-            rows.extend([("runs", server.about()), ("in", place), ("env", hidden(env))]);
+            rows.extend([("runs", server.about()), ("in", place), ("env", mask_values(env))]);
         }
         McpTransport::Http { url, headers } => {
-            rows.extend([("url", shown_url(url)), ("headers", hidden(headers))]);
+            rows.extend([("url", display_url(url)), ("headers", mask_values(headers))]);
         }
         McpTransport::Peer => rows.push(("runs", server.about())),
     }
@@ -103,88 +103,94 @@ pub fn get(standing: &Standing, tools: &[(String, String)], said: &[String]) -> 
     text.extend(said.iter().map(|line| format!("{}\n", one_line(line, 400))));
     if !tools.is_empty() {
         let row = |(name, about): &(String, String)| {
-            [String::new(), printable_line(name), one_line(about, DETAIL)]
+            [String::new(), printable_line(name), one_line(about, MAX_DETAIL_CHARS)]
         };
         text.push_str("\ntools:\n");
         text.push_str(&columns(&tools.iter().map(row).collect::<Vec<_>>()));
     }
-    Report::text(text)
+    CommandReport::text(text)
 }
 
-/// The names, each with a mark in the place of its value.
-fn hidden(values: &BTreeMap<String, String>) -> String {
+/// Returns the names, with values masked.
+fn mask_values(values: &BTreeMap<String, String>) -> String {
     values.keys().map(|name| format!("{name}=***")).collect::<Vec<_>>().join(" ")
 }
 
-/// That there is no such server.
+/// Reports that there is no such server.
 #[must_use]
-pub fn unknown(name: &str, known: &[String]) -> Report {
+pub fn unknown(name: &str, known: &[String]) -> CommandReport {
     let name = printable_line(name);
-    Report::error(match known {
+    CommandReport::error(match known {
         [] => format!("there is no MCP server {name}: none is defined"),
         known => format!("there is no MCP server {name}; there are: {}", known.join(", ")),
     })
 }
 
-/// What was written, with the other files in which a server of that name stands.
+/// Reports the added server, and other files that define one with that name.
 #[must_use]
-pub fn added(name: &str, place: &McpPlace, over: &[&McpPlace], under: &[&McpPlace]) -> Report {
+pub fn added(
+    name: &str,
+    place: &McpConfigFile,
+    over: &[&McpConfigFile],
+    under: &[&McpConfigFile],
+) -> CommandReport {
     let mut text = format!("Added MCP server {name} to {}.\n", printable_path(&place.shown));
     for higher in over {
         let shown = printable_path(&higher.shown);
-        text.push_str(&format!("{shown} has one of that name too, which counts instead.\n"));
+        text.push_str(&format!("{shown} also has one of that name, which takes precedence.\n"));
     }
     for lower in under {
         let shown = printable_path(&lower.shown);
-        text.push_str(&format!("It counts instead of the one in {shown}.\n"));
+        text.push_str(&format!("It takes precedence over the one in {shown}.\n"));
     }
-    Report::text(printable(&text))
+    CommandReport::text(printable(&text))
 }
 
-/// The same, where the person's word could not be kept.
+/// Reports the added server if its trust could not be stored.
 #[must_use]
-pub fn not_trusted(added: &Report, why: &str) -> Report {
+pub fn not_trusted(added: &CommandReport, why: &str) -> CommandReport {
     let text = format!("{}It is not trusted: {why}.\n", added.text);
-    Report { text: printable(&text), broken: true, ..Report::default() }
+    CommandReport { text: printable(&text), broken: true, ..CommandReport::default() }
 }
 
-/// That the file has one already.
+/// Reports that the file already has one.
 #[must_use]
-pub fn exists(name: &str, place: &McpPlace) -> Report {
+pub fn exists(name: &str, place: &McpConfigFile) -> CommandReport {
     let (file, scope) = (printable_path(&place.shown), place.scope.name());
-    Report::error(printable(&format!(
-        "{file} has an MCP server {name} already: take another name, or first run `caliban mcp remove {name} --scope {scope}`"
+    CommandReport::error(printable(&format!(
+        "{file} already has an MCP server {name}: use another name, or first run `caliban mcp remove {name} --scope {scope}`"
     )))
 }
 
 #[must_use]
-pub fn removed(name: &str, place: &McpPlace) -> Report {
+pub fn removed(name: &str, place: &McpConfigFile) -> CommandReport {
     let file = printable_path(&place.shown);
-    Report::text(printable(&format!("Removed MCP server {name} from {file}.\n")))
+    CommandReport::text(printable(&format!("Removed MCP server {name} from {file}.\n")))
 }
 
-/// That it stands in several files.
+/// Reports that several files define it.
 #[must_use]
-pub fn ambiguous(name: &str, places: &[&McpPlace]) -> Report {
-    let named =
-        |place: &&McpPlace| format!("{} ({})", printable_path(&place.shown), place.scope.name());
+pub fn ambiguous(name: &str, places: &[&McpConfigFile]) -> CommandReport {
+    let named = |place: &&McpConfigFile| {
+        format!("{} ({})", printable_path(&place.shown), place.scope.name())
+    };
     let files = places.iter().map(named).collect::<Vec<_>>().join(" and ");
     let scopes_differ = places.windows(2).any(|pair| pair[0].scope != pair[1].scope);
     let advice = match scopes_differ {
-        true => "say which with --scope user or --scope project",
-        false => "take it out of one of them by hand first",
+        true => "choose one with --scope user or --scope project",
+        false => "remove it from one of them by hand first",
     };
-    Report::error(printable(&format!("MCP server {name} stands in {files}: {advice}")))
+    CommandReport::error(printable(&format!("MCP server {name} is defined in {files}: {advice}")))
 }
 
-/// The server that the arguments define. The error is for the person, and holds no value.
-pub fn defined(args: &McpAddArgs) -> Result<McpServer, String> {
+/// Parses the server from the arguments. The error is for the user, and contains no values.
+pub fn parse_server(args: &McpAddArgs) -> Result<McpServer, String> {
     let McpAddArgs { transport, env, header, name, command_or_url, args, .. } = args;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(plain) {
-        return Err(format!("the name {name:?} is made of letters, digits, - and _ alone"));
+        return Err(format!("invalid name {name:?}: use only letters, digits, - and _"));
     }
-    if let Some(problem) = mcp_name::problem(name) {
+    if let Some(problem) = mcp_name::check_server(name) {
         return Err(format!("the name {name}: {problem}"));
     }
     let is_url = ["http://", "https://"].iter().any(|start| command_or_url.starts_with(start));
@@ -197,27 +203,26 @@ pub fn defined(args: &McpAddArgs) -> Result<McpServer, String> {
         }
         McpKind::Http if !env.is_empty() || !args.is_empty() => {
             return Err(
-                "a server over HTTP takes no --env and no arguments: they go with a program"
-                    .to_owned(),
+                "an HTTP server takes no --env and no arguments: those are for programs".to_owned()
             );
         }
         McpKind::Http => {
-            // What variables fill in may be any part of it.
+            // Variables may be any part of it.
             if !command_or_url.contains("${") && Url::parse(command_or_url).is_err() {
                 return Err("the address is not a valid URL".to_owned());
             }
-            let pair = |text: &String| pair(text, ':', "--header takes 'Name: value'");
+            let pair = |text: &String| parse_pair(text, ':', "--header takes 'Name: value'");
             let headers = header.iter().map(pair).collect::<Result<_, _>>()?;
             McpTransport::Http { url: command_or_url.clone(), headers }
         }
         McpKind::Stdio if !header.is_empty() => {
-            return Err("a program takes no --header: headers go with an address".to_owned());
+            return Err("a program takes no --header: headers are for HTTP servers".to_owned());
         }
         McpKind::Stdio if command_or_url.trim().is_empty() => {
-            return Err("the program has no name".to_owned());
+            return Err("the name of the program is empty".to_owned());
         }
         McpKind::Stdio => {
-            let pair = |text: &String| pair(text, '=', "--env takes KEY=VALUE");
+            let pair = |text: &String| parse_pair(text, '=', "--env takes KEY=VALUE");
             let env = env.iter().map(pair).collect::<Result<_, _>>()?;
             McpTransport::Stdio { command: command_or_url.clone(), args: args.clone(), env }
         }
@@ -225,8 +230,8 @@ pub fn defined(args: &McpAddArgs) -> Result<McpServer, String> {
     Ok(McpServer::new(name, transport))
 }
 
-/// Refuses a server for all projects that names a file relative to where it starts: that is an empty folder.
-pub fn check_words(server: &McpServer, cwd: &Path) -> Result<(), String> {
+/// Refuses a server for all projects with a relative path: it starts in an empty folder.
+pub fn check_paths(server: &McpServer, cwd: &Path) -> Result<(), String> {
     match relative_word(server, &|word| names_file(word, cwd)) {
         None => Ok(()),
         Some(word) => Err(format!(
@@ -237,11 +242,11 @@ pub fn check_words(server: &McpServer, cwd: &Path) -> Result<(), String> {
     }
 }
 
-fn pair(text: &str, sign: char, usage: &str) -> Result<(String, String), String> {
+fn parse_pair(text: &str, sign: char, usage: &str) -> Result<(String, String), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let (name, value) = text.split_once(sign).ok_or(usage)?;
     if name.is_empty() || !name.chars().all(plain) {
-        return Err(format!("{usage}, and the name is made of letters, digits, - and _"));
+        return Err(format!("{usage}, with only letters, digits, - and _ in the name"));
     }
     let value = if sign == ':' { value.trim() } else { value };
     Ok((name.to_owned(), value.to_owned()))

@@ -1,7 +1,7 @@
-//! The sub-commands that print something and end.
+//! The sub-commands that print something and exit.
 //!
-//! Each one makes a [`Report`] from data; only [`Report::print`] touches the terminal. Nothing is
-//! coloured, so that a terminal and a pipe get the same.
+//! Each one builds a [`Report`] from data; only [`Report::print`] accesses the terminal. Nothing is
+//! colored, so that a terminal and a pipe get the same.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -24,19 +24,19 @@ pub mod sessions;
 pub mod supervise;
 pub mod trust;
 
-/// What a sub-command has to say. The exit code is 0, 1 when something it looked at is broken, or 2
-/// when what was asked for does not exist.
+/// The output of a sub-command. The exit code is 0, 1 if something it checked is broken, or 2 if
+/// the requested item does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct CommandReport {
     /// For stdout.
     pub text: String,
     /// One line for stderr; it makes the exit code 2.
     pub error: Option<String>,
-    /// Whether what was looked at is broken.
+    /// Whether something it checked is broken.
     pub broken: bool,
 }
 
-impl Report {
+impl CommandReport {
     fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -45,11 +45,11 @@ impl Report {
         Self { error: Some(message.into()), ..Self::default() }
     }
 
-    /// Writes it out and answers with the exit code. A reader that has gone away is no error.
+    /// Prints it and returns the exit code. A closed pipe is not an error.
     #[must_use]
     pub fn print(&self) -> u8 {
         let mut out = io::stdout().lock();
-        // A file or another program gets the text as it is: an export must not be changed.
+        // A file or another program gets the unchanged text, for example an export.
         let text = match out.is_terminal() {
             true => Cow::Owned(printable(&self.text)),
             false => Cow::Borrowed(&self.text),
@@ -68,12 +68,12 @@ impl Report {
 }
 
 fn fail(message: &str, code: u8) -> u8 {
-    // When stderr is gone there is nobody left to tell.
+    // If stderr is gone, nobody can be notified.
     let _ = writeln!(io::stderr(), "caliban: {}", printable_message(message));
     code
 }
 
-/// Rows with aligned columns, two spaces between them. The last column is not padded.
+/// Formats rows with aligned columns, two spaces between them. The last column is not padded.
 fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {
@@ -94,7 +94,7 @@ fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     out
 }
 
-/// The same on one line, cut at `limit` characters.
+/// Joins the text to one line, truncated to `limit` characters.
 fn one_line(text: &str, limit: usize) -> String {
     let words = printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if words.chars().count() <= limit {

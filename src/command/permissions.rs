@@ -5,13 +5,13 @@ use std::path::Path;
 
 use url::Url;
 
-use super::Report;
+use super::CommandReport;
 use crate::permission::{Decision, Judgement};
-use crate::protocol::{Access, Target, printable};
+use crate::protocol::{Access, PathTarget, printable};
 use crate::tool::canonical_name;
 
-/// Tools that touch nothing outside the agent.
-const HARMLESS: [&str; 8] = [
+/// Tools that access nothing outside the agent.
+const HARMLESS_TOOLS: [&str; 8] = [
     "TodoWrite",
     "BashOutput",
     "KillShell",
@@ -22,10 +22,10 @@ const HARMLESS: [&str; 8] = [
     "agent_send",
 ];
 
-/// The sub-agent that is meant when none is named.
+/// The default sub-agent.
 const DEFAULT_AGENT: &str = "general-purpose";
 
-/// A call as a person writes it in one line.
+/// A call as the user writes it in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestedCall {
     pub tool: String,
@@ -33,16 +33,16 @@ pub struct TestedCall {
 }
 
 impl TestedCall {
-    /// Reads `Bash(git status)`, `Edit(src/main.rs)`, `WebFetch(https://example.org)`,
+    /// Parses `Bash(git status)`, `Edit(src/main.rs)`, `WebFetch(https://example.org)`,
     /// `mcp__server__tool` and the like.
     ///
     /// # Errors
-    /// With what is missing, and how it is written.
+    /// Says what is missing, with an example.
     pub fn parse(text: &str, cwd: &Path, home: Option<&Path>) -> Result<Self, String> {
         let (name, subject) = match text.trim().split_once('(') {
             None => (text.trim(), ""),
             Some((name, rest)) => match rest.strip_suffix(')') {
-                // Other blanks are part of a word for a shell.
+                // Other whitespace is part of a word for a shell.
                 Some(subject) => (name.trim(), subject.trim_matches([' ', '\t', '\n'])),
                 None => return Err(format!("`(` without `)` at the end of `{text}`")),
             },
@@ -52,13 +52,13 @@ impl TestedCall {
             "" => Err(format!("{tool} needs {what}, such as {tool}({example})")),
             subject => Ok(subject.to_owned()),
         };
-        let path = |subject: &str| -> Vec<Target> {
+        let path = |subject: &str| -> Vec<PathTarget> {
             let below = Path::new(subject).strip_prefix("~").ok();
             let path = match (below, home) {
                 (Some(below), Some(home)) => home.join(below),
                 _ => cwd.join(subject),
             };
-            vec![Target::new(cwd, &path)]
+            vec![PathTarget::new(cwd, &path)]
         };
         let agent = || if subject.is_empty() { DEFAULT_AGENT } else { subject };
         let access = match tool {
@@ -73,7 +73,7 @@ impl TestedCall {
                 Access::Agent { name: agent().to_owned() }
             }
             "Skill" => Access::Skill { name: needs("a skill", "release")? },
-            name if HARMLESS.contains(&name) => Access::Nothing,
+            name if HARMLESS_TOOLS.contains(&name) => Access::Nothing,
             name if name.starts_with("mcp__") => Access::Other,
             name => match name.strip_prefix("delegate_to_") {
                 Some(agent) => Access::Agent { name: agent.to_owned() },
@@ -84,7 +84,7 @@ impl TestedCall {
     }
 }
 
-/// A host alone is meant as a page of it. Whatever the tool takes for an address is one.
+/// Returns the URL; a bare host becomes an https one. Keeps whatever the tool accepts as a URL.
 fn address(subject: &str) -> String {
     let host = subject.strip_prefix("domain:").unwrap_or(subject);
     let is_web = Url::parse(host).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
@@ -98,9 +98,9 @@ fn unknown(name: &str) -> String {
     )
 }
 
-/// The decision in one word, why, and what is special. `notice` tells of rules that do not count.
+/// Reports the decision, its reason and warnings. `notice` is about ignored rules.
 #[must_use]
-pub fn tested(judgement: &Judgement, notice: Option<&str>) -> Report {
+pub fn report(judgement: &Judgement, notice: Option<&str>) -> CommandReport {
     let word = match judgement.decision {
         Decision::Allow => "allow",
         Decision::Ask => "ask",
@@ -112,7 +112,7 @@ pub fn tested(judgement: &Judgement, notice: Option<&str>) -> Report {
         let _ = writeln!(text, "  ! {warning}");
     }
     if judgement.decision == Decision::Ask {
-        text.push_str("  without a screen there is nobody to ask: it is denied there\n");
+        text.push_str("  without a screen nobody can be asked, so it is denied there\n");
         if !judgement.suggestions.is_empty() {
             let rules = judgement.suggestions.join(", ");
             let _ = writeln!(text, "  a rule that would allow it: {rules}");
@@ -121,7 +121,7 @@ pub fn tested(judgement: &Judgement, notice: Option<&str>) -> Report {
     if let Some(notice) = notice {
         let _ = writeln!(text, "{notice}");
     }
-    Report::text(printable(&text))
+    CommandReport::text(printable(&text))
 }
 
 #[cfg(test)]
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn calls_are_read_as_people_write_them() {
-        let target = |path: &str| vec![Target::new(Path::new("/"), Path::new(path))];
+        let target = |path: &str| vec![PathTarget::new(Path::new("/"), Path::new(path))];
         let read = |path: &str| Access::Read { paths: target(path) };
         let agent = |name: &str| Access::Agent { name: name.to_owned() };
         assert_eq!(access(r"WebFetch(http:\\example.com)"), fetch_of(r"http:\\example.com"));

@@ -1,6 +1,6 @@
-//! `caliban sandbox`: becomes another program that can write only below the given folders, or only
-//! read there. How the shells of confined agents and commands that only read are started; not for
-//! people, so neither help nor completions name it.
+//! `caliban sandbox`: executes a program that can only write, or only read, below the given
+//! folders. It starts the shells of confined agents and read-only commands. Internal, so hidden
+//! from help and completions.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -10,11 +10,11 @@ use std::process::Command;
 use super::fail;
 use crate::exec::sandbox::{self, ProcessBounds};
 
-/// The exit codes of a shell for programs that cannot run and that are not there.
+/// A shell's exit codes for programs that cannot run or do not exist.
 const CANNOT_RUN: u8 = 126;
-const NOT_THERE: u8 = 127;
+const NOT_FOUND: u8 = 127;
 
-/// Becomes `program`, restricted. Comes back only when that fails, with the exit code.
+/// Replaces this process with `program`, restricted. Returns only on failure, with the exit code.
 #[must_use]
 pub fn become_restricted(bounds: &ProcessBounds<'_>, program: &[OsString]) -> u8 {
     let Some((name, arguments)) = program.split_first() else {
@@ -24,6 +24,6 @@ pub fn become_restricted(bounds: &ProcessBounds<'_>, program: &[OsString]) -> u8
         return fail(&error.to_string(), CANNOT_RUN);
     }
     let error = Command::new(name).args(arguments).exec();
-    let code = if error.kind() == ErrorKind::NotFound { NOT_THERE } else { CANNOT_RUN };
+    let code = if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { CANNOT_RUN };
     fail(&format!("cannot run {}: {error}", name.display()), code)
 }

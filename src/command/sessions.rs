@@ -1,21 +1,20 @@
-//! `caliban sessions [list|show ID]`: stored conversations as text. Reading them is the session
-//! store's business.
+//! `caliban sessions [list|show ID]`: formats stored conversations as text. The session store reads them.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::{Report, columns, one_line};
+use super::{CommandReport, columns, one_line};
 use crate::protocol::{
-    ChildMeta, ContentBlock, End, Message, Past, ResultBlock, Role, SessionId, clock, count,
-    printable, printable_path,
+    ChildMeta, ContentBlock, Message, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry, clock,
+    count, printable, printable_path,
 };
 
-/// Lines of a tool's result that are shown.
+/// The maximum number of lines shown of a tool's result.
 const MAX_RESULT_LINES: usize = 20;
 
-/// What the list says about one session.
+/// A line of the list of sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionLine {
     pub id: SessionId,
@@ -29,21 +28,21 @@ pub struct SessionLine {
 
 /// One agent's part of a session.
 #[derive(Clone, Copy, Debug)]
-pub struct Transcript<'a> {
+pub struct TranscriptView<'a> {
     /// Absent for the main agent.
     pub meta: Option<&'a ChildMeta>,
-    pub past: &'a [Past],
-    /// What was left out or mended while it was read.
+    pub past: &'a [TranscriptEntry],
+    /// Problems that were skipped or repaired while it was read.
     pub warnings: &'a [String],
-    /// How it ended, where that was written.
-    pub end: Option<&'a End>,
+    /// How it ended, if recorded.
+    pub end: Option<&'a RunEnd>,
 }
 
-/// All sessions in the given order, one a line.
+/// Lists all sessions in the given order, one per line.
 #[must_use]
-pub fn list(sessions: &[SessionLine]) -> Report {
+pub fn list(sessions: &[SessionLine]) -> CommandReport {
     if sessions.is_empty() {
-        return Report::text("No sessions yet.\n");
+        return CommandReport::text("No sessions yet.\n");
     }
     let head = ["ID", "LAST", "AGENTS", "DIRECTORY", "FIRST PROMPT"].map(str::to_owned);
     let rows = sessions.iter().map(|session| {
@@ -55,22 +54,22 @@ pub fn list(sessions: &[SessionLine]) -> Report {
             one_line(&session.title, 60),
         ]
     });
-    Report::text(columns(&std::iter::once(head).chain(rows).collect::<Vec<_>>()))
+    CommandReport::text(columns(&std::iter::once(head).chain(rows).collect::<Vec<_>>()))
 }
 
-/// The report when `show` finds nothing; `why` says which ids there are or that several fit.
+/// Reports that `show` found nothing; `why` lists the ids or says that several match.
 #[must_use]
-pub fn not_found(why: &str) -> Report {
-    Report::error(printable(why))
+pub fn not_found(why: &str) -> CommandReport {
+    CommandReport::error(printable(why))
 }
 
-/// The main agent's transcript and those of its sub-agents, as text.
+/// Formats the transcripts of the main agent and its sub-agents as text.
 #[must_use]
-pub fn show(transcripts: &[Transcript<'_>]) -> Report {
+pub fn show(transcripts: &[TranscriptView<'_>]) -> CommandReport {
     let mut out = String::new();
     for transcript in transcripts {
         if let Some(meta) = transcript.meta {
-            let end = transcript.end.map_or_else(|| "interrupted".to_owned(), words);
+            let end = transcript.end.map_or_else(|| "interrupted".to_owned(), describe_end);
             let title = one_line(&meta.description, 60);
             // Writing to a String cannot fail.
             let _ =
@@ -80,29 +79,29 @@ pub fn show(transcripts: &[Transcript<'_>]) -> Report {
             show_past(past, &mut out);
         }
         if let (None, Some(end)) =
-            (transcript.meta, transcript.end.filter(|end| **end != End::Completed))
+            (transcript.meta, transcript.end.filter(|end| **end != RunEnd::Completed))
         {
-            let _ = writeln!(out, "[{}]\n", words(end));
+            let _ = writeln!(out, "[{}]\n", describe_end(end));
         }
         for warning in transcript.warnings {
             let _ = writeln!(out, "[{}]\n", printable(warning));
         }
     }
-    Report::text(out)
+    CommandReport::text(out)
 }
 
-fn show_past(past: &Past, out: &mut String) {
+fn show_past(past: &TranscriptEntry, out: &mut String) {
     match past {
-        Past::Message(Message { role, content }) => {
+        TranscriptEntry::Message(Message { role, content }) => {
             for block in content {
                 show_block(*role, block, out);
             }
         }
-        Past::Compacted { before_tokens, after_tokens } => {
+        TranscriptEntry::Compacted { before_tokens, after_tokens } => {
             // Writing to a String cannot fail.
             let _ = writeln!(
                 out,
-                "[compacted: {before_tokens} to {after_tokens} tokens; a summary stands for what is above]\n"
+                "[compacted: {before_tokens} to {after_tokens} tokens; a summary replaces what is above]\n"
             );
         }
     }
@@ -111,7 +110,7 @@ fn show_past(past: &Past, out: &mut String) {
 fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
     let text = match (block, role) {
         (ContentBlock::Text { text, aside: true, .. }, _) => {
-            format!("[beside it: {}]", printable(text.trim()))
+            format!("[aside: {}]", printable(text.trim()))
         }
         (ContentBlock::Text { text, .. }, Role::User) => format!("› {}", printable(text.trim())),
         (ContentBlock::Text { text, .. }, Role::Assistant) => printable(text.trim()),
@@ -131,7 +130,7 @@ fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
     }
 }
 
-/// The first lines of a result, indented.
+/// Returns the first lines of a result, indented.
 fn result(content: &[ResultBlock], is_error: bool) -> String {
     let mut text = String::new();
     for block in content {
@@ -156,19 +155,19 @@ fn result(content: &[ResultBlock], is_error: bool) -> String {
     shown.join("\n")
 }
 
-/// How an agent ended, in the words of the screen.
-fn words(end: &End) -> String {
+/// Describes how an agent ended, as the screen does.
+fn describe_end(end: &RunEnd) -> String {
     match end {
-        End::Completed => "done".to_owned(),
-        End::MaxTurns { limit } => format!("turn limit {limit}, partial"),
-        End::Budget { what } => format!("budget {} spent, partial", one_line(what, 40)),
-        End::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
-        End::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
-        End::Cancelled { before_start: false } => "cancelled".to_owned(),
-        End::Interrupted => "interrupted".to_owned(),
-        End::Failed { message, .. } => format!("failed: {}", one_line(message, 200)),
-        End::Refused => "refused by the model".to_owned(),
-        End::Empty => "ended without a text".to_owned(),
+        RunEnd::Completed => "done".to_owned(),
+        RunEnd::MaxTurns { limit } => format!("turn limit {limit}, partial"),
+        RunEnd::Budget { what } => format!("budget {} spent, partial", one_line(what, 40)),
+        RunEnd::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
+        RunEnd::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
+        RunEnd::Cancelled { before_start: false } => "cancelled".to_owned(),
+        RunEnd::Interrupted => "interrupted".to_owned(),
+        RunEnd::Failed { message, .. } => format!("failed: {}", one_line(message, 200)),
+        RunEnd::Refused => "refused by the model".to_owned(),
+        RunEnd::Empty => "ended without an answer".to_owned(),
     }
 }
 
@@ -178,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::protocol::{AgentId, AgentPath, Terms, ToolUseId};
+    use crate::protocol::{AgentId, AgentPath, SpawnTerms, ToolUseId};
 
     #[test]
     fn the_list_has_one_aligned_line_per_session() {
@@ -232,22 +231,22 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
             color: None,
             background: None,
             depth: 1,
-            terms: Terms::default(),
+            terms: SpawnTerms::default(),
             inherited: 0,
         };
-        let mut main = main.map(Past::Message).to_vec();
-        main.insert(1, Past::Compacted { before_tokens: 9000, after_tokens: 70 });
-        let child = [Past::Message(Message::user_text("map"))];
-        let end = End::MaxTurns { limit: 20 };
-        let (failed, mended) = (End::Interrupted, ["line 3 is left out".to_owned()]);
+        let mut main = main.map(TranscriptEntry::Message).to_vec();
+        main.insert(1, TranscriptEntry::Compacted { before_tokens: 9000, after_tokens: 70 });
+        let child = [TranscriptEntry::Message(Message::user_text("map"))];
+        let end = RunEnd::MaxTurns { limit: 20 };
+        let (failed, mended) = (RunEnd::Interrupted, ["line 3 is left out".to_owned()]);
         let shown = show(&[
-            Transcript { meta: None, past: &main, warnings: &mended, end: Some(&failed) },
-            Transcript { meta: Some(&meta), past: &child, warnings: &[], end: Some(&end) },
+            TranscriptView { meta: None, past: &main, warnings: &mended, end: Some(&failed) },
+            TranscriptView { meta: Some(&meta), past: &child, warnings: &[], end: Some(&end) },
         ]);
         let hits = "  hit\\u{1b}[2J\n".repeat(20);
         let expected = format!(
             "› look around\n\n\
-             [compacted: 9000 to 70 tokens; a summary stands for what is above]\n\n\
+             [compacted: 9000 to 70 tokens; a summary replaces what is above]\n\n\
              I look.\n\n▪ Grep {{\"pattern\":\"fn\\u001b\"}}\n\n\
              \x20 error:\n{hits}  … 2 more lines\n\n\
              [interrupted]\n\n[line 3 is left out]\n\n\

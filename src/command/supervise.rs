@@ -1,6 +1,6 @@
-//! `caliban supervise`: runs the command of an agent and ends all that it leaves behind. How
-//! agents' commands, hooks and MCP servers are started on Linux; not for people, so neither help
-//! nor completions name it.
+//! `caliban supervise`: runs an agent's command and kills everything that it leaves behind. It
+//! starts agents' commands, hooks and MCP servers on Linux. Internal, so hidden from help and
+//! completions.
 
 use std::ffi::OsString;
 
@@ -8,18 +8,18 @@ use super::fail;
 use crate::exec::{supervise, supervisor};
 use crate::protocol::EnvOverlay;
 
-/// The exit code of a shell for programs that cannot run.
+/// A shell's exit code for programs that cannot run.
 const CANNOT_RUN: u8 = 126;
 
-/// Carries the sub-command out and answers with the exit code. `None` when the arguments and
-/// variables are not those of a supervisor: `supervise` is also a prompt.
+/// Carries out the sub-command and returns the exit code. `None` if the arguments and variables are
+/// not those of a supervisor: `supervise` may also be a prompt.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>, env: &EnvOverlay) -> Option<u8> {
     let args: Vec<OsString> = args.into_iter().collect();
     if args.get(1)? != supervisor::COMMAND {
         return None;
     }
-    let (words, env) = supervise::command_of(env)?;
+    let (words, env) = supervise::take_command(env)?;
     let leash = args.iter().skip_while(|arg| *arg != supervisor::LEASH).nth(1);
     let leash = leash.and_then(|number| number.to_str()?.parse().ok());
     let ended = supervise::supervise(&words, &env, leash);

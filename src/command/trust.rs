@@ -1,18 +1,18 @@
-//! `caliban trust [DIR]`: what a project brings, what was accepted of it, and what of all.
+//! `caliban trust [DIR]`: reports trusted and untrusted entries of a project, and all trusted projects.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Report, columns};
-use crate::config::{Inert, Origin, ProjectStart};
+use super::{CommandReport, columns};
+use crate::config::{Origin, ProjectStart, UntrustedItem};
 use crate::protocol::{escaped_lines, printable_line, printable_path, shell_path};
 
-/// What has just been accepted.
+/// Reports the newly trusted entries.
 #[must_use]
-pub fn accepted(root: &Path, things: &[Inert], starts: &[ProjectStart]) -> Report {
+pub fn accepted(root: &Path, things: &[UntrustedItem], starts: &[ProjectStart]) -> CommandReport {
     let name = printable_path(root);
     if things.is_empty() && starts.is_empty() {
-        return Report::text(format!("{name} brings nothing that waits for your trust.\n"));
+        return CommandReport::text(format!("{name} has nothing to trust.\n"));
     }
     let mut text = String::new();
     if !things.is_empty() {
@@ -24,29 +24,29 @@ pub fn accepted(root: &Path, things: &[Inert], starts: &[ProjectStart]) -> Repor
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "Trusted: {}. What is new or changed later is asked about again; `caliban trust --revoke {}` takes it back.",
+        "Trusted: {}. New or changed entries need your trust again; `caliban trust --revoke {}` revokes it.",
         counted(things.len() + starts.len()),
         shell_path(root),
     );
-    Report::text(text)
+    CommandReport::text(text)
 }
 
-/// What waits for the person's word, and what is accepted: each line with its file.
+/// Lists untrusted and trusted entries by file.
 #[must_use]
 pub fn shown(
     root: &Path,
-    waiting: &[Inert],
+    waiting: &[UntrustedItem],
     starts: &[ProjectStart],
     accepted: &[(String, String)],
-) -> Report {
+) -> CommandReport {
     let name = printable_path(root);
     if waiting.is_empty() && starts.is_empty() && accepted.is_empty() {
-        return Report::text(format!("{name} brings nothing that needs your trust.\n"));
+        return CommandReport::text(format!("{name} has nothing to trust.\n"));
     }
     let mut text = String::new();
     if !waiting.is_empty() {
         text = format!(
-            "Not trusted, so it does nothing ({}); `caliban trust {}` lets it count:\n{}",
+            "Ignored until you trust it ({}); run `caliban trust {}` to accept:\n{}",
             counted(waiting.len()),
             shell_path(root),
             listed(waiting),
@@ -54,7 +54,7 @@ pub fn shown(
     }
     if !starts.is_empty() {
         text.push_str(&format!(
-            "Your own entries, started in an empty folder until you accept that they start here ({}); `caliban trust {}` does:\n{}",
+            "Your own entries, which start in an empty folder until you trust this project ({}); run `caliban trust {}` to accept:\n{}",
             counted(starts.len()),
             shell_path(root),
             listed_own(starts),
@@ -62,7 +62,7 @@ pub fn shown(
     }
     if !accepted.is_empty() {
         text.push_str(&format!(
-            "Trusted ({}), as long as it stands there so:\n",
+            "Trusted ({}), as long as it is unchanged:\n",
             counted(accepted.len())
         ));
         let mut last = "";
@@ -76,35 +76,35 @@ pub fn shown(
             }
         }
     }
-    Report::text(text)
+    CommandReport::text(text)
 }
 
-/// Whether something was taken back.
+/// Reports whether trust was revoked.
 #[must_use]
-pub fn revoked(root: &Path, some: bool) -> Report {
+pub fn revoked(root: &Path, some: bool) -> CommandReport {
     let name = printable_path(root);
-    Report::text(match some {
-        true => format!("{name} is not trusted any more; sessions that run keep what they have.\n"),
+    CommandReport::text(match some {
+        true => format!("{name} is no longer trusted; running sessions keep what they have.\n"),
         false => format!("{name} was not trusted.\n"),
     })
 }
 
-/// All projects of which something is accepted.
+/// Lists all trusted projects.
 #[must_use]
-pub fn list(projects: &[(PathBuf, usize)]) -> Report {
+pub fn list(projects: &[(PathBuf, usize)]) -> CommandReport {
     if projects.is_empty() {
-        return Report::text("Nothing of any project is trusted.\n");
+        return CommandReport::text("No project is trusted.\n");
     }
     let row = |(root, things): &(PathBuf, usize)| [printable_path(root), counted(*things)];
-    Report::text(columns(&projects.iter().map(row).collect::<Vec<_>>()))
+    CommandReport::text(columns(&projects.iter().map(row).collect::<Vec<_>>()))
 }
 
-/// The things by their files, each with its line.
-fn listed(things: &[Inert]) -> String {
+/// Formats entries by file, each with its line.
+fn listed(things: &[UntrustedItem]) -> String {
     lines(things.iter().map(|thing| (thing.what.clone(), &thing.origin)))
 }
 
-/// The same for entries of the user's own.
+/// Formats the user's own entries in the same way.
 fn listed_own(starts: &[ProjectStart]) -> String {
     lines(starts.iter().map(|start| (start.describe(), &start.origin)))
 }
@@ -135,8 +135,8 @@ fn counted(things: usize) -> String {
 mod tests {
     use super::*;
 
-    fn thing(what: &str, path: &str, line: usize) -> Inert {
-        Inert { what: what.to_owned(), origin: Origin::File { path: path.into(), line } }
+    fn thing(what: &str, path: &str, line: usize) -> UntrustedItem {
+        UntrustedItem { what: what.to_owned(), origin: Origin::File { path: path.into(), line } }
     }
 
     #[test]
@@ -148,12 +148,9 @@ mod tests {
         ];
         let expected = "/p brings:\n  .caliban/config.toml\n       3  allow rule Bash\n      \
                         12  hook Stop: a\\u{1b}[2J\n          b\n  .claude/settings.json\n       1  env A: b\n\
-                        Trusted: 3 things. What is new or changed later is asked about again; \
-                        `caliban trust --revoke /p` takes it back.\n";
+                        Trusted: 3 things. New or changed entries need your trust again; \
+                        `caliban trust --revoke /p` revokes it.\n";
         assert_eq!(accepted(Path::new("/p"), &things, &[]).text, expected);
-        assert_eq!(
-            accepted(Path::new("/p"), &[], &[]).text,
-            "/p brings nothing that waits for your trust.\n"
-        );
+        assert_eq!(accepted(Path::new("/p"), &[], &[]).text, "/p has nothing to trust.\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Where the person's files are: configuration, sessions, logs.
+//! The user's folders: configuration, sessions, logs.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use directories::ProjectDirs;
 use super::{ConfigError, env};
 use crate::protocol::EnvOverlay;
 
-/// The roots of the person's files. With `CALIBAN_HOME` our own three are one and the same folder.
+/// The roots of the user's files. With `CALIBAN_HOME`, our own three are the same folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dirs {
     /// `config.toml`, `keymap.toml`, `models.toml`, `agents/`.
@@ -16,15 +16,14 @@ pub struct Dirs {
     pub data: PathBuf,
     /// `logs/`.
     pub state: PathBuf,
-    /// `.claude` in the person's home, which they bring along from another program. Absent: nothing
-    /// of it is read.
+    /// `.claude` in the user's home, shared with another program. If absent, nothing of it is read.
     pub claude: Option<PathBuf>,
 }
 
 impl Dirs {
-    /// The roots that the system gives: `XDG_*_HOME`, or the Library folder of a Mac.
-    /// `CALIBAN_HOME` wins. It and `HOME` are taken from `cwd` where they are relative. Touches no
-    /// files. For the start of the program: the system's rules are not in `overlay`.
+    /// Returns the roots that the system defines: `XDG_*_HOME`, or the Library folder on a Mac.
+    /// `CALIBAN_HOME` wins. It and `HOME` are resolved against `cwd` if relative. Touches no files.
+    /// Meant for the start of the program: the system's rules are not in `overlay`.
     pub fn new(overlay: &EnvOverlay, cwd: &Path) -> Result<Self, ConfigError> {
         let set = |name: &str| overlay.get_os(name).filter(|value| !value.is_empty());
         let claude = set("HOME").map(|home| cwd.join(home).join(".claude"));
@@ -32,10 +31,12 @@ impl Dirs {
             let root = cwd.join(home);
             return Ok(Self { config: root.clone(), data: root.clone(), state: root, claude });
         }
-        env::project_dirs().map(|dirs| Self::of(&dirs, claude)).ok_or(ConfigError::NoHome)
+        env::project_dirs()
+            .map(|dirs| Self::from_project_dirs(&dirs, claude))
+            .ok_or(ConfigError::NoHome)
     }
 
-    fn of(dirs: &ProjectDirs, claude: Option<PathBuf>) -> Self {
+    fn from_project_dirs(dirs: &ProjectDirs, claude: Option<PathBuf>) -> Self {
         Self {
             config: dirs.config_dir().to_owned(),
             data: dirs.data_dir().to_owned(),
@@ -45,31 +46,31 @@ impl Dirs {
         }
     }
 
-    /// The person's own configuration file.
+    /// The user's configuration file.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
-    /// The person's additions to the model catalogue.
+    /// The user's additions to the model catalogue.
     #[must_use]
     pub fn models_file(&self) -> PathBuf {
         self.config.join("models.toml")
     }
 
-    /// The person's own keys.
+    /// The user's keymap.
     #[must_use]
     pub fn keymap_file(&self) -> PathBuf {
         self.config.join("keymap.toml")
     }
 
-    /// The person's own sub-agent definitions.
+    /// The user's sub-agent definitions.
     #[must_use]
     pub fn agents(&self) -> PathBuf {
         self.config.join("agents")
     }
 
-    /// The working trees of sub-agents that have one of their own.
+    /// The worktrees of sub-agents.
     #[must_use]
     pub fn worktrees(&self) -> PathBuf {
         self.data.join("worktrees")

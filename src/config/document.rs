@@ -1,55 +1,58 @@
-//! One configuration file: from text to checked values, each with its line. The JSON schema says
-//! what is allowed.
+//! Parses one configuration file into checked values, each with its line. The JSON schema says what is allowed.
 
 use serde_json::Value as Schema;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-/// One value of a file, at its place in the tree of tables.
+/// One value of a file and its path in the tree of tables.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct DocumentEntry {
     /// The keys from the top to the value.
     pub path: Vec<String>,
     pub value: Value,
-    /// Of the value, or of each element when it is a list; counted from 1.
+    /// Line of the value, or of each element if it is a list, counted from 1.
     pub lines: Vec<usize>,
 }
 
-/// What is wrong with a file, and on which line.
+/// An error in a file, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct DocumentError {
     pub line: usize,
     pub message: String,
 }
 
-/// Reads a file's text and checks every key and value against the schema. Entries come in the order
-/// of the file.
-pub fn parse(text: &str, schema: &Schema) -> Result<Vec<Entry>, Fault> {
+/// Parses a file's text and checks every key and value against the schema. Entries keep the order of the file.
+pub fn parse(text: &str, schema: &Schema) -> Result<Vec<DocumentEntry>, DocumentError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = Lines::of(text);
-    let syntax = |error: &toml::de::Error| Fault {
-        line: lines.at(error.span().map_or(0, |span| span.start)),
+    let lines = LineIndex::new(text);
+    let syntax = |error: &toml::de::Error| DocumentError {
+        line: lines.line_at(error.span().map_or(0, |span| span.start)),
         message: format!("not valid TOML: {}", error.message()),
     };
     let spans = DeTable::parse(text).map_err(|error| syntax(&error))?;
     let values: Table = toml::from_str(text).map_err(|error| syntax(&error))?;
-    let mut reader = Reader { lines: &lines, path: Vec::new(), entries: Vec::new() };
+    let mut reader = DocumentReader { lines: &lines, path: Vec::new(), entries: Vec::new() };
     reader.table(spans.get_ref(), &values, schema)?;
     Ok(reader.entries)
 }
 
-struct Reader<'a> {
-    lines: &'a Lines,
+struct DocumentReader<'a> {
+    lines: &'a LineIndex,
     path: Vec<String>,
-    entries: Vec<Entry>,
+    entries: Vec<DocumentEntry>,
 }
 
-impl Reader<'_> {
-    fn table(&mut self, spans: &DeTable<'_>, values: &Table, schema: &Schema) -> Result<(), Fault> {
+impl DocumentReader<'_> {
+    fn table(
+        &mut self,
+        spans: &DeTable<'_>,
+        values: &Table,
+        schema: &Schema,
+    ) -> Result<(), DocumentError> {
         for (key, node) in spans {
             let name: &str = key.get_ref();
-            let Some(inner) = inner(schema, name) else {
-                return Err(self.fault(key.span().start, self.unknown(name, schema)));
+            let Some(inner) = key_schema(schema, name) else {
+                return Err(self.error(key.span().start, self.unknown_key_message(name, schema)));
             };
             let Some(value) = values.get(name) else { continue };
             self.path.push(name.to_owned());
@@ -64,7 +67,7 @@ impl Reader<'_> {
         node: &Spanned<DeValue<'_>>,
         value: &Value,
         schema: &Schema,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DocumentError> {
         let start = node.span().start;
         match (node.get_ref(), value) {
             (DeValue::Table(spans), Value::Table(values)) if is_table(schema) => {
@@ -72,31 +75,31 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        check(value, schema).map_err(|why| self.fault(start, self.wrong(&why)))?;
-        let mut lines = vec![self.lines.at(start)];
+        check_value(value, schema).map_err(|why| self.error(start, self.value_message(&why)))?;
+        let mut lines = vec![self.lines.line_at(start)];
         if let (DeValue::Array(items), Value::Array(values)) = (node.get_ref(), value) {
-            lines = items.iter().map(|item| self.lines.at(item.span().start)).collect();
+            lines = items.iter().map(|item| self.lines.line_at(item.span().start)).collect();
             if is_table(&schema["items"]) {
                 self.tables(items, values, &schema["items"])?;
             }
             for (line, value) in lines.iter().zip(values) {
-                check(value, &schema["items"]).map_err(|why| Fault {
+                check_value(value, &schema["items"]).map_err(|why| DocumentError {
                     line: *line,
-                    message: format!("each entry of {}", self.wrong(&why)),
+                    message: format!("each entry of {}", self.value_message(&why)),
                 })?;
             }
         }
-        self.entries.push(Entry { path: self.path.clone(), value: value.clone(), lines });
+        self.entries.push(DocumentEntry { path: self.path.clone(), value: value.clone(), lines });
         Ok(())
     }
 
-    /// Checks each table of a list of tables. They stay one value: only their keys are looked at here.
+    /// Checks each table of a list of tables. The list stays one value; only the keys of its tables are checked here.
     fn tables(
         &mut self,
         items: &[Spanned<DeValue<'_>>],
         values: &[Value],
         schema: &Schema,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DocumentError> {
         let entries = self.entries.len();
         for (item, value) in items.iter().zip(values) {
             if let (DeValue::Table(spans), Value::Table(table)) = (item.get_ref(), value) {
@@ -108,23 +111,24 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A key that each table of a list needs: no other layer can bring it.
-    fn require(&self, offset: usize, table: &Table, schema: &Schema) -> Result<(), Fault> {
+    /// Checks that a table of a list has its required keys: no other layer can add them.
+    fn require(&self, offset: usize, table: &Table, schema: &Schema) -> Result<(), DocumentError> {
         let required = schema["required"].as_array().into_iter().flatten();
         let missing = required.filter_map(Schema::as_str).find(|key| table.get(*key).is_none());
-        missing
-            .map_or(Ok(()), |key| Err(self.fault(offset, self.wrong(&format!("needs a `{key}`")))))
+        missing.map_or(Ok(()), |key| {
+            Err(self.error(offset, self.value_message(&format!("needs a `{key}`"))))
+        })
     }
 
-    fn fault(&self, offset: usize, message: String) -> Fault {
-        Fault { line: self.lines.at(offset), message }
+    fn error(&self, offset: usize, message: String) -> DocumentError {
+        DocumentError { line: self.lines.line_at(offset), message }
     }
 
-    fn wrong(&self, why: &str) -> String {
+    fn value_message(&self, why: &str) -> String {
         format!("`{}` {why}", self.path.join("."))
     }
 
-    fn unknown(&self, name: &str, schema: &Schema) -> String {
+    fn unknown_key_message(&self, name: &str, schema: &Schema) -> String {
         let place = match self.path.join(".") {
             top if top.is_empty() => "at the top level".to_owned(),
             table => format!("in [{table}]"),
@@ -135,15 +139,13 @@ impl Reader<'_> {
                 let allowed: Vec<&str> = allowed.keys().map(String::as_str).collect();
                 format!("unknown key `{name}` {place}; allowed: {}", allowed.join(", "))
             }
-            None => format!(
-                "the name `{name}` {place} is not allowed; names are made of letters, digits, - and _"
-            ),
+            None => format!("invalid name `{name}` {place}; use letters, digits, - and _"),
         }
     }
 }
 
-/// The schema of the key `name` in a table; `None` when the table has no such key.
-fn inner<'a>(schema: &'a Schema, name: &str) -> Option<&'a Schema> {
+/// Returns the schema of the key `name` in a table, or `None` if the table has no such key.
+fn key_schema<'a>(schema: &'a Schema, name: &str) -> Option<&'a Schema> {
     match schema.get("properties") {
         Some(properties) => properties.get(name),
         None => schema.get("additionalProperties").filter(|_| {
@@ -157,13 +159,17 @@ fn is_table(schema: &Schema) -> bool {
     schema["type"] == "object"
 }
 
-/// Whether a value that is no table fits its schema. The error continues a sentence that starts with the key.
-pub fn check(value: &Value, schema: &Schema) -> Result<(), String> {
+/// Checks that a value other than a table fits its schema. The error continues a sentence that starts with the key.
+pub fn check_value(value: &Value, schema: &Schema) -> Result<(), String> {
     if let Some(options) = choices(schema) {
         return match value.as_str() {
             Some(text) if options.contains(&text) => Ok(()),
             Some(text) => Err(format!("cannot be {text:?}; allowed: {}", options.join(", "))),
-            None => Err(format!("must be one of: {}, not {}", options.join(", "), kind(value))),
+            None => Err(format!(
+                "must be one of: {}, not {}",
+                options.join(", "),
+                describe_value(value)
+            )),
         };
     }
     let number = match (schema["type"].as_str().unwrap_or_default(), value) {
@@ -176,7 +182,11 @@ pub fn check(value: &Value, schema: &Schema) -> Result<(), String> {
         ("number", Value::Float(number)) if number.is_finite() => *number,
         ("object", Value::Table(_)) => return Ok(()),
         (expected, _) => {
-            return Err(format!("must be {}, not {}", article(expected), kind(value)));
+            return Err(format!(
+                "must be {}, not {}",
+                describe_type(expected),
+                describe_value(value)
+            ));
         }
     };
     if let Some(least) = schema["minimum"].as_f64().filter(|least| number < *least) {
@@ -190,7 +200,7 @@ pub fn check(value: &Value, schema: &Schema) -> Result<(), String> {
     }
 }
 
-/// The texts that a schema allows, when it is a choice: a list, or one constant per described option.
+/// Returns the strings that a schema allows if it is a choice: an `enum`, or one constant per described option.
 fn choices(schema: &Schema) -> Option<Vec<&str>> {
     if let Some(list) = schema["enum"].as_array() {
         return Some(list.iter().filter_map(Schema::as_str).collect());
@@ -203,23 +213,23 @@ fn choices(schema: &Schema) -> Option<Vec<&str>> {
     Some(texts.collect())
 }
 
-fn article(schema_type: &str) -> &'static str {
+fn describe_type(schema_type: &str) -> &'static str {
     match schema_type {
         "object" => "a table",
         "array" => "a list",
-        "string" => "a text in quotes",
+        "string" => "a quoted string",
         "boolean" => "true or false",
         "integer" => "a whole number",
         _ => "a number",
     }
 }
 
-fn kind(value: &Value) -> &'static str {
+fn describe_value(value: &Value) -> &'static str {
     match value {
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Integer(_) => "a whole number",
         Value::Float(number) if number.is_finite() => "a number with a fraction",
-        Value::Float(_) => "an endless number",
+        Value::Float(_) => "an infinite number",
         Value::Boolean(_) => "true or false",
         Value::Datetime(_) => "a date",
         Value::Array(_) => "a list",
@@ -227,16 +237,16 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Where each line of a text starts, so that looking one up does not read the text again.
-struct Lines(Vec<usize>);
+/// The start of each line, so that looking up a line does not read the text again.
+struct LineIndex(Vec<usize>);
 
-impl Lines {
-    fn of(text: &str) -> Self {
+impl LineIndex {
+    fn new(text: &str) -> Self {
         let starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         Self(std::iter::once(0).chain(starts.map(|(at, _)| at + 1)).collect())
     }
 
-    fn at(&self, offset: usize) -> usize {
+    fn line_at(&self, offset: usize) -> usize {
         self.0.partition_point(|start| *start <= offset).max(1)
     }
 }
@@ -248,7 +258,7 @@ mod tests {
     use super::*;
     use crate::config::schema::SCHEMA;
 
-    fn fault(text: &str) -> String {
+    fn error(text: &str) -> String {
         let fault = parse(text, &SCHEMA).unwrap_err();
         format!("{}: {}", fault.line, fault.message)
     }
@@ -270,10 +280,10 @@ mod tests {
             ),
             (
                 "[providers.\"a b\"]\nkind = \"anthropic\"",
-                "1: the name `a b` in [providers] is not allowed; names are made of letters, digits, - and _",
+                "1: invalid name `a b` in [providers]; use letters, digits, - and _",
             ),
             ("model = 3", "1: `model` must be a table, not a whole number"),
-            ("[model]\nname = [\"m\"]", "2: `model.name` must be a text in quotes, not a list"),
+            ("[model]\nname = [\"m\"]", "2: `model.name` must be a quoted string, not a list"),
             ("[model]\nname = \" \"", "2: `model.name` must not be empty"),
             (
                 "[model]\nmax_tokens = 0.5",
@@ -286,7 +296,7 @@ mod tests {
             ),
             (
                 "[budget]\nmax_usd = inf",
-                "2: `budget.max_usd` must be a number, not an endless number",
+                "2: `budget.max_usd` must be a number, not an infinite number",
             ),
             (
                 "[providers.openai]\nmax_retries = -1",
@@ -299,9 +309,12 @@ mod tests {
             ),
             (
                 "[permissions]\nallow = [\n  \"Read\",\n  3,\n]",
-                "4: each entry of `permissions.allow` must be a text in quotes, not a whole number",
+                "4: each entry of `permissions.allow` must be a quoted string, not a whole number",
             ),
-            ("[permissions]\ndeny = \"Read\"", "2: `permissions.deny` must be a list, not a text"),
+            (
+                "[permissions]\ndeny = \"Read\"",
+                "2: `permissions.deny` must be a list, not a string",
+            ),
             (
                 "[[hooks.PreToolUse]]\ncommand = \"x\"\n[[hooks.Pretooluse]]\ncommand = \"x\"",
                 "3: unknown key `Pretooluse` in [hooks]; allowed: PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch, PermissionRequest, UserPromptSubmit, SubagentStart, SubagentStop, Stop, SessionStart, SessionEnd, PreCompact, Notification",
@@ -336,7 +349,7 @@ mod tests {
             ),
         ];
         for (text, expected) in table {
-            assert_eq!(fault(text), expected, "{text}");
+            assert_eq!(error(text), expected, "{text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The one place that reads the process's environment: once, at start. Everyone else gets what is taken here.
+//! Reads the process's environment, once, at start. All other code gets the values captured here.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,8 +12,7 @@ use jiff::tz::TimeZone;
 
 use crate::protocol::EnvOverlay;
 
-/// All environment variables as they are now. `HOME` is looked up in the system's user list when it
-/// is not set or empty.
+/// Captures all environment variables. If `HOME` is unset or empty, it is looked up in the system's user database.
 #[must_use]
 pub fn capture() -> EnvOverlay {
     let overlay: EnvOverlay = env::vars_os().collect();
@@ -26,36 +25,35 @@ pub fn capture() -> EnvOverlay {
     }
 }
 
-/// The directory that the program was started in.
+/// The directory in which the program was started.
 pub fn current_dir() -> io::Result<PathBuf> {
     env::current_dir()
 }
 
-/// The folders that the system gives this program, by the rules of the platform; `None` for a
-/// person without a home.
+/// The folders that the platform defines for this program; `None` if the user has no home.
 #[must_use]
 pub(super) fn project_dirs() -> Option<ProjectDirs> {
     ProjectDirs::from("", "", "caliban")
 }
 
-/// The file of this program.
+/// The path of this program.
 pub fn program() -> io::Result<PathBuf> {
     env::current_exe()
 }
 
-/// The arguments of the program, its own name first.
+/// The program's arguments, starting with its own name.
 pub fn args() -> impl Iterator<Item = OsString> {
     env::args_os()
 }
 
-/// The day where the person is, such as `2026-11-20`. Asks the environment and the system for the time zone.
+/// Today's date in the user's time zone, such as `2026-11-20`. Reads the time zone from the environment and the system.
 #[must_use]
 pub fn today() -> String {
     Timestamp::now().to_zoned(time_zone()).date().to_string()
 }
 
-/// The time zone of the person. The system's rules are read as they are: to find them by name,
-/// which the date does not need, the library would first list the whole folder of time zones.
+/// Returns the user's time zone. Reads the system's rules directly: finding them by name, which the
+/// date does not need, would make the library list all time zones first.
 fn time_zone() -> TimeZone {
     if env::var_os("TZ").is_none()
         && let Ok(rules) = fs::read("/etc/localtime")
@@ -66,7 +64,7 @@ fn time_zone() -> TimeZone {
     TimeZone::system()
 }
 
-/// The system that the program runs on, such as `linux (x86_64)`.
+/// The platform, such as `linux (x86_64)`.
 #[must_use]
 pub fn platform() -> String {
     format!("{} ({})", env::consts::OS, env::consts::ARCH)

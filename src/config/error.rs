@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, and where a value came from.
+//! Configuration errors, and the origin of each value.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use crate::protocol::{lossy_path, printable_path};
 
-/// Where a value was written.
+/// The place where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "origin", rename_all = "snake_case")]
 pub enum Origin {
     /// The defaults inside the program.
     BuiltIn,
-    /// A file and its line, counted from 1. The path is as a person would write it.
+    /// A file and its line, counted from 1. The path is displayed as the user would write it.
     File {
         #[serde(serialize_with = "lossy_path::serialize")]
         path: PathBuf,
@@ -35,17 +35,17 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A configuration that cannot be used. Its text is one clear message; the exit code is 2.
+/// An unusable configuration. Its message is one line; the exit code is 2.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A file is there but cannot be read.
+    /// A file exists but cannot be read.
     #[error("{}: cannot be read: {reason}", printable_path(path))]
     Unreadable { path: PathBuf, reason: String },
-    /// A key, value or piece of syntax that is not allowed.
+    /// An invalid key, value or piece of syntax.
     #[error("{at}: {message}")]
     Invalid { at: Origin, message: String },
-    /// Neither `HOME` nor `CALIBAN_HOME` says where files are kept.
-    #[error("There is no home directory to keep files in: set HOME or CALIBAN_HOME.")]
+    /// Neither `HOME` nor `CALIBAN_HOME` is set.
+    #[error("No home directory found: set HOME or CALIBAN_HOME.")]
     NoHome,
 }
 
@@ -55,8 +55,8 @@ impl ConfigError {
     }
 }
 
-/// The path as a person in `cwd` would write it: relative when it is below.
-pub(super) fn shown(path: &Path, cwd: &Path) -> PathBuf {
+/// Returns the path as the user would write it in `cwd`: relative if it is below.
+pub(super) fn display_path(path: &Path, cwd: &Path) -> PathBuf {
     match path.strip_prefix(cwd) {
         Ok(below) if !below.as_os_str().is_empty() => below.to_owned(),
         _ => path.to_owned(),

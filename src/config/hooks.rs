@@ -1,4 +1,4 @@
-//! Commands that the person, or a project, wants to have run at certain moments.
+//! Hooks: commands that the user or a project runs on certain events.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,49 +7,49 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::error::{ConfigError, Origin};
-use super::inert::{Inert, one_line};
 use super::layers::{Origins, Setting};
 use super::matcher::Matcher;
-use super::node::{Misfit, Node};
-use super::schema::Hooks;
-use super::start::{EntryCwd, Starts, hook_notice};
+use super::node::{Node, ValueError};
+use super::schema::HookTables;
+use super::start::{EntryCwd, StartResolver, hook_notice};
+use super::untrusted_item::{UntrustedItem, one_line};
 use crate::protocol::{HookEvent, StartDir};
 
-/// How long a hook may take when nothing else is said. Seconds.
-pub(super) const TIMEOUT_S: f64 = 60.0;
+/// Default time limit of a hook, in seconds.
+pub(super) const DEFAULT_TIMEOUT_S: f64 = 60.0;
 
-/// A longer time counts as this one. Seconds.
+/// Upper bound for a hook's time limit, in seconds.
 const MAX_TIMEOUT_S: f64 = 86_400.0;
 
-/// One command for one moment.
+/// One command for one event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookConfig {
     pub event: HookEvent,
-    /// Of a tool's name, an agent's type, or the cause of the event.
+    /// Matches a tool's name, an agent's type, or the cause of the event.
     pub matcher: Matcher,
-    /// For `bash -c`, without empty lines around it.
+    /// The `bash -c` command, without surrounding blank lines.
     pub command: String,
     pub timeout: Duration,
-    /// Nobody waits for it, and what it says changes nothing.
-    pub unheard: bool,
+    /// The hook runs in the background and its output changes nothing.
+    pub is_async: bool,
     pub origin: Origin,
-    /// Whether it says `cwd = "project"`.
-    pub asks_project: bool,
-    /// Where it starts.
+    /// Whether the entry sets `cwd = "project"`.
+    pub wants_project_cwd: bool,
+    /// The folder it starts in.
     pub start: StartDir,
 }
 
 impl HookConfig {
-    /// The same hook, started in this folder: one of the project, or of the command line.
+    /// Returns the hook, started in this folder of the project or the command line.
     #[must_use]
     pub fn in_folder(self, folder: &Path) -> Self {
         Self { start: StartDir::project(folder), ..self }
     }
 
-    /// Its name, without the command: `hook PreToolUse(Bash)`, and `hook PreToolUse[async, 5
-    /// s](Bash)` where nobody waits for it or it may take another time than usual.
+    /// Returns its name without the command: `hook PreToolUse(Bash)`, or `hook PreToolUse[async, 5
+    /// s](Bash)` if it is async or has an unusual time limit.
     fn name(&self) -> String {
-        // The end of a matcher is the first that looks like one.
+        // The matcher ends at the first text that looks like an end.
         match one_line(self.matcher.as_str(), Some("): ")).as_str() {
             "" => format!("hook {}{}", self.event.name(), self.options()),
             matcher => format!("hook {}{}({matcher})", self.event.name(), self.options()),
@@ -58,24 +58,24 @@ impl HookConfig {
 
     /// Returns the options that decide whether the hook can block anything.
     fn options(&self) -> String {
-        let usual = Duration::from_secs_f64(TIMEOUT_S);
+        let usual = Duration::from_secs_f64(DEFAULT_TIMEOUT_S);
         let time = (self.timeout != usual).then(|| format!("{} s", self.timeout.as_secs_f64()));
-        let options = self.unheard.then(|| "async".to_owned()).into_iter().chain(time);
+        let options = self.is_async.then(|| "async".to_owned()).into_iter().chain(time);
         match options.collect::<Vec<_>>().join(", ") {
             options if options.is_empty() => options,
             options => format!("[{options}]"),
         }
     }
 
-    /// In one line: `hook PreToolUse(Bash): ./lint.sh`.
+    /// Describes the hook in one line: `hook PreToolUse(Bash): ./lint.sh`.
     #[must_use]
     pub fn describe(&self) -> String {
         format!("{}: {}", self.name(), one_line(&self.command, None))
     }
 
-    /// The same as a thing that waits for the person's trust.
-    pub(super) fn inert(&self) -> Inert {
-        Inert { what: self.describe(), origin: self.origin.clone() }
+    /// Returns the hook as an item that needs the user's trust.
+    pub(super) fn untrusted_item(&self) -> UntrustedItem {
+        UntrustedItem { what: self.describe(), origin: self.origin.clone() }
     }
 }
 
@@ -83,50 +83,49 @@ impl HookConfig {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookList {
     pub hooks: Vec<HookConfig>,
-    /// What stands there for other programs and is not run here: `PermissionDenied (line 4)`.
-    pub passed_over: Vec<String>,
+    /// Hooks for other programs, which are skipped: `PermissionDenied (line 4)`.
+    pub skipped: Vec<String>,
 }
 
-/// A hook as it stands in our own files.
+/// A hook as written in our own files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookEntry {
-    /// Which tools it is for, or which agents or causes: a name, names with `|` between them, or a
-    /// regular expression. Absent: all.
+    /// Which tools, agents or causes it is for: a name, names separated by `|`, or a regular expression. Absent: all.
     #[serde(default)]
     pub matcher: String,
-    /// The command, run by bash. It reads what happened as JSON from its stdin.
+    /// The command, run by bash. It gets the event as JSON on stdin.
     #[schemars(length(min = 1))]
     pub command: String,
-    /// How many seconds it may take.
+    /// Time limit in seconds.
     #[serde(default = "timeout_s")]
     #[schemars(range(min = 0.001, max = 86400))]
     pub timeout_s: f64,
-    /// Where a hook of your own starts: `project` is the project's root, once you accept that for
-    /// the project. Absent: an empty folder. Hooks of a project start in the folder above their
-    /// file's `.caliban` or `.claude`.
+    /// Where your own hook starts: `project` is the project's root, once you accept that for the
+    /// project. Absent: an empty folder. A project's hooks start in the folder above their file's
+    /// `.caliban` or `.claude`.
     pub cwd: Option<EntryCwd>,
 }
 
 fn timeout_s() -> f64 {
-    TIMEOUT_S
+    DEFAULT_TIMEOUT_S
 }
 
-/// The hooks of our own files, in the order of the layers.
-pub(super) fn of_tables(
-    tables: &Hooks,
+/// Returns the hooks of our own files, in the order of the layers.
+pub(super) fn from_tables(
+    tables: &HookTables,
     origins: &Origins,
-    starts: &mut Starts<'_>,
+    starts: &mut StartResolver<'_>,
     notices: &mut Vec<String>,
 ) -> Result<Vec<HookConfig>, ConfigError> {
     let mut hooks = Vec::new();
     for (event, entries) in tables.iter() {
         for (index, entry) in entries.iter().enumerate() {
-            let origin = origins.of_entry(&format!("hooks.{}", event.name()), index).clone();
-            let mut hook = of_entry(*event, entry, origin.clone())
+            let origin = origins.get_entry(&format!("hooks.{}", event.name()), index).clone();
+            let mut hook = from_entry(*event, entry, origin.clone())
                 .map_err(|why| ConfigError::invalid(&origin, why))?;
-            hook.start = starts.of_table(hook.describe(), &origin, hook.asks_project);
-            if hook.start == StartDir::Private && !hook.asks_project {
+            hook.start = starts.start_of_table(hook.describe(), &origin, hook.wants_project_cwd);
+            if hook.start == StartDir::Private && !hook.wants_project_cwd {
                 notices.extend(hook_notice(&hook.name(), &hook.command, &origin));
             }
             hooks.push(hook);
@@ -135,20 +134,20 @@ pub(super) fn of_tables(
     Ok(hooks)
 }
 
-/// Leaves in the settings of one of our own files the hooks that count.
+/// Keeps only the hooks for which `counts` returns true.
 pub(super) fn retain(
     settings: &mut [Setting],
     mut counts: impl FnMut(&HookConfig) -> bool,
 ) -> Result<(), ConfigError> {
     for setting in settings.iter_mut().filter(|setting| is_hooks(setting)) {
-        let event = setting.path.last().and_then(|name| HookEvent::named(name));
+        let event = setting.path.last().and_then(|name| HookEvent::from_name(name));
         let (Some(event), Value::Array(entries)) = (event, &mut setting.value) else { continue };
         let all = std::mem::take(entries).into_iter().zip(std::mem::take(&mut setting.origins));
         for (entry, origin) in all {
             let invalid = |why: String| ConfigError::invalid(&origin, why);
             let read = HookEntry::deserialize(entry.clone())
                 .map_err(|error| invalid(error.message().to_owned()))?;
-            if counts(&of_entry(event, &read, origin.clone()).map_err(invalid)?) {
+            if counts(&from_entry(event, &read, origin.clone()).map_err(invalid)?) {
                 entries.push(entry);
                 setting.origins.push(origin);
             }
@@ -161,29 +160,32 @@ fn is_hooks(setting: &Setting) -> bool {
     setting.path.first().is_some_and(|table| table == "hooks")
 }
 
-/// One hook of our own files.
-fn of_entry(event: HookEvent, entry: &HookEntry, origin: Origin) -> Result<HookConfig, String> {
+/// Reads one hook of our own files.
+fn from_entry(event: HookEvent, entry: &HookEntry, origin: Origin) -> Result<HookConfig, String> {
     let key = format!("hooks.{}.matcher", event.name());
     Ok(HookConfig {
         event,
         matcher: Matcher::parse(&entry.matcher).map_err(|why| format!("`{key}` {why}"))?,
         command: entry.command.trim_matches('\n').to_owned(),
         timeout: Duration::try_from_secs_f64(entry.timeout_s).unwrap_or(Duration::MAX),
-        unheard: false,
+        is_async: false,
         origin,
-        asks_project: entry.cwd == Some(EntryCwd::Project),
+        wants_project_cwd: entry.cwd == Some(EntryCwd::Project),
         start: StartDir::Private,
     })
 }
 
-/// Reads `{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…",
-/// "timeout": 60}]}]}`, the shape of settings files. `at` makes an origin of a line. Events, kinds
-/// and keys of other programs are passed over.
-pub fn of_node(node: &Node, at: impl Fn(Option<usize>) -> Origin) -> Result<HookList, Misfit> {
+/// Reads the format of settings files: `{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type":
+/// "command", "command": "…", "timeout": 60}]}]}`. `at` makes an origin from a line. Events, types
+/// and keys for other programs are skipped.
+pub fn from_node(
+    node: &Node,
+    at: impl Fn(Option<usize>) -> Origin,
+) -> Result<HookList, ValueError> {
     let mut list = HookList::default();
     for (name, groups) in node.table("hooks")? {
-        let Some(event) = HookEvent::named(name) else {
-            list.pass_over(&name.escape_debug().to_string(), groups);
+        let Some(event) = HookEvent::from_name(name) else {
+            list.skip(&name.escape_debug().to_string(), groups);
             continue;
         };
         let key = format!("hooks.{name}");
@@ -191,7 +193,7 @@ pub fn of_node(node: &Node, at: impl Fn(Option<usize>) -> Origin) -> Result<Hook
             group.table(&key)?;
             let matcher = matcher(group.get("matcher"), &key)?;
             let Some(commands) = group.get("hooks") else {
-                return Err(group.misfit(format!("an entry of `{key}` needs `hooks`: a list")));
+                return Err(group.error(format!("an entry of `{key}` needs a `hooks` list")));
             };
             for command in commands.list(&format!("{key}.hooks"))? {
                 list.add(event, &matcher, command, &at)?;
@@ -202,14 +204,14 @@ pub fn of_node(node: &Node, at: impl Fn(Option<usize>) -> Origin) -> Result<Hook
 }
 
 impl HookList {
-    /// One line about the hooks that are not run here, and what would be; `None` when there are none.
+    /// Returns one line that names the skipped hooks and the supported ones; `None` if none were skipped.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
         let events = HookEvent::ALL.map(HookEvent::name).join(", ");
-        (!self.passed_over.is_empty()).then(|| {
+        (!self.skipped.is_empty()).then(|| {
             format!(
-                "not run here: {}; a hook that runs is of type command, without `if`, for one of {events}",
-                self.passed_over.join(", ")
+                "hooks skipped: {}; supported are hooks of type command, without `if`, for {events}",
+                self.skipped.join(", ")
             )
         })
     }
@@ -220,56 +222,56 @@ impl HookList {
         matcher: &Matcher,
         node: &Node,
         at: &impl Fn(Option<usize>) -> Origin,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), ValueError> {
         let key = format!("hooks.{}.hooks", event.name());
         node.table(&key)?;
         let kind = node.get("type").map(|kind| kind.text(&format!("{key}.type"))).transpose()?;
-        // A condition that is not understood must not be taken for none.
+        // A condition that we don't understand must not be dropped silently.
         let strange = match kind {
             Some("command") | None => node.get("if").map(|_| "with `if`".to_owned()),
             Some(other) => Some(format!("of type {}", other.escape_debug())),
         };
         if let Some(strange) = strange {
-            self.pass_over(&format!("a {} hook {strange}", event.name()), node);
+            self.skip(&format!("a {} hook {strange}", event.name()), node);
             return Ok(());
         }
         let Some(command) = node.get("command") else {
-            return Err(node.misfit(format!("an entry of `{key}` needs a `command`")));
+            return Err(node.error(format!("an entry of `{key}` needs a `command`")));
         };
         let text = command.text(&format!("{key}.command"))?;
         if text.trim().is_empty() {
-            return Err(command.misfit(format!("`{key}.command` must not be empty")));
+            return Err(command.error(format!("`{key}.command` must not be empty")));
         }
         self.hooks.push(HookConfig {
             event,
             matcher: matcher.clone(),
             command: with_arguments(text, node.get("args"), &key)?,
             timeout: timeout(node.get("timeout"), &key)?,
-            unheard: is_async(node.get("async"), &key)?,
+            is_async: is_async(node.get("async"), &key)?,
             origin: at(command.line.or(node.line)),
-            asks_project: node.get("cwd").and_then(Node::scalar) == Some("project"),
+            wants_project_cwd: node.get("cwd").and_then(Node::scalar) == Some("project"),
             start: StartDir::Private,
         });
         Ok(())
     }
 
-    fn pass_over(&mut self, what: &str, node: &Node) {
+    fn skip(&mut self, what: &str, node: &Node) {
         let line = node.line.map(|line| format!(" (line {line})")).unwrap_or_default();
-        self.passed_over.push(format!("{what}{line}"));
+        self.skipped.push(format!("{what}{line}"));
     }
 }
 
-fn matcher(node: Option<&Node>, key: &str) -> Result<Matcher, Misfit> {
+fn matcher(node: Option<&Node>, key: &str) -> Result<Matcher, ValueError> {
     let key = format!("{key}.matcher");
     let text = node.map_or(Ok(""), |node| node.text(&key))?;
-    Matcher::parse(text).map_err(|why| Misfit {
+    Matcher::parse(text).map_err(|why| ValueError {
         line: node.and_then(|node| node.line),
         message: format!("`{key}` {why}"),
     })
 }
 
-/// A program with its arguments as a line for bash.
-fn with_arguments(command: &str, args: Option<&Node>, key: &str) -> Result<String, Misfit> {
+/// Quotes a program and its arguments as a line for bash.
+fn with_arguments(command: &str, args: Option<&Node>, key: &str) -> Result<String, ValueError> {
     let Some(args) = args else { return Ok(command.trim_matches('\n').to_owned()) };
     let key = format!("{key}.args");
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
@@ -281,19 +283,19 @@ fn with_arguments(command: &str, args: Option<&Node>, key: &str) -> Result<Strin
     Ok(line)
 }
 
-fn is_async(node: Option<&Node>, key: &str) -> Result<bool, Misfit> {
+fn is_async(node: Option<&Node>, key: &str) -> Result<bool, ValueError> {
     let Some(node) = node else { return Ok(false) };
     let value = node.scalar().and_then(|text| text.parse().ok());
-    value.ok_or_else(|| node.must_be(&format!("{key}.async"), "true or false"))
+    value.ok_or_else(|| node.type_error(&format!("{key}.async"), "true or false"))
 }
 
-fn timeout(node: Option<&Node>, key: &str) -> Result<Duration, Misfit> {
-    let Some(node) = node else { return Ok(Duration::from_secs_f64(TIMEOUT_S)) };
+fn timeout(node: Option<&Node>, key: &str) -> Result<Duration, ValueError> {
+    let Some(node) = node else { return Ok(Duration::from_secs_f64(DEFAULT_TIMEOUT_S)) };
     let seconds = node.scalar().and_then(|text| text.parse::<f64>().ok());
     let wanted = seconds.filter(|seconds| *seconds > 0.0);
     wanted
         .map(|seconds| Duration::from_secs_f64(seconds.min(MAX_TIMEOUT_S)))
-        .ok_or_else(|| node.must_be(&format!("{key}.timeout"), "a number of seconds above 0"))
+        .ok_or_else(|| node.type_error(&format!("{key}.timeout"), "a number of seconds above 0"))
 }
 
 #[cfg(test)]
@@ -303,9 +305,9 @@ mod tests {
     use super::super::node::parse_json;
     use super::*;
 
-    fn read(json: &str) -> Result<HookList, Misfit> {
+    fn read(json: &str) -> Result<HookList, ValueError> {
         let at = |line: Option<usize>| Origin::File { path: "s.json".into(), line: line.unwrap() };
-        of_node(&parse_json(json).unwrap(), at)
+        from_node(&parse_json(json).unwrap(), at)
     }
 
     #[test]
@@ -324,7 +326,7 @@ mod tests {
             .iter()
             .map(|hook| format!("{} {:?} {}", hook.origin, hook.timeout, hook.describe()))
             .collect();
-        let unheard: Vec<bool> = list.hooks.iter().map(|hook| hook.unheard).collect();
+        let unheard: Vec<bool> = list.hooks.iter().map(|hook| hook.is_async).collect();
         assert_eq!(unheard, [true, false, false]);
         assert_eq!(
             shown,
@@ -334,7 +336,7 @@ mod tests {
                 r"s.json:5 60s hook PreToolUse: '/opt/check it' 'a'\''b' 'c'",
             ]
         );
-        assert!(list.passed_over.is_empty());
+        assert!(list.skipped.is_empty());
     }
 
     #[test]
@@ -352,10 +354,10 @@ mod tests {
             let entry = HookEntry {
                 matcher: matcher.to_owned(),
                 command: command.to_owned(),
-                timeout_s: TIMEOUT_S,
+                timeout_s: DEFAULT_TIMEOUT_S,
                 cwd: None,
             };
-            of_entry(HookEvent::Stop, &entry, Origin::BuiltIn).unwrap().describe()
+            from_entry(HookEvent::Stop, &entry, Origin::BuiltIn).unwrap().describe()
         };
         for (command, shown) in [
             (r#""$CLAUDE_PROJECT_DIR"/x.sh 'a'"#, r#""$CLAUDE_PROJECT_DIR"/x.sh 'a'"#),
@@ -393,7 +395,7 @@ mod tests {
         .unwrap();
         assert_eq!(list.hooks, []);
         assert_eq!(
-            list.passed_over,
+            list.skipped,
             [
                 "PermissionDenied (line 1)",
                 "a Stop hook of type prompt (line 2)",
@@ -408,20 +410,20 @@ mod tests {
         let cases = [
             ("[]".to_owned(), "1: `hooks` must be an object of keys and values, not a list"),
             ("{\"Stop\":\n3}".to_owned(), "2: `hooks.Stop` must be a list, not 3"),
-            ("{\"Stop\": [\n{}]}".to_owned(), "2: an entry of `hooks.Stop` needs `hooks`: a list"),
+            ("{\"Stop\": [\n{}]}".to_owned(), "2: an entry of `hooks.Stop` needs a `hooks` list"),
             (
                 "{\"Stop\": [{\"matcher\":\n1, \"hooks\": []}]}".to_owned(),
-                "2: `hooks.Stop.matcher` must be a text in quotes, not 1",
+                "2: `hooks.Stop.matcher` must be a quoted string, not 1",
             ),
             (
                 hook("\"x\""),
-                "2: `hooks.Stop.hooks` must be an object of keys and values, not a text",
+                "2: `hooks.Stop.hooks` must be an object of keys and values, not a string",
             ),
             (hook("{}"), "2: an entry of `hooks.Stop.hooks` needs a `command`"),
             (hook("{\"command\": \" \"}"), "2: `hooks.Stop.hooks.command` must not be empty"),
             (
                 hook("{\"command\": [\"x\"]}"),
-                "2: `hooks.Stop.hooks.command` must be a text in quotes, not a list",
+                "2: `hooks.Stop.hooks.command` must be a quoted string, not a list",
             ),
             (
                 hook("{\"command\": \"x\", \"async\": 1}"),
@@ -433,7 +435,7 @@ mod tests {
             ),
         ];
         for (json, expected) in cases {
-            let Misfit { line, message } = read(&json).unwrap_err();
+            let ValueError { line, message } = read(&json).unwrap_err();
             assert_eq!(format!("{}: {message}", line.unwrap()), expected, "{json}");
         }
         let bad = read("{\"Stop\": [{\"matcher\": \"(\", \"hooks\": []}]}").unwrap_err();

@@ -1,19 +1,18 @@
-//! Merging layers, lowest first, and remembering where each value came from.
+//! Merges layers, lowest first, and records the origin of each value.
 
 use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
 use super::Origin;
-use super::mcp::SERVERS;
+use super::mcp::SERVERS_KEY;
 use super::provider::default_model;
 
-/// The lists whose entries from all layers add up, besides those of hooks. Everything else is
-/// replaced by a higher layer.
-const ADDED_UP: [&str; 4] =
+/// Lists that are concatenated across layers, besides those of hooks. For all other values the higher layer wins.
+const MERGED_LISTS: [&str; 4] =
     ["permissions.allow", "permissions.ask", "permissions.deny", "permissions.additional_dirs"];
 
-/// One value of one layer. `origins` has one entry, or one per element when the value is a list.
+/// One value of one layer. `origins` has one entry, or one per element if the value is a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Setting {
     pub path: Vec<String>,
@@ -22,31 +21,31 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// The path with dots, as origins are looked up.
+    /// The dotted path, as used to look up origins.
     pub fn key(&self) -> String {
         self.path.join(".")
     }
 }
 
-/// Where values came from, by dotted key such as `model.name`.
+/// The origins of values, by dotted key such as `model.name`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origins(BTreeMap<String, Vec<Origin>>);
 
 impl Origins {
-    /// Where the value of a key was written. Of a list: its first entry.
+    /// Returns the origin of a key's value; for a list, of its first entry.
     #[must_use]
-    pub fn of(&self, key: &str) -> &Origin {
-        self.of_entry(key, 0)
+    pub fn get(&self, key: &str) -> &Origin {
+        self.get_entry(key, 0)
     }
 
-    /// Where one entry of a list was written, counted from 0 in the merged list.
+    /// Returns the origin of one list entry, counted from 0 in the merged list.
     #[must_use]
-    pub fn of_entry(&self, key: &str, index: usize) -> &Origin {
+    pub fn get_entry(&self, key: &str, index: usize) -> &Origin {
         self.0.get(key).and_then(|origins| origins.get(index)).unwrap_or(&Origin::BuiltIn)
     }
 
-    /// The first value below a table, such as any key of `providers.work`.
-    pub(super) fn below(&self, table: &str) -> &Origin {
+    /// Returns the origin of the first value below a table, such as any key of `providers.work`.
+    pub(super) fn first_below(&self, table: &str) -> &Origin {
         let prefix = format!("{table}.");
         let (_, origins) =
             match self.0.range(prefix.clone()..).next().filter(|(key, _)| key.starts_with(&prefix))
@@ -58,11 +57,11 @@ impl Origins {
     }
 }
 
-fn adds_up(key: &str) -> bool {
-    ADDED_UP.contains(&key) || key.starts_with("hooks.")
+fn is_merged_list(key: &str) -> bool {
+    MERGED_LISTS.contains(&key) || key.starts_with("hooks.")
 }
 
-/// All layers so far as one table.
+/// The layers merged so far.
 #[derive(Debug, Default)]
 pub(super) struct Layers {
     pub merged: Table,
@@ -70,18 +69,17 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// Puts a layer on top.
+    /// Adds a layer on top.
     pub fn add(&mut self, layer: Vec<Setting>) {
-        self.forget_other_providers_model(&layer);
-        self.forget_replaced_servers(&layer);
+        self.drop_stale_model(&layer);
+        self.drop_replaced_servers(&layer);
         for setting in layer {
             self.set(setting);
         }
     }
 
-    /// A model belongs to its provider: a layer that only changes the provider gets that provider's
-    /// default model.
-    fn forget_other_providers_model(&mut self, layer: &[Setting]) {
+    /// A model belongs to its provider: a layer that changes only the provider gets that provider's default model.
+    fn drop_stale_model(&mut self, layer: &[Setting]) {
         let new = layer.iter().find(|setting| setting.key() == "model.provider");
         let Some(new) = new.and_then(|setting| setting.value.as_str()) else { return };
         let Some(Value::Table(model)) = self.merged.get_mut("model") else { return };
@@ -92,16 +90,15 @@ impl Layers {
         }
     }
 
-    /// A server of a higher layer takes the place of one of the same name as a whole: half of one
-    /// and half of another is neither.
-    fn forget_replaced_servers(&mut self, layer: &[Setting]) {
-        let Some(Value::Table(servers)) = self.merged.get_mut(SERVERS) else { return };
+    /// A server of a higher layer replaces one of the same name entirely; the two are not merged.
+    fn drop_replaced_servers(&mut self, layer: &[Setting]) {
+        let Some(Value::Table(servers)) = self.merged.get_mut(SERVERS_KEY) else { return };
         for setting in layer {
             if let [table, name, ..] = setting.path.as_slice()
-                && table == SERVERS
+                && table == SERVERS_KEY
                 && servers.remove(name).is_some()
             {
-                let prefix = format!("{SERVERS}.{name}.");
+                let prefix = format!("{SERVERS_KEY}.{name}.");
                 self.origins.0.retain(|key, _| !key.starts_with(&prefix));
             }
         }
@@ -118,7 +115,7 @@ impl Layers {
             table = inner;
         }
         match (table.get_mut(last), value) {
-            (Some(Value::Array(all)), Value::Array(more)) if adds_up(&key) => {
+            (Some(Value::Array(all)), Value::Array(more)) if is_merged_list(&key) => {
                 all.extend(more);
                 self.origins.0.entry(key).or_default().extend(origins);
             }

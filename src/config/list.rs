@@ -1,7 +1,7 @@
-//! Lists of tools and rules as people write them in one line: `Bash(git diff:*), Read`.
+//! Parses one-line lists of tools and rules: `Bash(git diff:*), Read`.
 
-/// Splits at commas and spaces, but not inside parentheses. An empty text is an empty list.
-/// The error says which parenthesis has no partner.
+/// Splits at commas and spaces outside of parentheses. An empty text is an empty list. The error
+/// names the unmatched parenthesis.
 pub fn parse(text: &str) -> Result<Vec<String>, String> {
     let mut items = Vec::new();
     let mut item = String::new();

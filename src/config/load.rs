@@ -1,4 +1,4 @@
-//! Reads all layers, merges them, and checks what only the whole can show.
+//! Reads and merges all layers, and checks the result as a whole.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -9,9 +9,8 @@ use serde_json::Value as Schema;
 use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
-use super::error::{ConfigError, Origin, shown};
+use super::error::{ConfigError, Origin, display_path};
 use super::hooks::{self, HookConfig};
-use super::inert::Inert;
 use super::layers::{Layers, Origins, Setting};
 use super::mcp::{self, McpEntry};
 use super::overrides::Overrides;
@@ -21,7 +20,8 @@ use super::settings_file::{self, SettingsFile};
 use super::settings_layer::Variables;
 use super::start::ProjectStart;
 use super::trust::Trust;
-use super::{Dirs, document, prohibition};
+use super::untrusted_item::UntrustedItem;
+use super::{Dirs, document, restrictions};
 use crate::protocol::{EnvOverlay, RuleFile, printable_path};
 
 mod layer_reader;
@@ -30,55 +30,54 @@ use layer_reader::LayerReader;
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
-/// A configuration file longer than this is a mistake. Bytes.
+/// Maximum size of a configuration file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Everything that a configuration is made from.
+/// The inputs of a configuration.
 #[derive(Clone, Copy)]
-pub struct Sources<'a> {
+pub struct ConfigSources<'a> {
     pub dirs: &'a Dirs,
     /// The working directory, absolute.
     pub cwd: &'a Path,
     pub env: &'a EnvOverlay,
     pub overrides: &'a Overrides,
-    /// What the person has accepted of the project: that counts like the person's own.
+    /// The project's items that the user has accepted; they count like the user's own.
     pub trust: &'a Trust,
 }
 
-/// The configuration in effect, and how it came about.
+/// The effective configuration, with origins and notices.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedConfig {
     pub config: Config,
     pub origins: Origins,
     pub project: Project,
-    /// What the person must be told, one line each.
+    /// Notices for the user, one line each.
     pub notices: Vec<String>,
-    /// What the project brings and what does nothing, because the person has not accepted it.
-    pub inert: Vec<Inert>,
-    /// Hooks and servers of the user's own that ask to start in the project and start in an empty
-    /// folder, because the user has not accepted that.
+    /// Project items that are ignored because the user has not accepted them.
+    pub untrusted: Vec<UntrustedItem>,
+    /// The user's hooks and servers that ask to start in the project, but start in an empty folder
+    /// until the user accepts that.
     pub starts: Vec<ProjectStart>,
-    /// Commands to run at certain moments, of the project those that the person has accepted.
+    /// Hooks; of the project's, only those that the user has accepted.
     pub hooks: Vec<HookConfig>,
-    /// MCP servers by name, of the project those that the person has accepted.
+    /// MCP servers by name; of the project's, only those that the user has accepted.
     pub mcp: Vec<McpEntry>,
-    /// The files of the settings.json shape that are there, lowest first, the one of `--settings` last.
+    /// The settings.json files that exist, lowest first; the one of `--settings` is last.
     pub settings: Vec<SettingsFile>,
     /// Whether a settings file disables the mode `bypassPermissions`.
     pub bypass_disabled: bool,
-    /// Where a settings file demands a sandbox, without which nothing may run.
+    /// The origin of a setting that requires a sandbox; without one nothing may run.
     pub sandbox_required: Option<Origin>,
-    /// What settings files set for commands, hooks and servers.
+    /// Environment variables that settings files set for commands, hooks and servers.
     pub variables: Variables,
-    /// The files that were looked for, lowest first, and whether each was there.
+    /// The files that were looked for, lowest first, and whether each exists.
     pub files: Vec<(PathBuf, bool)>,
     /// The merged tables as written, for `config show`.
     pub(super) merged: Table,
 }
 
-impl Loaded {
-    /// The output style that the highest settings file names. It is a name for programs: it does
-    /// nothing here.
+impl LoadedConfig {
+    /// Returns the output style of the highest settings file. It is reported to programs and has no effect here.
     #[must_use]
     pub fn output_style(&self) -> Option<&str> {
         self.settings.iter().rev().find_map(|file| file.output_style.as_deref())
@@ -86,20 +85,20 @@ impl Loaded {
 }
 
 impl Config {
-    /// The defaults alone.
+    /// The built-in defaults.
     pub fn built_in() -> Result<Self, ConfigError> {
         let mut layers = Layers::default();
-        layers.add(defaults(&SCHEMA)?);
+        layers.add(default_settings(&SCHEMA)?);
         fill_providers(&mut layers.merged);
-        typed(&layers)
+        build_config(&layers)
     }
 }
 
 /// Reads and merges all layers, lowest first.
-pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
-    load_for(
+pub fn load(sources: &ConfigSources<'_>) -> Result<LoadedConfig, ConfigError> {
+    load_project(
         sources,
-        Project::of(
+        Project::with_sources(
             sources.cwd,
             sources.env.get_os("HOME").map(Path::new),
             sources.overrides.setting_sources,
@@ -107,8 +106,11 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
     )
 }
 
-/// The same, for a project that is known: one that was begun with stays the same however its folders change.
-pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, ConfigError> {
+/// Like [`load`], for a known project: a session keeps the project it began with, however its folders change.
+pub fn load_project(
+    sources: &ConfigSources<'_>,
+    project: Project,
+) -> Result<LoadedConfig, ConfigError> {
     let LayerReader {
         mut layers,
         mut untrusted,
@@ -119,34 +121,34 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
         variables,
         mut notices,
         ..
-    } = LayerReader::of(*sources, &project)?;
+    } = LayerReader::read(*sources, &project)?;
     fill_providers(&mut layers.merged);
     let Layers { merged, origins } = &mut layers;
-    let bypass_disabled = prohibition::bypass(&settings, merged, origins, &mut notices)?;
-    notices.extend(prohibition::unused(&settings));
-    notices.extend(hidden(&project, sources));
-    let mut config = typed(&layers)?;
+    let bypass_disabled = restrictions::forbid_bypass(&settings, merged, origins, &mut notices)?;
+    notices.extend(restrictions::unused_notice(&settings));
+    notices.extend(hidden_notices(&project, sources));
+    let mut config = build_config(&layers)?;
     resolve_paths(&mut config, &layers.origins, sources);
-    let mut hooks = hooks::of_tables(&config.hooks, &layers.origins, &mut starts, &mut notices)?;
+    let mut hooks = hooks::from_tables(&config.hooks, &layers.origins, &mut starts, &mut notices)?;
     hooks.extend(more);
-    let tables = mcp::of_tables(&config.mcp_servers, &layers.origins)?;
+    let tables = mcp::from_tables(&config.mcp_servers, &layers.origins)?;
     let disabled: Vec<&str> =
         settings.iter().flat_map(|file| &file.disabled_servers).map(String::as_str).collect();
-    let admits = |thing| untrusted.admits(thing);
+    let admits = |thing| untrusted.admit_item(thing);
     let mcp =
         mcp::collect(sources, &project, tables, &disabled, &mut notices, &mut starts, admits)?;
     let Layers { merged, origins } = layers;
-    let (inert, starts) = (untrusted.inert, starts.waiting);
-    Ok(Loaded {
+    let (inert, starts) = (untrusted.items, starts.waiting);
+    Ok(LoadedConfig {
         config,
         origins,
         project,
         notices,
-        inert,
+        untrusted: inert,
         starts,
         hooks,
         mcp,
-        sandbox_required: prohibition::sandbox(&settings),
+        sandbox_required: restrictions::required_sandbox(&settings),
         bypass_disabled,
         settings,
         variables,
@@ -155,45 +157,49 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     })
 }
 
-/// One line for each file of the project whose rules and hooks a nearer one puts out of force:
-/// whoever fills a folder of the project could do that unseen.
-fn hidden(project: &Project, sources: &Sources<'_>) -> Vec<String> {
-    let Sources { dirs, cwd, .. } = *sources;
-    // The user's own files are read wherever they lie.
+/// Returns a notice for each project file that is ignored because of a closer one: otherwise anyone
+/// who can write to a folder could hide rules and hooks unnoticed.
+fn hidden_notices(project: &Project, sources: &ConfigSources<'_>) -> Vec<String> {
+    let ConfigSources { dirs, cwd, .. } = *sources;
+    // The user's own files are read wherever they are.
     let own =
         [Some(dirs.config_file()), dirs.claude.as_ref().map(|folder| folder.join("settings.json"))];
     let is_own = |file: &Path| own.iter().flatten().any(|own| own == file);
-    let files = project.hidden().into_iter().filter(|(file, _)| !is_own(file));
+    let files = project.hidden_files().into_iter().filter(|(file, _)| !is_own(file));
     let line = |(file, nearest): (PathBuf, &Path)| {
         format!(
-            "{} is not read, because {} has a nearer configuration of its kind: rules and hooks of the first do not hold here",
-            printable_path(&shown(&file, cwd)),
+            "{} is ignored because {} has a closer configuration of the same kind; its rules and hooks do not apply here",
+            printable_path(&display_path(&file, cwd)),
             printable_path(nearest)
         )
     };
     files.map(line).collect()
 }
 
-/// The files that may hold permission rules, whether they are there or not.
+/// Lists the files that may contain permission rules, existing or not.
 #[must_use]
-pub fn rule_files(sources: &Sources<'_>, project: &Project) -> Vec<PathBuf> {
-    let Sources { dirs, cwd, overrides, .. } = *sources;
+pub fn rule_files(sources: &ConfigSources<'_>, project: &Project) -> Vec<PathBuf> {
+    let ConfigSources { dirs, cwd, overrides, .. } = *sources;
     let own = [dirs.config_file(), project.file(RuleFile::Shared), project.file(RuleFile::Local)];
-    let settings = settings_file::places(project, dirs).into_iter().map(|(_, path)| path);
+    let settings = settings_file::settings_paths(project, dirs).into_iter().map(|(_, path)| path);
     let flag = overrides.settings.iter().filter(|value| !value.trim_start().starts_with('{'));
     own.into_iter().chain(settings).chain(flag.map(|path| cwd.join(path))).collect()
 }
 
-/// The settings of one file; `None` when there is no such file.
-fn read(path: &Path, cwd: &Path, schema: &Schema) -> Result<Option<Vec<Setting>>, ConfigError> {
+/// Reads the settings of one file; `None` if it does not exist.
+fn read_settings(
+    path: &Path,
+    cwd: &Path,
+    schema: &Schema,
+) -> Result<Option<Vec<Setting>>, ConfigError> {
     let Some(text) = read_text(path, cwd)? else { return Ok(None) };
-    let path = shown(path, cwd);
-    settings(&text, schema, |line| Origin::File { path: path.clone(), line }).map(Some)
+    let path = display_path(path, cwd);
+    parse_settings(&text, schema, |line| Origin::File { path: path.clone(), line }).map(Some)
 }
 
-/// The text of a configuration file, within bounds; `None` when there is no such file.
+/// Reads a configuration file of limited size; `None` if it does not exist.
 pub(super) fn read_text(path: &Path, cwd: &Path) -> Result<Option<String>, ConfigError> {
-    let shown = shown(path, cwd);
+    let shown = display_path(path, cwd);
     let unreadable = |reason: String| ConfigError::Unreadable { path: shown.clone(), reason };
     let bytes = match read_bytes(path) {
         Ok(Some(bytes)) => bytes,
@@ -211,9 +217,9 @@ pub(super) fn read_text(path: &Path, cwd: &Path) -> Result<Option<String>, Confi
     })
 }
 
-/// At most one byte more than is allowed; `None` when there is no such file.
+/// Reads up to one byte more than allowed; `None` if the file does not exist.
 fn read_bytes(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    // Looked at first, because opening a named pipe would wait for its other end.
+    // Checked first, because opening a named pipe would block.
     match path.metadata() {
         Ok(found) if found.is_file() => {}
         Ok(_) => return Err(std::io::Error::other("it is not a file")),
@@ -227,18 +233,18 @@ fn read_bytes(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-fn defaults(schema: &Schema) -> Result<Vec<Setting>, ConfigError> {
-    settings(DEFAULTS, schema, |_| Origin::BuiltIn)
+fn default_settings(schema: &Schema) -> Result<Vec<Setting>, ConfigError> {
+    parse_settings(DEFAULTS, schema, |_| Origin::BuiltIn)
 }
 
-pub(super) fn settings(
+pub(super) fn parse_settings(
     text: &str,
     schema: &Schema,
     at: impl Fn(usize) -> Origin,
 ) -> Result<Vec<Setting>, ConfigError> {
     let entries = document::parse(text, schema)
         .map_err(|fault| ConfigError::invalid(&at(fault.line), fault.message))?;
-    let setting = |entry: document::Entry| Setting {
+    let setting = |entry: document::DocumentEntry| Setting {
         path: entry.path,
         value: entry.value,
         origins: entry.lines.into_iter().map(&at).collect(),
@@ -246,10 +252,10 @@ pub(super) fn settings(
     Ok(entries.into_iter().map(setting).collect())
 }
 
-/// Checks one value of the environment or the command line as those of files are checked.
-fn check(setting: &Setting, schema: &Schema) -> Result<(), ConfigError> {
+/// Checks one value of the environment or the command line like those of files.
+fn check_setting(setting: &Setting, schema: &Schema) -> Result<(), ConfigError> {
     let origin = setting.origins.first().unwrap_or(&Origin::BuiltIn);
-    // The variable may hold a whole filter, where files and flags name a level.
+    // The variable may contain a whole filter, while files and flags name a level.
     if *origin == (Origin::Env { name: "CALIBAN_LOG" }) {
         let filter = setting.value.as_str().unwrap_or_default();
         return match EnvFilter::try_new(filter) {
@@ -264,10 +270,10 @@ fn check(setting: &Setting, schema: &Schema) -> Result<(), ConfigError> {
         Schema::Null => &schema["additionalProperties"],
         properties => &properties[key],
     });
-    document::check(&setting.value, place).map_err(|why| ConfigError::invalid(origin, why))
+    document::check_value(&setting.value, place).map_err(|why| ConfigError::invalid(origin, why))
 }
 
-/// Gives every provider the defaults that hold for all of them, so that they are shown too.
+/// Fills in the defaults that all providers share, so that they are shown too.
 fn fill_providers(merged: &mut Table) {
     let Some(Value::Table(providers)) = merged.get_mut("providers") else { return };
     for (_, provider) in providers.iter_mut() {
@@ -278,15 +284,15 @@ fn fill_providers(merged: &mut Table) {
     }
 }
 
-/// The merged tables as types, checked for what one value alone cannot show.
-fn typed(layers: &Layers) -> Result<Config, ConfigError> {
+/// Deserializes the merged tables and checks what a single value cannot show.
+fn build_config(layers: &Layers) -> Result<Config, ConfigError> {
     if let Some(Value::Table(providers)) = layers.merged.get("providers") {
         for (name, provider) in providers {
             if provider.get("kind").is_none() {
                 let message = format!(
                     "[providers.{name}] needs a `kind`: anthropic, openai_chat, openai_responses, gemini or scripted"
                 );
-                let at = layers.origins.below(&format!("providers.{name}"));
+                let at = layers.origins.first_below(&format!("providers.{name}"));
                 return Err(ConfigError::invalid(at, message));
             }
         }
@@ -303,13 +309,14 @@ fn check_providers(config: &Config, origins: &Origins) -> Result<(), ConfigError
         if let Some(url) = &provider.base_url {
             check_url(url).map_err(|why| {
                 let key = key("base_url");
-                ConfigError::invalid(origins.of(&key), format!("`{key}` {why}"))
+                ConfigError::invalid(origins.get(&key), format!("`{key}` {why}"))
             })?;
         }
         if !provider.api_key_env.as_deref().is_none_or(is_variable) {
             let key = key("api_key_env");
-            let message = format!("`{key}` must be the name of a variable, not the key itself");
-            return Err(ConfigError::invalid(origins.of(&key), message));
+            let message =
+                format!("`{key}` must be the name of an environment variable, not the key itself");
+            return Err(ConfigError::invalid(origins.get(&key), message));
         }
         let message = match provider.kind {
             ProviderKind::OpenaiChat | ProviderKind::OpenaiResponses
@@ -318,20 +325,20 @@ fn check_providers(config: &Config, origins: &Origins) -> Result<(), ConfigError
                 "needs a `base_url`, such as \"http://127.0.0.1:8080/v1\""
             }
             ProviderKind::Scripted if provider.scenario.is_none() => {
-                "needs a `scenario`: the file with the answers"
+                "needs a `scenario`, the file with its answers"
             }
             kind if kind != ProviderKind::Scripted && provider.scenario.is_some() => {
-                "has a `scenario`, which only the kind scripted takes"
+                "must not have a `scenario`; only kind scripted takes one"
             }
             _ => continue,
         };
         let message = format!("[providers.{name}] of kind {} {message}", provider.kind.name());
-        return Err(ConfigError::invalid(origins.of(&key("kind")), message));
+        return Err(ConfigError::invalid(origins.get(&key("kind")), message));
     }
     check_names(config, origins)
 }
 
-/// Every provider that a key names must be there.
+/// Checks that every provider named by a key is defined.
 fn check_names(config: &Config, origins: &Origins) -> Result<(), ConfigError> {
     let SubagentsConfig { default_provider, allowed_models, .. } = &config.subagents;
     let default = (default_provider != "inherit")
@@ -343,7 +350,7 @@ fn check_names(config: &Config, origins: &Origins) -> Result<(), ConfigError> {
         if !config.providers.contains_key(name) {
             let known: Vec<&str> = config.providers.keys().map(String::as_str).collect();
             let message = format!("there is no provider {name:?}; defined: {}", known.join(", "));
-            return Err(ConfigError::invalid(origins.of(&key), message));
+            return Err(ConfigError::invalid(origins.get(&key), message));
         }
     }
     Ok(())
@@ -355,23 +362,23 @@ fn check_url(text: &str) -> Result<(), &'static str> {
         return Err("must start with http:// or https:// and a host");
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("must not hold a user or password; use api_key_env");
+        return Err("must not contain a user name or password; use api_key_env");
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err("must not hold a `?` or `#`: the path of each request is put behind it");
+        return Err("must not contain `?` or `#`: request paths are appended to it");
     }
     Ok(())
 }
 
-/// Whether a text can be the name of a variable. What else stands there may be the key itself.
+/// Whether a text can be the name of a variable. Any other text may be the key itself.
 fn is_variable(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Makes paths absolute: `~/` is the home directory, others start at the working directory, or for
-/// a scenario at the folder of the file that names it.
-fn resolve_paths(config: &mut Config, origins: &Origins, sources: &Sources<'_>) {
+/// Makes paths absolute: `~/` is the home directory; others are relative to the working directory
+/// or, for a scenario, to the folder of the file that names it.
+fn resolve_paths(config: &mut Config, origins: &Origins, sources: &ConfigSources<'_>) {
     let home = sources.env.get_os("HOME").map(Path::new);
     let absolute = |path: &Path, base: &Path| match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) => home.join(below),
@@ -382,7 +389,7 @@ fn resolve_paths(config: &mut Config, origins: &Origins, sources: &Sources<'_>) 
     }
     for (name, provider) in &mut config.providers {
         let Some(scenario) = &mut provider.scenario else { continue };
-        let file = match origins.of(&format!("providers.{name}.scenario")) {
+        let file = match origins.get(&format!("providers.{name}.scenario")) {
             Origin::File { path, .. } => sources.cwd.join(path),
             _ => continue,
         };

@@ -1,56 +1,58 @@
-//! What a hook listens for: the names of tools, of agents, or of causes.
+//! Hook matchers: which tools, agents or causes a hook is for.
 
 use std::fmt;
 
 use fancy_regex::Regex;
 
-/// Which names a hook is for. Written as in settings files: nothing or `*` for all, one name,
-/// several with `|` between them, or else a regular expression that is looked for anywhere in the
+/// The names that a hook is for, written as in settings files: nothing or `*` for all, one name,
+/// several separated by `|`, or else a regular expression that is searched for anywhere in the
 /// name.
 #[derive(Clone)]
 pub struct Matcher {
     text: String,
-    kind: Kind,
+    kind: MatcherKind,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum MatcherKind {
     All,
     Names(Vec<String>),
     Pattern(Regex),
 }
 
 impl Matcher {
-    /// Reads a matcher. The error continues a sentence that starts with its key.
+    /// Parses a matcher. The error continues a sentence that starts with its key.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '|' | ' ');
         let kind = if matches!(text, "" | "*") {
-            Kind::All
+            MatcherKind::All
         } else if text.chars().all(plain) {
-            Kind::Names(text.split('|').map(|name| name.trim().to_owned()).collect())
+            MatcherKind::Names(text.split('|').map(|name| name.trim().to_owned()).collect())
         } else {
             let pattern = Regex::new(text).map_err(|error| {
                 format!(
                     "must be a name, names with | between them, * or a regular expression: {error}"
                 )
             })?;
-            Kind::Pattern(pattern)
+            MatcherKind::Pattern(pattern)
         };
         Ok(Self { text: text.to_owned(), kind })
     }
 
-    /// Whether one of the names of a thing is meant.
+    /// Whether any of these names matches.
     pub fn matches(&self, names: &[&str]) -> bool {
         match &self.kind {
-            Kind::All => true,
-            Kind::Names(own) => own.iter().any(|own| names.contains(&own.as_str())),
-            // An expression that gives up half-way must not be what switches a guard off.
-            Kind::Pattern(regex) => names.iter().any(|name| regex.is_match(name).unwrap_or(true)),
+            MatcherKind::All => true,
+            MatcherKind::Names(own) => own.iter().any(|own| names.contains(&own.as_str())),
+            // A regex that hits its limits must not disable a guard.
+            MatcherKind::Pattern(regex) => {
+                names.iter().any(|name| regex.is_match(name).unwrap_or(true))
+            }
         }
     }
 
-    /// As it was written.
+    /// Returns the matcher as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text

@@ -1,4 +1,4 @@
-//! MCP servers: `[mcp_servers.NAME]` of our own files, and which of all servers count.
+//! MCP servers: `[mcp_servers.NAME]` in our own files, and the selection from all sources.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,17 +8,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::{ConfigError, Origin};
-use super::inert::{Inert, one_line};
 use super::layers::Origins;
 use super::mcp_file;
-use super::start::{EntryCwd, Starts, server_notice};
-use super::{Project, Sources};
+use super::start::{EntryCwd, StartResolver, server_notice};
+use super::untrusted_item::{UntrustedItem, one_line};
+use super::{ConfigSources, Project};
 use crate::protocol::{McpServer, McpTransport, StartDir, shell_word};
 
-/// The table of servers.
-pub(super) const SERVERS: &str = "mcp_servers";
+/// The key of the table of servers.
+pub(super) const SERVERS_KEY: &str = "mcp_servers";
 
-/// One server of a file. Texts may hold `${VAR}` and `${VAR:-default}`.
+/// One server of a file. Values may contain `${VAR}` and `${VAR:-default}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct McpServerConfig {
@@ -28,70 +28,69 @@ pub struct McpServerConfig {
     /// The program's arguments.
     #[serde(default)]
     pub args: Vec<String>,
-    /// More variables for the program.
+    /// Additional environment variables for the program.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The address of a server over streamable HTTP; instead of `command`.
+    /// The URL of a streamable HTTP server, instead of `command`.
     #[schemars(length(min = 1))]
     pub url: Option<String>,
-    /// Headers of each request to it.
+    /// Headers to send with each request.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Seconds that it may take to start. Absent: 30.
+    /// Time limit for the start, in seconds. Absent: 30.
     #[schemars(range(min = 0.001, max = 3600))]
     pub startup_timeout_s: Option<f64>,
-    /// Seconds that one call may take. Absent: 120.
+    /// Time limit for one call, in seconds. Absent: 120.
     #[schemars(range(min = 0.001, max = 86400))]
     pub timeout_s: Option<f64>,
-    /// Whether agents with the same environment use one connection. Absent: yes.
+    /// Whether agents with the same environment share one connection. Absent: yes.
     pub shared: Option<bool>,
-    /// Where a program of your own starts: `project` is the project's root, once you accept that
-    /// for the project. Absent: an empty folder. Servers of a project start in the folder above
-    /// their file's `.caliban`.
+    /// Where your own program starts: `project` is the project's root, once you accept that for the
+    /// project. Absent: an empty folder. A project's servers start in the folder above their file's
+    /// `.caliban`.
     pub cwd: Option<EntryCwd>,
 }
 
-/// A server that counts, and where it was written.
+/// A configured server and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpEntry {
     pub server: McpServer,
     pub origin: Origin,
-    /// Whether it says `cwd = "project"`.
-    pub asks_project: bool,
+    /// Whether the entry sets `cwd = "project"`.
+    pub wants_project_cwd: bool,
 }
 
 impl McpEntry {
-    /// An entry that does not say where its program starts.
+    /// Creates an entry that does not set `cwd`.
     #[must_use]
     pub fn new(server: McpServer, origin: Origin) -> Self {
-        Self { server, origin, asks_project: false }
+        Self { server, origin, wants_project_cwd: false }
     }
 
-    /// The same entry, started in this folder: one of the project, or of the command line.
+    /// Returns the entry, started in this folder of the project or the command line.
     #[must_use]
     pub fn in_folder(mut self, folder: &Path) -> Self {
         self.server.start = StartDir::project(folder);
         self
     }
 
-    /// The server as a thing that a project brings.
+    /// Returns the server as an item that needs the user's trust.
     #[must_use]
-    pub fn inert(&self) -> Inert {
-        Inert { what: line(&self.server), origin: self.origin.clone() }
+    pub fn untrusted_item(&self) -> UntrustedItem {
+        UntrustedItem { what: describe_server(&self.server), origin: self.origin.clone() }
     }
 }
 
-/// One line that says what a server runs or connects to. Two that do something different have
-/// different lines, and what it is given with that shows: a variable can make a program run
-/// anything.
+/// Describes what a server runs or connects to, in one line. Servers that do different things have
+/// different lines, which include the environment: a variable can make a program run anything.
 #[must_use]
-pub fn line(server: &McpServer) -> String {
+pub fn describe_server(server: &McpServer) -> String {
     let none = BTreeMap::new();
     let (words, values) = match &server.transport {
         McpTransport::Stdio { command, args, env } => {
             (std::iter::once(command).chain(args).map(|word| shell_word(word)).collect(), env)
         }
-        // No word of a command looks like this: an address cannot become a program of the same text.
+        // No word of a command looks like this, so a URL cannot be mistaken for a program of the same text.
         McpTransport::Http { url, headers } => (vec![format!("<{}>", shell_word(url))], headers),
         McpTransport::Peer => (vec![server.about()], &none),
     };
@@ -107,21 +106,19 @@ pub fn line(server: &McpServer) -> String {
 }
 
 impl McpServerConfig {
-    /// The server of this name. The error names what is missing or too much.
-    fn server(&self, name: &str) -> Result<McpServer, String> {
+    /// Converts the entry to a server. The error names what is missing or not allowed.
+    fn to_server(&self, name: &str) -> Result<McpServer, String> {
         let stdio_only = !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some();
         let transport = match (&self.command, &self.url) {
             (Some(_), Some(_)) => {
-                return Err("has a `command` and a `url`: it takes one of them".to_owned());
+                return Err("has both `command` and `url`; use one of them".to_owned());
             }
             (None, None) => return Err("needs a `command` or a `url`".to_owned()),
             (Some(_), None) if !self.headers.is_empty() => {
-                return Err("has `headers`, which go with a `url` alone".to_owned());
+                return Err("has `headers`, which only work with `url`".to_owned());
             }
             (None, Some(_)) if stdio_only => {
-                return Err(
-                    "has `args`, `env` or `cwd`, which go with a `command` alone".to_owned()
-                );
+                return Err("has `args`, `env` or `cwd`, which only work with `command`".to_owned());
             }
             (Some(command), None) => McpTransport::Stdio {
                 command: command.clone(),
@@ -143,66 +140,66 @@ impl McpServerConfig {
     }
 }
 
-/// The servers of our own files.
-pub(super) fn of_tables(
+/// Returns the servers of our own files.
+pub(super) fn from_tables(
     servers: &BTreeMap<String, McpServerConfig>,
     origins: &Origins,
 ) -> Result<Vec<McpEntry>, ConfigError> {
     let entry = |(name, config): (&String, &McpServerConfig)| {
-        let origin = origins.below(&format!("{SERVERS}.{name}")).clone();
-        match config.server(name) {
-            Ok(server) => Ok(McpEntry { server, origin, asks_project: config.cwd.is_some() }),
-            Err(why) => Err(ConfigError::invalid(&origin, format!("[{SERVERS}.{name}] {why}"))),
+        let origin = origins.first_below(&format!("{SERVERS_KEY}.{name}")).clone();
+        match config.to_server(name) {
+            Ok(server) => Ok(McpEntry { server, origin, wants_project_cwd: config.cwd.is_some() }),
+            Err(why) => Err(ConfigError::invalid(&origin, format!("[{SERVERS_KEY}.{name}] {why}"))),
         }
     };
     servers.iter().map(entry).collect()
 }
 
-/// Which servers count, `disabled` ones of `.mcp.json` left out: those of `--mcp-config` over the
-/// project's, over those of `.mcp.json`, over the person's own.
+/// Selects the servers by name. Precedence: `--mcp-config`, the project's configuration,
+/// `.mcp.json` without the `disabled` ones, the user's own.
 pub(super) fn collect(
-    sources: &Sources<'_>,
+    sources: &ConfigSources<'_>,
     project: &Project,
     tables: Vec<McpEntry>,
     disabled: &[&str],
     notices: &mut Vec<String>,
-    starts: &mut Starts<'_>,
-    mut admits: impl FnMut(Inert) -> bool,
+    starts: &mut StartResolver<'_>,
+    mut admits: impl FnMut(UntrustedItem) -> bool,
 ) -> Result<Vec<McpEntry>, ConfigError> {
     let mut all = Vec::new();
     if !sources.overrides.strict_mcp_config {
-        let is_projects = |entry: &McpEntry| starts.is_projects(&entry.origin);
+        let is_projects = |entry: &McpEntry| starts.is_from_project(&entry.origin);
         let (of_project, own): (Vec<_>, Vec<_>) = tables.into_iter().partition(is_projects);
-        let file = mcp_file::of_project(project, sources.cwd);
-        notices.extend(file.broken);
+        let file = mcp_file::read_project(project, sources.cwd);
+        notices.extend(file.errors);
         notices.extend(file.notices);
         all.extend(own);
         let wanted = |entry: &McpEntry| !disabled.contains(&entry.server.name.as_str());
         let entries = file.entries.into_iter().filter(wanted);
-        let entries = entries.filter(|entry| admits(entry.inert()));
+        let entries = entries.filter(|entry| admits(entry.untrusted_item()));
         all.extend(entries.map(|entry| entry.in_folder(&file.folder)));
         all.extend(of_project.into_iter().map(|entry| entry.in_folder(&project.config_root)));
     }
     for value in &sources.overrides.mcp_config {
-        let given = mcp_file::of_flag(value, sources.cwd)?;
-        notices.extend(given.broken);
+        let given = mcp_file::from_flag(value, sources.cwd)?;
+        notices.extend(given.errors);
         all.extend(given.entries.into_iter().map(|entry| entry.in_folder(sources.cwd)));
     }
     let by_name: BTreeMap<_, _> =
         all.into_iter().map(|entry| (entry.server.name.clone(), entry)).collect();
     let mut servers: Vec<McpEntry> = by_name.into_values().collect();
-    for McpEntry { server, origin, asks_project } in &mut servers {
+    for McpEntry { server, origin, wants_project_cwd: asks_project } in &mut servers {
         if server.start == StartDir::Private {
-            server.start = starts.of_user(line(server), origin, *asks_project);
-            notices.extend(own_notice(server, origin, *asks_project, sources.cwd));
+            server.start = starts.start_of_user(describe_server(server), origin, *asks_project);
+            notices.extend(user_server_notice(server, origin, *asks_project, sources.cwd));
         }
     }
     Ok(servers)
 }
 
-/// One line about a server of the user's that does not say where it starts and names a file relative to that.
+/// Returns a notice if the user's server does not set `cwd` but names a relative file.
 #[must_use]
-pub fn own_notice(
+pub fn user_server_notice(
     server: &McpServer,
     origin: &Origin,
     asks_project: bool,

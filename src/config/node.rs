@@ -1,37 +1,35 @@
-//! Values of a file that is not ours, each with its line: what JSON and front matter become before
-//! they are read.
+//! Values from JSON and front matter, each with its line.
 
 use serde::de::IgnoredAny;
 
-/// One value and where it stands.
+/// One value and its line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Counted from 1; absent where there are no lines, as on the command line.
+    /// Counted from 1; absent if there are no lines, as on the command line.
     pub line: Option<usize>,
     pub value: NodeValue,
 }
 
-/// What stands there.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeValue {
     Text(String),
-    /// A number, a truth value or a null, as it is written. Front matter knows only texts.
+    /// A number, boolean or null, as written. Front matter has only texts.
     Bare(String),
     List(Vec<Node>),
     /// Keys in the order of the file.
     Table(Vec<(String, Node)>),
 }
 
-/// What is wrong with a value, and on which line.
+/// An invalid value, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct ValueError {
     pub line: Option<usize>,
     pub message: String,
 }
 
 impl Node {
-    /// The value of a key; of a key that is there twice the last one, as JSON readers have it. A
-    /// null is absent.
+    /// Returns the value of a key; if the key occurs twice, the last one, as JSON parsers do. A null counts as absent.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         let NodeValue::Table(entries) = &self.value else { return None };
@@ -39,7 +37,7 @@ impl Node {
         (!found.is_null()).then_some(found)
     }
 
-    /// The text of a scalar, however it is written.
+    /// Returns the text of a scalar, quoted or not.
     #[must_use]
     pub fn scalar(&self) -> Option<&str> {
         match &self.value {
@@ -48,46 +46,46 @@ impl Node {
         }
     }
 
-    /// A text; `name` is what the error calls it.
-    pub fn text(&self, name: &str) -> Result<&str, Misfit> {
+    /// Returns the text; errors refer to the value as `name`.
+    pub fn text(&self, name: &str) -> Result<&str, ValueError> {
         match &self.value {
             NodeValue::Text(text) => Ok(text),
-            _ => Err(self.must_be(name, "a text in quotes")),
+            _ => Err(self.type_error(name, "a quoted string")),
         }
     }
 
-    /// A list.
-    pub fn list(&self, name: &str) -> Result<&[Self], Misfit> {
+    /// Returns the items of a list.
+    pub fn list(&self, name: &str) -> Result<&[Self], ValueError> {
         match &self.value {
             NodeValue::List(items) => Ok(items),
-            _ => Err(self.must_be(name, "a list")),
+            _ => Err(self.type_error(name, "a list")),
         }
     }
 
-    /// An object.
-    pub fn table(&self, name: &str) -> Result<&[(String, Self)], Misfit> {
+    /// Returns the entries of an object.
+    pub fn table(&self, name: &str) -> Result<&[(String, Self)], ValueError> {
         match &self.value {
             NodeValue::Table(entries) => Ok(entries),
-            _ => Err(self.must_be(name, "an object of keys and values")),
+            _ => Err(self.type_error(name, "an object of keys and values")),
         }
     }
 
-    /// An error at this value.
+    /// Creates an error at this value.
     #[must_use]
-    pub fn misfit(&self, message: impl Into<String>) -> Misfit {
-        Misfit { line: self.line, message: message.into() }
+    pub fn error(&self, message: impl Into<String>) -> ValueError {
+        ValueError { line: self.line, message: message.into() }
     }
 
-    /// The error for a value of another kind.
+    /// Creates the error for a value of the wrong type.
     #[must_use]
-    pub fn must_be(&self, name: &str, what: &str) -> Misfit {
+    pub fn type_error(&self, name: &str, what: &str) -> ValueError {
         let kind = match &self.value {
-            NodeValue::Text(_) => "a text",
+            NodeValue::Text(_) => "a string",
             NodeValue::Bare(text) => text,
             NodeValue::List(_) => "a list",
             NodeValue::Table(_) => "an object",
         };
-        self.misfit(format!("`{name}` must be {what}, not {kind}"))
+        self.error(format!("`{name}` must be {what}, not {kind}"))
     }
 
     fn is_null(&self) -> bool {
@@ -95,31 +93,31 @@ impl Node {
     }
 }
 
-/// Reads JSON. Its grammar is checked by the parser that reads all JSON here; this only adds the lines.
-pub fn parse_json(text: &str) -> Result<Node, Misfit> {
+/// Parses JSON. The grammar is checked by the parser used for all JSON here; this only adds lines.
+pub fn parse_json(text: &str) -> Result<Node, ValueError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
         let message = error.to_string();
-        // The position is told by the place of the error.
+        // The error's position is reported separately.
         let why = message.split(" at line ").next().unwrap_or_default();
-        Misfit { line: Some(error.line().max(1)), message: format!("not valid JSON: {why}") }
+        ValueError { line: Some(error.line().max(1)), message: format!("not valid JSON: {why}") }
     })?;
-    Walk { text, at: 0, line: 1 }.value().ok_or_else(|| Misfit {
+    JsonReader { text, at: 0, line: 1 }.value().ok_or_else(|| ValueError {
         line: Some(1),
         message: "not valid JSON: a text in it cannot be decoded".to_owned(),
     })
 }
 
-/// A walk over text that is known to be JSON, nested at most as deep as the parser allows.
-struct Walk<'a> {
+/// A reader of valid JSON, nested no deeper than the parser allows.
+struct JsonReader<'a> {
     text: &'a str,
     /// In bytes.
     at: usize,
     line: usize,
 }
 
-impl Walk<'_> {
-    /// `None` only for a text that cannot be decoded, such as half of a pair of surrogates.
+impl JsonReader<'_> {
+    /// Returns `None` only for a string that cannot be decoded, such as an unpaired surrogate.
     fn value(&mut self) -> Option<Node> {
         let first = self.peek()?;
         let line = Some(self.line);
@@ -127,7 +125,7 @@ impl Walk<'_> {
             b'{' => NodeValue::Table(self.entries()?),
             b'[' => NodeValue::List(self.items()?),
             b'"' => NodeValue::Text(self.string()?),
-            _ => NodeValue::Bare(self.bare()),
+            _ => NodeValue::Bare(self.bare_word()),
         };
         Some(Node { line, value })
     }
@@ -177,7 +175,7 @@ impl Walk<'_> {
         serde_json::from_str(self.text.get(start..self.at)?).ok()
     }
 
-    fn bare(&mut self) -> String {
+    fn bare_word(&mut self) -> String {
         let rest = &self.text[self.at..];
         let ends = |c: char| c.is_ascii_whitespace() || matches!(c, ',' | ']' | '}');
         let word = &rest[..rest.find(ends).unwrap_or(rest.len())];
@@ -185,7 +183,7 @@ impl Walk<'_> {
         word.to_owned()
     }
 
-    /// The next byte that is no white space.
+    /// Returns the next non-whitespace byte.
     fn peek(&mut self) -> Option<u8> {
         loop {
             let byte = *self.text.as_bytes().get(self.at)?;

@@ -1,4 +1,4 @@
-//! The two highest layers: the environment and the command line.
+//! The two highest layers: environment variables and command-line options.
 
 use std::path::PathBuf;
 
@@ -8,9 +8,9 @@ use super::error::Origin;
 use super::layers::Setting;
 use super::models::ThinkingOverride;
 use super::setting_sources::SettingSources;
-use crate::protocol::{EnvOverlay, Mode};
+use crate::protocol::{EnvOverlay, PermissionMode};
 
-/// Environment variables that set a key, where they are not empty.
+/// Environment variables that set a key if not empty.
 const VARIABLES: [(&str, &str); 5] = [
     ("CALIBAN_PROVIDER", "model.provider"),
     ("CALIBAN_MODEL", "model.name"),
@@ -19,13 +19,13 @@ const VARIABLES: [(&str, &str); 5] = [
     ("CALIBAN_LOG", "log.level"),
 ];
 
-/// What the command line sets. Absent and empty values set nothing.
+/// The values set on the command line. Absent and empty values set nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     pub provider: Option<String>,
     pub model: Option<String>,
     pub effort: Option<String>,
-    pub permission_mode: Option<Mode>,
+    pub permission_mode: Option<PermissionMode>,
     /// `--dangerously-skip-permissions`: wins over `permission_mode`.
     pub skip_permissions: bool,
     pub allow: Vec<String>,
@@ -34,20 +34,20 @@ pub struct Overrides {
     pub max_turns: Option<u32>,
     pub max_usd: Option<f64>,
     pub log_level: Option<String>,
-    /// `--debug-file`: where the log goes too; relative to the working directory.
+    /// `--debug-file`: an additional log file, relative to the working directory.
     pub debug_file: Option<PathBuf>,
     /// `--thinking` and `--max-thinking-tokens`.
     pub thinking: Option<ThinkingOverride>,
     pub fallback_model: Option<String>,
     pub theme: Option<String>,
     pub no_sub_agent: bool,
-    /// `--settings`: JSON or a file of the settings.json shape.
+    /// `--settings`: JSON or a settings.json file.
     pub settings: Option<String>,
     /// `--setting-sources`: which files of other programs are read.
     pub setting_sources: SettingSources,
-    /// `--mcp-config`: JSON or files of the `.mcp.json` shape.
+    /// `--mcp-config`: JSON or `.mcp.json` files.
     pub mcp_config: Vec<String>,
-    /// `--strict-mcp-config`: no other servers than those.
+    /// `--strict-mcp-config`: only use those servers.
     pub strict_mcp_config: bool,
 }
 
@@ -58,8 +58,8 @@ impl Overrides {
             let values: Vec<Value> = values.iter().cloned().map(Value::String).collect();
             (!values.is_empty()).then_some(Value::Array(values))
         };
-        let mode = |mode: Mode| Value::String(mode.name().to_owned());
-        let skip = self.skip_permissions.then(|| mode(Mode::BypassPermissions));
+        let mode = |mode: PermissionMode| Value::String(mode.name().to_owned());
+        let skip = self.skip_permissions.then(|| mode(PermissionMode::BypassPermissions));
         let all = [
             ("--provider", "model.provider", text(&self.provider)),
             ("--model", "model.name", text(&self.model)),
@@ -89,7 +89,7 @@ impl Overrides {
     }
 }
 
-/// The layer that the environment makes.
+/// Builds the layer of environment variables.
 pub(super) fn from_env(env: &EnvOverlay) -> Vec<Setting> {
     VARIABLES
         .iter()

@@ -1,4 +1,4 @@
-//! The project around the working directory: its root, and the folder that holds its configuration.
+//! The project around the working directory: its root and its configuration folder.
 
 use std::path::{Path, PathBuf};
 
@@ -6,36 +6,35 @@ use super::setting_sources::SettingSources;
 use crate::disk::repository_root;
 use crate::protocol::RuleFile;
 
-/// The settings that other agents share with this one, below a folder: those that come with the
-/// project, and the person's own for it.
+/// Settings files shared with other agents, below a folder: those of the project, and the user's own for it.
 pub(super) const SETTINGS: &str = ".claude/settings.json";
 pub(super) const LOCAL_SETTINGS: &str = ".claude/settings.local.json";
 
-/// Where the working directory belongs to.
+/// The project that the working directory belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// From the working directory up to the repository's root (the folder with `.git`), nearest first.
-    /// Outside of a repository: the working directory alone.
+    /// From the working directory up to the repository's root (the folder with `.git`), nearest
+    /// first. Outside a repository only the working directory.
     pub folders: Vec<PathBuf>,
-    /// The nearest of `folders` with a `.caliban` configuration; the root when none has one.
+    /// The nearest of `folders` with a `.caliban` configuration, or the root.
     pub config_root: PathBuf,
-    /// The nearest of `folders` with settings in `.claude` that are read; the root when none has any.
+    /// The nearest of `folders` with settings in `.claude` that are read, or the root.
     pub claude_root: PathBuf,
     /// Which files of other programs are read.
     pub sources: SettingSources,
 }
 
 impl Project {
-    /// Looks from `cwd` upward, for all there is. Reads no file. A repository that holds the user's
-    /// `home` is none.
+    /// Searches upward from `cwd`, with all sources enabled. Reads no file. A repository that
+    /// contains the user's `home` does not count.
     #[must_use]
     pub fn discover(cwd: &Path, home: Option<&Path>) -> Self {
-        Self::of(cwd, home, SettingSources::default())
+        Self::with_sources(cwd, home, SettingSources::default())
     }
 
-    /// The same, as if what `sources` leaves out were not there.
+    /// Like [`Self::discover`], ignoring the files that `sources` excludes.
     #[must_use]
-    pub fn of(cwd: &Path, home: Option<&Path>, sources: SettingSources) -> Self {
+    pub fn with_sources(cwd: &Path, home: Option<&Path>, sources: SettingSources) -> Self {
         let root = repository_root(cwd, home).unwrap_or(cwd);
         let folders: Vec<PathBuf> = cwd
             .ancestors()
@@ -46,7 +45,9 @@ impl Project {
             folders.iter().find(|folder| is_there(folder)).map_or(root, |folder| folder).to_owned()
         };
         let config_root = nearest(&|folder| {
-            [RuleFile::Shared, RuleFile::Local].iter().any(|file| path(folder, *file).is_file())
+            [RuleFile::Shared, RuleFile::Local]
+                .iter()
+                .any(|file| rule_file_path(folder, *file).is_file())
         });
         let claude_root = nearest(&|folder| {
             let files = [(SETTINGS, sources.project), (LOCAL_SETTINGS, sources.local)];
@@ -55,24 +56,24 @@ impl Project {
         Self { folders, config_root, claude_root, sources }
     }
 
-    /// The folder that the user's own programs know as the project: the nearest one with
-    /// configuration of either kind, else the root. Nothing starts there on its account: whoever
-    /// puts a file into a folder decides about it.
+    /// Returns the folder given to the user's programs as the project: the nearest one with
+    /// configuration of either kind, else the root. Nothing may start there because of that: anyone
+    /// who can put a file into a folder could choose it.
     #[must_use]
-    pub fn home(&self) -> &Path {
+    pub fn project_dir(&self) -> &Path {
         let both = [&self.config_root, &self.claude_root];
-        // Both lie on one way up, so the longer path is the nearer one.
+        // Both are ancestors of `cwd`, so the longer path is the nearer one.
         both.into_iter().max_by_key(|folder| folder.as_os_str().len()).unwrap_or(&self.config_root)
     }
 
-    /// The repository's root, or the working directory outside of one.
+    /// Returns the repository's root, or the working directory outside a repository.
     #[must_use]
     pub fn root(&self) -> &Path {
         self.folders.last().unwrap_or(&self.config_root)
     }
 
-    /// The folders that are the project to one of its files or to the user, each once: nobody who
-    /// puts a file into one of them decides alone where a rule starts.
+    /// Returns the folders that one of its files or the user may regard as the project, without
+    /// duplicates: whoever puts a file into one of them must not decide alone where a rule starts.
     #[must_use]
     pub fn roots(&self) -> Vec<PathBuf> {
         let mut roots = vec![self.root().to_owned()];
@@ -84,11 +85,11 @@ impl Project {
         roots
     }
 
-    /// Configuration files further up that are not read because a nearer folder has one of their
-    /// kind, each with that folder.
+    /// Returns configuration files further up that are ignored, each with the nearer folder that takes precedence.
     #[must_use]
-    pub fn hidden(&self) -> Vec<(PathBuf, &Path)> {
-        let own = [RuleFile::Shared, RuleFile::Local].map(|file| (path(Path::new(""), file), true));
+    pub fn hidden_files(&self) -> Vec<(PathBuf, &Path)> {
+        let own = [RuleFile::Shared, RuleFile::Local]
+            .map(|file| (rule_file_path(Path::new(""), file), true));
         let settings = [(SETTINGS, self.sources.project), (LOCAL_SETTINGS, self.sources.local)]
             .map(|(file, is_read)| (PathBuf::from(file), is_read));
         let mut hidden = Vec::new();
@@ -103,14 +104,14 @@ impl Project {
         hidden
     }
 
-    /// The project's configuration file of this kind, whether it is there or not.
+    /// Returns the path of the project's configuration file of this kind, existing or not.
     #[must_use]
     pub fn file(&self, file: RuleFile) -> PathBuf {
-        path(&self.config_root, file)
+        rule_file_path(&self.config_root, file)
     }
 }
 
-fn path(folder: &Path, file: RuleFile) -> PathBuf {
+fn rule_file_path(folder: &Path, file: RuleFile) -> PathBuf {
     folder.join(match file {
         RuleFile::Shared => ".caliban/config.toml",
         RuleFile::Local => ".caliban/config.local.toml",
@@ -171,11 +172,11 @@ mod tests {
         for folder in [repo.join(".git"), repo.join(".caliban"), package.join(".claude")] {
             fs::create_dir_all(folder).unwrap();
         }
-        assert_eq!(Project::discover(&package, None).home(), repo);
+        assert_eq!(Project::discover(&package, None).project_dir(), repo);
         fs::write(repo.join(".caliban/config.toml"), "").unwrap();
         fs::write(package.join(".claude/settings.local.json"), "{}").unwrap();
         let project = Project::discover(&package.join("src"), None);
-        assert_eq!((project.claude_root.as_path(), project.home()), (&*package, &*package));
-        assert_eq!(Project::discover(&repo, None).home(), repo);
+        assert_eq!((project.claude_root.as_path(), project.project_dir()), (&*package, &*package));
+        assert_eq!(Project::discover(&repo, None).project_dir(), repo);
     }
 }

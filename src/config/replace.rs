@@ -1,4 +1,4 @@
-//! Replaces a file whole or not at all: a full disk or a crash leaves the old one.
+//! Replaces a file atomically: after a full disk or a crash the old one remains.
 
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Write as _};
@@ -8,16 +8,15 @@ use std::path::Path;
 use crate::disk::{self, Folder};
 use crate::protocol::printable_path;
 
-/// The project's folder for this program.
+/// The folder of this program in a project.
 const OWN_FOLDER: &str = ".caliban";
 
-/// Replaces the file's text, and makes file and folder where there are none. The permissions stay;
-/// a new file gets `mode`.
+/// Replaces the file's text, creating file and folder if needed. The permissions are kept; a new file gets `mode`.
 ///
 /// # Errors
-/// When the old file cannot be looked at, or the new one not be written; the old one then stays as it was.
+/// Fails if the old file cannot be read or the new one cannot be written; the old one then remains.
 pub fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    // Where the file is a link, what it leads to is replaced.
+    // If the file is a link, replace its target.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let permissions = match fs::metadata(&path) {
         Ok(old) => old.permissions(),
@@ -27,15 +26,15 @@ pub fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    put(&path, text.as_bytes(), permissions)
+    write_atomic(&path, text.as_bytes(), permissions)
 }
 
-/// The same for a file that a project may bring, such as `.mcp.json` or one in `.caliban`: neither
-/// it nor that folder may be a link. A checkout could lead the write anywhere, such as to the
-/// user's own rules.
+/// Like [`replace`], for a file that may come from a project, such as `.mcp.json` or one in
+/// `.caliban`: neither the file nor that folder may be a link. Otherwise a checkout could redirect
+/// the write anywhere, such as to the user's own rules.
 ///
 /// # Errors
-/// As [`replace`], and when a link stands in the way.
+/// Fails like [`replace`], and if there is a link.
 pub fn replace_in_project(path: &Path, text: &str) -> io::Result<()> {
     let wrong = || io::Error::from(ErrorKind::InvalidInput);
     let (folder, name) = path.parent().zip(path.file_name()).ok_or_else(wrong)?;
@@ -45,15 +44,15 @@ pub fn replace_in_project(path: &Path, text: &str) -> io::Result<()> {
         let is_link = part.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink());
         if is_link && (part == path || own.is_some()) {
             return Err(io::Error::other(format!(
-                "{} is a symbolic link, which a project may lead anywhere; \
-                 change the file that it leads to yourself",
+                "{} is a symbolic link, which could lead anywhere; \
+                 edit the file it leads to yourself",
                 printable_path(part)
             )));
         }
     }
     let root = disk::resolve(root).ok_or_else(wrong)?;
     let folder = Folder::make(&own.map_or(root.clone(), |own| root.join(own)))?;
-    let old = match folder.entry(name) {
+    let old = match folder.open_entry(name) {
         Ok(file) => Some(file.metadata()?),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
@@ -61,12 +60,11 @@ pub fn replace_in_project(path: &Path, text: &str) -> io::Result<()> {
     folder.replace(name, text.as_bytes(), old.as_ref()).map(drop)
 }
 
-/// Puts a file with these permissions in the place of what is there: written beside it, then moved.
-/// A link is replaced itself.
+/// Atomically writes a file with these permissions: to a temporary file, then renamed. A link is replaced itself.
 ///
 /// # Errors
-/// When it cannot be written; what was there stays.
-pub fn put(path: &Path, content: &[u8], permissions: Permissions) -> io::Result<()> {
+/// Fails if it cannot be written; the old file then remains.
+pub fn write_atomic(path: &Path, content: &[u8], permissions: Permissions) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
         .prefix(".caliban-")

@@ -1,7 +1,7 @@
-//! The configuration as types. `config/default.toml` holds the defaults, `config/schema.json` is
-//! made from these types.
+//! The configuration as types. `config/default.toml` has the defaults; `config/schema.json` is
+//! generated from these types.
 //!
-//! A key stands here when the program does what it says, not before.
+//! A key is added only once the program supports it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::hooks::HookEntry;
 use super::mcp::McpServerConfig;
-use crate::protocol::{HookEvent, Mode, lossy_path};
+use crate::protocol::{HookEvent, PermissionMode, lossy_path};
 
 /// The whole configuration, all layers merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,14 +22,13 @@ use crate::protocol::{HookEvent, Mode, lossy_path};
 pub struct Config {
     #[serde(default)]
     pub model: ModelConfig,
-    /// Places that answer model requests, by name. Built in: anthropic, openai, gemini, ollama,
-    /// llamacpp, vllm.
+    /// Model providers, by name. Built in: anthropic, openai, gemini, ollama, llamacpp, vllm.
     pub providers: BTreeMap<String, ProviderConfig>,
     pub permissions: PermissionsConfig,
-    /// Commands that run at certain moments, by event.
+    /// Commands that run on certain events, by event.
     #[serde(default)]
     #[schemars(schema_with = "hooks")]
-    pub hooks: Hooks,
+    pub hooks: HookTables,
     #[serde(default)]
     pub budget: BudgetConfig,
     /// MCP servers, by name.
@@ -40,20 +39,20 @@ pub struct Config {
     pub log: LogConfig,
 }
 
-/// Which model answers.
+/// The model to use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
-    /// The model's name, as its provider spells it. Absent: the provider's default.
+    /// The model's name as its provider spells it. Absent: the provider's default.
     #[schemars(length(min = 1))]
     pub name: Option<String>,
     /// The name of a provider. Absent: the first one that has a key in the environment.
     #[schemars(length(min = 1))]
     pub provider: Option<String>,
-    /// The most tokens that one answer may have. Absent: what the catalogue says of the model.
+    /// Maximum tokens of one answer. Absent: the catalogue's value for the model.
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u32>,
-    /// How hard to think, in the provider's own words. Not sent to a model that does not take it.
+    /// How hard to think, in the provider's terms. Not sent to a model that does not support it.
     #[schemars(length(min = 1))]
     pub effort: Option<String>,
 }
@@ -62,25 +61,25 @@ pub struct ModelConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderConfig {
-    /// The wire that it speaks.
+    /// The API it speaks.
     pub kind: ProviderKind,
     /// The address before `/v1/messages`, `/chat/completions`, `/responses` or `/v1beta/models`.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Absent: it needs none.
+    /// The environment variable that holds the key. Absent: no key is needed.
     #[schemars(length(min = 1))]
     pub api_key_env: Option<String>,
-    /// A shell command that prints the key; asked when the variable is not set.
+    /// A shell command that prints the key; run if the variable is not set.
     #[schemars(length(min = 1))]
     pub api_key_command: Option<String>,
-    /// A stream that says nothing for this many seconds has failed.
+    /// Seconds without data after which a stream has failed.
     #[serde(default = "idle_timeout_s")]
     #[schemars(range(min = 0.001, max = 86400))]
     pub idle_timeout_s: f64,
-    /// How often a failed request is repeated.
+    /// How many times a failed request is retried.
     #[serde(default = "max_retries")]
     #[schemars(range(max = 100))]
     pub max_retries: u32,
-    /// The file with the answers; of the scripted kind only.
+    /// The file with the answers; only for the scripted kind.
     #[serde(serialize_with = "lossy_path::option::serialize")]
     pub scenario: Option<PathBuf>,
 }
@@ -101,24 +100,24 @@ pub(super) fn max_retries() -> u32 {
     8
 }
 
-/// The wire that a provider speaks.
+/// The API that a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderKind {
     /// The Messages API.
     Anthropic,
-    /// Chat completions, as most local and hosted servers speak it.
+    /// Chat Completions, which most local and hosted servers speak.
     OpenaiChat,
     /// OpenAI's Responses API.
     OpenaiResponses,
     /// The Gemini API.
     Gemini,
-    /// Answers from a file, without any network.
+    /// Answers from a file, without a network.
     Scripted,
 }
 
 impl ProviderKind {
-    /// The name as it is written in a file.
+    /// Returns the name used in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -131,24 +130,24 @@ impl ProviderKind {
     }
 }
 
-/// What tools may do. The lists of all layers add up.
+/// Permissions of tools. The lists of all layers are concatenated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PermissionsConfig {
-    pub mode: Mode,
-    /// Rules for what runs without a question, such as `Bash(git diff:*)`.
+    pub mode: PermissionMode,
+    /// Rules for calls that run without asking, such as `Bash(git diff:*)`.
     pub allow: Vec<String>,
-    /// Rules for what is asked even where it would run.
+    /// Rules for calls that need confirmation even if they would run otherwise.
     pub ask: Vec<String>,
-    /// Rules for what never runs.
+    /// Rules for calls that never run.
     pub deny: Vec<String>,
-    /// Folders beside the working directory that tools may work in.
+    /// Additional folders that tools may work in.
     #[serde(serialize_with = "lossy_path::list::serialize")]
     pub additional_dirs: Vec<PathBuf>,
 }
 
-/// The hooks of our own files; those of all layers add up.
-pub type Hooks = BTreeMap<HookEvent, Vec<HookEntry>>;
+/// The hooks of our own files; those of all layers are concatenated.
+pub type HookTables = BTreeMap<HookEvent, Vec<HookEntry>>;
 
 /// The schema of [`Hooks`]: each event is a key.
 fn hooks(generator: &mut SchemaGenerator) -> Schema {
@@ -158,20 +157,20 @@ fn hooks(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "additionalProperties": false, "properties": events })
 }
 
-/// What the main agent and all its sub-agents together may spend.
+/// Limits for the main agent and all its sub-agents together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetConfig {
     /// US dollars for the whole tree of agents.
     #[schemars(range(min = 0))]
     pub max_usd: Option<f64>,
-    /// Turns of the main agent for one prompt.
+    /// Maximum turns of the main agent per prompt.
     #[schemars(range(min = 1))]
     pub max_turns: Option<u32>,
-    /// Seconds that one prompt may take; they do not run while a person is asked.
+    /// Time limit for one prompt in seconds, without the time spent waiting for the user.
     #[schemars(range(min = 1))]
     pub max_wall_s: Option<u64>,
-    /// Seconds that one tool call may take, whatever tool it is of; they do not run while a person is asked.
+    /// Time limit for one call of any tool in seconds, without the time spent waiting for the user.
     #[schemars(range(min = 1))]
     pub max_call_s: Option<u64>,
 }
@@ -180,60 +179,60 @@ pub struct BudgetConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubagentsConfig {
-    /// Whether models are offered the tool that starts them.
+    /// Whether models get the tool that starts them.
     pub enabled: bool,
     pub tool_name: AgentToolName,
-    /// The ways in which they are offered: one tool, the lifecycle tools, one tool per agent.
-    pub faces: Vec<Face>,
-    /// How many levels of them there may be below the main agent.
+    /// How models can start them: one tool, the lifecycle tools, one tool per agent.
+    pub faces: Vec<AgentToolset>,
+    /// Maximum depth below the main agent.
     pub max_depth: u32,
-    /// Whether sub-agents may start others at all.
+    /// Whether sub-agents may start others.
     pub allow_nested_spawn: bool,
-    /// How many run at a time; further ones queue.
+    /// How many may run at a time; others queue.
     #[schemars(range(min = 1))]
     pub max_concurrent_agents: u32,
-    /// How many of one parent run at a time; further ones queue.
+    /// How many of one parent may run at a time; others queue.
     #[schemars(range(min = 1))]
     pub max_children_per_agent: u32,
-    /// How many one parent may start over its whole life. Absent: any number.
+    /// How many one parent may start in total. Absent: any number.
     #[schemars(range(min = 1))]
     pub max_children_total: Option<u32>,
-    /// How many requests and tool calls of all agents run at a time; further ones wait.
+    /// How many requests and tool calls of all agents may run at a time; others wait.
     #[schemars(range(min = 1))]
     pub max_concurrent_ops: u32,
-    /// What a call over a limit does: `auto` lets foreground calls queue and refuses background ones.
+    /// How to treat a call over a limit: `auto` lets foreground calls queue and refuses background ones.
     pub on_limit: OnLimit,
-    /// The most turns that a sub-agent may take.
+    /// Maximum turns of a sub-agent.
     #[schemars(range(min = 1))]
     pub max_turns: u32,
     /// US dollars that one sub-agent and those below it may spend.
     #[schemars(range(min = 0))]
     pub max_usd: Option<f64>,
-    /// Seconds that one sub-agent may take; they do not run while a person is asked.
+    /// Time limit for one sub-agent in seconds, without the time spent waiting for the user.
     #[schemars(range(min = 1))]
     pub max_wall_s: Option<u64>,
-    /// Tokens that a sub-agent of `agent_spawn` or `agent_fork` may use when the call names no budget.
+    /// Token budget of a sub-agent started by `agent_spawn` or `agent_fork` if the call names none.
     #[schemars(range(min = 1))]
     pub default_budget: u64,
-    /// The most tokens that any call may ask for.
+    /// Maximum token budget that a call may request.
     #[schemars(range(min = 1))]
     pub max_budget_per_agent: Option<u64>,
-    /// The most characters of its final text that its parent gets; 0 is no limit.
+    /// Maximum characters of the final text that the parent gets; 0 is no limit.
     pub result_max_chars: u32,
     /// Whether sub-agents' transcripts are kept on disk.
     pub persist: bool,
     /// Whether an unknown name in a list of tools is an error instead of a warning.
     pub strict_tools: bool,
-    /// What a sub-agent may do: `ceiling` shares rules and mode but no grants, `inherit` also the
-    /// parent's grants, `own` lets its definition's mode count alone. Deny rules always hold.
+    /// Permissions of a sub-agent: `ceiling` shares rules and mode but no grants, `inherit` also
+    /// the parent's grants, `own` uses only its definition's mode. Deny rules always apply.
     pub permissions: ChildPermissions,
-    /// What a call beyond the depth limit does to the run.
+    /// How a call beyond the depth limit affects the run.
     pub on_autonomy_violation: OnViolation,
-    /// What a key that a sub-agent's provider rejects does to the run.
+    /// How a key rejected by a sub-agent's provider affects the run.
     pub child_auth: ChildAuth,
     /// Whether parents and their sub-agents can send each other messages.
     pub comms: bool,
-    /// Whether a sub-agent is told how to use its tools.
+    /// Whether a sub-agent gets instructions on how to use its tools.
     pub inherit_tool_instructions: bool,
     /// The provider of sub-agents that name none; `inherit` is their parent's.
     #[schemars(length(min = 1))]
@@ -248,19 +247,19 @@ pub struct SubagentsConfig {
     pub allowed_models: BTreeMap<String, Vec<String>>,
 }
 
-/// One way in which sub-agents are offered to models.
+/// One way for models to start sub-agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Face {
-    /// The one tool that waits for the result.
+pub enum AgentToolset {
+    /// One tool that waits for the result.
     Agent,
-    /// `agent_spawn`, `agent_wait` and their kin.
+    /// `agent_spawn`, `agent_wait` and the other lifecycle tools.
     Lifecycle,
     /// One tool per definition: `delegate_to_NAME`.
     Delegate,
 }
 
-/// What a call over a limit does.
+/// How to treat a call over a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnLimit {
@@ -269,7 +268,7 @@ pub enum OnLimit {
     Error,
 }
 
-/// How the rights of sub-agents follow from those of the session.
+/// How the permissions of sub-agents derive from those of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChildPermissions {
@@ -278,27 +277,27 @@ pub enum ChildPermissions {
     Own,
 }
 
-/// What a violation of autonomy does.
+/// How exceeding the depth limit affects the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnViolation {
     /// The run stops.
     Abort,
-    /// The model is told.
+    /// The model gets an error.
     Report,
 }
 
-/// What a key that a sub-agent's provider rejects does.
+/// How a key rejected by a sub-agent's provider affects the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChildAuth {
     /// The run stops.
     Abort,
-    /// The parent is told, unless the provider is its own.
+    /// The parent gets an error, unless the provider is its own.
     SoftIfOtherProvider,
 }
 
-/// The name under which the tool that starts sub-agents is offered.
+/// The name of the tool that starts sub-agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum AgentToolName {
     AgentTool,
@@ -307,13 +306,13 @@ pub enum AgentToolName {
 }
 
 impl AgentToolName {
-    /// The name that is written like this.
+    /// Parses the name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::AgentTool, Self::Agent, Self::Task].into_iter().find(|known| known.name() == name)
     }
 
-    /// The name as models see it.
+    /// Returns the name that models see.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -332,8 +331,8 @@ pub struct TuiConfig {
     #[schemars(length(min = 1))]
     pub theme: Option<String>,
     /// Where sub-agents are shown.
-    pub panes: Panes,
-    pub motion: Motion,
+    pub panes: PanesSetting,
+    pub motion: MotionSetting,
     /// Whether the mouse scrolls, focuses and selects.
     pub mouse: bool,
 }
@@ -341,7 +340,7 @@ pub struct TuiConfig {
 /// Where sub-agents are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Panes {
+pub enum PanesSetting {
     Auto,
     Right,
     Below,
@@ -351,17 +350,16 @@ pub enum Panes {
 /// How much moves on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Motion {
+pub enum MotionSetting {
     Full,
     Reduced,
 }
 
-/// What is written to the log file.
+/// The log file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogConfig {
-    /// The least severe records that are kept. `CALIBAN_LOG` puts a whole filter here, such as
-    /// `warn,caliban=debug`.
+    /// The least severe level to record. `CALIBAN_LOG` accepts a whole filter instead, such as `warn,caliban=debug`.
     #[schemars(extend("enum" = LEVELS))]
     pub level: String,
 }
@@ -369,13 +367,13 @@ pub struct LogConfig {
 /// The levels that files and flags may name.
 pub const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// The JSON schema of one configuration file, as `config/schema.json` has it. A test keeps that
-/// file equal to what the types make; reading it takes a tenth of the time that making it takes,
-/// and this is on the way to the first frame.
+/// The JSON schema of one configuration file, read from `config/schema.json`. A test keeps that
+/// file equal to the generated schema; reading it takes a tenth of the time of generating it, and
+/// this delays the first frame.
 pub(super) static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(SCHEMA_TEXT).unwrap_or_default());
 
-/// The same as text.
+/// The JSON schema as text.
 pub const SCHEMA_TEXT: &str = include_str!("../../config/schema.json");
 
 #[cfg(test)]
@@ -386,7 +384,7 @@ mod tests {
 
     const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/config/schema.json");
 
-    /// Makes the JSON schema of one configuration file: every key is optional there.
+    /// Generates the JSON schema of one configuration file: every key is optional there.
     fn json_schema() -> Value {
         let settings =
             SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
@@ -395,9 +393,9 @@ mod tests {
         schema
     }
 
-    /// Drops what is true of the merged configuration but not of one file: required keys, and
-    /// `null`, which TOML has not. The tables of a list are whole in each file: there a required
-    /// key is required. `schema` is a schema, or else a table of schemas by property name.
+    /// Drops what holds for the merged configuration but not for one file: required keys, and
+    /// `null`, which TOML lacks. The tables of a list are complete in each file, so their required
+    /// keys stay required. `schema` is a schema, or else a table of schemas by property name.
     fn loosen(schema: &mut Value, is_schema: bool) {
         let Value::Object(map) = schema else { return };
         if !is_schema {

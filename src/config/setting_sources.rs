@@ -1,15 +1,15 @@
-//! Which of the files that people bring along from other programs are read: `--setting-sources`.
+//! `--setting-sources`: which files of other programs are read.
 
 use std::str::FromStr;
 
-/// Whose files count beside our own; all of them unless the command line says otherwise.
+/// The files that are read besides our own; all of them by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettingSources {
-    /// The `.claude` folder in the person's home.
+    /// The `.claude` folder in the user's home.
     pub user: bool,
-    /// What comes with a project: `AGENTS.md`, `CLAUDE.md`, `.mcp.json` and its `.claude`, but for the next.
+    /// The project's `AGENTS.md`, `CLAUDE.md`, `.mcp.json` and `.claude`, except the local files.
     pub project: bool,
-    /// The person's own in a project: `CLAUDE.local.md`, `.claude/settings.local.json`.
+    /// The user's own files in a project: `CLAUDE.local.md`, `.claude/settings.local.json`.
     pub local: bool,
 }
 
@@ -22,7 +22,7 @@ impl Default for SettingSources {
 impl FromStr for SettingSources {
     type Err = String;
 
-    /// Names with commas between them; a blank text is none.
+    /// Parses comma-separated names; a blank text selects none.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut sources = Self { user: false, project: false, local: false };
         if text.trim().is_empty() {
@@ -36,7 +36,7 @@ impl FromStr for SettingSources {
                 _ => {
                     let name = name.escape_debug();
                     return Err(format!(
-                        "`{name}` is none of user, project, local; \"\" reads none of them"
+                        "`{name}` must be user, project or local; \"\" reads none of them"
                     ));
                 }
             }
@@ -63,7 +63,7 @@ mod tests {
         }
         for text in ["managed", "user,", "User"] {
             let error = text.parse::<SettingSources>().unwrap_err();
-            assert!(error.ends_with("is none of user, project, local; \"\" reads none of them"));
+            assert!(error.ends_with("must be user, project or local; \"\" reads none of them"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a file of the settings.json shape says, in our own terms: its permissions as a layer, its variables.
+//! Converts a settings.json file to our own terms: permissions as a layer, and variables.
 
 use std::collections::BTreeMap;
 
@@ -6,44 +6,43 @@ use clap::ValueEnum as _;
 use toml::Value;
 
 use super::error::{ConfigError, Origin};
-use super::inert::{Inert, one_line};
 use super::layers::Setting;
-use super::settings_file::{SettingsFile, Written, WrittenPermissions};
-use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, Mode};
+use super::settings_file::{SettingsFile, SettingsPermissions, SettingsText};
+use super::untrusted_item::{UntrustedItem, one_line};
+use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, PermissionMode};
 
-/// The permissions as a layer, and one line about what of them is not known here.
-pub(super) fn layer(file: &SettingsFile) -> (Vec<Setting>, Option<String>) {
-    let WrittenPermissions { allow, ask, deny, additional_dirs, mode } = &file.permissions;
+/// Converts the permissions to a layer, with a notice about an unknown mode.
+pub(super) fn permissions_layer(file: &SettingsFile) -> (Vec<Setting>, Option<String>) {
+    let SettingsPermissions { allow, ask, deny, additional_dirs, mode } = &file.permissions;
     let lists =
         [("allow", allow), ("ask", ask), ("deny", deny), ("additional_dirs", additional_dirs)];
     let filled = lists.into_iter().filter(|(_, entries)| !entries.is_empty());
-    let mut layer: Vec<Setting> = filled.map(|(name, entries)| list(name, entries)).collect();
+    let mut layer: Vec<Setting> =
+        filled.map(|(name, entries)| list_setting(name, entries)).collect();
     let mut notice = None;
-    if let Some(Written { text, origin }) = mode {
-        match Mode::from_str(text, false) {
+    if let Some(SettingsText { text, origin }) = mode {
+        match PermissionMode::from_str(text, false) {
             Ok(mode) => layer.push(Setting {
-                path: path("mode"),
+                path: permissions_path("mode"),
                 value: Value::from(mode.name()),
                 origins: vec![origin.clone()],
             }),
             Err(_) => {
                 let text = text.escape_debug();
-                notice = Some(format!(
-                    "{origin}: the permission mode {text} is not known here, so it does nothing"
-                ));
+                notice = Some(format!("{origin}: unknown permission mode {text} ignored"));
             }
         }
     }
     (layer, notice)
 }
 
-fn path(name: &str) -> Vec<String> {
+fn permissions_path(name: &str) -> Vec<String> {
     vec!["permissions".to_owned(), name.to_owned()]
 }
 
-fn list(name: &str, entries: &[Written]) -> Setting {
+fn list_setting(name: &str, entries: &[SettingsText]) -> Setting {
     Setting {
-        path: path(name),
+        path: permissions_path(name),
         value: Value::Array(entries.iter().map(|entry| Value::from(entry.text.as_str())).collect()),
         origins: entries.iter().map(|written| written.origin.clone()).collect(),
     }
@@ -58,17 +57,20 @@ pub(super) struct Variable {
 }
 
 impl Variable {
-    /// The same as a thing that waits for the person's trust.
-    pub fn inert(&self) -> Inert {
+    /// Returns the variable as an item that needs the user's trust.
+    pub fn untrusted_item(&self) -> UntrustedItem {
         let Self { name, value, origin } = self;
-        Inert { what: one_line(&format!("env {name}: {value}"), None), origin: origin.clone() }
+        UntrustedItem {
+            what: one_line(&format!("env {name}: {value}"), None),
+            origin: origin.clone(),
+        }
     }
 }
 
-/// The variables of a file.
+/// Returns the valid variables of a file.
 pub(super) fn variables(file: &SettingsFile) -> Result<Vec<Variable>, ConfigError> {
     let mut found = Vec::new();
-    for (name, Written { text, origin }) in &file.env {
+    for (name, SettingsText { text, origin }) in &file.env {
         let shown = name.escape_debug();
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let why = if name.is_empty()
@@ -76,12 +78,12 @@ pub(super) fn variables(file: &SettingsFile) -> Result<Vec<Variable>, ConfigErro
             || name.starts_with(|c: char| c.is_ascii_digit())
         {
             format!(
-                "`env.{shown}` is no name of a variable: use letters, digits and _, the first no digit"
+                "`env.{shown}` is not a valid variable name: use letters, digits and _, not starting with a digit"
             )
         } else if name == DEPTH_VARIABLE {
-            format!("`env.{DEPTH_VARIABLE}` counts the levels of agents and is not to set")
+            format!("`env.{DEPTH_VARIABLE}` counts agent levels and must not be set")
         } else if text.contains('\0') {
-            format!("`env.{shown}` must not hold a NUL character")
+            format!("`env.{shown}` must not contain a NUL character")
         } else {
             found.push(Variable {
                 name: name.clone(),
@@ -95,7 +97,7 @@ pub(super) fn variables(file: &SettingsFile) -> Result<Vec<Variable>, ConfigErro
     Ok(found)
 }
 
-/// The variables of all settings files that count, the highest file's value of each.
+/// The variables of all settings files that count; for each name the highest file wins.
 #[derive(Clone, Default, PartialEq)]
 pub struct Variables(BTreeMap<String, String>);
 
@@ -104,15 +106,15 @@ impl Variables {
         self.0.insert(variable.name, variable.value);
     }
 
-    /// The environment of what is started for agents: that of this process, and these on top.
+    /// Returns the environment for programs started for agents: the process's, overridden by these variables.
     #[must_use]
-    pub fn over(&self, env: &EnvOverlay) -> EnvOverlay {
+    pub fn apply_to(&self, env: &EnvOverlay) -> EnvOverlay {
         env.with(self.0.iter())
     }
 }
 
 impl std::fmt::Debug for Variables {
-    /// Names only: values may be keys.
+    /// Prints names only: values may be keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }

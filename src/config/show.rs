@@ -1,37 +1,36 @@
-//! The effective configuration as text: valid TOML, each line with a comment that says where its
-//! value came from.
+//! Prints the effective configuration as valid TOML, each line with a comment that names its origin.
 
 use std::fmt::Write as _;
 
 use toml::{Table, Value};
 
-use super::Loaded;
-use crate::protocol::shown_url;
+use super::LoadedConfig;
+use crate::protocol::display_url;
 
-/// Keys whose values are not printed: a command line may hold a secret.
-const HIDDEN: [&str; 1] = ["api_key_command"];
+/// Keys whose values are hidden: a command line may contain a secret.
+const HIDDEN_KEYS: [&str; 1] = ["api_key_command"];
 
 /// Whether a value may be a secret.
 fn is_hidden(key: &str, name: &str) -> bool {
-    HIDDEN.contains(&name)
-        || is_of_server(key) && (key.contains(".env.") || key.contains(".headers."))
+    HIDDEN_KEYS.contains(&name)
+        || is_server_key(key) && (key.contains(".env.") || key.contains(".headers."))
 }
 
-fn is_of_server(key: &str) -> bool {
+fn is_server_key(key: &str) -> bool {
     key.starts_with("mcp_servers.")
 }
 
-/// A value without what may be a secret in it.
-fn shown(key: &str, name: &str, value: &Value) -> Value {
+/// Returns a value without possible secrets.
+fn redact(key: &str, name: &str, value: &Value) -> Value {
     match value {
         _ if is_hidden(key, name) => Value::from("(hidden)"),
-        Value::String(url) if is_of_server(key) && name == "url" => Value::from(shown_url(url)),
+        Value::String(url) if is_server_key(key) && name == "url" => Value::from(display_url(url)),
         _ => value.clone(),
     }
 }
 
-impl Loaded {
-    /// Every value in effect, one per line, with its origin. Never holds a key.
+impl LoadedConfig {
+    /// Returns every effective value, one per line, with its origin. Never contains a key.
     #[must_use]
     pub fn show(&self) -> String {
         let mut lines = Vec::new();
@@ -60,14 +59,14 @@ impl Loaded {
                 Value::Array(items) if !items.is_empty() => {
                     out.push((format!("{key} = ["), String::new()));
                     for (index, item) in items.iter().enumerate() {
-                        let origin = self.origins.of_entry(&key, index).to_string();
+                        let origin = self.origins.get_entry(&key, index).to_string();
                         out.push((format!("  {item},"), origin));
                     }
                     out.push(("]".to_owned(), String::new()));
                 }
                 _ => {
-                    let value = shown(&key, name, value);
-                    out.push((format!("{key} = {value}"), self.origins.of(&key).to_string()));
+                    let value = redact(&key, name, value);
+                    out.push((format!("{key} = {value}"), self.origins.get(&key).to_string()));
                 }
             }
         }

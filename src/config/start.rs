@@ -1,5 +1,5 @@
-//! Where the user's own hooks and servers start. They hold for all projects, so none starts in a
-//! project that the user has not accepted for it.
+//! The folders in which the user's hooks and servers start. They apply to all projects, so none
+//! starts in a project until the user accepts that.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{Origin, shown};
-use super::inert::one_line;
+use super::error::{Origin, display_path};
 use super::project::Project;
 use super::trust::Trust;
-use super::{Dirs, Loaded};
+use super::untrusted_item::one_line;
+use super::{Dirs, LoadedConfig};
 use crate::protocol::{McpServer, McpTransport, RuleFile, StartDir};
 
 /// `cwd` of a hook or a server.
@@ -21,18 +21,18 @@ pub enum EntryCwd {
     Project,
 }
 
-/// A hook or server of the user's own that asks to start in the project.
+/// A hook or server of the user's that asks to start in the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectStart {
-    /// All that it does in one line, as in `hook PreToolUse(Bash): ./check.sh`.
+    /// Full description in one line, as in `hook PreToolUse(Bash): ./check.sh`.
     pub entry: String,
-    /// The file and the line where it stands.
+    /// The file and line of the entry.
     pub origin: Origin,
 }
 
 impl ProjectStart {
-    /// The line that the user accepts: `hook PreToolUse(Bash): ./check.sh (your config.toml) starts
-    /// in this project`.
+    /// Returns the line that the user accepts: `hook PreToolUse(Bash): ./check.sh (your
+    /// config.toml) starts in this project`.
     #[must_use]
     pub fn describe(&self) -> String {
         match &self.origin {
@@ -47,53 +47,53 @@ impl ProjectStart {
         self.entry.starts_with("MCP server ")
     }
 
-    /// Its name, without any part that may be long or secret: `hook PreToolUse(Bash)`.
+    /// Returns its name, without the part that may be long or secret: `hook PreToolUse(Bash)`.
     #[must_use]
     pub fn name(&self) -> &str {
         self.entry.split_once(": ").map_or(self.entry.as_str(), |(name, _)| name)
     }
 }
 
-/// The line for an entry of a file of the user's.
+/// Describes an entry of one of the user's files.
 #[must_use]
 pub fn describe(entry: &str, file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     format!("{entry} (your {}) starts in this project", one_line(&name, None))
 }
 
-/// Decides for each entry of the configuration where it starts.
-pub(super) struct Starts<'a> {
+/// Decides in which folder each entry of the configuration starts.
+pub(super) struct StartResolver<'a> {
     trust: &'a Trust,
-    /// The project's own files as origins name them. What stands elsewhere is the user's.
+    /// The project's own files, as named in origins. All other files are the user's.
     project: Vec<PathBuf>,
-    /// The folder above `.caliban` of these files.
+    /// The folder above their `.caliban`.
     folder: Arc<Path>,
-    /// Entries that ask to start in the project and may not yet.
+    /// Entries that ask to start in the project but are not accepted yet.
     pub waiting: Vec<ProjectStart>,
 }
 
-impl<'a> Starts<'a> {
+impl<'a> StartResolver<'a> {
     pub fn new(trust: &'a Trust, project: &Project, dirs: &Dirs, cwd: &Path) -> Self {
         let files = project_files(project, dirs, cwd);
         let folder = project.config_root.as_path().into();
         Self { trust, project: files, folder, waiting: Vec::new() }
     }
 
-    /// Where an entry of our own files starts; `asks` is whether it says `cwd = "project"`.
-    pub fn of_table(&mut self, entry: String, origin: &Origin, asks: bool) -> StartDir {
-        if self.is_projects(origin) {
+    /// Returns where an entry of our own files starts; `asks` is whether it sets `cwd = "project"`.
+    pub fn start_of_table(&mut self, entry: String, origin: &Origin, asks: bool) -> StartDir {
+        if self.is_from_project(origin) {
             return StartDir::Project(self.folder.clone());
         }
-        self.of_user(entry, origin, asks)
+        self.start_of_user(entry, origin, asks)
     }
 
-    /// Whether an entry of our own files stands in one of the project.
-    pub fn is_projects(&self, origin: &Origin) -> bool {
-        is_in(&self.project, origin)
+    /// Whether an entry comes from one of the project's own files.
+    pub fn is_from_project(&self, origin: &Origin) -> bool {
+        is_one_of(&self.project, origin)
     }
 
-    /// Where an entry of the user's own starts.
-    pub fn of_user(&mut self, entry: String, origin: &Origin, asks: bool) -> StartDir {
+    /// Returns where an entry of the user's starts.
+    pub fn start_of_user(&mut self, entry: String, origin: &Origin, asks: bool) -> StartDir {
         if !asks {
             return StartDir::Private;
         }
@@ -102,47 +102,47 @@ impl<'a> Starts<'a> {
     }
 }
 
-impl Loaded {
-    /// Where the command starts that is the value of this key: above `.caliban` if it stands in one
+impl LoadedConfig {
+    /// Returns where the command in this key's value starts: above `.caliban` if it comes from one
     /// of the project's own files.
     #[must_use]
     pub fn start_of(&self, key: &str, dirs: &Dirs, cwd: &Path) -> StartDir {
-        match is_in(&project_files(&self.project, dirs, cwd), self.origins.of(key)) {
+        match is_one_of(&project_files(&self.project, dirs, cwd), self.origins.get(key)) {
             true => StartDir::project(&self.project.config_root),
             false => StartDir::Private,
         }
     }
 }
 
-/// The project's own configuration files, as origins name them.
+/// Returns the project's own configuration files, as named in origins.
 fn project_files(project: &Project, dirs: &Dirs, cwd: &Path) -> Vec<PathBuf> {
     let files = [RuleFile::Shared, RuleFile::Local].map(|file| project.file(file));
-    // With `CALIBAN_HOME` at a project's `.caliban` this is the user's own file.
+    // With `CALIBAN_HOME` at a project's `.caliban`, this is the user's own file.
     let of_project = files.into_iter().filter(|file| *file != dirs.config_file());
-    of_project.map(|file| shown(&file, cwd)).collect()
+    of_project.map(|file| display_path(&file, cwd)).collect()
 }
 
 /// Whether an origin is one of these files.
-fn is_in(files: &[PathBuf], origin: &Origin) -> bool {
+fn is_one_of(files: &[PathBuf], origin: &Origin) -> bool {
     matches!(origin, Origin::File { path, .. } if files.contains(path))
 }
 
-/// The first word of a server that names a file relative to where the program starts. `exists` says
-/// whether a word that does not look like a path is the name of a file.
+/// Returns the first word of a server that names a file relative to where the program starts.
+/// `exists` tells whether a word that does not look like a path names a file.
 #[must_use]
 pub fn relative_word<'a>(server: &'a McpServer, exists: &dyn Fn(&str) -> bool) -> Option<&'a str> {
     let McpTransport::Stdio { command, args, env } = &server.transport else { return None };
     let is_relative = |word: &str| has_relative_form(word) || exists(word);
     let by_path = |word: &str| word.contains('/') && !word.starts_with(['/', '~', '$']);
-    // A name without a slash is looked up in PATH, whatever lies here.
+    // A name without a slash is looked up in PATH.
     let command = Some(command.as_str()).filter(|word| by_path(word));
-    let args = args.iter().map(String::as_str).filter(|word| is_relative(value(word)));
+    let args = args.iter().map(String::as_str).filter(|word| is_relative(option_value(word)));
     let values = env.values().map(String::as_str).filter(|word| has_relative_form(word));
     command.into_iter().chain(args).chain(values).next()
 }
 
-/// The value in `--option=value`, else the word itself.
-fn value(word: &str) -> &str {
+/// Returns the value in `--option=value`, else the word itself.
+fn option_value(word: &str) -> &str {
     match word.split_once('=') {
         Some((option, value)) if option.starts_with('-') => value,
         _ => word,
@@ -153,42 +153,42 @@ fn has_relative_form(word: &str) -> bool {
     matches!(word, "." | "..") || word.starts_with("./") || word.starts_with("../")
 }
 
-/// Names the ways to write a relative word for a server of the user's own.
+/// Explains how to write a relative word for one of the user's servers.
 #[must_use]
-pub fn ways(name: &str) -> String {
+pub fn relative_word_hint(name: &str) -> String {
     format!(
         "write the folder as '${{CALIBAN_PROJECT_DIR}}', put `cwd = \"project\"` into [mcp_servers.{name}] of your config.toml, or keep the server with one project: --scope project"
     )
 }
 
-/// One line about a server of the user's that starts in a private folder and names a file relative
-/// to that. Where a project has a file of a word with a slash or a dot in it, the word counts too.
+/// Returns a notice if a server of the user's starts in a private folder but names a relative file.
+/// A word with a slash or dot also counts if the project has such a file.
 pub(super) fn server_notice(server: &McpServer, origin: &Origin, cwd: &Path) -> Option<String> {
     let exists = |word: &str| word.contains(['/', '.']) && names_file(word, cwd);
     let word = relative_word(server, &exists).filter(|_| server.start == StartDir::Private)?;
     Some(format!(
-        "{origin}: MCP server {} starts in an empty folder, where `{}` is no file of this project: {}",
+        "{origin}: MCP server {} starts in an empty folder, where `{}` is not a file of this project: {}",
         server.name,
         one_line(word, None),
-        ways(&server.name)
+        relative_word_hint(&server.name)
     ))
 }
 
-/// Whether a word names a file below a folder that is there.
+/// Whether a word names an existing file below the folder.
 #[must_use]
 pub fn names_file(word: &str, folder: &Path) -> bool {
     let path = Path::new(word);
     !word.is_empty() && path.is_relative() && folder.join(path).symlink_metadata().is_ok()
 }
 
-/// Programs whose work depends on the folder that they start in.
+/// Programs that depend on the folder they start in.
 const LOCAL_PROGRAMS: [&str; 22] = [
     "black", "bun", "bundle", "cargo", "deno", "eslint", "fd", "find", "git", "go", "gradle",
     "just", "ls", "make", "mvn", "npm", "pnpm", "pytest", "rg", "ruff", "tsc", "yarn",
 ];
 
-/// One line about a hook of the user's that starts in a private folder although its text shows that
-/// it means the project's; `None` where the text does not show that.
+/// Returns a notice if a hook of the user's starts in a private folder but its command apparently
+/// expects the project's.
 pub(super) fn hook_notice(name: &str, command: &str, origin: &Origin) -> Option<String> {
     if command.contains("CALIBAN_PROJECT_DIR") || command.contains("CLAUDE_PROJECT_DIR") {
         return None;
@@ -200,7 +200,7 @@ pub(super) fn hook_notice(name: &str, command: &str, origin: &Origin) -> Option<
         let word = part.trim_end_matches([' ', '\t', '\n', ';', '|', '&', '(', ')', '`']);
         let plain = word.trim_matches(['"', '\'']);
         let is_local = begins && LOCAL_PROGRAMS.contains(&plain);
-        if is_local || has_relative_form(value(plain)) {
+        if is_local || has_relative_form(option_value(plain)) {
             found = Some(plain);
             break;
         }
@@ -209,7 +209,7 @@ pub(super) fn hook_notice(name: &str, command: &str, origin: &Origin) -> Option<
     }
     let word = one_line(found?, None);
     Some(format!(
-        "{origin}: {name} starts in an empty folder, and `{word}` depends on where it starts: write `cwd = \"project\"` into its entry to start it in projects that you accept for it, or name the project's folder as \"$CALIBAN_PROJECT_DIR\""
+        "{origin}: {name} starts in an empty folder, and `{word}` depends on the folder it starts in: write `cwd = \"project\"` into its entry to start it in projects you accept for it, or write the project's folder as \"$CALIBAN_PROJECT_DIR\""
     ))
 }
 

@@ -1,4 +1,4 @@
-//! Where programs lie.
+//! The folders of system programs.
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +6,10 @@ use nix::unistd::{AccessFlags, access};
 
 use super::resolve;
 
-/// Where package managers of the system put programs: the folders that `PATH` names, and what lies
-/// there or what links there lead to. Elsewhere below `/usr`, others may install theirs.
-const SYSTEM: [(&[&str], &[&str]); 4] = [
+/// Folders in which the system's package managers install programs: those that `PATH` names, and
+/// the ones that contain the files, links resolved. Elsewhere below `/usr`, others may install
+/// theirs.
+const SYSTEM_FOLDERS: [(&[&str], &[&str]); 4] = [
     (
         &["/usr/bin", "/usr/sbin", "/bin", "/sbin"],
         &["/usr/bin", "/usr/sbin", "/usr/lib", "/bin", "/sbin"],
@@ -18,13 +19,13 @@ const SYSTEM: [(&[&str], &[&str]); 4] = [
     (&["/opt/local/bin"], &["/opt/local/bin", "/opt/local/libexec"]),
 ];
 
-/// Folders in which nothing ever changes, with a folder for each package.
-const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
+/// Immutable stores, with a folder for each package.
+const PACKAGE_STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 
-/// Whether the program is the system's own. One elsewhere may look for another to start in its
-/// place, as those of version managers do.
+/// Whether the program belongs to the system. A program elsewhere may look for another to start in
+/// its place, as those of version managers do.
 #[must_use]
-pub fn is_of_system(program: &Path) -> bool {
+pub fn is_system_program(program: &Path) -> bool {
     let (Some(folder), Some(file)) = (program.parent().and_then(resolve), resolve(program)) else {
         return false;
     };
@@ -32,11 +33,12 @@ pub fn is_of_system(program: &Path) -> bool {
     let is_packaged = |(folders, files): &(&[&str], &[&str])| {
         folders.iter().any(|it| folder == Path::new(it)) && lies_in(&file, files)
     };
-    SYSTEM.iter().any(is_packaged) || lies_in(&folder, &STORES) && lies_in(&file, &STORES)
+    SYSTEM_FOLDERS.iter().any(is_packaged)
+        || lies_in(&folder, &PACKAGE_STORES) && lies_in(&file, &PACKAGE_STORES)
 }
 
-/// The programs of this name in `folders`, in their order. Bash passes over folders, and over files
-/// that it may not run.
+/// Returns the programs of this name in `folders`, in order. Like bash, skips folders and files
+/// that are not executable.
 pub fn programs_named(
     name: &str,
     folders: impl IntoIterator<Item = PathBuf>,
@@ -51,16 +53,18 @@ mod tests {
 
     #[test]
     fn programs_count_as_the_systems_only_in_folders_that_packages_fill() {
-        assert!(is_of_system(Path::new("/bin/sh")) && is_of_system(Path::new("/usr/bin/git")));
+        assert!(
+            is_system_program(Path::new("/bin/sh")) && is_system_program(Path::new("/usr/bin/git"))
+        );
         for path in
             ["/usr/local/share/mise/shims/rg", "/usr/local/bin/rg", "/opt/rg", "/usr/bin/../rg"]
         {
-            assert!(!is_of_system(Path::new(path)), "{path}");
+            assert!(!is_system_program(Path::new(path)), "{path}");
         }
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("sh");
         std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
-        assert!(!is_of_system(&link), "a link in any other folder");
-        assert!(is_of_system(Path::new("/nix/store/x-git-2/bin/git")));
+        assert!(!is_system_program(&link), "a link in any other folder");
+        assert!(is_system_program(Path::new("/nix/store/x-git-2/bin/git")));
     }
 }

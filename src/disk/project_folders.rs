@@ -1,5 +1,4 @@
-//! The folders of the project and of the work of agents: a program in there is not the one that the
-//! user means by its name.
+//! The folders of the project and of agents' work: a program in there is not the one that the user means by its name.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -10,10 +9,10 @@ use super::repository::roots_around;
 use super::resolve::{leads_outside, resolve};
 use crate::protocol::EnvOverlay;
 
-/// The `PATH` of a program when no folder of its own `PATH` is left.
+/// The `PATH` of a program if no folder of its own `PATH` is left.
 const SYSTEM_PATH: &str = "/usr/bin:/bin";
 
-/// The working directories of a session, with the checkouts around them.
+/// The working directories of a session, and the checkouts around them.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectFolders {
     /// Absolute, without links.
@@ -22,29 +21,29 @@ pub struct ProjectFolders {
 }
 
 impl ProjectFolders {
-    /// The folders around these working directories. Links are followed now, so that a later change
-    /// of one narrows nothing.
+    /// Creates the folders around these working directories. Resolves links now, so that changing
+    /// one later narrows nothing.
     #[must_use]
     pub fn new(dirs: impl IntoIterator<Item = PathBuf>, home: Option<&Path>) -> Self {
         let real = |dir: PathBuf| resolve(&dir).unwrap_or(dir);
         Self { dirs: dirs.into_iter().map(real).collect(), home: home.map(Path::to_owned) }
     }
 
-    /// These folders, with those around one more.
+    /// Returns these folders, plus those around one more.
     #[must_use]
     pub fn with(&self, dir: &Path) -> Self {
         Self::new(self.dirs.iter().cloned().chain([dir.to_owned()]), self.home.as_deref())
     }
 
-    /// Whether a path without links lies in one of the working directories.
+    /// Whether a resolved path is in one of the working directories.
     #[must_use]
     pub fn contains(&self, resolved: &Path) -> bool {
         self.dirs.iter().any(|dir| resolved.starts_with(dir))
     }
 
-    /// The folders as they are now, without links: the working directories, the checkouts around
-    /// them, and those whose linked worktrees these are. One that holds the user's home is none of
-    /// them, because the programs in it are the user's own, and neither is `/`.
+    /// Returns the current folders, links resolved: the working directories, the checkouts around
+    /// them, and the main checkouts of linked worktrees. Excludes `/` and any folder that contains
+    /// the user's home, because the programs in it are the user's own.
     #[must_use]
     pub fn roots(&self) -> Vec<PathBuf> {
         let home = self.home.as_deref();
@@ -57,9 +56,9 @@ impl ProjectFolders {
         roots
     }
 
-    /// The environment of a program that the user means. Its `PATH` has no folder of the project and
-    /// none that depends on where a program runs, no library of the project is loaded, and bash
-    /// reads no file of the project first.
+    /// Returns the environment for a program that the user means. Its `PATH` has no folder of the
+    /// project and no relative folder, no library of the project is loaded, and bash reads no
+    /// startup file of the project.
     #[must_use]
     pub fn without_programs(&self, env: &EnvOverlay) -> EnvOverlay {
         let roots = self.roots();

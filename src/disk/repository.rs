@@ -1,9 +1,9 @@
-//! The repository that git finds from a folder, and whether git may start a program there when it only looks.
+//! Finds the repository around a folder, and checks whether git may start a program there when it only reads.
 //!
-//! A clone brings no settings of git, but a folder that was unpacked, shared or written by an agent
-//! can: its `.git` may name programs, and may be another repository's. So nothing counts that is
-//! not in a known form: the `.git`, the folder that it leads to, each setting, and the same for
-//! each repository within.
+//! A clone brings no git settings, but a folder that was unpacked, shared or written by an agent
+//! can: its `.git` may name programs, and may belong to another repository. So only known forms are
+//! accepted: of the `.git`, the folder that it leads to, each setting, and the same for each
+//! repository within.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -22,47 +22,47 @@ mod config_file;
 mod drivers;
 mod entries;
 mod index;
-mod inert;
 mod keys;
 mod settings;
+mod start_checks;
 mod user;
 
 pub use drivers::is_plain_filter;
 pub use index::TrackedFiles;
-pub use inert::{check_starts_nothing, check_within, check_without_repository};
+pub use start_checks::{check_starts_nothing, check_within, check_without_repository};
 pub use user::GitConfigPaths;
 
 use super::resolve::{passes_link, resolve};
-use settings::Settings;
+use settings::RepositorySettings;
 use user::{GitSettings, expand};
 
-/// More repositories within one another, or side by side in one, are not looked into.
+/// Maximum number of nested or neighbouring repositories to check.
 const MAX_REPOSITORIES: usize = 64;
 
-/// More folders of a checkout are not looked through.
+/// Maximum number of folders of a checkout to search.
 const MAX_FOLDERS: usize = 20_000;
 
-/// The longest file that holds nothing but a path. Bytes.
+/// Maximum size of a file that only contains a path, in bytes.
 const MAX_PATH_FILE: u64 = 64 * 1024;
-/// A longer `.git` file is no link that git makes. Bytes.
+/// Maximum size of a `.git` file that links to a folder, in bytes.
 const MAX_LINK_FILE: u64 = 16 << 20;
-/// Bytes of the name of an object in a repository that says nothing else.
+/// Length of an object name in a repository that does not say otherwise, in bytes.
 const SHA1_BYTES: usize = 20;
 
-/// The longest file that can name a branch, and the longest name of one. Bytes.
+/// Maximum size of a file that names a branch, and of a branch's name, in bytes.
 const MAX_HEAD: u64 = 1024;
 const MAX_BRANCH: usize = 200;
 
-/// The hook that git starts when a command that looks has written the index anew.
+/// The hook that git runs after a read-only command has rewritten the index.
 const INDEX_HOOK: &str = "post-index-change";
 
 const NO_REPOSITORY: &str = "the folder it runs in has no git repository of its own";
 
-/// Whether the repository around `dir` has a remote by this name, which git takes for a path
-/// otherwise. `None` where its settings are not all understood.
+/// Whether the repository around `dir` has a remote of this name; otherwise git treats the name as
+/// a path. Returns `None` if its settings are not fully understood.
 #[must_use]
 pub fn has_remote(dir: &Path, name: &str) -> Option<bool> {
-    let (_, settings) = read_settings(checkout_of(dir)?).ok()?;
+    let (_, settings) = read_settings(own_checkout_around(dir)?).ok()?;
     Some(settings.has_remote(name))
 }
 
@@ -70,17 +70,17 @@ pub fn has_remote(dir: &Path, name: &str) -> Option<bool> {
 /// a bare repository can be part of any checkout, and its settings can name programs to run.
 #[must_use]
 pub fn has_own_repository(dir: &Path) -> bool {
-    checkout_of(dir).is_some()
+    own_checkout_around(dir).is_some()
 }
 
-/// Checks that git starts no program when it looks at the checkout around `dir`, and that what it
-/// shows is that checkout's own. `home` is the user's. Of the programs that `user_config` names, those
-/// count that may run what lies in the checkout; those that show contents only where the command
-/// does.
+/// Checks that git starts no program when it reads the checkout around `dir`, and that its output
+/// comes from that checkout. `home` is the user's. Of the programs that `user_config` names, those
+/// count that may run code of the checkout; those that show contents only if the command shows
+/// contents.
 ///
 /// # Errors
 ///
-/// What stands in the way, such as the setting that may start a program.
+/// Returns the reason, such as the setting that may start a program.
 pub fn check_repository(
     dir: &Path,
     home: Option<&Path>,
@@ -95,17 +95,17 @@ pub fn check_repository(
         if seen > MAX_REPOSITORIES {
             return Err("the repository holds too many others".to_owned());
         }
-        let within = look_into(&checkout, home, &users, shows_contents)?;
-        // Git leaves alone what is not filled.
+        let within = inspect_checkout(&checkout, home, &users, shows_contents)?;
+        // Git ignores submodules that are not checked out.
         let within = within.into_iter().map(|path| checkout.join(path));
         pending.extend(within.filter(|path| has_dot_git(path)));
     }
     Ok(())
 }
 
-/// The checkout around `dir`, unless it holds the user's home and `dir` does not.
+/// Returns the checkout around `dir`, unless it contains the user's home and `dir` does not.
 fn own_checkout<'a>(dir: &'a Path, home: Option<&Path>) -> Result<&'a Path, String> {
-    let checkout = checkout_of(dir).ok_or(NO_REPOSITORY)?;
+    let checkout = own_checkout_around(dir).ok_or(NO_REPOSITORY)?;
     if checkout != dir && holds_home(checkout, home) {
         return Err("the repository around it holds your whole home folder".to_owned());
     }
@@ -113,25 +113,24 @@ fn own_checkout<'a>(dir: &'a Path, home: Option<&Path>) -> Result<&'a Path, Stri
 }
 
 /// Checks that git starts no program and writes nowhere else when it adds a worktree to the
-/// repository around `dir`, with hooks turned off and nothing fetched: not even where a filter of
-/// the user's has git fetch.
+/// repository around `dir`, with hooks disabled and nothing fetched, not even if a filter of the
+/// user's makes git fetch.
 ///
 /// # Errors
 ///
-/// What stands in the way, such as the setting that may start a program.
+/// Returns the reason, such as the setting that may start a program.
 pub fn check_checkout(dir: &Path) -> Result<(), String> {
-    let (_, settings) = read_settings(checkout_of(dir).ok_or(NO_REPOSITORY)?)?;
+    let (_, settings) = read_settings(own_checkout_around(dir).ok_or(NO_REPOSITORY)?)?;
     settings.check_fetching()
 }
 
-/// The branch that is checked out around `dir`, or the beginning of the commit's hash. It goes to
-/// the model, so it is read from the repository's own file alone, and only where that says nothing
-/// else.
+/// Returns the branch checked out around `dir`, or the abbreviated commit hash. The model sees it,
+/// so it is read only from the repository's own file, and only if that contains nothing else.
 #[must_use]
 pub fn branch(dir: &Path) -> Option<String> {
-    let checkout = checkout_of(dir)?;
+    let checkout = own_checkout_around(dir)?;
     let mut git = GitDir::find(checkout).ok()?;
-    if git.link == Link::Unchecked {
+    if git.link == GitLink::Unchecked {
         (git, _) = read_settings(checkout).ok()?;
     }
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
@@ -146,7 +145,7 @@ pub fn branch(dir: &Path) -> Option<String> {
     }
 }
 
-/// Whether git takes the name for a branch, and it can be seen in full.
+/// Whether git accepts the name as a branch, and it is fully visible.
 fn is_branch_name(name: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty()
@@ -167,26 +166,26 @@ fn is_hash(text: &[u8]) -> bool {
     matches!(text.len(), 40 | 64) && text.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// The regular files that git tracks in the checkout at `root`, by its index.
+/// Returns the regular files that git tracks in the checkout at `root`, according to its index.
 ///
 /// # Errors
 ///
-/// Why the repository or its index does not say so: its `.git` or its settings have an unusual
-/// form, or belong to another checkout.
+/// Returns the reason if they are unknown: the `.git` or its settings have an unusual form, or
+/// belong to another checkout.
 pub fn tracked_files(root: &Path) -> Result<TrackedFiles, String> {
     let (git, settings) = read_settings(root)?;
     Ok(index::files(&git.index(), settings.hash_length())?)
 }
 
-/// Whether git tracks a file of such a name, from the top of the checkout at `root`. Links and
-/// repositories in it count as well. It starts nothing, so most settings do not matter.
+/// Whether git tracks a file with such a name, relative to the checkout at `root`. Links and
+/// submodules count as well. This starts nothing, so most settings do not matter.
 ///
 /// # Errors
 ///
-/// Why the repository or its index does not say so: they have an unusual form.
+/// Returns the reason if that is unknown: the repository or its index has an unusual form.
 pub fn tracks(root: &Path, is_it: impl Fn(&[u8]) -> bool) -> Result<bool, String> {
     let git = GitDir::find(root)?;
-    // Names of another length move the entries.
+    // Object names of another length move the entries.
     let config = fs::read(git.common.join("config")).unwrap_or_default();
     if config.to_ascii_lowercase().windows(12).any(|part| part == b"objectformat") {
         return Err("git's index has a form that is not understood".to_owned());
@@ -194,8 +193,8 @@ pub fn tracks(root: &Path, is_it: impl Fn(&[u8]) -> bool) -> Result<bool, String
     Ok(!index::all_names(&git.index(), SHA1_BYTES, |name| !is_it(name))?)
 }
 
-/// Whether a folder that the index of the checkout at `root` names has become a link: git goes
-/// through it to the files below. An index that cannot be read may name any.
+/// Whether a folder named in the index of the checkout at `root` has become a link, which git would
+/// follow to the files below. An unreadable index may name any folder.
 #[must_use]
 pub fn has_entry_behind_link(root: &Path) -> bool {
     if !has_dot_git(root) {
@@ -203,7 +202,7 @@ pub fn has_entry_behind_link(root: &Path) -> bool {
     }
     let Ok(git) = GitDir::find(root) else { return true };
     let mut last = PathBuf::new();
-    // The index is sorted, so that nearly all of a folder comes in a row.
+    // The index is sorted, so the files of a folder are mostly adjacent.
     let is_real = |name: &[u8]| {
         let folder = Path::new(OsStr::from_bytes(name)).parent().unwrap_or(Path::new(""));
         let mut unseen = folder.ancestors().take_while(|above| !last.starts_with(above));
@@ -214,15 +213,15 @@ pub fn has_entry_behind_link(root: &Path) -> bool {
     !index::all_names(&git.index(), SHA1_BYTES, is_real).unwrap_or(false)
 }
 
-/// The folder with git's own files for the checkout, and the one that all worktrees share where the
-/// first names one. Nothing is checked: they need not be git's, or exist.
+/// Returns the checkout's git folder, and the one shared by all worktrees if the first names one.
+/// Nothing is checked: they may not be git's, or not exist.
 #[must_use]
 pub fn named_git_dirs(checkout: &Path) -> (PathBuf, Option<PathBuf>) {
     let dot_git = checkout.join(".git");
     let path = |file: &Path, start: &[u8]| {
         let found = file.metadata().ok().filter(fs::Metadata::is_file)?;
         if found.len() > MAX_LINK_FILE {
-            // Git may make anything of it, so it stands for the whole checkout.
+            // Git may read it as anything, so it stands for the whole checkout.
             return Some(PathBuf::new());
         }
         let text = fs::read(file).ok()?;
@@ -235,54 +234,54 @@ pub fn named_git_dirs(checkout: &Path) -> (PathBuf, Option<PathBuf>) {
     (own, common)
 }
 
-/// The file in which git keeps the index of the checkout at `root`.
+/// Returns the path of the index of the checkout at `root`.
 #[must_use]
 pub fn index_file(root: &Path) -> Option<PathBuf> {
-    GitDir::of(root).ok().map(|git| git.index())
+    GitDir::open(root).ok().map(|git| git.index())
 }
 
-/// Whether the folder has a `.git`: a folder, a file or a link, wherever that leads and whatever
-/// git makes of it.
+/// Whether the folder has a `.git`: a folder, file or link, valid or not.
 #[must_use]
 pub fn has_dot_git(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
 }
 
-/// The nearest folder with a `.git`, from `dir` upwards.
+/// Returns the nearest folder with a `.git`, from `dir` upwards.
 #[must_use]
 pub fn checkout_around(dir: &Path) -> Option<&Path> {
     dir.ancestors().find(|folder| has_dot_git(folder))
 }
 
-/// The checkout around `dir`, or `dir` itself where there is none.
+/// Returns the checkout around `dir`, or `dir` itself if there is none.
 #[must_use]
 pub fn checkout_root(dir: &Path) -> PathBuf {
     checkout_around(dir).unwrap_or(dir).to_owned()
 }
 
-/// The root of the repository around `dir`: the nearest folder with a `.git`. One that holds the
-/// whole home is none, unless `dir` is that very folder: what was unpacked somewhere in the home is
-/// not part of it. An empty `home` may be any folder, so each one above `dir` may hold it.
+/// Returns the root of the repository around `dir`: the nearest folder with a `.git`. One that
+/// contains the whole home does not count, unless it is `dir` itself: what was unpacked somewhere
+/// in the home is not part of it. An empty `home` may be any folder, so each folder above `dir` may
+/// contain it.
 #[must_use]
 pub fn repository_root<'a>(dir: &'a Path, home: Option<&Path>) -> Option<&'a Path> {
     let root = checkout_around(dir)?;
     (root == dir || !holds_home(root, home)).then_some(root)
 }
 
-/// Whether the folder holds the whole home, which is in any folder where its path is empty.
+/// Whether the folder contains the whole home. If the home's path is empty, any folder may.
 fn holds_home(folder: &Path, home: Option<&Path>) -> bool {
     let Some(home) = home else { return false };
     home.as_os_str().is_empty()
         || fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()).starts_with(folder)
 }
 
-/// The folders of the checkouts around `dir`, and of those whose linked worktrees they are, without
-/// links. What lies in one is the project's, wherever in it an agent works. A checkout that holds
-/// the user's home is no project.
+/// Returns the resolved folders of the checkouts around `dir`, and the main checkouts of linked
+/// worktrees. Everything in them is the project's, wherever in it an agent works. A checkout that
+/// contains the user's home is no project.
 #[must_use]
 pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    // Only one that names this worktree too: any folder can name a repository of the user's. A bare
-    // repository has no checkout.
+    // Only one that names this worktree in turn: any folder can name a repository of the user's. A
+    // bare repository has no checkout.
     let main = |folder: &Path| {
         let common = common_git_dir(folder).filter(|common| common.ends_with(".git"))?;
         common.parent().map(Path::to_owned)
@@ -297,8 +296,8 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     roots
 }
 
-/// Whether a link on the way of a path leads out of the folder in which it lies. The links in the
-/// user's home folder and above it are the user's own.
+/// Whether a link on the path leads out of the folder that contains it. Links in the user's home
+/// folder and above it are the user's own.
 #[must_use]
 pub fn leaves_folder(path: &Path, home: Option<&Path>) -> bool {
     let real_home = home.and_then(resolve);
@@ -310,38 +309,37 @@ pub fn leaves_folder(path: &Path, home: Option<&Path>) -> bool {
     })
 }
 
-/// The folders that belong to the repository around `dir`: the checkout, and those with git's own
-/// files. Without links. None where the checkout holds the whole home, and is not `dir` itself.
+/// Returns the resolved folders of the repository around `dir`: the checkout and its git folders.
+/// None if the checkout contains the whole home and is not `dir` itself.
 #[must_use]
 pub fn folders_of_repository(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(root) = repository_root(dir, home) else { return Vec::new() };
     let mut folders = vec![root.to_owned()];
-    // Where they name each other: a `.git` can lead to any repository.
+    // Only if they name each other: a `.git` can lead to any repository.
     if let Ok((git, _)) = read_settings(root) {
         folders.extend([git.own, git.common]);
     }
     folders.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect()
 }
 
-/// The folder with git's own files that all worktrees of a repository share. `None` where
-/// `checkout` has no `.git`, where that is a link, and where it names a repository that does not
-/// name it.
+/// Returns the git folder shared by all worktrees of a repository. `None` if `checkout` has no
+/// `.git`, if that is a link, or if it names a repository that does not name it.
 #[must_use]
 pub fn common_git_dir(checkout: &Path) -> Option<PathBuf> {
     let git = GitDir::find(checkout).ok()?;
-    (git.link == Link::Checked).then_some(git.common)
+    (git.link == GitLink::Checked).then_some(git.common)
 }
 
-/// The checkout around `dir`, where git finds no other repository first: a folder below its root
-/// that has a `HEAD` can be a bare one, and git takes the nearest.
-fn checkout_of(dir: &Path) -> Option<&Path> {
+/// Returns the checkout around `dir`, unless git finds another repository first: a folder below its
+/// root with a `HEAD` can be a bare one, and git takes the nearest.
+fn own_checkout_around(dir: &Path) -> Option<&Path> {
     let checkout = checkout_around(dir)?;
     let mut below = dir.ancestors().take_while(|folder| *folder != checkout);
     below.all(|folder| folder.join("HEAD").symlink_metadata().is_err()).then_some(checkout)
 }
 
-/// Checks one checkout, and returns the folders in it that are repositories of their own.
-fn look_into(
+/// Checks one checkout, and returns the submodules in it.
+fn inspect_checkout(
     checkout: &Path,
     home: Option<&Path>,
     users: &GitSettings,
@@ -367,19 +365,19 @@ fn look_into(
     Ok(index::commits(&git.index(), settings.hash_length())?)
 }
 
-/// The git folder of a checkout and its settings, where both have a form that starts nothing.
-fn read_settings(checkout: &Path) -> Result<(GitDir, Settings), String> {
-    let git = GitDir::of(checkout)?;
-    // The folder of a linked worktree lies in there, too.
+/// Reads the git folder of a checkout and its settings, if both have a form that starts nothing.
+fn read_settings(checkout: &Path) -> Result<(GitDir, RepositorySettings), String> {
+    let git = GitDir::open(checkout)?;
+    // A linked worktree's folder is in there, too.
     entries::check(&git.common)?;
-    let mut settings = Settings::default();
+    let mut settings = RepositorySettings::default();
     settings.add(&git.common.join("config"))?;
     let own = git.own.join("config.worktree");
-    // Git passes over one that no setting names.
+    // Git ignores it unless a setting enables it.
     if !is_missing(&own) && !settings.has_worktree_file {
         return Err("the repository has a config.worktree, and no setting that names it".to_owned());
     }
-    // Git stays in the folder where it starts, so that each relative path means another one.
+    // Git does not change to the checkout's root, so each relative path means something else.
     if settings.is_bare && git.own == git.common {
         return Err("its .git is that of a bare repository".to_owned());
     }
@@ -407,33 +405,33 @@ fn read_settings(checkout: &Path) -> Result<(GitDir, Settings), String> {
     if !settings.worktrees.iter().all(leads_here) {
         return Err("the repository's setting core.worktree leads to another folder".to_owned());
     }
-    // Else any `.git` could show the files of any repository.
-    if settings.worktrees.is_empty() && git.link == Link::Unchecked {
+    // Otherwise any `.git` could expose the files of any repository.
+    if settings.worktrees.is_empty() && git.link == GitLink::Unchecked {
         return Err("its .git leads to a repository that does not name this folder".to_owned());
     }
     Ok((git, settings))
 }
 
-/// The folders with git's own files for one checkout.
+/// The git folders of one checkout.
 struct GitDir {
     own: PathBuf,
     /// Shared by all worktrees of the repository.
     common: PathBuf,
-    link: Link,
+    link: GitLink,
 }
 
-/// How a checkout and its git folder belong together.
+/// Whether a checkout and its git folder are known to belong together.
 #[derive(PartialEq)]
-enum Link {
+enum GitLink {
     /// The folder is in the checkout, or names it.
     Checked,
-    /// Only a setting can say so.
+    /// Only a setting can confirm it.
     Unchecked,
 }
 
 impl GitDir {
-    /// Those of the checkout, where git takes them for a repository.
-    fn of(checkout: &Path) -> Result<Self, String> {
+    /// Returns the checkout's git folders if git would accept them as a repository.
+    fn open(checkout: &Path) -> Result<Self, String> {
         let git = Self::find(checkout)?;
         if !git.is_valid() {
             return Err("its .git is not a whole repository".to_owned());
@@ -441,44 +439,44 @@ impl GitDir {
         Ok(git)
     }
 
-    /// Those of the checkout, read byte for byte as git does.
+    /// Returns the checkout's git folders, read byte for byte as git does.
     fn find(checkout: &Path) -> Result<Self, String> {
         let dot_git = checkout.join(".git");
-        let unusual = || "its .git has a form that git may read otherwise".to_owned();
+        let unusual = || "its .git has a form that git may read differently".to_owned();
         let metadata = dot_git.symlink_metadata().map_err(|_| unusual())?;
         if metadata.is_dir() {
             if dot_git.join("commondir").symlink_metadata().is_ok() {
                 return Err(unusual());
             }
-            Ok(Self { own: dot_git.clone(), common: dot_git, link: Link::Checked })
+            Ok(Self { own: dot_git.clone(), common: dot_git, link: GitLink::Checked })
         } else if metadata.is_file() {
             let text = read_short(&dot_git).ok_or_else(unusual)?;
-            let own = text.strip_prefix(b"gitdir: ").and_then(path_of).ok_or_else(unusual)?;
+            let own = text.strip_prefix(b"gitdir: ").and_then(parse_path).ok_or_else(unusual)?;
             Self::linked(&dot_git, checkout.join(own)).ok_or_else(unusual)
         } else {
             Err(unusual())
         }
     }
 
-    /// A git folder elsewhere: of a worktree, whose repository has to name this `.git`, or another one.
+    /// A git folder elsewhere: of a linked worktree, whose repository must name this `.git`, or another one.
     fn linked(dot_git: &Path, own: PathBuf) -> Option<Self> {
         let common = own.join("commondir");
         if common.symlink_metadata().is_err() {
-            return Some(Self { common: own.clone(), own, link: Link::Unchecked });
+            return Some(Self { common: own.clone(), own, link: GitLink::Unchecked });
         }
-        let named = |file: &str| Some(own.join(path_of(&read_short(&own.join(file))?)?));
+        let named = |file: &str| Some(own.join(parse_path(&read_short(&own.join(file))?)?));
         let real = |path: PathBuf| fs::canonicalize(path).ok();
         let common = real(named("commondir")?)?;
         let is_of_common = real(own.clone())?.parent() == Some(&common.join("worktrees"));
         let names_this = real(named("gitdir")?)? == real(dot_git.to_owned())?;
-        (is_of_common && names_this).then_some(Self { own, common, link: Link::Checked })
+        (is_of_common && names_this).then_some(Self { own, common, link: GitLink::Checked })
     }
 
     fn index(&self) -> PathBuf {
         self.own.join("index")
     }
 
-    /// Whether git takes the folders for a repository, and all objects in it are its own.
+    /// Whether git accepts the folders as a repository, and all its objects are its own.
     fn is_valid(&self) -> bool {
         let is_dir = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
         let head = self.own.join("HEAD");
@@ -488,7 +486,7 @@ impl GitDir {
             });
         let objects = self.common.join("objects");
         let refs = self.common.join("refs");
-        // Git passes over a folder that it may not enter, and looks for a repository above it.
+        // Git skips a folder that it may not enter, and searches further up.
         let may_enter = |path: &Path| is_dir(path) && access(path, AccessFlags::X_OK).is_ok();
         has_head
             && may_enter(&refs)
@@ -497,7 +495,7 @@ impl GitDir {
     }
 }
 
-/// Whether the system says that there is nothing by this name; it may be kept from telling.
+/// Whether the entry certainly does not exist; other errors leave that open.
 fn is_missing(path: &Path) -> bool {
     path.symlink_metadata()
         .is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
@@ -508,14 +506,14 @@ fn is_empty(folder: &Path) -> bool {
     is_missing(folder) || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// The content of a file that holds a path, unless it is no regular file or longer than any path.
+/// Reads a file that contains a path, unless it is not a regular file or longer than any path.
 fn read_short(path: &Path) -> Option<Vec<u8>> {
     let found = path.metadata().ok()?;
     (found.is_file() && found.len() <= MAX_PATH_FILE).then(|| fs::read(path).ok())?
 }
 
-/// The path in the file's text: only ends of lines at its end are no part of it.
-fn path_of(text: &[u8]) -> Option<PathBuf> {
+/// Returns the path in the file's text, without trailing line ends.
+fn parse_path(text: &[u8]) -> Option<PathBuf> {
     let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))? + 1;
     let text = &text[..end];
     (!text.contains(&0) && !text.contains(&b'\n')).then(|| PathBuf::from(OsStr::from_bytes(text)))

@@ -1,4 +1,4 @@
-//! Follows links: the one answer to the question where a path leads.
+//! Resolves links: the single definition of where a path leads.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -6,13 +6,13 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use crate::protocol::Target;
+use crate::protocol::PathTarget;
 
-/// More links than this in one path is a loop, as for the system itself.
+/// More links than this in one path count as a loop, as for the system itself.
 const MAX_LINKS: usize = 40;
 
-impl Target {
-    /// The target of `path`, taken from `base` when it is relative.
+impl PathTarget {
+    /// Creates the target of `path`, relative to `base`.
     #[must_use]
     pub fn new(base: &Path, path: &Path) -> Self {
         let whole = base.join(path);
@@ -20,23 +20,23 @@ impl Target {
     }
 }
 
-/// The longest name of one file. Bytes.
+/// Maximum length of a file name, in bytes.
 const MAX_NAME: usize = 255;
 
-/// Follows every link of an absolute path, also dangling ones: what does not exist yet is where it
-/// would be made.
+/// Resolves every link of an absolute path, including dangling ones: a missing file resolves to
+/// where it would be created.
 ///
-/// `None` means that the path may lead anywhere: a folder cannot be looked into, the links run in a
-/// circle, or the way goes through a link in `/proc`, which leads each process somewhere else, or
-/// through a process that is not there yet. Callers must never read it as "nowhere in particular".
-/// `/dev/stdin` and the like are what a process has open already.
+/// Returns `None` if the path may lead anywhere: a folder cannot be read, the links form a loop, or
+/// the path goes through a link in `/proc`, which differs per process, or through a process that
+/// does not exist yet. Callers must treat that as possibly anywhere. `/dev/stdin` and the like
+/// refer to files that the process has open already.
 #[must_use]
 pub fn resolve(path: &Path) -> Option<PathBuf> {
     follow(path, &mut |_| {})
 }
 
-/// Whether a path leads, over every link on the way, only to places for which `is_inside` says no. A
-/// link belongs to the folder in which it lies, wherever it leads.
+/// Whether a path, including every link on it, avoids the places for which `is_inside` returns
+/// true. A link belongs to the folder that contains it, wherever it leads.
 #[must_use]
 pub fn leads_outside(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
     let mut passes_inside = false;
@@ -44,7 +44,7 @@ pub fn leads_outside(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
     end.is_some_and(|end| !passes_inside && !is_inside(&end))
 }
 
-/// Whether a link on the way of a path lies where `is_inside` says so.
+/// Whether the path passes a link for which `is_inside` returns true.
 #[must_use]
 pub fn passes_link(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
     let mut passes = false;
@@ -52,7 +52,7 @@ pub fn passes_link(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
     passes
 }
 
-/// As [`resolve`], handing each link on the way to `on_link`, by a path without links.
+/// Like [`resolve`], passing the resolved path of each link on the way to `on_link`.
 pub(super) fn follow(path: &Path, on_link: &mut dyn FnMut(&Path)) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
@@ -60,8 +60,7 @@ pub(super) fn follow(path: &Path, on_link: &mut dyn FnMut(&Path)) -> Option<Path
     let mut rest: VecDeque<OsString> = parts(path).collect();
     let mut done = PathBuf::new();
     let mut links = 0;
-    // The length of the shortest beginning of `done` that does not exist: there is nothing to look
-    // at below it.
+    // The length of the shortest prefix of `done` that does not exist: nothing below it needs a look.
     let mut missing: Option<usize> = None;
     while let Some(part) = rest.pop_front() {
         if part == ".." {
@@ -93,7 +92,7 @@ pub(super) fn follow(path: &Path, on_link: &mut dyn FnMut(&Path)) -> Option<Path
             Err(error) => {
                 let is_missing = match error.kind() {
                     ErrorKind::NotFound | ErrorKind::NotADirectory => true,
-                    // A sentence on a command line, say.
+                    // For example, a sentence on a command line.
                     ErrorKind::InvalidFilename => part.len() > MAX_NAME,
                     _ => false,
                 };
@@ -109,13 +108,13 @@ pub(super) fn follow(path: &Path, on_link: &mut dyn FnMut(&Path)) -> Option<Path
     Some(done)
 }
 
-/// Whether what follows `/proc/self` names an open file of the process, and nothing below it.
+/// Whether the rest after `/proc/self` names an open file of the process, and nothing below it.
 fn is_stream(rest: &VecDeque<OsString>) -> bool {
     let is_number = |name: &OsString| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     rest.len() == 2 && rest[0] == "fd" && is_number(&rest[1])
 }
 
-/// `path` without `.` and `..`. Only the text counts: links are not followed.
+/// Removes `.` and `..` from `path` lexically, without following links.
 #[must_use]
 pub fn normalize(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
@@ -131,7 +130,7 @@ pub fn normalize(path: &Path) -> PathBuf {
     clean
 }
 
-/// The components as names; a leading `/` starts the path anew when it is joined.
+/// Returns the components as names; a leading `/` restarts the path when it is joined.
 fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))

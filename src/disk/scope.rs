@@ -1,21 +1,20 @@
-//! The files that a project's files may bring in by an import or by a link. Memory, commands,
-//! skills and definitions of agents all ask here.
+//! Files that a project's files may import or link to. Memory, commands, skills and agent definitions all use this.
 //!
-//! A project may be a small part of the repository around it: a library that somebody else wrote,
-//! or an archive that was unpacked there. So the repository's root is no bound. What is brought in
-//! ends in one of these states, the first that holds:
+//! A project may be a small part of the repository around it: somebody else's library, or an
+//! archive that was unpacked there. So the repository's root is no bound. An imported file is in
+//! the first of these states that applies:
 //!
-//! 1. It lies in a working directory: it may be read, hidden and ignored files too, as by any tool call.
-//! 2. It lies outside of the repository: it is left out.
-//! 3. It lies below the folder of everything that brings it, which is the importing file and each
-//!    link on the way: it may be read. Nothing brings a file that lies in its place without a link.
-//!    A link therefore never widens what the import that goes through it may reach. A link in
-//!    `.claude`, or in one of its folders such as `.claude/skills`, counts as one in the folder
-//!    above `.claude`, and one deeper in such a folder as one in that folder.
-//! 4. Git tracks it there as a regular file: it may be read. The path that counts is the one
-//!    without links, so that a link in the place of a tracked file, or of a folder above it, is
-//!    judged by where it leads.
-//! 5. It is left out, also where git's index cannot be understood.
+//! 1. It is in a working directory: it may be read, including hidden and ignored files, as by any
+//!    tool call.
+//! 2. It is outside the repository: it is refused.
+//! 3. It is below the folder of everything that refers to it, which is the importing file and each
+//!    link on the way: it may be read. A file in its place without a link has no referrer. So a
+//!    link never widens the reach of the import that goes through it. A link in `.claude`, or in
+//!    one of its folders such as `.claude/skills`, counts as one in the folder above `.claude`, and
+//!    one deeper in such a folder as one in that folder.
+//! 4. Git tracks it there as a regular file: it may be read. The resolved path counts, so a link in
+//!    place of a tracked file, or of a folder above it, is judged by its target.
+//! 5. Otherwise it is refused, also if git's index cannot be understood.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -29,7 +28,7 @@ use super::resolve::{follow, resolve};
 
 /// Folders that hold a project's configuration.
 const CONFIG_FOLDERS: [&str; 2] = [".caliban", ".claude"];
-/// Folders in these, each for one kind of files.
+/// Folders in these, one for each kind of file.
 const CONFIG_KINDS: [&str; 3] = ["agents", "commands", "skills"];
 
 /// The working directories of a session and the repository around the first of them.
@@ -39,14 +38,14 @@ pub struct ProjectScope {
     dirs: Vec<PathBuf>,
     /// The repository's root, without links.
     root: Option<PathBuf>,
-    /// The checkouts around them, which nothing is brought in from.
+    /// The checkouts around them, which nothing is imported from.
     folders: ProjectFolders,
 }
 
 impl ProjectScope {
-    /// The scope of a session that works in the first of `folders`, in the project whose root is
-    /// the last of them. `more` are additional working directories. Follows links now, so that a
-    /// later change of one widens nothing.
+    /// Creates the scope of a session that works in the first of `folders`, in the project whose
+    /// root is the last of them. `more` are additional working directories. Resolves links now, so
+    /// that changing one later widens nothing.
     #[must_use]
     pub fn new(folders: &[PathBuf], more: &[PathBuf]) -> Self {
         let real = |folder: &PathBuf| fs::canonicalize(folder).ok();
@@ -54,26 +53,26 @@ impl ProjectScope {
         Self { dirs, root: folders.last().and_then(real), folders: ProjectFolders::default() }
     }
 
-    /// The same scope, which knows the checkouts around its folders, but for one that holds `home`.
+    /// Returns the scope with the checkouts around its folders, except one that contains `home`.
     #[must_use]
     pub fn within_checkouts(self, home: Option<&Path>) -> Self {
         let dirs = self.dirs.iter().chain(&self.root).cloned();
         Self { folders: ProjectFolders::new(dirs, home), ..self }
     }
 
-    /// Whether a path without links lies in the project, in a working directory, where agents may
-    /// have written it, or in a checkout around one.
+    /// Whether a resolved path is in the project, in a working directory, where agents may have
+    /// written it, or in a checkout around one.
     #[must_use]
     pub fn contains(&self, real: &Path) -> bool {
-        self.brings(real) || self.folders.roots().iter().any(|root| real.starts_with(root))
+        self.may_bring(real) || self.folders.roots().iter().any(|root| real.starts_with(root))
     }
 
-    /// Whether a path without links lies where the project may bring something in from.
-    fn brings(&self, real: &Path) -> bool {
+    /// Whether the project may import from a resolved path.
+    fn may_bring(&self, real: &Path) -> bool {
         self.root.as_ref().is_some_and(|root| real.starts_with(root)) || self.works_in(real)
     }
 
-    /// The files as they are now.
+    /// Returns a view of the current files.
     #[must_use]
     pub fn files(&self) -> ProjectFiles<'_> {
         ProjectFiles {
@@ -88,69 +87,69 @@ impl ProjectScope {
         self.dirs.iter().any(|dir| real.starts_with(dir))
     }
 
-    /// The folder that a file or a link may bring files of: the one that it lies in. What lies
-    /// directly in a folder of configuration belongs to the folder above that one.
-    fn home_of(&self, entry: &Path) -> Option<PathBuf> {
+    /// Returns the folder that a file or link may import from: the one that contains it. For an
+    /// entry directly in a configuration folder it is the folder above that one.
+    fn owner_folder(&self, entry: &Path) -> Option<PathBuf> {
         let folder = entry.parent()?;
         let home = if self.is_config(folder) { folder.parent()? } else { folder };
         Some(home.to_owned())
     }
 
-    /// The same for a link: one that lies directly in a kind of configuration belongs above that
-    /// too, and one that lies deeper to the kind.
-    fn home_of_link(&self, link: &Path) -> Option<PathBuf> {
+    /// Returns the same for a link: one directly in a configuration kind's folder belongs above the
+    /// configuration folder too, and a deeper one to the kind's folder.
+    fn link_owner_folder(&self, link: &Path) -> Option<PathBuf> {
         let folder = link.parent()?;
         let is_kind = |kind: &&Path| {
             is_named(kind, &CONFIG_KINDS) && kind.parent().is_some_and(|it| self.is_config(it))
         };
         match folder.ancestors().find(is_kind) {
-            Some(kind) if kind == folder => self.home_of(kind),
+            Some(kind) if kind == folder => self.owner_folder(kind),
             Some(kind) => Some(kind.to_owned()),
-            None => self.home_of(link),
+            None => self.owner_folder(link),
         }
     }
 
-    /// Whether a folder holds configuration, and is not itself what the session works on.
+    /// Whether a folder holds configuration and is not itself being worked on.
     fn is_config(&self, folder: &Path) -> bool {
         is_named(folder, &CONFIG_FOLDERS) && !self.dirs.iter().any(|dir| dir.starts_with(folder))
     }
 
-    /// The folders of the importing file: by its own name, and by where it really lies.
-    fn homes_of(&self, importer: &Path) -> io::Result<[PathBuf; 2]> {
+    /// Returns the importing file's folders: by its own path, and by its real one.
+    fn importer_folders(&self, importer: &Path) -> io::Result<[PathBuf; 2]> {
         let real = fs::canonicalize(importer)?;
         let folder = fs::canonicalize(importer.parent().unwrap_or(importer))?;
         let written = folder.join(importer.file_name().unwrap_or_default());
-        Ok([written, real].map(|file| self.home_of(&file).unwrap_or(file)))
+        Ok([written, real].map(|file| self.owner_folder(&file).unwrap_or(file)))
     }
 }
 
-/// Why a project may not bring in a file.
+/// The reason why a project may not import a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ScopeError {
-    /// It cannot be looked at.
+    /// It cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It lies elsewhere: the predicate of a sentence about it.
+    /// It is elsewhere: the predicate of a sentence about it.
     #[error("it {0}")]
     Outside(String),
 }
 
-/// One look at the files of a scope. Git's index is read once, and only when nothing else allows a file.
+/// A view of the files of a scope. Git's index is read once, and only if nothing else allows a file.
 #[derive(Debug)]
 pub struct ProjectFiles<'a> {
     scope: &'a ProjectScope,
     tracked: OnceCell<Result<TrackedFiles, String>>,
     /// The checkouts around the scope's folders.
     roots: OnceCell<Vec<PathBuf>>,
-    /// Folders with files of the user's, looked up once for all files in them, below the user's
-    /// folders that hold them.
-    own_folders: RefCell<HashMap<(PathBuf, Option<PathBuf>), OwnFolder>>,
+    /// Folders with the user's files, looked up once for all files in them, by folder and the
+    /// user's folder that contains it.
+    own_folders: RefCell<HashMap<(PathBuf, Option<PathBuf>), UserFolder>>,
 }
 
-/// One folder of the user's, looked up.
+/// A folder of the user's, looked up.
 #[derive(Clone, Debug)]
-struct OwnFolder {
-    /// Its path without links. Absent: each file in it must be checked by itself.
+struct UserFolder {
+    /// Its resolved path. Absent: each file in it must be checked by itself.
     real: Option<PathBuf>,
     /// A link leads it into the project.
     is_projects: bool,
@@ -161,56 +160,56 @@ impl ProjectFiles<'_> {
     ///
     /// # Errors
     ///
-    /// When it cannot be looked at, or may not be brought in.
+    /// Fails if it cannot be read, or may not be imported.
     pub fn locate(&self, path: &Path, importer: Option<&Path>) -> Result<PathBuf, ScopeError> {
-        let tracks = |tracked: &TrackedFiles, below: &Path| tracked.contain(below);
+        let tracks = |tracked: &TrackedFiles, below: &Path| tracked.contains(below);
         self.judge(path, importer, &tracks)
     }
 
-    /// Returns the real path of `path`, a file in the user's folder `own` or, where that is absent,
-    /// one that a file of the user's imports. It may lie anywhere; but a link of the project on the
-    /// way leads no further than for the project itself.
+    /// Returns the real path of `path`, a file in the user's folder `own` or, if that is absent,
+    /// one that a file of the user's imports. It may be anywhere, but a project's link on the way
+    /// leads no further than for the project itself.
     ///
     /// # Errors
     ///
     /// As for [`Self::locate`].
-    pub fn locate_own(&self, path: &Path, own: Option<&Path>) -> Result<PathBuf, ScopeError> {
+    pub fn locate_user_file(&self, path: &Path, own: Option<&Path>) -> Result<PathBuf, ScopeError> {
         if let (Some(folder), Some(name)) = (path.parent(), path.file_name())
             && !fs::symlink_metadata(path)?.is_symlink()
-            && let Some(real) = self.own_folder(folder, own).real
+            && let Some(real) = self.lookup_user_folder(folder, own).real
         {
             return Ok(real.join(name));
         }
-        match self.own_path(path, own)? {
+        match self.real_user_path(path, own)? {
             Some(real) => Ok(real),
             None => self.locate(path, None),
         }
     }
 
     /// Looks up a folder of the user's, once.
-    fn own_folder(&self, folder: &Path, own: Option<&Path>) -> OwnFolder {
+    fn lookup_user_folder(&self, folder: &Path, own: Option<&Path>) -> UserFolder {
         let key = (folder.to_owned(), own.map(Path::to_owned));
         if let Some(known) = self.own_folders.borrow().get(&key) {
             return known.clone();
         }
-        let real = self.own_path(folder, own).ok().flatten();
-        let found = OwnFolder { real, is_projects: self.is_led_in(folder) };
+        let real = self.real_user_path(folder, own).ok().flatten();
+        let found = UserFolder { real, is_projects: self.leads_into_project(folder) };
         self.own_folders.borrow_mut().insert(key, found.clone());
         found
     }
 
-    /// Where a path really leads; `None` where a link of the project is on the way, unless it stays in
-    /// another checkout than the project's.
-    fn own_path(&self, path: &Path, own: Option<&Path>) -> io::Result<Option<PathBuf>> {
+    /// Returns the real path; `None` if it passes a link of the project, unless the link stays in a
+    /// checkout other than the project's.
+    fn real_user_path(&self, path: &Path, own: Option<&Path>) -> io::Result<Option<PathBuf>> {
         let real = fs::canonicalize(path)?;
-        let own = own.and_then(|own| self.users_folder(own));
+        let own = own.and_then(|own| self.real_user_folder(own));
         let is_own = |link: &PathBuf| own.as_ref().is_some_and(|own| link.starts_with(own));
         let roots = self.roots();
-        // A link of another checkout that stays in it leads nowhere else.
+        // A link that stays in another checkout leads nowhere else.
         let stays = |link: &PathBuf| {
             let end = resolve(link).unwrap_or_default();
             let holds = |root: &&PathBuf| link.starts_with(root) && end.starts_with(root);
-            !self.scope.brings(link) && roots.iter().any(|root| holds(&root))
+            !self.scope.may_bring(link) && roots.iter().any(|root| holds(&root))
         };
         let is_plain = self.links(path, &real)?.iter().all(|link| is_own(link) || stays(link));
         Ok(is_plain.then_some(real))
@@ -220,9 +219,9 @@ impl ProjectFiles<'_> {
         self.roots.get_or_init(|| self.scope.folders.roots())
     }
 
-    /// Where a folder of the user's really lies. It may lie in the project where this is the home,
-    /// but one that a link leads into the project is the project's: `None`.
-    fn users_folder(&self, own: &Path) -> Option<PathBuf> {
+    /// Returns the real path of a folder of the user's. It may be in the project if this is the
+    /// home, but one that a link leads into the project is the project's: `None`.
+    fn real_user_folder(&self, own: &Path) -> Option<PathBuf> {
         let mut is_led_in = false;
         let real = follow(own, &mut |link| {
             is_led_in |= resolve(link).is_some_and(|end| self.scope.contains(&end));
@@ -231,18 +230,18 @@ impl ProjectFiles<'_> {
     }
 
     /// Whether a link leads a file in the user's folder `own` into one of the session's folders, or
-    /// into a checkout around them: then it is the project's. Links in a home that is the project do
-    /// not.
+    /// into a checkout around them: then it is the project's. Links in a home that is the project
+    /// do not count.
     #[must_use]
-    pub fn owns(&self, path: &Path, own: &Path) -> bool {
+    pub fn is_from_project(&self, path: &Path, own: &Path) -> bool {
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         match path.parent() {
-            Some(folder) if !is_link => self.own_folder(folder, Some(own)).is_projects,
-            _ => self.is_led_in(path),
+            Some(folder) if !is_link => self.lookup_user_folder(folder, Some(own)).is_projects,
+            _ => self.leads_into_project(path),
         }
     }
 
-    fn is_led_in(&self, path: &Path) -> bool {
+    fn leads_into_project(&self, path: &Path) -> bool {
         let roots = self.roots();
         let mut is_led_in = false;
         follow(path, &mut |link| {
@@ -252,17 +251,17 @@ impl ProjectFiles<'_> {
         is_led_in
     }
 
-    /// Checks that the files in a folder may be looked at; each has to be located by itself.
+    /// Checks that the files in a folder may be listed; each must be located by itself.
     ///
     /// # Errors
     ///
     /// As for [`Self::locate`].
     pub fn enter(&self, folder: &Path) -> Result<(), ScopeError> {
-        let tracks = |tracked: &TrackedFiles, below: &Path| tracked.lie_below(below);
+        let tracks = |tracked: &TrackedFiles, below: &Path| tracked.has_below(below);
         self.judge(folder, None, &tracks).map(drop)
     }
 
-    /// The file with git's index, if any answer so far depends on it.
+    /// Returns the path of git's index if any answer so far depends on it.
     #[must_use]
     pub fn index(&self) -> Option<PathBuf> {
         self.tracked.get()?;
@@ -283,14 +282,14 @@ impl ProjectFiles<'_> {
         let Some(below) = self.scope.root.as_ref().and_then(|root| real.strip_prefix(root).ok())
         else {
             return Err(ScopeError::Outside(match links.is_empty() {
-                true => "lies outside of the project, whose files may not bring it in".to_owned(),
+                true => "lies outside the project, which may not import it".to_owned(),
                 false => "is a link that leads out of the project".to_owned(),
             }));
         };
         let mut bringers: Vec<PathBuf> =
-            links.iter().filter_map(|link| self.scope.home_of_link(link)).collect();
+            links.iter().filter_map(|link| self.scope.link_owner_folder(link)).collect();
         if let Some(importer) = importer {
-            bringers.extend(self.scope.homes_of(importer)?);
+            bringers.extend(self.scope.importer_folders(importer)?);
         }
         if bringers.iter().all(|folder| real.starts_with(folder)) {
             return Ok(real);
@@ -310,7 +309,7 @@ impl ProjectFiles<'_> {
         )))
     }
 
-    /// The links of the project on the way to `real`.
+    /// Returns the project's links on the way to `real`.
     fn links(&self, path: &Path, real: &Path) -> Result<Vec<PathBuf>, io::Error> {
         let mut links = Vec::new();
         let end = follow(path, &mut |link| links.push(link.to_owned()));
@@ -318,7 +317,7 @@ impl ProjectFiles<'_> {
         links.retain(|link| self.scope.contains(link));
         match end.as_deref() == Some(real) {
             true => Ok(links),
-            false => Err(io::Error::other("its links have changed while they were followed")),
+            false => Err(io::Error::other("its links changed while being followed")),
         }
     }
 

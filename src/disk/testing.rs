@@ -1,9 +1,9 @@
-//! Real git for unit tests, with no settings but those of the repository.
+//! Runs real git in unit tests, with no settings but those of the repository.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Runs git in `dir`, and returns what it prints. Submodules may come from folders.
+/// Runs git in `dir` and returns its output. Submodules may come from local folders.
 pub fn git(dir: &Path, words: &[&str]) -> String {
     let settings = ["user.name=A", "user.email=a@example.com", "protocol.file.allow=always"];
     let output = Command::new("git")

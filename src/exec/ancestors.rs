@@ -12,24 +12,24 @@ use crate::protocol::DEPTH_VARIABLE;
 /// The name of this program as the kernel shows it.
 const PROGRAM: &str = "caliban";
 
-/// More processes than this are never above one another.
-const LIMIT: usize = 1_000;
+/// Upper bound on the number of processes in one chain of ancestors.
+const MAX_ANCESTORS: usize = 1_000;
 
-/// How deep the processes above this one say that it is: the greatest depth that one of them was
-/// started with. It is 0 where no agent is above, and where there is no `/proc`.
+/// Returns the depth that the processes above this one report: the greatest depth that one of them
+/// was started with, or 0 if no agent is above or there is no `/proc`.
 ///
-/// The environment of a process is read where that is allowed. A supervisor also shows the depth of
-/// its command among its arguments, which everybody may read. A caliban that shows nothing is the
-/// first one.
+/// Reads each process's environment where that is allowed. A supervisor also shows the depth of its
+/// command among its arguments, which anybody may read. A caliban that shows nothing is the first
+/// one.
 #[must_use]
 pub fn depth_above() -> u32 {
     let own = i32::try_from(std::process::id()).ok();
     let above = std::iter::successors(own, |pid| parent_of(*pid).filter(|parent| *parent > 0));
-    let depths = above.skip(1).take(LIMIT).map(|pid| depth_below(Path::new("/proc"), pid));
+    let depths = above.skip(1).take(MAX_ANCESTORS).map(|pid| depth_below(Path::new("/proc"), pid));
     depths.max().unwrap_or(0)
 }
 
-/// How deep a program is that this process starts, as far as it shows.
+/// Returns the depth of a program that this process starts, as far as it is shown.
 fn depth_below(proc: &Path, pid: i32) -> u32 {
     let folder = proc.join(pid.to_string());
     let environ = fs::read(folder.join("environ")).unwrap_or_default();
@@ -38,7 +38,7 @@ fn depth_below(proc: &Path, pid: i32) -> u32 {
     inherited.max(own).unwrap_or(0)
 }
 
-/// The depth that a variable names. What is no number was an agent's too.
+/// Parses the depth that a variable names. A value that is not a number was an agent's too.
 fn depth_of(variable: &[u8]) -> Option<u32> {
     let value = variable
         .strip_prefix(DEPTH_VARIABLE.as_bytes())
@@ -49,7 +49,7 @@ fn depth_of(variable: &[u8]) -> Option<u32> {
     }
 }
 
-/// The depth of a supervisor's command; `None` when the process is no supervisor.
+/// Returns the depth of a supervisor's command; `None` if the process is not a supervisor.
 fn supervised(folder: &Path) -> Option<u32> {
     let line = fs::read_to_string(folder.join("cmdline")).ok()?;
     let words: Vec<&str> = line.split('\0').collect();
@@ -59,8 +59,8 @@ fn supervised(folder: &Path) -> Option<u32> {
     }
 }
 
-/// Whether the process is this program. A script that is only named like it, such as a launcher, is not: its
-/// interpreter can be read, while the file of a running caliban cannot, except by root.
+/// Whether the process is this program. A script that only shares the name, such as a launcher, is
+/// not: its interpreter can be read, while the file of a running caliban cannot, except by root.
 fn is_caliban(folder: &Path) -> bool {
     let name = fs::read_to_string(folder.join("comm")).unwrap_or_default();
     if name.trim_end() != PROGRAM {
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// The depth that a process of `/proc` shows which has this name, environment and program.
+    /// Returns the depth shown by a process of `/proc` with this name, environment and program.
     fn shown(comm: &str, environ: &str, exe: Option<&str>, cmdline: &str) -> u32 {
         let proc = tempfile::tempdir().unwrap();
         let folder = proc.path().join("7");

@@ -1,4 +1,4 @@
-//! A command that goes on while its agent does other things.
+//! A command that runs while its agent does other things.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,16 +8,16 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::follow::{Leave, follow};
-use super::group::Group;
-use super::outcome::{Exit, ShellState};
+use super::group::ProcessGroup;
+use super::outcome::{CommandExit, ShellState};
 use super::output::Capture;
-use super::pump::{Output, TextPipe};
+use super::pump::{OutputSource, TextPipe};
+use super::run_to_exit::{StopConditions, run_to_exit};
 
-/// The most characters of output that wait to be read; of more, the newest.
-const KEPT: usize = 200_000;
+/// Maximum number of unread characters of output; older ones are dropped.
+const MAX_BACKLOG_CHARS: usize = 200_000;
 
-/// One command in the background. Dropped before its end, it is killed with all that it started.
+/// A command in the background. Dropping it before its end kills it with everything it started.
 #[derive(Debug)]
 pub struct BackgroundShell {
     cwd: PathBuf,
@@ -29,50 +29,49 @@ pub struct BackgroundShell {
 }
 
 /// A command that has just been started.
-pub struct Started {
-    pub group: Group,
+pub struct StartedShell {
+    pub group: ProcessGroup,
     /// Where it runs.
     pub cwd: PathBuf,
-    /// The directory that was to be used and is gone.
+    /// The directory that was requested and no longer exists.
     pub lost: Option<PathBuf>,
 }
 
-/// What a command printed since that was asked last.
+/// Output printed since the last read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadOutput {
     pub text: String,
-    /// Characters before `text` that nobody read and that are gone.
+    /// Number of characters before `text` that were dropped unread.
     pub left_out: usize,
 }
 
 impl BackgroundShell {
-    /// Goes on with a command in a task of its own. `tell` gets [`ShellState::Running`] first and
-    /// how it ended last.
+    /// Follows a command in a task of its own. `tell` gets [`ShellState::Running`] first and the final state last.
     pub(super) fn follow(
-        started: Started,
-        leave: Leave,
+        started: StartedShell,
+        leave: StopConditions,
         mut tell: impl FnMut(ShellState) + Send + 'static,
     ) -> Self {
-        let Started { mut group, cwd, lost } = started;
+        let StartedShell { mut group, cwd, lost } = started;
         let (backlog, cancel) = (Backlog::default(), leave.cancel.clone());
         let (state, seen) = watch::channel(ShellState::Running);
         let kept = backlog.clone();
         let task = tokio::spawn(async move {
             tell(ShellState::Running);
-            let end = attend(&mut group, kept, &leave).await;
+            let end = run_to_end(&mut group, kept, &leave).await;
             tell(end);
             state.send_replace(end);
         });
         Self { cwd, lost, backlog, state: seen, cancel, _task: AbortOnDropHandle::new(task) }
     }
 
-    /// Where it was started.
+    /// Returns the directory in which it started.
     #[must_use]
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 
-    /// The agent's directory, which was gone, so that this was started in the base directory.
+    /// Returns the agent's directory if it was gone, so that this was started in the base directory.
     #[must_use]
     pub fn lost(&self) -> Option<&Path> {
         self.lost.as_deref()
@@ -84,17 +83,17 @@ impl BackgroundShell {
         *self.state.borrow()
     }
 
-    /// What it printed since the last call, and how it stands. Once it has ended, nothing more will come.
+    /// Returns the output since the last call, and the state. After the end no more output comes.
     #[must_use]
-    pub fn unread(&self) -> (Unread, ShellState) {
-        // The state first: what is printed up to an end is there when the end is.
+    pub fn unread(&self) -> (UnreadOutput, ShellState) {
+        // Read the state first: once it says "ended", all output up to the end is there.
         let state = self.state();
         (self.backlog.take(), state)
     }
 
-    /// The same in whole lines: as long as it runs, a line without an end stays unread.
+    /// Like [`Self::unread`], but in whole lines: while it runs, an unfinished line stays unread.
     #[must_use]
-    pub fn unread_lines(&self) -> (Unread, ShellState) {
+    pub fn unread_lines(&self) -> (UnreadOutput, ShellState) {
         let state = self.state();
         let unread = match state {
             ShellState::Running => self.backlog.take_lines(),
@@ -103,14 +102,14 @@ impl BackgroundShell {
         (unread, state)
     }
 
-    /// Ends it with all that it started, and waits for that. Says how it ended, which may have been
-    /// by itself.
+    /// Kills it with everything it started, and waits for that. Returns how it ended, which may
+    /// have been by itself.
     pub async fn kill(&self) -> ShellState {
         self.cancel.cancel();
         self.wait_end().await
     }
 
-    /// Waits until it has ended and says how. Its last output is there then. Safe to drop at any point.
+    /// Waits until it has ended and returns how. Its last output is there then. Safe to drop at any point.
     pub async fn wait_end(&self) -> ShellState {
         let mut state = self.state.clone();
         match state.wait_for(|state| *state != ShellState::Running).await {
@@ -122,15 +121,19 @@ impl BackgroundShell {
 }
 
 /// Reads what the command prints until it and all of its group have ended.
-async fn attend(group: &mut Group, backlog: Backlog, leave: &Leave) -> ShellState {
-    // Nobody asks where it ends, but it shall not find the pipe closed on which it says so.
-    let _words: Option<ChildStderr> = group.take_words();
+async fn run_to_end(
+    group: &mut ProcessGroup,
+    backlog: Backlog,
+    leave: &StopConditions,
+) -> ShellState {
+    // The final directory doesn't matter, but writing it must not hit a closed pipe.
+    let _words: Option<ChildStderr> = group.take_stderr();
     let mut reader =
-        Reader { pipe: TextPipe::new(group.take_output()), text: String::new(), backlog };
-    let exit = follow(group, &mut reader, leave).await;
+        BacklogReader { pipe: TextPipe::new(group.take_output()), text: String::new(), backlog };
+    let exit = run_to_exit(group, &mut reader, leave).await;
     reader.finish();
     match exit {
-        Ok(Exit::Cancelled) => ShellState::Killed,
+        Ok(CommandExit::Cancelled) => ShellState::Killed,
         Ok(exit) => ShellState::Exited(exit),
         Err(error) => {
             tracing::error!(%error, "a background command was lost");
@@ -140,14 +143,14 @@ async fn attend(group: &mut Group, backlog: Backlog, leave: &Leave) -> ShellStat
 }
 
 /// Moves a command's output into its backlog.
-struct Reader {
+struct BacklogReader {
     pipe: TextPipe,
-    /// What was read and is not in the backlog yet.
+    /// Text that was read but is not in the backlog yet.
     text: String,
     backlog: Backlog,
 }
 
-impl Output for Reader {
+impl OutputSource for BacklogReader {
     fn is_closed(&self) -> bool {
         self.pipe.is_closed()
     }
@@ -158,7 +161,7 @@ impl Output for Reader {
     }
 }
 
-impl Reader {
+impl BacklogReader {
     fn finish(mut self) {
         let pipe = std::mem::replace(&mut self.pipe, TextPipe::new(None));
         pipe.finish(&mut self.text);
@@ -171,7 +174,7 @@ impl Reader {
     }
 }
 
-/// Output that nobody has read yet. Clones are the same.
+/// Unread output. Clones share it.
 #[derive(Clone, Debug)]
 struct Backlog(Arc<Mutex<Capture>>);
 
@@ -182,17 +185,17 @@ impl Default for Backlog {
 }
 
 impl Backlog {
-    fn take(&self) -> Unread {
+    fn take(&self) -> UnreadOutput {
         let (text, left_out) = std::mem::replace(&mut *self.lock(), empty()).into_tail();
-        Unread { text, left_out: left_out.chars }
+        UnreadOutput { text, left_out: left_out.chars }
     }
 
-    fn take_lines(&self) -> Unread {
+    fn take_lines(&self) -> UnreadOutput {
         let mut waiting = self.lock();
         let (mut text, left_out) = std::mem::replace(&mut *waiting, empty()).into_tail();
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         waiting.push(&text.split_off(whole));
-        Unread { text, left_out: left_out.chars }
+        UnreadOutput { text, left_out: left_out.chars }
     }
 
     fn lock(&self) -> MutexGuard<'_, Capture> {
@@ -201,7 +204,7 @@ impl Backlog {
 }
 
 fn empty() -> Capture {
-    Capture::new((0, KEPT))
+    Capture::new((0, MAX_BACKLOG_CHARS))
 }
 
 #[cfg(test)]
@@ -217,18 +220,21 @@ mod tests {
         assert_eq!(backlog.take_lines().text, "two\n");
         backlog.lock().push("three");
         assert_eq!(backlog.take().text, "three");
-        assert_eq!(backlog.take(), Unread::default());
+        assert_eq!(backlog.take(), UnreadOutput::default());
     }
 
     #[test]
     fn what_nobody_reads_is_bounded_and_the_loss_is_counted_once() {
         let backlog = Backlog::default();
         for _ in 0..5 {
-            backlog.lock().push(&"é".repeat(KEPT / 2));
+            backlog.lock().push(&"é".repeat(MAX_BACKLOG_CHARS / 2));
         }
         let unread = backlog.take();
-        assert_eq!((unread.text.chars().count(), unread.left_out), (KEPT, KEPT + KEPT / 2));
+        assert_eq!(
+            (unread.text.chars().count(), unread.left_out),
+            (MAX_BACKLOG_CHARS, MAX_BACKLOG_CHARS + MAX_BACKLOG_CHARS / 2)
+        );
         backlog.lock().push("new");
-        assert_eq!(backlog.take(), Unread { text: "new".to_owned(), left_out: 0 });
+        assert_eq!(backlog.take(), UnreadOutput { text: "new".to_owned(), left_out: 0 });
     }
 }

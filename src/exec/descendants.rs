@@ -1,10 +1,9 @@
-//! Processes that a command started and that left its group: a group signal misses them, their
-//! ancestry does not.
+//! Processes that a command started and that left its group: a group signal misses them, their ancestry does not.
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
-/// One process at one moment; the start time tells it from a later one with the same number.
+/// A process at one moment; the start time tells it from a later one with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
     pid: i32,
@@ -12,25 +11,25 @@ pub struct Process {
     group: i32,
     session: i32,
     started: u64,
-    /// It runs no more, and its number waits to be taken back.
+    /// It is a zombie.
     dead: bool,
 }
 
 impl Process {
-    /// Its number.
+    /// Returns its number.
     pub fn pid(self) -> i32 {
         self.pid
     }
 
-    /// The same process as it is now; `None` once it is gone.
-    fn now(self) -> Option<Self> {
-        look_up(self.pid).filter(|now| now.started == self.started)
+    /// Returns the same process as it is now; `None` once it is gone.
+    fn refresh(self) -> Option<Self> {
+        read_process(self.pid).filter(|now| now.started == self.started)
     }
 }
 
-/// All processes below `roots`, read from `/proc`; empty where there is none.
-pub fn below(roots: impl IntoIterator<Item = i32>) -> Vec<Process> {
-    let all = all().unwrap_or_default();
+/// Returns all processes below `roots`, read from `/proc`; empty where there is none.
+pub fn descendants_of(roots: impl IntoIterator<Item = i32>) -> Vec<Process> {
+    let all = all_processes().unwrap_or_default();
     let mut found = Vec::new();
     let mut parents: Vec<i32> = roots.into_iter().collect();
     while let Some(parent) = parents.pop() {
@@ -42,54 +41,55 @@ pub fn below(roots: impl IntoIterator<Item = i32>) -> Vec<Process> {
     found
 }
 
-/// The processes of a session that still run.
+/// Returns the processes of a session that still run.
 pub fn in_session(session: i32) -> Vec<Process> {
-    let all = all().unwrap_or_default();
+    let all = all_processes().unwrap_or_default();
     all.into_iter().filter(|process| process.session == session && !process.dead).collect()
 }
 
-/// Sends a signal to those of `processes` that still are the same processes.
+/// Sends a signal to those of `processes` that are still the same processes.
 pub fn signal(processes: &[Process], signal: Signal) {
-    for process in processes.iter().filter(|process| process.now().is_some()) {
-        // It may end by itself in between.
+    for process in processes.iter().filter(|process| process.refresh().is_some()) {
+        // It may have ended in between.
         let _ = kill(Pid::from_raw(process.pid), signal);
     }
 }
 
-/// Kills those of `processes` that still are the same processes and have left `group`.
+/// Kills those of `processes` that are still the same processes and have left `group`.
 pub fn kill_outside(group: i32, processes: &[Process]) {
     let outside: Vec<_> = processes
         .iter()
-        .filter(|process| process.now().is_some_and(|now| now.group != group))
+        .filter(|process| process.refresh().is_some_and(|now| now.group != group))
         .copied()
         .collect();
     signal(&outside, Signal::SIGKILL);
 }
 
-/// Whether a process of `group` still runs, or one of `strays`.
-pub fn remain(group: i32, strays: &[Process]) -> bool {
-    let runs = |stray: &Process| stray.now().is_some_and(|now| !now.dead);
-    // The signal that is none also finds the dead, and those may stay for long where nobody takes them back.
+/// Whether any process of `group` or of `strays` still runs.
+pub fn any_remain(group: i32, strays: &[Process]) -> bool {
+    let runs = |stray: &Process| stray.refresh().is_some_and(|now| !now.dead);
+    // Signal 0 also finds zombies, which can stay for long if nobody reaps them.
     let in_group = || {
         killpg(Pid::from_raw(group), None).is_ok()
-            && all().is_none_or(|all| all.iter().any(|one| one.group == group && !one.dead))
+            && all_processes()
+                .is_none_or(|all| all.iter().any(|one| one.group == group && !one.dead))
     };
     strays.iter().any(runs) || in_group()
 }
 
-/// All processes; `None` where there is no `/proc`.
-fn all() -> Option<Vec<Process>> {
+/// Returns all processes; `None` where there is no `/proc`.
+fn all_processes() -> Option<Vec<Process>> {
     let entries = std::fs::read_dir("/proc").ok()?;
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    Some(pids.filter_map(look_up).collect())
+    Some(pids.filter_map(read_process).collect())
 }
 
-/// The parent of a process; `None` where it cannot be seen.
+/// Returns the parent of a process; `None` where it cannot be seen.
 pub fn parent_of(pid: i32) -> Option<i32> {
-    look_up(pid).map(|process| process.parent)
+    read_process(pid).map(|process| process.parent)
 }
 
-fn look_up(pid: i32) -> Option<Process> {
+fn read_process(pid: i32) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything; the fields that matter come after the last one.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();

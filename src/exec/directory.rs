@@ -1,4 +1,4 @@
-//! How a shell says in which directory it ended: over a pipe of its own, with no trace in its
+//! How a shell reports the directory in which it ended: over a separate pipe, with no trace in its
 //! output or on disk.
 
 use std::ffi::OsString;
@@ -13,31 +13,30 @@ use tokio::process::ChildStderr;
 use super::env::GIT_SETTINGS;
 use crate::protocol::EnvOverlay;
 
-/// The descriptor of the pipe while a command runs. No script that counts on its fingers takes it
-/// for something else.
+/// The descriptor of the pipe while a command runs: higher than any a script picks by hand.
 const PIPE: u8 = 19;
 
-/// More than the longest path. Bytes.
-const LIMIT: u64 = 16 * 1024;
+/// More than the longest path, in bytes.
+const MAX_PATH_BYTES: u64 = 16 * 1024;
 
 /// Makes `cd` go where its argument says, as the gate assumes: a `..` leaves the folder that a link
 /// leads to, and neither a search path nor the value of a variable nor a near match stands in for
-/// what is written. `~-` is no folder of the shell that started caliban.
+/// the path as written. `~-` is not a folder of the shell that started caliban.
 const PLAIN_CD: &str = "set -P\nunset -v CDPATH OLDPWD\nshopt -u cdable_vars cdspell";
 
 /// Goes back to where the shell was before it read a start file.
 const STAY: &str = r#"[ "$PWD" = "$CALIBAN_START" ] || builtin cd -- "$CALIBAN_START" || exit
 unset -v CALIBAN_START"#;
 
-/// The file that the user has bash read before each command. A relative one would be a file of the
-/// folder in which the command starts, and is not read.
+/// Returns the file that the user has bash read before each command. A relative one would be a file
+/// of the folder in which the command starts, and is not read.
 pub fn start_file(env: &EnvOverlay) -> Option<&str> {
     env.get("BASH_ENV").filter(|file| file.starts_with('/'))
 }
 
-/// What bash reads before the command. It has this text at descriptor 4 and the pipe at 5, and
-/// closes both. A start file that the user has set is read too, as bash would; it does not decide
-/// where the command runs.
+/// Returns the text that bash reads before the command. It gets this text at descriptor 4 and the
+/// pipe at 5, and closes both. A start file that the user has set is read too, as bash would; it
+/// does not decide where the command runs.
 pub fn start_text(env: &EnvOverlay) -> String {
     let own = match start_file(env) {
         Some(own) => format!(
@@ -47,12 +46,12 @@ pub fn start_text(env: &EnvOverlay) -> String {
         ),
         None => format!("unset BASH_ENV\n{PLAIN_CD}"),
     };
-    // Tracing is off and errors are silent in there: a command's output holds nothing of ours.
+    // Turn tracing and errors off: a command's output must hold nothing of ours.
     let leave = format!("{{ set +x; builtin pwd -P >&{PIPE} || :; }} 2>/dev/null");
     format!("exec {PIPE}>&5 5>&- 4<&-\n{own}\ntrap {} EXIT", quoted(&leave))
 }
 
-/// Sets our settings for git once more: a start file that sets some of its own takes the place of all.
+/// Sets our git settings once more: a start file that sets some of its own replaces all of them.
 fn git_settings() -> String {
     let set = GIT_SETTINGS.iter().enumerate().map(|(number, (key, value))| {
         let at = format!("$((${{GIT_CONFIG_COUNT:-0}}+{number}))");
@@ -62,15 +61,15 @@ fn git_settings() -> String {
     set.chain([format!("export GIT_CONFIG_COUNT=$((${{GIT_CONFIG_COUNT:-0}}+{count}))")]).collect()
 }
 
-/// The directory in which the shell ended, unless it was killed, replaced by another program or left in none.
-/// Does not wait for those that still hold the pipe.
-pub fn ended_in(pipe: ChildStderr) -> Option<PathBuf> {
+/// Returns the directory in which the shell ended, unless it was killed, replaced by another
+/// program or left in none. Does not wait for processes that still hold the pipe.
+pub fn read_end_directory(pipe: ChildStderr) -> Option<PathBuf> {
     let pipe = File::from(pipe.into_owned_fd().ok()?);
-    // A process that has left the group may hold the other end for ever.
+    // A process that has left the group may hold the other end forever.
     fcntl(&pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).ok()?;
     let mut path = Vec::new();
-    // Where nobody has closed it, the end of what is there is an error.
-    let _ = pipe.take(LIMIT).read_to_end(&mut path);
+    // While the pipe is still open elsewhere, running out of data is an error.
+    let _ = pipe.take(MAX_PATH_BYTES).read_to_end(&mut path);
     if path.pop() != Some(b'\n') || path.is_empty() {
         return None;
     }
@@ -78,7 +77,7 @@ pub fn ended_in(pipe: ChildStderr) -> Option<PathBuf> {
     path.is_dir().then_some(path)
 }
 
-/// `text` as one word of shell.
+/// Quotes `text` as one shell word.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

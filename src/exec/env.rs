@@ -1,4 +1,4 @@
-//! What of the environment a child process gets to see.
+//! The environment that a child process gets.
 
 use std::path::Path;
 
@@ -8,24 +8,23 @@ use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
 const PROVIDER_KEYS: [&str; 4] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY"];
 
-/// How many settings the environment brings for git.
+/// The number of git settings in the environment.
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
 
-/// Settings of git that keep it from starting what a folder names, by itself or when it tidies up
-/// after a fetch, and from reading an index in parts, where it goes by what the index says of
-/// itself.
+/// Git settings that keep it from starting programs named by a folder, by itself or when it tidies
+/// up after a fetch, and from reading a split index, whose parts the index itself names.
 pub const GIT_SETTINGS: [(&str, &str); 7] = [
     ("safe.bareRepository", "explicit"),
     ("core.fsmonitor", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("index.threads", "1"),
-    // Repositories within have settings of their own, also those that only earlier commits name.
+    // Nested repositories have settings of their own, also those that only earlier commits name.
     ("diff.submodule", "short"),
     ("status.submoduleSummary", "false"),
 ];
 
-/// The setting of git that keeps it from starting any hook: no file lies below a device.
+/// The git setting that disables all hooks: no file lies below a device.
 pub const NO_HOOKS: (&str, &str) = ("core.hooksPath", "/dev/null");
 
 /// Variables for git: don't rewrite the index to show a status, and accept default messages instead
@@ -33,31 +32,31 @@ pub const NO_HOOKS: (&str, &str) = ("core.hooksPath", "/dev/null");
 const GIT_VARIABLES: [(&str, &str); 3] =
     [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_EDITOR", ":"), ("GIT_SEQUENCE_EDITOR", ":")];
 
-/// The environment of a child: `env` without provider keys and without the names in `secrets`, one
-/// level deeper, in which git finds repositories by their `.git` alone. `depth` counts the hops of
-/// the calling agent below the main agent of this process.
+/// Returns the environment of a child: `env` without provider keys and without the names in
+/// `secrets`, one level deeper, in which git finds repositories by their `.git` alone. `depth`
+/// counts the hops of the calling agent below the main agent of this process.
 #[must_use]
 pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay {
     let inherited =
         env.get(DEPTH_VARIABLE).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
     let deeper = inherited.saturating_add(depth).saturating_add(1);
     let env = env.without(PROVIDER_KEYS.into_iter().chain(secrets.iter().map(String::as_str)));
-    // The loader takes an empty or a relative path for the folder in which the program starts.
+    // The loader takes an empty or relative path for the folder in which the program starts.
     let env = env.with_library_paths(Path::is_absolute);
     let env = with_git_settings(&env, &GIT_SETTINGS).with(GIT_VARIABLES);
     env.with([(DEPTH_VARIABLE, deeper.to_string())])
 }
 
-/// The environment in which git starts no hook, whatever it writes.
+/// Returns an environment in which git starts no hook, whatever it writes.
 #[must_use]
 pub fn without_hooks(env: &EnvOverlay) -> EnvOverlay {
     with_git_settings(env, &[NO_HOOKS])
 }
 
-/// Adds settings for git, after those that the environment brings, so that they count. Git takes no
-/// folder for a bare repository because it looks like one: any checkout can bring such a folder,
-/// and its settings name programs. It starts no file watcher and no hook by writing the index, and does
-/// not tidy up by itself, which would start others.
+/// Adds git settings after those in the environment, so that they win. Git doesn't take a folder
+/// for a bare repository because it looks like one: any checkout can bring such a folder, and its
+/// settings name programs. It starts no file watcher, and no hook when it writes the index, and
+/// does not tidy up by itself, which would start others.
 fn with_git_settings(env: &EnvOverlay, settings: &[(&str, &str)]) -> EnvOverlay {
     let before = env.get(GIT_COUNT).and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
     let count = before.saturating_add(settings.len()).to_string();

@@ -1,4 +1,4 @@
-//! A program that is given a text and answers with another: what hooks and our own git are run as.
+//! Runs a program that gets a text on stdin and answers with another: hooks and our own git calls.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::follow::{Leave, follow};
-use super::group::Group;
-use super::outcome::Exit;
-use super::pump::Output;
+use super::group::ProcessGroup;
+use super::outcome::CommandExit;
+use super::pump::OutputSource;
+use super::run_to_exit::{StopConditions, run_to_exit};
 use super::service::ServiceCommand;
 use super::shell::ExecError;
 
@@ -19,73 +19,73 @@ const CHUNK: usize = 16 * 1024;
 
 /// A program with its input.
 #[derive(Clone, Copy, Debug)]
-pub struct Filter<'a> {
+pub struct FilterCommand<'a> {
     pub command: ServiceCommand<'a>,
-    /// What it may read; it need not.
+    /// Its stdin; it need not read it.
     pub input: &'a [u8],
-    /// How much of each output is kept. Bytes.
+    /// Maximum bytes kept of each output.
     pub keep: usize,
-    /// How long it may take.
+    /// Time limit.
     pub limit: Option<Duration>,
     pub cancel: &'a CancellationToken,
 }
 
-/// What became of it.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filtered {
-    pub exit: Exit,
-    pub stdout: Kept,
-    pub stderr: Kept,
+pub struct FilterOutput {
+    pub exit: CommandExit,
+    pub stdout: CappedOutput,
+    pub stderr: CappedOutput,
 }
 
 /// The beginning of an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct CappedOutput {
     pub bytes: Vec<u8>,
-    /// Whether there was more.
+    /// Whether the output was longer.
     pub is_cut: bool,
 }
 
-impl Kept {
-    /// The output as text, with U+FFFD for what is not UTF-8.
+impl CappedOutput {
+    /// Returns the output as text, with U+FFFD for bytes that are not UTF-8.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.bytes)
     }
 }
 
-impl Filter<'_> {
-    /// Runs it to its end. What it leaves in its process group ends with it, and at the limit, at a
-    /// cancel and when the future is dropped so does all that it started.
-    pub async fn run(&self) -> Result<Filtered, ExecError> {
+impl FilterCommand<'_> {
+    /// Runs it to its end. Processes it leaves in its process group end with it; at the limit, on
+    /// cancel and on drop, so does everything it started.
+    pub async fn run(&self) -> Result<FilterOutput, ExecError> {
         let Self { command, limit, cancel, .. } = *self;
         if !command.cwd.is_dir() {
             return Err(ExecError::NoDirectory(command.cwd.to_owned()));
         }
-        let (mut group, stdin) = Group::serve(command).map_err(ExecError::Spawn)?;
-        let mut pipes = Pipes {
+        let (mut group, stdin) = ProcessGroup::serve(command).map_err(ExecError::Spawn)?;
+        let mut pipes = FilterPipes {
             stdin: Some(stdin),
             input: self.input,
-            stdout: Pipe::new(group.take_output(), self.keep),
-            stderr: Pipe::new(group.take_words(), self.keep),
+            stdout: CappedPipe::new(group.take_output(), self.keep),
+            stderr: CappedPipe::new(group.take_stderr(), self.keep),
         };
-        let leave = Leave { began: Instant::now(), limit, cancel: cancel.clone() };
-        let exit = follow(&mut group, &mut pipes, &leave).await?;
-        Ok(Filtered { exit, stdout: pipes.stdout.finish(), stderr: pipes.stderr.finish() })
+        let leave = StopConditions { began: Instant::now(), limit, cancel: cancel.clone() };
+        let exit = run_to_exit(&mut group, &mut pipes, &leave).await?;
+        Ok(FilterOutput { exit, stdout: pipes.stdout.finish(), stderr: pipes.stderr.finish() })
     }
 }
 
 /// The three streams while the command runs.
-struct Pipes<'a> {
-    /// Closed when all is written, or nobody reads.
+struct FilterPipes<'a> {
+    /// Closed once all is written, or the program stops reading.
     stdin: Option<ChildStdin>,
-    /// What is still to be written.
+    /// The rest to be written.
     input: &'a [u8],
-    stdout: Pipe<ChildStdout>,
-    stderr: Pipe<ChildStderr>,
+    stdout: CappedPipe<ChildStdout>,
+    stderr: CappedPipe<ChildStderr>,
 }
 
-impl Output for Pipes<'_> {
+impl OutputSource for FilterPipes<'_> {
     fn is_closed(&self) -> bool {
         self.stdout.pipe.is_none() && self.stderr.pipe.is_none()
     }
@@ -111,8 +111,8 @@ async fn write(stdin: &mut Option<ChildStdin>, input: &mut &[u8]) {
     *stdin = None;
 }
 
-/// One output, read to its end, of which the beginning is kept.
-struct Pipe<R> {
+/// An output read to its end, of which the beginning is kept.
+struct CappedPipe<R> {
     pipe: Option<R>,
     kept: Vec<u8>,
     keep: usize,
@@ -120,7 +120,7 @@ struct Pipe<R> {
     chunk: Vec<u8>,
 }
 
-impl<R: AsyncRead + Unpin> Pipe<R> {
+impl<R: AsyncRead + Unpin> CappedPipe<R> {
     fn new(pipe: Option<R>, keep: usize) -> Self {
         Self { pipe, kept: Vec::new(), keep, is_cut: false, chunk: vec![0; CHUNK] }
     }
@@ -137,8 +137,8 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
         self.is_cut |= fits < count;
     }
 
-    fn finish(self) -> Kept {
-        Kept { bytes: self.kept, is_cut: self.is_cut }
+    fn finish(self) -> CappedOutput {
+        CappedOutput { bytes: self.kept, is_cut: self.is_cut }
     }
 }
 
@@ -152,11 +152,11 @@ mod tests {
     use super::*;
     use crate::protocol::EnvOverlay;
 
-    async fn run(line: &str, input: &[u8], limit: Duration) -> Filtered {
+    async fn run(line: &str, input: &[u8], limit: Duration) -> FilterOutput {
         run_in(Path::new("/"), line, input, limit).await
     }
 
-    async fn run_in(cwd: &Path, line: &str, input: &[u8], limit: Duration) -> Filtered {
+    async fn run_in(cwd: &Path, line: &str, input: &[u8], limit: Duration) -> FilterOutput {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin"), ("OWN", "yes")]);
         let cancel = CancellationToken::new();
         let args = ["-c", line].map(OsString::from);
@@ -168,7 +168,8 @@ mod tests {
             confinement: None,
             supervisor: None,
         };
-        let filter = Filter { command, input, keep: 1000, limit: Some(limit), cancel: &cancel };
+        let filter =
+            FilterCommand { command, input, keep: 1000, limit: Some(limit), cancel: &cancel };
         filter.run().await.unwrap()
     }
 
@@ -178,7 +179,7 @@ mod tests {
     async fn it_reads_its_input_and_both_outputs_are_told_apart() {
         let done = run("read line; echo \"$line $OWN\"; echo oops >&2; exit 2", b"hello\n", LONG);
         let done = done.await;
-        assert_eq!(done.exit, Exit::Code(2));
+        assert_eq!(done.exit, CommandExit::Code(2));
         assert_eq!((&*done.stdout.text(), &*done.stderr.text()), ("hello yes\n", "oops\n"));
     }
 
@@ -187,15 +188,15 @@ mod tests {
         let input = vec![b'x'; 3_000_000];
         assert_eq!(run("wc -c", &input, LONG).await.stdout.text().trim(), "3000000");
         let done = run("echo done", &input, LONG).await;
-        assert_eq!((done.exit, &*done.stdout.text()), (Exit::Code(0), "done\n"));
+        assert_eq!((done.exit, &*done.stdout.text()), (CommandExit::Code(0), "done\n"));
     }
 
     #[tokio::test]
     async fn of_a_flood_the_beginning_is_kept() {
         let done = run("head -c 3000000 /dev/zero | tr '\\0' x; echo y >&2; exit 3", b"", LONG);
-        let Filtered { exit, stdout, stderr } = done.await;
-        assert_eq!((exit, stdout.is_cut, stdout.bytes.len()), (Exit::Code(3), true, 1000));
-        assert_eq!(stderr, Kept { bytes: b"y\n".to_vec(), is_cut: false });
+        let FilterOutput { exit, stdout, stderr } = done.await;
+        assert_eq!((exit, stdout.is_cut, stdout.bytes.len()), (CommandExit::Code(3), true, 1000));
+        assert_eq!(stderr, CappedOutput { bytes: b"y\n".to_vec(), is_cut: false });
     }
 
     #[tokio::test]
@@ -208,7 +209,7 @@ mod tests {
                     setsid sleep 1000 & sleep 1000";
         let limit = Duration::from_secs(1);
         let done = run_in(folder.path(), line, b"", limit).await;
-        assert_eq!(done.exit, Exit::TimedOut(limit));
+        assert_eq!(done.exit, CommandExit::TimedOut(limit));
         let mut said = String::new();
         let read = witness.read_to_string(&mut said);
         tokio::time::timeout(Duration::from_secs(2), read).await.expect("still there").unwrap();

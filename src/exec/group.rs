@@ -1,4 +1,4 @@
-//! One command with all that it starts, ended together.
+//! A command with everything it starts, ended together.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,13 +20,13 @@ use super::descendants::{self, Process};
 use super::sandbox::Confinement;
 use super::service::ServiceCommand;
 use super::supervisor::Supervisor;
-use crate::disk::{is_of_system, programs_named};
+use crate::disk::{is_system_program, programs_named};
 use crate::protocol::{BashVersion, EnvOverlay};
 
 /// Begins with its leash at descriptor 3: a watchdog that kills the whole group as soon as that
-/// pipe closes, at the end of the command, or when this program dies in whatever way. In the second
-/// case the command is still there, and the watchdog also kills what stands below it in groups of
-/// its own, where `/proc` tells of them.
+/// pipe closes, at the end of the command or when this program dies. In the second case the command
+/// is still there, and the watchdog also kills processes below it that are in groups of their own,
+/// where `/proc` shows them.
 macro_rules! watchdog {
     () => {
         r#"
@@ -54,9 +54,9 @@ trap - HUP INT TERM
     };
 }
 
-/// The rest of what starts bash with one pipe for both outputs and nothing to read. `$1` is the
-/// text that bash reads first, which finds the pipe to us at descriptor 5; then comes what starts
-/// bash.
+/// The end of a script that starts bash with one pipe for both outputs and empty stdin. `$1` is the
+/// text that bash reads first, which finds the pipe to us at descriptor 5; the words that start
+/// bash follow.
 macro_rules! start {
     () => {
         r#"exec 3<&- 4<<END 5>&2 2>&1
@@ -75,8 +75,8 @@ const START: &str = concat!("trap '' HUP INT TERM\nexec 3<&0 </dev/null", watchd
 /// Starts bash below a supervisor.
 const START_SUPERVISED: &str = start!();
 
-/// Starts a program with its three streams as they are, beside its watchdog. `$1` is the descriptor
-/// of the leash; then comes the program.
+/// Starts a program with its three streams unchanged, beside its watchdog. `$1` is the descriptor
+/// of the leash; the program follows.
 const SERVE: &str = concat!(
     "trap '' HUP INT TERM\nexec 3</dev/fd/$1\nshift",
     watchdog!(),
@@ -85,41 +85,41 @@ exec "$@"
 "#
 );
 
-/// Starts a program below a supervisor: as a shell does, which also runs scripts that name no interpreter.
+/// Starts a program below a supervisor: through a shell, which also runs scripts that name no interpreter.
 const SERVE_SUPERVISED: &str = r#"exec "$@""#;
 
-/// Bash where systems have it: the name alone could be found in a folder of the project that is on
+/// Usual paths of bash: by name alone, one could be found in a folder of the project that is on
 /// `PATH`. On a Mac, those of package managers are newer than the system's.
-const BASH: &[&str] = match cfg!(target_os = "macos") {
+const BASH_PATHS: &[&str] = match cfg!(target_os = "macos") {
     true => &["/opt/homebrew/bin/bash", "/usr/local/bin/bash", "/opt/local/bin/bash", "/bin/bash"],
     false => {
         &["/bin/bash", "/usr/bin/bash", "/run/current-system/sw/bin/bash", "/usr/local/bin/bash"]
     }
 };
 
-/// How often it is looked whether a killed group is gone: nobody tells of the end of processes that
-/// are not our own.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// How often to poll whether a killed group is gone: the system doesn't notify about processes that
+/// are not our children.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A command that leads its own process group. Dropped before its end, it is killed with all of its group.
-pub struct Group {
+/// A command that leads its own process group. Dropping it before its end kills the whole group.
+pub struct ProcessGroup {
     /// The command, or its supervisor.
     child: Box<dyn ChildWrapper>,
     pid: i32,
-    keeper: Keeper,
+    reaper: GroupReaper,
     status: Option<ExitStatus>,
 }
 
 /// The process that ends the rest, held by a pipe for as long as the command may run. When the pipe
-/// closes, also by a crash of ours, it kills what is left.
-enum Keeper {
+/// closes, also because we crash, it kills everything left.
+enum GroupReaper {
     /// A shell in the group.
     Watchdog {
         leash: Option<OwnedFd>,
-        /// Processes seen below the command when it was told to end, in its group or not.
+        /// Processes seen below the command when it was asked to end, in its group or not.
         strays: Vec<Process>,
     },
-    /// The parent of the command. It ends after all that has started below it.
+    /// The parent of the command. It ends after everything that has started below it.
     Supervisor { leash: Option<File> },
 }
 
@@ -128,15 +128,15 @@ enum Keeper {
 pub struct ShellCommand<'a> {
     pub line: &'a str,
     pub cwd: &'a Path,
-    /// Exactly these variables.
+    /// The complete environment.
     pub env: &'a EnvOverlay,
-    /// Read by bash first.
+    /// Text that bash reads first.
     pub start: &'a str,
     pub confine: Option<&'a Confinement>,
     pub supervisor: Option<&'a Supervisor>,
 }
 
-/// The version of the bash that commands get, as it says it itself. The oldest where it says nothing.
+/// The version of the bash that commands get, as it reports it; the oldest if it reports none.
 pub static BASH_VERSION: LazyLock<BashVersion> = LazyLock::new(|| {
     let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
     let said = bash(&env).and_then(|bash| {
@@ -150,20 +150,20 @@ pub static BASH_VERSION: LazyLock<BashVersion> = LazyLock::new(|| {
     BashVersion { major: parts.next().unwrap_or_default(), minor: parts.next().unwrap_or_default() }
 });
 
-/// The bash for commands with this environment: where systems have it, or else where `PATH` finds
-/// one of the system's.
+/// Returns the bash for commands with this environment: the usual path, or else one of the system's
+/// found on `PATH`.
 #[must_use]
 pub fn bash(env: &EnvOverlay) -> Option<PathBuf> {
-    let known = BASH.iter().map(PathBuf::from).find(|bash| bash.exists());
+    let known = BASH_PATHS.iter().map(PathBuf::from).find(|bash| bash.exists());
     known.or_else(|| bash_on_path(env))
 }
 
 fn bash_on_path(env: &EnvOverlay) -> Option<PathBuf> {
     let folders = env.program_folders().filter(|folder| folder.is_absolute());
-    programs_named("bash", folders.map(Path::to_owned)).find(|bash| is_of_system(bash))
+    programs_named("bash", folders.map(Path::to_owned)).find(|bash| is_system_program(bash))
 }
 
-impl Group {
+impl ProcessGroup {
     /// Starts a bash command.
     pub fn spawn(start: ShellCommand<'_>) -> io::Result<Self> {
         let ShellCommand { line, cwd, env, start, confine, supervisor } = start;
@@ -174,54 +174,54 @@ impl Group {
         words.push(bash.into());
         words.extend(["-c", line].map(OsString::from));
         let script = if supervisor.is_some() { START_SUPERVISED } else { START };
-        let mut child = spawn(command(shell_words(script, words), env, supervisor, None), cwd)?;
+        let mut child = spawn(command(bash_args(script, words), env, supervisor, None), cwd)?;
         let leash = child.stdin().take().map(ChildStdin::into_owned_fd).transpose()?;
-        Self::of(child, Keeper::new(leash, supervisor))
+        Self::new(child, GroupReaper::new(leash, supervisor))
     }
 
-    /// Starts a program that we speak to over its three streams, of which its input is handed out.
+    /// Starts a program that we talk to over its three streams, and hands out its stdin.
     pub fn serve(start: ServiceCommand<'_>) -> io::Result<(Self, ChildStdin)> {
         let ServiceCommand { program, args, cwd, env, confinement, supervisor } = start;
         let confined_env = confinement.map(|confinement| confinement.env(env));
         let env = confined_env.as_ref().unwrap_or(env);
         let (theirs, ours) = io::pipe()?;
-        // Only the program's end of the leash outlives the start: whoever holds it too can but read.
+        // Only the program's end of the leash outlives the start: another process that holds it can only read.
         fcntl(&theirs, FcntlArg::F_SETFD(FdFlag::empty()))?;
         let number = theirs.as_raw_fd();
         let mut words = confinement.map(Confinement::launcher).unwrap_or_default();
         words.push(program.into());
         words.extend(args.iter().cloned());
         let command = match supervisor {
-            Some(_) => command(shell_words(SERVE_SUPERVISED, words), env, supervisor, Some(number)),
+            Some(_) => command(bash_args(SERVE_SUPERVISED, words), env, supervisor, Some(number)),
             None => {
                 words.insert(0, number.to_string().into());
-                command(shell_words(SERVE, words), env, None, None)
+                command(bash_args(SERVE, words), env, None, None)
             }
         };
         let mut child = spawn(command, cwd)?;
         let stdin = child.stdin().take();
         let stdin = stdin.ok_or_else(|| io::Error::other("the program has no pipes"))?;
-        Ok((Self::of(child, Keeper::new(Some(ours.into()), supervisor))?, stdin))
+        Ok((Self::new(child, GroupReaper::new(Some(ours.into()), supervisor))?, stdin))
     }
 
-    fn of(child: Box<dyn ChildWrapper>, keeper: Keeper) -> io::Result<Self> {
+    fn new(child: Box<dyn ChildWrapper>, keeper: GroupReaper) -> io::Result<Self> {
         let pid = child.id().and_then(|id| i32::try_from(id).ok());
         let Some(pid) = pid else { return Err(io::Error::other("the process has no id")) };
-        Ok(Self { child, pid, keeper, status: None })
+        Ok(Self { child, pid, reaper: keeper, status: None })
     }
 
-    /// The command's output; only once.
+    /// Takes the command's output; only once.
     pub fn take_output(&mut self) -> Option<ChildStdout> {
         self.child.stdout().take()
     }
 
-    /// What the text at the start says to us; only once.
-    pub fn take_words(&mut self) -> Option<ChildStderr> {
+    /// Takes the pipe on which the start text reports to us; only once.
+    pub fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.child.stderr().take()
     }
 
-    /// Waits for the command itself, not for what it left behind; below a supervisor also for that,
-    /// which has little time. Safe to drop at any point.
+    /// Waits for the command itself, not for processes it left behind; below a supervisor also for
+    /// those, which have little time. Safe to drop at any point.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         self.status = Some(status);
@@ -233,40 +233,40 @@ impl Group {
         self.status.is_some()
     }
 
-    /// Notes what stands below the command, so that its end is also the end of what has left the
-    /// group, even when the command ends by itself before. A supervisor needs no note.
-    pub fn look_below(&mut self) {
-        // The number of one that was waited for may belong to somebody else.
-        if let Keeper::Watchdog { strays, .. } = &mut self.keeper
+    /// Records the processes below the command, so that its end also ends those that have left the
+    /// group, even if the command ends by itself before. A supervisor needs no record.
+    pub fn scan_descendants(&mut self) {
+        // The pid of a command already waited for may have been reused.
+        if let GroupReaper::Watchdog { strays, .. } = &mut self.reaper
             && self.status.is_none()
         {
-            strays.extend(descendants::below([self.pid]));
+            strays.extend(descendants::descendants_of([self.pid]));
         }
     }
 
-    /// Asks all of the group to end; below a supervisor, all that has started there.
+    /// Asks the whole group to end; below a supervisor, everything started there.
     pub fn terminate(&mut self) {
-        self.look_below();
-        match &mut self.keeper {
-            Keeper::Watchdog { .. } => self.signal(Signal::SIGTERM),
-            // A supervisor that has ended needs no word.
-            Keeper::Supervisor { leash } => {
+        self.scan_descendants();
+        match &mut self.reaper {
+            GroupReaper::Watchdog { .. } => self.signal(Signal::SIGTERM),
+            // A supervisor that has ended needs no message.
+            GroupReaper::Supervisor { leash } => {
                 let _ = leash.as_mut().map(|leash| leash.write_all(b"t"));
             }
         }
     }
 
-    /// Kills what is left of the group, and waits for at most `limit` until it is gone: a process
-    /// that hangs in the kernel keeps the signal.
+    /// Kills the rest of the group, and waits up to `limit` until it is gone: a process that hangs
+    /// in the kernel keeps the signal pending.
     pub async fn end(&mut self, limit: Duration) {
         self.kill();
         let gone = async {
             if !self.has_ended() {
-                // It cannot be waited for: then it is gone.
+                // If it cannot be waited for, it is gone.
                 let _ = self.wait().await;
             }
             while self.remains() {
-                tokio::time::sleep(LOOK_EVERY).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
         if tokio::time::timeout(limit, gone).await.is_err() {
@@ -274,42 +274,41 @@ impl Group {
         }
     }
 
-    /// Whether something is left after the end of the command. What has lost its supervisor is killed.
+    /// Whether anything is left after the end of the command. Processes that lost their supervisor are killed.
     fn remains(&self) -> bool {
-        match &self.keeper {
-            Keeper::Watchdog { strays, .. } => descendants::remain(self.pid, strays),
-            // One that a signal has ended may not have come to the end of its work: its session
-            // shows what is left.
-            Keeper::Supervisor { .. } if self.status.is_some_and(|end| end.signal().is_some()) => {
+        match &self.reaper {
+            GroupReaper::Watchdog { strays, .. } => descendants::any_remain(self.pid, strays),
+            // A supervisor that a signal has ended may not have finished its work: its session shows what is left.
+            GroupReaper::Supervisor { .. }
+                if self.status.is_some_and(|end| end.signal().is_some()) =>
+            {
                 let lost = descendants::in_session(self.pid);
                 descendants::signal(&lost, Signal::SIGKILL);
                 !lost.is_empty()
             }
-            Keeper::Supervisor { .. } => false,
+            GroupReaper::Supervisor { .. } => false,
         }
     }
 
     fn kill(&mut self) {
         let running = self.status.is_none().then_some(self.pid);
-        match &mut self.keeper {
-            Keeper::Watchdog { leash, strays } => {
+        match &mut self.reaper {
+            GroupReaper::Watchdog { leash, strays } => {
                 if running.is_some() || !strays.is_empty() {
                     let roots = running.into_iter().chain(strays.iter().map(|stray| stray.pid()));
-                    let below = descendants::below(roots);
+                    let below = descendants::descendants_of(roots);
                     strays.extend(below);
                 }
                 if running.is_some() {
                     // The group may have ended by itself.
                     let _ = killpg(Pid::from_raw(self.pid), Signal::SIGKILL);
                 }
-                // Not those in the group: the watchdog is one of them, and it knows also what was
-                // started since.
+                // Not those in the group: the watchdog is one of them, and it also knows what was started since.
                 descendants::kill_outside(self.pid, strays);
-                // The number of a command that was waited for may belong to somebody else: there
-                // only the watchdog kills.
+                // The pid of a command already waited for may have been reused: there only the watchdog kills.
                 *leash = None;
             }
-            Keeper::Supervisor { leash } => *leash = None,
+            GroupReaper::Supervisor { leash } => *leash = None,
         }
     }
 
@@ -321,7 +320,7 @@ impl Group {
     }
 }
 
-impl Keeper {
+impl GroupReaper {
     fn new(leash: Option<OwnedFd>, supervisor: Option<&Supervisor>) -> Self {
         match supervisor {
             Some(_) => Self::Supervisor { leash: leash.map(File::from) },
@@ -330,10 +329,10 @@ impl Keeper {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // A supervisor sees that its leash is closed.
-        if let Keeper::Watchdog { leash: Some(_), .. } = self.keeper
+        // A supervisor notices that its leash is closed.
+        if let GroupReaper::Watchdog { leash: Some(_), .. } = self.reaper
             && self.status.is_none()
         {
             self.kill();
@@ -341,14 +340,14 @@ impl Drop for Group {
     }
 }
 
-/// The words that run a shell script with these arguments.
-fn shell_words(script: &str, arguments: Vec<OsString>) -> Vec<OsString> {
+/// Builds the words that run a shell script with these arguments.
+fn bash_args(script: &str, arguments: Vec<OsString>) -> Vec<OsString> {
     let mut words = ["/bin/sh", "-c", script, "caliban"].map(OsString::from).to_vec();
     words.extend(arguments);
     words
 }
 
-/// The command of these words, below a supervisor if there is one.
+/// Builds the command of these words, below a supervisor if there is one.
 fn command(
     words: Vec<OsString>,
     env: &EnvOverlay,
@@ -364,7 +363,7 @@ fn command(
     command
 }
 
-/// Starts a command with three pipes, as the head of a session.
+/// Starts a command with three pipes, as the leader of a session.
 fn spawn(mut command: Command, cwd: &Path) -> io::Result<Box<dyn ChildWrapper>> {
     command.current_dir(cwd);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -399,15 +398,15 @@ mod tests {
         assert_eq!(system, Path::new("/bin/bash"));
     }
 
-    fn spawn_bash(line: &str) -> Group {
+    fn spawn_bash(line: &str) -> ProcessGroup {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let (cwd, env, start) = (Path::new("/"), &env, "");
         let command = ShellCommand { line, cwd, env, start, confine: None, supervisor: None };
-        Group::spawn(command).unwrap()
+        ProcessGroup::spawn(command).unwrap()
     }
 
-    fn let_go(group: &mut Group) {
-        let Keeper::Watchdog { leash, .. } = &mut group.keeper else { panic!("a supervisor") };
+    fn let_go(group: &mut ProcessGroup) {
+        let GroupReaper::Watchdog { leash, .. } = &mut group.reaper else { panic!("a supervisor") };
         *leash = None;
     }
 
@@ -434,7 +433,7 @@ mod tests {
             }
             group.wait().await.unwrap();
             group.end(Duration::from_secs(2)).await;
-            // A pipe that somebody still holds has no end yet, and reading it is an error.
+            // Reading a pipe that is still open elsewhere has no end yet and returns an error.
             let mut output = std::fs::File::from(output.into_owned_fd().unwrap());
             fcntl(&output, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
             assert_eq!(output.read(&mut [0]).expect("still there"), 0);
@@ -447,7 +446,7 @@ mod tests {
         let mut group = spawn_bash(line);
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
-        // As when this program is killed: nothing is done but that its pipes close.
+        // As when this program is killed: only its pipes close.
         let_go(&mut group);
         closed(output).await;
     }

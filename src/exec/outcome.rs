@@ -1,4 +1,4 @@
-//! How a command ended, and how that is told.
+//! How a command ended, and the texts about it.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
@@ -7,59 +7,59 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use super::output::Captured;
+use super::output::CapturedOutput;
 use crate::protocol::event::ShellEnd;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum CommandExit {
     Code(i32),
     Signal(i32),
     Cancelled,
     TimedOut(Duration),
 }
 
-/// How a command in the background stands.
+/// The state of a command in the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShellState {
     Running,
-    /// By itself, or because its time was over.
-    Exited(Exit),
-    /// Somebody ended it.
+    /// It ended by itself or at its time limit.
+    Exited(CommandExit),
+    /// It was killed.
     Killed,
 }
 
 impl ShellState {
-    /// The end as events tell it; `None` while it runs.
+    /// Returns the end as events carry it; `None` while it runs.
     #[must_use]
     pub fn end(self) -> Option<ShellEnd> {
         match self {
             Self::Running => None,
-            Self::Exited(Exit::Code(code)) => Some(ShellEnd::Code { code }),
-            Self::Exited(Exit::Signal(number)) => {
+            Self::Exited(CommandExit::Code(code)) => Some(ShellEnd::Code { code }),
+            Self::Exited(CommandExit::Signal(number)) => {
                 Some(ShellEnd::Signal { name: signal_name(number) })
             }
-            Self::Exited(Exit::TimedOut(limit)) => Some(ShellEnd::TimedOut { limit }),
-            Self::Exited(Exit::Cancelled) | Self::Killed => Some(ShellEnd::Killed),
+            Self::Exited(CommandExit::TimedOut(limit)) => Some(ShellEnd::TimedOut { limit }),
+            Self::Exited(CommandExit::Cancelled) | Self::Killed => Some(ShellEnd::Killed),
         }
     }
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShellOutcome {
-    pub exit: Exit,
-    pub output: Captured,
+    pub exit: CommandExit,
+    pub output: CapturedOutput,
     /// Where the next command will run.
     pub cwd: PathBuf,
     pub took: Duration,
-    /// The directory that was to be used and is gone.
+    /// The directory that was requested and no longer exists.
     pub lost: Option<PathBuf>,
 }
 
-impl Exit {
-    /// How a process ended by itself.
-    pub(super) fn of(status: ExitStatus) -> Self {
+impl CommandExit {
+    /// Converts the exit status of a process that ended by itself.
+    pub(super) fn from_status(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Code(code),
             (None, Some(signal)) => Self::Signal(signal),
@@ -67,9 +67,9 @@ impl Exit {
         }
     }
 
-    /// A few words for the screen: `exit 1`, `SIGKILL`, `cancelled`; nothing for a success.
+    /// Returns a short text for the screen: `exit 1`, `SIGKILL`, `cancelled`; `None` for a success.
     #[must_use]
-    pub fn words(self) -> Option<String> {
+    pub fn describe(self) -> Option<String> {
         match self {
             Self::Code(0) => None,
             Self::Code(code) => Some(format!("exit {code}")),
@@ -81,7 +81,7 @@ impl Exit {
 }
 
 impl ShellOutcome {
-    /// The output and, unless all went well, how it ended: what a model reads.
+    /// Returns the text for the model: the output and, unless it succeeded, how it ended.
     #[must_use]
     pub fn report(&self) -> String {
         let mut report = self.output.text.trim_end().to_owned();
@@ -92,14 +92,16 @@ impl ShellOutcome {
             report.push_str(&line);
         };
         match self.exit {
-            Exit::Code(0) if self.output.text.trim().is_empty() => add("(no output)".to_owned()),
-            Exit::Code(0) => {}
-            Exit::Code(code) => add(format!("exit code {code}")),
-            Exit::Signal(number) => add(format!("ended by {}", signal_name(number))),
-            Exit::Cancelled => {
+            CommandExit::Code(0) if self.output.text.trim().is_empty() => {
+                add("(no output)".to_owned());
+            }
+            CommandExit::Code(0) => {}
+            CommandExit::Code(code) => add(format!("exit code {code}")),
+            CommandExit::Signal(number) => add(format!("killed by {}", signal_name(number))),
+            CommandExit::Cancelled => {
                 add(format!("[cancelled after {:.1} s, all its processes ended]", self.seconds()));
             }
-            Exit::TimedOut(limit) => {
+            CommandExit::TimedOut(limit) => {
                 add(format!("[timed out after {limit:?}, all its processes ended]"));
             }
         }

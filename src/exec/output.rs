@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-/// Turns bytes into text; a character that is cut by a chunk border waits for its rest.
+/// Decodes bytes to text; a character that is split by a chunk border waits for its rest.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct Utf8Decoder {
     pending: Vec<u8>,
 }
 
-impl Decoder {
-    /// Appends the text of `bytes` to `out`; what is no UTF-8 becomes U+FFFD.
+impl Utf8Decoder {
+    /// Appends the text of `bytes` to `out`; invalid UTF-8 becomes U+FFFD.
     pub fn push(&mut self, bytes: &[u8], out: &mut String) {
         let mut joined = std::mem::take(&mut self.pending);
         joined.extend_from_slice(bytes);
@@ -30,7 +30,7 @@ impl Decoder {
         }
     }
 
-    /// Appends what is left of a character that never became whole.
+    /// Appends U+FFFD for an unfinished character.
     pub fn finish(&mut self, out: &mut String) {
         if !std::mem::take(&mut self.pending).is_empty() {
             out.push(char::REPLACEMENT_CHARACTER);
@@ -42,37 +42,37 @@ impl Decoder {
 #[derive(Debug)]
 pub struct Capture {
     head: String,
-    /// Characters that still fit into `head`.
+    /// Number of characters that still fit into `head`.
     room: usize,
     tail: String,
     tail_chars: usize,
     tail_limit: usize,
-    left_out: LeftOut,
+    left_out: OmittedOutput,
     line_ends: usize,
 }
 
-/// How much was cut out of the middle.
+/// Amount left out of the middle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedOutput {
     pub chars: usize,
     pub lines: usize,
 }
 
 /// The kept text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Captured {
-    /// Head and tail; where something was cut out, a line between them says how much.
+pub struct CapturedOutput {
+    /// Head and tail; where something was left out, a line between them says how much.
     pub text: String,
-    pub left_out: LeftOut,
-    /// Lines of the whole output.
+    pub left_out: OmittedOutput,
+    /// Number of lines of the whole output.
     pub lines: usize,
 }
 
 impl Capture {
-    /// Characters of a command's output that a model reads: from its start, and from its end.
-    pub const MODEL: (usize, usize) = (20_000, 10_000);
+    /// Characters of a command's output that a model reads: from its start and from its end.
+    pub const MODEL_LIMITS: (usize, usize) = (20_000, 10_000);
 
-    /// Keeps at most `head` characters from the start and `tail` from the end.
+    /// Keeps up to `head` characters from the start and `tail` from the end.
     #[must_use]
     pub fn new((head, tail): (usize, usize)) -> Self {
         Self {
@@ -81,12 +81,12 @@ impl Capture {
             tail: String::new(),
             tail_chars: 0,
             tail_limit: tail,
-            left_out: LeftOut::default(),
+            left_out: OmittedOutput::default(),
             line_ends: 0,
         }
     }
 
-    /// Adds to the end.
+    /// Appends text.
     pub fn push(&mut self, text: &str) {
         self.line_ends += line_ends(text);
         let rest = self.fill_head(text);
@@ -95,31 +95,35 @@ impl Capture {
         }
         self.tail.push_str(rest);
         self.tail_chars += rest.chars().count();
-        // Cut only when there is as much to drop as to keep: each character is moved once at most.
+        // Cut only when there is as much to drop as to keep: each character is moved at most once.
         if self.tail_chars > 2 * self.tail_limit {
             self.shorten_tail();
         }
     }
 
-    /// The text as it is kept.
+    /// Returns the kept text.
     #[must_use]
-    pub fn finish(mut self) -> Captured {
+    pub fn finish(mut self) -> CapturedOutput {
         self.shorten_tail();
         let ends_open = !self.tail.is_empty() && !self.tail.ends_with('\n')
             || self.tail.is_empty() && !self.head.is_empty() && !self.head.ends_with('\n');
         let mut text = self.head;
         if self.left_out.chars > 0 {
-            let LeftOut { chars, lines } = self.left_out;
+            let OmittedOutput { chars, lines } = self.left_out;
             let _ = write!(text, "\n… {chars} characters ({lines} lines) left out …\n");
         }
         text.push_str(&self.tail);
-        Captured { text, left_out: self.left_out, lines: self.line_ends + usize::from(ends_open) }
+        CapturedOutput {
+            text,
+            left_out: self.left_out,
+            lines: self.line_ends + usize::from(ends_open),
+        }
     }
 
-    /// The end of the text without a word on what was left out, which is said beside it. For
-    /// captures without a head.
+    /// Returns the end of the text and how much was left out, without a note about it in the text.
+    /// For captures without a head.
     #[must_use]
-    pub fn into_tail(mut self) -> (String, LeftOut) {
+    pub fn into_tail(mut self) -> (String, OmittedOutput) {
         self.shorten_tail();
         (self.tail, self.left_out)
     }
@@ -156,7 +160,7 @@ fn line_ends(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn captured(limits: (usize, usize), pieces: &[&str]) -> Captured {
+    fn captured(limits: (usize, usize), pieces: &[&str]) -> CapturedOutput {
         let mut capture = Capture::new(limits);
         pieces.iter().for_each(|piece| capture.push(piece));
         capture.finish()
@@ -172,7 +176,7 @@ mod tests {
     fn the_cut_counts_characters_and_lines() {
         let cut = captured((4, 3), &["abcd", "1\n2\n3é", "xyz"]);
         assert_eq!(cut.text, "abcd\n… 6 characters (2 lines) left out …\nxyz");
-        assert_eq!(cut.left_out, LeftOut { chars: 6, lines: 2 });
+        assert_eq!(cut.left_out, OmittedOutput { chars: 6, lines: 2 });
         assert_eq!(cut.lines, 3);
     }
 
@@ -192,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_character_cut_by_a_chunk_border_stays_whole() {
-        let (mut decoder, mut out) = (Decoder::default(), String::new());
+        let (mut decoder, mut out) = (Utf8Decoder::default(), String::new());
         for byte in "a😀é".bytes() {
             decoder.push(&[byte], &mut out);
         }

@@ -2,8 +2,7 @@
 //!
 //! The runtime starts a limited number of blocking threads, and the journal, name resolution and
 //! much else needs one for a moment. Work that can hold a thread for seconds, such as a search or a
-//! checkout, runs in a pool: however much of it there is, [`SHORT_THREADS`] threads are left for
-//! the rest.
+//! checkout, runs in a pool: [`SHORT_THREADS`] threads always stay free for the rest.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ const FILE_THREADS: usize = 32;
 /// Blocking threads that run git.
 const GIT_THREADS: usize = 8;
 
-/// How many blocking threads a runtime with one pool of each kind needs.
+/// Number of blocking threads that a runtime with one pool of each kind needs.
 pub const BLOCKING_THREADS: usize = SHORT_THREADS + FILE_THREADS + GIT_THREADS;
 
 /// A number of blocking threads. Clones share them.
@@ -25,19 +24,19 @@ pub struct BlockingPool {
     free: Arc<Semaphore>,
 }
 
-/// The reason for which work has no result: it panicked, or the runtime shuts down.
+/// The error when work has no result: it panicked, or the runtime is shutting down.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct WorkLost(#[from] tokio::task::JoinError);
+pub struct TaskLost(#[from] tokio::task::JoinError);
 
 impl BlockingPool {
-    /// The pool for the file tools of a session.
+    /// Creates the pool for the file tools of a session.
     #[must_use]
     pub fn for_files() -> Self {
         Self::new(FILE_THREADS)
     }
 
-    /// The pool for the worktrees of a session.
+    /// Creates the pool for the worktrees of a session.
     #[must_use]
     pub fn for_git() -> Self {
         Self::new(GIT_THREADS)
@@ -51,11 +50,12 @@ impl BlockingPool {
     /// that has begun runs to its end and holds its thread until then.
     ///
     /// # Errors
-    /// When `work` panics, and when the runtime shuts down.
+    ///
+    /// When `work` panics, and when the runtime is shutting down.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, WorkLost> {
+    ) -> Result<T, TaskLost> {
         // The semaphore is never closed: without a permit the work would still run.
         let permit = self.free.clone().acquire_owned().await.ok();
         let done = tokio::task::spawn_blocking(move || {
@@ -66,7 +66,7 @@ impl BlockingPool {
     }
 }
 
-impl WorkLost {
+impl TaskLost {
     /// Whether the work panicked.
     #[must_use]
     pub fn is_panic(&self) -> bool {
@@ -95,7 +95,7 @@ mod tests {
             let mut first = Box::pin(pool.run(move || held.recv().unwrap()));
             let mut second = Box::pin(pool.run(|| 2));
             assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
-            // The one other thread of the runtime is free.
+            // The other thread of the runtime is free.
             assert_eq!(tokio::task::spawn_blocking(|| 3).await.unwrap(), 3);
             drop(first);
             assert!(poll!(&mut second).is_pending(), "the work holds its thread, not its caller");

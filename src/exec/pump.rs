@@ -1,4 +1,4 @@
-//! From a command's pipe to a live view and a capped text.
+//! Feeds a command's pipe to a live view and a capped text.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdout;
 use tokio::time::Instant;
 
-use super::clean::Cleaner;
-use super::output::{Capture, Captured, Decoder};
+use super::output::{Capture, CapturedOutput, Utf8Decoder};
+use super::output_cleaner::OutputCleaner;
 
-/// How often the live view gets more.
-const SHOW_EVERY: Duration = Duration::from_millis(50);
-/// The most that the live view gets at once, in bytes; of more, it gets the end.
-const SHOW_AT_MOST: usize = 8 * 1024;
-/// What a pipe can still hold after its writer is gone, in reads of [`CHUNK`].
+/// How often the live view is updated.
+const SHOW_INTERVAL: Duration = Duration::from_millis(50);
+/// Maximum bytes per update of the live view; the end of longer output is shown.
+const MAX_SHOWN_PIECE: usize = 8 * 1024;
+/// Number of reads of [`CHUNK`] that empty a full pipe whose writer is gone.
 const LAST_READS: usize = 8;
 const CHUNK: usize = 16 * 1024;
 
-/// What becomes of a command's output while the command is followed.
-pub trait Output {
-    /// Whether nobody can write any more.
+/// A consumer of a command's output while the command is followed.
+pub trait OutputSource {
+    /// Whether the pipe is closed.
     fn is_closed(&self) -> bool;
 
-    /// Does the next thing that there is to do, or waits for it. Safe to drop at any point.
+    /// Does the next piece of work, or waits for it. Safe to drop at any point.
     async fn step(&mut self);
 }
 
@@ -31,18 +31,18 @@ pub trait Output {
 pub struct TextPipe {
     pipe: Option<ChildStdout>,
     chunk: Vec<u8>,
-    decoder: Decoder,
-    cleaner: Cleaner,
+    decoder: Utf8Decoder,
+    cleaner: OutputCleaner,
 }
 
 impl TextPipe {
-    /// Reads `pipe`; none is one that is closed already.
+    /// Reads `pipe`; `None` counts as closed.
     pub fn new(pipe: Option<ChildStdout>) -> Self {
         let chunk = vec![0; CHUNK];
-        Self { pipe, chunk, decoder: Decoder::default(), cleaner: Cleaner::default() }
+        Self { pipe, chunk, decoder: Utf8Decoder::default(), cleaner: OutputCleaner::default() }
     }
 
-    /// Whether nobody can write any more.
+    /// Whether the pipe is closed.
     pub fn is_closed(&self) -> bool {
         self.pipe.is_none()
     }
@@ -56,7 +56,7 @@ impl TextPipe {
         self.take(count.unwrap_or(0), out);
     }
 
-    /// Appends what is in the pipe already, and the rest of a character that was never whole.
+    /// Appends the rest of the pipe, and a character that stayed unfinished.
     pub fn finish(mut self, out: &mut String) {
         for _ in 0..LAST_READS {
             let Some(pipe) = &mut self.pipe else { break };
@@ -79,30 +79,30 @@ impl TextPipe {
     }
 }
 
-/// Shows a command's output while it comes, and keeps it.
+/// Shows a command's output as it comes, and keeps it.
 pub struct Pump<F> {
     pipe: TextPipe,
     capture: Capture,
-    /// Clean text that the live view has not seen.
+    /// Clean text that was not shown yet.
     unseen: String,
     show_at: Option<Instant>,
     show: F,
 }
 
 impl<F: FnMut(String)> Pump<F> {
-    /// Shows what comes through `pipe` with `show`.
+    /// Shows the output of `pipe` with `show`.
     pub fn new(pipe: Option<ChildStdout>, show: F) -> Self {
         Self {
             pipe: TextPipe::new(pipe),
-            capture: Capture::new(Capture::MODEL),
+            capture: Capture::new(Capture::MODEL_LIMITS),
             unseen: String::new(),
             show_at: None,
             show,
         }
     }
 
-    /// Takes what is in the pipe already, shows the rest and hands out the text.
-    pub fn finish(mut self) -> Captured {
+    /// Reads the rest of the pipe, shows it and returns the text.
+    pub fn finish(mut self) -> CapturedOutput {
         let before = self.unseen.len();
         let pipe = std::mem::replace(&mut self.pipe, TextPipe::new(None));
         pipe.finish(&mut self.unseen);
@@ -111,15 +111,15 @@ impl<F: FnMut(String)> Pump<F> {
         self.capture.finish()
     }
 
-    /// Keeps what has been added to `unseen`, which was `before` bytes long.
+    /// Keeps the text added to `unseen`, which was `before` bytes long.
     fn keep(&mut self, before: usize) {
         if self.unseen.len() == before {
             return;
         }
         self.capture.push(&self.unseen[before..]);
-        self.show_at.get_or_insert_with(|| Instant::now() + SHOW_EVERY);
-        if self.unseen.len() > 2 * SHOW_AT_MOST {
-            let from = self.unseen.ceil_char_boundary(self.unseen.len() - SHOW_AT_MOST);
+        self.show_at.get_or_insert_with(|| Instant::now() + SHOW_INTERVAL);
+        if self.unseen.len() > 2 * MAX_SHOWN_PIECE {
+            let from = self.unseen.ceil_char_boundary(self.unseen.len() - MAX_SHOWN_PIECE);
             let from = self.unseen[from..].find('\n').map_or(from, |end| from + end + 1);
             self.unseen.replace_range(..from, "…\n");
         }
@@ -133,12 +133,12 @@ impl<F: FnMut(String)> Pump<F> {
     }
 }
 
-impl<F: FnMut(String)> Output for Pump<F> {
+impl<F: FnMut(String)> OutputSource for Pump<F> {
     fn is_closed(&self) -> bool {
         self.pipe.is_closed()
     }
 
-    /// Reads once, or shows what waits.
+    /// Reads once, or shows pending text.
     async fn step(&mut self) {
         let before = self.unseen.len();
         let due = async {

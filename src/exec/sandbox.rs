@@ -1,6 +1,6 @@
-//! Keeps a command, and all that it starts, inside a few folders: its writes, or all that it does.
-//! The kernel does it (Landlock and seccomp): our own binary is started as the launcher, restricts
-//! itself, and becomes the command.
+//! Confines a command, and everything it starts, to a few folders: its writes only, or everything
+//! it does. The kernel does it (Landlock and seccomp): our own binary is started as the launcher,
+//! restricts itself, and becomes the command.
 
 use std::ffi::OsString;
 use std::io;
@@ -36,7 +36,7 @@ const GIT_PLACES: [&str; 9] = [
     "GIT_CEILING_DIRECTORIES",
 ];
 
-/// The means to confine commands. There is one only where the kernel can do it.
+/// Confines commands. Exists only where the kernel supports it.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     launcher: Arc<Path>,
@@ -46,108 +46,108 @@ pub struct Sandbox {
 #[derive(Clone, Debug)]
 pub struct Confinement {
     sandbox: Sandbox,
-    bounds: Bounds,
+    bounds: SandboxBounds,
 }
 
 #[derive(Clone, Debug)]
-struct Bounds {
-    /// Where it writes.
+struct SandboxBounds {
+    /// Folders it may write.
     write: Arc<[PathBuf]>,
     /// The one of those folders that is for temporary files.
     temp: Option<Arc<Path>>,
-    /// What it reads; everything if absent.
+    /// Bounds for reads; none if absent.
     read: Option<ReadOnly>,
 }
 
 /// The limits that the launcher puts on itself. Folders are absolute, and their paths hold no symbolic links.
 #[derive(Debug)]
 pub struct ProcessBounds<'a> {
-    /// Nothing is written but below these folders, which are made when they are not there.
+    /// The only writable folders, created if missing.
     pub write: &'a [PathBuf],
-    /// All that is read, where that is bounded.
+    /// The readable files, if bounded.
     pub read: Option<ReadBounds<'a>>,
 }
 
-/// Reads are kept to some folders. Then no program in these is started, no socket is opened, and
-/// nothing is changed about files but their content.
+/// Limits reads to some folders. Then no program in these is started, no socket is opened, and
+/// nothing but the content of files is changed.
 #[derive(Debug)]
 pub struct ReadBounds<'a> {
     pub folders: &'a [PathBuf],
     /// Folders that hold no installed programs either.
     pub project: &'a [PathBuf],
-    /// Git finds the user's settings.
+    /// Whether git finds the user's settings.
     pub uses_git: bool,
-    /// The command's environment, which leads to what installed programs need to run.
+    /// The command's environment, which leads to the files that installed programs need.
     pub env: &'a EnvOverlay,
 }
 
-/// What the shell of an agent may do.
+/// The reach of an agent's shell.
 #[derive(Clone, Debug, Default)]
 pub enum ShellReach {
-    /// Whatever the person may.
+    /// Everything the user may.
     #[default]
     Anywhere,
-    /// Write only there.
+    /// Writes only there.
     Confined(Confinement),
-    /// Nothing: the agent gets no shell, because it would have to be confined and this system cannot.
+    /// Nothing: the agent gets no shell, because it would have to be confined and this system cannot do that.
     Withheld,
 }
 
-/// Why a program could not be confined. It is not started then.
+/// The error when a program could not be confined. It is not started then.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     #[error("cannot open {} for {for_use} in the sandbox: {source}", path.display())]
     Path { path: PathBuf, for_use: &'static str, source: io::Error },
-    #[error("this system cannot confine programs: that takes Linux 6.2 or newer, with Landlock")]
+    #[error("this system cannot confine programs: it needs Linux 6.2 or newer with Landlock")]
     Unsupported,
     #[error("the kernel refuses to confine this program: {0}")]
     Refused(String),
 }
 
 impl Sandbox {
-    /// The means to confine, with our own binary as the launcher. `None` where the kernel cannot.
+    /// Creates a sandbox with our own binary as the launcher. `None` if the kernel does not support it.
     #[must_use]
     pub fn new(launcher: &Path) -> Option<Self> {
         available().then(|| Self { launcher: launcher.into() })
     }
 
-    /// Confines writes to `write` and `temp`: folders, made anew when they are not there. Commands
-    /// get `temp` as their folder for temporary files.
+    /// Confines writes to `write` and `temp`: folders, created if missing. Commands get `temp` as
+    /// their folder for temporary files.
     #[must_use]
     pub fn confine(&self, write: impl IntoIterator<Item = PathBuf>, temp: &Path) -> Confinement {
         let write = write.into_iter().chain([temp.to_owned()]).collect();
-        let bounds = Bounds { write, temp: Some(temp.into()), read: None };
+        let bounds = SandboxBounds { write, temp: Some(temp.into()), read: None };
         Confinement { sandbox: self.clone(), bounds }
     }
 
     /// Confines to reading.
     #[must_use]
     pub fn read_only(&self, bounds: ReadOnly) -> Confinement {
-        let bounds = Bounds { write: [].into(), temp: None, read: Some(bounds) };
+        let bounds = SandboxBounds { write: [].into(), temp: None, read: Some(bounds) };
         Confinement { sandbox: self.clone(), bounds }
     }
 }
 
 impl Confinement {
-    /// The same bounds for writes, and for reads these folders beside those in which it writes. Git
+    /// Keeps the bounds for writes, and bounds reads to these folders and the writable ones. Git
     /// finds the user's settings. No socket is opened.
     #[must_use]
     pub fn reading(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let folders = self.bounds.write.iter().cloned().chain(folders).collect();
         let read = ReadOnly { folders, project: [].into(), uses_git: true };
-        Self { bounds: Bounds { read: Some(read), ..self.bounds }, ..self }
+        Self { bounds: SandboxBounds { read: Some(read), ..self.bounds }, ..self }
     }
 
-    /// A supervisor for what runs confined: the launcher is our own binary, which is one too.
+    /// Returns a supervisor for confined commands: the launcher is our own binary, which can be one too.
     #[must_use]
     pub fn supervisor(&self) -> Option<Supervisor> {
         Supervisor::new(&self.sandbox.launcher)
     }
 
-    /// The words that go before a command's own.
+    /// Returns the words that go before a command's own.
     pub(super) fn launcher(&self) -> Vec<OsString> {
         let mut words = vec![self.sandbox.launcher.as_os_str().to_owned(), COMMAND.into()];
-        let Bounds { write, read, temp: _ } = &self.bounds;
+        let SandboxBounds { write, read, temp: _ } = &self.bounds;
         let mut add = |option: &str, path: &Path| words.extend([option.into(), path.into()]);
         write.iter().for_each(|folder| add("--write", folder));
         if let Some(ReadOnly { folders, project, uses_git }) = read {
@@ -160,8 +160,8 @@ impl Confinement {
         words
     }
 
-    /// The environment of a confined command. One that writes has its own folder for temporary
-    /// files, and git in the repository around it.
+    /// Returns the environment of a confined command. One that writes gets its own folder for
+    /// temporary files, and git finds the repository around it.
     pub(super) fn env(&self, env: &EnvOverlay) -> EnvOverlay {
         match &self.bounds.temp {
             Some(temp) => env.without(GIT_PLACES).with([("TMPDIR", temp.as_os_str())]),
@@ -176,10 +176,11 @@ pub fn available() -> bool {
     landlock::check().is_ok()
 }
 
-/// Confines this very process, for good, with all that it will start. Only for a process with one thread.
+/// Confines this process for good, with everything it will start. Only for a process with one thread.
 ///
 /// # Errors
-/// When the kernel cannot or will not, or a folder to write in is not there or behind a link.
+///
+/// When the kernel cannot or will not, or a writable folder is missing or behind a link.
 pub fn restrict(bounds: &ProcessBounds<'_>) -> Result<(), SandboxError> {
     let write = opened(bounds.write, "writing", Folder::make)?;
     let Some(ReadBounds { folders, project, uses_git, env }) = &bounds.read else {
@@ -191,7 +192,7 @@ pub fn restrict(bounds: &ProcessBounds<'_>) -> Result<(), SandboxError> {
     seccomp::forbid()
 }
 
-/// The folders, held open for a use.
+/// Opens the folders, held open for a use.
 fn opened(
     folders: &[PathBuf],
     for_use: &'static str,
@@ -203,7 +204,7 @@ fn opened(
     folders.iter().map(open).collect()
 }
 
-/// Elsewhere nothing can be confined.
+/// Other systems cannot confine.
 #[cfg(not(target_os = "linux"))]
 mod landlock {
     use super::SandboxError;
@@ -226,7 +227,7 @@ mod landlock {
     }
 }
 
-/// On other processors, and elsewhere than on Linux, no calls are forbidden.
+/// On other processors and systems no calls are forbidden.
 #[cfg(not(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")

@@ -1,4 +1,4 @@
-//! A program that runs beside us for a while and is spoken to over its standard streams.
+//! A long-running program that we talk to over its standard streams.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,50 +11,50 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::clean::Cleaner;
-use super::group::Group;
+use super::group::ProcessGroup;
+use super::output_cleaner::OutputCleaner;
 use super::sandbox::Confinement;
 use super::supervisor::Supervisor;
 use crate::protocol::EnvOverlay;
 
-/// How much of its last words on stderr is kept. Bytes.
-const LAST_WORDS: usize = 4096;
+/// How many bytes of the end of stderr are kept.
+const STDERR_TAIL_BYTES: usize = 4096;
 
-/// How long a program may take to end after its input is closed, and again after it is told to.
+/// How long a program may take to end after its input is closed, and again after it was asked to.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// How long what was killed is waited for.
+/// How long to wait for a killed program.
 const END_WAIT: Duration = Duration::from_secs(2);
 
-/// What to start.
+/// The program to start.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceCommand<'a> {
     pub program: &'a str,
     pub args: &'a [OsString],
     pub cwd: &'a Path,
-    /// Exactly these variables.
+    /// The complete environment.
     pub env: &'a EnvOverlay,
-    /// What it and all that it starts are kept to.
+    /// Limits for it and everything it starts.
     pub confinement: Option<&'a Confinement>,
-    /// What it runs below, if that adopts and ends what the program leaves behind.
+    /// The supervisor that it runs below, which adopts and ends the processes that the program leaves behind.
     pub supervisor: Option<&'a Supervisor>,
 }
 
-/// The program. Dropped before its end, it is killed with all that it started; when this program
-/// dies, it dies too.
+/// A running program. Dropping it before its end kills it with everything it started; it also dies
+/// with this program.
 pub struct Service {
-    group: Group,
+    group: ProcessGroup,
     words: Arc<Mutex<String>>,
     reader: AbortOnDropHandle<()>,
 }
 
 impl Service {
-    /// Starts it, and hands out the pipes to and from it.
+    /// Starts it, and returns the pipes to and from it.
     pub fn start(command: ServiceCommand<'_>) -> io::Result<(Self, ChildStdin, ChildStdout)> {
-        let (mut group, stdin) = Group::serve(command)?;
+        let (mut group, stdin) = ProcessGroup::serve(command)?;
         let missing = || io::Error::other("the program has no pipes");
         let stdout = group.take_output().ok_or_else(missing)?;
-        let stderr = group.take_words().ok_or_else(missing)?;
+        let stderr = group.take_stderr().ok_or_else(missing)?;
         let words = Arc::new(Mutex::new(String::new()));
         let reader = tokio::spawn(keep_last(stderr, words.clone()));
         let service = Self { group, words, reader: AbortOnDropHandle::new(reader) };
@@ -66,49 +66,48 @@ impl Service {
         self.group.wait().await
     }
 
-    /// Waits until all that an ended program has said is read, unless somebody else may still say more.
-    pub async fn heard(&mut self) {
+    /// Waits until the output of an ended program is read, unless another process still holds the pipe.
+    pub async fn drain_stderr(&mut self) {
         if !self.reader.is_finished() {
-            // Late or failed: what is there is what there is.
+            // On timeout or failure, use what was read.
             let _ = tokio::time::timeout(GRACE, &mut self.reader).await;
         }
     }
 
-    /// What it has said last on stderr, made harmless, on one line; empty when it said nothing.
+    /// Returns the end of its stderr, made harmless, on one line; empty if it printed nothing.
     #[must_use]
-    pub fn last_words(&self) -> String {
+    pub fn stderr_tail(&self) -> String {
         let words = lock(&self.words);
-        let clean = Cleaner::whole(&words);
+        let clean = OutputCleaner::clean(&words);
         let lines: Vec<&str> = clean.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-        // The end says most.
+        // The last lines matter most.
         lines[lines.len().saturating_sub(3)..].join(" · ")
     }
 
-    /// Notes what it has started by now: that ends with it, whatever becomes of the program until
-    /// [`Self::end`].
-    pub fn look_below(&mut self) {
-        self.group.look_below();
+    /// Records the processes it has started so far: they end with it, even if it ends before [`Self::end`].
+    pub fn scan_descendants(&mut self) {
+        self.group.scan_descendants();
     }
 
-    /// Ends it with all that it started: asked first, then told, then killed. Its input must be
-    /// closed by now.
+    /// Ends it with everything it started: closed input first, then a signal, then a kill. Its
+    /// input must be closed by now.
     pub async fn end(mut self) {
         if tokio::time::timeout(GRACE, self.group.wait()).await.is_err() {
             self.group.terminate();
-            // What does not listen is killed.
+            // If it does not react, it is killed.
             let _ = tokio::time::timeout(GRACE, self.group.wait()).await;
         }
         self.group.end(END_WAIT).await;
     }
 }
 
-/// Reads to the end, and keeps the last of it.
+/// Reads to the end, and keeps the last part.
 async fn keep_last(mut pipe: impl AsyncRead + Unpin, words: Arc<Mutex<String>>) {
-    let mut chunk = vec![0; LAST_WORDS];
+    let mut chunk = vec![0; STDERR_TAIL_BYTES];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
         let mut kept = lock(&words);
         kept.push_str(&String::from_utf8_lossy(&chunk[..count]));
-        let excess = kept.len().saturating_sub(LAST_WORDS);
+        let excess = kept.len().saturating_sub(STDERR_TAIL_BYTES);
         let cut = kept.ceil_char_boundary(excess);
         kept.drain(..cut);
     }
@@ -152,10 +151,10 @@ mod tests {
         stdin.write_all(b"hello\n").await.unwrap();
         assert_eq!(text(stdout).await, "hello yes \n");
         assert_eq!(service.ended().await.unwrap().code(), Some(3));
-        while service.last_words().is_empty() {
+        while service.stderr_tail().is_empty() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(service.last_words(), "oops");
+        assert_eq!(service.stderr_tail(), "oops");
         service.end().await;
     }
 
@@ -165,7 +164,7 @@ mod tests {
         assert_eq!(stdout.read_u8().await.unwrap(), b'u');
         drop(stdin);
         service.end().await;
-        // Everybody who could write is gone.
+        // No process can write any more.
         assert_eq!(text(stdout).await, "p\n");
     }
 
@@ -184,9 +183,9 @@ mod tests {
             start("i=0; while [ $i -lt 3000 ]; do echo \"line $i\" >&2; i=$((i+1)); done");
         text(stdout).await;
         service.ended().await.unwrap();
-        while !service.last_words().ends_with("line 2999") {
+        while !service.stderr_tail().ends_with("line 2999") {
             tokio::task::yield_now().await;
         }
-        assert!(lock(&service.words).len() <= LAST_WORDS);
+        assert!(lock(&service.words).len() <= STDERR_TAIL_BYTES);
     }
 }

@@ -1,7 +1,7 @@
 //! A shell that remembers its directory from command to command.
 //!
-//! Where a command starts is decided before it is judged, by [`Shell::start_directory`], and the
-//! command starts there or not at all: the directory is entered without following a link.
+//! [`Shell::start_directory`] decides where a command starts before the command is judged, and it
+//! starts there or not at all: the directory is entered without following a link.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,100 +12,101 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::background::{BackgroundShell, Started};
+use super::background::{BackgroundShell, StartedShell};
 use super::directory;
 use super::env::{child_env, without_hooks};
-use super::follow::{Leave, follow};
-use super::group::{Group, ShellCommand};
+use super::group::{ProcessGroup, ShellCommand};
 use super::outcome::{ShellOutcome, ShellState};
 use super::pump::Pump;
+use super::run_to_exit::{StopConditions, run_to_exit};
 use super::sandbox::{Confinement, Sandbox};
 use super::supervisor::Supervisor;
 use crate::disk::{Folder, resolve};
 use crate::protocol::{EnvOverlay, ReadOnly};
 
-/// Runs commands, each in the directory where the one before ended. One per agent, and one for the person.
+/// Runs commands, each in the directory where the previous one ended. One per agent, and one for the user.
 #[derive(Debug)]
 pub struct Shell {
     base: Arc<Path>,
     secrets: Arc<[String]>,
-    state: Mutex<State>,
+    state: Mutex<CwdState>,
     confine: Option<Confinement>,
     /// Confines commands that only read.
     sandbox: Option<Sandbox>,
     supervisor: Option<Supervisor>,
 }
 
-/// Where a shell is.
+/// The current directory of a shell.
 #[derive(Debug)]
-struct State {
+struct CwdState {
     cwd: PathBuf,
-    /// The directory that it was in and that is gone, until a command has told of it.
+    /// The previous directory, if it is gone and no command has reported that yet.
     lost: Option<PathBuf>,
     /// Which of the commands that started together has moved it.
     moved_by: Option<usize>,
 }
 
-/// Variables by which bash does not read the text that we start it with, or starts in another way.
+/// Variables that make bash ignore our start text, or start in another mode.
 const BASH_MODES: [&str; 3] = ["BASHOPTS", "POSIXLY_CORRECT", "SHELLOPTS"];
 
-/// How deep bash is in other shells. The first one below a login over ssh may read other files at its start.
+/// Nesting level of bash. The first one below an ssh login may read other files at startup.
 const SHELL_LEVEL: &str = "1";
 
-/// Variables that name files of the user's which programs read at their start. What a command that
-/// only reads is judged by does not depend on them.
+/// Variables that name files of the user's which programs read at startup. The verdict that a
+/// command only reads does not depend on them.
 const START_FILES: [&str; 2] = ["BASH_ENV", "RIPGREP_CONFIG_PATH"];
 
-/// Where a command starts.
+/// The place where a command starts.
 #[derive(Clone, Copy, Debug)]
 pub struct ShellStart<'a> {
     /// Absolute, without links.
     pub directory: &'a Path,
-    /// Its place among the commands that start together: of those that change the directory, the
+    /// Its position among the commands that start together: of those that change the directory, the
     /// last one counts, whichever ends last.
     pub order: usize,
 }
 
-/// One command.
+/// A command to run.
 #[derive(Clone, Copy, Debug)]
 pub struct ShellCall<'a> {
     pub line: &'a str,
-    /// The caller's environment; keys of providers are taken out of it.
+    /// The caller's environment; provider keys are removed from it.
     pub env: &'a EnvOverlay,
     /// Hops of the calling agent below the main agent.
     pub depth: u32,
-    /// How long it may take.
+    /// Time limit.
     pub limit: Option<Duration>,
     pub cancel: &'a CancellationToken,
-    /// The bounds of a command that nobody has allowed but for reading, kept where the system can
-    /// see to that.
+    /// The bounds of a command that was allowed only because it reads, enforced where the system supports it.
     pub read_only: Option<&'a ReadOnly>,
 }
 
-/// Why a command could not be started.
+/// The error when a command could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
     #[error("The directory {} is gone. Create it again, or start elsewhere.", .0.display())]
     NoDirectory(PathBuf),
     #[error("Cannot start in {}: {source}.", path.display())]
     Directory { path: PathBuf, source: io::Error },
-    #[error("Cannot start the shell: {0}. Is /bin/sh there, and the command shorter than 128 KB?")]
+    #[error(
+        "Cannot start the shell: {0}. Check that /bin/sh exists and the command is shorter than 128 KB."
+    )]
     Spawn(io::Error),
     #[error("Lost track of the shell: {0}. Its processes were killed.")]
     Wait(io::Error),
 }
 
 impl ShellCall<'_> {
-    fn leave(&self) -> Leave {
-        Leave { began: Instant::now(), limit: self.limit, cancel: self.cancel.clone() }
+    fn leave(&self) -> StopConditions {
+        StopConditions { began: Instant::now(), limit: self.limit, cancel: self.cancel.clone() }
     }
 }
 
 impl Shell {
-    /// A shell that begins in `base`. `secrets` are names of variables that commands must not see.
+    /// Creates a shell that begins in `base`. `secrets` are names of variables that commands must not see.
     #[must_use]
     pub fn new(base: Arc<Path>, secrets: Arc<[String]>) -> Self {
-        let state = State { cwd: base.to_path_buf(), lost: None, moved_by: None };
+        let state = CwdState { cwd: base.to_path_buf(), lost: None, moved_by: None };
         Self {
             base,
             secrets,
@@ -116,33 +117,33 @@ impl Shell {
         }
     }
 
-    /// This shell, in which commands that only read can do nothing else, if there is a sandbox.
+    /// Uses `sandbox`, if any, to enforce that read-only commands only read.
     #[must_use]
     pub fn with_sandbox(self, sandbox: Option<&Sandbox>) -> Self {
         Self { sandbox: sandbox.cloned(), ..self }
     }
 
-    /// This shell, able to write only there.
+    /// Confines writes.
     #[must_use]
     pub fn confined(self, confine: Confinement) -> Self {
         Self { confine: Some(confine), ..self }
     }
 
-    /// This shell, whose commands leave nothing behind: each runs below such a supervisor, if there is one.
+    /// Runs each command below such a supervisor, if any, so that it leaves nothing behind.
     #[must_use]
     pub fn supervised(self, supervisor: Option<Supervisor>) -> Self {
         Self { supervisor, ..self }
     }
 
-    /// Where the next command will run.
+    /// Returns the directory in which the next command will run.
     #[must_use]
     pub fn cwd(&self) -> PathBuf {
         self.lock().cwd.clone()
     }
 
-    /// Where the next commands start: the present directory, or the base when that one is gone or
-    /// has become a link. Ask for all commands that run at the same time before the first of them
-    /// starts.
+    /// Returns the directory in which the next commands start: the present one, or the base if that
+    /// is gone or has become a link. Ask for all commands that run at the same time before the
+    /// first of them starts.
     #[must_use]
     pub fn start_directory(&self) -> PathBuf {
         let mut state = self.lock();
@@ -155,11 +156,10 @@ impl Shell {
         state.cwd.clone()
     }
 
-    /// Runs one command to its end, where the one before ended. `show` gets the output while it
-    /// comes, clean of terminal sequences.
+    /// Runs one command to its end, in the directory where the previous one ended. `show` gets the
+    /// output as it comes, free of terminal sequences.
     ///
-    /// Whatever the command leaves running in its group ends with it. When the future is dropped,
-    /// all is killed.
+    /// Processes left running in its group end with it. Dropping the future kills everything.
     pub async fn run(
         &self,
         call: ShellCall<'_>,
@@ -169,7 +169,7 @@ impl Shell {
         self.run_at(ShellStart { directory: &directory, order: 0 }, call, show).await
     }
 
-    /// Runs one command to its end, as [`Shell::run`] does, from a given start.
+    /// Like [`Shell::run`], but from a given start.
     pub async fn run_at(
         &self,
         start: ShellStart<'_>,
@@ -177,16 +177,16 @@ impl Shell {
         show: impl FnMut(String) + Send,
     ) -> Result<ShellOutcome, ExecError> {
         let leave = call.leave();
-        let Started { mut group, cwd, lost } = self.spawn(&call, start.directory)?;
-        let words = group.take_words();
+        let StartedShell { mut group, cwd, lost } = self.spawn(&call, start.directory)?;
+        let words = group.take_stderr();
         let mut pump = Pump::new(group.take_output(), show);
-        let exit = follow(&mut group, &mut pump, &leave).await?;
-        // What runs in the command could say any folder.
+        let exit = run_to_exit(&mut group, &mut pump, &leave).await?;
+        // The command itself could report any folder.
         let may_stand = |end: &PathBuf| {
             let bounds = call.read_only.map(|bounds| &bounds.folders);
             bounds.is_none_or(|folders| folders.iter().any(|folder| end.starts_with(folder)))
         };
-        if let Some(end) = words.and_then(directory::ended_in).filter(may_stand)
+        if let Some(end) = words.and_then(directory::read_end_directory).filter(may_stand)
             && end != cwd
         {
             self.move_to(end, start.order);
@@ -196,8 +196,8 @@ impl Shell {
     }
 
     /// Starts one command in the background, in a given directory. It does not change the shell's
-    /// own. `tell` gets [`ShellState::Running`] first and how it ended last. Must be called within
-    /// a runtime.
+    /// own. `tell` gets [`ShellState::Running`] first and the final state last. Must be called
+    /// within a runtime.
     pub fn start(
         &self,
         directory: &Path,
@@ -208,7 +208,7 @@ impl Shell {
         Ok(BackgroundShell::follow(self.spawn(&call, directory)?, leave, tell))
     }
 
-    fn spawn(&self, call: &ShellCall<'_>, cwd: &Path) -> Result<Started, ExecError> {
+    fn spawn(&self, call: &ShellCall<'_>, cwd: &Path) -> Result<StartedShell, ExecError> {
         // Held until the shell has started, so that it starts in this very folder.
         let folder = Folder::open(cwd).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => ExecError::NoDirectory(cwd.to_owned()),
@@ -219,11 +219,11 @@ impl Shell {
         let confine = read_only.as_ref().or(self.confine.as_ref());
         let mut env = child_env(call.env, call.depth, &self.secrets).without(BASH_MODES);
         if call.read_only.is_some() {
-            // A command that only reads may still make git write, such as a cache of its own.
+            // A read-only command may still make git write, such as a cache of its own.
             env = without_hooks(&env.without(START_FILES));
         }
         let env = confine.map_or_else(|| env.clone(), |confine| confine.env(&env));
-        // The shell takes this name for where it is, and no other that the user's own shell had.
+        // The shell takes this name for its directory, and not the one that the user's own shell had.
         let env = env.with([("PWD", cwd.as_os_str()), ("SHLVL", OsStr::new(SHELL_LEVEL))]);
         let start = directory::start_text(&env);
         let command = ShellCommand {
@@ -234,11 +234,11 @@ impl Shell {
             confine,
             supervisor: self.supervisor.as_ref(),
         };
-        let group = Group::spawn(command).map_err(ExecError::Spawn)?;
-        Ok(Started { group, cwd: cwd.to_owned(), lost: self.take_lost(cwd) })
+        let group = ProcessGroup::spawn(command).map_err(ExecError::Spawn)?;
+        Ok(StartedShell { group, cwd: cwd.to_owned(), lost: self.take_lost(cwd) })
     }
 
-    /// The directory that is gone, for the first command that starts in the base instead.
+    /// Returns the missing directory, for the first command that starts in the base instead.
     fn take_lost(&self, cwd: &Path) -> Option<PathBuf> {
         if cwd == &*self.base { self.lock().lost.take() } else { None }
     }
@@ -251,7 +251,7 @@ impl Shell {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CwdState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,16 +1,15 @@
-//! The supervisor of one command: runs it, adopts what it leaves behind, and ends as it has ended,
-//! after all else.
+//! The supervisor of one command: runs it, adopts the processes it leaves behind, and ends the way
+//! it ended, after everything else.
 //!
-//! Its states, of which each also goes to the next ones below it:
+//! Its states; from each it can move to any later one:
 //!
 //! - *running*: the command runs. A byte on the leash asks everything below to end.
-//! - *draining*: the command has ended. What it has left has `DRAIN` to end by itself: the last
-//!   words of `> >(tee log)` come after the end of the shell. Once everything was asked to end, it
-//!   has as long as the leash is held.
-//! - *killing*: the leash is closed, because the command is over for the one who holds it or
-//!   because that one is gone, or the time to drain is over. Everything below is killed, again and
-//!   again, until nothing is left.
-//! - *gone*: there is no process below. The supervisor ends with the command's exit code or by its signal.
+//! - *draining*: the command has ended. Remaining processes have `DRAIN` to end by themselves: the
+//!   last output of `> >(tee log)` comes after the end of the shell. After a request to end, they
+//!   have as long as the leash is held.
+//! - *killing*: the leash is closed, because its holder is done with the command or gone, or the
+//!   time to drain is over. Everything below is killed, repeatedly, until nothing is left.
+//! - *gone*: no process is left below. The supervisor ends with the command's exit code or by its signal.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
@@ -30,50 +29,50 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, close, dup2_stderr, dup2_stdin, dup2_stdout};
 
 use super::descendants;
-use super::supervisor::WORD;
+use super::supervisor::WORD_PREFIX;
 use crate::protocol::EnvOverlay;
 
-/// How long the rest may run on after the command has ended.
+/// How long other processes may run on after the command has ended.
 const DRAIN: Duration = Duration::from_millis(100);
-/// The time between the first two rounds of killing, and the longest between two of them.
-const ROUND: Duration = Duration::from_millis(2);
-const LONGEST_ROUND: Duration = Duration::from_millis(100);
-/// How long processes are killed that do not go: they hang in the kernel, and the signal waits for
-/// them there.
+/// The pause between the first two rounds of killing, and the longest pause.
+const FIRST_KILL_PAUSE: Duration = Duration::from_millis(2);
+const MAX_KILL_PAUSE: Duration = Duration::from_millis(100);
+/// How long to keep killing processes that hang in the kernel, where the signal stays pending.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// Something that happens to the supervisor.
-enum Event {
-    /// Everything is asked to end.
+enum SupervisorEvent {
+    /// Ask everything to end.
     Terminate,
-    /// Everything has to end.
+    /// Kill everything.
     Kill,
     /// The command has ended.
     Ended(WaitStatus),
-    /// There is no process below any more.
+    /// No process is left below.
     Gone,
 }
 
-/// The command's words and the variables that it gets; `None` when there are no words.
+/// Returns the command's words and its variables; `None` if there are no words.
 #[must_use]
-pub fn command_of(env: &EnvOverlay) -> Option<(Vec<OsString>, EnvOverlay)> {
-    let names = (0..).map(|number| format!("{WORD}{number}"));
+pub fn take_command(env: &EnvOverlay) -> Option<(Vec<OsString>, EnvOverlay)> {
+    let names = (0..).map(|number| format!("{WORD_PREFIX}{number}"));
     let words: Vec<(String, OsString)> =
         names.map_while(|name| env.get_os(&name).map(|word| (name, word.to_owned()))).collect();
     let plain = env.without(words.iter().map(|(name, _)| name.as_str()));
     (!words.is_empty()).then(|| (words.into_iter().map(|(_, word)| word).collect(), plain))
 }
 
-/// Supervises a command. Answers with its exit code; one that was ended by a signal ends this process too.
+/// Supervises a command and returns its exit code; if a signal ended it, this process ends by the same signal.
 ///
 /// # Errors
+///
 /// When the command cannot be started.
 pub fn supervise(words: &[OsString], env: &EnvOverlay, leash: Option<RawFd>) -> io::Result<u8> {
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_child_subreaper(true)?;
     let is_stdin = leash.is_none();
     let leash = match leash {
-        // Opened anew, as only that closes on exec.
+        // Reopened because only a new descriptor gets close-on-exec.
         Some(number) => File::open(format!("/dev/fd/{number}")).and_then(|leash| {
             close(number)?;
             Ok(leash)
@@ -86,20 +85,20 @@ pub fn supervise(words: &[OsString], env: &EnvOverlay, leash: Option<RawFd>) -> 
     release_streams()?;
     let (events, seen) = sync_channel(4);
     let told = events.clone();
-    thread::spawn(move || listen(leash, &told));
+    thread::spawn(move || watch_leash(leash, &told));
     thread::spawn(move || reap(pid, &events));
-    Ok(end_as(attend(pid, &seen)))
+    Ok(end_as(kill_loop(pid, &seen)))
 }
 
-/// Lets signals pass that ask a program to end: `pkill` may find this one beside others. Answers
-/// with the mask before that, which is for the command.
+/// Blocks signals that ask a program to end: `pkill` may find this one beside others. Returns the
+/// previous mask, which is for the command.
 fn block_signals() -> io::Result<SigSet> {
     let signals = SigSet::from_iter([Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM]);
     Ok(signals.thread_swap_mask(SigmaskHow::SIG_BLOCK)?)
 }
 
-/// Starts the command with these variables and this mask of signals, with an empty stdin if
-/// `is_silent`. The standard library's `Command` would hand our own mask down.
+/// Starts the command with these variables and this signal mask, with an empty stdin if
+/// `is_silent`. The standard library's `Command` would pass our own mask on.
 fn spawn(words: &[OsString], env: &EnvOverlay, mask: &SigSet, is_silent: bool) -> io::Result<Pid> {
     let text = |text: &OsStr| CString::new(text.as_bytes());
     let words = words.iter().map(|word| text(word)).collect::<Result<Vec<_>, _>>()?;
@@ -126,7 +125,7 @@ fn spawn(words: &[OsString], env: &EnvOverlay, mask: &SigSet, is_silent: bool) -
     Ok(posix_spawnp(program, &actions, &attributes, &words, &variables)?)
 }
 
-/// Gives the command's streams up: whoever reads them sees when the command closes them.
+/// Closes our copies of the command's streams, so that their reader sees when the command closes them.
 fn release_streams() -> io::Result<()> {
     let null = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&null)?;
@@ -135,42 +134,42 @@ fn release_streams() -> io::Result<()> {
 }
 
 /// Reads the leash to its end.
-fn listen(mut leash: File, events: &SyncSender<Event>) {
+fn watch_leash(mut leash: File, events: &SyncSender<SupervisorEvent>) {
     loop {
         let event = match leash.read(&mut [0]) {
-            Ok(1..) => Event::Terminate,
+            Ok(1..) => SupervisorEvent::Terminate,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Ok(0) | Err(_) => Event::Kill,
+            Ok(0) | Err(_) => SupervisorEvent::Kill,
         };
-        let is_last = matches!(event, Event::Kill);
+        let is_last = matches!(event, SupervisorEvent::Kill);
         if events.send(event).is_err() || is_last {
             return;
         }
     }
 }
 
-/// Takes back every process that ends below, until there is none.
-fn reap(command: Pid, events: &SyncSender<Event>) {
+/// Reaps every process that ends below, until there is none.
+fn reap(command: Pid, events: &SyncSender<SupervisorEvent>) {
     loop {
         let event = match waitpid(None, None) {
-            Ok(status) if status.pid() == Some(command) => Event::Ended(status),
+            Ok(status) if status.pid() == Some(command) => SupervisorEvent::Ended(status),
             Ok(_) | Err(Errno::EINTR) => continue,
-            Err(_) => Event::Gone,
+            Err(_) => SupervisorEvent::Gone,
         };
-        let is_last = matches!(event, Event::Gone);
+        let is_last = matches!(event, SupervisorEvent::Gone);
         if events.send(event).is_err() || is_last {
             return;
         }
     }
 }
 
-/// Goes through the states to the last one. Answers with how the command ended, if it did.
-fn attend(command: Pid, events: &Receiver<Event>) -> Option<WaitStatus> {
+/// Goes through the states to the last one. Returns how the command ended, if it did.
+fn kill_loop(command: Pid, events: &Receiver<SupervisorEvent>) -> Option<WaitStatus> {
     let mut status = None;
     let mut asked = false;
-    // When the next round of killing is, and how long after it another.
+    // The time of the next round of killing, and the pause after it.
     let mut next: Option<Instant> = None;
-    let mut pause = ROUND;
+    let mut pause = FIRST_KILL_PAUSE;
     let mut killing_since: Option<Instant> = None;
     loop {
         let event = match next {
@@ -178,21 +177,21 @@ fn attend(command: Pid, events: &Receiver<Event>) -> Option<WaitStatus> {
             Some(at) => events.recv_timeout(at.saturating_duration_since(Instant::now())),
         };
         match event {
-            Ok(Event::Gone) | Err(RecvTimeoutError::Disconnected) => return status,
-            Ok(Event::Ended(ended)) => {
+            Ok(SupervisorEvent::Gone) | Err(RecvTimeoutError::Disconnected) => return status,
+            Ok(SupervisorEvent::Ended(ended)) => {
                 status = Some(ended);
                 if !asked {
                     next = next.or_else(|| Some(Instant::now() + DRAIN));
                 }
             }
-            Ok(Event::Terminate) => {
+            Ok(SupervisorEvent::Terminate) => {
                 asked = true;
                 if killing_since.is_none() {
                     next = None;
                 }
-                descendants::signal(&below(), Signal::SIGTERM);
+                descendants::signal(&descendants(), Signal::SIGTERM);
             }
-            Ok(Event::Kill) | Err(RecvTimeoutError::Timeout) => {
+            Ok(SupervisorEvent::Kill) | Err(RecvTimeoutError::Timeout) => {
                 let since = *killing_since.get_or_insert_with(Instant::now);
                 if since.elapsed() > KILL_LIMIT {
                     return status;
@@ -201,27 +200,26 @@ fn attend(command: Pid, events: &Receiver<Event>) -> Option<WaitStatus> {
                     // All at once, so that it cannot grow faster than it is killed.
                     let _ = killpg(command, Signal::SIGKILL);
                 }
-                descendants::signal(&below(), Signal::SIGKILL);
+                descendants::signal(&descendants(), Signal::SIGKILL);
                 next = Some(Instant::now() + pause);
-                pause = LONGEST_ROUND.min(pause * 2);
+                pause = MAX_KILL_PAUSE.min(pause * 2);
             }
         }
     }
 }
 
-fn below() -> Vec<descendants::Process> {
-    descendants::below([std::process::id().cast_signed()])
+fn descendants() -> Vec<descendants::Process> {
+    descendants::descendants_of([std::process::id().cast_signed()])
 }
 
-/// Ends this process as the command has ended: by its signal, or else with the exit code that this
-/// answers with.
+/// Ends this process as the command has ended: by its signal, or else returns the exit code to use.
 fn end_as(status: Option<WaitStatus>) -> u8 {
     match status {
         Some(WaitStatus::Exited(_, code)) => u8::try_from(code).unwrap_or(1),
         Some(WaitStatus::Signaled(_, signal, _)) => {
-            // It fails for no signal, and then the exit code says it.
+            // If it fails, the exit code says it.
             let _ = SigSet::from_iter([signal]).thread_unblock();
-            // The first of some signals only takes a handler away that every Rust program has.
+            // For some signals, the first only removes a handler that every Rust program has.
             for _ in 0..2 {
                 let _ = raise(signal);
             }

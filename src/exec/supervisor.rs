@@ -1,9 +1,9 @@
-//! Starts commands below a supervisor: our own binary between this program and what an agent runs.
+//! Starts commands below a supervisor: our own binary between this program and the command of an agent.
 //!
-//! Linux hands a process that has lost its parent to the nearest supervisor above it. So whatever a
-//! command starts, also in sessions of its own, stays below the command's supervisor and ends with
-//! it. This program supervises nothing itself: it waits for its own children only. The other side
-//! is [`super::supervise`].
+//! Linux hands a process that has lost its parent to the nearest supervisor above it. So everything
+//! a command starts, also in sessions of its own, stays below the command's supervisor and ends
+//! with it. This program supervises nothing itself: it waits for its own children only. The other
+//! side is [`super::supervise`].
 
 use std::ffi::OsString;
 use std::os::fd::RawFd;
@@ -16,26 +16,26 @@ use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
 
 /// The hidden sub-command.
 pub const COMMAND: &str = "supervise";
-/// The option for the depth of what is run. The supervisor ignores it: it is there for programs
-/// further below, which can read the arguments of a process above them even when its environment is
-/// closed to them.
+/// The option for the depth of the command. The supervisor ignores it: it is there for programs
+/// further below, which can read the arguments of a process above them even when they cannot read
+/// its environment.
 pub const DEPTH: &str = "--depth";
 /// The option for the descriptor of the pipe that holds the supervisor; without it, that is stdin.
 pub const LEASH: &str = "--leash";
-/// The variables that hold the words of the command, numbered from 0. They are no arguments,
-/// because `pkill -f` would find the supervisor by them.
-pub const WORD: &str = "CALIBAN_WORD_";
+/// Prefix of the variables that hold the words of the command, numbered from 0. They are not
+/// arguments, because `pkill -f` would find the supervisor by them.
+pub const WORD_PREFIX: &str = "CALIBAN_WORD_";
 
-/// The means to start commands below a supervisor. Only Linux has them.
+/// Starts commands below a supervisor. Only Linux has them.
 #[derive(Clone, Debug)]
 pub struct Supervisor {
     program: Arc<Path>,
 }
 
 impl Supervisor {
-    /// Supervisors that are this very program, also when its file is replaced while it runs.
+    /// Supervisors that are this very program, even if its file is replaced while it runs.
     #[must_use]
-    pub fn of_this_program() -> Option<Self> {
+    pub fn for_this_program() -> Option<Self> {
         Self::new(Path::new("/proc/self/exe"))
     }
 
@@ -45,7 +45,7 @@ impl Supervisor {
         cfg!(target_os = "linux").then(|| Self { program: program.into() })
     }
 
-    /// A supervisor that runs `words` with exactly the variables `env`.
+    /// Builds a supervisor command that runs `words` with exactly the variables `env`.
     pub(super) fn command(
         &self,
         words: Vec<OsString>,
@@ -59,7 +59,7 @@ impl Supervisor {
             command.arg(LEASH).arg(leash.to_string());
         }
         let words = words.into_iter().enumerate();
-        let words = words.map(|(number, word)| (format!("{WORD}{number}"), word));
+        let words = words.map(|(number, word)| (format!("{WORD_PREFIX}{number}"), word));
         command.env_clear().envs(env.iter()).envs(words);
         command
     }

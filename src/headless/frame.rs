@@ -1,4 +1,4 @@
-//! The frames of `stream-json`, in the shape that the Claude Agent SDK reads.
+//! The frames of `stream-json`, in the format of the Claude Agent SDK.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,51 +7,51 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::control::Served;
-use super::conversation::{State, StateReader};
+use super::control::McpInventory;
+use super::conversation::{SessionState, StateReader};
 use super::info::SessionInfo;
-use super::input::Asked;
+use super::input::PromptInput;
 use super::totals::Totals;
-use super::{result, step};
-use crate::protocol::event::{AgentReport, HookRun};
+use super::{result, stream_event};
+use crate::protocol::event::{AgentReport, HookRunInfo};
 use crate::protocol::{
-    AgentEvent, AgentInfo, AgentPath, CompactionState, ContentBlock, End, EventKind, NoticeLevel,
-    Outcome, ResultBlock, Sender, SessionId, ToolDetails, ToolUseId, Usage,
+    AgentEvent, AgentInfo, AgentPath, CompactionState, ContentBlock, EventKind, NoticeLevel,
+    ResultBlock, RunEnd, RunOutcome, Sender, SessionId, ToolDetails, ToolUseId, Usage,
 };
 
-/// The text of the frame behind an answer that the user has stopped.
+/// The text of the frame after an answer that the user has stopped.
 const INTERRUPTED: &str = "[Request interrupted by user]";
 
-/// Makes frames of events. Knows which call started which agent.
+/// Converts events to frames. Tracks which call started which agent.
 #[derive(Debug)]
 pub struct Frames {
     info: SessionInfo,
-    /// What is known of servers.
-    served: Served,
+    /// The servers and tools for the first frame.
+    inventory: McpInventory,
     session: Option<SessionId>,
-    agents: HashMap<AgentPath, Track>,
-    /// The answers that are not whole yet, by their ids: a repeated request makes their frames void.
+    agents: HashMap<AgentPath, TaskProgress>,
+    /// The ids of incomplete answers: retrying a request voids their frames.
     open: HashMap<AgentPath, String>,
 }
 
-/// A block of an answer, and what its frame tells of the answer.
-struct Block<'a> {
+/// A block of an answer, with the answer's fields for its frame.
+struct FrameBlock<'a> {
     message_id: &'a str,
     model: &'a str,
     block: ContentBlock,
     usage: &'a Usage,
 }
 
-/// What is known of one sub-agent.
+/// The progress of one sub-agent.
 #[derive(Debug)]
-struct Track {
+struct TaskProgress {
     info: AgentInfo,
     began: Instant,
     tool_uses: u32,
     tokens: u64,
 }
 
-impl Track {
+impl TaskProgress {
     fn usage(&self) -> Value {
         json!({
             "total_tokens": self.tokens,
@@ -62,31 +62,37 @@ impl Track {
 }
 
 impl Frames {
-    /// Frames for a session that is about to be opened.
+    /// Creates the converter for a session that is about to be opened.
     #[must_use]
     pub fn new(info: SessionInfo) -> Self {
-        let served = Served::default();
-        Self { info, served, session: None, agents: HashMap::new(), open: HashMap::new() }
+        let served = McpInventory::default();
+        Self {
+            info,
+            inventory: served,
+            session: None,
+            agents: HashMap::new(),
+            open: HashMap::new(),
+        }
     }
 
-    /// What the first frame will tell of servers.
-    pub fn serve(&mut self, served: Served) {
-        self.served = served;
+    /// Sets the servers and tools for the first frame.
+    pub fn set_inventory(&mut self, served: McpInventory) {
+        self.inventory = served;
     }
 
-    /// The name of an agent, for a person.
+    /// Returns the display name of an agent.
     #[must_use]
     pub fn agent_name(&self, path: &AgentPath) -> &str {
         self.agents.get(path).map_or("main", |track| &track.info.name)
     }
 
-    /// The frames that tell of an event; none for what only a screen shows.
-    pub fn of(&mut self, event: &AgentEvent) -> Vec<Value> {
+    /// Converts an event to frames; none for events that only a screen shows.
+    pub fn encode(&mut self, event: &AgentEvent) -> Vec<Value> {
         let path = &event.path;
         match &event.kind {
             EventKind::SessionOpened { id, .. } => self.opened(*id),
             EventKind::Started(info) => vec![self.task_started(path, info)],
-            // The program that drives us knows what it sent itself.
+            // The driving program knows its own prompts.
             EventKind::PromptRead { text, from, .. }
                 if !path.is_root() || *from != Sender::Person =>
             {
@@ -96,7 +102,7 @@ impl Frames {
                 vec![self.frame(
                     "stream_event",
                     path,
-                    json!({"event": step::of(event, &self.info)}),
+                    json!({"event": stream_event::to_json(event, &self.info)}),
                 )]
             }
             EventKind::TurnStarted { .. } => {
@@ -105,11 +111,11 @@ impl Frames {
             }
             EventKind::BlockFinished { message_id, model, block, usage } => {
                 self.open.insert(path.clone(), message_id.clone());
-                self.assistant(path, Block { message_id, model, block: block.clone(), usage })
+                self.assistant(path, FrameBlock { message_id, model, block: block.clone(), usage })
             }
             EventKind::BlockCut { message_id, model, text, usage } => {
                 let block = ContentBlock::text(text.clone());
-                self.assistant(path, Block { message_id, model, block, usage })
+                self.assistant(path, FrameBlock { message_id, model, block, usage })
             }
             EventKind::Retrying { attempt, limit, wait, reason } => {
                 let void = self.open.remove(path);
@@ -178,27 +184,27 @@ impl Frames {
         }
     }
 
-    /// Whether there is a session to speak of.
+    /// Whether a session is open.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.session.is_some()
     }
 
-    /// The last frame of a prompt that was worked on.
+    /// Returns the last frame of a prompt.
     #[must_use]
-    pub fn result(&self, outcome: &Outcome, totals: &Totals, origin: Option<&Value>) -> Value {
-        let body = result::of(outcome, totals, &self.info);
+    pub fn result(&self, outcome: &RunOutcome, totals: &Totals, origin: Option<&Value>) -> Value {
+        let body = result::to_json(outcome, totals, &self.info);
         self.frame("result", &AgentPath::root(), with_origin(body, origin))
     }
 
-    /// The frame that answers a prompt which could not be read.
+    /// Returns the result frame of a prompt that could not be read.
     #[must_use]
     pub fn refusal(&self, why: &str, totals: &Totals, origin: Option<&Value>) -> Value {
         let body = result::refusal(why, totals, &self.info);
         self.frame("result", &AgentPath::root(), with_origin(body, origin))
     }
 
-    /// The frame of an answer that no model has made.
+    /// Returns the frame of an answer that no model has given.
     #[must_use]
     pub fn own_answer(&self, text: &str) -> Value {
         let message = json!({
@@ -209,18 +215,18 @@ impl Frames {
         self.message(&AgentPath::root(), "assistant", &message)
     }
 
-    /// The frame that tells what the run does.
+    /// Returns the frame that reports the state of the run.
     #[must_use]
-    pub(super) fn state(&self, state: State, reader: StateReader) -> Value {
+    pub(super) fn state(&self, state: SessionState, reader: StateReader) -> Value {
         let mut body = json!({"subtype": "session_state_changed", "state": state.word()});
-        // The SDK hands on what has no such mark.
+        // The SDK forwards frames without this mark.
         if reader == StateReader::Sdk {
             body["sdk_host_only"] = json!(true);
         }
         self.frame("system", &AgentPath::root(), body)
     }
 
-    /// A session is open. Where there was another, its last frame says that its conversation is gone.
+    /// Starts a session. A previous one ends with a frame that says so.
     fn opened(&mut self, id: SessionId) -> Vec<Value> {
         let replaces = self.session.is_some_and(|before| before != id);
         let reset = replaces.then(|| {
@@ -231,9 +237,9 @@ impl Frames {
         reset.into_iter().chain([self.init()]).collect()
     }
 
-    /// The frame that repeats a prompt, under the id that its sender gave it.
+    /// Returns the frame that repeats a prompt, with its sender's id.
     #[must_use]
-    pub(super) fn replay(&self, asked: &Asked) -> Value {
+    pub(super) fn replay(&self, asked: &PromptInput) -> Value {
         let message = json!({"role": "user", "content": asked.content()});
         let mut frame = self.message(&AgentPath::root(), "user", &message);
         frame["isReplay"] = true.into();
@@ -256,12 +262,12 @@ impl Frames {
             output_style,
             ..
         } = &self.info;
-        let tools = tools.iter().chain(&self.served.tools);
+        let tools = tools.iter().chain(&self.inventory.tools);
         let tools: Vec<_> = tools.map(|tool| self.info.tool_name(tool)).collect();
         let slash_commands: Vec<_> = slash_commands.iter().map(|command| &command.name).collect();
-        let servers = self.served.servers.iter();
+        let servers = self.inventory.servers.iter();
         let servers: Vec<_> = servers
-            .map(|server| json!({"name": server.name, "status": server.state.word()}))
+            .map(|server| json!({"name": server.name, "status": server.state.label()}))
             .collect();
         self.frame(
             "system",
@@ -270,7 +276,7 @@ impl Frames {
                 "subtype": "init", "cwd": cwd, "tools": tools, "agents": agents, "mcp_servers": servers,
                 "model": model, "permissionMode": mode, "slash_commands": slash_commands, "skills": skills,
                 "apiKeySource": key_source, "output_style": output_style,
-                // Of this program; the SDK looks for it under that name.
+                // The version of this program; the SDK expects it under that name.
                 "claude_code_version": env!("CARGO_PKG_VERSION"),
             }),
         )
@@ -294,9 +300,9 @@ impl Frames {
         vec![self.frame("system", path, body)]
     }
 
-    /// The frame of a block. Of sub-agents, what they write and think may stay out.
-    fn assistant(&self, path: &AgentPath, block: Block<'_>) -> Vec<Value> {
-        let Block { message_id, model, block, usage } = block;
+    /// Returns the frame of a block. Text and thinking of sub-agents may be left out.
+    fn assistant(&self, path: &AgentPath, block: FrameBlock<'_>) -> Vec<Value> {
+        let FrameBlock { message_id, model, block, usage } = block;
         let is_call = matches!(block, ContentBlock::ToolUse { .. });
         if !path.is_root() && !is_call && !self.info.subagent_text {
             return Vec::new();
@@ -311,16 +317,17 @@ impl Frames {
         )]
     }
 
-    /// What programs look for where the user has stopped a run.
-    fn interrupted(&self, end: &End) -> Vec<Value> {
-        let End::Cancelled { .. } = end else { return Vec::new() };
+    /// Returns the frame that programs expect when the user has stopped a run.
+    fn interrupted(&self, end: &RunEnd) -> Vec<Value> {
+        let RunEnd::Cancelled { .. } = end else { return Vec::new() };
         let content = json!([{"type": "text", "text": INTERRUPTED}]);
         let message = json!({"role": "user", "content": content});
         vec![self.message(&AgentPath::root(), "user", &message)]
     }
 
     fn task_started(&mut self, path: &AgentPath, info: &AgentInfo) -> Value {
-        let track = Track { info: info.clone(), began: Instant::now(), tool_uses: 0, tokens: 0 };
+        let track =
+            TaskProgress { info: info.clone(), began: Instant::now(), tool_uses: 0, tokens: 0 };
         self.agents.insert(path.clone(), track);
         self.frame(
             "system",
@@ -353,11 +360,11 @@ impl Frames {
         vec![self.frame("system", path, body)]
     }
 
-    fn task_ended(&mut self, path: &AgentPath, outcome: &Outcome) -> Vec<Value> {
+    fn task_ended(&mut self, path: &AgentPath, outcome: &RunOutcome) -> Vec<Value> {
         let Some(track) = self.agents.get(path) else { return Vec::new() };
         let status = match outcome.end {
-            End::Completed => "completed",
-            End::Cancelled { .. } => "stopped",
+            RunEnd::Completed => "completed",
+            RunEnd::Cancelled { .. } => "stopped",
             _ => "failed",
         };
         let tool_use_id = track.info.tool_use_id.clone();
@@ -371,13 +378,13 @@ impl Frames {
         });
         let frames =
             vec![self.frame("system", path, updated), self.frame("system", path, notification)];
-        // Its last event: a session that starts many agents must not keep them all. A resume starts it anew.
+        // This is its last event. Drop it, because a session may start many agents; resuming starts it again.
         self.agents.remove(path);
         self.open.remove(path);
         frames
     }
 
-    /// A frame that carries a message.
+    /// Returns a frame that carries a message.
     fn message(&self, path: &AgentPath, kind: &str, message: &Value) -> Value {
         self.frame(kind, path, json!({"message": message}))
     }
@@ -387,7 +394,7 @@ impl Frames {
         self.frame("system", path, body)
     }
 
-    /// A frame with the fields that all frames have.
+    /// Returns a frame with the fields that all frames share.
     fn frame(&self, kind: &str, path: &AgentPath, body: Value) -> Value {
         let mut frame = Map::new();
         frame.insert("type".to_owned(), kind.into());
@@ -403,7 +410,7 @@ impl Frames {
     }
 }
 
-/// A result that says whose prompt it answers, where its program has said so.
+/// Adds the origin of the prompt, if its program gave one.
 fn with_origin(mut body: Value, origin: Option<&Value>) -> Value {
     if let Some(origin) = origin {
         body["origin"] = origin.clone();
@@ -411,22 +418,22 @@ fn with_origin(mut body: Value, origin: Option<&Value>) -> Value {
     body
 }
 
-/// What frames about a hook have in common.
-fn hook_body(subtype: &str, run: &HookRun) -> Value {
+/// Returns the fields that all frames about a hook share.
+fn hook_body(subtype: &str, run: &HookRunInfo) -> Value {
     json!({
         "subtype": subtype, "hook_id": run.id, "hook_name": run.name,
         "hook_event": run.event.name(),
     })
 }
 
-/// A block as the SDK reads it.
+/// Converts a block to the SDK's format.
 fn assistant_block(block: ContentBlock, info: &SessionInfo) -> Value {
     match block {
         ContentBlock::ToolUse { id, name, input, .. } => {
             let name = info.call_name(&name);
             json!({"type": "tool_use", "id": id, "name": name, "input": input})
         }
-        // The SDK demands a signature, which other wires do not have.
+        // The SDK requires a signature, which other wires do not have.
         ContentBlock::Thinking { thinking, signature } => {
             json!({"type": "thinking", "thinking": thinking, "signature": signature})
         }
@@ -434,7 +441,7 @@ fn assistant_block(block: ContentBlock, info: &SessionInfo) -> Value {
     }
 }
 
-/// One text stays a string; everything else is a list of blocks.
+/// Converts a result: a single text becomes a string, everything else a list of blocks.
 fn result_content(content: &[ResultBlock]) -> Value {
     if let [ResultBlock::Text { text }] = content {
         return json!(text);
@@ -456,7 +463,7 @@ fn tool_use_result(details: &ToolDetails) -> Option<Value> {
             let boundary = json!({"kind": violation, "depth": depth, "limit": limit});
             return Some(json!({"autonomy_boundary": boundary}));
         }
-        // The result's text says it.
+        // The result's text contains it.
         ToolDetails::Reported { .. } | ToolDetails::Denied(_) => return None,
         ToolDetails::Diff { .. } | ToolDetails::Todos { .. } | ToolDetails::Command { .. } => {
             return serde_json::to_value(details).ok();
@@ -472,10 +479,10 @@ fn tool_use_result(details: &ToolDetails) -> Option<Value> {
     }))
 }
 
-fn status_word(end: &End) -> &'static str {
+fn status_word(end: &RunEnd) -> &'static str {
     match end {
-        End::Completed => "completed",
-        End::Cancelled { .. } => "cancelled",
+        RunEnd::Completed => "completed",
+        RunEnd::Cancelled { .. } => "cancelled",
         _ => "failed",
     }
 }

@@ -1,38 +1,38 @@
-//! What a run without a screen knows of its session before it begins.
+//! Facts about a session that a headless run needs before it starts.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::protocol::Mode;
+use crate::protocol::PermissionMode;
 
-/// What the first frame says about the session, and what later frames need to know of models.
+/// The session's fields in the first frame, and the model limits for later ones.
 #[derive(Clone, Debug)]
 pub struct SessionInfo {
     pub cwd: String,
     pub model: String,
-    pub mode: Mode,
+    pub mode: PermissionMode,
     /// As models see them.
     pub tools: Vec<String>,
     pub agents: Vec<String>,
-    /// What can be called as `/name` in a prompt.
+    /// Commands and skills that can be called as `/name`.
     pub slash_commands: Vec<SlashCommand>,
-    /// What models can load themselves.
+    /// Skills that models can load.
     pub skills: Vec<String>,
-    /// Where the key came from, such as `ANTHROPIC_API_KEY`, or `none`.
+    /// The source of the key, such as `ANTHROPIC_API_KEY`, or `none`.
     pub key_source: String,
-    pub limits: LimitsOf,
-    /// The name under which models are offered the tool that starts sub-agents.
+    pub limits: LimitsLookup,
+    /// The name of the tool that starts sub-agents, as offered to models.
     pub agent_tool: String,
-    /// Whether that tool is listed as `Task`. Its calls keep the name under which it is offered.
+    /// Whether that tool is listed as `Task`. Its calls keep the offered name.
     pub task_name: bool,
-    /// The name of the output style, for programs that look for it.
+    /// The name of the output style, for programs that expect it.
     pub output_style: String,
-    /// Whether frames tell what sub-agents write and think, besides their calls.
+    /// Whether frames include the text and thinking of sub-agents, not just their calls.
     pub subagent_text: bool,
 }
 
 impl SessionInfo {
-    /// The name of a tool in lists.
+    /// Returns the name of a tool in lists.
     #[must_use]
     pub fn tool_name<'a>(&self, tool: &'a str) -> &'a str {
         match tool {
@@ -41,7 +41,7 @@ impl SessionInfo {
         }
     }
 
-    /// The name of a tool in frames of its calls: models use each of its names for the tool that
+    /// Returns the name of a tool in frames of its calls. Models may use any name of the tool that
     /// starts sub-agents.
     #[must_use]
     pub fn call_name<'a>(&'a self, tool: &'a str) -> &'a str {
@@ -57,11 +57,11 @@ impl SessionInfo {
 pub struct SlashCommand {
     pub name: String,
     pub description: String,
-    /// What may follow the name, such as `[issue]`; empty when nothing is said.
+    /// A hint for the arguments, such as `[issue]`; may be empty.
     pub argument_hint: String,
 }
 
-/// What a model can take and give, in tokens.
+/// The limits of a model, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelLimits {
     pub context_window: u64,
@@ -70,23 +70,23 @@ pub struct ModelLimits {
 
 /// Finds the limits of a model by its name on the wire.
 #[derive(Clone)]
-pub struct LimitsOf(Arc<dyn Fn(&str) -> ModelLimits + Send + Sync>);
+pub struct LimitsLookup(Arc<dyn Fn(&str) -> ModelLimits + Send + Sync>);
 
-impl LimitsOf {
-    /// Limits as `find` knows them.
+impl LimitsLookup {
+    /// Wraps a lookup function.
     #[must_use]
     pub fn new(find: impl Fn(&str) -> ModelLimits + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
 
-    /// The limits of one model.
+    /// Returns the limits of one model.
     #[must_use]
     pub fn get(&self, model: &str) -> ModelLimits {
         (self.0)(model)
     }
 }
 
-impl fmt::Debug for LimitsOf {
+impl fmt::Debug for LimitsLookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("LimitsOf")
     }

@@ -1,58 +1,58 @@
-//! Lines of `--input-format stream-json`: one line of stdin into what it is. Pure: reads no file.
+//! Parses lines of `--input-format stream-json`. Pure: reads no file.
 //!
-//! What cannot be read goes to the one whom it concerns all the same, as far as the line says who
-//! that is: only what may have been meant as a prompt is one that failed.
+//! An unreadable line still goes to its recipient, if the line says who that is. It counts as a
+//! failed prompt only if it may have been one.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::claim::Claim;
-use super::control::Request;
+use super::control::ControlRequest;
+use super::partial_frame::PartialFrame;
 use super::stdin::RawLine;
 use crate::protocol::ImageSource;
 
-/// The most of what is wrong with a line that is told. Characters.
-const WHY_LIMIT: usize = 300;
+/// The maximum length of an error about a line, in characters.
+const MAX_ERROR_CHARS: usize = 300;
 
-/// What models can see.
+/// The image types that models accept.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// What one line is.
+/// A parsed line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line {
-    /// A prompt, or what is wrong with the line that may have been meant as one.
-    Prompt(Result<Asked, String>),
-    /// A request that waits for an answer by its id.
-    Request(Request),
-    /// An answer to a question of ours.
+pub(super) enum InputLine {
+    /// A prompt, or the error of a line that may have been one.
+    Prompt(Result<PromptInput, String>),
+    /// A request that expects an answer with its id.
+    Request(ControlRequest),
+    /// An answer to one of our requests.
     Answer { id: String, answer: Result<Value, String> },
-    /// Nothing, such as a blank line.
+    /// Nothing to do, such as a blank line.
     Nothing,
-    /// No prompt, and nobody knows whom it concerns: why it cannot be used.
-    Useless(String),
+    /// Not a prompt, and its recipient is unknown. Holds the error.
+    Ignored(String),
 }
 
-/// A prompt as a program sends it.
+/// A prompt from stdin or the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct PromptInput {
     pub text: String,
     pub images: Vec<ImageSource>,
-    /// Whether sub-agents may be started for it.
+    /// Whether it may start sub-agents.
     pub sub_agents: bool,
-    /// Who the program says has written it; its result says so again.
+    /// Its origin as given by the program, repeated in its result.
     pub origin: Option<Value>,
-    /// The id that its sender gave it.
+    /// Its sender's id.
     pub uuid: Option<String>,
 }
 
-impl Asked {
-    /// A prompt of nothing but a text.
+impl PromptInput {
+    /// Creates a prompt that is only text.
     pub fn text(text: String) -> Self {
         Self { text, images: Vec::new(), sub_agents: true, origin: None, uuid: None }
     }
 
-    /// The content of the message that it came in: a text, or blocks if there are images.
+    /// Returns the content of its message: a text, or blocks if there are images.
     pub fn content(&self) -> Value {
         if self.images.is_empty() {
             return self.text.as_str().into();
@@ -63,26 +63,26 @@ impl Asked {
     }
 }
 
-/// The frames that may come in.
+/// The supported frames.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Frame {
+enum InputFrame {
     User(UserFrame),
     ControlRequest {
         request_id: Value,
         request: Value,
     },
     ControlResponse {
-        response: Response,
+        response: ControlResponse,
     },
-    /// Takes a request back. Each is answered at once, so this comes too late.
+    /// Cancels a request. Requests are answered at once, so this is always too late.
     ControlCancelRequest {},
     KeepAlive {},
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
-enum Response {
+enum ControlResponse {
     Success {
         request_id: String,
         #[serde(default)]
@@ -105,82 +105,84 @@ struct UserFrame {
 
 #[derive(Deserialize)]
 struct UserMessage {
-    role: Role,
-    content: Content,
+    role: UserRole,
+    content: UserContent,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Role {
+enum UserRole {
     User,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "`content` must be a text or a list of blocks")]
-enum Content {
+enum UserContent {
     Text(String),
     Blocks(Vec<Value>),
 }
 
-impl Line {
-    /// Reads one line.
-    pub fn of(line: &RawLine) -> Self {
+impl InputLine {
+    /// Parses one line.
+    pub fn parse(line: &RawLine) -> Self {
         match line {
             RawLine::Whole(line) if line.trim_ascii().is_empty() => Self::Nothing,
-            RawLine::Whole(line) => match serde_json::from_slice::<Frame>(line) {
-                Ok(frame) => frame.line(),
-                Err(error) => Self::unread(line, &words(&error)),
+            RawLine::Whole(line) => match serde_json::from_slice::<InputFrame>(line) {
+                Ok(frame) => frame.into_line(),
+                Err(error) => Self::unreadable(line, &describe_error(&error)),
             },
-            RawLine::Cut(limit, head) => Self::unread(head, &format!("longer than {limit} MB")),
+            RawLine::Cut(limit, head) => Self::unreadable(head, &format!("longer than {limit} MB")),
             RawLine::Failed(why) => Self::Prompt(Err(why.clone())),
         }
     }
 
-    /// A line that cannot be read, of which this is the beginning or all.
-    fn unread(line: &[u8], why: &str) -> Self {
-        let why: String = why.chars().take(WHY_LIMIT).collect();
-        let Claim { kind, id } = Claim::of(line);
+    /// Classifies an unreadable line by all or the beginning of it.
+    fn unreadable(line: &[u8], why: &str) -> Self {
+        let why: String = why.chars().take(MAX_ERROR_CHARS).collect();
+        let PartialFrame { kind, id } = PartialFrame::parse(line);
         match (kind.as_deref(), id) {
             (None | Some("user"), _) => Self::Prompt(Err(why)),
-            (Some("control_request"), Some(id)) => Self::Request(Request { id, body: Err(why) }),
+            (Some("control_request"), Some(id)) => {
+                Self::Request(ControlRequest { id, body: Err(why) })
+            }
             (Some("control_response"), Some(Value::String(id))) => {
                 Self::Answer { id, answer: Err(format!("the answer cannot be read: {why}")) }
             }
-            (Some(_), _) => Self::Useless(why),
+            (Some(_), _) => Self::Ignored(why),
         }
     }
 }
 
-fn words(error: &serde_json::Error) -> String {
+fn describe_error(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Data => error.to_string(),
         _ => format!("not a JSON object: {error}"),
     }
 }
 
-impl Frame {
-    fn line(self) -> Line {
+impl InputFrame {
+    fn into_line(self) -> InputLine {
         match self {
-            Self::User(frame) => Line::Prompt(frame.prompt()),
+            Self::User(frame) => InputLine::Prompt(frame.into_prompt()),
             Self::ControlRequest { request_id: id, request } => {
-                Line::Request(Request { id, body: Ok(request) })
+                InputLine::Request(ControlRequest { id, body: Ok(request) })
             }
             Self::ControlResponse { response } => match response {
-                Response::Success { request_id: id, response } => {
-                    Line::Answer { id, answer: Ok(response) }
+                ControlResponse::Success { request_id: id, response } => {
+                    InputLine::Answer { id, answer: Ok(response) }
                 }
-                Response::Error { request_id: id, error } => {
-                    Line::Answer { id, answer: Err(error) }
+                ControlResponse::Error { request_id: id, error } => {
+                    InputLine::Answer { id, answer: Err(error) }
                 }
             },
-            Self::ControlCancelRequest {} | Self::KeepAlive {} => Line::Nothing,
+            Self::ControlCancelRequest {} | Self::KeepAlive {} => InputLine::Nothing,
         }
     }
 }
 
 impl UserFrame {
-    fn prompt(self) -> Result<Asked, String> {
-        let Role::User = self.message.role;
+    fn into_prompt(self) -> Result<PromptInput, String> {
+        let UserRole::User = self.message.role;
         if self.parent_tool_use_id.is_some() {
             return Err(
                 "`parent_tool_use_id` must be null: prompts go to the main agent".to_owned()
@@ -192,12 +194,12 @@ impl UserFrame {
         }
         let sub_agents = self.subagents.unwrap_or(true);
         let origin = self.origin.filter(Value::is_object);
-        Ok(Asked { text, images, sub_agents, origin, uuid: self.uuid })
+        Ok(PromptInput { text, images, sub_agents, origin, uuid: self.uuid })
     }
 }
 
-impl Content {
-    /// The text and the images.
+impl UserContent {
+    /// Returns the text and the images.
     fn read(self) -> Result<(String, Vec<ImageSource>), String> {
         let blocks = match self {
             Self::Text(text) => return Ok((text, Vec::new())),
@@ -220,7 +222,7 @@ impl Content {
     }
 }
 
-/// An image that came with its bytes.
+/// Parses an image, which must contain its data.
 fn image(source: Value) -> Result<ImageSource, String> {
     if source["type"] != "base64" {
         return Err(
@@ -245,11 +247,11 @@ fn image(source: Value) -> Result<ImageSource, String> {
 mod tests {
     use super::*;
 
-    fn whole(text: &str) -> Line {
-        Line::of(&RawLine::Whole(text.into()))
+    fn whole(text: &str) -> InputLine {
+        InputLine::parse(&RawLine::Whole(text.into()))
     }
 
-    fn parse(line: &Value) -> Line {
+    fn parse(line: &Value) -> InputLine {
         whole(&line.to_string())
     }
 
@@ -263,7 +265,7 @@ mod tests {
     #[test]
     fn a_user_frame_is_a_prompt_whichever_way_its_text_is_written() {
         let asked = |text: &str, sub_agents| {
-            Line::Prompt(Ok(Asked { sub_agents, ..Asked::text(text.to_owned()) }))
+            InputLine::Prompt(Ok(PromptInput { sub_agents, ..PromptInput::text(text.to_owned()) }))
         };
         assert_eq!(parse(&user(&json!("go"))), asked("go", true));
         let blocks = json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]);
@@ -285,7 +287,7 @@ mod tests {
             ("what is it?", json!([png, {"type": "text", "text": "what is it?"}])),
             ("", json!([png])),
         ] {
-            let Line::Prompt(Ok(asked)) = parse(&user(&blocks)) else { panic!("{blocks}") };
+            let InputLine::Prompt(Ok(asked)) = parse(&user(&blocks)) else { panic!("{blocks}") };
             assert_eq!((asked.text.as_str(), asked.images[0].data.as_str()), (text, "iVBORw0="));
         }
     }
@@ -296,9 +298,12 @@ mod tests {
             "type": "control_request", "request_id": "r1", "request": {"subtype": "initialize"},
         });
         let body = json!({"subtype": "initialize"});
-        assert_eq!(parse(&request), Line::Request(Request { id: json!("r1"), body: Ok(body) }));
+        assert_eq!(
+            parse(&request),
+            InputLine::Request(ControlRequest { id: json!("r1"), body: Ok(body) })
+        );
         let response = |body: Value| parse(&json!({"type": "control_response", "response": body}));
-        let answer = |answer| Line::Answer { id: "c1".to_owned(), answer };
+        let answer = |answer| InputLine::Answer { id: "c1".to_owned(), answer };
         assert_eq!(
             response(json!({"subtype": "success", "request_id": "c1", "response": {"a": 1}})),
             answer(Ok(json!({"a": 1})))
@@ -308,26 +313,26 @@ mod tests {
             answer(Err("no".to_owned()))
         );
         let cancel = json!({"type": "control_cancel_request", "request_id": "r1"});
-        assert_eq!(parse(&cancel), Line::Nothing);
-        assert_eq!(whole(" \r"), Line::Nothing);
+        assert_eq!(parse(&cancel), InputLine::Nothing);
+        assert_eq!(whole(" \r"), InputLine::Nothing);
     }
 
     #[test]
     fn what_cannot_be_read_goes_to_the_one_whom_it_concerns() {
-        let prompt = |line: Line| matches!(line, Line::Prompt(Err(_)));
-        let asked = |line: Line| match line {
-            Line::Request(Request { id, body: Err(_) }) => id,
+        let prompt = |line: InputLine| matches!(line, InputLine::Prompt(Err(_)));
+        let asked = |line: InputLine| match line {
+            InputLine::Request(ControlRequest { id, body: Err(_) }) => id,
             other => panic!("{other:?}"),
         };
-        let asker = |line: Line| match line {
-            Line::Answer { id, answer: Err(why) } if why.contains("cannot be read") => id,
+        let asker = |line: InputLine| match line {
+            InputLine::Answer { id, answer: Err(why) } if why.contains("cannot be read") => id,
             other => panic!("{other:?}"),
         };
-        let nobody = |line: Line| matches!(line, Line::Useless(_));
+        let nobody = |line: InputLine| matches!(line, InputLine::Ignored(_));
         let response = |body: Value| parse(&json!({"type": "control_response", "response": body}));
         assert_eq!(asker(response(json!({"subtype": "odd", "request_id": "c1"}))), "c1");
         assert_eq!(asker(response(json!({"subtype": "error", "request_id": "c1"}))), "c1");
-        let cut = |head: &str| Line::of(&RawLine::Cut(16, head.into()));
+        let cut = |head: &str| InputLine::parse(&RawLine::Cut(16, head.into()));
         let response = r#"{"type": "control_response", "response": {"request_id": "c1", "resp"#;
         assert_eq!(asker(cut(response)), "c1");
         assert_eq!(asked(whole(r#"{"request_id": "r1", "type": "control_request"}"#)), "r1");
@@ -346,7 +351,7 @@ mod tests {
         }
         assert!(prompt(cut(r#"{"type": "user", "message"#)));
         let long = "x".repeat(9000);
-        let Line::Useless(why) = parse(&json!({"type": long})) else { panic!("{long}") };
+        let InputLine::Ignored(why) = parse(&json!({"type": long})) else { panic!("{long}") };
         assert!(why.len() < 400, "{why}");
     }
 
@@ -374,11 +379,13 @@ mod tests {
             (role, "unknown variant `assistant`"),
         ];
         for (line, expected) in table {
-            let Line::Prompt(Err(error)) = parse(&line) else { panic!("{line}") };
+            let InputLine::Prompt(Err(error)) = parse(&line) else { panic!("{line}") };
             assert!(error.contains(expected), "{line}: {error}");
         }
         for line in ["{\"type\": ".into(), b"\xff".to_vec()] {
-            let Line::Prompt(Err(error)) = Line::of(&RawLine::Whole(line)) else { panic!() };
+            let InputLine::Prompt(Err(error)) = InputLine::parse(&RawLine::Whole(line)) else {
+                panic!()
+            };
             assert!(error.starts_with("not a JSON object"), "{error}");
         }
     }

@@ -1,6 +1,6 @@
-//! The face without a screen: prompts in; text, JSON or a stream of JSON frames out.
+//! The front end without a screen: prompts in; text, JSON or a stream of JSON frames out.
 //!
-//! Only the answer (or the frames) goes to stdout; everything said to a person goes to stderr.
+//! Only the answer (or the frames) goes to stdout; messages to the user go to stderr.
 
 use std::io;
 use std::sync::Arc;
@@ -10,85 +10,86 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::OutputFormat;
-use crate::protocol::{Command, End, EventQueue, Failure, Redactor};
+use crate::protocol::{Command, EventQueue, Failure, Redactor, RunEnd};
 
-mod claim;
 mod control;
 mod conversation;
-mod ending;
 mod frame;
 mod info;
 mod input;
-mod intake;
-mod link;
+mod input_queue;
 mod output;
+mod partial_frame;
 mod questions;
 mod result;
+mod shutdown;
 mod signals;
 mod slash;
 mod stdin;
+mod stdio_transport;
 mod stdout;
-mod step;
+mod stream_event;
 mod totals;
 
-use control::Desk;
-pub use control::{Backstage, HandshakeServers, HookCallbacks, Initialize, SdkServer, Served};
-use conversation::{Conversation, State, Tally};
+use control::ControlHandler;
+pub use control::{
+    ControlBackend, HandshakeServers, HookCallbacks, Initialize, McpInventory, SdkServer,
+};
+use conversation::{HeadlessRun, PromptTracker, SessionState};
 
 pub use conversation::StateReader;
-use ending::Ending;
-pub use info::{LimitsOf, ModelLimits, SessionInfo, SlashCommand};
-pub use link::{Introduction, Link};
-use output::Output;
-pub use output::{say, say_rest};
+pub use info::{LimitsLookup, ModelLimits, SessionInfo, SlashCommand};
+use output::OutputWriter;
+pub use output::{say, say_remaining};
 pub use questions::Asker;
-use questions::{AskPeer, Questions};
-use signals::Signals;
+use questions::{PeerAsker, PendingQuestions};
+use shutdown::ShutdownState;
+use signals::ExitSignals;
 pub use slash::own_commands;
+pub use stdio_transport::{Handshake, StdioTransport};
 
-/// How many events may wait for a slow reader of stdout before the agents wait for it.
+/// The number of events that may be queued for a slow reader of stdout before agents block.
 pub const EVENT_CAPACITY: usize = 256;
 
 /// How long a run may take to end after a signal.
 const SIGNAL_WAIT: Duration = Duration::from_secs(5);
 
-/// How long the reader of stdout may take for the result of a run that has not ended in that time.
+/// How long to wait for stdout to take the result of a run that did not end in that time.
 const RESULT_WAIT: Duration = Duration::from_secs(1);
 
-/// Where the prompts of a run come from.
+/// The source of a run's prompts.
 pub enum PromptSource {
     One(String),
-    /// Frames on stdin, one a line.
-    Link(Box<Link>),
+    /// Frames on stdin, one per line.
+    Stdio(Box<StdioTransport>),
 }
 
-/// What a headless run is made of.
+/// The parts of a headless run.
 pub struct Headless {
     pub commands: mpsc::Sender<Command>,
     pub events: EventQueue,
     pub info: SessionInfo,
     pub format: OutputFormat,
-    /// Says on stderr what the agents do, when stdout carries no frames.
+    /// Whether to report progress on stderr, unless stdout carries frames.
     pub verbose: bool,
-    /// For control requests.
-    pub backstage: Arc<dyn Backstage>,
-    /// Who answers permission questions; absent: the program that writes to stdin.
+    /// Handles control requests.
+    pub backend: Arc<dyn ControlBackend>,
+    /// Answers permission questions; `None` means the program that writes to stdin.
     pub asker: Option<Arc<dyn Asker>>,
-    /// The reader of `session_state_changed` frames. Without one, none are written.
+    /// The reader of `session_state_changed` frames. `None` writes none.
     pub state_reader: Option<StateReader>,
-    /// Whether each prompt is repeated as a frame when the agent reads it.
+    /// Whether to repeat each prompt as a frame when the agent reads it.
     pub replays: bool,
-    /// Masks keys in what is written.
+    /// Masks keys in the output.
     pub redactor: Redactor,
 }
 
-/// Sends the prompts one after the other and writes what comes of them. Answers with the exit code:
-/// that of the first prompt that did not end well. SIGINT, SIGTERM and SIGHUP stop the run; its
-/// result is written all the same, also when the run does not end, unless nobody reads it. A second
-/// signal ends it at once.
+/// Sends the prompts one after the other and writes their results. Returns the exit code of the
+/// first prompt that failed. SIGINT, SIGTERM and SIGHUP stop the run; its result is still written,
+/// even if the run does not end, unless nobody reads it. A second signal exits at once.
 ///
 /// # Errors
-/// When stdout or stderr cannot be written, or the signals cannot be listened to.
+/// If stdout or stderr cannot be written, or the signal handlers cannot be installed.
 pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
     let Headless {
         commands,
@@ -96,37 +97,37 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         info,
         format,
         verbose,
-        backstage,
+        backend: backstage,
         asker,
         state_reader,
         replays,
         redactor,
     } = headless;
-    let mut signals = Signals::listen()?;
+    let mut signals = ExitSignals::listen()?;
     let link = match prompts {
-        PromptSource::One(prompt) => Link::one(prompt),
-        PromptSource::Link(link) => *link,
+        PromptSource::One(prompt) => StdioTransport::single_prompt(prompt),
+        PromptSource::Stdio(link) => *link,
     };
-    let driven = link.introduced();
-    let tally = Tally::new(driven);
-    let asker = asker.unwrap_or_else(|| Arc::new(AskPeer(link.peer())));
-    let Link { stdout, client, intake, .. } = link;
-    let conversation = Conversation {
-        desk: Desk::new(commands.clone(), backstage, &info),
+    let driven = link.has_handshake();
+    let tally = PromptTracker::new(driven);
+    let asker = asker.unwrap_or_else(|| Arc::new(PeerAsker(link.peer())));
+    let StdioTransport { stdout, client, queue: intake, .. } = link;
+    let conversation = HeadlessRun {
+        handler: ControlHandler::new(commands.clone(), backstage, &info),
         commands: commands.clone(),
         events,
-        output: Output::new(info, format, verbose, stdout, redactor),
-        intake,
+        output: OutputWriter::new(info, format, verbose, stdout, redactor),
+        queue: intake,
         client,
-        questions: Questions::to(asker),
-        tally,
+        questions: PendingQuestions::new(asker),
+        tracker: tally,
         driven,
-        state: State::default(),
+        state: SessionState::default(),
         state_reader,
         replays,
-        ending: Ending::default(),
+        shutdown: ShutdownState::default(),
     };
-    let stop = Stop::default();
+    let stop = StopTokens::default();
     let written = conversation.run(&stop);
     tokio::pin!(written);
     let killed_by = tokio::select! {
@@ -150,23 +151,23 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
     }
 }
 
-/// The two steps by which a signal ends a conversation.
+/// The two steps in which a signal ends a run.
 #[derive(Default)]
-struct Stop {
-    /// The present run is to end, and no other begins.
+struct StopTokens {
+    /// Ends the current run and starts no other.
     asked: CancellationToken,
-    /// The present run has not ended in time: its result is written without it.
+    /// The current run did not end in time: write its result anyway.
     overdue: CancellationToken,
 }
 
-/// The exit code that tells a script how a run ended.
-fn exit_code(end: &End) -> u8 {
+/// Returns the exit code for the end of a run.
+fn exit_code(end: &RunEnd) -> u8 {
     match end {
-        End::Completed => 0,
-        End::MaxTurns { .. } | End::Budget { .. } | End::TimeLimit { .. } => 5,
-        End::Failed { failure: Failure::Auth, .. } => 3,
-        End::Failed { failure: Failure::Autonomy, .. } => 4,
-        End::Cancelled { .. } => 130,
-        End::Interrupted | End::Failed { .. } | End::Refused | End::Empty => 1,
+        RunEnd::Completed => 0,
+        RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => 5,
+        RunEnd::Failed { failure: Failure::Auth, .. } => 3,
+        RunEnd::Failed { failure: Failure::Autonomy, .. } => 4,
+        RunEnd::Cancelled { .. } => 130,
+        RunEnd::Interrupted | RunEnd::Failed { .. } | RunEnd::Refused | RunEnd::Empty => 1,
     }
 }

@@ -1,37 +1,37 @@
-//! Where events go: frames or the answer to stdout, everything said to a person to stderr.
+//! Writes frames or the answer to stdout, and messages to the user to stderr.
 
 use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
-use super::control::Served;
-use super::conversation::{State, StateReader};
+use super::control::McpInventory;
+use super::conversation::{SessionState, StateReader};
 use super::frame::Frames;
 use super::info::SessionInfo;
-use super::input::Asked;
+use super::input::PromptInput;
 use super::result;
 use super::stdout::Stdout;
 use super::totals::Totals;
 use crate::cli::OutputFormat;
 use crate::protocol::{
-    AgentEvent, CompactionState, EventKind, EventQueue, NoticeLevel, Outcome, Redactor, printable,
-    printable_message,
+    AgentEvent, CompactionState, EventKind, EventQueue, NoticeLevel, Redactor, RunOutcome,
+    printable, printable_message,
 };
 
-/// The two ways out of a run.
-pub(super) struct Output {
+/// The output of a run: stdout and stderr.
+pub(super) struct OutputWriter {
     frames: Frames,
     totals: Totals,
     format: OutputFormat,
     verbose: bool,
     stdout: Stdout,
-    /// Masks keys in frames and remarks, whatever put them there. A question to the program that
-    /// drives this one is no frame: what it answers is run.
+    /// Masks keys in frames and messages. Requests to the driving program are not masked, because
+    /// its answer is executed.
     redactor: Redactor,
 }
 
-impl Output {
-    /// An output that has written nothing yet.
+impl OutputWriter {
+    /// Creates the output; writes nothing.
     pub fn new(
         info: SessionInfo,
         format: OutputFormat,
@@ -43,9 +43,9 @@ impl Output {
         Self { frames, totals: Totals::default(), format, verbose, stdout, redactor }
     }
 
-    /// What the first frame will tell of servers.
-    pub fn serve(&mut self, served: Served) {
-        self.frames.serve(served);
+    /// Sets the servers and tools for the first frame.
+    pub fn set_inventory(&mut self, served: McpInventory) {
+        self.frames.set_inventory(served);
     }
 
     /// Whether the session is open, so that frames can name it.
@@ -53,17 +53,17 @@ impl Output {
         self.frames.is_open()
     }
 
-    /// Another prompt is sent.
+    /// Resets the totals for the next prompt.
     pub fn next_prompt(&mut self) {
         self.totals.next_prompt();
     }
 
-    /// Writes what there is to say of an event.
+    /// Writes an event's frames or message.
     pub async fn event(&mut self, event: &AgentEvent) -> io::Result<()> {
         self.totals.add(event);
-        let frames = self.frames.of(event);
+        let frames = self.frames.encode(event);
         if self.format == OutputFormat::StreamJson {
-            return self.frames_out(&frames).await;
+            return self.write_frames(&frames).await;
         }
         if let (EventKind::Verbatim { text, .. }, OutputFormat::Text) = (&event.kind, self.format) {
             return self.text(text).await;
@@ -74,27 +74,27 @@ impl Output {
         }
     }
 
-    /// Writes an answer of our own. Its result is still to come.
+    /// Writes an answer of our own. Its result follows.
     pub async fn own_answer(&mut self, text: &str) -> io::Result<()> {
         match self.format {
             OutputFormat::StreamJson => {
                 let frame = self.frames.own_answer(text);
-                self.frames_out(&[frame]).await
+                self.write_frames(&[frame]).await
             }
             OutputFormat::Text | OutputFormat::Json => Ok(()),
         }
     }
 
-    /// What the session has used so far.
+    /// Returns what the session has used so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// Writes the answer or the result frame, and on stderr why it is not all that it should be.
-    pub async fn result(&mut self, outcome: &Outcome, origin: Option<&Value>) -> io::Result<()> {
+    /// Writes the answer or the result frame, and any error to stderr.
+    pub async fn result(&mut self, outcome: &RunOutcome, origin: Option<&Value>) -> io::Result<()> {
         if self.format != OutputFormat::Text {
             let frame = self.frames.result(outcome, &self.totals, origin);
-            self.frames_out(&[frame]).await?;
+            self.write_frames(&[frame]).await?;
         } else if !outcome.text.is_empty() {
             self.text(&outcome.text).await?;
         }
@@ -104,32 +104,32 @@ impl Output {
         }
     }
 
-    /// Says that a prompt could not be read.
+    /// Reports a prompt that could not be read.
     pub async fn refuse(&mut self, why: &str, origin: Option<&Value>) -> io::Result<()> {
         if self.format != OutputFormat::Text {
             let frame = self.frames.refusal(why, &self.totals, origin);
-            self.frames_out(&[frame]).await?;
+            self.write_frames(&[frame]).await?;
         }
         self.say(&format!("caliban: {why}"))
     }
 
     /// Writes lines of the control protocol.
     pub async fn control(&mut self, lines: &[Value]) -> io::Result<()> {
-        self.frames_out(lines).await
+        self.write_frames(lines).await
     }
 
-    /// Tells what the run does.
-    pub async fn state(&mut self, state: State, reader: StateReader) -> io::Result<()> {
-        self.frames_out(&[self.frames.state(state, reader)]).await
+    /// Writes the state of the run.
+    pub async fn state(&mut self, state: SessionState, reader: StateReader) -> io::Result<()> {
+        self.write_frames(&[self.frames.state(state, reader)]).await
     }
 
-    /// Repeats a prompt.
-    pub async fn replay(&mut self, asked: &Asked) -> io::Result<()> {
-        self.frames_out(&[self.frames.replay(asked)]).await
+    /// Writes the frame that repeats a prompt.
+    pub async fn replay(&mut self, asked: &PromptInput) -> io::Result<()> {
+        self.write_frames(&[self.frames.replay(asked)]).await
     }
 
-    /// Says something to the person.
-    pub fn remark_on(&self, text: &str) -> io::Result<()> {
+    /// Writes a message to the user.
+    pub fn warn(&self, text: &str) -> io::Result<()> {
         self.say(&format!("caliban: {text}"))
     }
 
@@ -137,7 +137,7 @@ impl Output {
         say(&self.redactor.mask_keys(line))
     }
 
-    /// Waits until nothing can be written any more. The output is of no use after that.
+    /// Waits until stdout fails. The output cannot be used after that.
     pub async fn failed(&mut self) -> io::Error {
         self.stdout.failed().await
     }
@@ -147,7 +147,7 @@ impl Output {
         self.stdout.finish().await
     }
 
-    async fn frames_out(&mut self, frames: &[Value]) -> io::Result<()> {
+    async fn write_frames(&mut self, frames: &[Value]) -> io::Result<()> {
         let mut lines = Vec::new();
         for frame in frames {
             serde_json::to_writer(&mut lines, &*self.redactor.mask_json(frame))?;
@@ -161,7 +161,7 @@ impl Output {
         self.stdout.write(format!("{shown}\n").into_bytes()).await
     }
 
-    /// What a person should know on stderr, and in verbose runs what is done.
+    /// Returns the message for stderr: warnings, and progress in verbose runs.
     fn remark(&self, event: &AgentEvent) -> Option<String> {
         Some(match &event.kind {
             EventKind::Notice { .. }
@@ -171,7 +171,7 @@ impl Output {
             }
             EventKind::Retrying { attempt, limit, wait, reason } => {
                 let seconds = wait.as_secs_f32();
-                format!("caliban: {reason} Trying again in {seconds:.1} s ({attempt} of {limit}).")
+                format!("caliban: {reason} Retrying in {seconds:.1} s ({attempt} of {limit}).")
             }
             EventKind::Compaction { state: CompactionState::Failed { why }, .. } => {
                 format!("caliban: the conversation was not compacted: {why}")
@@ -187,18 +187,17 @@ impl Output {
     }
 }
 
-/// Says what has been told to a person and nobody has read: when the last frame is written, or the
-/// screen is gone.
+/// Prints warnings that are still queued after the last frame is written or the screen is gone.
 ///
 /// # Errors
-/// When stderr cannot be written.
-pub fn say_rest(events: &EventQueue) -> io::Result<()> {
+/// If stderr cannot be written.
+pub fn say_remaining(events: &EventQueue) -> io::Result<()> {
     let mut rest = Vec::new();
     events.drain_ready(&mut rest, usize::MAX);
     rest.iter().filter_map(|event| warning(&event.kind)).try_for_each(|line| say(&line))
 }
 
-/// The line for a notice that nobody should miss.
+/// Returns the line for a warning or error.
 fn warning(kind: &EventKind) -> Option<String> {
     match kind {
         EventKind::Notice { level: NoticeLevel::Warning | NoticeLevel::Error, text } => {
@@ -211,10 +210,10 @@ fn warning(kind: &EventKind) -> Option<String> {
     }
 }
 
-/// Says a line on stderr. What models, tools and servers wrote cannot reach the terminal raw.
+/// Prints a line to stderr. Escapes control characters that models, tools and servers may have written.
 ///
 /// # Errors
-/// When stderr cannot be written.
+/// If stderr cannot be written.
 pub fn say(line: &str) -> io::Result<()> {
     writeln!(io::stderr(), "{}", printable_message(line))
 }

@@ -1,4 +1,4 @@
-//! Permission questions that are on their way to whoever answers them.
+//! Permission questions that wait for an answer.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -8,25 +8,25 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::control::permission::{self, Said};
+use super::control::permission::{self, PermissionAnswer};
 use crate::protocol::{Answer, PeerRequest, Question, QuestionId, SharedPeer};
 
-/// Who answers permission questions where there is no screen. The answer is JSON, as the SDK says it:
+/// Answers permission questions without a screen. The answer is JSON in the SDK's format:
 /// `{"behavior": "allow" | "deny", …}`.
 #[async_trait]
 pub trait Asker: Send + Sync {
-    /// Asks and waits. Dropping the wait withdraws the question. The error is one line.
+    /// Asks and waits. Dropping the future withdraws the question. The error is one line.
     async fn ask(&self, question: Question) -> Result<Value, String>;
 
-    /// Who answers, in words for the model.
+    /// Describes who answers, for the model.
     fn who(&self) -> String;
 }
 
-/// The driving program answers.
-pub(super) struct AskPeer(pub SharedPeer);
+/// Asks the driving program.
+pub(super) struct PeerAsker(pub SharedPeer);
 
 #[async_trait]
-impl Asker for AskPeer {
+impl Asker for PeerAsker {
     async fn ask(&self, question: Question) -> Result<Value, String> {
         let asked = self.0.ask(PeerRequest::CanUseTool(Box::new(question))).await;
         asked.map_err(|error| error.to_string())
@@ -37,46 +37,46 @@ impl Asker for AskPeer {
     }
 }
 
-/// The questions that are open.
-pub(super) struct Questions {
+/// The open questions.
+pub(super) struct PendingQuestions {
     answers: JoinSet<(QuestionId, Result<Value, String>)>,
     open: HashMap<QuestionId, AbortHandle>,
     asker: Arc<dyn Asker>,
 }
 
-impl Questions {
-    /// No question yet; all go to `asker`.
-    pub fn to(asker: Arc<dyn Asker>) -> Self {
+impl PendingQuestions {
+    /// Creates an empty set whose questions go to `asker`.
+    pub fn new(asker: Arc<dyn Asker>) -> Self {
         Self { answers: JoinSet::new(), open: HashMap::new(), asker }
     }
 
     /// Whether one is open.
-    pub fn any(&self) -> bool {
+    pub fn has_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Passes a question on.
+    /// Asks a question.
     pub fn ask(&mut self, question: &Question) {
         let (id, asker, question) = (question.id, self.asker.clone(), question.clone());
         let asking = self.answers.spawn(async move { (id, asker.ask(question).await) });
         self.open.insert(id, asking);
     }
 
-    /// A question needs no answer any more: it is withdrawn.
+    /// Withdraws a question that needs no answer any more.
     pub fn close(&mut self, id: QuestionId) {
         if let Some(asking) = self.open.remove(&id) {
             asking.abort();
         }
     }
 
-    /// Waits for the next answer; for ever when none can come.
-    pub async fn answered(&mut self) -> (QuestionId, Said) {
+    /// Waits for the next answer; forever if no question is open.
+    pub async fn next_answer(&mut self) -> (QuestionId, PermissionAnswer) {
         loop {
             match self.answers.join_next().await {
                 None => return pending().await,
                 Some(Ok((id, answer))) => {
                     self.open.remove(&id);
-                    return (id, said(answer, &self.asker.who()));
+                    return (id, parse_answer(answer, &self.asker.who()));
                 }
                 // It was withdrawn.
                 Some(Err(_)) => {}
@@ -85,8 +85,8 @@ impl Questions {
     }
 }
 
-/// What cannot be read is a no: nothing runs that was not allowed.
-fn said(answer: Result<Value, String>, who: &str) -> Said {
+/// Parses an answer. An unreadable one denies: nothing runs that was not allowed.
+fn parse_answer(answer: Result<Value, String>, who: &str) -> PermissionAnswer {
     let why = match answer {
         Ok(answer) => match permission::read(answer, who) {
             Ok(said) => return said,
@@ -95,5 +95,5 @@ fn said(answer: Result<Value, String>, who: &str) -> Said {
         Err(error) => format!("the permission question was not answered: {error}"),
     };
     let answer = Answer::Denied { reason: why.clone() };
-    Said { answer, mode: None, problem: Some(why) }
+    PermissionAnswer { answer, mode: None, problem: Some(why) }
 }

@@ -1,28 +1,28 @@
-//! The result frame: how a prompt ended, in words and in numbers.
+//! The result frame: the end of a prompt, with totals.
 
 use serde_json::{Map, Value, json};
 
 use super::frame::millis;
 use super::info::{ModelLimits, SessionInfo};
 use super::totals::Totals;
-use crate::protocol::{End, Failure, Outcome, clock, count};
+use crate::protocol::{Failure, RunEnd, RunOutcome, clock, count};
 
-/// The body of the frame for a prompt that was worked on.
-pub(super) fn of(outcome: &Outcome, totals: &Totals, info: &SessionInfo) -> Value {
+/// Returns the body of the frame for a prompt.
+pub(super) fn to_json(outcome: &RunOutcome, totals: &Totals, info: &SessionInfo) -> Value {
     let error = error_text(&outcome.end);
-    // The SDK reads the error of a refused request in place of the answer.
+    // The SDK expects the error of a refused request in place of the answer.
     let (result, errors) = match (outcome.api_error, error) {
         (Some(_), Some(error)) => (error, Vec::new()),
         (_, error) => (outcome.text.clone(), error.into_iter().collect()),
     };
     json!({
         "subtype": subtype(outcome),
-        "is_error": outcome.end != End::Completed,
+        "is_error": outcome.end != RunEnd::Completed,
         "error_kind": error_kind(&outcome.end),
         "result": result,
         "terminal_reason": terminal_reason(outcome, totals),
         "api_error_status": outcome.api_error.and_then(|error| error.status),
-        "stop_reason": (outcome.end == End::Completed).then_some("end_turn"),
+        "stop_reason": (outcome.end == RunEnd::Completed).then_some("end_turn"),
         "duration_ms": millis(totals.began.elapsed()),
         "duration_api_ms": millis(totals.api_time),
         "num_turns": outcome.turns,
@@ -34,33 +34,33 @@ pub(super) fn of(outcome: &Outcome, totals: &Totals, info: &SessionInfo) -> Valu
     })
 }
 
-fn subtype(outcome: &Outcome) -> &'static str {
+fn subtype(outcome: &RunOutcome) -> &'static str {
     match outcome.end {
         _ if outcome.api_error.is_some() => "success",
-        End::Completed => "success",
-        End::MaxTurns { .. } => "error_max_turns",
-        End::Budget { .. } => "error_max_budget_usd",
+        RunEnd::Completed => "success",
+        RunEnd::MaxTurns { .. } => "error_max_turns",
+        RunEnd::Budget { .. } => "error_max_budget_usd",
         _ => "error_during_execution",
     }
 }
 
-/// Why the work ended, in the SDK's words; nothing where it has none, and where there was no work.
-fn terminal_reason(outcome: &Outcome, totals: &Totals) -> Option<&'static str> {
+/// Returns why the work ended, in the SDK's terms; `None` if it has no term for it, or if there was no work.
+fn terminal_reason(outcome: &RunOutcome, totals: &Totals) -> Option<&'static str> {
     match outcome.end {
         _ if outcome.api_error.is_some() => Some("api_error"),
-        End::Completed => (outcome.turns > 0).then_some("completed"),
-        End::MaxTurns { .. } => Some("max_turns"),
-        End::Cancelled { .. } if totals.in_tools => Some("aborted_tools"),
-        End::Cancelled { .. } => Some("aborted_streaming"),
+        RunEnd::Completed => (outcome.turns > 0).then_some("completed"),
+        RunEnd::MaxTurns { .. } => Some("max_turns"),
+        RunEnd::Cancelled { .. } if totals.in_tools => Some("aborted_tools"),
+        RunEnd::Cancelled { .. } => Some("aborted_streaming"),
         _ => None,
     }
 }
 
-/// The body of the frame for a prompt that could not be read.
+/// Returns the body of the frame for a prompt that could not be read.
 pub(super) fn refusal(why: &str, totals: &Totals, info: &SessionInfo) -> Value {
     let failure = Failure::BadRequest;
-    let end = End::Failed { failure, message: why.to_owned() };
-    let mut body = of(&Outcome::without_work(end), totals, info);
+    let end = RunEnd::Failed { failure, message: why.to_owned() };
+    let mut body = to_json(&RunOutcome::without_work(end), totals, info);
     body["error_kind"] = json!("bad_input");
     body
 }
@@ -93,39 +93,39 @@ fn denials(totals: &Totals, info: &SessionInfo) -> Vec<Value> {
     denials.collect()
 }
 
-/// What went wrong, in a line; nothing for a run that did what it should.
+/// Returns what went wrong, in one line; `None` for a completed run.
 #[must_use]
-pub(super) fn error_text(end: &End) -> Option<String> {
+pub(super) fn error_text(end: &RunEnd) -> Option<String> {
     Some(match end {
-        End::Completed => return None,
-        End::MaxTurns { limit } => {
+        RunEnd::Completed => return None,
+        RunEnd::MaxTurns { limit } => {
             let turns = count(*limit as usize, "turn");
             format!("stopped at the limit of {turns}: the answer is partial")
         }
-        End::Budget { what } => format!("stopped: {what} used up, the answer is partial"),
-        End::TimeLimit { limit } => {
+        RunEnd::Budget { what } => format!("stopped: {what} used up, the answer is partial"),
+        RunEnd::TimeLimit { limit } => {
             format!("stopped at the time limit of {}: the answer is partial", clock(*limit))
         }
-        End::Cancelled { .. } => "stopped before it was finished".to_owned(),
-        End::Interrupted => "interrupted".to_owned(),
-        End::Failed { message, .. } => message.clone(),
-        End::Refused => "the model refused to answer".to_owned(),
-        End::Empty => "the model ended without an answer".to_owned(),
+        RunEnd::Cancelled { .. } => "stopped before it was finished".to_owned(),
+        RunEnd::Interrupted => "interrupted".to_owned(),
+        RunEnd::Failed { message, .. } => message.clone(),
+        RunEnd::Refused => "the model refused to answer".to_owned(),
+        RunEnd::Empty => "the model ended without an answer".to_owned(),
     })
 }
 
-/// The same for programs: one word that never changes.
-fn error_kind(end: &End) -> Option<&'static str> {
+/// Returns the error for programs: a stable identifier.
+fn error_kind(end: &RunEnd) -> Option<&'static str> {
     Some(match end {
-        End::Completed => return None,
-        End::MaxTurns { .. } => "max_turns",
-        End::Budget { .. } => "budget",
-        End::TimeLimit { .. } => "time_limit",
-        End::Cancelled { .. } => "cancelled",
-        End::Interrupted => "interrupted",
-        End::Refused => "refused",
-        End::Empty => "empty",
-        End::Failed { failure, .. } => match failure {
+        RunEnd::Completed => return None,
+        RunEnd::MaxTurns { .. } => "max_turns",
+        RunEnd::Budget { .. } => "budget",
+        RunEnd::TimeLimit { .. } => "time_limit",
+        RunEnd::Cancelled { .. } => "cancelled",
+        RunEnd::Interrupted => "interrupted",
+        RunEnd::Refused => "refused",
+        RunEnd::Empty => "empty",
+        RunEnd::Failed { failure, .. } => match failure {
             Failure::Auth | Failure::SoftAuth => "auth",
             Failure::RateLimit => "rate_limit",
             Failure::Overloaded => "overloaded",

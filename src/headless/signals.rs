@@ -5,14 +5,14 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Listens to SIGINT, SIGTERM and SIGHUP.
-pub(super) struct Signals {
+pub(super) struct ExitSignals {
     int: Signal,
     term: Signal,
     hup: Signal,
 }
 
-impl Signals {
-    /// From now on these signals no longer kill the process.
+impl ExitSignals {
+    /// Installs the handlers: these signals no longer kill the process.
     pub fn listen() -> io::Result<Self> {
         Ok(Self {
             int: signal(SignalKind::interrupt())?,
@@ -21,7 +21,7 @@ impl Signals {
         })
     }
 
-    /// The next one, as an exit code.
+    /// Waits for the next signal and returns its exit code.
     pub async fn next(&mut self) -> u8 {
         tokio::select! {
             _ = self.int.recv() => 130,

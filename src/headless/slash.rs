@@ -1,23 +1,22 @@
-//! The commands of the screen that also work without one: carried out or answered here, and never
-//! sent to the model.
+//! The commands of the screen that also work headless. They are handled here and never sent to the model.
 
 use super::info::SlashCommand;
 use super::totals::Totals;
 use crate::protocol::{Usage, slash};
 
-/// Every command with what it does, in the order of the help.
+/// Every command with its description, in the order of the help.
 const COMMANDS: [(&str, &str, &str); 6] = [
     ("clear", "start an empty session", ""),
-    ("compact", "replace the conversation by a summary, to make room", "[what to keep]"),
-    ("context", "show how full the model's window is", ""),
+    ("compact", "summarize to free context", "[what to keep]"),
+    ("context", "show how much of the context window is used", ""),
     ("cost", "show what the session has used", ""),
     ("help", "list the commands", ""),
     ("usage", "show what the session has used", ""),
 ];
 
-/// What a prompt that looks like a command asks for.
+/// A prompt that looks like a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Slash {
+pub(super) enum LocalCommand {
     Clear,
     Compact {
         instructions: Option<String>,
@@ -25,12 +24,12 @@ pub(super) enum Slash {
     Context,
     Cost,
     Help,
-    /// No command of ours: one that the user has written, or a mistake.
+    /// Not a built-in command: a custom one, or a mistake.
     Other(String),
 }
 
-impl Slash {
-    /// Reads a prompt; `None` when it does not look like a command.
+impl LocalCommand {
+    /// Parses a prompt; `None` if it does not look like a command.
     pub fn parse(prompt: &str) -> Option<Self> {
         let (name, arguments) = slash::split(prompt)?;
         Some(match name {
@@ -47,7 +46,7 @@ impl Slash {
     }
 }
 
-/// The commands of this table, for the lists of the handshake and the first frame.
+/// Returns the built-in commands, for the handshake and the first frame.
 pub fn own_commands() -> impl Iterator<Item = SlashCommand> {
     COMMANDS.into_iter().map(|(name, description, argument_hint)| SlashCommand {
         name: name.to_owned(),
@@ -56,13 +55,13 @@ pub fn own_commands() -> impl Iterator<Item = SlashCommand> {
     })
 }
 
-/// The answer to a name that is no command.
+/// Returns the answer to an unknown command.
 pub(super) fn unknown(name: &str) -> String {
     let known = COMMANDS.map(|(name, ..)| format!("/{name}")).join(" ");
     format!("Unknown command: /{name}. The commands are {known}; /help also lists your own.")
 }
 
-/// The answer to `/help`: the commands of the table, then those that the user has written.
+/// Returns the answer to `/help`: built-in commands, then custom ones.
 pub(super) fn help(written: Vec<SlashCommand>) -> String {
     let line = |command: SlashCommand| {
         let SlashCommand { name, description, argument_hint } = command;
@@ -73,7 +72,7 @@ pub(super) fn help(written: Vec<SlashCommand>) -> String {
     own_commands().chain(written).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The answer to `/cost`: dollars and tokens of the session, sub-agents included.
+/// Returns the answer to `/cost`: dollars and tokens of the session, including sub-agents.
 pub(super) fn cost(totals: &Totals) -> String {
     let mut lines = vec![format!("Session cost: ${:.4}, sub-agents included", totals.cost.usd)];
     for (model, (usage, cost)) in &totals.models {
@@ -99,12 +98,18 @@ mod tests {
     #[test]
     fn each_command_of_the_table_is_carried_out_here() {
         for (name, ..) in COMMANDS {
-            let slash = Slash::parse(&format!("/{name}")).unwrap();
-            assert!(!matches!(slash, Slash::Other(_)), "{name}");
+            let slash = LocalCommand::parse(&format!("/{name}")).unwrap();
+            assert!(!matches!(slash, LocalCommand::Other(_)), "{name}");
         }
         let instructions = Some("the names".to_owned());
-        assert_eq!(Slash::parse("/compact  the names"), Some(Slash::Compact { instructions }));
-        assert_eq!(Slash::parse("/team:review x"), Some(Slash::Other("team:review".to_owned())));
-        assert_eq!(Slash::parse("/etc/hosts is broken"), None);
+        assert_eq!(
+            LocalCommand::parse("/compact  the names"),
+            Some(LocalCommand::Compact { instructions })
+        );
+        assert_eq!(
+            LocalCommand::parse("/team:review x"),
+            Some(LocalCommand::Other("team:review".to_owned()))
+        );
+        assert_eq!(LocalCommand::parse("/etc/hosts is broken"), None);
     }
 }

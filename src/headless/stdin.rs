@@ -1,33 +1,31 @@
-//! Stdin line by line, behind a thread of its own: reading it cannot be stopped, and agents must
-//! not wait for it.
+//! Reads stdin line by line on its own thread: reading cannot be cancelled, and agents must not wait for it.
 
 use std::io::{self, BufRead, Read};
 
 use tokio::sync::mpsc;
 
-/// Longer lines are not read to their end: so much may a server say in one message, wherever it lives. Bytes.
+/// The maximum length of a line, in bytes. Also the limit for messages of MCP servers.
 const LINE_LIMIT: u64 = 16 << 20;
 
-/// How much is kept of a longer line, to tell what it is and whom it concerns. Bytes.
-const HEAD: usize = 64 << 10;
+/// The number of bytes kept of a longer line, to find its type and recipient.
+const HEAD_BYTES: usize = 64 << 10;
 
-/// How many lines may wait before they are left in the pipe.
-const CAPACITY: usize = 4;
+/// The number of queued lines after which the rest is left in the pipe.
+const LINE_CAPACITY: usize = 4;
 
 /// One line of stdin, without its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RawLine {
     Whole(Vec<u8>),
-    /// It is longer than so many megabytes, and this is how it begins.
+    /// A line longer than this many megabytes, and its beginning.
     Cut(u64, Vec<u8>),
-    /// Why nothing more can be read.
+    /// The error that ended reading.
     Failed(String),
 }
 
-/// Starts the thread. It ends at the end of stdin, or with the process. The channel closes at the
-/// end of stdin.
+/// Starts the thread. It ends at the end of stdin, which closes the channel, or with the process.
 pub(super) fn start() -> mpsc::Receiver<RawLine> {
-    let (lines, receiver) = mpsc::channel(CAPACITY);
+    let (lines, receiver) = mpsc::channel(LINE_CAPACITY);
     std::thread::spawn(move || {
         let mut stdin = io::stdin().lock();
         loop {
@@ -35,7 +33,7 @@ pub(super) fn start() -> mpsc::Receiver<RawLine> {
                 Ok(Some(line)) => line,
                 Ok(None) => return,
                 Err(error) => {
-                    // The other side is gone only when the program is ending anyway.
+                    // The receiver is gone only when the program exits anyway.
                     let _ =
                         lines.blocking_send(RawLine::Failed(format!("cannot be read: {error}")));
                     return;
@@ -49,7 +47,7 @@ pub(super) fn start() -> mpsc::Receiver<RawLine> {
     receiver
 }
 
-/// The next line; `None` at the end. A line over the limit is skipped to its end.
+/// Reads the next line; `None` at the end. Skips the rest of a line over the limit.
 fn next(reader: &mut impl BufRead, limit: u64) -> io::Result<Option<RawLine>> {
     let mut line = Vec::new();
     if reader.by_ref().take(limit + 1).read_until(b'\n', &mut line)? == 0 {
@@ -59,7 +57,7 @@ fn next(reader: &mut impl BufRead, limit: u64) -> io::Result<Option<RawLine>> {
         line.pop();
     } else if line.len() as u64 > limit {
         reader.skip_until(b'\n')?;
-        return Ok(Some(RawLine::Cut(limit >> 20, line[..HEAD.min(line.len())].to_vec())));
+        return Ok(Some(RawLine::Cut(limit >> 20, line[..HEAD_BYTES.min(line.len())].to_vec())));
     }
     Ok(Some(RawLine::Whole(line)))
 }

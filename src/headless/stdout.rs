@@ -1,50 +1,50 @@
-//! Stdout behind a thread of its own: whoever reads it may stop reading, and signals must still be heard.
+//! Writes stdout on its own thread, so that signals are still handled if the reader stops reading.
 
 use std::io::{self, ErrorKind, Write};
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-/// How many pieces may wait for a slow reader before the agents wait for it.
-const CAPACITY: usize = 16;
+/// The number of chunks that may be queued for a slow reader before agents block.
+const CHUNK_CAPACITY: usize = 16;
 
-/// What the thread is told.
-enum Piece {
+/// A message to the thread.
+enum StdoutChunk {
     Bytes(Vec<u8>),
-    /// Nothing more is written, whoever else still holds the way in.
+    /// Ends the thread, even if other senders remain.
     End,
 }
 
-/// A writer that takes pieces in order.
+/// A writer of chunks in order.
 pub(super) struct Stdout {
-    pieces: Pieces,
+    pieces: StdoutSender,
     ended: oneshot::Receiver<io::Result<()>>,
 }
 
-/// A way into the writer for those who write beside the frames.
+/// A sender of lines between the frames.
 #[derive(Clone)]
-pub(super) struct Pieces(mpsc::Sender<Piece>);
+pub(super) struct StdoutSender(mpsc::Sender<StdoutChunk>);
 
 impl Stdout {
-    /// Starts the thread. It ends when it is told so, or with the process when nobody reads.
+    /// Starts the thread. It ends on request, or with the process if nobody reads.
     pub fn start() -> Self {
-        let (pieces, receiver) = mpsc::channel(CAPACITY);
+        let (pieces, receiver) = mpsc::channel(CHUNK_CAPACITY);
         let (end, ended) = oneshot::channel();
         std::thread::spawn(move || {
-            // The other side is gone only when the program is ending anyway.
+            // The receiver is gone only when the program exits anyway.
             let _ = end.send(write(receiver));
         });
-        Self { pieces: Pieces(pieces), ended }
+        Self { pieces: StdoutSender(pieces), ended }
     }
 
-    /// The way in for others.
-    pub fn pieces(&self) -> Pieces {
+    /// Returns another sender.
+    pub fn sender(&self) -> StdoutSender {
         self.pieces.clone()
     }
 
-    /// Hands a piece over; waits while the reader is too far behind.
+    /// Queues a chunk; waits while the queue is full.
     pub async fn write(&mut self, piece: Vec<u8>) -> io::Result<()> {
-        if piece.is_empty() || self.pieces.0.send(Piece::Bytes(piece)).await.is_ok() {
+        if piece.is_empty() || self.pieces.0.send(StdoutChunk::Bytes(piece)).await.is_ok() {
             return Ok(());
         }
         self.end().await
@@ -52,17 +52,17 @@ impl Stdout {
 
     /// Waits until everything is written.
     pub async fn finish(mut self) -> io::Result<()> {
-        // Where the thread has ended, it has an error to tell.
-        let _ = self.pieces.0.send(Piece::End).await;
+        // If the thread has already ended, it returns an error below.
+        let _ = self.pieces.0.send(StdoutChunk::End).await;
         self.end().await
     }
 
-    /// Waits until nothing can be written any more; for ever while that is not so. The thread's end
-    /// is seen at once, rather than by the next piece, which may come much later.
+    /// Waits until stdout fails; forever if it does not. Notices the thread's end at once, rather
+    /// than with the next chunk, which may come much later.
     pub async fn failed(&mut self) -> io::Error {
         match self.end().await {
             Err(error) => error,
-            // It only ends well when it was told to.
+            // It ends without an error only on request.
             Ok(()) => ErrorKind::BrokenPipe.into(),
         }
     }
@@ -72,16 +72,16 @@ impl Stdout {
     }
 }
 
-impl Pieces {
-    /// Hands a line over; waits while the reader is too far behind. False when nothing is written any more.
+impl StdoutSender {
+    /// Queues a line; waits while the queue is full. Returns false if stdout has failed.
     pub async fn line(&self, line: &Value) -> bool {
-        self.0.send(Piece::Bytes(format!("{line}\n").into_bytes())).await.is_ok()
+        self.0.send(StdoutChunk::Bytes(format!("{line}\n").into_bytes())).await.is_ok()
     }
 }
 
-fn write(mut pieces: mpsc::Receiver<Piece>) -> io::Result<()> {
+fn write(mut pieces: mpsc::Receiver<StdoutChunk>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    while let Some(Piece::Bytes(piece)) = pieces.blocking_recv() {
+    while let Some(StdoutChunk::Bytes(piece)) = pieces.blocking_recv() {
         stdout.write_all(&piece)?;
         stdout.flush()?;
     }
@@ -90,23 +90,23 @@ fn write(mut pieces: mpsc::Receiver<Piece>) -> io::Result<()> {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use super::{Piece, Pieces, Value, mpsc};
+    use super::{StdoutChunk, StdoutSender, Value, mpsc};
 
-    /// What a test reads of what was written.
-    pub(in crate::headless) struct Lines(mpsc::Receiver<Piece>);
+    /// The written lines, for a test.
+    pub(in crate::headless) struct WrittenLines(mpsc::Receiver<StdoutChunk>);
 
-    impl Pieces {
-        /// A way to nowhere but the test.
-        pub fn channel() -> (Self, Lines) {
+    impl StdoutSender {
+        /// Creates a sender whose lines only the test reads.
+        pub fn channel() -> (Self, WrittenLines) {
             let (pieces, lines) = mpsc::channel(16);
-            (Self(pieces), Lines(lines))
+            (Self(pieces), WrittenLines(lines))
         }
     }
 
-    impl Lines {
+    impl WrittenLines {
         pub async fn next(&mut self) -> Value {
             match self.0.recv().await {
-                Some(Piece::Bytes(bytes)) => serde_json::from_slice(&bytes).unwrap(),
+                Some(StdoutChunk::Bytes(bytes)) => serde_json::from_slice(&bytes).unwrap(),
                 _ => panic!("nothing more is written"),
             }
         }

@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::protocol::{AgentEvent, Cost, EventKind, ToolUseId, Usage};
 
-/// What a session has used so far, and what became of the present prompt.
+/// Totals of a session and of the current prompt.
 #[derive(Debug)]
 pub struct Totals {
-    /// When the present prompt was sent.
+    /// When the current prompt was sent.
     pub began: Instant,
-    /// Time spent waiting for models since then, all agents added up.
+    /// Time spent waiting for models since then, summed over all agents.
     pub api_time: Duration,
     /// Of the session.
     pub cost: Cost,
@@ -20,11 +20,11 @@ pub struct Totals {
     pub models: BTreeMap<String, (Usage, Cost)>,
     /// Whether the main agent has started calls since its last request.
     pub in_tools: bool,
-    /// What was refused since the present prompt was sent.
+    /// Calls denied since the current prompt was sent.
     pub denials: Vec<DeniedCall>,
 }
 
-/// A call that was refused.
+/// A denied call.
 #[derive(Debug)]
 pub struct DeniedCall {
     pub tool: String,
@@ -46,7 +46,7 @@ impl Default for Totals {
 }
 
 impl Totals {
-    /// Begins anew what counts by the prompt.
+    /// Resets the totals of the current prompt.
     pub fn next_prompt(&mut self) {
         self.began = Instant::now();
         self.api_time = Duration::ZERO;
@@ -54,7 +54,7 @@ impl Totals {
         self.in_tools = false;
     }
 
-    /// Takes what a request cost.
+    /// Adds the cost of a request.
     fn charge(&mut self, event: &AgentEvent) {
         if let EventKind::TurnFinished { usage, cost, model, .. } = &event.kind {
             self.cost += *cost;
@@ -68,10 +68,10 @@ impl Totals {
         }
     }
 
-    /// Takes one event into account.
+    /// Adds an event.
     pub fn add(&mut self, event: &AgentEvent) {
         match &event.kind {
-            // The account is the session's.
+            // Totals are per session.
             EventKind::SessionOpened { history, forked, .. } => {
                 self.cost = Cost::default();
                 self.models.clear();

@@ -1,69 +1,69 @@
-//! What a hook says: its exit code and output, or JSON.
+//! Parses a hook's answer: its exit code and output, or JSON.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::said::{Opinion, Said};
-use crate::exec::{Exit, Filtered};
+use super::output::{HookOutput, PermissionDecision};
+use crate::exec::{CommandExit, FilterOutput};
 use crate::protocol::HookEvent;
 
 /// The exit code that blocks.
-const BLOCK: i32 = 2;
+const BLOCK_EXIT_CODE: i32 = 2;
 
-/// The most of a text that is handed on. Characters.
-const MOST: usize = 10_000;
+/// The maximum length of a text that is passed on, in characters.
+const MAX_TEXT_CHARS: usize = 10_000;
 
-/// One hook's word.
+/// One hook's answer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Answer {
-    pub said: Said,
-    /// Lines for the person.
+pub(super) struct HookAnswer {
+    pub output: HookOutput,
+    /// Lines for the user.
     pub lines: Vec<String>,
 }
 
-/// What a command that ended says with its exit code and its output. The error is a few words for the person.
-pub(super) fn of_command(event: HookEvent, done: &Filtered) -> Result<Answer, String> {
+/// Parses the exit code and output of a command that has ended. The error is a few words for the user.
+pub(super) fn from_exit(event: HookEvent, done: &FilterOutput) -> Result<HookAnswer, String> {
     let mut answer = match done.exit {
-        Exit::Code(0) => of_stdout(event, &done.stdout.text())?,
-        Exit::Code(BLOCK) => blocked(event, &done.stderr.text())?,
-        exit => return Err(ended_badly(exit, &done.stderr.text())),
+        CommandExit::Code(0) => from_stdout(event, &done.stdout.text())?,
+        CommandExit::Code(BLOCK_EXIT_CODE) => from_block(event, &done.stderr.text())?,
+        exit => return Err(describe_failure(exit, &done.stderr.text())),
     };
     for (name, output) in [("stdout", &done.stdout), ("stderr", &done.stderr)] {
         if output.is_cut {
             let read = output.bytes.len() >> 10;
-            answer.lines.push(format!("printed too much: of its {name} {read} KiB were read"));
+            answer.lines.push(format!("too much output: only {read} KiB of its {name} were read"));
         }
     }
     Ok(answer)
 }
 
-fn of_stdout(event: HookEvent, stdout: &str) -> Result<Answer, String> {
+fn from_stdout(event: HookEvent, stdout: &str) -> Result<HookAnswer, String> {
     let text = stdout.trim();
-    // Elsewhere plain text is a program's own talk.
+    // For other events, plain text is just the program's own output.
     let is_context = matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart);
-    let mut answer = Answer::default();
+    let mut answer = HookAnswer::default();
     if text.starts_with('{') {
         match serde_json::from_str(text) {
-            Ok(json) => return of_json(event, json),
+            Ok(json) => return from_json(event, json),
             Err(_) if is_context => {}
-            // A no that cannot be read must not go unnoticed.
+            // An unreadable denial must not go unnoticed.
             Err(error) => answer.lines.push(format!("its answer is not valid JSON: {error}")),
         }
     }
     if is_context && !text.is_empty() {
-        answer.said.context.push(head(text));
+        answer.output.context.push(clip(text));
     }
     Ok(answer)
 }
 
-/// The word of exit code 2. Where nothing can be blocked it is only told.
-fn blocked(event: HookEvent, stderr: &str) -> Result<Answer, String> {
+/// Turns exit code 2 into an answer. If the event cannot be blocked, the reason is only reported.
+fn from_block(event: HookEvent, stderr: &str) -> Result<HookAnswer, String> {
     let why = match stderr.trim() {
-        "" => "it gave no reason".to_owned(),
-        why => head(why),
+        "" => "no reason given".to_owned(),
+        why => clip(why),
     };
     match can_block(event) {
-        true => Ok(Answer { said: no(event, why), lines: Vec::new() }),
+        true => Ok(HookAnswer { output: denial(event, why), lines: Vec::new() }),
         false => Err(first_line(&why)),
     }
 }
@@ -86,24 +86,26 @@ fn can_block(event: HookEvent) -> bool {
     }
 }
 
-fn no(event: HookEvent, why: String) -> Said {
+fn denial(event: HookEvent, why: String) -> HookOutput {
     match event {
         HookEvent::PreToolUse | HookEvent::PermissionRequest => {
-            Said { opinion: Some(Opinion::Deny { why }), ..Said::default() }
+            HookOutput { decision: Some(PermissionDecision::Deny { why }), ..HookOutput::default() }
         }
-        // The call has failed already, so there is nothing left to object to.
-        HookEvent::PostToolUseFailure => Said { context: vec![why], ..Said::default() },
-        HookEvent::PostToolBatch => Said { stop: Some(first_line(&why)), ..Said::default() },
-        _ => Said { block: Some(why), ..Said::default() },
+        // The call has already failed, so there is nothing left to block.
+        HookEvent::PostToolUseFailure => HookOutput { context: vec![why], ..HookOutput::default() },
+        HookEvent::PostToolBatch => {
+            HookOutput { stop: Some(first_line(&why)), ..HookOutput::default() }
+        }
+        _ => HookOutput { block: Some(why), ..HookOutput::default() },
     }
 }
 
-fn ended_badly(exit: Exit, stderr: &str) -> String {
+fn describe_failure(exit: CommandExit, stderr: &str) -> String {
     let words = match exit {
-        Exit::TimedOut(limit) => {
-            return format!("took longer than {limit:?} and was ended, with all that it started");
+        CommandExit::TimedOut(limit) => {
+            return format!("timed out after {limit:?}; killed with all its processes");
         }
-        exit => exit.words().unwrap_or_default(),
+        exit => exit.describe().unwrap_or_default(),
     };
     match first_line(stderr.trim()) {
         line if line.is_empty() => words,
@@ -111,41 +113,41 @@ fn ended_badly(exit: Exit, stderr: &str) -> String {
     }
 }
 
-/// What JSON says. The error is a few words for the person.
-pub(super) fn of_json(event: HookEvent, json: Value) -> Result<Answer, String> {
-    let reply: Reply = serde_path_to_error::deserialize(json).map_err(|error| {
+/// Parses a JSON answer. The error is a few words for the user.
+pub(super) fn from_json(event: HookEvent, json: Value) -> Result<HookAnswer, String> {
+    let reply: HookReply = serde_path_to_error::deserialize(json).map_err(|error| {
         let place = error.path().to_string();
-        format!("its answer is not understood: {place}: {}", error.inner())
+        format!("invalid answer: {place}: {}", error.inner())
     })?;
-    let Reply { go_on, stop_reason, system_message, decision, reason, specific } = reply;
+    let HookReply { go_on, stop_reason, system_message, decision, reason, specific } = reply;
     let specific = specific.unwrap_or_default();
     if let Some(name) = specific.hook_event_name.filter(|name| name != event.name()) {
         return Err(format!(
-            "its answer is not understood: hookEventName is {}, not {}",
+            "invalid answer: hookEventName is {}, not {}",
             first_line(&name),
             event.name()
         ));
     }
-    let reason = reason.filter(|reason| !reason.trim().is_empty()).map(|reason| head(&reason));
+    let reason = reason.filter(|reason| !reason.trim().is_empty()).map(|reason| clip(&reason));
     let why = |own: Option<String>| {
-        own.map(|own| head(&own))
+        own.map(|own| clip(&own))
             .or_else(|| reason.clone())
-            .unwrap_or_else(|| "it gave no reason".to_owned())
+            .unwrap_or_else(|| "no reason given".to_owned())
     };
     let mut said = match decision {
-        Some(Decision::Block) if can_block(event) => no(event, why(None)),
-        Some(Decision::Approve) if event == HookEvent::PreToolUse => {
-            Said { opinion: Some(Opinion::Allow), ..Said::default() }
+        Some(ReplyDecision::Block) if can_block(event) => denial(event, why(None)),
+        Some(ReplyDecision::Approve) if event == HookEvent::PreToolUse => {
+            HookOutput { decision: Some(PermissionDecision::Allow), ..HookOutput::default() }
         }
-        _ => Said::default(),
+        _ => HookOutput::default(),
     };
     if event == HookEvent::PreToolUse {
         let because = || why(specific.permission_decision_reason.clone());
-        said.opinion = match specific.permission_decision {
-            Some(Permission::Allow) => Some(Opinion::Allow),
-            Some(Permission::Ask) => Some(Opinion::Ask { why: because() }),
-            Some(Permission::Deny) => Some(Opinion::Deny { why: because() }),
-            Some(Permission::Defer) | None => said.opinion,
+        said.decision = match specific.permission_decision {
+            Some(Permission::Allow) => Some(PermissionDecision::Allow),
+            Some(Permission::Ask) => Some(PermissionDecision::Ask { why: because() }),
+            Some(Permission::Deny) => Some(PermissionDecision::Deny { why: because() }),
+            Some(Permission::Defer) | None => said.decision,
         };
         said.input = specific.updated_input.map(Value::Object);
     }
@@ -157,39 +159,39 @@ pub(super) fn of_json(event: HookEvent, json: Value) -> Result<Answer, String> {
         said.stop = Some(stop_reason.map(|why| first_line(&why)).unwrap_or_default());
     }
     let context = specific.additional_context.filter(|text| !text.trim().is_empty());
-    let context = context.map(|text| head(&text));
+    let context = context.map(|text| clip(&text));
     match event {
-        // Who is to read something before it ends has to go on.
+        // An agent that must read something before it stops has to continue.
         HookEvent::Stop | HookEvent::SubagentStop => said.block = said.block.or(context),
         _ => said.context.extend(context),
     }
-    Ok(Answer { said, lines })
+    Ok(HookAnswer { output: said, lines })
 }
 
-/// All that JSON can say; keys of other events and of other programs are passed over.
+/// The fields of a JSON answer. Keys for other events and programs are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Reply {
+struct HookReply {
     #[serde(rename = "continue")]
     go_on: Option<bool>,
     stop_reason: Option<String>,
     system_message: Option<String>,
-    decision: Option<Decision>,
+    decision: Option<ReplyDecision>,
     reason: Option<String>,
     #[serde(rename = "hookSpecificOutput")]
-    specific: Option<Specific>,
+    specific: Option<HookSpecificOutput>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Decision {
+enum ReplyDecision {
     Approve,
     Block,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Specific {
+struct HookSpecificOutput {
     hook_event_name: Option<String>,
     permission_decision: Option<Permission>,
     permission_decision_reason: Option<String>,
@@ -199,7 +201,7 @@ struct Specific {
     decision: Option<QuestionDecision>,
 }
 
-/// What a hook answers in the user's place.
+/// A hook's answer to a permission question, in place of the user's.
 #[derive(Deserialize)]
 #[serde(tag = "behavior", rename_all = "lowercase", rename_all_fields = "camelCase")]
 enum QuestionDecision {
@@ -214,25 +216,24 @@ enum QuestionDecision {
 }
 
 impl QuestionDecision {
-    /// Puts the decision into what the hook says. Returns a line for the user about what does not count.
-    fn apply(self, said: &mut Said) -> Option<String> {
+    /// Adds the decision to the hook's output. Returns a line for the user about the part that is ignored.
+    fn apply(self, said: &mut HookOutput) -> Option<String> {
         match self {
             Self::Allow { updated_input, updated_permissions } => {
-                said.opinion = Some(Opinion::Allow);
+                said.decision = Some(PermissionDecision::Allow);
                 said.input = updated_input.map(Value::Object);
                 let kept = updated_permissions.is_some_and(|updates| !updates.is_empty());
                 kept.then(|| {
-                    "updatedPermissions does nothing in a hook: it allows this call alone"
-                        .to_owned()
+                    "updatedPermissions is ignored in a hook: it allows only this call".to_owned()
                 })
             }
             Self::Deny { message, interrupt } => {
                 let message = message.filter(|message| !message.trim().is_empty());
-                let why = message.map_or_else(|| "it gave no reason".to_owned(), |why| head(&why));
+                let why = message.map_or_else(|| "no reason given".to_owned(), |why| clip(&why));
                 if interrupt == Some(true) {
                     said.stop = Some(first_line(&why));
                 }
-                said.opinion = Some(Opinion::Deny { why });
+                said.decision = Some(PermissionDecision::Deny { why });
                 None
             }
         }
@@ -245,24 +246,24 @@ enum Permission {
     Allow,
     Ask,
     Deny,
-    /// Leaves it to the rules.
+    /// Leaves the decision to the rules.
     Defer,
 }
 
-/// The beginning of a text that a model or a person is to read.
-fn head(text: &str) -> String {
+/// Truncates a text that a model or the user reads.
+fn clip(text: &str) -> String {
     let text = text.trim();
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
         Some((end, _)) => {
-            format!("{}\n[cut: the text was longer than {MOST} characters]", &text[..end])
+            format!("{}\n[truncated at {MAX_TEXT_CHARS} characters]", &text[..end])
         }
         None => text.to_owned(),
     }
 }
 
-/// Enough of a text for one line on the screen.
+/// Returns the first line of a text, truncated to fit the screen.
 pub(super) fn first_line(text: &str) -> String {
-    const LINE: usize = 300;
+    const MAX_LINE_CHARS: usize = 300;
     let line = text.trim().lines().next().unwrap_or_default();
-    line.chars().filter(|c| !c.is_control()).take(LINE).collect()
+    line.chars().filter(|c| !c.is_control()).take(MAX_LINE_CHARS).collect()
 }

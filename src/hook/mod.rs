@@ -1,15 +1,15 @@
-//! Hooks: commands of the person, and callbacks of the driving program, that hear of what agents do
-//! and have a say.
+//! Hooks: the user's commands and the driving program's callbacks, which are notified of what
+//! agents do and can intervene.
 //!
-//! What they are told, and how they answer, is what existing hook scripts for Claude Code know:
-//! JSON on stdin, an exit code, perhaps JSON on stdout. Whatever is wrong with a hook is one line
-//! for the person, and work goes on; only a call whose hook cannot even be started does not run.
+//! They use the protocol of Claude Code's hook scripts: JSON on stdin, an exit code, optionally
+//! JSON on stdout. A failing hook gives the user one line and work continues; only if a hook cannot
+//! even be started does its call not run.
 
 mod answer;
+mod event;
 mod input;
-mod moment;
+mod output;
 mod run;
-mod said;
 mod set;
 #[cfg(test)]
 mod tests;
@@ -20,113 +20,120 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::protocol::{AgentId, EventSink, HookEvent, Mode, SessionId, Wait, tell_wait};
+use crate::protocol::{
+    AgentId, EventSink, HookEvent, PermissionMode, SessionId, WaitKind, report_wait,
+};
 
-pub use moment::{FinishedCall, Leaving, Moment, Need, Opening, ToolCall};
-use run::Round;
-pub use said::{Opinion, Said};
+pub use event::{
+    FinishedCall, HookInput, HookToolCall, NotificationKind, SessionEndReason, SessionSource,
+};
+pub use output::{HookOutput, PermissionDecision};
+use run::HookRun;
 pub use set::{Hook, HookSet, HookSettings};
 
-/// The hooks as one agent, or the session as a whole, has them. Cheap to clone.
+/// The hooks of one agent, or of the session as a whole. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Hooks {
     set: HookSet,
-    session: Arc<SessionFacts>,
-    agent: Option<Arc<AgentFacts>>,
-    /// Those of the agent's definition.
+    session: Arc<HookSession>,
+    agent: Option<Arc<HookAgent>>,
+    /// The hooks of the agent's definition.
     own: Arc<[Arc<Hook>]>,
 }
 
-/// What a hook is told of the session.
+/// The session's fields in a hook's input.
 #[derive(Clone, Debug, Default)]
-pub struct SessionFacts {
-    /// Absent before one is open.
+pub struct HookSession {
+    /// Absent before a session is open.
     pub id: Option<SessionId>,
-    /// Empty when the session is stored nowhere.
+    /// Empty if the session is not stored.
     pub transcript: PathBuf,
 }
 
-/// What a hook is told of a sub-agent.
+/// A sub-agent's fields in a hook's input.
 #[derive(Debug)]
-struct AgentFacts {
+struct HookAgent {
     id: AgentId,
     kind: String,
-    /// Empty when the session is stored nowhere.
+    /// Empty if the session is not stored.
     transcript: PathBuf,
 }
 
-/// Where something happens, and who hears of what goes wrong.
+/// The place of an event, and the sink for errors of its hooks.
 #[derive(Clone, Copy)]
-pub struct Here<'a> {
+pub struct HookContext<'a> {
     /// The agent's base directory.
     pub cwd: &'a Path,
-    pub mode: Mode,
+    pub mode: PermissionMode,
     pub events: &'a EventSink,
 }
 
 impl Hooks {
-    /// Those of a session.
+    /// Creates the hooks of a session.
     #[must_use]
-    pub fn new(set: HookSet, session: SessionFacts) -> Self {
+    pub fn new(set: HookSet, session: HookSession) -> Self {
         Self { set, session: Arc::new(session), agent: None, own: Arc::default() }
     }
 
-    /// The same for a sub-agent, with those of its definition. `kind` is the definition's name.
+    /// Returns these hooks for a sub-agent, plus its definition's own. `kind` is the definition's name.
     #[must_use]
-    pub fn of_agent(&self, id: AgentId, kind: &str, own: Vec<Arc<Hook>>) -> Self {
+    pub fn for_agent(&self, id: AgentId, kind: &str, own: Vec<Arc<Hook>>) -> Self {
         let folder = self.session.transcript.parent();
         let transcript = folder.map(|folder| folder.join(format!("agents/{id}.jsonl")));
         let kind = kind.to_owned();
-        let agent = AgentFacts { id, kind, transcript: transcript.unwrap_or_default() };
+        let agent = HookAgent { id, kind, transcript: transcript.unwrap_or_default() };
         Self { agent: Some(Arc::new(agent)), own: own.into(), ..self.clone() }
     }
 
-    /// Whether any hook is for this event: without one, nothing need be prepared for it.
+    /// Whether any hook handles this event. If not, the caller need not prepare anything.
     #[must_use]
-    pub fn listen(&self, event: HookEvent) -> bool {
-        self.own.iter().any(|hook| hook.event == event) || self.set.listens(event)
+    pub fn has_hooks_for(&self, event: HookEvent) -> bool {
+        self.own.iter().any(|hook| hook.event == event) || self.set.has_hooks_for(event)
     }
 
-    /// Runs what is for this moment, side by side, and waits for all of it. Nothing is said when
-    /// `cancel` fires.
+    /// Runs the hooks for this event concurrently and waits for all of them. The output is empty
+    /// when `cancel` fires.
     pub async fn run(
         &self,
-        moment: &Moment<'_>,
-        here: Here<'_>,
+        moment: &HookInput<'_>,
+        here: HookContext<'_>,
         cancel: &CancellationToken,
-    ) -> Said {
-        let Some(round) = self.round(moment, here) else { return Said::default() };
-        let wait = Wait::Hooks { event: round.event };
-        tell_wait(here.events, || wait, Box::pin(round.run(cancel, None))).await
+    ) -> HookOutput {
+        let Some(round) = self.prepare(moment, here) else { return HookOutput::default() };
+        let wait = WaitKind::Hooks { event: round.event };
+        report_wait(here.events, || wait, Box::pin(round.run(cancel, None))).await
     }
 
-    /// The same, but what is begun runs to its own end whether the answer is waited for or not.
-    /// `None`: no hook is for this moment.
-    pub fn ask(&self, moment: &Moment<'_>, here: Here<'_>) -> Option<oneshot::Receiver<Said>> {
-        self.ask_after(None, moment, here)
-    }
-
-    /// The same, after others have been heard.
-    pub fn ask_after(
+    /// Starts the hooks for this event. They run to completion even if the receiver is dropped.
+    /// Returns `None` if there are no hooks for it.
+    pub fn start(
         &self,
-        before: Option<oneshot::Receiver<Said>>,
-        moment: &Moment<'_>,
-        here: Here<'_>,
-    ) -> Option<oneshot::Receiver<Said>> {
-        self.round(moment, here).map(|round| self.set.go_on_with(round, before))
+        moment: &HookInput<'_>,
+        here: HookContext<'_>,
+    ) -> Option<oneshot::Receiver<HookOutput>> {
+        self.start_after(None, moment, here)
     }
 
-    /// The same without an answer, where nothing that is said could change anything.
-    /// [`HookSet::finish`] waits.
-    pub fn tell(&self, moment: &Moment<'_>, here: Here<'_>) {
-        self.ask(moment, here);
+    /// Starts the hooks for this event once those of `before` have answered.
+    pub fn start_after(
+        &self,
+        before: Option<oneshot::Receiver<HookOutput>>,
+        moment: &HookInput<'_>,
+        here: HookContext<'_>,
+    ) -> Option<oneshot::Receiver<HookOutput>> {
+        self.prepare(moment, here).map(|round| self.set.spawn(round, before))
     }
 
-    /// The hooks for a moment that are heard, with what they are told; `None` when there are none.
-    /// Those that nobody waits for are begun.
-    fn round(&self, moment: &Moment<'_>, here: Here<'_>) -> Option<Round> {
+    /// Starts the hooks for this event and ignores their answer. [`HookSet::finish`] waits for them.
+    pub fn notify(&self, moment: &HookInput<'_>, here: HookContext<'_>) {
+        self.start(moment, here);
+    }
+
+    /// Returns the hooks whose answer counts for this event, with their input; `None` if there are
+    /// none. Starts the asynchronous ones.
+    fn prepare(&self, moment: &HookInput<'_>, here: HookContext<'_>) -> Option<HookRun> {
         let event = moment.event(self.agent.is_some());
-        if !self.listen(event) {
+        if !self.has_hooks_for(event) {
             return None;
         }
         let kind = self.agent.as_ref().map(|agent| agent.kind.as_str());
@@ -135,9 +142,9 @@ impl Hooks {
         let all = self.set.hooks_for(event).into_iter().chain(own);
         let mut hooks: Vec<Arc<Hook>> = Vec::new();
         for hook in all.filter(|hook| hook.matches(&names)) {
-            match hooks.iter_mut().find(|other| other.does_the_same(&hook)) {
-                // A guard stays one, also where another entry runs it beside the work.
-                Some(other) if other.unheard => *other = hook,
+            match hooks.iter_mut().find(|other| other.is_duplicate_of(&hook)) {
+                // A blocking hook stays blocking, even if another entry runs it asynchronously.
+                Some(other) if other.is_async => *other = hook,
                 Some(_) => {}
                 None => hooks.push(hook),
             }
@@ -145,17 +152,17 @@ impl Hooks {
         if hooks.is_empty() {
             return None;
         }
-        let (unheard, hooks): (Vec<_>, Vec<_>) = hooks.into_iter().partition(|hook| hook.unheard);
-        let round = Round {
+        let (unheard, hooks): (Vec<_>, Vec<_>) = hooks.into_iter().partition(|hook| hook.is_async);
+        let round = HookRun {
             event,
             hooks,
-            input: input::of(event, moment, self, here),
+            input: input::to_json(event, moment, self, here),
             tool_use_id: moment.tool_use_id().cloned(),
-            place: self.set.place(),
+            env: self.set.env(),
             events: here.events.clone(),
         };
         if !unheard.is_empty() {
-            self.set.go_on_with(Round { hooks: unheard, ..round.clone() }, None);
+            self.set.spawn(HookRun { hooks: unheard, ..round.clone() }, None);
         }
         (!round.hooks.is_empty()).then_some(round)
     }

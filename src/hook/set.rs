@@ -1,4 +1,4 @@
-//! All hooks of a session, and what it takes to run them.
+//! All hooks of a session, and what they need to run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,31 +7,31 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::run::{Place, Round};
-use super::said::Said;
+use super::output::HookOutput;
+use super::run::{HookEnv, HookRun};
 use crate::config::{HookConfig, Matcher};
 use crate::exec::StartDirs;
 use crate::protocol::{EnvOverlay, HookEvent, Redactor, SharedPeer, StartDir};
 
-/// What the person is told of a hook that is ended with the program.
-const ENDED: &str = "it was still at it when the program ended, and was ended too";
+/// The message for a hook that is killed when the program exits.
+const KILLED_AT_EXIT: &str = "still running at exit; killed";
 
-/// How long a callback may take when nothing else is said.
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// The default timeout of a callback.
+const CALLBACK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One hook.
 pub struct Hook {
     pub event: HookEvent,
     matcher: Matcher,
     pub(super) timeout: Duration,
-    /// Nobody waits for it.
-    pub(super) unheard: bool,
-    pub(super) runner: Runner,
+    /// Runs asynchronously: nobody waits for its answer.
+    pub(super) is_async: bool,
+    pub(super) runner: HookRunner,
 }
 
-/// What a hook is run by.
-pub(super) enum Runner {
-    Command(Command),
+/// The command or callback behind a hook.
+pub(super) enum HookRunner {
+    Command(HookCommand),
     /// A callback of the driving program.
     Callback {
         id: String,
@@ -39,15 +39,15 @@ pub(super) enum Runner {
     },
 }
 
-/// A line for bash, and where it starts.
-pub(super) struct Command {
+/// A line for bash, and the folder where it starts.
+pub(super) struct HookCommand {
     pub line: String,
     pub start: StartDir,
     /// Whether its entry says `cwd = "project"`.
     asks_project: bool,
 }
 
-impl Command {
+impl HookCommand {
     /// A hint for a hook that failed in an empty folder.
     pub fn hint(&self) -> Option<&'static str> {
         match (&self.start, self.asks_project) {
@@ -63,23 +63,23 @@ impl Command {
 }
 
 impl Hook {
-    /// A configured command.
+    /// Creates a hook from a configured command.
     #[must_use]
     pub fn command(config: &HookConfig) -> Self {
         Self {
             event: config.event,
             matcher: config.matcher.clone(),
             timeout: config.timeout,
-            unheard: config.unheard,
-            runner: Runner::Command(Command {
+            is_async: config.is_async,
+            runner: HookRunner::Command(HookCommand {
                 line: config.command.clone(),
                 start: config.start.clone(),
-                asks_project: config.asks_project,
+                asks_project: config.wants_project_cwd,
             }),
         }
     }
 
-    /// A callback of the driving program, which knows it by `id`. The error says what is wrong with
+    /// Creates a callback that the driving program knows by `id`. The error says what is wrong with
     /// the matcher.
     pub fn callback(
         event: HookEvent,
@@ -90,34 +90,35 @@ impl Hook {
     ) -> Result<Self, String> {
         let matcher = Matcher::parse(matcher.unwrap_or_default())
             .map_err(|why| format!("`matcher` {why}"))?;
-        let timeout = timeout.unwrap_or(TIMEOUT);
-        let runner = Runner::Callback { id, peer };
-        Ok(Self { event, matcher, timeout, unheard: false, runner })
+        let timeout = timeout.unwrap_or(CALLBACK_TIMEOUT);
+        let runner = HookRunner::Callback { id, peer };
+        Ok(Self { event, matcher, timeout, is_async: false, runner })
     }
 
-    /// Whether it is for something with these names; `None` is for every hook.
+    /// Whether the hook applies to any of these names; `None` matches every hook.
     pub(super) fn matches(&self, names: &Option<Vec<&str>>) -> bool {
         names.as_ref().is_none_or(|names| self.matcher.matches(names))
     }
 
-    /// Whether running one of the two is enough: the same line in the same place, whichever file it
-    /// comes from.
-    pub(super) fn does_the_same(&self, other: &Self) -> bool {
+    /// Whether two hooks are the same: the same line in the same place, whichever file it comes from.
+    pub(super) fn is_duplicate_of(&self, other: &Self) -> bool {
         match (&self.runner, &other.runner) {
-            (Runner::Command(one), Runner::Command(other)) => {
+            (HookRunner::Command(one), HookRunner::Command(other)) => {
                 (&one.line, &one.start) == (&other.line, &other.start)
             }
-            (Runner::Callback { id: one, .. }, Runner::Callback { id: other, .. }) => one == other,
+            (HookRunner::Callback { id: one, .. }, HookRunner::Callback { id: other, .. }) => {
+                one == other
+            }
             _ => false,
         }
     }
 
-    /// What the person knows it by: `hook PreToolUse(Bash): ./lint.sh`.
+    /// Describes the hook for the user: `hook PreToolUse(Bash): ./lint.sh`.
     pub(super) fn describe(&self) -> String {
         let event = self.event.name();
         let what = match &self.runner {
-            Runner::Command(command) => super::answer::first_line(&command.line),
-            Runner::Callback { id, .. } => id.clone(),
+            HookRunner::Command(command) => super::answer::first_line(&command.line),
+            HookRunner::Callback { id, .. } => id.clone(),
         };
         match self.matcher.as_str() {
             "" => format!("hook {event}: {what}"),
@@ -126,7 +127,7 @@ impl Hook {
     }
 }
 
-/// What hooks are made from.
+/// The parameters of a [`HookSet`].
 #[derive(Clone, Debug)]
 pub struct HookSettings {
     pub hooks: Vec<HookConfig>,
@@ -136,42 +137,42 @@ pub struct HookSettings {
     pub env: EnvOverlay,
     /// Names of further variables that commands must not see.
     pub secrets: Vec<String>,
-    /// Keeps keys out of what is told of a hook.
+    /// Masks keys in messages about hooks.
     pub redactor: Redactor,
 }
 
 /// The hooks of a session. Clones are the same set.
 #[derive(Clone, Default)]
-pub struct HookSet(Arc<Shared>);
+pub struct HookSet(Arc<HookSetShared>);
 
 #[derive(Default)]
-struct Shared {
-    hooks: Mutex<Lists>,
-    place: Arc<Place>,
-    /// What runs and nobody waits for.
+struct HookSetShared {
+    hooks: Mutex<HookLists>,
+    env: Arc<HookEnv>,
+    /// Hooks that run asynchronously.
     tasks: TaskTracker,
-    /// Fires when that is to end.
+    /// Kills them.
     stop: CancellationToken,
 }
 
 #[derive(Default)]
-struct Lists {
+struct HookLists {
     configured: Vec<Arc<Hook>>,
-    /// By the driving program.
+    /// Registered by the driving program.
     registered: Vec<Arc<Hook>>,
 }
 
 impl HookSet {
-    /// A set of the configured hooks. Runs nothing and reads no file.
+    /// Creates a set of the configured hooks. Runs nothing and reads no file.
     #[must_use]
     pub fn new(settings: HookSettings) -> Self {
         let HookSettings { hooks, starts, env, secrets, redactor } = settings;
-        let place = Place { env, secrets, starts, redactor };
+        let place = HookEnv { env, secrets, starts, redactor };
         let configured = hooks.iter().map(Hook::command).map(Arc::new).collect();
-        Self(Arc::new(Shared {
-            hooks: Mutex::new(Lists { configured, registered: Vec::new() }),
-            place: Arc::new(place),
-            ..Shared::default()
+        Self(Arc::new(HookSetShared {
+            hooks: Mutex::new(HookLists { configured, registered: Vec::new() }),
+            env: Arc::new(place),
+            ..HookSetShared::default()
         }))
     }
 
@@ -180,8 +181,7 @@ impl HookSet {
         self.lock().registered.extend(hooks.into_iter().map(Arc::new));
     }
 
-    /// Waits for what nobody else waits for, at most this long; what still runs then is ended, with
-    /// all its processes.
+    /// Waits up to `limit` for asynchronous hooks, then kills those that still run, with all their processes.
     pub async fn finish(&self, limit: Duration) {
         if !self.settle(limit).await {
             self.0.stop.cancel();
@@ -189,14 +189,14 @@ impl HookSet {
         }
     }
 
-    /// Waits for what nobody else waits for, at most this long. Says whether all of it has come to its end.
+    /// Waits up to `limit` for asynchronous hooks. Returns whether all of them have ended.
     pub async fn settle(&self, limit: Duration) -> bool {
-        // Others may still come: closed only means that they can be waited for.
+        // More may still be spawned: `wait` just requires a closed tracker.
         self.0.tasks.close();
         tokio::time::timeout(limit, self.0.tasks.wait()).await.is_ok()
     }
 
-    pub(super) fn listens(&self, event: HookEvent) -> bool {
+    pub(super) fn has_hooks_for(&self, event: HookEvent) -> bool {
         self.lock().all().any(|hook| hook.event == event)
     }
 
@@ -204,35 +204,35 @@ impl HookSet {
         self.lock().all().filter(|hook| hook.event == event).cloned().collect()
     }
 
-    pub(super) fn place(&self) -> Arc<Place> {
-        self.0.place.clone()
+    pub(super) fn env(&self) -> Arc<HookEnv> {
+        self.0.env.clone()
     }
 
-    /// Runs a round to its end, whether anybody waits for it or not.
-    pub(super) fn go_on_with(
+    /// Spawns a batch of hooks, which run to completion even if the receiver is dropped.
+    pub(super) fn spawn(
         &self,
-        round: Round,
-        before: Option<oneshot::Receiver<Said>>,
-    ) -> oneshot::Receiver<Said> {
+        round: HookRun,
+        before: Option<oneshot::Receiver<HookOutput>>,
+    ) -> oneshot::Receiver<HookOutput> {
         let stop = self.0.stop.clone();
         let (answer, heard) = oneshot::channel();
         self.0.tasks.spawn(async move {
             if let Some(before) = before {
-                // It has been heard also when there was nothing to hear.
+                // A dropped sender also means that they are done.
                 let _ = before.await;
             }
-            // Nobody may want to know.
-            let _ = answer.send(round.run(&stop, Some(ENDED)).await);
+            // The receiver may be gone.
+            let _ = answer.send(round.run(&stop, Some(KILLED_AT_EXIT)).await);
         });
         heard
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lists> {
+    fn lock(&self) -> MutexGuard<'_, HookLists> {
         self.0.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Lists {
+impl HookLists {
     fn all(&self) -> impl Iterator<Item = &Arc<Hook>> {
         self.configured.iter().chain(&self.registered)
     }

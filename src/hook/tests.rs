@@ -1,5 +1,4 @@
-//! Hooks as an agent runs them: real commands and callbacks, what they are told, and what their
-//! answers come to.
+//! Hooks as an agent runs them: real commands and callbacks, their input, and the effect of their answers.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -23,9 +22,9 @@ mod callback;
 mod start;
 
 /// A project folder with hooks, and a session that has them.
-struct Bench {
+struct HookBench {
     folder: tempfile::TempDir,
-    /// Where private folders are.
+    /// The folder for private folders.
     elsewhere: tempfile::TempDir,
     set: HookSet,
     queue: EventQueue,
@@ -37,16 +36,16 @@ fn config(event: HookEvent, matcher: &str, command: &str) -> HookConfig {
         event,
         matcher: Matcher::parse(matcher).unwrap(),
         command: command.to_owned(),
-        unheard: false,
+        is_async: false,
         timeout: Duration::from_secs(20),
         origin: Origin::Flag { name: "--settings" },
-        asks_project: false,
-        // A bench puts its own folder here.
+        wants_project_cwd: false,
+        // Replaced by the bench's own folder.
         start: StartDir::project(Path::new("/")),
     }
 }
 
-impl Bench {
+impl HookBench {
     fn new(hooks: Vec<HookConfig>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let env = EnvOverlay::from_iter([
@@ -72,7 +71,7 @@ impl Bench {
         };
         let hooks = hooks.into_iter().map(placed).collect();
         let set = HookSet::new(HookSettings { hooks, starts, env, secrets, redactor });
-        let (queue, cancel) = (EventQueue::unhurried(), CancellationToken::new());
+        let (queue, cancel) = (EventQueue::unbounded(), CancellationToken::new());
         Self { folder, elsewhere, set, queue, cancel }
     }
 
@@ -82,20 +81,21 @@ impl Bench {
 
     fn hooks(&self) -> Hooks {
         let transcript = PathBuf::from("/data/sessions/s/transcript.jsonl");
-        Hooks::new(self.set.clone(), SessionFacts { id: None, transcript })
+        Hooks::new(self.set.clone(), HookSession { id: None, transcript })
     }
 
-    async fn run(&self, moment: &Moment<'_>) -> Said {
+    async fn run(&self, moment: &HookInput<'_>) -> HookOutput {
         self.run_as(&self.hooks(), moment).await
     }
 
-    async fn run_as(&self, hooks: &Hooks, moment: &Moment<'_>) -> Said {
+    async fn run_as(&self, hooks: &Hooks, moment: &HookInput<'_>) -> HookOutput {
         let events = self.queue.sink();
-        let here = Here { cwd: Path::new("/work"), mode: Mode::Plan, events: &events };
+        let here =
+            HookContext { cwd: Path::new("/work"), mode: PermissionMode::Plan, events: &events };
         hooks.run(moment, here, &self.cancel).await
     }
 
-    /// What the person has been told.
+    /// The notices that the user has received.
     fn lines(&self) -> Vec<String> {
         let mut events: Vec<AgentEvent> = Vec::new();
         self.queue.drain_ready(&mut events, 100);
@@ -112,26 +112,26 @@ impl Bench {
 }
 
 /// Runs `then` with a call of Bash.
-async fn with_call<T>(tool: &str, then: impl AsyncFnOnce(ToolCall<'_>) -> T) -> T {
+async fn with_call<T>(tool: &str, then: impl AsyncFnOnce(HookToolCall<'_>) -> T) -> T {
     let (id, input) = (ToolUseId::new("toolu_1"), json!({ "command": "ls" }));
-    then(ToolCall { id: &id, tool, input: &input, file: None }).await
+    then(HookToolCall { id: &id, tool, input: &input, file: None }).await
 }
 
-async fn before_bash(bench: &Bench) -> Said {
-    with_call("Bash", async |call| bench.run(&Moment::PreToolUse(call)).await).await
+async fn before_bash(bench: &HookBench) -> HookOutput {
+    with_call("Bash", async |call| bench.run(&HookInput::PreToolUse(call)).await).await
 }
 
 #[tokio::test]
 async fn a_sub_agents_hooks_know_who_it_is_and_its_own_run_for_it_alone() {
-    let bench = Bench::one(HookEvent::SubagentStop, "cat >told");
+    let bench = HookBench::one(HookEvent::SubagentStop, "cat >told");
     let id = AgentId::generate();
     let own = config(HookEvent::SubagentStop, "explore", "touch own");
     let own = Hook::command(&own.in_folder(bench.folder.path()));
-    let hooks = bench.hooks().of_agent(id, "explore", vec![Arc::new(own)]);
-    let stop = Moment::Stop { again: false, last: "x" };
+    let hooks = bench.hooks().for_agent(id, "explore", vec![Arc::new(own)]);
+    let stop = HookInput::Stop { again: false, last: "x" };
     bench.run(&stop).await;
     assert!(!bench.folder.path().join("told").exists(), "main's end has another name");
-    bench.run_as(&bench.hooks().of_agent(id, "other", Vec::new()), &stop).await;
+    bench.run_as(&bench.hooks().for_agent(id, "other", Vec::new()), &stop).await;
     assert!(!bench.folder.path().join("own").exists());
     bench.run_as(&hooks, &stop).await;
     let told: Value = serde_json::from_str(&bench.file("told")).unwrap();
@@ -149,8 +149,9 @@ async fn a_sub_agents_hooks_know_who_it_is_and_its_own_run_for_it_alone() {
 #[tokio::test]
 async fn matchers_choose_by_tool_agent_or_cause_and_where_they_mean_nothing_all_run() {
     let (id, input) = (ToolUseId::new("t"), json!({}));
-    let call = |tool| Moment::PreToolUse(ToolCall { id: &id, tool, input: &input, file: None });
-    let start = |opening| Moment::SessionStart { opening, model: None };
+    let call =
+        |tool| HookInput::PreToolUse(HookToolCall { id: &id, tool, input: &input, file: None });
+    let start = |opening| HookInput::SessionStart { opening, model: None };
     let table = [
         ("Agent", call("AgentTool"), true),
         ("Task", call("AgentTool"), true),
@@ -163,16 +164,16 @@ async fn matchers_choose_by_tool_agent_or_cause_and_where_they_mean_nothing_all_
         ("Bash", call("BashOutput"), false),
         ("Edit|Write", call("Write"), true),
         ("mcp__.*", call("Bash"), false),
-        ("startup|resume", start(Opening::Resume), true),
-        ("startup", start(Opening::Clear), false),
-        ("clear", Moment::SessionEnd(Leaving::Clear), true),
-        ("manual", Moment::PreCompact { by_hand: false, instructions: None }, false),
-        ("idle_prompt", Moment::Notification(Need::Idle), true),
-        ("Bash", Moment::UserPromptSubmit { prompt: "x" }, true),
-        ("Bash", Moment::Stop { again: false, last: "" }, true),
+        ("startup|resume", start(SessionSource::Resume), true),
+        ("startup", start(SessionSource::Clear), false),
+        ("clear", HookInput::SessionEnd(SessionEndReason::Clear), true),
+        ("manual", HookInput::PreCompact { by_hand: false, instructions: None }, false),
+        ("idle_prompt", HookInput::Notification(NotificationKind::Idle), true),
+        ("Bash", HookInput::UserPromptSubmit { prompt: "x" }, true),
+        ("Bash", HookInput::Stop { again: false, last: "" }, true),
     ];
     for (matcher, moment, expected) in table {
-        let bench = Bench::new(vec![config(moment.event(false), matcher, "touch ran")]);
+        let bench = HookBench::new(vec![config(moment.event(false), matcher, "touch ran")]);
         bench.run(&moment).await;
         let ran = bench.folder.path().join("ran").exists();
         assert_eq!(ran, expected, "{matcher}: {moment:?}");
@@ -184,11 +185,11 @@ async fn hooks_of_one_moment_run_side_by_side_and_the_same_command_once() {
     let first = "echo a >fifo; echo one >>log";
     let second = "read -r _ <fifo; echo two >>log";
     let hooks = [first, second, first, second].map(|line| config(HookEvent::PreToolUse, "", line));
-    let bench = Bench::new(hooks.to_vec());
+    let bench = HookBench::new(hooks.to_vec());
     let fifo = bench.folder.path().join("fifo");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
     // Each waits for the other: one after the other, neither would end before its time is over.
-    assert_eq!(before_bash(&bench).await, Said::default());
+    assert_eq!(before_bash(&bench).await, HookOutput::default());
     assert_eq!(bench.lines(), [""; 0]);
     let log = bench.file("log");
     let mut log: Vec<&str> = log.lines().collect();
@@ -205,16 +206,16 @@ async fn a_hook_that_hangs_forks_and_ignores_term_is_ended_at_its_limit_with_all
         timeout: Duration::from_secs(1),
         ..config(HookEvent::PreToolUse, "Bash", line)
     };
-    let bench = Bench::new(vec![hang]);
+    let bench = HookBench::new(vec![hang]);
     let fifo = bench.folder.path().join("fifo");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let mut witness = tokio::net::unix::pipe::OpenOptions::new().open_receiver(&fifo).unwrap();
-    assert_eq!(before_bash(&bench).await, Said::default());
+    assert_eq!(before_bash(&bench).await, HookOutput::default());
     let lines = bench.lines();
     assert!(
         lines.len() == 1
             && lines[0].starts_with("hook PreToolUse(Bash): trap")
-            && lines[0].ends_with(": took longer than 1s and was ended, with all that it started"),
+            && lines[0].ends_with(": timed out after 1s; killed with all its processes"),
         "{lines:?}"
     );
     let mut said = String::new();
@@ -225,33 +226,35 @@ async fn a_hook_that_hangs_forks_and_ignores_term_is_ended_at_its_limit_with_all
 
 #[tokio::test]
 async fn a_cancel_ends_what_runs_but_not_what_must_be_heard_to_its_end() {
-    let bench = Bench::one(HookEvent::Stop, "echo began >>log; read -r _ <fifo; echo ended >>log");
+    let bench =
+        HookBench::one(HookEvent::Stop, "echo began >>log; read -r _ <fifo; echo ended >>log");
     let fifo = bench.folder.path().join("fifo");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let stop = Moment::Stop { again: false, last: "" };
+    let stop = HookInput::Stop { again: false, last: "" };
     let events = bench.queue.sink();
-    let here = Here { cwd: Path::new("/work"), mode: Mode::Default, events: &events };
-    let heard = bench.hooks().ask(&stop, here).unwrap();
+    let here =
+        HookContext { cwd: Path::new("/work"), mode: PermissionMode::Default, events: &events };
+    let heard = bench.hooks().start(&stop, here).unwrap();
     drop(heard);
     let open = tokio::task::spawn_blocking(move || std::fs::write(fifo, "go\n"));
     open.await.unwrap().unwrap();
     bench.set.finish(Duration::from_secs(20)).await;
     assert_eq!(bench.file("log"), "began\nended\n");
     bench.cancel.cancel();
-    assert_eq!(bench.run(&stop).await, Said::default());
+    assert_eq!(bench.run(&stop).await, HookOutput::default());
     assert_eq!(bench.lines(), [""; 0], "whoever cancels does not want to hear of it");
 }
 
 #[tokio::test]
 async fn a_hook_that_nobody_waits_for_runs_beside_the_call_and_has_no_say() {
     let deny = "read -r _ <fifo; echo heard >log; echo no >&2; exit 2";
-    let unheard = HookConfig { unheard: true, ..config(HookEvent::PreToolUse, "", deny) };
+    let unheard = HookConfig { is_async: true, ..config(HookEvent::PreToolUse, "", deny) };
     let allow = config(HookEvent::PreToolUse, "", r#"echo '{"decision": "approve"}'"#);
-    let bench = Bench::new(vec![unheard, allow]);
+    let bench = HookBench::new(vec![unheard, allow]);
     let fifo = bench.folder.path().join("fifo");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    // Who cancels the call does not end it either.
-    assert_eq!(before_bash(&bench).await.opinion, Some(Opinion::Allow));
+    // Cancelling the call does not end it either.
+    assert_eq!(before_bash(&bench).await.decision, Some(PermissionDecision::Allow));
     bench.cancel.cancel();
     let open = tokio::task::spawn_blocking(move || std::fs::write(fifo, "go\n"));
     open.await.unwrap().unwrap();
@@ -261,10 +264,11 @@ async fn a_hook_that_nobody_waits_for_runs_beside_the_call_and_has_no_say() {
 
 #[tokio::test]
 async fn what_is_still_at_it_when_the_program_ends_is_ended() {
-    let bench = Bench::one(HookEvent::SessionEnd, "sleep 1000");
+    let bench = HookBench::one(HookEvent::SessionEnd, "sleep 1000");
     let events = bench.queue.sink();
-    let here = Here { cwd: Path::new("/work"), mode: Mode::Default, events: &events };
-    bench.hooks().tell(&Moment::SessionEnd(Leaving::Other), here);
+    let here =
+        HookContext { cwd: Path::new("/work"), mode: PermissionMode::Default, events: &events };
+    bench.hooks().notify(&HookInput::SessionEnd(SessionEndReason::Other), here);
     let ended = bench.set.finish(Duration::from_millis(10));
     tokio::time::timeout(Duration::from_secs(10), ended).await.expect("it does not end");
 }

@@ -1,28 +1,28 @@
-//! Whether any of many files has changed, without reading one.
+//! Detects changes in a set of files without reading them.
 
 use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// What files look like from outside: to be compared with a later look.
+/// The metadata of files, to compare with a later state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fingerprint(Vec<Seen>);
+pub struct Fingerprint(Vec<FileStamp>);
 
-/// A file, its length in bytes and its last change; the last two are absent where it cannot be looked at.
+/// A file, its length in bytes and modification time; the last two are absent if they cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+struct FileStamp {
     path: PathBuf,
     bytes: Option<u64>,
     changed: Option<SystemTime>,
 }
 
 impl Fingerprint {
-    /// Looks at the files. Links are followed: what they lead to is what counts.
+    /// Records the files' metadata. Follows links.
     #[must_use]
-    pub fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub fn new(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let look = |path: PathBuf| {
             let found = path.metadata().ok();
-            Seen {
+            FileStamp {
                 bytes: found.as_ref().map(fs::Metadata::len),
                 changed: found.and_then(|found| found.modified().ok()),
                 path,
@@ -31,14 +31,14 @@ impl Fingerprint {
         Self(files.into_iter().map(look).collect())
     }
 
-    /// Looks at one more file.
-    pub fn look(&mut self, file: PathBuf) {
-        self.0.extend(Self::of([file]).0);
+    /// Adds one more file.
+    pub fn add_file(&mut self, file: PathBuf) {
+        self.0.extend(Self::new([file]).0);
     }
 
-    /// Looks at the same files again.
+    /// Records the same files again.
     #[must_use]
-    pub fn again(&self) -> Self {
-        Self::of(self.0.iter().map(|seen| seen.path.clone()))
+    pub fn refreshed(&self) -> Self {
+        Self::new(self.0.iter().map(|seen| seen.path.clone()))
     }
 }

@@ -1,21 +1,21 @@
-//! Walks folders of Markdown files, and those below them, within bounds: links may lead anywhere,
-//! and a project may bring any number of files.
+//! Walks folders of Markdown files recursively, within bounds: links may lead anywhere, and a
+//! project may bring any number of files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// How deep folders go.
+/// Maximum depth of folders.
 const MAX_DEPTH: usize = 8;
 
-/// More folders below one are not looked into: links can make very many of a few.
+/// Maximum number of folders below one: links can multiply a few.
 const MAX_FOLDERS: usize = 200;
 
-/// More entries of one folder are not looked at.
+/// Maximum number of entries of one folder.
 const MAX_ENTRIES: usize = 5000;
 
-/// A folder that is not walked, or not to its end, and why.
+/// A folder that was not walked completely, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderError {
     pub path: PathBuf,
@@ -23,34 +23,38 @@ pub struct FolderError {
 }
 
 /// A file, or a folder that could not be walked.
-pub type Entry = Result<PathBuf, FolderError>;
+pub type FolderEntry = Result<PathBuf, FolderError>;
 
-/// Lists the `.md` files at and below `folder`, by name, `most` of them. A missing folder has none.
-/// A folder that `bar` has something against is not walked, and what it says about the folder is
-/// the message; each file has to be checked when it is read.
+/// Lists up to `most` `.md` files at and below `folder`, by name. A missing folder has none. If
+/// `bar` returns a reason against a folder, it is not walked and the reason is the message; each
+/// file must be checked when it is read.
 #[must_use]
-pub fn files(folder: &Path, bar: &dyn Fn(&Path) -> Option<String>, most: usize) -> Vec<Entry> {
+pub fn list_files(
+    folder: &Path,
+    bar: &dyn Fn(&Path) -> Option<String>,
+    most: usize,
+) -> Vec<FolderEntry> {
     let mut walk =
-        Walk { bar, most, above: Vec::new(), folders: 0, left_out: None, found: Vec::new() };
-    walk.folder(folder);
+        FolderWalk { bar, most, above: Vec::new(), folders: 0, left_out: None, found: Vec::new() };
+    walk.walk_folder(folder);
     if let Some(why) = walk.left_out.take() {
-        let message = format!("it holds too much: {why}");
+        let message = format!("not fully read: {why}");
         walk.found.insert(0, Err(FolderError { path: folder.to_owned(), message }));
     }
     walk.found
 }
 
-/// Lists the folders directly in `folder` that hold a file of this name, as the paths of those
-/// files, `most` of them, by name. `things` names them for the user. A missing folder has none.
+/// Lists up to `most` folders directly in `folder` that contain a file of this name, as the paths
+/// of those files, by name. `things` names them for the user. A missing folder has none.
 #[must_use]
-pub fn folders_with(folder: &Path, file: &str, most: usize, things: &str) -> Vec<Entry> {
+pub fn list_folders_with(folder: &Path, file: &str, most: usize, things: &str) -> Vec<FolderEntry> {
     let (mut found, mut left_out) = (Vec::new(), false);
-    let listed = match entries(folder) {
+    let listed = match read_entries(folder) {
         Ok(listed) => listed,
         Err(error) => return vec![Err(error)],
     };
     left_out |= listed.left_out;
-    // A link that leads nowhere is kept, so that reading it says why.
+    // A broken link is kept, so that reading it reports the error.
     let files = listed.entries.into_iter().map(|entry| entry.path.join(file));
     for path in files.filter(|path| path.symlink_metadata().is_ok()) {
         if found.len() == most {
@@ -60,34 +64,34 @@ pub fn folders_with(folder: &Path, file: &str, most: usize, things: &str) -> Vec
         found.push(Ok(path));
     }
     if left_out {
-        let message = format!("it holds too much: the first {most} {things} by name count");
+        let message = format!("not fully read: the first {most} {things} by name are used");
         found.insert(0, Err(FolderError { path: folder.to_owned(), message }));
     }
     found
 }
 
 /// The state of one walk.
-struct Walk<'a> {
-    /// Why a folder is not walked.
+struct FolderWalk<'a> {
+    /// Returns the reason not to walk a folder.
     bar: &'a dyn Fn(&Path) -> Option<String>,
     /// The limit of files.
     most: usize,
-    /// The folders that led here, since links may lead in circles.
+    /// The folders that led here, to detect link cycles.
     above: Vec<PathBuf>,
-    /// How many were looked into.
+    /// Number of folders walked.
     folders: usize,
-    /// The first bound that left something out.
+    /// The first limit that was exceeded.
     left_out: Option<String>,
-    found: Vec<Entry>,
+    found: Vec<FolderEntry>,
 }
 
-impl Walk<'_> {
-    fn leave_out(&mut self, why: impl FnOnce() -> String) {
+impl FolderWalk<'_> {
+    fn note_left_out(&mut self, why: impl FnOnce() -> String) {
         self.left_out.get_or_insert_with(why);
     }
 
-    fn folder(&mut self, folder: &Path) {
-        // One that cannot be followed is reported when it is listed.
+    fn walk_folder(&mut self, folder: &Path) {
+        // One that cannot be resolved is reported when it is listed.
         let real = folder.canonicalize().ok();
         if real.is_some()
             && let Some(why) = (self.bar)(folder)
@@ -102,34 +106,36 @@ impl Walk<'_> {
         }
         if self.above.len() == MAX_DEPTH {
             let deep = || format!("{} lies more than {MAX_DEPTH} folders deep", folder.display());
-            return self.leave_out(deep);
+            return self.note_left_out(deep);
         }
-        let listed = match entries(folder) {
+        let listed = match read_entries(folder) {
             Ok(listed) => listed,
             Err(error) => return self.found.push(Err(error)),
         };
         if listed.left_out {
-            let many = || format!("of {}, {MAX_ENTRIES} entries count", folder.display());
-            self.leave_out(many);
+            let many = || format!("{} has more than {MAX_ENTRIES} entries", folder.display());
+            self.note_left_out(many);
         }
         self.above.push(real);
         self.folders += 1;
-        for Listed { path, is_folder } in listed.entries {
+        for ListedPath { path, is_folder } in listed.entries {
             let is_file = !is_folder && path.extension().is_some_and(|extension| extension == "md");
             if !is_folder && !is_file {
                 continue;
             }
             if self.found.len() >= self.most {
                 let most = self.most;
-                self.leave_out(|| format!("the first {most} files by name count"));
+                self.note_left_out(|| format!("the first {most} files by name are used"));
                 break;
             }
             if self.folders >= MAX_FOLDERS {
-                self.leave_out(|| format!("the files of the first {MAX_FOLDERS} folders count"));
+                self.note_left_out(|| {
+                    format!("the files of the first {MAX_FOLDERS} folders are used")
+                });
                 break;
             }
             if is_folder {
-                self.folder(&path);
+                self.walk_folder(&path);
             } else {
                 self.found.push(Ok(path));
             }
@@ -138,37 +144,37 @@ impl Walk<'_> {
     }
 }
 
-/// The entries of one folder that may matter, by name.
+/// The relevant entries of one folder, by name.
 #[derive(Default)]
-struct Entries {
-    entries: BTreeSet<Listed>,
+struct FolderEntries {
+    entries: BTreeSet<ListedPath>,
     left_out: bool,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Listed {
+struct ListedPath {
     path: PathBuf,
     is_folder: bool,
 }
 
-/// The sub-folders and `.md` files of a folder. Of too many, the first by name stay.
-fn entries(folder: &Path) -> Result<Entries, FolderError> {
+/// Reads the sub-folders and `.md` files of a folder. If there are too many, keeps the first by name.
+fn read_entries(folder: &Path) -> Result<FolderEntries, FolderError> {
     let unreadable = |error: std::io::Error| FolderError {
         path: folder.to_owned(),
         message: format!("this folder cannot be read: {error}"),
     };
     let listed = match fs::read_dir(folder) {
         Ok(listed) => listed,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Entries::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FolderEntries::default()),
         Err(error) => return Err(unreadable(error)),
     };
-    let mut all = Entries::default();
+    let mut all = FolderEntries::default();
     for entry in listed {
         let entry = entry.map_err(unreadable)?;
         let path = entry.path();
         let is_folder = is_folder(&entry, &path);
         if is_folder || path.extension().is_some_and(|extension| extension == "md") {
-            all.entries.insert(Listed { path, is_folder });
+            all.entries.insert(ListedPath { path, is_folder });
         }
         if all.entries.len() > MAX_ENTRIES {
             all.entries.pop_last();
@@ -178,7 +184,7 @@ fn entries(folder: &Path) -> Result<Entries, FolderError> {
     Ok(all)
 }
 
-/// Whether an entry is a folder or leads to one. Only links need a second look.
+/// Whether an entry is a folder or a link to one. Only links need another lookup.
 fn is_folder(entry: &DirEntry, path: &Path) -> bool {
     match entry.file_type() {
         Ok(kind) if !kind.is_symlink() => kind.is_dir(),
@@ -192,9 +198,9 @@ mod tests {
 
     use super::*;
 
-    fn shown(found: &[Entry], top: &Path) -> Vec<String> {
+    fn shown(found: &[FolderEntry], top: &Path) -> Vec<String> {
         let name = |path: &Path| path.strip_prefix(top).unwrap().display().to_string();
-        let line = |entry: &Entry| match entry {
+        let line = |entry: &FolderEntry| match entry {
             Ok(path) => name(path),
             Err(error) => format!("{}: {}", name(&error.path), error.message),
         };
@@ -220,7 +226,7 @@ mod tests {
             leads_out.then(|| "is a link that leads out of the project".to_owned())
         };
         let free = |_: &Path| None;
-        let found = files(&at("in"), &bar, 10);
+        let found = list_files(&at("in"), &bar, 10);
         assert_eq!(
             shown(&found, top.path()),
             [
@@ -231,9 +237,9 @@ mod tests {
                 "in/z.md",
             ]
         );
-        let all = files(&at("in"), &free, 10);
+        let all = list_files(&at("in"), &free, 10);
         assert!(shown(&all, top.path()).contains(&"in/b/out/y.md".to_owned()));
-        assert_eq!(files(&at("missing"), &free, 10), []);
+        assert_eq!(list_files(&at("missing"), &free, 10), []);
     }
 
     #[test]
@@ -244,16 +250,19 @@ mod tests {
             fs::create_dir(&folder).unwrap();
             fs::write(folder.join("SKILL.md"), "").unwrap();
         }
-        let walked = shown(&files(top.path(), &|_| None, 2), top.path());
+        let walked = shown(&list_files(top.path(), &|_| None, 2), top.path());
         assert_eq!(walked[1..], ["s00/SKILL.md", "s01/SKILL.md"]);
         assert!(
-            walked[0].contains("it holds too much: the first 2 files by name count"),
+            walked[0].contains("not fully read: the first 2 files by name are used"),
             "{walked:?}"
         );
-        let skills = folders_with(top.path(), "SKILL.md", 2, "skills");
+        let skills = list_folders_with(top.path(), "SKILL.md", 2, "skills");
         let skills = shown(&skills, top.path());
         assert_eq!(skills[1..], ["s00/SKILL.md", "s01/SKILL.md"]);
-        assert!(skills[0].ends_with("too much: the first 2 skills by name count"), "{skills:?}");
-        assert_eq!(folders_with(top.path(), "SKILL.md", 30, "skills").len(), 30);
+        assert!(
+            skills[0].ends_with("not fully read: the first 2 skills by name are used"),
+            "{skills:?}"
+        );
+        assert_eq!(list_folders_with(top.path(), "SKILL.md", 30, "skills").len(), 30);
     }
 }

@@ -1,16 +1,18 @@
-//! Lists things by name and description for models: short, however many there are.
+//! Lists items by name and description for models, within a size limit.
 
-/// One line a thing: with as much of the description as fits into `limit` bytes, the longest of
-/// `lengths` (characters) for which all do, or by their names alone.
+/// Writes one line per item. Descriptions are cut to the largest of `lengths` (in characters) at
+/// which the list fits into `limit` bytes; if none fits, only names are listed.
 #[must_use]
-pub fn listing<'a>(
+pub fn format_listing<'a>(
     things: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     lengths: &[usize],
     limit: usize,
 ) -> String {
     for most in lengths {
-        let list: String =
-            things.clone().map(|(name, description)| line(name, description, *most)).collect();
+        let list: String = things
+            .clone()
+            .map(|(name, description)| format_line(name, description, *most))
+            .collect();
         if list.len() <= limit {
             return list;
         }
@@ -30,7 +32,7 @@ pub fn listing<'a>(
     list
 }
 
-fn line(name: &str, description: &str, most: usize) -> String {
+fn format_line(name: &str, description: &str, most: usize) -> String {
     if description.chars().count() <= most {
         return format!("\n- {name}: {description}");
     }
@@ -47,7 +49,7 @@ mod tests {
         let names: Vec<String> = (0..400).map(|number| format!("agent-{number}")).collect();
         let list = |count: usize| {
             let things = names[..count].iter().map(|name| (name.as_str(), "Finds things at once."));
-            listing(things, &[usize::MAX, 10], 1000)
+            format_listing(things, &[usize::MAX, 10], 1000)
         };
         assert!(list(2).ends_with("\n- agent-1: Finds things at once."));
         assert!(list(40).ends_with("\n- agent-39: Finds thi…"), "{}", list(40));

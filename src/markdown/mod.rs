@@ -1,6 +1,5 @@
-//! The files that people write for agents: Markdown, often with front matter. Read within bounds,
-//! since a project may bring anything under such a name, and looked at cheaply to see whether one
-//! has changed.
+//! Markdown files for agents, often with front matter. They are read within bounds, since a project
+//! may put anything there, and checked cheaply for changes.
 
 pub mod file;
 pub mod fingerprint;
@@ -8,6 +7,6 @@ pub mod folder;
 pub mod front_matter;
 mod listing;
 
-pub use file::Unreadable;
+pub use file::TextFileError;
 pub use fingerprint::Fingerprint;
-pub use listing::listing;
+pub use listing::format_listing;

@@ -1,15 +1,14 @@
-//! `@path` in a memory file: which files it imports.
+//! Finds the `@path` imports of a memory file.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
-/// Ends of names that are meant as a file even where there is none: others may be mentions of
-/// people or packages.
-const TEXTS: [&str; 9] =
+/// Extensions that mark an import as a file even if it does not exist: other words may mention people or packages.
+const TEXT_EXTENSIONS: [&str; 9] =
     [".md", ".mdx", ".markdown", ".txt", ".rst", ".adoc", ".toml", ".json", ".yaml"];
 
-/// One import as it is written.
+/// One import as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Import {
     /// Counted from 1.
@@ -18,20 +17,20 @@ pub(super) struct Import {
 }
 
 impl Import {
-    /// Whether it surely means a file.
-    pub fn means_a_file(&self) -> bool {
+    /// Whether it certainly means a file.
+    pub fn is_file_path(&self) -> bool {
         let starts = ["./", "../", "~/", "/"].iter().any(|start| self.path.starts_with(start));
-        starts || TEXTS.iter().any(|end| self.path.to_lowercase().ends_with(end))
+        starts || TEXT_EXTENSIONS.iter().any(|end| self.path.to_lowercase().ends_with(end))
     }
 }
 
-/// The imports of a text, in order: words that begin with `@`, but for those in code, in links and in HTML.
+/// Returns the imports of a text, in order: words that begin with `@`, except in code, links and HTML.
 pub(super) fn find(text: &str) -> Vec<Import> {
-    let mut spared = spared(text).into_iter().peekable();
+    let mut spared = ignored_ranges(text).into_iter().peekable();
     let (mut before, mut line, mut spared_to) = ('\n', 1, 0);
     let mut found = Vec::new();
     for (at, letter) in text.char_indices() {
-        // They come in the order in which they begin.
+        // They are sorted by their start.
         while let Some(range) = spared.next_if(|range| range.start <= at) {
             spared_to = spared_to.max(range.end);
         }
@@ -41,7 +40,7 @@ pub(super) fn find(text: &str) -> Vec<Import> {
         if !begins || at < spared_to {
             continue;
         }
-        let path = path(&text[at + 1..]);
+        let path = parse_path(&text[at + 1..]);
         if !path.is_empty() {
             found.push(Import { line, path });
         }
@@ -49,14 +48,14 @@ pub(super) fn find(text: &str) -> Vec<Import> {
     found
 }
 
-/// Whether a text says nothing but what it imports.
-pub(super) fn is_all(text: &str) -> bool {
+/// Whether a text consists only of imports.
+pub(super) fn is_only_imports(text: &str) -> bool {
     let mut words = text.split_whitespace();
     words.all(|word| word.starts_with('@')) && !find(text).is_empty()
 }
 
-/// The places where an `@` means nothing.
-fn spared(text: &str) -> Vec<Range<usize>> {
+/// Returns the ranges in which `@` has no meaning.
+fn ignored_ranges(text: &str) -> Vec<Range<usize>> {
     let events = Parser::new_ext(text, Options::empty()).into_offset_iter();
     let spared = events.filter(|(event, _)| {
         matches!(
@@ -70,8 +69,8 @@ fn spared(text: &str) -> Vec<Range<usize>> {
     spared.map(|(_, range)| range).collect()
 }
 
-/// The word that a text begins with: a blank behind a backslash belongs to it, what ends a sentence does not.
-fn path(text: &str) -> String {
+/// Returns the first word of a text: a space after a backslash belongs to it, punctuation at its end does not.
+fn parse_path(text: &str) -> String {
     let mut path = String::new();
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -107,7 +106,7 @@ mod tests {
     fn people_and_packages_are_no_files() {
         let files: Vec<bool> = find("@alice @types/node @./x @gone.md @~/y @A.TXT")
             .iter()
-            .map(Import::means_a_file)
+            .map(Import::is_file_path)
             .collect();
         assert_eq!(files, [false, false, true, true, true, true]);
     }
@@ -116,7 +115,7 @@ mod tests {
     fn a_text_of_imports_alone_says_nothing_itself() {
         let all: Vec<bool> = ["@AGENTS.md\n", "\n@a.md @b.md\n", "see @a.md", "", "`@a.md`"]
             .iter()
-            .map(|text| is_all(text))
+            .map(|text| is_only_imports(text))
             .collect();
         assert_eq!(all, [true, true, false, false, false]);
     }

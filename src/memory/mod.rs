@@ -1,5 +1,5 @@
-//! Project memory: the instructions that a project and a person keep for agents in `AGENTS.md` and
-//! `CLAUDE.md`, with what these import by `@path`.
+//! Project memory: the instructions for agents in `AGENTS.md` and `CLAUDE.md` of a project and the
+//! user, with their `@path` imports.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,54 +12,53 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-use reader::Reader;
+use reader::MemoryReader;
 
-/// The files of a folder that come with the project, in the order in which they are read.
-const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
+/// The project's files in a folder, in reading order.
+const PROJECT_NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
 
-/// The person's own beside them, which is read after them.
+/// The user's file beside them, read after them.
 const LOCAL_NAME: &str = "CLAUDE.local.md";
 
-/// The person's own, below their configuration folder.
-const OWN_NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// The user's files in the configuration folder.
+const USER_NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
-/// The same of another program: people bring it along.
-const BROUGHT_NAME: &str = "CLAUDE.md";
+/// The user's file in another program's folder.
+const CLAUDE_NAME: &str = "CLAUDE.md";
 
-/// Where memory is looked for, and what may be read of it. Making it reads nothing.
+/// Where to look for memory, and what may be read. Creating it reads nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct MemorySources<'a> {
     /// The working directory.
     pub dir: &'a Path,
-    /// The person's configuration folder.
+    /// The user's configuration folder.
     pub own: &'a Path,
-    /// The person's `.claude` folder.
+    /// The user's `.claude` folder.
     pub claude: Option<&'a Path>,
-    /// What `~` stands for.
+    /// The folder that `~` stands for.
     pub home: Option<&'a Path>,
-    /// What the project's files may bring in.
+    /// The files that the project may import.
     pub scope: &'a ProjectScope,
-    /// Whether what comes with the project is read.
+    /// Whether the project's files are read.
     pub project: bool,
-    /// Whether what the person keeps for themselves in the project is read.
+    /// Whether the user's own files in the project are read.
     pub local: bool,
 }
 
-/// What was found, in the order in which models read it: the person's own, then from the
-/// repository's root down to the working directory, so that the more specific instructions have the
-/// last word.
+/// The instructions found, in the order in which models read them: the user's own, then from the
+/// repository's root down to the working directory, so that the more specific ones come last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    sections: Vec<Section>,
-    /// What was left out or could not be read, for the person.
+    sections: Vec<MemorySection>,
+    /// Files that were skipped or could not be read, for the user.
     pub notices: Vec<String>,
-    /// All files that were looked at, each as it was just before it was read.
+    /// All files that were checked, as they were just before reading.
     seen: Fingerprint,
 }
 
 /// One file's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Section {
+struct MemorySection {
     path: PathBuf,
     /// The file that imports it.
     by: Option<PathBuf>,
@@ -67,94 +66,93 @@ struct Section {
 }
 
 impl Memory {
-    /// Reads the files of the working directory and of the folders above it up to the repository's
-    /// root, and the person's own. Outside of a repository only the directory itself counts. A file
-    /// that `hides` says yes to is not read. It may block.
+    /// Reads the files of the working directory and its parents up to the repository's root, and
+    /// the user's own. Outside a repository only the directory itself counts. Files for which
+    /// `hides` returns true are skipped. May block.
     ///
-    /// A project's files may come from anywhere: only regular files are read, and of what they
-    /// bring in only what the scope has.
+    /// A project's files may come from anywhere: only regular files are read, and only imports that the scope allows.
     #[must_use]
     pub fn read(sources: &MemorySources<'_>, hides: &dyn Fn(&Path) -> bool) -> Self {
         let MemorySources { dir, own, claude, home, scope, project, local } = *sources;
         let root = repository_root(dir, home).unwrap_or(dir);
-        let mut reader = Reader::new(scope, home, hides);
-        for name in OWN_NAMES {
-            reader.add_own(&own.join(name));
+        let mut reader = MemoryReader::new(scope, home, hides);
+        for name in USER_NAMES {
+            reader.add_user_file(&own.join(name));
         }
         if let Some(claude) = claude {
-            reader.add_own(&claude.join(BROUGHT_NAME));
+            reader.add_user_file(&claude.join(CLAUDE_NAME));
         }
         let mut folders: Vec<&Path> =
             dir.ancestors().take_while(|folder| folder.starts_with(root)).collect();
         folders.reverse();
         for folder in folders {
-            let shared = NAMES.into_iter().filter(|_| project);
+            let shared = PROJECT_NAMES.into_iter().filter(|_| project);
             for name in shared.chain(local.then_some(LOCAL_NAME)) {
-                reader.add_of_project(&folder.join(name));
+                reader.add_project_file(&folder.join(name));
             }
         }
         reader.finish()
     }
 
-    /// The text for a system prompt; empty when there is none.
+    /// Returns the text for a system prompt; empty if there is none.
     #[must_use]
     pub fn text(&self) -> String {
         match self.sections.as_slice() {
             [] => String::new(),
-            sections => format!("# Project instructions{}", joined(sections)),
+            sections => format!("# Project instructions{}", join_sections(sections)),
         }
     }
 
-    /// The files that count, in order.
+    /// Returns the files that count, in order.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.sections.iter().map(|section| section.path.as_path())
     }
 
-    /// Whether all files look as they did when they were read, those that were not there included.
+    /// Whether no file has changed since it was read, including missing ones.
     #[must_use]
     pub fn is_current(&self) -> bool {
-        self.seen == self.seen.again()
+        self.seen == self.seen.refreshed()
     }
 
-    /// What a model has to know that was told `before`; `None` when it knows it all.
+    /// Returns the changes for a model that knows `before`; `None` if there are none.
     #[must_use]
-    pub fn news_since(&self, before: &Self) -> Option<String> {
+    pub fn update_since(&self, before: &Self) -> Option<String> {
         let (gone, new) = self.difference(before);
         let mut text = String::new();
         if !new.is_empty() {
-            text.push_str("[Files of the project instructions have changed. What stands here replaces what they said before.]");
-            text.push_str(&joined(new));
+            text.push_str("[Project instruction files have changed. The text below replaces what they said before.]");
+            text.push_str(&join_sections(new));
         }
         for path in gone {
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
-            text.push_str(&format!("[What {} said holds no longer.]", path.display()));
+            text.push_str(&format!("[The instructions in {} no longer apply.]", path.display()));
         }
         (!text.is_empty()).then_some(text)
     }
 
-    /// The files whose text is another than `before`, for the person.
+    /// Returns the files whose text differs from `before`, for the user.
     #[must_use]
     pub fn changed_since<'a>(&'a self, before: &'a Self) -> Vec<&'a Path> {
         let (gone, new) = self.difference(before);
         gone.into_iter().chain(new.into_iter().map(|section| section.path.as_path())).collect()
     }
 
-    /// The files that are no longer there, and the sections that are new or changed.
-    fn difference<'a>(&'a self, before: &'a Self) -> (Vec<&'a Path>, Vec<&'a Section>) {
+    /// Returns the files that are gone, and the sections that are new or changed.
+    fn difference<'a>(&'a self, before: &'a Self) -> (Vec<&'a Path>, Vec<&'a MemorySection>) {
         let now: BTreeSet<&Path> = self.sections.iter().map(|it| it.path.as_path()).collect();
         let paths = before.sections.iter().map(|section| section.path.as_path());
         let gone = paths.filter(|path| !now.contains(path)).collect();
-        let same = |new: &&Section| {
+        let same = |new: &&MemorySection| {
             before.sections.iter().any(|it| it.path == new.path && it.text == new.text)
         };
         (gone, self.sections.iter().filter(|section| !same(section)).collect())
     }
 }
 
-fn joined<'a>(sections: impl IntoIterator<Item = &'a Section>) -> String {
-    let text = |Section { path, by, text }: &Section| match by {
+fn join_sections<'a>(sections: impl IntoIterator<Item = &'a MemorySection>) -> String {
+    let text = |MemorySection { path, by, text }: &MemorySection| match by {
         None => format!("\n\n## {}\n{text}", path.display()),
         Some(by) => format!("\n\n## {} (imported by {})\n{text}", path.display(), by.display()),
     };

@@ -1,98 +1,103 @@
-//! Reads memory files and what they import: each file once, within bounds, and with a line for what
-//! does not count.
+//! Reads memory files and their imports: each file once, within bounds, with a notice for each one skipped.
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::import::{self, Import};
-use super::{Memory, Section};
+use super::{Memory, MemorySection};
 use crate::disk::{ProjectFiles, ProjectScope, ScopeError, repository_root};
 use crate::markdown::file;
 use crate::protocol::printable_path;
 use crate::tool::path::resolve;
 
-/// More than this of one file is left out, with a word about it. Bytes.
+/// Maximum size of one file, in bytes; the rest is cut with a notice.
 const FILE_LIMIT: usize = 32 * 1024;
 
-/// The same of all files together: what models read before every prompt has to stay small.
+/// Maximum size of all files together: models read them before every prompt.
 const TOTAL_LIMIT: usize = 128 * 1024;
 
-/// How many files count.
+/// Maximum number of files.
 const MAX_FILES: usize = 100;
 
-/// How far imports of imports go.
+/// Maximum depth of nested imports.
 const MAX_DEPTH: usize = 5;
 
-/// How many imports are followed, those of the same file counted each time.
+/// Maximum number of imports to follow, counting repeated ones.
 const MAX_IMPORTS: usize = 1000;
 
-/// How many lines are told.
+/// Maximum number of notices.
 const MAX_NOTICES: usize = 20;
 
-/// Whose file it is: that says where its imports may lead.
+/// The owner of a file, which determines where its imports may lead.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    /// May import what the user may read, but through no link of the project.
-    Person,
-    /// May import what the scope allows, and so may all that it imports.
+enum MemoryOwner {
+    /// May import anything the user can read, but through no link of the project.
+    User,
+    /// May import what the scope allows, and so may everything it imports.
     Project,
 }
 
 /// Collects the files of a memory.
-pub(super) struct Reader<'a> {
+pub(super) struct MemoryReader<'a> {
     pub memory: Memory,
     scope: &'a ProjectScope,
     files: ProjectFiles<'a>,
     home: Option<&'a Path>,
     hides: &'a dyn Fn(&Path) -> bool,
-    /// Files that were read, without links.
+    /// Resolved paths of the files that were read.
     read: HashSet<PathBuf>,
     total: usize,
     imports: usize,
-    /// How many lines were not told.
-    untold: usize,
+    /// Number of notices that were dropped.
+    dropped_notices: usize,
 }
 
-/// A file that was not read: `None` when it is no loss.
-type Missed = Option<String>;
+/// The reason why a file was skipped; `None` if that needs no notice.
+type SkipReason = Option<String>;
 
-impl<'a> Reader<'a> {
+impl<'a> MemoryReader<'a> {
     pub fn new(
         scope: &'a ProjectScope,
         home: Option<&'a Path>,
         hides: &'a dyn Fn(&Path) -> bool,
     ) -> Self {
         let (memory, read, files) = (Memory::default(), HashSet::new(), scope.files());
-        Self { memory, scope, files, home, hides, read, total: 0, imports: 0, untold: 0 }
+        Self { memory, scope, files, home, hides, read, total: 0, imports: 0, dropped_notices: 0 }
     }
 
-    /// Reads a file of the person's own, if it is there.
-    pub fn add_own(&mut self, path: &Path) {
-        self.add_top(path, Owner::Person);
+    /// Reads one of the user's files, if it exists.
+    pub fn add_user_file(&mut self, path: &Path) {
+        self.add_top(path, MemoryOwner::User);
     }
 
-    /// Reads a file of the project, if it is there.
-    pub fn add_of_project(&mut self, path: &Path) {
-        self.add_top(path, Owner::Project);
+    /// Reads a file of the project, if it exists.
+    pub fn add_project_file(&mut self, path: &Path) {
+        self.add_top(path, MemoryOwner::Project);
     }
 
-    fn add_top(&mut self, path: &Path, owner: Owner) {
+    fn add_top(&mut self, path: &Path, owner: MemoryOwner) {
         match self.locate(path, None, owner) {
             Ok(real) if self.read.contains(&real) => {}
             Ok(real) => {
                 let added = self.add(path, &real, None, owner, &mut Vec::new());
-                self.tell(added, |why| format!("{} was not read: {why}", printable_path(path)));
+                self.report_skipped(added, |why| {
+                    format!("{} was not read: {why}", printable_path(path))
+                });
             }
             Err(missed) => {
-                self.tell(Err(missed), |why| {
+                self.report_skipped(Err(missed), |why| {
                     format!("{} was not read: {why}", printable_path(path))
                 });
             }
         }
     }
 
-    fn tell(&mut self, result: Result<(), Missed>, words: impl FnOnce(&str) -> String) {
+    fn report_skipped(
+        &mut self,
+        result: Result<(), SkipReason>,
+        words: impl FnOnce(&str) -> String,
+    ) {
         if let Err(Some(why)) = result {
             self.notice(words(&why));
         }
@@ -101,31 +106,31 @@ impl<'a> Reader<'a> {
     fn notice(&mut self, line: String) {
         match self.memory.notices.len() < MAX_NOTICES {
             true => self.memory.notices.push(line),
-            false => self.untold += 1,
+            false => self.dropped_notices += 1,
         }
     }
 
-    /// What was read.
+    /// Returns the memory.
     pub fn finish(mut self) -> Memory {
-        // What git tracks decides then too.
+        // The result then depends on git's index too.
         if let Some(index) = self.files.index() {
-            self.memory.seen.look(index);
+            self.memory.seen.add_file(index);
         }
-        if self.untold > 0 {
-            let text = format!("{} more lines like these about memory files", self.untold);
+        if self.dropped_notices > 0 {
+            let text = format!("{} more notices about memory files", self.dropped_notices);
             self.memory.notices.push(text);
         }
         self.memory
     }
 
-    /// Where a file really lies, if one of `owner` may bring it in.
+    /// Returns the real path of a file, if a file of `owner` may import it.
     fn locate(
         &mut self,
         path: &Path,
         importer: Option<&Path>,
-        owner: Owner,
-    ) -> Result<PathBuf, Missed> {
-        self.memory.seen.look(path.to_owned());
+        owner: MemoryOwner,
+    ) -> Result<PathBuf, SkipReason> {
+        self.memory.seen.add_file(path.to_owned());
         let missed = |error: ScopeError| match error {
             ScopeError::Io(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
@@ -135,12 +140,12 @@ impl<'a> Reader<'a> {
             error => Some(error.to_string()),
         };
         let located = match owner {
-            Owner::Person => {
+            MemoryOwner::User => {
                 let own = if importer.is_none() { path.parent() } else { None };
-                self.files.locate_own(path, own)
+                self.files.locate_user_file(path, own)
             }
-            Owner::Project => match path.canonicalize() {
-                // What was read already is brought in by nothing else.
+            MemoryOwner::Project => match path.canonicalize() {
+                // A file that was read already may be imported again.
                 Ok(real) if self.read.contains(&real) => Ok(real),
                 _ => self.files.locate(path, importer),
             },
@@ -148,38 +153,37 @@ impl<'a> Reader<'a> {
         located.map_err(missed)
     }
 
-    /// Reads one file, which one of `owner` brought, then what it imports. `chain` are the files
-    /// that led here.
+    /// Reads one file, imported by one of `owner`, then its imports. `chain` are the files that led here.
     fn add(
         &mut self,
         path: &Path,
         real: &Path,
         by: Option<&Path>,
-        owner: Owner,
+        owner: MemoryOwner,
         chain: &mut Vec<PathBuf>,
-    ) -> Result<(), Missed> {
+    ) -> Result<(), SkipReason> {
         if (self.hides)(path) || (self.hides)(real) {
             return Err(Some("a permission rule denies it or asks about it".to_owned()));
         }
         if self.read.len() == MAX_FILES {
-            return Err(Some(format!("{MAX_FILES} files count at most")));
+            return Err(Some(format!("only {MAX_FILES} files are read")));
         }
         let text = self.load(path, real)?;
         self.read.insert(real.to_owned());
         // Many projects keep the same text under both names.
         let known = self.memory.sections.iter().any(|section| section.text == text);
-        if !known && !text.is_empty() && !import::is_all(&text) {
+        if !known && !text.is_empty() && !import::is_only_imports(&text) {
             self.total += text.len();
             let by = by.map(Path::to_owned);
-            let section = Section { path: path.to_owned(), by, text: text.clone() };
+            let section = MemorySection { path: path.to_owned(), by, text: text.clone() };
             self.memory.sections.push(section);
         }
         chain.push(real.to_owned());
-        let owner = if self.scope.contains(real) { Owner::Project } else { owner };
+        let owner = if self.scope.contains(real) { MemoryOwner::Project } else { owner };
         for import in import::find(&text) {
             if self.imports == MAX_IMPORTS {
                 self.notice(format!(
-                    "{}:{}: @{} was not read, nor what comes after it: {MAX_IMPORTS} imports count at most",
+                    "{}:{}: @{} was not read, nor what comes after it: only {MAX_IMPORTS} imports are followed",
                     printable_path(path), import.line, import.path
                 ));
                 break;
@@ -191,30 +195,36 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads what a file imports.
-    fn follow(&mut self, importer: &Path, import: &Import, owner: Owner, chain: &mut Vec<PathBuf>) {
+    /// Reads one import of a file.
+    fn follow(
+        &mut self,
+        importer: &Path,
+        import: &Import,
+        owner: MemoryOwner,
+        chain: &mut Vec<PathBuf>,
+    ) {
         let folder = importer.parent().unwrap_or(importer);
         let path = resolve(&import.path, folder, self.home);
         let located = self.locate(&path, Some(importer), owner);
         let located = located.and_then(|real| match self.leaves_checkout(&path, &real, chain) {
-            true if owner == Owner::Person => {
+            true if owner == MemoryOwner::User => {
                 Err(Some("it is outside the checkout that brings it in".to_owned()))
             }
             _ => Ok(real),
         });
         let result = match located {
             Ok(real) if chain.contains(&real) => {
-                Err(Some("the files import each other in a circle: each is read once".to_owned()))
+                Err(Some("the files import each other; each is read once".to_owned()))
             }
             Ok(real) if self.read.contains(&real) => Ok(()),
             Ok(_) if chain.len() > MAX_DEPTH => {
-                Err(Some(format!("imports of imports go {MAX_DEPTH} deep at most")))
+                Err(Some(format!("imports may nest only {MAX_DEPTH} deep")))
             }
             Ok(real) => self.add(&path, &real, Some(importer), owner, chain),
-            Err(None) if import.means_a_file() => Err(Some("there is no such file".to_owned())),
+            Err(None) if import.is_file_path() => Err(Some("there is no such file".to_owned())),
             Err(missed) => Err(missed),
         };
-        self.tell(result, |why| {
+        self.report_skipped(result, |why| {
             format!(
                 "{}:{}: @{} was not read: {why}",
                 printable_path(importer),
@@ -238,28 +248,28 @@ impl<'a> Reader<'a> {
         checkouts.into_iter().any(|root| Some(&root) != own.as_ref() && !real.starts_with(root))
     }
 
-    /// A file's text without blank lines around it, as much as there is room for.
-    fn load(&mut self, path: &Path, real: &Path) -> Result<String, Missed> {
-        let bytes =
-            file::head(real, FILE_LIMIT as u64 + 1).map_err(|error| Some(error.to_string()))?;
+    /// Reads a file's text, trimmed, as far as the limits allow.
+    fn load(&mut self, path: &Path, real: &Path) -> Result<String, SkipReason> {
+        let bytes = file::read_head(real, FILE_LIMIT as u64 + 1)
+            .map_err(|error| Some(error.to_string()))?;
         if bytes.contains(&0) {
             return Err(Some("it is not text".to_owned()));
         }
         let limit = FILE_LIMIT.min(TOTAL_LIMIT - self.total.min(TOTAL_LIMIT));
         if limit == 0 {
             let kib = TOTAL_LIMIT / 1024;
-            return Err(Some(format!("the files before it already hold {kib} KB")));
+            return Err(Some(format!("the files before it already take {kib} KB")));
         }
         let cut = bytes.len() > limit;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
                 let (bytes, place) = (error.as_bytes(), error.utf8_error().valid_up_to());
-                // A character that the limit has cut is not a mistake in the file.
+                // A character cut by the limit is not a mistake in the file.
                 if !cut || place + 4 < bytes.len() {
                     let line = file::line_at(bytes, place);
                     let notice = format!(
-                        "{}:{line}: this is not valid UTF-8: what cannot be read shows as �",
+                        "{}:{line}: not valid UTF-8: unreadable bytes show as �",
                         printable_path(path)
                     );
                     self.notice(notice);

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A folder with these files; `repo` is a repository, `own` the person's folder, `home` theirs too.
+/// A folder with these files; `repo` is a repository, `own` the user's folder, `home` too.
 fn world(files: &[(&str, &str)]) -> TempDir {
     let top = tempfile::tempdir().unwrap();
     for folder in ["repo/.git", "own", "home"] {
@@ -49,7 +49,7 @@ fn read(top: &TempDir) -> Memory {
     read_in(top, "repo")
 }
 
-/// The files that count, and what was said, without the folder's name.
+/// Returns the files that count, and the notices, without the folder's name.
 fn told(memory: &Memory, top: &TempDir) -> (Vec<String>, Vec<String>) {
     let plain = |text: String| text.replace(&format!("{}/", top.path().display()), "");
     let files = memory.sections.iter().map(|section| plain(section.path.display().to_string()));
@@ -93,7 +93,8 @@ fn two_names_of_one_file_and_files_that_import_each_other_count_once() {
     assert_eq!(told(&read_in(&top, "repo/sub"), &top), (only, vec![]));
     let top = world(&[("repo/AGENTS.md", "A @CLAUDE.md"), ("repo/CLAUDE.md", "B\n\n@AGENTS.md")]);
     let files = ["repo/AGENTS.md", "repo/CLAUDE.md"].map(str::to_owned).to_vec();
-    let circle = "repo/CLAUDE.md:3: @AGENTS.md was not read: the files import each other in a circle: each is read once";
+    let circle =
+        "repo/CLAUDE.md:3: @AGENTS.md was not read: the files import each other; each is read once";
     assert_eq!(told(&read(&top), &top), (files, vec![circle.to_owned()]));
 }
 
@@ -112,10 +113,7 @@ fn imports_are_relative_to_their_file_and_go_five_deep() {
     let (files, notices) = told(&memory, &top);
     let expected = ["1.md", "2.md", "3.md", "more/4.md", "5.md"];
     assert_eq!(files, expected.map(|name| format!("repo/docs/{name}")));
-    assert_eq!(
-        notices,
-        ["repo/docs/5.md:1: @6.md was not read: imports of imports go 5 deep at most"]
-    );
+    assert_eq!(notices, ["repo/docs/5.md:1: @6.md was not read: imports may nest only 5 deep"]);
     let repo = top.path().join("repo").display().to_string();
     assert!(
         memory.text().contains(&format!("## {repo}/docs/2.md (imported by {repo}/docs/1.md)\ntwo")),
@@ -132,7 +130,7 @@ fn a_project_brings_in_nothing_from_outside_of_it_and_a_person_what_they_like() 
     symlink("../../home/notes.md", top.path().join("repo/docs/out.md")).unwrap();
     let (files, notices) = told(&read(&top), &top);
     assert_eq!(files, ["repo/AGENTS.md"]);
-    let why = "it lies outside of the project, whose files may not bring it in";
+    let why = "it lies outside the project, which may not import it";
     assert_eq!(
         notices,
         [
@@ -251,7 +249,7 @@ fn what_is_no_readable_text_is_one_line_each() {
     assert_eq!(
         notices,
         [
-            "own/AGENTS.md:2: this is not valid UTF-8: what cannot be read shows as �".to_owned(),
+            "own/AGENTS.md:2: not valid UTF-8: unreadable bytes show as �".to_owned(),
             import("docs", "it is not a regular file"),
             import("gone.md", "there is no such file"),
             import("image", "it is not text"),
@@ -298,7 +296,7 @@ fn long_files_are_cut_and_all_together_stay_below_the_limit() {
     files.push(("repo/AGENTS.md", &imports));
     let memory = read(&world(&files));
     assert!(memory.text().len() <= 128 * 1024 + 1000, "{}", memory.text().len());
-    assert!(memory.notices.iter().any(|notice| notice.ends_with("already hold 128 KB")));
+    assert!(memory.notices.iter().any(|notice| notice.ends_with("already take 128 KB")));
 }
 
 #[test]
@@ -310,7 +308,7 @@ fn a_change_of_any_file_shows_and_its_text_alone_is_news() {
     ]);
     let before = read(&top);
     assert!(before.is_current());
-    assert_eq!(before.news_since(&before), None);
+    assert_eq!(before.update_since(&before), None);
     for (file, text) in [("repo/part.md", "NEW PART"), ("repo/gone.md", "CAME"), ("repo/sub", "")] {
         let old = read(&top);
         fs::write(top.path().join(file), text).unwrap();
@@ -318,12 +316,12 @@ fn a_change_of_any_file_shows_and_its_text_alone_is_news() {
     }
     fs::remove_file(top.path().join("own/AGENTS.md")).unwrap();
     let now = read(&top);
-    let news = now.news_since(&before).unwrap();
+    let news = now.update_since(&before).unwrap();
     for (part, there) in [("NEW PART", true), ("CAME", true), ("one @gone", false), ("mine", false)]
     {
         assert_eq!(news.contains(part), there, "{part}: {news}");
     }
-    assert!(news.ends_with("own/AGENTS.md said holds no longer.]"), "{news}");
+    assert!(news.ends_with("own/AGENTS.md no longer apply.]"), "{news}");
     assert_eq!(now.changed_since(&before).len(), 3);
 }
 
@@ -333,5 +331,5 @@ fn imports_and_lines_about_them_are_counted() {
     let files = [("repo/AGENTS.md", &*missing), ("repo/CLAUDE.md", &*format!("x {missing}"))];
     let memory = read(&world(&files));
     assert_eq!(memory.notices.len(), 21);
-    assert_eq!(memory.notices[20], "981 more lines like these about memory files");
+    assert_eq!(memory.notices[20], "981 more notices about memory files");
 }

@@ -1,60 +1,60 @@
-//! Rules in the tool lists of an agent's definition: `tools: Bash(git:*)`, `disallowedTools:
-//! Bash(rm:*)`. They bind the agent and those below it, in every mode, and allow nothing by
+//! Rules in the tool lists of an agent definition: `tools: Bash(git:*)`, `disallowedTools:
+//! Bash(rm:*)`. They bind the agent and its descendants, in every mode, and allow nothing by
 //! themselves.
 
 use std::path::Path;
 
-use super::facts::{Facts, Unit};
+use super::call_access::{AccessItem, CallAccess};
 use super::path::Places;
-use super::rule::{Base, List, Origin, Rule};
+use super::rule::{Rule, RuleBase, RuleList, RuleOrigin};
 use crate::tool::canonical_name;
 
 /// The rules of one definition, as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ToolBounds {
     agent: String,
     only: Vec<String>,
     deny: Vec<String>,
 }
 
-/// The rules of one definition, read.
+/// The parsed rules of one definition.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Bound {
+pub(super) struct BoundRules {
     agent: String,
-    /// A call of one of these tools has to be covered by one of them.
+    /// A call of one of these tools must be covered by one of them.
     only: Vec<Rule>,
     pub deny: Vec<Rule>,
 }
 
-/// The tool that an entry of a list names, without its pattern.
+/// The tool that a list entry names, without its pattern.
 #[must_use]
-pub fn tool_of(entry: &str) -> &str {
+pub fn entry_tool(entry: &str) -> &str {
     entry.split('(').next().unwrap_or_default().trim()
 }
 
-/// Checks an entry of a tool list that holds a pattern.
+/// Checks a tool list entry that has a pattern.
 ///
 /// # Errors
-/// With what is wrong, when the tool exists and the pattern cannot be read.
-pub fn check(entry: &str, list: List) -> Result<(), String> {
-    if !entry.contains('(') || !Rule::knows_tool(tool_of(entry)) {
+/// If the tool exists and the pattern cannot be parsed, with the problem.
+pub fn check(entry: &str, list: RuleList) -> Result<(), String> {
+    if !entry.contains('(') || !Rule::knows_tool(entry_tool(entry)) {
         return Ok(());
     }
-    let base = Base { project: Path::new("/"), home: Some(Path::new("/")) };
-    match Rule::parse(entry, list, Origin::Session, base) {
+    let base = RuleBase { project: Path::new("/"), home: Some(Path::new("/")) };
+    match Rule::parse(entry, list, RuleOrigin::Session, base) {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("`{entry}`: {}", error.problem)),
     }
 }
 
-impl Bounds {
+impl ToolBounds {
     /// The rules among the entries of `tools` and `disallowedTools`. A tool that `tools` also lists
     /// without a pattern is not limited.
     #[must_use]
     pub fn from_lists(agent: &str, tools: Option<&[String]>, disallowed: &[String]) -> Self {
         let tools = tools.unwrap_or_default();
         let whole = |entry: &str| {
-            let name = canonical_name(tool_of(entry));
+            let name = canonical_name(entry_tool(entry));
             tools.iter().any(|other| !other.contains('(') && canonical_name(other) == name)
         };
         let is_rule = |entry: &&String| entry.contains('(');
@@ -65,17 +65,18 @@ impl Bounds {
         }
     }
 
-    /// Reads the rules. One that cannot be read denies its whole tool.
-    pub(super) fn read(&self, base: Base<'_>) -> Option<Bound> {
-        let origin = || Origin::Flag(format!("the definition of {}", self.agent));
-        let mut bound = Bound { agent: self.agent.clone(), only: Vec::new(), deny: Vec::new() };
-        for (texts, list) in [(&self.only, List::Allow), (&self.deny, List::Deny)] {
+    /// Parses the rules. An unreadable rule denies its whole tool.
+    pub(super) fn read(&self, base: RuleBase<'_>) -> Option<BoundRules> {
+        let origin = || RuleOrigin::Flag(format!("the definition of {}", self.agent));
+        let mut bound =
+            BoundRules { agent: self.agent.clone(), only: Vec::new(), deny: Vec::new() };
+        for (texts, list) in [(&self.only, RuleList::Allow), (&self.deny, RuleList::Deny)] {
             for text in texts {
                 match Rule::parse(text, list, origin(), base) {
-                    Ok(rule) if list == List::Allow => bound.only.push(rule),
+                    Ok(rule) if list == RuleList::Allow => bound.only.push(rule),
                     Ok(rule) => bound.deny.push(rule),
                     Err(_) => {
-                        let whole = Rule::parse(tool_of(text), List::Deny, origin(), base);
+                        let whole = Rule::parse(entry_tool(text), RuleList::Deny, origin(), base);
                         bound.deny.extend(whole);
                     }
                 }
@@ -85,15 +86,15 @@ impl Bounds {
     }
 }
 
-impl Bound {
-    /// Why the call is none of those that the definition's `tools` lists, if it is none.
-    pub fn excludes(&self, facts: &Facts, places: &Places) -> Option<String> {
-        let concerns = |rule: &&Rule| canonical_name(tool_of(rule.text())) == facts.tool;
+impl BoundRules {
+    /// Why none of the rules in the definition's `tools` allows the call, if none does.
+    pub fn excludes(&self, facts: &CallAccess, places: &Places) -> Option<String> {
+        let concerns = |rule: &&Rule| canonical_name(entry_tool(rule.text())) == facts.tool;
         let own: Vec<&Rule> = self.only.iter().filter(concerns).collect();
-        let covered = |unit: &Unit| {
-            *unit == Unit::Nothing || own.iter().any(|rule| rule.allows(unit, facts, places))
+        let covered = |unit: &AccessItem| {
+            *unit == AccessItem::Nothing || own.iter().any(|rule| rule.allows(unit, facts, places))
         };
-        if own.is_empty() || facts.units.iter().all(covered) {
+        if own.is_empty() || facts.items.iter().all(covered) {
             return None;
         }
         let rules: Vec<&str> = own.iter().map(|rule| rule.text()).collect();

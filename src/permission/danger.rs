@@ -1,24 +1,24 @@
 //! Options that make a program run another one, or write a file of the caller's choice. No prefix
-//! and no `*` of an allow rule covers them: the rule has to name them.
+//! and no `*` of an allow rule covers them: the rule must name them.
 //!
-//! A list of such options never ends, and a list of harmless ones for every program would ask about
-//! lines that the user allowed in good faith. So there are three forms, from the closest to the
-//! widest:
+//! A list of such options is never complete, and a list of harmless ones for every program would
+//! prompt for lines that the user allowed in good faith. So there are three forms, from the
+//! strictest to the most lenient:
 //!
-//! - Of programs most of whose options name files or programs, a rule covers what is known to do no
-//!   such thing: [`known`], and the sub-commands in [`sub_command`].
-//! - Of programs that most users allow by prefix, a rule covers everything but the options in
-//!   [`table`], and the words that [`operand`] and its neighbours find.
-//! - Of every program, these and all others, a rule covers no option whose name says that it runs a
-//!   program or writes a file: [`form::telling_option`] and [`table::ANYWHERE`].
+//! - For programs most of whose options name files or programs, a rule covers only the options known
+//!   to do neither: [`known`], and the sub-commands in [`sub_command`].
+//! - For programs that most users allow by prefix, a rule covers everything except the options in
+//!   [`table`] and the words found by [`operand`] and its sibling modules.
+//! - For every program, a rule covers no option whose name says that it runs a program or writes a
+//!   file: [`form::telling_option`] and [`table::ANYWHERE`].
 //!
-//! An option that nothing here knows rides along with the rule.
+//! A rule covers any option that is unknown here.
 
 use std::path::PathBuf;
 
 use super::script::Word;
 use super::spelling::{Piece, Spelling, spell, unquoted};
-use super::wrapper::{self, Wrapped, base_name};
+use super::wrapper::{self, InnerCommand, base_name};
 
 mod built_in;
 mod compiler;
@@ -38,19 +38,19 @@ mod table;
 mod tar;
 
 use super::program::Program;
-use entry::{Entry, entries, rows, values_of};
+use entry::{OptionEntry, entries, rows, values_of};
 use table::{ANYWHERE, OPTION_FILES};
 
 pub use entry::{flags, letters_with_value};
 
-/// An option that a rule has to name.
+/// An option that a rule must name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Danger {
-    /// As the table has it.
+    /// As in the table.
     pub option: String,
-    /// As the command has it, without a value behind `=`.
+    /// As in the command, without a value after `=`.
     pub written: String,
-    /// Where it stands among the words; `usize::MAX` where that is not known.
+    /// Its position among the words; `usize::MAX` if unknown.
     pub place: usize,
     /// Letters that take the rest of a word as their value.
     values: &'static str,
@@ -79,24 +79,24 @@ impl Danger {
     }
 }
 
-/// The dangerous options of a command, which runs in one of `bases`; its first word is the program.
+/// Finds the dangerous options of a command that runs in one of `bases`; its first word is the program.
 #[must_use]
 pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
     find_within(words, bases, 0)
 }
 
-/// The same for a command that stands behind so many runners.
+/// The same for a command behind this many runners.
 fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger> {
     let Some(program) = words.first() else { return Vec::new() };
     if runners > MAX_RUNNERS {
-        return vec![Danger::new(OPEN, "", usize::MAX)];
+        return vec![Danger::new(OPEN_WORDS, "", usize::MAX)];
     }
     let name = listed_name(&program.text);
     let spelled = spell(words);
     if spelled.len() != words.len() {
         return match expanded(words) {
             Some(words) => find_within(&words, bases, runners),
-            None => vec![Danger::new(OPEN, "", usize::MAX)],
+            None => vec![Danger::new(OPEN_WORDS, "", usize::MAX)],
         };
     }
     let mut dangers = sub_command::find(name, &spelled);
@@ -105,7 +105,7 @@ fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger>
     dangers.extend(operand::find(name, &spelled, bases));
     let mut end = end_of_options(name, &spelled);
     dangers.extend(known::find(name, &spelled, end));
-    if let Some(place) = operand::command_of_npx(name, &spelled) {
+    if let Some(place) = operand::npx_command(name, &spelled) {
         end = place;
         let inner = find_within(&words[place..], bases, runners + 1).into_iter();
         dangers.extend(
@@ -113,16 +113,23 @@ fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger>
         );
     }
     let is_listed = |name: &str, words: &[Spelling<'_>]| is_listed(listed_name(name), words);
-    // Where one stands for the value of an option, the next is the program.
-    for place in operand::commands_of_runner(name, &spelled, is_listed) {
-        let inner = find_within(&words[place..], bases, runners + 1).into_iter();
-        dangers.extend(
-            inner.map(|danger| Danger { place: danger.place.saturating_add(place), ..danger }),
-        );
+    // If one of these is an option's value, the program is the next word.
+    for place in operand::runner_commands(name, &spelled, is_listed) {
+        // `npm exec prettier -- --check .`: the runner takes the mark out.
+        let mut inner = words[place..].to_vec();
+        let mark = inner.iter().position(|word| word.literal && word.text == "--");
+        mark.map(|mark| inner.remove(mark));
+        let behind = |at: usize| usize::from(mark.is_some_and(|mark| at >= mark));
+        let found = find_within(&inner, bases, runners + 1).into_iter();
+        dangers.extend(found.map(|danger| {
+            let at = danger.place.saturating_add(behind(danger.place));
+            Danger { place: at.saturating_add(place), ..danger }
+        }));
     }
+    dangers.extend(operand::script_options(name, &spelled, is_listed));
     let words = CommandWords { name, words, spelled: &spelled, bases };
     dangers.extend(words.options(end, &dangers));
-    // An address is one behind the mark as well.
+    // The text after the mark may be an address as well.
     for (place, word) in spelled.iter().enumerate().skip(end) {
         let option = word.exact().and_then(|text| form::address(name, text));
         dangers.extend(option.map(|option| Danger::new(option.clone(), option, place)));
@@ -134,8 +141,8 @@ fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger>
     dangers
 }
 
-/// The words that braces make of these. `None` where one of them is only known when the line runs,
-/// or is empty: bash leaves out what it makes of `{,}`.
+/// The words after brace expansion. `None` if one is known only at run time or is empty: bash drops
+/// the empty words of `{,}`.
 fn expanded(words: &[Word]) -> Option<Vec<Word>> {
     let mut all = Vec::with_capacity(words.len());
     for word in words {
@@ -154,8 +161,8 @@ fn expanded(words: &[Word]) -> Option<Vec<Word>> {
             if pieces.iter().any(|piece| matches!(piece, Piece::Variable(_) | Piece::Any)) {
                 return None;
             }
-            // Names that a glob stands for begin as it does.
-            all.push(Word { literal: !is_open, ..certain(&spelling.outline()) });
+            // Names matched by a glob begin as it does.
+            all.push(Word { literal: !is_open, ..literal_word(&spelling.outline()) });
         }
     }
     Some(all)
@@ -174,7 +181,7 @@ fn git_operands(name: &str, spelled: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<
     dangers
 }
 
-/// A command whose words are looked at one by one.
+/// A command whose words are examined one by one.
 struct CommandWords<'a> {
     name: &'a str,
     words: &'a [Word],
@@ -183,14 +190,14 @@ struct CommandWords<'a> {
 }
 
 impl CommandWords<'_> {
-    /// The options before `end` that are dangerous, at places where no danger was found yet.
+    /// The dangerous options before `end`, except where a danger was already found.
     fn options(&self, end: usize, found: &[Danger]) -> Vec<Danger> {
         let hidden = hidden_options(self.words);
-        let mut entries: Vec<Entry> = entries(self.name, self.spelled).collect();
+        let mut entries: Vec<OptionEntry> = entries(self.name, self.spelled).collect();
         let is_listed = is_listed(self.name, self.spelled);
         let anywhere = ANYWHERE.split_whitespace().filter(|option| !option.starts_with('!'));
         let anywhere = anywhere.filter(|option| !self.is_harmless(option));
-        let anywhere = anywhere.map(|option| Entry {
+        let anywhere = anywhere.map(|option| OptionEntry {
             program: self.name,
             option,
             row: ANYWHERE,
@@ -206,7 +213,7 @@ impl CommandWords<'_> {
             let option = match word {
                 Spelling::Open(_) => {
                     let may_be = is_listed && hidden.get(place).copied().unwrap_or(true);
-                    self.hides_option(place, &entries, may_be).then(|| OPEN.to_owned())
+                    self.hides_option(place, &entries, may_be).then(|| OPEN_WORDS.to_owned())
                 }
                 Spelling::Plain(text) => {
                     let following = &self.spelled[place + 1..];
@@ -234,7 +241,7 @@ impl CommandWords<'_> {
     }
 
     /// Whether the open word at `place` may turn out to be a dangerous option.
-    fn hides_option(&self, place: usize, entries: &[Entry<'_>], may_be_any: bool) -> bool {
+    fn hides_option(&self, place: usize, entries: &[OptionEntry<'_>], may_be_any: bool) -> bool {
         let word = &self.spelled[place];
         let beginning = word.beginning();
         let previous = self.spelled.get(place - 1).and_then(Spelling::exact).unwrap_or_default();
@@ -251,7 +258,7 @@ impl CommandWords<'_> {
         form::telling_option(word).filter(|option| !self.is_harmless(option))
     }
 
-    /// Whether the table says of an option with such a name that it does no harm.
+    /// Whether the table lists an option of this name as harmless.
     fn is_harmless(&self, option: &str) -> bool {
         let mut rows = rows(self.name, self.spelled);
         let is_option = |word: &str| word.strip_prefix('!') == Some(option);
@@ -259,10 +266,10 @@ impl CommandWords<'_> {
     }
 }
 
-/// Whether the command has a dangerous option that stands in it as it is.
+/// Whether a dangerous option appears literally in the command.
 #[must_use]
 pub fn has_certain(words: &[Word]) -> bool {
-    find(words, &[]).iter().any(|danger| danger.option != OPEN)
+    find(words, &[]).iter().any(|danger| danger.option != OPEN_WORDS)
 }
 
 /// Whether the table knows the program with its sub-command.
@@ -272,12 +279,12 @@ pub fn knows(words: &[Word]) -> bool {
     is_listed(name, &spell(words))
 }
 
-/// Whether the tables have options of the program with its sub-command.
+/// Whether the tables list options for the program and its sub-command.
 fn is_listed(name: &str, spelled: &[Spelling<'_>]) -> bool {
     known::has(name) || entries(name, spelled).next().is_some()
 }
 
-/// The name under which the tables have a program: `x86_64-linux-gnu-gcc-12` is a gcc.
+/// The program's name in the tables: `x86_64-linux-gnu-gcc-12` is a gcc.
 fn listed_name(program: &str) -> &str {
     let name = base_name(program);
     let is_version = |end: &str| end.chars().all(|c| c.is_ascii_digit() || c == '.');
@@ -294,21 +301,20 @@ fn has_option_files(name: &str) -> bool {
     OPTION_FILES.split_whitespace().any(|known| known == name)
 }
 
-/// Runners before a command that are looked behind.
+/// Maximum runners before a command that are looked through.
 const MAX_RUNNERS: usize = 3;
 
 /// Stands for an option that no rule can name.
-const OPEN: &str = "words that are only known when it runs";
+const OPEN_WORDS: &str = "words known only at run time";
 
-/// For each word that [`spell`] makes of these: whether it may turn into an option, whatever its
-/// variables hold.
+/// For each word that [`spell`] makes of these, whether it may become an option whatever its variables hold.
 fn hidden_options(words: &[Word]) -> Vec<bool> {
     let mut hidden = Vec::with_capacity(words.len());
     for word in words {
         if word.literal {
             hidden.push(false);
         } else if word.raw.contains('{') && !word.raw.contains("${") {
-            // Braces make several words of one.
+            // Brace expansion makes several words of one.
             let expands = word.raw.contains(['$', '`']);
             for spelling in spell(std::slice::from_ref(word)) {
                 hidden.push(expands || spelling.beginning().is_empty());
@@ -322,18 +328,17 @@ fn hidden_options(words: &[Word]) -> Vec<bool> {
     hidden
 }
 
-/// Programs, with a word that has to stand in the command, and options whose next word is a text,
-/// whatever it is.
+/// Programs, each with a word that must be in the command, and the options whose next word is free text.
 const MESSAGES: &[(&str, &str)] = &[
     ("git/commit git/tag git/merge", "-m -am -sm --message"),
     ("gh/create gh/edit gh/comment", "-t -b --title --body --notes"),
 ];
 
-/// Options without a value that may stand before one of [`MESSAGES`].
+/// Options without a value that may precede one of [`MESSAGES`].
 const FLAGS: &str =
     "-a -s -q -v -n --all --amend --allow-empty --no-verify --no-edit --quiet --signoff --draft";
 
-/// Whether the word, all of it in quotes, is the message behind `-m` and the like.
+/// Whether the word, quoted as a whole, is the message after `-m` or the like.
 fn is_message(name: &str, spelled: &[Spelling<'_>], words: &[Word], place: usize) -> bool {
     let is_one = |raw: &str| raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"');
     if spelled.len() != words.len() || !words.get(place).is_some_and(|word| is_one(&word.raw)) {
@@ -352,7 +357,7 @@ fn is_message(name: &str, spelled: &[Spelling<'_>], words: &[Word], place: usize
     let is_option = |place: usize| {
         spelled.get(place).and_then(Spelling::exact).is_some_and(|word| is(options, word))
     };
-    // All words from the sub-command on are read, so that the option is none's value.
+    // All words from the sub-command on are read, so the option is not another one's value.
     let mut at = 2;
     while at < place {
         if is_option(at) {
@@ -371,9 +376,8 @@ fn is_message(name: &str, spelled: &[Spelling<'_>], words: &[Word], place: usize
     false
 }
 
-/// Whether words of the command that are only known when it runs may stand for a dangerous option:
-/// one that is written elsewhere in the line, as in `x=--output=f; git diff $x`, or that comes from
-/// where nobody can tell.
+/// Whether words known only at run time may stand for a dangerous option: one written elsewhere in
+/// the line, as in `x=--output=f; git diff $x`, or one of unknown origin.
 #[must_use]
 pub fn is_smuggled(
     words: &[Word],
@@ -381,9 +385,9 @@ pub fn is_smuggled(
     bases: &[PathBuf],
     is_named: impl Fn(&Danger) -> bool,
 ) -> bool {
-    let start = match wrapper::wrapped(words) {
-        Wrapped::From(inner) => inner,
-        Wrapped::Nothing | Wrapped::Unclear => 0,
+    let start = match wrapper::inner_command(words) {
+        InnerCommand::From(inner) => inner,
+        InnerCommand::Nothing | InnerCommand::Unclear => 0,
     };
     let runner = base_name(words.first().map_or("", |word| &word.text));
     let Some(words) = words.get(start..).filter(|words| !words.is_empty()) else { return false };
@@ -396,14 +400,15 @@ pub fn is_smuggled(
     is_written_elsewhere(words, line, &is_named) || is_in_variable(words, line, bases, &is_named)
 }
 
-/// Whether a word behind these may be an option of a program in the table.
+/// Whether a word after these may be an option of a program in the table.
 fn takes_options(words: &[Word]) -> bool {
     let spelled = spell(words);
     let name = listed_name(&words[0].text);
     is_listed(name, &spelled) && end_of_options(name, &spelled) == spelled.len()
 }
 
-/// Whether the line holds a dangerous option outside of the command that an open word of it may stand for.
+/// Whether the line contains, outside of the command, a dangerous option that an open word of the
+/// command may stand for.
 fn is_written_elsewhere(words: &[Word], line: &str, is_named: &impl Fn(&Danger) -> bool) -> bool {
     let Some(program) = words.first() else { return false };
     let line = unquoted(line);
@@ -413,7 +418,7 @@ fn is_written_elsewhere(words: &[Word], line: &str, is_named: &impl Fn(&Danger) 
         Some((name, value)) if !name.starts_with('-') => value,
         _ => piece,
     });
-    // Behind `--` a word is no option of the command, and says nothing of the same word elsewhere.
+    // After `--` a word is no option of the command, and says nothing about the same word elsewhere.
     let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
     let own: Vec<&str> = words[..end].iter().map(|word| word.text.as_str()).collect();
     let mut hidden =
@@ -425,14 +430,14 @@ fn is_written_elsewhere(words: &[Word], line: &str, is_named: &impl Fn(&Danger) 
     let mut all = vec![program.clone()];
     all.extend(sub_commands.cloned());
     let start = all.len();
-    all.extend(hidden.map(certain));
-    let is_hidden = |danger: &Danger| danger.place >= start && danger.option != OPEN;
-    // Wherever it stands in the command, it is none of the rule's own words.
+    all.extend(hidden.map(literal_word));
+    let is_hidden = |danger: &Danger| danger.place >= start && danger.option != OPEN_WORDS;
+    // Wherever it is in the command, it is none of the rule's own words.
     let elsewhere = |danger: Danger| Danger { place: usize::MAX, ..danger };
     find(&all, &[]).into_iter().any(|danger| is_hidden(&danger) && !is_named(&elsewhere(danger)))
 }
 
-/// Whether a variable among the words of a program in the table makes an option of them, or may do so.
+/// Whether a variable among the words of a program in the table may turn them into an option.
 fn is_in_variable(
     words: &[Word],
     line: &str,
@@ -445,7 +450,7 @@ fn is_in_variable(
     let end = end_of_options(name, &spelled);
     // Braces make more words than are written; then all of them count.
     let end = if spelled.len() == words.len() { end } else { words.len() };
-    // All variables together: one may hold the option, and the next its value.
+    // All variables together: one may hold the option and the next its value.
     let mut commands = vec![words[..1].to_vec()];
     let mut has_value = false;
     for (place, word) in words.iter().enumerate().skip(1) {
@@ -464,17 +469,17 @@ fn is_in_variable(
             return is_listed || line.contains("--");
         }
         let with = |command: &Vec<Word>| -> Vec<Vec<Word>> {
-            let texts = alternatives.iter().map(|texts| texts.iter().map(|text| certain(text)));
+            let texts =
+                alternatives.iter().map(|texts| texts.iter().map(|text| literal_word(text)));
             texts.map(|own| command.iter().cloned().chain(own).collect()).collect()
         };
         commands = commands.iter().flat_map(with).collect();
     }
-    let is_danger = |danger: &Danger| danger.option != OPEN && !is_named(danger);
+    let is_danger = |danger: &Danger| danger.option != OPEN_WORDS && !is_named(danger);
     has_value && commands.iter().any(|command| find(command, bases).iter().any(is_danger))
 }
 
-/// Whether an option whose name says what it does follows a variable in the word, as in
-/// `$x--log-file=f`.
+/// Whether an option with a telling name follows a variable in the word, as in `$x--log-file=f`.
 fn ends_in_option(word: &Word) -> bool {
     let is_char = |piece: &Piece| matches!(piece, Piece::Char(_));
     spell(std::slice::from_ref(word)).into_iter().any(|spelling| {
@@ -485,24 +490,23 @@ fn ends_in_option(word: &Word) -> bool {
     })
 }
 
-/// One that the values of variables make more commands of is asked about.
+/// Commands that the values of variables may make of one; with more, the user is asked.
 const MAX_COMMANDS: usize = 64;
 
-fn certain(text: &str) -> Word {
+fn literal_word(text: &str) -> Word {
     Word { text: text.to_owned(), raw: text.to_owned(), literal: true }
 }
 
-/// Programs for which words behind `--` can be as dangerous as those before it.
-const UNENDED: &[&str] =
+/// Programs for which words after `--` can be as dangerous as those before it.
+const IGNORES_DASHES: &[&str] =
     &["find", "cargo", "make", "gmake", "mvn", "mvnw", "ed", "sqlite3", "psql", "mysql", "mariadb"];
 
-/// The place of the `--` that ends the options. One behind an option may be that option's value,
-/// and ends nothing.
+/// The position of the `--` that ends the options. One after an option may be that option's value, which ends nothing.
 fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
-    // find knows no such mark, what cargo hands on to tests can write a file, and the others run
-    // what they are given as variables, goals or statements. Files of options are read before any
-    // mark is.
-    if UNENDED.contains(&name) || has_option_files(name) {
+    // find has no such mark, arguments that cargo passes on to tests can write a file, and the
+    // others run their arguments as variables, goals or statements. Option files are read before
+    // any mark is.
+    if IGNORES_DASHES.contains(&name) || has_option_files(name) {
         return words.len();
     }
     let is_option = |place: usize| {
@@ -512,8 +516,7 @@ fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
     places.find(|&place| !is_option(place - 1)).unwrap_or(words.len())
 }
 
-/// Whether the word holds several options or properties: a rule that names the first does not name
-/// the others.
+/// Whether the word holds several options or properties: a rule that names the first does not name the others.
 fn is_list(name: &str, word: &str) -> bool {
     match compiler::listed(word) {
         Some(list) => list.contains(','),

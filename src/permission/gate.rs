@@ -1,6 +1,6 @@
-//! The gate that every tool call of every agent passes. Rules and mode are shared by the whole tree
-//! and live: a change counts for each agent's next call and for the questions that are open. Grants
-//! stay with the agent that got them.
+//! The gate that every tool call of every agent passes. The whole tree shares the rules and the
+//! mode, and both are live: a change applies to each agent's next call and to the open questions.
+//! Grants stay with the agent that got them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,92 +9,93 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use super::judge::{Call, Decision, Judgement, Policy, judge, refused_redirect};
+use super::agent_permissions::{AgentPermissions, ModePolicy};
+use super::judge::{Call, Decision, Judgement, Policy, judge, redirect_refusal};
 use super::path::Places;
+use super::pattern_roots::UnreadableFiles;
 use super::protected::{ProtectedPlace, ProtectedPlaces};
-use super::question::{AnswerError, Approval, Asked, Waiting};
-use super::rule::{Base, List, Origin, Rule, RuleSet};
+use super::question::{AnswerError, Approval, AskedCall, QuestionEntry};
+use super::rule::{Rule, RuleBase, RuleList, RuleOrigin, RuleSet};
 use super::rule_file;
 use super::session_rules::AllowCeiling;
 use super::source::RuleSource;
-use super::standing::{ModeOf, Standing};
-use super::starts::Unreadable;
 use crate::disk::{GitConfigPaths, ProjectFolders};
 use crate::protocol::{
-    Allowance, Answer, BashVersion, Denial, EnvOverlay, Mode, QuestionId, RuleFile, Target,
+    Allowance, Answer, BashVersion, Denial, EnvOverlay, PathTarget, PermissionMode, QuestionId,
+    RuleFile,
 };
 
 mod agent;
 
-pub use agent::{AgentGate, BeforeQuestion};
+pub use agent::{AgentGate, PreviewOutcome};
 
-/// What a gate is made of.
+/// Settings to build a gate from.
 #[derive(Clone, Debug)]
 pub struct GateSettings {
-    pub mode: Mode,
+    pub mode: PermissionMode,
     pub rules: RuleSet,
     /// The working directories: the base and the additional ones. Absolute.
     pub dirs: Vec<PathBuf>,
     pub home: Option<PathBuf>,
-    /// Whether there is someone to ask; else what would be asked is denied.
+    /// Whether there is a user to ask; otherwise every call that needs approval is denied.
     pub interactive: bool,
     /// The folder that holds `.caliban/`. Absolute.
     pub project_dir: PathBuf,
-    /// Other folders that are the project to files with rules, such as the repository's root. Absolute.
+    /// Other folders that count as the project in rule files, such as the repository's root. Absolute.
     pub project_roots: Vec<PathBuf>,
-    /// Where edits are always asked about, besides files with names that tell.
+    /// Where edits always need approval, besides files with telling names.
     pub protected: Vec<ProtectedPlace>,
     /// The environment of commands.
     pub env: EnvOverlay,
-    /// Whether the kernel confines commands that only read.
+    /// Whether the kernel confines read-only commands.
     pub has_sandbox: bool,
-    /// The version of bash. Absent: today's.
+    /// The version of bash. Absent: a current one.
     pub bash: Option<&'static LazyLock<BashVersion>>,
-    /// Whether no agent may ever be in the mode `bypassPermissions`.
+    /// Whether the mode `bypassPermissions` is disabled for all agents.
     pub bypass_disabled: bool,
 }
 
-/// The mode `bypassPermissions` was asked for, and a settings file disables it.
+/// Error for a request for the mode `bypassPermissions`, which a settings file disables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("bypassPermissions is disabled by `disableBypassPermissionsMode` in a settings file")]
-pub struct BypassDisabled;
+pub struct BypassDisabledError;
 
 /// The rules, the mode and the open questions of a whole tree of agents. Clones are the same gate.
 #[derive(Clone)]
-pub struct Gate(Arc<Shared>);
+pub struct Gate(Arc<GateShared>);
 
-pub(super) struct Shared {
+pub(super) struct GateShared {
     places: Arc<Places>,
     interactive: bool,
     bypass_disabled: bool,
-    /// Where the rules change; absent where they stay. Locked before `state`, never after it.
+    /// The source of changing rules; absent if they are fixed. Locked before `state`, never after it.
     pub(super) source: Option<Mutex<Box<dyn RuleSource>>>,
-    state: Mutex<State>,
+    state: Mutex<GateState>,
 }
 
-pub(super) struct State {
-    mode: Mode,
+pub(super) struct GateState {
+    mode: PermissionMode,
     pub(super) rules: Arc<RuleSet>,
-    /// The allow rules that a change of the files can bring.
+    /// The allow rules that a change of the files can add.
     pub(super) allow_ceiling: AllowCeiling,
     /// Counts changes of mode and rules, so that none slips in between a judgement and its question.
     pub(super) revision: u64,
     next_id: u64,
-    waiting: BTreeMap<QuestionId, Waiting>,
+    waiting: BTreeMap<QuestionId, QuestionEntry>,
 }
 
-/// What the gate says to a call.
+/// The gate's answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// By rules, the mode or a hook.
+    /// Allowed by rules, the mode or a hook.
     Allowed,
-    /// By the user, who was asked.
+    /// Approved by the user.
     Approved(Approval),
-    /// With this input instead of its own, which has to pass [`AgentGate::recheck`].
+    /// Allowed with this input instead, which must pass [`AgentGate::recheck`].
     Changed { input: Value },
-    /// With the reason that the model reads.
+    /// Denied, with the reason for the model.
     Denied(Denial),
-    /// The run was stopped before anybody had decided.
+    /// The run was stopped before a decision.
     Cancelled,
 }
 
@@ -107,15 +108,15 @@ impl Verdict {
 }
 
 impl Gate {
-    /// A gate whose rules stay these. Touches nothing.
+    /// Creates a gate with fixed rules. Touches nothing.
     #[must_use]
     pub fn new(settings: GateSettings) -> Self {
         Self::build(settings, None)
     }
 
-    /// A gate that begins with these rules and takes over what those of the source restrict as they change.
+    /// Creates a gate that starts with these rules and adopts new restrictions from the source as they appear.
     #[must_use]
-    pub fn following(settings: GateSettings, source: Box<dyn RuleSource>) -> Self {
+    pub fn with_source(settings: GateSettings, source: Box<dyn RuleSource>) -> Self {
         Self::build(settings, Some(Mutex::new(source)))
     }
 
@@ -127,7 +128,7 @@ impl Gate {
             dirs: settings.dirs.into(),
             session,
             shell_home: settings.home.clone(),
-            git: GitConfigPaths::at_home(settings.home.as_deref()),
+            git: GitConfigPaths::with_home(settings.home.as_deref()),
             home: settings.home,
             project: settings.project_dir,
             roots: settings.project_roots.into(),
@@ -140,7 +141,7 @@ impl Gate {
             bash: settings.bash,
         };
         let places = places.with_env(&settings.env);
-        let state = State {
+        let state = GateState {
             mode,
             allow_ceiling: AllowCeiling::new(&rules),
             rules: Arc::new(rules),
@@ -148,7 +149,7 @@ impl Gate {
             next_id: 1,
             waiting: BTreeMap::new(),
         };
-        Self(Arc::new(Shared {
+        Self(Arc::new(GateShared {
             places: Arc::new(places),
             interactive,
             bypass_disabled,
@@ -157,19 +158,19 @@ impl Gate {
         }))
     }
 
-    /// The present mode.
+    /// The current mode.
     #[must_use]
-    pub fn mode(&self) -> Mode {
-        self.0.mode_for(ModeOf::Session, self.0.lock().mode)
+    pub fn mode(&self) -> PermissionMode {
+        self.0.mode_for(ModePolicy::Session, self.0.lock().mode)
     }
 
     /// Checks that agents may be in a mode.
     ///
     /// # Errors
-    /// When it is `bypassPermissions`, and that is disabled.
-    pub fn check_mode(&self, mode: Mode) -> Result<(), BypassDisabled> {
+    /// If it is `bypassPermissions`, and that is disabled.
+    pub fn check_mode(&self, mode: PermissionMode) -> Result<(), BypassDisabledError> {
         match mode {
-            Mode::BypassPermissions if self.0.bypass_disabled => Err(BypassDisabled),
+            PermissionMode::BypassPermissions if self.0.bypass_disabled => Err(BypassDisabledError),
             _ => Ok(()),
         }
     }
@@ -177,8 +178,8 @@ impl Gate {
     /// Changes the mode for every agent's next call, and judges the open questions again.
     ///
     /// # Errors
-    /// When the mode is disabled: it stays as it was.
-    pub fn set_mode(&self, mode: Mode) -> Result<(), BypassDisabled> {
+    /// If the mode is disabled; the mode is then unchanged.
+    pub fn set_mode(&self, mode: PermissionMode) -> Result<(), BypassDisabledError> {
         self.check_mode(mode)?;
         {
             let mut state = self.0.lock();
@@ -189,9 +190,9 @@ impl Gate {
         Ok(())
     }
 
-    /// Answers a question. False when it is not open any more. After an error it still is.
+    /// Answers a question. False if it is no longer open. After an error it still is.
     pub fn answer(&self, id: QuestionId, answer: Answer) -> Result<bool, AnswerError> {
-        self.0.look_at_rules();
+        self.0.reload_rules();
         let asked = self.0.lock().waiting.get(&id).map(|waiting| waiting.asked.clone());
         let Some(asked) = asked else { return Ok(false) };
         let verdict = match answer {
@@ -201,8 +202,8 @@ impl Gate {
                 Verdict::Denied(Denial::new(reason))
             }
             Answer::Session => {
-                let rules = self.0.parse(&asked.rules, &Origin::Session)?;
-                asked.standing.grants.add(rules);
+                let rules = self.0.parse(&asked.rules, &RuleOrigin::Session)?;
+                asked.permissions.grants.add(rules);
                 self.0.lock().revision += 1;
                 Verdict::Approved(asked.approval.clone())
             }
@@ -217,24 +218,23 @@ impl Gate {
         Ok(answered)
     }
 
-    /// Answers a question with no, and runs `stop` before the asker can act on that. `stop` also
-    /// runs when the question is not open any more.
+    /// Answers a question with no, and runs `stop` before the asker can act on it. `stop` also runs
+    /// if the question is no longer open.
     pub fn refuse(&self, id: QuestionId, reason: String, stop: impl FnOnce()) {
         // The asker takes this lock when its question closes, and so before it does anything else.
         let mut state = self.0.lock();
         if let Some(waiting) = state.waiting.remove(&id) {
-            // An asker that is gone needs no answer.
+            // An asker that has gone away needs no answer.
             let _ = waiting.reply.send(Verdict::Denied(Denial::new(reason)));
         }
         stop();
     }
 
-    /// A program's yes. It holds for the call even when a rule that came with it cannot be kept:
-    /// then none is.
+    /// A client's yes. It holds for the call even if a rule that came with it cannot be kept: then none is.
     fn allow_as(
         &self,
         id: QuestionId,
-        asked: &Asked,
+        asked: &AskedCall,
         allowance: Allowance,
     ) -> Result<bool, AnswerError> {
         let Allowance { input, session, written } = allowance;
@@ -249,36 +249,35 @@ impl Gate {
         kept.map(|()| answered)
     }
 
-    /// What a call of main comes to by now. Nobody is asked.
+    /// The current judgement on a call of the main agent. Asks nobody.
     #[must_use]
     pub fn judgement(&self, call: &Call<'_>) -> Judgement {
-        self.0.judge(call, &Standing::new(self.0.places.clone())).0
+        self.0.judge(call, &AgentPermissions::new(self.0.places.clone())).0
     }
 
-    /// Whether a deny rule keeps every call of this tool from running: then it need not be offered.
+    /// Whether a deny rule blocks every call of this tool: then it need not be offered.
     #[must_use]
-    pub fn withholds(&self, tool: &str) -> bool {
+    pub fn denies_tool(&self, tool: &str) -> bool {
         self.0.lock().rules.deny.iter().any(|rule| rule.covers_all_of(tool))
     }
 
-    /// Whether a deny rule keeps this sub-agent from being started.
+    /// Whether a deny rule blocks starting this sub-agent.
     #[must_use]
-    pub fn withholds_agent(&self, name: &str) -> bool {
+    pub fn denies_agent(&self, name: &str) -> bool {
         self.0.lock().rules.deny.iter().any(|rule| rule.covers_agent(name))
     }
 
-    /// The files that the shared rules keep main from coming upon in `cwd`, when a permitted call
-    /// names `place`.
+    /// The files in `cwd` that the shared rules hide from the main agent, during a permitted call that names `place`.
     #[must_use]
-    pub fn unreadable(&self, cwd: &Path, place: Option<&Target>) -> Unreadable {
-        let standing = Standing::new(self.0.places.clone());
+    pub fn unreadable(&self, cwd: &Path, place: Option<&PathTarget>) -> UnreadableFiles {
+        let standing = AgentPermissions::new(self.0.places.clone());
         self.0.unreadable(&standing, cwd, place)
     }
 
-    /// Why a permitted fetch of `from` must not be led on to `to`, for main.
+    /// Why a permitted fetch of `from` must not be redirected to `to`, for the main agent.
     #[must_use]
-    pub fn refused_redirect(&self, from: &str, to: &str) -> Option<String> {
-        self.0.refused_redirect(&Standing::new(self.0.places.clone()), from, to)
+    pub fn redirect_refusal(&self, from: &str, to: &str) -> Option<String> {
+        self.0.redirect_refusal(&AgentPermissions::new(self.0.places.clone()), from, to)
     }
 }
 
@@ -292,51 +291,64 @@ impl fmt::Debug for Gate {
     }
 }
 
-impl Shared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+impl GateShared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, GateState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The mode that an agent's calls are judged by when the session is in this one. Every
-    /// judgement asks here, so a disabled mode cannot come from anywhere: not from the start, nor
-    /// from a definition.
-    fn mode_for(&self, agent: ModeOf, session: Mode) -> Mode {
-        match agent.given(session) {
-            Mode::BypassPermissions if self.bypass_disabled => Mode::Default,
+    /// The mode for an agent's calls, given the session's mode. Every judgement gets it here, so a
+    /// disabled mode cannot come from anywhere: not from the start, nor from a definition.
+    fn mode_for(&self, agent: ModePolicy, session: PermissionMode) -> PermissionMode {
+        match agent.resolve(session) {
+            PermissionMode::BypassPermissions if self.bypass_disabled => PermissionMode::Default,
             mode => mode,
         }
     }
 
-    /// The files that the shared deny rules, those of the agent's definition and the ask rules keep
-    /// an agent from coming upon. An ask rule that was asked about `place` itself hides nothing
-    /// there, and none does where the mode has answered for the user.
-    fn unreadable(&self, standing: &Standing, cwd: &Path, place: Option<&Target>) -> Unreadable {
+    /// The files that the shared deny rules, those of the agent's definition and the ask rules hide
+    /// from an agent. An ask rule that was asked for `place` itself hides nothing there, and none
+    /// does if the mode has answered for the user.
+    fn unreadable(
+        &self,
+        standing: &AgentPermissions,
+        cwd: &Path,
+        place: Option<&PathTarget>,
+    ) -> UnreadableFiles {
         let (rules, mode) = {
             let state = self.lock();
             (state.rules.clone(), self.mode_for(standing.mode, state.mode))
         };
         let denied = rules.deny.iter().chain(standing.bounds.iter().flat_map(|it| &it.deny));
-        let asks = self.interactive || mode != Mode::BypassPermissions;
+        let asks = self.interactive || mode != PermissionMode::BypassPermissions;
         let asked = rules.ask.iter().filter(|_| asks);
-        let mut files = Unreadable::new(&standing.places, cwd);
+        let mut files = UnreadableFiles::new(&standing.places, cwd);
         files.add(denied.filter_map(Rule::read_pattern), None);
         files.add(asked.filter_map(Rule::read_pattern), place);
         files
     }
 
-    /// Why a permitted fetch of `from` must not be led on to `to`.
-    fn refused_redirect(&self, standing: &Standing, from: &str, to: &str) -> Option<String> {
-        self.look_at_rules();
-        self.with_policy(standing, |policy, _| refused_redirect(policy, from, to))
+    /// Why a permitted fetch of `from` must not be redirected to `to`.
+    fn redirect_refusal(
+        &self,
+        standing: &AgentPermissions,
+        from: &str,
+        to: &str,
+    ) -> Option<String> {
+        self.reload_rules();
+        self.with_policy(standing, |policy, _| redirect_refusal(policy, from, to))
     }
 
-    /// Judges a call by what holds now; the number is the revision of what it was judged by.
-    fn judge(&self, call: &Call<'_>, standing: &Standing) -> (Judgement, u64) {
+    /// Judges a call by the current rules and mode; the number is their revision.
+    fn judge(&self, call: &Call<'_>, standing: &AgentPermissions) -> (Judgement, u64) {
         self.with_policy(standing, |policy, revision| (judge(policy, call), revision))
     }
 
-    /// Hands out what holds now for an agent, and its revision.
-    fn with_policy<T>(&self, standing: &Standing, f: impl FnOnce(&Policy<'_>, u64) -> T) -> T {
+    /// Calls `f` with an agent's current policy and its revision.
+    fn with_policy<T>(
+        &self,
+        standing: &AgentPermissions,
+        f: impl FnOnce(&Policy<'_>, u64) -> T,
+    ) -> T {
         let (mode, rules, revision) = {
             let state = self.lock();
             (self.mode_for(standing.mode, state.mode), state.rules.clone(), state.revision)
@@ -353,14 +365,14 @@ impl Shared {
         f(&policy, revision)
     }
 
-    /// Answers every open question that rules, grants or mode decide by now.
+    /// Answers every open question that rules, grants or mode now decide.
     pub(super) fn settle(&self) {
-        let open: Vec<(QuestionId, Arc<Asked>)> = {
+        let open: Vec<(QuestionId, Arc<AskedCall>)> = {
             let state = self.lock();
             state.waiting.iter().map(|(id, waiting)| (*id, waiting.asked.clone())).collect()
         };
         for (id, asked) in open {
-            let (judgement, _) = self.judge(&asked.call(), &asked.standing);
+            let (judgement, _) = self.judge(&asked.call(), &asked.permissions);
             match judgement.decision {
                 Decision::Allow => self.reply(id, Verdict::Allowed),
                 Decision::Deny => self.reply(id, Verdict::Denied(Denial::new(judgement.why))),
@@ -369,61 +381,61 @@ impl Shared {
         }
     }
 
-    /// Ends a question; false when it is not open any more.
+    /// Ends a question; false if it is no longer open.
     fn reply(&self, id: QuestionId, verdict: Verdict) -> bool {
         let waiting = self.lock().waiting.remove(&id);
         waiting.is_some_and(|waiting| waiting.reply.send(verdict).is_ok())
     }
 
-    fn parse(&self, rules: &[String], origin: &Origin) -> Result<Vec<Rule>, AnswerError> {
-        let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
-        let parse = |text: &String| Rule::parse(text, List::Allow, origin.clone(), base);
+    fn parse(&self, rules: &[String], origin: &RuleOrigin) -> Result<Vec<Rule>, AnswerError> {
+        let base = RuleBase { project: &self.places.project, home: self.places.home.as_deref() };
+        let parse = |text: &String| Rule::parse(text, RuleList::Allow, origin.clone(), base);
         Ok(rules.iter().map(parse).collect::<Result<_, _>>()?)
     }
 
-    /// Makes a program's rules count, file by file. One that cannot be understood keeps all of them
-    /// out; a file that cannot be written ends it, and what was written before that counts.
+    /// Applies a client's rules, file by file. One that cannot be parsed rejects them all; a file
+    /// that cannot be written ends it, and what was written before applies.
     fn keep(
         &self,
-        asked: &Asked,
+        asked: &AskedCall,
         session: &[String],
         written: &[(RuleFile, Vec<String>)],
     ) -> Result<(), AnswerError> {
-        let granted = self.parse(session, &Origin::Session)?;
+        let granted = self.parse(session, &RuleOrigin::Session)?;
         for (_, rules) in written {
-            self.parse(rules, &Origin::Session)?;
+            self.parse(rules, &RuleOrigin::Session)?;
         }
         for (file, texts) in written {
             let path = rule_file::path(&self.places.project, *file);
-            let rules = self.parse(texts, &Origin::File(path.clone()))?;
+            let rules = self.parse(texts, &RuleOrigin::File(path.clone()))?;
             self.write_always(&path, texts, rules)?;
         }
-        asked.standing.grants.add(granted);
+        asked.permissions.grants.add(granted);
         self.lock().revision += 1;
         Ok(())
     }
 
-    /// Checks that the rules let the call run, writes them, and makes them count.
+    /// Checks that the rules let the call run, writes them, and applies them.
     fn write_rules(
         &self,
-        asked: &Asked,
+        asked: &AskedCall,
         texts: &[String],
         file: RuleFile,
     ) -> Result<(), AnswerError> {
         let path = rule_file::path(&self.places.project, file);
-        let rules = self.parse(texts, &Origin::File(path.clone()))?;
+        let rules = self.parse(texts, &RuleOrigin::File(path.clone()))?;
         let (mode, mut all) = {
             let state = self.lock();
-            (self.mode_for(asked.standing.mode, state.mode), (*state.rules).clone())
+            (self.mode_for(asked.permissions.mode, state.mode), (*state.rules).clone())
         };
         all.allow.extend(rules.iter().cloned());
-        let grants = asked.standing.grants.get();
+        let grants = asked.permissions.grants.get();
         let policy = Policy {
             mode,
             rules: &all,
             grants: &grants,
-            places: &asked.standing.places,
-            bounds: &asked.standing.bounds,
+            places: &asked.permissions.places,
+            bounds: &asked.permissions.bounds,
             interactive: self.interactive,
         };
         let judgement = judge(&policy, &asked.call());

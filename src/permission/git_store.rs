@@ -5,15 +5,15 @@ use std::path::{Component, Path};
 use crate::disk::checkout_root;
 
 use super::pattern::PathPattern;
-use super::starts::Starts;
+use super::pattern_roots::PatternRoots;
 
-/// Names at the top of a git folder that hold names, settings and commits, and no content of files.
-/// `COMMIT_EDITMSG` is not among them: `git commit -v` writes the whole change to it.
+/// Entries at the top of a git folder that hold names, settings and commits, and no file content.
+/// `COMMIT_EDITMSG` is not one: `git commit -v` writes the whole change to it.
 const WITHOUT_CONTENT: &str = "HEAD FETCH_HEAD ORIG_HEAD MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD branches commondir config \
                                config.worktree description gitdir hooks index info logs packed-refs refs shallow";
 
 /// Whether git may keep the content of a file of the pattern in `file`, a path without links.
-pub fn may_hold(file: &Path, cwd: &Path, pattern: &PathPattern, starts: &Starts) -> bool {
+pub fn may_hold(file: &Path, cwd: &Path, pattern: &PathPattern, starts: &PatternRoots) -> bool {
     // The outermost one, so that a submodule's store counts for the checkout around it.
     let Some(git) = file.ancestors().filter(|folder| is_git_dir(folder)).last() else {
         return false;

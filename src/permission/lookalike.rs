@@ -2,11 +2,11 @@
 
 use crate::protocol::is_seen;
 
-/// More warnings than these say no more.
+/// Maximum warnings; more would add nothing.
 const MAX_WARNINGS: usize = 3;
-/// Characters that are counted.
+/// Maximum characters that are counted.
 const MAX_FOUND: usize = 100;
-/// Characters of a word that a warning shows.
+/// Maximum characters of a word in a warning.
 const MAX_WORD: usize = 40;
 
 /// Letters of other scripts, each with the ASCII letter it looks like.
@@ -36,7 +36,7 @@ const LETTERS: &[(&str, &str)] = &[
     ("\u{131}\u{237}\u{251}\u{261}\u{17f}\u{1c0}\u{269}\u{28f}", "ijagslly"),
 ];
 
-/// Signs that look like those that part words, paths and hosts.
+/// Signs that look like those that separate words, paths and hosts.
 const SIGNS: &[(char, char)] = &[
     ('\u{2215}', '/'),
     ('\u{2044}', '/'),
@@ -92,14 +92,14 @@ fn warning(c: char, is_seen: bool, word: &str, foreign_words: bool) -> Option<St
     if !is_seen {
         return Some(format!("{shown} has the invisible character {code} in it"));
     }
-    let (ascii, disguised) = match (letter(c), disguised(c)) {
+    let (ascii, disguised) = match (ascii_letter(c), ascii_form(c)) {
         (_, Some(ascii)) => (ascii, true),
         (Some(ascii), None) => {
-            // A word of another language is no disguise; one letter of it among others is.
-            let run = run_with(word, c);
+            // A word of another language is no disguise; one foreign letter in an ASCII word is.
+            let run = word_around(word, c);
             (ascii, run.chars().any(|c| c.is_ascii_alphanumeric()) || !foreign_words)
         }
-        (None, None) => (dash(c, word)?, true),
+        (None, None) => (ascii_dash(c, word)?, true),
     };
     let kind = match ascii {
         'a'..='z' | 'A'..='Z' => "letter",
@@ -110,15 +110,15 @@ fn warning(c: char, is_seen: bool, word: &str, foreign_words: bool) -> Option<St
 }
 
 /// The ASCII letter that a letter of another script looks like.
-fn letter(c: char) -> Option<char> {
+fn ascii_letter(c: char) -> Option<char> {
     LETTERS.iter().find_map(|(letters, ascii)| {
         let place = letters.chars().position(|letter| letter == c)?;
         ascii.chars().nth(place)
     })
 }
 
-/// The ASCII character that a form of it for other purposes stands for, or a sign looks like.
-fn disguised(c: char) -> Option<char> {
+/// The ASCII character that a compatibility form stands for, or that a sign looks like.
+fn ascii_form(c: char) -> Option<char> {
     let code = u32::from(c);
     let ascii = match code {
         0xff01..=0xff5e => code - 0xff01 + 0x21,
@@ -133,20 +133,20 @@ fn disguised(c: char) -> Option<char> {
     char::from_u32(ascii)
 }
 
-/// A dash of prose where an option begins.
-fn dash(c: char, word: &str) -> Option<char> {
+/// The ASCII form of a typographic dash at the start of an option.
+fn ascii_dash(c: char, word: &str) -> Option<char> {
     let is_dash = matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}');
     let begins = word.starts_with(c) && word.chars().any(|c| c.is_ascii_alphanumeric());
     (is_dash && begins).then_some('-')
 }
 
-/// Whether a character can be seen anywhere.
+/// Whether a character is visible at all.
 fn can_be_seen(c: char) -> bool {
     is_seen(None, c, None)
 }
 
 /// The letters and digits around the character.
-fn run_with(word: &str, c: char) -> &str {
+fn word_around(word: &str, c: char) -> &str {
     let runs = word.split(|c: char| !c.is_alphanumeric());
     let mut runs = runs.filter(|run| run.contains(c));
     runs.next().unwrap_or_default()
@@ -156,7 +156,7 @@ fn run_with(word: &str, c: char) -> &str {
 /// is in one of their languages.
 fn has_foreign_words(text: &str) -> bool {
     let of_script = |c: char| matches!(u32::from(c), 0x370..=0x58f);
-    text.chars().any(|c| of_script(c) && c.is_alphabetic() && letter(c).is_none())
+    text.chars().any(|c| of_script(c) && c.is_alphabetic() && ascii_letter(c).is_none())
 }
 
 #[cfg(test)]

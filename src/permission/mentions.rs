@@ -1,21 +1,21 @@
-//! The files that the words of a shell line may name. A word counts as bash spells it out: braces,
-//! the variables that the line itself sets, and the files that its globs match. What cannot be told
-//! that way is a doubt, never a no.
+//! The files that the words of a shell line may name. A word counts as bash expands it: braces, the
+//! variables that the line itself sets, and the files matched by its globs. Anything that cannot be
+//! determined that way is a doubt, never a no.
 
 use std::path::{Path, PathBuf};
 
-use super::path::Target;
-use super::recursive::{self, Shown};
+use super::path::PathTarget;
+use super::recursive::{self, ShownFolder};
 use super::restriction::{doubt, is_sub_command};
 use super::script::{Script, SimpleCommand, Word};
 use super::spelling::Piece;
 use super::wrapper;
-use super::writers::{self, Handled, How, Writes};
+use super::writers::{self, HandledPath, PathChange, WriteEffect};
 
 mod input;
 mod lookup;
 
-pub use lookup::Lookup;
+pub use lookup::FileLookup;
 
 /// Programs that show nothing of the files they are given.
 const SHOW_NOTHING: &[&str] = &[
@@ -26,38 +26,38 @@ const SHOW_NOTHING: &[&str] = &[
 
 /// Files named on a command line.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Mentioned {
-    /// By any command.
-    pub all: Files,
-    /// By a command that is known to change files.
-    pub by_writers: Files,
-    /// By a program that is not known to only read them, with its name.
-    pub by_unknown: Vec<(String, Target)>,
-    /// By what a command gets as its input, which may take it for names.
-    pub in_input: Files,
+pub struct MentionedFiles {
+    /// Named by any command.
+    pub all: NamedFiles,
+    /// Named by a command known to change files.
+    pub by_writers: NamedFiles,
+    /// Named to a program not known to only read them, with its name.
+    pub by_unknown: Vec<(String, PathTarget)>,
+    /// Named in a command's input, which may take it for file names.
+    pub in_input: NamedFiles,
     /// Those of them that such a command may change.
-    pub changed_in_input: Files,
-    /// Folders and files that commands handle with all below them.
-    pub handled: Vec<Handled>,
-    /// What commands show of folders besides what they name.
-    pub shown: Vec<Shown>,
-    /// Whether a redirect leads to or from a file that is only known when the line runs.
+    pub changed_in_input: NamedFiles,
+    /// Folders and files that commands handle with everything below them.
+    pub handled_paths: Vec<HandledPath>,
+    /// Folder content that commands show besides the files they name.
+    pub shown_folders: Vec<ShownFolder>,
+    /// Whether a redirect leads to or from a file known only at run time.
     pub has_open_redirect: bool,
 }
 
 /// Files, and why there may be more of them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Files {
-    pub targets: Vec<Target>,
+pub struct NamedFiles {
+    pub targets: Vec<PathTarget>,
     /// The last parts of relative names.
     pub names: Vec<Vec<Piece>>,
-    /// A word that is only known when the line runs.
+    /// A word known only at run time.
     pub open: Option<String>,
-    /// Whether there is more than is looked at.
+    /// Whether there are more than the limits allow to examine.
     pub unbounded: bool,
 }
 
-impl Files {
+impl NamedFiles {
     fn add(&mut self, files: &Self, counts_doubt: bool) {
         self.targets.extend(files.targets.iter().cloned());
         if counts_doubt {
@@ -71,15 +71,15 @@ impl Files {
     }
 }
 
-impl Mentioned {
-    /// Looks up the files of a script, whose relative names are meant in `bases`.
-    pub fn of(script: &Script, bases: &[PathBuf], home: Option<&Path>) -> Self {
+impl MentionedFiles {
+    /// Looks up the files of a script, whose relative names refer to `bases`.
+    pub fn from_script(script: &Script, bases: &[PathBuf], home: Option<&Path>) -> Self {
         let mut mentioned = Self::default();
-        let mut lookup = Lookup::new(script, bases.to_vec(), home);
+        let mut lookup = FileLookup::new(script, bases.to_vec(), home);
         for command in script.all_commands() {
             mentioned.add_command(command, &mut lookup);
         }
-        // A value that is only known later is a doubt where it is used.
+        // A value known only later is a doubt where it is used.
         for value in script.all_values() {
             mentioned.all.add(&lookup.files(&value.word), false);
         }
@@ -110,10 +110,10 @@ impl Mentioned {
         mentioned
     }
 
-    fn add_command(&mut self, command: &SimpleCommand, lookup: &mut Lookup<'_>) {
-        let writes = writers::writes(command);
+    fn add_command(&mut self, command: &SimpleCommand, lookup: &mut FileLookup<'_>) {
+        let writes = writers::write_effect(command);
         let shows = !SHOW_NOTHING.contains(&wrapper::base_name(command.program()));
-        let mut named: Vec<Files> = Vec::new();
+        let mut named: Vec<NamedFiles> = Vec::new();
         // A value may hold a whole command.
         for word in command.words.first().into_iter().filter(|word| !word.literal) {
             let files = lookup.files(word);
@@ -126,28 +126,28 @@ impl Mentioned {
                 files.names.clear();
             }
             self.all.add(&files, shows && !is_message(command, at + 1));
-            if writes == Writes::Yes || writers::is_output(command, at + 1) {
+            if writes == WriteEffect::Yes || writers::is_output(command, at + 1) {
                 self.by_writers.add(&files, true);
             }
             named.push(files);
         }
-        if writes == Writes::Maybe {
+        if writes == WriteEffect::Maybe {
             let program = wrapper::base_name(command.program());
-            let with_program = |target: &Target| (program.to_owned(), target.clone());
+            let with_program = |target: &PathTarget| (program.to_owned(), target.clone());
             let targets = named.iter().flat_map(|files| &files.targets);
             self.by_unknown.extend(targets.map(with_program));
         }
-        for handled in writers::handled(command, &named, &lookup.bases) {
-            if handled.how == How::Filled {
+        for handled in writers::handled_paths(command, &named, &lookup.bases) {
+            if handled.how == PathChange::Filled {
                 self.by_writers.targets.push(handled.target.clone());
             }
-            self.handled.push(handled);
+            self.handled_paths.push(handled);
         }
-        self.shown.extend(recursive::shown(command, &named, &lookup.bases));
+        self.shown_folders.extend(recursive::shown_folders(command, &named, &lookup.bases));
     }
 }
 
-/// Whether the command may change which files a glob in the line stands for.
+/// Whether the command may change which files a glob in the line matches.
 pub(super) fn changes_globs(command: &SimpleCommand) -> bool {
     let is = |words: &&[Word]| {
         let program = words.first().map_or("", |word| wrapper::base_name(&word.text));
@@ -155,10 +155,10 @@ pub(super) fn changes_globs(command: &SimpleCommand) -> bool {
         let mut options = words.iter().skip(1).take_while(is_option);
         program == "shopt" || program == "bash" && options.any(|word| word.text.contains('O'))
     };
-    wrapper::views(command).iter().any(is)
+    wrapper::possible_commands(command).iter().any(is)
 }
 
-/// Whether the word at this place is the text of a message, such as that of a commit, and no file.
+/// Whether the word at this position is message text, such as that of a commit, and no file.
 fn is_message(command: &SimpleCommand, at: usize) -> bool {
     let text = |at: usize| command.words.get(at).map_or("", |word| word.text.as_str());
     let (program, before) =

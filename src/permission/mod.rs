@@ -1,14 +1,15 @@
-//! What may run: rules, modes, and the gate that asks.
+//! Permissions: rules, modes, and the gate that asks.
 //!
 //! [`judge`] is a pure function from rules, mode and call to allow, ask or deny, with the reason.
 //! The [`Gate`] adds what changes while agents run: the mode, the grants of each agent, and the
-//! questions that wait for a person. A call is judged by what it would touch
-//! ([`crate::protocol::Access`]), never by which agent makes it.
+//! questions waiting for the user. A call is judged by its effects ([`crate::protocol::Access`]),
+//! never by which agent makes it.
 
-mod bases;
+mod agent_permissions;
+mod base_dirs;
 mod bounds;
+mod call_access;
 mod danger;
-mod facts;
 mod gate;
 mod git_store;
 mod judge;
@@ -16,6 +17,7 @@ mod lookalike;
 mod mentions;
 mod path;
 mod pattern;
+mod pattern_roots;
 mod program;
 mod protected;
 mod question;
@@ -29,19 +31,17 @@ mod session_rules;
 mod shell;
 mod source;
 mod spelling;
-mod standing;
-mod starts;
 mod suggest;
 mod variables;
 mod wrapper;
 mod writers;
 
-pub use bounds::{Bounds, check as check_bound, tool_of};
-pub use gate::{AgentGate, BeforeQuestion, BypassDisabled, Gate, GateSettings, Verdict};
-pub use judge::{Advice, Call, Decision, Judgement, Policy, judge};
+pub use agent_permissions::{InheritedPermissions, ModePolicy};
+pub use bounds::{ToolBounds, check as check_bound, entry_tool};
+pub use gate::{AgentGate, BypassDisabledError, Gate, GateSettings, PreviewOutcome, Verdict};
+pub use judge::{Call, Decision, HookAdvice, Judgement, Policy, judge};
 pub use path::Places;
-pub use protected::{ProtectedPlace, Reason};
+pub use protected::{ProtectedPlace, ProtectionReason};
 pub use question::{AnswerError, Approval};
-pub use rule::{Base, List, Origin, Rule, RuleError, RuleSet};
+pub use rule::{Rule, RuleBase, RuleError, RuleList, RuleOrigin, RuleSet};
 pub use source::RuleSource;
-pub use standing::{ModeOf, Rights};

@@ -6,53 +6,53 @@ use std::sync::{Arc, LazyLock};
 use super::protected::{ProtectedPlaces, WorkingDirs};
 pub(super) use crate::disk::resolve;
 use crate::disk::{
-    GitConfigPaths, ProjectFolders, folders_of_repository, is_of_system, leads_outside,
+    GitConfigPaths, ProjectFolders, folders_of_repository, is_system_program, leads_outside,
     passes_link, programs_named, roots_around,
 };
-pub use crate::protocol::Target;
+pub use crate::protocol::PathTarget;
 use crate::protocol::{BashVersion, EnvOverlay, ReadOnly};
 
-/// Where things are: the folders that agents work in, the project and the home.
+/// The folders that agents work in, the project, the home, and related settings.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// The working directories: reading inside is free. Absolute.
     pub dirs: WorkingDirs,
-    /// The user's home, which `~` in rules means.
+    /// The user's home, for `~` in rules.
     pub home: Option<PathBuf>,
     /// The `HOME` that the agent's commands have.
     pub shell_home: Option<PathBuf>,
-    /// The settings that git has when the agent's commands run it.
+    /// Git's settings when the agent's commands run it.
     pub git: GitConfigPaths,
-    /// The folders of the session, also where an agent works in one of its own.
+    /// The folders of the session, even if an agent works in its own.
     pub session: ProjectFolders,
     /// The project directory. Relative patterns start here, and paths in messages are shown relative to it.
     pub project: PathBuf,
-    /// Folders above the project's or below it that are the project to other files with rules: deny
-    /// and ask rules that start in the project start in these as well. Absolute.
+    /// Folders above or below the project's that count as the project in other rule files: deny and
+    /// ask rules that start in the project start in these as well. Absolute.
     pub roots: Arc<[PathBuf]>,
-    /// The only folder that file tools may write to, whatever rules and mode say. Absolute, without links.
+    /// The only folder that file tools may write to, whatever the rules and the mode. Absolute, without links.
     pub bound: Option<PathBuf>,
-    /// The places where edits are always asked about.
+    /// The places where edits always need approval.
     pub protected: Arc<ProtectedPlaces>,
-    /// The folders of `PATH`, in order; a relative one counts from where a command runs.
+    /// The folders of `PATH`, in order; a relative one is resolved from the folder a command runs in.
     pub programs: Arc<[PathBuf]>,
-    /// Bash reads a file of the user's before each command that is not confined. It may set another `PATH`.
+    /// Bash reads a startup file of the user before each unconfined command. It may set another `PATH`.
     pub has_start_file: bool,
-    /// The paths by which the loader finds libraries for every program. Absolute.
+    /// The paths in which the loader looks for libraries of every program. Absolute.
     pub libraries: Arc<[PathBuf]>,
-    /// The kernel confines the commands that only read.
+    /// The kernel confines read-only commands.
     pub has_sandbox: bool,
-    /// The version of bash, looked up when a line depends on it. Absent: today's.
+    /// The version of bash, looked up when a line depends on it. Absent: a current one.
     pub bash: Option<&'static LazyLock<BashVersion>>,
 }
 
 impl Places {
-    /// These places for commands that run with `env`: its `PATH` and `HOME` decide what a line means, and it
-    /// leads git to its settings.
+    /// These places for commands that run with `env`: its `PATH` and `HOME` decide what a line
+    /// means, and it determines git's settings.
     #[must_use]
     pub fn with_env(&self, env: &EnvOverlay) -> Self {
         let git = GitConfigPaths::new(env);
-        // Other settings of git name other files.
+        // Other git settings name other files.
         let dirs = if git == self.git { self.dirs.clone() } else { self.dirs.unprotected() };
         Self {
             dirs,
@@ -76,9 +76,8 @@ impl Places {
         self.dirs.containing(resolved).is_some()
     }
 
-    /// Whether a command that only reads may start what `PATH` leads to from the program's name: the
-    /// system's own program, or where commands are confined, any that no agent and no checkout can
-    /// bring.
+    /// Whether a read-only command may start the program that `PATH` finds by this name: the
+    /// system's own, or if commands are confined, any that no agent and no checkout can supply.
     #[must_use]
     pub fn finds_reader(&self, program: &str, bases: &[PathBuf]) -> bool {
         match self.has_sandbox {
@@ -87,14 +86,14 @@ impl Places {
         }
     }
 
-    /// Whether `PATH` leads from the program's name to a file outside of the working directories
-    /// and of the checkouts around them, or to none.
+    /// Whether `PATH` finds a file by the program's name outside the working directories and the
+    /// checkouts around them, or none.
     fn finds_outside(&self, program: &str, bases: &[PathBuf]) -> bool {
         !self.has_other_folder_on_path() && bases.iter().all(|base| self.finds_from(base, program))
     }
 
-    /// Whether a folder of `PATH` is another one for bash: in somebody's home, by a leading `~`, or
-    /// by a link of the process itself.
+    /// Whether bash resolves a folder of `PATH` to another one: in a user's home, by a leading `~`,
+    /// or by a link of the process itself.
     fn has_other_folder_on_path(&self) -> bool {
         let is_other = |folder: &PathBuf| {
             folder.as_os_str().as_encoded_bytes().starts_with(b"~")
@@ -108,14 +107,14 @@ impl Places {
     /// Whether a program may find others to start in the project, since `PATH` leads there.
     #[must_use]
     pub fn has_programs_of_project(&self, bases: &[PathBuf]) -> bool {
-        // Also into a folder that is not there yet.
+        // Also into a folder that does not exist yet.
         let is_of_project = |base: &PathBuf| {
             self.programs.iter().any(|folder| !self.is_outside(base, &base.join(folder)))
         };
         bases.iter().any(is_of_project)
     }
 
-    /// Whether each program, bash too, may load a library that lies in the project.
+    /// Whether every program, including bash, may load a library that lies in the project.
     #[must_use]
     pub fn has_libraries_of_project(&self, bases: &[PathBuf]) -> bool {
         let is_of_project =
@@ -129,15 +128,14 @@ impl Places {
     pub fn finds_in_system(&self, program: &str, bases: &[PathBuf]) -> bool {
         let is_found = |base: &PathBuf| {
             let found = self.programs_named(program, base).next();
-            found.is_some_and(|file| is_of_system(&file) && self.is_outside(base, &file))
+            found.is_some_and(|file| is_system_program(&file) && self.is_outside(base, &file))
         };
         !self.has_other_folder_on_path() && bases.iter().all(is_found)
     }
 
-    /// Whether `PATH` finds a program in the project that has the name of one outside, which the
-    /// user means by it.
+    /// Whether `PATH` finds a program in the project that has the name of one outside, which the user means by it.
     #[must_use]
-    pub fn shadows_yours(&self, program: &str, bases: &[PathBuf]) -> bool {
+    pub fn shadows_user_program(&self, program: &str, bases: &[PathBuf]) -> bool {
         let is_outside = |base: &Path, file: PathBuf| self.is_outside(base, &file);
         self.has_other_folder_on_path()
             || bases.iter().any(|base| {
@@ -163,29 +161,30 @@ impl Places {
         leads_outside(file, |path| self.is_of_project(path, &roots))
     }
 
-    /// The first of these files that lies outside of the session's folders, or where edits are asked
-    /// about, because of a link of the project or of a checkout around it. `bases` are the folders that the command may run in.
+    /// The first of these files that lies outside the session's folders, or where edits need
+    /// approval, because of a link in the project or a checkout around it. `bases` are the folders
+    /// that the command may run in.
     #[must_use]
-    pub fn led_away<'a>(
+    pub fn find_escape<'a>(
         &self,
-        targets: impl IntoIterator<Item = &'a Target>,
+        targets: impl IntoIterator<Item = &'a PathTarget>,
         bases: &[PathBuf],
-    ) -> Option<&'a Target> {
+    ) -> Option<&'a PathTarget> {
         let roots = self.roots(bases.iter().map(PathBuf::as_path));
-        let passes = |target: &Target| {
+        let passes = |target: &PathTarget| {
             passes_link(&target.written, |link| self.is_of_project(link, &roots))
-                // A `..` behind a link, which the name as written does not show.
+                // A `..` after a link, which the name as written does not show.
                 || target.resolved != resolve(&target.written)
         };
-        // The checkouts around are not trusted either: the project may be a part of them.
-        let is_away = |target: &Target| {
+        // The surrounding checkouts are not trusted either: the project may be a part of them.
+        let is_away = |target: &PathTarget| {
             !target.resolved.as_ref().is_some_and(|end| self.is_of_session(end))
                 || self.protects(target)
         };
         targets.into_iter().find(|target| passes(target) && is_away(target))
     }
 
-    /// Whether a path without links lies where the rules of the session were written for.
+    /// Whether a path without links lies where the session's rules were written for.
     pub(super) fn is_of_session(&self, resolved: &Path) -> bool {
         self.contains(resolved) || self.session.contains(resolved)
     }
@@ -209,8 +208,8 @@ impl Places {
         ReadOnly { folders: self.readable(bases), project, uses_git }
     }
 
-    /// The folders in which such a command reads: the working directories, and the repositories
-    /// around it, which git and ripgrep look through. Absolute, without links.
+    /// The folders that such a command reads: the working directories, and the repositories around
+    /// it, which git and ripgrep search. Absolute, without links.
     fn readable(&self, bases: &[PathBuf]) -> Arc<[PathBuf]> {
         let home = self.home.as_deref();
         let mut folders: Vec<PathBuf> = self.dirs.resolved().cloned().collect();
@@ -221,7 +220,7 @@ impl Places {
         folders.into()
     }
 
-    /// The path as messages show it: relative to the project where it is inside.
+    /// The path for messages: relative to the project if inside.
     #[must_use]
     pub fn show(&self, path: &Path) -> String {
         match path.strip_prefix(&self.project) {
@@ -232,13 +231,13 @@ impl Places {
     }
 }
 
-impl Target {
+impl PathTarget {
     /// Both names of the target.
     pub fn names(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(self.written.as_path()).chain(self.resolved.as_deref())
     }
 
-    /// Whether the target is certain to lie inside the working directories.
+    /// Whether the target certainly lies inside the working directories.
     #[must_use]
     pub fn is_inside(&self, places: &Places) -> bool {
         self.resolved.as_deref().is_some_and(|path| places.contains(path))

@@ -1,4 +1,4 @@
-//! What stands between the parentheses of a rule: command, path and domain patterns.
+//! The text between the parentheses of a rule: command, path and domain patterns.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -6,28 +6,28 @@ use std::sync::{Arc, OnceLock};
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet};
 use url::Host;
 
-use super::path::{Places, Target, resolve};
+use super::path::{PathTarget, Places, resolve};
+use super::pattern_roots::{PatternRoot, PatternRoots};
 use super::protected::{Protection, fold};
 use super::restriction::Restriction;
 use super::spelling::Piece;
-use super::starts::{Start, Starts};
 
 mod command;
 
 pub use command::{CommandPattern, wild};
 
-/// Bytes of a path pattern: as many as always compile within the limit of the library.
-const LONGEST: usize = 1024;
+/// Maximum bytes of a path pattern: as many as always compile within the library's limit.
+const MAX_PATTERN_BYTES: usize = 1024;
 
-/// Which files a rule covers, in the manner of gitignore.
+/// The files that a rule covers, in gitignore syntax.
 #[derive(Clone, Debug)]
 pub struct PathPattern {
     text: String,
-    /// Where the pattern starts; absent for those that start wherever an agent works.
+    /// Where the pattern starts; absent if it starts wherever an agent works.
     anchor: Option<PathBuf>,
     /// The project that the rule was written for.
     project: PathBuf,
-    shapes: Arc<[Shape]>,
+    shapes: Arc<[LazyGlob]>,
     /// The names in it, folded.
     names: Vec<String>,
     /// The names before the first wildcard; empty for a name that is found at any depth.
@@ -41,12 +41,14 @@ impl PartialEq for PathPattern {
 }
 
 impl PathPattern {
-    /// Reads `//absolute`, `~/home`, `/from the project`, `relative` or a bare name, which is found
-    /// at any depth.
+    /// Parses `//absolute`, `~/home`, `/from the project`, `relative` or a bare name, which matches at any depth.
     pub fn parse(text: &str, project: &Path, home: Option<&Path>) -> Result<Self, String> {
         let text = text.trim();
-        if text.len() > LONGEST {
-            return Err(format!("a pattern has at most {LONGEST} bytes, this one {}", text.len()));
+        if text.len() > MAX_PATTERN_BYTES {
+            return Err(format!(
+                "a pattern is limited to {MAX_PATTERN_BYTES} bytes; this one has {}",
+                text.len()
+            ));
         }
         let (anchor, relative) = if let Some(rest) = text.strip_prefix("//") {
             (Some(PathBuf::from("/")), rest)
@@ -60,7 +62,7 @@ impl PathPattern {
         };
         if relative.starts_with('~') || relative.starts_with('!') {
             return Err(
-                "a pattern is //absolute, ~/home, /from-the-project or relative; `~user` and `!` are not known"
+                "a pattern is //absolute, ~/home, /from-the-project or relative; `~user` and `!` are not supported"
                     .to_owned(),
             );
         }
@@ -73,7 +75,7 @@ impl PathPattern {
             return Err("the pattern is empty".to_owned());
         }
         if relative.split('/').any(|part| part == ".") {
-            return Err("`.` is no name of a file; `**` stands for all files below".to_owned());
+            return Err("`.` is not a file name; use `**` for all files below".to_owned());
         }
         let names = relative.split('/').map(fold).collect();
         let shapes = shapes(relative, floating)?;
@@ -83,8 +85,8 @@ impl PathPattern {
         Ok(Self { text, anchor, project, shapes, names, fixed })
     }
 
-    /// Whether the pattern holds the name that a file is protected for: then the file is meant. A
-    /// name with a wildcard counts when a dot and a letter begin it.
+    /// Whether the pattern contains the name that a file is protected for: then the file is meant.
+    /// A name with a wildcard counts if it begins with a dot and a letter.
     #[must_use]
     pub fn names(&self, protection: &Protection) -> bool {
         let is_meant = |name: &String| {
@@ -97,9 +99,9 @@ impl PathPattern {
         self.names.iter().any(is_meant)
     }
 
-    /// Whether an allowing rule covers the target: what counts is where it really leads.
+    /// Whether an allow rule covers the target, by its resolved path.
     #[must_use]
-    pub fn allows(&self, target: &Target, cwd: &Path) -> bool {
+    pub fn allows(&self, target: &PathTarget, cwd: &Path) -> bool {
         let Some(path) = &target.resolved else { return false };
         let starts = match &self.anchor {
             Some(anchor) => vec![anchor.as_path()],
@@ -108,8 +110,8 @@ impl PathPattern {
         starts.into_iter().filter_map(resolve).any(|start| self.matches(path, &start))
     }
 
-    /// Whether the pattern starts in a folder of the session, as that was named. Then it means no
-    /// place that a link leads to which came later.
+    /// Whether the pattern starts in a folder of the session, as that was named. Then it does not
+    /// cover the target of a link created later.
     #[must_use]
     pub fn is_for_session(&self, places: &Places) -> bool {
         self.anchor.as_ref().is_none_or(|anchor| places.is_of_session(anchor))
@@ -117,33 +119,31 @@ impl PathPattern {
 
     /// Where the pattern starts: its own anchor, or else these folders.
     #[must_use]
-    pub fn starts(&self, relative: &Starts) -> Starts {
+    pub fn roots(&self, relative: &PatternRoots) -> PatternRoots {
         let starts = match &self.anchor {
             Some(anchor) if *anchor == self.project => relative.within_project(anchor),
-            Some(anchor) => relative.at(anchor),
+            Some(anchor) => relative.single(anchor),
             None => relative.clone(),
         };
         starts.through_links(&self.fixed)
     }
 
-    /// Whether a denying or asking rule covers the target under either of its names. A target of
-    /// which nobody can tell where it leads may be any file. `starts` are those that
-    /// [`Self::starts`] gives.
+    /// Whether a deny or ask rule covers the target under either of its names. A target that cannot
+    /// be resolved may be any file. `starts` comes from [`Self::starts`].
     #[must_use]
-    pub fn restricts(&self, target: &Target, starts: &Starts) -> Restriction {
+    pub fn restricts(&self, target: &PathTarget, starts: &PatternRoots) -> Restriction {
         let is_meant = target.names().any(|path| self.restricts_name(path, starts));
         match (is_meant, &target.resolved) {
             (true, _) => Restriction::Yes,
             (false, Some(_)) => Restriction::No,
-            (false, None) => Restriction::Maybe(format!(
-                "it is unknown where {} leads",
-                target.written.display()
-            )),
+            (false, None) => {
+                Restriction::Maybe(format!("the target of {} is unknown", target.written.display()))
+            }
         }
     }
 
-    /// Whether a denying or asking rule covers the file of this name.
-    pub(super) fn restricts_name(&self, path: &Path, starts: &Starts) -> bool {
+    /// Whether a deny or ask rule covers the file of this name.
+    pub(super) fn restricts_name(&self, path: &Path, starts: &PatternRoots) -> bool {
         let is_meant = |path: &Path| {
             starts.iter().any(|start| {
                 self.matches(path, &start.written)
@@ -153,25 +153,30 @@ impl PathPattern {
         is_meant(path) || starts.other_names(path).iter().any(|path| is_meant(path))
     }
 
-    /// Whether a file that a denying or asking rule covers may lie in the folder or below it, by
-    /// their names alone.
+    /// Whether a file that a deny or ask rule covers may lie in the folder or below it, judging by names.
     #[must_use]
-    pub fn may_lie_in(&self, folder: &Path, starts: &Starts) -> bool {
+    pub fn may_lie_in(&self, folder: &Path, starts: &PatternRoots) -> bool {
         self.places(starts).any(|place| place.starts_with(folder) || folder.starts_with(&place))
     }
 
-    /// Whether a file that a denying or asking rule covers may have a name that ends so, in a
-    /// folder that is not known. Patterns that are the same in every folder are compared with names
-    /// as they stand.
+    /// Whether the pattern begins with the name of a folder or file, rather than at any depth.
     #[must_use]
-    pub fn may_end_in(&self, name: &[Piece], starts: &Starts) -> bool {
+    pub fn is_anchored(&self) -> bool {
+        !self.fixed.as_os_str().is_empty()
+    }
+
+    /// Whether a file that a deny or ask rule covers may have a name that ends like this, in an
+    /// unknown folder. Patterns that are the same in every folder are compared with names as
+    /// written.
+    #[must_use]
+    pub fn may_end_in(&self, name: &[Piece], starts: &PatternRoots) -> bool {
         let own: Vec<&String> = self.names.iter().skip_while(|name| *name == "**").collect();
         let is_everywhere = own.len() == 1 && self.fixed.as_os_str().is_empty();
         let Some(last) = own.last().filter(|_| !is_everywhere) else { return false };
         let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
         let Some(name) = name.iter().map(char).collect::<Option<String>>() else { return true };
         let fits = |glob: Glob| glob.compile_matcher().is_match(fold(&name));
-        // Below a folder that the rule covers any name is meant.
+        // Below a folder that the rule covers, any name is meant.
         let is_fixed = self.fixed.iter().count() == own.len();
         let may_be_folder = || match is_fixed {
             true => self.places(starts).any(|place| place.is_dir()),
@@ -184,14 +189,14 @@ impl PathPattern {
 
     /// Whether the names before the first wildcard lead below the folder.
     #[must_use]
-    pub fn lies_below(&self, folder: &Path, starts: &Starts) -> bool {
+    pub fn lies_below(&self, folder: &Path, starts: &PatternRoots) -> bool {
         let is_below = |place: PathBuf| place != folder && place.starts_with(folder);
         !self.fixed.as_os_str().is_empty() && self.places(starts).any(is_below)
     }
 
     /// Where the names before the first wildcard lead.
-    fn places(&self, starts: &Starts) -> impl Iterator<Item = PathBuf> {
-        let names = |start: &Start| {
+    fn places(&self, starts: &PatternRoots) -> impl Iterator<Item = PathBuf> {
+        let names = |start: &PatternRoot| {
             std::iter::once(start.written.clone()).chain(start.resolved.clone()).collect::<Vec<_>>()
         };
         let own = starts.iter().flat_map(names).map(|start| start.join(&self.fixed));
@@ -203,8 +208,7 @@ impl PathPattern {
         places.into_iter()
     }
 
-    /// Whether the pattern starts in the project with a name that is there only at the root of the
-    /// file system.
+    /// Whether the pattern starts in the project with a name that exists only at the root of the file system.
     #[must_use]
     pub fn seems_absolute(&self) -> bool {
         let is_of_project = self.text.starts_with('/') && !self.text.starts_with("//");
@@ -214,7 +218,7 @@ impl PathPattern {
         is_of_project && Path::new("/").join(first).exists() && !project.join(first).exists()
     }
 
-    /// Whether one of the names on the way to a covered file begins with a dot.
+    /// Whether a name on the path to a covered file begins with a dot.
     #[must_use]
     pub fn needs_dot_name(&self) -> bool {
         self.names.iter().any(|name| name.starts_with('.'))
@@ -226,27 +230,27 @@ impl PathPattern {
     }
 }
 
-/// A glob that is read at once and compiled when a path is first compared with it: one takes as
-/// long to compile as the whole configuration takes to read, and most rules are never asked.
+/// A glob that is parsed at once and compiled on first use: compiling one takes as long as reading
+/// the whole configuration, and most rules are never compared.
 #[derive(Debug)]
-struct Shape {
+struct LazyGlob {
     glob: Glob,
     matcher: OnceLock<GlobMatcher>,
 }
 
-impl Shape {
+impl LazyGlob {
     fn fits(&self, path: &Path) -> bool {
         self.matcher.get_or_init(|| self.glob.compile_matcher()).is_match(path)
     }
 }
 
-/// Whether the glob can be compiled: a set says so, a single one ends the program.
+/// Whether the glob can be compiled: compiling it alone would panic, a set returns an error.
 fn compiles(glob: &Glob) -> bool {
     GlobSet::builder().add(glob.clone()).build().is_ok()
 }
 
-/// The pattern itself, what lies below it, and for `folder/**` the folder.
-fn shapes(relative: &str, floating: bool) -> Result<Arc<[Shape]>, String> {
+/// The pattern itself, everything below it, and for `folder/**` the folder.
+fn shapes(relative: &str, floating: bool) -> Result<Arc<[LazyGlob]>, String> {
     let start = if floating { "**/" } else { "" };
     let mut texts = vec![format!("{start}{relative}"), format!("{start}{relative}/**")];
     if let Some(folder) = relative.strip_suffix("/**").filter(|folder| !folder.is_empty()) {
@@ -262,13 +266,13 @@ fn shapes(relative: &str, floating: bool) -> Result<Arc<[Shape]>, String> {
             Ok(glob) if text.contains('{') && !compiles(&glob) => {
                 Err("its braces are nested too deep; nest fewer".to_owned())
             }
-            Ok(glob) => Ok(Shape { glob, matcher: OnceLock::new() }),
+            Ok(glob) => Ok(LazyGlob { glob, matcher: OnceLock::new() }),
             Err(error) => Err(format!("{}; allowed are *, **, ?, [abc] and {{a,b}}", error.kind())),
         })
         .collect()
 }
 
-/// Which hosts a `WebFetch(domain:…)` rule covers.
+/// The hosts that a `WebFetch(domain:…)` rule covers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DomainPattern {
     host: String,
@@ -277,7 +281,7 @@ pub struct DomainPattern {
 }
 
 impl DomainPattern {
-    /// Reads `domain:example.com` or `domain:*.example.com`.
+    /// Parses `domain:example.com` or `domain:*.example.com`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let usage = "write WebFetch(domain:example.com) or WebFetch(domain:*.example.com)";
         let host = text.trim().strip_prefix("domain:").ok_or(usage)?.trim().to_ascii_lowercase();
@@ -285,18 +289,18 @@ impl DomainPattern {
             Some(host) => (host.to_owned(), true),
             None => (host, false),
         };
-        // As addresses have it: names in other scripts are written in another way there.
+        // As in addresses: names in other scripts are encoded there.
         let host = Host::parse(host.trim_end_matches('.')).map_err(|_| usage)?;
         Ok(Self { host: host.to_string(), below })
     }
 
-    /// Whether an allowing rule covers the host: the very host, or with `*.` those below it.
+    /// Whether an allow rule covers the host: exactly this host, or with `*.` those below it.
     #[must_use]
     pub fn allows(&self, host: &str) -> bool {
         if self.below { self.is_below(host) } else { host == self.host }
     }
 
-    /// Whether a denying or asking rule covers the host: also those below it.
+    /// Whether a deny or ask rule covers the host: also those below it.
     #[must_use]
     pub fn restricts(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.');
@@ -316,7 +320,7 @@ mod tests {
     fn a_pattern_of_any_kind_compiles_up_to_the_longest_and_a_longer_one_is_refused() {
         let read = |text: &str| PathPattern::parse(text, Path::new("/p"), None);
         for piece in ["?", "*a", "[!a]", "[a-zA-Z]", "{a,b}", "{?,??}", "a/**/"] {
-            let text = piece.repeat(LONGEST / piece.len());
+            let text = piece.repeat(MAX_PATTERN_BYTES / piece.len());
             let pattern = read(&text).unwrap();
             assert!(!pattern.matches(Path::new("/p/none"), Path::new("/p")), "{piece}");
         }
@@ -329,8 +333,8 @@ mod tests {
             let text = format!("{}d{}", piece.repeat(160), "}".repeat(160));
             assert!(read(&text).is_err(), "{piece}");
         }
-        let error = read(&"a".repeat(LONGEST + 1)).unwrap_err();
-        assert_eq!(error, "a pattern has at most 1024 bytes, this one 1025");
+        let error = read(&"a".repeat(MAX_PATTERN_BYTES + 1)).unwrap_err();
+        assert_eq!(error, "a pattern is limited to 1024 bytes; this one has 1025");
     }
 
     #[test]
@@ -366,12 +370,12 @@ mod tests {
             ("**", "/q/a", false),
         ] {
             let pattern = PathPattern::parse(pattern, project, Some(home)).unwrap();
-            let target = Target { written: path.into(), resolved: Some(path.into()) };
+            let target = PathTarget { written: path.into(), resolved: Some(path.into()) };
             assert_eq!(pattern.allows(&target, project), expected, "{pattern:?} {path}");
-            let starts = pattern.starts(&Starts::new([project]));
+            let starts = pattern.roots(&PatternRoots::new([project]));
             let restriction = Restriction::certain(expected);
             assert_eq!(pattern.restricts(&target, &starts), restriction, "{pattern:?} {path}");
-            let unknown = Target { resolved: None, ..target };
+            let unknown = PathTarget { resolved: None, ..target };
             assert_ne!(pattern.restricts(&unknown, &starts), Restriction::No, "{pattern:?} {path}");
         }
         for broken in ["", "/", "src/[", "../x", "~user/x", "!x"] {

@@ -1,13 +1,13 @@
-//! Programs with sub-commands or targets, and the options that may stand before them.
+//! Programs with sub-commands or targets, and the options that may precede them.
 
 use super::wrapper::base_name;
 
-/// A program with sub-commands, and the options that may stand before them.
+/// A program with sub-commands, and the options that may precede them.
 pub struct Program {
     /// Its names, separated by blanks.
     names: &'static str,
-    /// Options that may stand before the sub-command. A trailing `=` marks one that takes a value,
-    /// a leading `!` one that can decide what the program runs, or for whom.
+    /// Options that may precede the sub-command. A trailing `=` marks one that takes a value, a
+    /// leading `!` one that can change what the program runs, or for whom.
     options: &'static str,
     /// Other names of its sub-commands: `name:other,other`.
     aliases: &'static str,
@@ -155,8 +155,8 @@ const PROGRAMS: &[Program] = &[
 /// Options that every such program has.
 const COMMON: &str = "-h --help -V --version -v";
 
-/// Commands that come with git: any other sub-command is an alias or a program of the user's own.
-/// Those that newer versions let an alias replace are left out.
+/// Commands that come with git: any other sub-command is an alias or the user's own program. Those
+/// that newer versions let an alias replace are omitted.
 const GIT_COMMANDS: &str = "add am annotate apply archimport archive bisect blame branch bugreport bundle cat-file \
     check-attr check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone \
     column commit commit-graph commit-tree config count-objects credential credential-cache credential-store \
@@ -176,7 +176,7 @@ const GIT_COMMANDS: &str = "add am annotate apply archimport archive bisect blam
 /// An option before the sub-command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GlobalOption {
-    /// How many words it takes, with itself.
+    /// How many words it takes, including itself.
     pub words: usize,
     /// It changes neither what runs nor for whom.
     pub harmless: bool,
@@ -190,7 +190,7 @@ impl Program {
         PROGRAMS.iter().find(|program| program.names.split_whitespace().any(|own| own == name))
     }
 
-    /// Reads a word that stands before the sub-command; `None` for one that is unknown, or is no option.
+    /// Parses a word before the sub-command; `None` if it is unknown or no option.
     #[must_use]
     pub fn global_option(&self, word: &str) -> Option<GlobalOption> {
         if let Some(toolchain) = word.strip_prefix('+')
@@ -212,7 +212,7 @@ impl Program {
             }
         });
         known.next().or_else(|| {
-            // What has its value with it takes no other word, whatever it is.
+            // An option with a joined value takes no other word.
             let whole = word.starts_with("--") && word.contains('=');
             whole.then_some(GlobalOption { words: 1, harmless: false })
         })
@@ -227,7 +227,7 @@ impl Program {
         groups.next().map_or(sub_command, |(name, _)| name)
     }
 
-    /// Whether a sub-command stands before all others, so that options before it have a meaning of their own.
+    /// Whether there is a sub-command, so that options before it have their own meaning.
     #[must_use]
     pub fn has_sub_commands(&self) -> bool {
         !self.names.starts_with("make")

@@ -1,19 +1,18 @@
-//! Files whose edits are always asked about: their content decides which programs run or what agents may do.
+//! Files whose edits always need approval: their content decides which programs run or the rights of agents.
 //!
 //! A file is protected by its place or by its name. Places are caliban's own folders, the files
-//! that rules and definitions come from, git's folders, and what dot links lead to; all of them
-//! count by where they really lead. By name, dot files and folders are protected, except for those
-//! that only hold data, and the few files without a dot that tools run because they are there. The
-//! project's own programs, its tests and its build files run when somebody runs them, so they are
-//! ordinary files. Memory files such as `AGENTS.md` tell a model what to do and give it no rights,
-//! so they are ordinary files too.
+//! that rules and definitions come from, git's folders, and the targets of dot links; all of them
+//! count by their resolved path. By name, dot files and folders are protected, except for those
+//! that only hold data, and the few other files that tools run because they exist. The project's
+//! own programs, tests and build files run only when started, so they are ordinary files. So are
+//! memory files such as `AGENTS.md`: they instruct a model but give it no rights.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::path::{Places, Target, resolve};
+use super::path::{PathTarget, Places, resolve};
 use crate::disk::{GitConfigPaths, normalize};
 use crate::protocol::printable_path;
 
@@ -29,24 +28,24 @@ pub use name::is_protected_name;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtectedPlace {
     path: PathBuf,
-    reach: Reach,
-    reason: Reason,
+    reach: ProtectionScope,
+    reason: ProtectionReason,
 }
 
-/// For which working directories a place is protected.
+/// The working directories for which a place is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Reach {
-    /// For all of them.
+enum ProtectionScope {
+    /// All of them.
     Always,
-    /// For those that do not lie inside the place.
+    /// Those that do not lie inside the place.
     UnlessInside,
-    /// For those that the place lies inside of.
+    /// Those that contain the place.
     Below,
 }
 
 /// Why a file is protected.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
+pub enum ProtectionReason {
     /// Caliban's own files are there.
     Own,
     /// Rules, hooks, servers or definitions come from there.
@@ -65,17 +64,17 @@ pub enum Reason {
     Unknown,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for ProtectionReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own => f.write_str("caliban keeps its own files there"),
-            Self::Config => f.write_str("caliban takes rules, hooks or agents from there"),
-            Self::Git => f.write_str("git takes settings and hooks from there"),
-            Self::Startup => f.write_str("commands take programs or settings from there"),
+            Self::Config => f.write_str("caliban reads rules, hooks or agents from there"),
+            Self::Git => f.write_str("git reads settings and hooks from there"),
+            Self::Startup => f.write_str("commands load programs or settings from there"),
             Self::Link(link) => write!(f, "{} leads there", printable_path(link)),
             Self::DotName => f.write_str("dot files can decide what programs run"),
-            Self::Automation => f.write_str("tools run what it says"),
-            Self::Unknown => f.write_str("it is unknown where it leads"),
+            Self::Automation => f.write_str("tools run commands from it"),
+            Self::Unknown => f.write_str("its target is unknown"),
         }
     }
 }
@@ -83,65 +82,65 @@ impl fmt::Display for Reason {
 /// One cause of a file's protection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protection {
-    /// The name that a rule must hold to be meant for the file, folded.
+    /// The name that a rule must contain to cover the file, folded.
     pub name: String,
-    pub reason: Reason,
+    pub reason: ProtectionReason,
 }
 
 impl ProtectedPlace {
     /// A place that is protected wherever an agent works.
     #[must_use]
-    pub fn always(path: PathBuf, reason: Reason) -> Self {
-        Self { path, reach: Reach::Always, reason }
+    pub fn always(path: PathBuf, reason: ProtectionReason) -> Self {
+        Self { path, reach: ProtectionScope::Always, reason }
     }
 
-    /// A folder that is protected unless an agent works in a folder inside it: a checkout can lie there.
+    /// A folder that is protected unless an agent works inside it: a checkout can be there.
     #[must_use]
-    pub fn unless_inside(path: PathBuf, reason: Reason) -> Self {
-        Self { path, reach: Reach::UnlessInside, reason }
+    pub fn unless_inside(path: PathBuf, reason: ProtectionReason) -> Self {
+        Self { path, reach: ProtectionScope::UnlessInside, reason }
     }
 
-    /// A place that is protected where it lies inside a working directory.
+    /// A place that is protected if it lies inside a working directory.
     #[must_use]
-    pub fn below(path: PathBuf, reason: Reason) -> Self {
-        Self { path, reach: Reach::Below, reason }
+    pub fn below(path: PathBuf, reason: ProtectionReason) -> Self {
+        Self { path, reach: ProtectionScope::Below, reason }
     }
 }
 
 /// The protected places of a session. They are looked up on disk whenever an edit is judged, and
-/// those that were found before stay.
+/// those found before stay protected.
 #[derive(Debug, Default)]
 pub struct ProtectedPlaces {
     places: Vec<ProtectedPlace>,
-    found: Found,
+    found: FoundPlaces,
 }
 
 impl ProtectedPlaces {
-    /// The places as they are named. Touches nothing.
+    /// Creates the set of named places. Touches nothing.
     #[must_use]
     pub fn new(places: Vec<ProtectedPlace>) -> Self {
-        Self { places, found: Found::default() }
+        Self { places, found: FoundPlaces::default() }
     }
 
     fn look(&self) -> Vec<ResolvedPlace> {
-        let linked = self.places.iter().filter(|place| place.reach == Reach::Always);
+        let linked = self.places.iter().filter(|place| place.reach == ProtectionScope::Always);
         let linked: Vec<ProtectedPlace> = linked.flat_map(link::inside).collect();
         self.places.iter().chain(&linked).flat_map(ResolvedPlace::both_names).collect()
     }
 }
 
-/// Places that were ever found: a link that changes takes the protection from none.
+/// All places ever found: changing a link removes no protection.
 #[derive(Clone, Debug, Default)]
-struct Found(Arc<Mutex<Option<Arc<BTreeSet<ResolvedPlace>>>>>);
+struct FoundPlaces(Arc<Mutex<Option<Arc<BTreeSet<ResolvedPlace>>>>>);
 
-impl Found {
-    /// The places, looked up if that was never done.
+impl FoundPlaces {
+    /// The places, looked up on first use.
     fn get(&self, look: impl FnOnce() -> Vec<ResolvedPlace>) -> Arc<BTreeSet<ResolvedPlace>> {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         found.get_or_insert_with(|| Arc::new(look().into_iter().collect())).clone()
     }
 
-    /// Adds the places that there are now.
+    /// Adds the current places.
     fn renew(&self, now: Vec<ResolvedPlace>) {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = Arc::make_mut(found.get_or_insert_default());
@@ -149,14 +148,14 @@ impl Found {
     }
 }
 
-/// The working directories of an agent. Where they really lead is looked up once, when the agent
-/// gets them: a link that changes later does not widen them.
+/// The working directories of an agent. They are resolved once, when the agent gets them: a link
+/// that changes later does not widen them.
 #[derive(Clone, Debug, Default)]
 pub struct WorkingDirs {
     written: Arc<[PathBuf]>,
     resolved: Arc<[PathBuf]>,
     /// The protected places in them.
-    protected: Found,
+    protected: FoundPlaces,
 }
 
 impl From<Vec<PathBuf>> for WorkingDirs {
@@ -177,16 +176,16 @@ impl WorkingDirs {
         self.resolved.iter()
     }
 
-    /// The innermost working directory that holds the path, as it was written or resolved.
+    /// The innermost working directory that contains the path, as written or resolved.
     pub(super) fn containing(&self, path: &Path) -> Option<&Path> {
         let all = self.written.iter().chain(&*self.resolved);
         let holding = all.filter(|dir| path.starts_with(dir));
         holding.max_by_key(|dir| dir.components().count()).map(PathBuf::as_path)
     }
 
-    /// The same directories, in which no protected places were looked up yet.
+    /// The same directories, with no protected places looked up yet.
     pub(super) fn unprotected(&self) -> Self {
-        Self { protected: Found::default(), ..self.clone() }
+        Self { protected: FoundPlaces::default(), ..self.clone() }
     }
 
     fn look(&self, home: Option<&Path>, git: &GitConfigPaths) -> Vec<ResolvedPlace> {
@@ -195,7 +194,8 @@ impl WorkingDirs {
         });
         let at_home = home.into_iter().flat_map(|home| {
             let programs = ["bin", "Library"].map(|name| home.join(name));
-            let programs = programs.map(|path| ProtectedPlace::below(path, Reason::Startup));
+            let programs =
+                programs.map(|path| ProtectedPlace::below(path, ProtectionReason::Startup));
             programs.into_iter().chain(link::home_links(home))
         });
         own.chain(at_home).flat_map(|place| ResolvedPlace::both_names(&place)).collect()
@@ -206,12 +206,12 @@ impl WorkingDirs {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct ResolvedPlace {
     parts: Vec<String>,
-    reach: Reach,
-    reason: Reason,
+    reach: ProtectionScope,
+    reason: ProtectionReason,
 }
 
 impl ResolvedPlace {
-    /// The place under the name that it was given, and where that leads.
+    /// The place under its given name, and its resolved one.
     fn both_names(place: &ProtectedPlace) -> Vec<Self> {
         let written = Some(normalize(&place.path));
         let resolved = resolve(&place.path).filter(|path| Some(path) != written.as_ref());
@@ -223,7 +223,7 @@ impl ResolvedPlace {
         written.into_iter().chain(resolved).map(place).collect()
     }
 
-    /// Whether the place holds the file, for an agent that works in `root`.
+    /// Whether the place contains the file, for an agent that works in `root`.
     fn protects(&self, file: &[String], root: Option<&[String]>) -> bool {
         if self.parts.is_empty() || !file.starts_with(&self.parts) {
             return false;
@@ -233,9 +233,9 @@ impl ResolvedPlace {
             inner.len() > outer.len() && inner.starts_with(outer)
         };
         match self.reach {
-            Reach::Always => true,
-            Reach::UnlessInside => !is_inside(root, &self.parts),
-            Reach::Below => is_inside(&self.parts, root),
+            ProtectionScope::Always => true,
+            ProtectionScope::UnlessInside => !is_inside(root, &self.parts),
+            ProtectionScope::Below => is_inside(&self.parts, root),
         }
     }
 
@@ -246,27 +246,26 @@ impl ResolvedPlace {
 }
 
 impl Places {
-    /// All causes why edits of the target are asked about; none where they are as free as the mode
-    /// leaves them.
+    /// All reasons why edits of the target need approval; empty if the mode decides alone.
     #[must_use]
-    pub fn protections(&self, target: &Target) -> Vec<Protection> {
+    pub fn protections(&self, target: &PathTarget) -> Vec<Protection> {
         let Some(resolved) = &target.resolved else {
-            // No rule can hold this name.
-            return vec![Protection { name: "/".to_owned(), reason: Reason::Unknown }];
+            // No rule can contain this name.
+            return vec![Protection { name: "/".to_owned(), reason: ProtectionReason::Unknown }];
         };
         let protections = self.protections_at(resolved);
         if protections.is_empty() { self.protections_at(&target.written) } else { protections }
     }
 
-    /// Looks for protected places that have come since the last edit was judged.
+    /// Looks for protected places added since the last edit was judged.
     pub(super) fn renew_protected(&self) {
         self.protected.found.renew(self.protected.look());
         self.dirs.protected.renew(self.dirs.look(self.home.as_deref(), &self.git));
     }
 
-    /// Whether writing there needs the user's word even where edits are free.
+    /// Whether writing there needs approval even where edits are free.
     #[must_use]
-    pub fn protects(&self, target: &Target) -> bool {
+    pub fn protects(&self, target: &PathTarget) -> bool {
         !self.protections(target).is_empty()
     }
 
@@ -282,18 +281,19 @@ impl Places {
             .filter(|place| place.protects(&file, inside.as_deref()))
             .min_by_key(|place| place.parts.len())
             .map(ResolvedPlace::protection);
-        // The way to the working directory or to the home directory says nothing about the files in it.
+        // The path to the working directory or to the home says nothing about the files in it.
         let base = inside.or_else(|| home.map(folded).filter(|home| file.starts_with(home)));
         let below = &file[base.map_or(0, |base| base.len())..];
         let first = below.last().filter(|name| git::begins_repository(name));
-        let first = first.map(|name| Protection { name: name.clone(), reason: Reason::Git });
+        let first =
+            first.map(|name| Protection { name: name.clone(), reason: ProtectionReason::Git });
         let named = name::protection(below).or(first);
         let mut protections: Vec<_> = place.into_iter().chain(named).collect();
         if protections.is_empty()
             && let Some(folder) = git::folder_of(path)
         {
             let name = folded(&folder).pop().unwrap_or_default();
-            protections.push(Protection { name, reason: Reason::Git });
+            protections.push(Protection { name, reason: ProtectionReason::Git });
         }
         protections
     }
@@ -308,7 +308,7 @@ fn folded(path: &Path) -> Vec<String> {
     names.collect()
 }
 
-/// One name without its case. Upper case comes first: some letters only meet there.
+/// Folds the case of a name. Upper case comes first: some letters are equal only there.
 pub(super) fn fold(name: &str) -> String {
     name.to_uppercase().to_lowercase()
 }

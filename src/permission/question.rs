@@ -1,4 +1,4 @@
-//! A call that waits for a person's word, and what can be wrong with an answer.
+//! A call waiting for the user's answer, and errors of an answer.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use super::agent_permissions::AgentPermissions;
 use super::gate::Verdict;
-use super::judge::{Advice, Call, Judgement};
+use super::judge::{Call, HookAdvice, Judgement};
 use super::rule::RuleError;
-use super::standing::Standing;
 use crate::protocol::{Access, ToolUseId, printable_path};
 
 /// An answer that cannot be carried out. The question stays open.
@@ -19,24 +19,24 @@ pub enum AnswerError {
     #[error(transparent)]
     Rule(#[from] RuleError),
     #[error(
-        "with these rules the call would still not run: {why}; change them, or answer otherwise"
+        "even with these rules the call would not run: {why}; change them or choose another answer"
     )]
     NotCovered { why: String },
     #[error(
-        "cannot write {}: {source}; mend that, or allow it for this session only",
+        "cannot write {}: {source}; fix that, or allow the call for this session only",
         printable_path(path)
     )]
     Write { path: PathBuf, source: io::Error },
     #[error(
-        "cannot add a rule to {}: {problem}; mend the file, or allow it for this session only",
+        "cannot add a rule to {}: {problem}; fix the file, or allow the call for this session only",
         printable_path(path)
     )]
     Config { path: PathBuf, problem: String },
 }
 
-/// A question that is open.
-pub(super) struct Waiting {
-    pub asked: Arc<Asked>,
+/// An open question.
+pub(super) struct QuestionEntry {
+    pub asked: Arc<AskedCall>,
     pub reply: oneshot::Sender<Verdict>,
 }
 
@@ -49,24 +49,24 @@ pub struct Approval {
 
 impl Approval {
     /// Approves what this judgement asks about.
-    pub(super) fn of(judgement: &Judgement) -> Self {
+    pub(super) fn from_judgement(judgement: &Judgement) -> Self {
         let Judgement { reasons, warnings, .. } = judgement;
         Self { reasons: reasons.clone(), warnings: warnings.clone() }
     }
 
-    /// Whether the user said yes to all that this judgement asks about. Rules that came with the
-    /// answer can leave less to ask about; what is asked about for another reason, such as a new
-    /// rule, was not approved.
+    /// Whether the user approved everything this judgement asks about. Rules that came with the
+    /// answer can leave less to ask about; anything asked for another reason, such as a new rule,
+    /// was not approved.
     pub(super) fn covers(&self, judgement: &Judgement) -> bool {
         judgement.warnings == self.warnings
             && judgement.reasons.iter().all(|reason| self.reasons.contains(reason))
     }
 }
 
-/// All that is needed to judge the call again.
-pub(super) struct Asked {
-    pub standing: Standing,
-    /// Holds once the user has said yes.
+/// A copy of the call, to judge it again.
+pub(super) struct AskedCall {
+    pub permissions: AgentPermissions,
+    /// Valid once the user has said yes.
     pub approval: Approval,
     /// The rules that the question offered.
     pub rules: Vec<String>,
@@ -75,15 +75,15 @@ pub(super) struct Asked {
     input: Value,
     access: Access,
     cwd: PathBuf,
-    advice: Advice,
+    advice: HookAdvice,
 }
 
-impl Asked {
-    /// Keeps the call, which is asked about because of this judgement.
-    pub fn new(call: &Call<'_>, judgement: &Judgement, standing: Standing) -> Self {
+impl AskedCall {
+    /// Copies the call, which this judgement asks about.
+    pub fn new(call: &Call<'_>, judgement: &Judgement, standing: AgentPermissions) -> Self {
         Self {
-            standing,
-            approval: Approval::of(judgement),
+            permissions: standing,
+            approval: Approval::from_judgement(judgement),
             rules: judgement.suggestions.clone(),
             id: call.id.clone(),
             tool: call.tool.to_owned(),

@@ -1,58 +1,57 @@
 //! The few shell commands that run without asking, because they only read inside the working directories.
 //!
-//! Options are listed one by one: what is not known here may write a file or run a program. A
-//! command that reads files which it does not name is free only while no rule keeps files from
-//! being read.
+//! Options are listed one by one: an unknown option may write a file or run a program. A command
+//! that reads files it does not name is free only while no rule restricts reading.
 
 use std::path::{Path, PathBuf};
 
-use super::path::{Places, Target, resolve};
+use super::path::{PathTarget, Places, resolve};
 use super::script::{SimpleCommand, Word};
 use crate::disk::{check_repository, checkout_around};
 
-/// One program (or sub-command) that only reads.
-struct Reader {
+/// A program (or sub-command) that only reads.
+struct ReadOnlyProgram {
     /// The words it starts with.
     words: &'static [&'static str],
-    /// Letters that may stand behind a single dash, in any number and order; digits count as letters.
+    /// Letters allowed after a single dash, in any number and order; digits count as letters.
     letters: &'static str,
-    /// Whole options; one that ends with `=` takes any value behind it.
+    /// Whole options; one that ends with `=` takes any value.
     options: &'static [&'static str],
-    takes: Takes,
-    sees: Sees,
+    args: ArgSpec,
+    shows: ContentScope,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Takes {
+enum ArgSpec {
     /// Any words, which it only prints.
     Text,
     /// Files and folders, or (git) revisions.
     Paths,
     /// A pattern, then files and folders.
     PatternAndPaths,
-    /// The lines to print, as sed takes them, then files.
+    /// The lines to print, in sed's syntax, then files.
     Lines,
-    /// Options alone.
+    /// Only options.
     Nothing,
 }
 
-/// Which files' contents a program shows.
+/// The files whose content a program shows.
 #[derive(Clone, Copy, PartialEq)]
-enum Sees {
-    /// No file's.
+enum ContentScope {
+    /// None.
     Names,
-    /// That of the files it is given.
+    /// The files it is given.
     Given,
-    /// That of files below folders, or of earlier versions.
+    /// Files below folders, or of earlier versions.
     More,
 }
 
-/// The first rules that restrict the reading of files, by denying it or by asking, as messages name them.
+/// The first rules that restrict the reading of files, by denying or asking, formatted for messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadRules {
-    /// Of some files.
+    /// For some files.
     pub some: Option<String>,
-    /// Of all files.
+    /// For all files.
     pub all: Option<String>,
 }
 
@@ -80,73 +79,85 @@ const GIT_LOG: &[&str] = &[
     "--",
 ];
 
-const READERS: &[Reader] = &[
-    Reader {
+const READERS: &[ReadOnlyProgram] = &[
+    ReadOnlyProgram {
         words: &["true"],
         letters: "",
         options: &[],
-        takes: Takes::Nothing,
-        sees: Sees::Names,
+        args: ArgSpec::Nothing,
+        shows: ContentScope::Names,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["pwd"],
         letters: "LP",
         options: &[],
-        takes: Takes::Nothing,
-        sees: Sees::Names,
+        args: ArgSpec::Nothing,
+        shows: ContentScope::Names,
     },
-    Reader { words: &["echo"], letters: "", options: &[], takes: Takes::Text, sees: Sees::Names },
-    Reader { words: &["cd"], letters: "", options: &[], takes: Takes::Paths, sees: Sees::Names },
-    Reader {
+    ReadOnlyProgram {
+        words: &["echo"],
+        letters: "",
+        options: &[],
+        args: ArgSpec::Text,
+        shows: ContentScope::Names,
+    },
+    ReadOnlyProgram {
+        words: &["cd"],
+        letters: "",
+        options: &[],
+        args: ArgSpec::Paths,
+        shows: ContentScope::Names,
+    },
+    ReadOnlyProgram {
         words: &["ls"],
         letters: "1aAdFghilnoprRsStuUx",
         options: &["--all", "--almost-all", "--human-readable", "--recursive", "--color=never"],
-        takes: Takes::Paths,
-        sees: Sees::Names,
+        args: ArgSpec::Paths,
+        shows: ContentScope::Names,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["cat"],
         letters: "AbeEnstTuv",
         options: &[],
-        takes: Takes::Paths,
-        sees: Sees::Given,
+        args: ArgSpec::Paths,
+        shows: ContentScope::Given,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["head"],
         letters: "cnqv0123456789",
         options: &[],
-        takes: Takes::Paths,
-        sees: Sees::Given,
+        args: ArgSpec::Paths,
+        shows: ContentScope::Given,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["tail"],
         letters: "cnqv0123456789",
         options: &[],
-        takes: Takes::Paths,
-        sees: Sees::Given,
+        args: ArgSpec::Paths,
+        shows: ContentScope::Given,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["wc"],
         letters: "clLmw",
         options: &[],
-        takes: Takes::Paths,
-        sees: Sees::Given,
+        args: ArgSpec::Paths,
+        shows: ContentScope::Given,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["sed", "-n"],
         letters: "",
         options: &["--"],
-        takes: Takes::Lines,
-        sees: Sees::Given,
+        args: ArgSpec::Lines,
+        shows: ContentScope::Given,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["test"],
         letters: "efdsrwxL",
         options: &[],
-        takes: Takes::Paths,
-        sees: Sees::Names,
+        args: ArgSpec::Paths,
+        shows: ContentScope::Names,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["grep"],
         letters: "aABcCeEFGhHiIlLmnoPqrsvwxz0123456789",
         options: &[
@@ -164,10 +175,10 @@ const READERS: &[Reader] = &[
             "--word-regexp",
             "--",
         ],
-        takes: Takes::PatternAndPaths,
-        sees: Sees::More,
+        args: ArgSpec::PatternAndPaths,
+        shows: ContentScope::More,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["rg"],
         letters: "aABbcCdeEFgHiIjlmMnNopPqrsStTuUvwx.0123456789",
         options: &[
@@ -213,53 +224,53 @@ const READERS: &[Reader] = &[
             "--word-regexp",
             "--",
         ],
-        takes: Takes::PatternAndPaths,
-        sees: Sees::More,
+        args: ArgSpec::PatternAndPaths,
+        shows: ContentScope::More,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["git", "status"],
         letters: "bsu",
         options: &["--short", "--branch", "--porcelain", "--long"],
-        takes: Takes::Paths,
-        sees: Sees::Names,
+        args: ArgSpec::Paths,
+        shows: ContentScope::Names,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["git", "diff"],
         letters: "bpUw0123456789",
         options: GIT_LOG,
-        takes: Takes::Paths,
-        sees: Sees::More,
+        args: ArgSpec::Paths,
+        shows: ContentScope::More,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["git", "log"],
         letters: "inpU0123456789",
         options: GIT_LOG,
-        takes: Takes::Paths,
-        sees: Sees::More,
+        args: ArgSpec::Paths,
+        shows: ContentScope::More,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["git", "show"],
         letters: "psU0123456789",
         options: GIT_LOG,
-        takes: Takes::Paths,
-        sees: Sees::More,
+        args: ArgSpec::Paths,
+        shows: ContentScope::More,
     },
-    Reader {
+    ReadOnlyProgram {
         words: &["git", "branch"],
         letters: "arv",
         options: &["--all", "--list", "--show-current"],
-        takes: Takes::Nothing,
-        sees: Sees::Names,
+        args: ArgSpec::Nothing,
+        shows: ContentScope::Names,
     },
 ];
 
-/// Free programs that may start what settings name.
+/// Free programs that may start others named by settings.
 const STARTERS: [&str; 2] = ["git", "rg"];
 
-/// Free programs that bash has itself, wherever `PATH` leads.
+/// Free programs built into bash, whatever `PATH` finds.
 const BUILTINS: [&str; 5] = ["cd", "echo", "pwd", "test", "true"];
 
-/// Whether bash has the program itself, of those that are free.
+/// Whether a free program is built into bash.
 #[must_use]
 pub fn is_builtin(program: &str) -> bool {
     BUILTINS.contains(&program)
@@ -281,13 +292,11 @@ fn is_line_range(text: &str) -> bool {
     }
 }
 
-/// Checks that the command only reads inside the working directories. `bases` are the folders in
-/// which it may run.
+/// Checks that the command only reads inside the working directories. `bases` are the folders that it may run in.
 ///
 /// # Errors
 ///
-/// What stands in the way, to follow "no rule allows it, and …"; `None` for a program that is not
-/// known to only read.
+/// The obstacle, to follow "no rule allows it, and …"; `None` for a program not known to be read-only.
 pub fn check_read_only(
     command: &SimpleCommand,
     bases: &[PathBuf],
@@ -295,7 +304,7 @@ pub fn check_read_only(
     rules: &ReadRules,
 ) -> Result<(), Option<String>> {
     let words = &command.words;
-    let starts = |reader: &&Reader| {
+    let starts = |reader: &&ReadOnlyProgram| {
         let named = words.iter().map(|word| word.text.as_str()).take(reader.words.len());
         reader.words.iter().copied().eq(named)
     };
@@ -303,16 +312,16 @@ pub fn check_read_only(
     reader.check(command, bases, places, rules).map_err(Some)
 }
 
-/// Why nothing is free where the loader may take a library from the project.
-pub const LIBRARIES: &str =
-    "LD_LIBRARY_PATH, or a variable like it, has programs load libraries of the project";
+/// Why nothing is free if the loader may take a library from the project.
+pub const PROJECT_LIBRARY: &str =
+    "LD_LIBRARY_PATH, or a variable like it, makes programs load libraries from the project";
 
-/// Whether a free command only reads also where nothing confines it: bash's own do, and the
-/// system's programs that look at no settings.
+/// Whether a free command is read-only even when unconfined: bash's builtins are, and the system's
+/// programs that read no settings.
 #[must_use]
 pub fn is_free_unconfined(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> bool {
     let Some(program) = command.words.first().map(|word| word.text.as_str()) else { return false };
-    // What such a file starts, it starts in the folder of the line, and bash loads libraries too.
+    // Anything such a file starts runs in the folder of the line, and bash loads libraries too.
     if places.has_start_file || places.has_libraries_of_project(bases) {
         return false;
     }
@@ -322,7 +331,7 @@ pub fn is_free_unconfined(command: &SimpleCommand, bases: &[PathBuf], places: &P
             && places.finds_in_system(program, bases)
 }
 
-impl Reader {
+impl ReadOnlyProgram {
     fn check(
         &self,
         command: &SimpleCommand,
@@ -334,13 +343,13 @@ impl Reader {
             return Err(format!("it is not free with {} set", set.name));
         }
         if let Some(word) = command.words.iter().find(|word| !word.literal) {
-            return Err(format!("{} is only known when it runs", word.raw));
+            return Err(format!("{} is known only at run time", word.raw));
         }
         self.check_arguments(&command.words[self.words.len()..], bases, places)?;
-        let restricts = match self.sees {
-            Sees::Names => None,
-            Sees::Given => rules.all.as_ref(),
-            Sees::More => rules.all.as_ref().or(rules.some.as_ref()),
+        let restricts = match self.shows {
+            ContentScope::Names => None,
+            ContentScope::Given => rules.all.as_ref(),
+            ContentScope::More => rules.all.as_ref().or(rules.some.as_ref()),
         };
         if let Some(rule) = restricts {
             return Err(format!("it may show files that {rule} restricts"));
@@ -351,7 +360,7 @@ impl Reader {
     fn check_folders(&self, bases: &[PathBuf], places: &Places) -> Result<(), String> {
         let program = self.words[0];
         for base in bases {
-            if !Target::new(base, base).is_inside(places) {
+            if !PathTarget::new(base, base).is_inside(places) {
                 return Err(format!("{} is outside the working directories", places.show(base)));
             }
             if program != "git" {
@@ -363,45 +372,45 @@ impl Reader {
             let shows_contents = matches!(self.words.get(1), Some(&("diff" | "log" | "show")));
             check_repository(base, places.home.as_deref(), &places.git, shows_contents)?;
         }
-        // Nothing else looks at what those start in their turn.
+        // Nothing else checks what those start in turn.
         if !places.has_sandbox
             && STARTERS.contains(&program)
             && places.has_programs_of_project(bases)
         {
             return Err(format!(
-                "nothing confines it here, and {program} may start a program of the project"
+                "it is not confined here, and {program} may start a program of the project"
             ));
         }
         if !is_builtin(program) && !places.finds_reader(program, bases) {
             return Err(match places.has_sandbox {
                 true => format!("PATH finds {program} in a working directory, or nowhere"),
                 false => {
-                    format!("nothing confines it here, and {program} is no program of the system")
+                    format!("it is not confined here, and {program} is not a system program")
                 }
             });
         }
         Ok(())
     }
 
-    /// Checks that the arguments are options that are known and words that lead nowhere else.
+    /// Checks that the arguments are known options and words that lead nowhere else.
     fn check_arguments(
         &self,
         arguments: &[Word],
         bases: &[PathBuf],
         places: &Places,
     ) -> Result<(), String> {
-        if self.takes == Takes::Text {
+        if self.args == ArgSpec::Text {
             return Ok(());
         }
         let is_option = |word: &&Word| word.text.len() > 1 && word.text.starts_with('-');
-        // Behind `--` nothing is an option; behind an option it may be that one's value.
+        // After `--` nothing is an option; after an option it may be that option's value.
         let end = arguments.iter().position(|word| word.text == "--");
         let before_end = end.and_then(|end| arguments.get(end.checked_sub(1)?));
         let is_value = before_end.is_some_and(|word| self.may_take_value(&word.text));
         let (before, behind) = arguments.split_at(end.unwrap_or(arguments.len()));
         let (options, mut words): (Vec<&Word>, Vec<&Word>) = before.iter().partition(is_option);
         words.extend(behind.iter().skip(1));
-        let unknown = |text: &str| Err(format!("{text} is no option that is known to only read"));
+        let unknown = |text: &str| Err(format!("{text} is not a known read-only option"));
         if end.is_some() && (is_value || !self.options.contains(&"--")) {
             return unknown("--");
         }
@@ -413,23 +422,23 @@ impl Reader {
             |option: &&Word| option.text.contains('e') && !option.text.starts_with("--");
         let has_pattern =
             !options.iter().any(|option| is_pattern_given(option) || option.text == "--files");
-        let files = match self.takes {
-            Takes::Text | Takes::Paths => &words[..],
-            Takes::Nothing => match words.first() {
+        let files = match self.args {
+            ArgSpec::Text | ArgSpec::Paths => &words[..],
+            ArgSpec::Nothing => match words.first() {
                 None => &[],
                 Some(word) => {
                     let name = self.words.join(" ");
                     return Err(format!("{name} with a word such as {} may do more", word.text));
                 }
             },
-            Takes::Lines => match words.split_first() {
+            ArgSpec::Lines => match words.split_first() {
                 Some((lines, _)) if !is_line_range(&lines.text) => {
                     return Err(format!("{} does more than print lines by number", lines.text));
                 }
                 Some((_, files)) => files,
                 None => &[],
             },
-            Takes::PatternAndPaths => &words[usize::from(has_pattern).min(words.len())..],
+            ArgSpec::PatternAndPaths => &words[usize::from(has_pattern).min(words.len())..],
         };
         files.iter().try_for_each(|word| self.check_file(word, bases, places))
     }
@@ -437,17 +446,17 @@ impl Reader {
     fn check_file(&self, word: &Word, bases: &[PathBuf], places: &Places) -> Result<(), String> {
         let text = word.text.as_str();
         let is_inside =
-            || bases.iter().all(|base| Target::new(base, Path::new(text)).is_inside(places));
-        // Elsewhere git compares files without a repository, and goes by attributes that lie there.
+            || bases.iter().all(|base| PathTarget::new(base, Path::new(text)).is_inside(places));
+        // Outside a checkout, git compares files without a repository, and applies the attributes it finds there.
         let is_in_checkout = |base: &PathBuf| {
-            let target = Target::new(base, Path::new(text)).resolved;
+            let target = PathTarget::new(base, Path::new(text)).resolved;
             let checkout = checkout_around(base).and_then(resolve);
             target.zip(checkout).is_some_and(|(target, checkout)| target.starts_with(checkout))
         };
         match text {
-            // `cd -` goes back to where nobody knows; others read what is piped in.
+            // `cd -` has an unknown destination; other programs read standard input.
             "-" if self.words != ["cd"] => Ok(()),
-            // What stands behind `--` and looks like an option is asked about.
+            // A word after `--` that looks like an option needs approval.
             text if text.starts_with('-') => Err(format!("{text} may be an option")),
             _ if self.words[0] == "git" && !bases.iter().all(is_in_checkout) => {
                 Err(format!("{text} is outside the repository"))
@@ -457,8 +466,7 @@ impl Reader {
         }
     }
 
-    /// Whether the next word may be the value of this one. Long options are only known with `=`
-    /// where they take one.
+    /// Whether the next word may be the value of this one. Long options that take a value are known only with `=`.
     fn may_take_value(&self, word: &str) -> bool {
         let letters = match self.words {
             ["grep"] => "ABCDdefmX",

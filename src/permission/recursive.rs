@@ -1,18 +1,18 @@
-//! Commands that show files below a folder, which no word of theirs names: searches, packers and
-//! copies, and git, which shows what it tracks and what earlier commits hold.
+//! Commands that show files below a folder without naming them: searches, archivers and copies, and
+//! git, which shows tracked files and the content of earlier commits.
 //!
-//! Programs are listed, since most that are given a folder show little of it: linters, test
-//! runners, package managers. Build tools and interpreters are left out on purpose: they read
-//! whatever their input says, named or not.
+//! Programs are listed, since most that take a folder show little of it: linters, test runners,
+//! package managers. Build tools and interpreters are left out on purpose: they read whatever their
+//! input says, named or not.
 
 use std::path::{Path, PathBuf};
 
 use super::git_store;
-use super::mentions::Files;
-use super::path::{Places, Target};
+use super::mentions::NamedFiles;
+use super::path::{PathTarget, Places};
 use super::pattern::PathPattern;
+use super::pattern_roots::PatternRoots;
 use super::script::{SimpleCommand, Word};
-use super::starts::Starts;
 use super::wrapper::{self, base_name};
 use crate::disk::checkout_root;
 
@@ -21,39 +21,39 @@ mod silent;
 mod tree;
 
 pub use git::is_plain_path;
-pub use tree::{Search, find};
+pub use tree::{SearchOutcome, find};
 
-/// What a command shows of a folder without naming it.
+/// Folder content that a command shows without naming it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
+pub struct ShownFolder {
     /// The program, for messages.
     program: String,
-    folder: Target,
-    content: Content,
+    folder: PathTarget,
+    content: ShownContent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Content {
-    /// Files below it; `hidden` says that names that begin with a dot are among them.
+enum ShownContent {
+    /// Files below it; `hidden` includes names that begin with a dot.
     Files { hidden: bool },
-    /// Files below it that git tracks.
+    /// Tracked files below it.
     Tracked,
     /// Files of any commit of the repository around it.
     History,
-    /// Changes of any of its files, unless they are named or counted alone.
+    /// Changes of any of its files, unless only named or counted.
     Changes,
 }
 
-/// What one command does.
+/// The content that one command shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Reading {
-    content: Content,
-    here: Here,
+struct ReadBehavior {
+    content: ShownContent,
+    reads_cwd: CwdCondition,
 }
 
-/// When a program reads the folder in which it runs.
+/// When a program reads the folder it runs in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Here {
+enum CwdCondition {
     Never,
     /// Unless its words certainly are a pattern and paths.
     WithoutPath,
@@ -62,11 +62,11 @@ enum Here {
     Always,
 }
 
-/// When a program goes into folders.
+/// When a program descends into folders.
 #[derive(Clone, Copy)]
-enum When {
+enum RecursionCondition {
     Always,
-    /// With one of these letters behind a dash, or one of these long options.
+    /// With one of these letters after a dash, or one of these long options.
     With(&'static str, &'static str),
     /// With one of these letters or words in the first argument, dash or not, or one of these long options.
     Mode(&'static str, &'static str),
@@ -74,80 +74,114 @@ enum When {
     Word(&'static str),
 }
 
-/// Programs, separated by blanks, when they read folders, and whether also the one in which they run.
-const READERS: &[(&str, When, Here)] = &[
+/// Programs, separated by blanks, when they read folders, and when they also read the one they run in.
+const READERS: &[(&str, RecursionCondition, CwdCondition)] = &[
     (
         "grep egrep fgrep zgrep bzgrep xzgrep zstdgrep",
-        When::With("rRd", "--recursive --dereference-recursive --directories"),
-        Here::WithoutPath,
+        RecursionCondition::With("rRd", "--recursive --dereference-recursive --directories"),
+        CwdCondition::WithoutPath,
     ),
-    ("rg rgrep ag ack ack-grep ugrep ug pt sift", When::Always, Here::WithoutPath),
-    ("diff colordiff sdiff", When::Always, Here::Never),
-    ("cp gcp scp rsync", When::With("rRa", "--recursive --archive"), Here::Never),
-    ("tar bsdtar gtar", When::Mode("cru", "--create --append --update"), Here::Never),
-    ("zip", When::With("rR", "--recurse-paths --recurse-patterns"), Here::Never),
-    ("7z 7za 7zr 7zz rar", When::Mode("au", ""), Here::Never),
-    ("jar", When::Mode("cu", "--create --update"), Here::Never),
-    ("pax dar ctags etags gtags cscope", When::Always, Here::WithoutAny),
-    ("mksquashfs mkisofs genisoimage xorriso borg restic duplicity", When::Always, Here::Never),
-    ("repomix files-to-prompt code2prompt gitingest", When::Always, Here::WithoutAny),
-    ("find", When::Word("-exec -execdir -ok -okdir"), Here::WithoutAny),
-    ("fd fdfind", When::With("xX", "--exec --exec-batch"), Here::WithoutAny),
-    ("rclone", When::Word("copy copyto sync move moveto cat"), Here::Never),
-    ("aws gsutil gcloud", When::Word("cp sync rsync mv"), Here::Never),
-    ("docker podman nerdctl kubectl oc", When::Word("cp"), Here::Never),
+    (
+        "rg rgrep ag ack ack-grep ugrep ug pt sift",
+        RecursionCondition::Always,
+        CwdCondition::WithoutPath,
+    ),
+    ("diff colordiff sdiff", RecursionCondition::Always, CwdCondition::Never),
+    (
+        "cp gcp scp rsync",
+        RecursionCondition::With("rRa", "--recursive --archive"),
+        CwdCondition::Never,
+    ),
+    (
+        "tar bsdtar gtar",
+        RecursionCondition::Mode("cru", "--create --append --update"),
+        CwdCondition::Never,
+    ),
+    (
+        "zip",
+        RecursionCondition::With("rR", "--recurse-paths --recurse-patterns"),
+        CwdCondition::Never,
+    ),
+    ("7z 7za 7zr 7zz rar", RecursionCondition::Mode("au", ""), CwdCondition::Never),
+    ("jar", RecursionCondition::Mode("cu", "--create --update"), CwdCondition::Never),
+    ("pax dar ctags etags gtags cscope", RecursionCondition::Always, CwdCondition::WithoutAny),
+    (
+        "mksquashfs mkisofs genisoimage xorriso borg restic duplicity",
+        RecursionCondition::Always,
+        CwdCondition::Never,
+    ),
+    (
+        "repomix files-to-prompt code2prompt gitingest",
+        RecursionCondition::Always,
+        CwdCondition::WithoutAny,
+    ),
+    ("find", RecursionCondition::Word("-exec -execdir -ok -okdir"), CwdCondition::WithoutAny),
+    ("fd fdfind", RecursionCondition::With("xX", "--exec --exec-batch"), CwdCondition::WithoutAny),
+    ("rclone", RecursionCondition::Word("copy copyto sync move moveto cat"), CwdCondition::Never),
+    ("aws gsutil gcloud", RecursionCondition::Word("cp sync rsync mv"), CwdCondition::Never),
+    ("docker podman nerdctl kubectl oc", RecursionCondition::Word("cp"), CwdCondition::Never),
 ];
 
-/// Options of searches that take no value: letters, those that only grep has so, and long ones.
+/// Search options that take no value: letters, letters only of grep, and long ones.
 const FLAGS: &str = "acFhHiIlLnNopPqsSuUvwxz.";
 const GREP_FLAGS: &str = "EGrR";
 const LONG_FLAGS: &str = "--recursive --ignore-case --line-number --word-regexp --fixed-strings --extended-regexp \
                           --files-with-matches --count --hidden --no-ignore --smart-case --no-heading --heading";
 
-/// Letters of options of searches that take a number or a name, or the pattern itself.
+/// Letters of search options that take a number, a name or the pattern itself.
 const VALUES: &str = "ABCgmtT";
 const PATTERNS: &str = "ef";
 
-/// What the command shows of folders: those among `named`, the files of each of its arguments, and
-/// those in which it may run.
-pub fn shown(command: &SimpleCommand, named: &[Files], bases: &[PathBuf]) -> Vec<Shown> {
+/// The folder content that the command shows: of the folders among `named`, the files of each of
+/// its arguments, and of those it may run in.
+pub fn shown_folders(
+    command: &SimpleCommand,
+    named: &[NamedFiles],
+    bases: &[PathBuf],
+) -> Vec<ShownFolder> {
     let mut shown = Vec::new();
     let exists = |word: &Word| bases.iter().any(|base| base.join(&word.text).exists());
-    for words in wrapper::views(command) {
+    for words in wrapper::possible_commands(command) {
         let Some((program, arguments)) = words.split_first() else { continue };
         let name = base_name(&program.text);
         let reading = match name {
             "git" => git::reading(arguments, bases),
-            _ => reading(name, arguments),
+            _ => read_behavior(name, arguments),
         };
-        let Some(Reading { content, here }) = reading else { continue };
-        // Behind a runner all words count, so that none is missed.
+        let Some(ReadBehavior { content, reads_cwd: here }) = reading else { continue };
+        // After a runner all words count, so that none is missed.
         let paths = match here {
-            Here::WithoutPath if words.len() == command.words.len() => paths(name, arguments),
+            CwdCondition::WithoutPath if words.len() == command.words.len() => {
+                paths(name, arguments)
+            }
             _ => None,
         };
         let is_path = |place: usize| paths.as_ref().is_none_or(|paths| paths.contains(&place));
         let reads_here = match (here, &paths) {
-            (Here::Never, _) => false,
-            (Here::WithoutAny, _) => !arguments.iter().any(exists),
-            (Here::WithoutPath, Some(paths)) => {
+            (CwdCondition::Never, _) => false,
+            (CwdCondition::WithoutAny, _) => !arguments.iter().any(exists),
+            (CwdCondition::WithoutPath, Some(paths)) => {
                 let is_there = |word: &Word| exists(word) || !word.literal;
                 paths.is_empty() || !paths.iter().all(|place| is_there(&arguments[*place]))
             }
-            (Here::Always | Here::WithoutPath, _) => true,
+            (CwdCondition::Always | CwdCondition::WithoutPath, _) => true,
         };
-        let here = bases.iter().filter(|_| reads_here).map(|base| Target::new(base, base));
+        let here = bases.iter().filter(|_| reads_here).map(|base| PathTarget::new(base, base));
         let files = named.iter().enumerate().filter(|(place, _)| is_path(*place));
         let targets = files.flat_map(|(_, files)| &files.targets);
-        // What leads nobody knows where is a doubt of its own.
-        let is_folder = |target: &&Target| target.resolved.as_deref().is_some_and(Path::is_dir);
+        // A path with an unknown target is a doubt of its own.
+        let is_folder = |target: &&PathTarget| target.resolved.as_deref().is_some_and(Path::is_dir);
         let folders = targets.filter(is_folder).cloned().chain(here);
-        shown.extend(folders.map(|folder| Shown { program: name.to_owned(), folder, content }));
+        shown.extend(folders.map(|folder| ShownFolder {
+            program: name.to_owned(),
+            folder,
+            content,
+        }));
     }
     shown
 }
 
-fn reading(name: &str, arguments: &[Word]) -> Option<Reading> {
+fn read_behavior(name: &str, arguments: &[Word]) -> Option<ReadBehavior> {
     let lists = |list: &str, text: &str| list.split_whitespace().any(|known| known == text);
     let (_, when, here) = READERS.iter().find(|(names, ..)| lists(names, name))?;
     let long = |list: &str| {
@@ -158,17 +192,17 @@ fn reading(name: &str, arguments: &[Word]) -> Option<Reading> {
         })
     };
     let reads = match when {
-        When::Always => true,
-        When::With(letters, options) => {
+        RecursionCondition::Always => true,
+        RecursionCondition::With(letters, options) => {
             long(options) || arguments.iter().any(|word| has_letter(word, letters))
         }
-        When::Mode(letters, options) => {
+        RecursionCondition::Mode(letters, options) => {
             let first = arguments.first().is_some_and(|word| {
                 !word.text.starts_with("--") && word.text.contains(|c| letters.contains(c))
             });
             first || long(options) || arguments.iter().any(|word| has_letter(word, letters))
         }
-        When::Word(list) => arguments.iter().any(|word| lists(list, &word.text)),
+        RecursionCondition::Word(list) => arguments.iter().any(|word| lists(list, &word.text)),
     };
     // A search for names shows no content.
     let is_list = name == "rg" && arguments.iter().any(|word| word.text == "--files");
@@ -178,18 +212,17 @@ fn reading(name: &str, arguments: &[Word]) -> Option<Reading> {
             has_letter(word, ".u")
                 || ["--hid", "--unr", "--ig", "--glob-"].iter().any(|it| word.text.starts_with(it))
         });
-    let content = Content::Files { hidden: !skips_hidden };
-    (reads && !is_list).then_some(Reading { content, here: *here })
+    let content = ShownContent::Files { hidden: !skips_hidden };
+    (reads && !is_list).then_some(ReadBehavior { content, reads_cwd: *here })
 }
 
-/// Whether one of the letters is among those behind a single dash.
+/// Whether one of the letters follows a single dash.
 fn has_letter(word: &Word, letters: &str) -> bool {
     let short = word.text.strip_prefix('-').filter(|text| !text.starts_with('-'));
     short.is_some_and(|text| text.contains(|c| letters.contains(c)))
 }
 
-/// The places of the paths behind the pattern of a search; `None` when its options do not tell
-/// which words these are.
+/// The positions of the paths after the pattern of a search; `None` if its options do not tell which words these are.
 fn paths(name: &str, arguments: &[Word]) -> Option<Vec<usize>> {
     let more = match name {
         "rg" => "",
@@ -229,40 +262,45 @@ fn paths(name: &str, arguments: &[Word]) -> Option<Vec<usize>> {
     Some(paths)
 }
 
-impl Shown {
+impl ShownFolder {
     /// Why the command may show files of the pattern, if it may.
-    pub fn doubt(&self, pattern: &PathPattern, starts: &Starts, places: &Places) -> Option<String> {
+    pub fn doubt(
+        &self,
+        pattern: &PathPattern,
+        starts: &PatternRoots,
+        places: &Places,
+    ) -> Option<String> {
         let Self { program, folder, content } = self;
         let real = folder.resolved.as_deref()?;
         match content {
-            // What lies in a git folder is every file that git keeps.
-            Content::Files { .. } if git_store::may_hold(real, real, pattern, starts) => {
+            // The content of a git folder is every file that git keeps.
+            ShownContent::Files { .. } if git_store::may_hold(real, real, pattern, starts) => {
                 Some(format!("`{program}` may show such a file, which git keeps in a folder that it reads"))
             }
-            Content::Files { hidden } => {
+            ShownContent::Files { hidden } => {
                 let is_apart = !pattern.may_lie_in(real, starts)
                     && !pattern.may_lie_in(&folder.written, starts);
                 if is_apart {
                     return None;
                 }
                 match tree::find(folder, *hidden, pattern, starts) {
-                    tree::Search::Nothing => None,
-                    tree::Search::Found(file) => Some(format!(
+                    tree::SearchOutcome::Nothing => None,
+                    tree::SearchOutcome::Found(file) => Some(format!(
                         "`{program}` may show {}, which is in a folder that it reads",
                         places.show(&file)
                     )),
-                    tree::Search::TooMany => Some(format!(
-                        "`{program}` reads a folder with more files than are looked at"
+                    tree::SearchOutcome::TooMany => Some(format!(
+                        "`{program}` reads a folder with too many files to check"
                     )),
                 }
             }
-            Content::Tracked => git::tracked(real, pattern, starts)
+            ShownContent::Tracked => git::tracks_match(real, pattern, starts)
                 .then(|| "git may show such a file, which it tracks".to_owned()),
-            Content::History => pattern
+            ShownContent::History => pattern
                 .may_lie_in(&checkout_root(real), starts)
-                .then(|| "git may show such a file out of a commit".to_owned()),
-            Content::Changes => pattern.may_lie_in(&checkout_root(real), starts).then(|| {
-                "git may show such a file out of a commit; it does not with `--stat`, or when the command names \
+                .then(|| "git may show such a file from a commit".to_owned()),
+            ShownContent::Changes => pattern.may_lie_in(&checkout_root(real), starts).then(|| {
+                "git may show such a file from a commit; it does not with `--stat`, or when the command names \
                  the files to show"
                     .to_owned()
             }),

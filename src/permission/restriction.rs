@@ -1,12 +1,12 @@
-//! Compares the command of a deny or ask rule with what a line runs. Besides yes and no there is a
-//! third outcome: a line that may be meant, because what it runs cannot be told for certain from
-//! its words.
+//! Compares the command of a deny or ask rule with the commands of a line. Besides yes and no there
+//! is a third outcome: the rule may apply, because the words don't say for certain what the line
+//! runs.
 
-use super::facts::Shell;
+use super::call_access::ShellLine;
 use super::mentions::changes_globs;
 use super::pattern::CommandPattern;
 use super::script::{Script, SimpleCommand, Word};
-use super::spelling::{apart, segments, unquoted};
+use super::spelling::{segments, separate_defaults, unquoted};
 use super::wrapper::{self, base_name};
 
 mod assembly;
@@ -24,19 +24,19 @@ pub use data::{is_sub_command, sub_command, takes_data};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restriction {
     No,
-    /// It may be, and why that cannot be told.
+    /// It may apply, and why that is uncertain.
     Maybe(String),
     Yes,
 }
 
 impl Restriction {
-    /// Yes or no.
+    /// Converts a certain outcome.
     #[must_use]
     pub fn certain(meant: bool) -> Self {
         if meant { Self::Yes } else { Self::No }
     }
 
-    /// The strongest of several, and of equals the first.
+    /// The strongest outcome; of equals the first.
     #[must_use]
     pub fn strongest(all: impl IntoIterator<Item = Self>) -> Self {
         let mut strongest = Self::No;
@@ -51,8 +51,8 @@ impl Restriction {
     }
 }
 
-/// Programs that run commands out of their arguments, their input or a file, and the words that
-/// make them do so; none where any call may. Separated by blanks.
+/// Programs that run commands from their arguments, their input or a file, and the words that make
+/// them do so; empty if any call may. Separated by blanks.
 const INTERPRETERS: &[(&str, &str)] = &[
     (
         "awk gawk mawk nawk sed perl ruby node nodejs deno php lua luajit osascript tclsh expect Rscript R julia",
@@ -80,55 +80,55 @@ const APPENDERS: &[&str] = &["xargs", "parallel", "find", "fd", "fdfind"];
 
 /// Compares a rule for commands with the line and every command in it.
 #[must_use]
-pub fn of_line(pattern: &CommandPattern, shell: &Shell) -> Restriction {
+pub fn compare_line(pattern: &CommandPattern, shell: &ShellLine) -> Restriction {
     if pattern.restricts_line(&shell.line) {
         return Restriction::Yes;
     }
     let commands = shell.script.all_commands();
-    let found = commands.iter().map(|command| at_starts(pattern, command));
+    let found = commands.iter().map(|command| compare_starts(pattern, command));
     match Restriction::strongest(found) {
         Restriction::Yes => Restriction::Yes,
-        _ if misread(pattern, shell) => Restriction::Yes,
-        Restriction::No => hidden(pattern, shell),
+        _ if matches_rough_reading(pattern, shell) => Restriction::Yes,
+        Restriction::No => find_hidden(pattern, shell),
         found => found,
     }
 }
 
 /// Compares the rule with the programs that the command certainly starts.
-fn at_starts(pattern: &CommandPattern, command: &SimpleCommand) -> Restriction {
+fn compare_starts(pattern: &CommandPattern, command: &SimpleCommand) -> Restriction {
     let appends = APPENDERS.contains(&base_name(command.program()));
-    let (starts, _) = wrapper::starts(&command.words);
+    let (starts, _) = wrapper::program_starts(&command.words);
     let words = starts.into_iter().filter_map(|start| command.words.get(start..));
     Restriction::strongest(words.map(|words| pattern.restricts(words, appends)))
 }
 
-/// Whether a second, rough reading finds the rule's command in a line that the grammar cannot read.
-fn misread(pattern: &CommandPattern, shell: &Shell) -> bool {
+/// Whether a second, rough reading finds the rule's command in a line that the grammar cannot parse.
+fn matches_rough_reading(pattern: &CommandPattern, shell: &ShellLine) -> bool {
     if unclear(&shell.script).is_none() || shell.line.contains("<<") {
         return false;
     }
     let commands = segments(&shell.line).into_iter();
     let mut commands = commands.map(|words| SimpleCommand { words, ..SimpleCommand::default() });
-    commands.any(|command| at_starts(pattern, &command) == Restriction::Yes)
+    commands.any(|command| compare_starts(pattern, &command) == Restriction::Yes)
 }
 
 /// Looks for the rule's program in parts of the line that cannot be read as commands.
-fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
+fn find_hidden(pattern: &CommandPattern, shell: &ShellLine) -> Restriction {
     let Some(program) = pattern.program() else { return Restriction::No };
     if let Some(why) = shell.doubt() {
         return Restriction::Maybe(why.to_owned());
     }
     if value::may_start(&shell.script, base_name(program)) {
-        return Restriction::Maybe(format!("a variable may make `{program}` of the command"));
+        return Restriction::Maybe(format!("a variable may turn the command into `{program}`"));
     }
     let tokens: Vec<&str> = pattern.arguments().collect();
     if value::may_give(&shell.script, base_name(program), &tokens) {
         return Restriction::Maybe(format!(
-            "a word that is only known when it runs may be one of `{}`",
+            "a word that is known only at run time may be one of `{}`",
             tokens.join(" ")
         ));
     }
-    let plain = apart(&unquoted(&shell.line));
+    let plain = separate_defaults(&unquoted(&shell.line));
     let named = occurrences(&plain, program);
     if let Some(why) = unclear(&shell.script)
         && (named > 0
@@ -168,7 +168,7 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     Restriction::strongest(arguments)
 }
 
-/// Why the line may hold any command, whatever the rule names.
+/// Why the line may contain any command, whatever the rule names.
 #[must_use]
 pub fn doubt(script: &Script) -> Option<String> {
     if let Some(why) = script.unread_anywhere() {
@@ -176,19 +176,19 @@ pub fn doubt(script: &Script) -> Option<String> {
     }
     if starts_positional(script) {
         return Some(
-            "which program `$1`, `$@` or `$_` starts is only known when it runs".to_owned(),
+            "which program `$1`, `$@` or `$_` starts is known only at run time".to_owned(),
         );
     }
     if let Some(shell) = shell_of_assembled_text(script) {
-        return Some(format!("`{shell}` may run a text that is only known when it runs"));
+        return Some(format!("`{shell}` may run a text that is known only at run time"));
     }
     let mut commands = script.all_commands().into_iter();
-    let why = "shopt may change which names a word of the line stands for";
+    let why = "shopt may change which names a word matches";
     commands.any(changes_globs).then(|| why.to_owned())
 }
 
-/// The command that may run its input, where that names the program: a document, a here-string, the
-/// output of a command before it, or that of a substitution.
+/// The command that may run its input, if that names the program: a document, a here-string, the
+/// output of a preceding command, or that of a substitution.
 fn runs_input<'a>(
     line: &str,
     commands: &[&'a SimpleCommand],
@@ -213,17 +213,17 @@ fn unclear(script: &Script) -> Option<&str> {
     own.or_else(|| script.nested.iter().find_map(unclear))
 }
 
-/// The runs of words that the command may start: the certain ones alone where its words tell them.
+/// The runs of words that the command may start: only the certain ones if its words determine them.
 fn possible_starts(command: &SimpleCommand) -> Vec<&[Word]> {
-    match wrapper::starts(&command.words) {
+    match wrapper::program_starts(&command.words) {
         (starts, true) => {
             starts.into_iter().filter_map(|start| command.words.get(start..)).collect()
         }
-        _ => wrapper::views(command),
+        _ => wrapper::possible_commands(command),
     }
 }
 
-/// Whether the command may run what it is given as text.
+/// Whether the command may run text that it is given.
 pub fn interprets(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return false };
     let name = base_name(&program.text);
@@ -241,7 +241,7 @@ pub fn interprets(words: &[Word]) -> bool {
     })
 }
 
-/// How often the name stands in the text as a word, alone or behind a folder.
+/// How often the name is in the text as a word, alone or after a folder.
 fn occurrences(text: &str, name: &str) -> usize {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '@');
     let is_word = |&(place, _): &(usize, &str)| {

@@ -1,13 +1,13 @@
-//! Permission rules as people write them: `Bash(git diff:*)`, `Edit(src/**)`, `mcp__server`.
+//! Permission rules as users write them: `Bash(git diff:*)`, `Edit(src/**)`, `mcp__server`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use self::covers::{Covers, DELEGATE, KNOWN, covers};
-use self::effect::{Effect, doubt, restricts_paths};
-use self::elsewhere::{RuleMatch, elsewhere, is_as_named, starts_in_project};
+use self::effect::{FileEffect, doubt, restricts_paths};
+use self::elsewhere::{RuleMatch, elsewhere_reason, is_as_named, starts_in_project};
+use self::scope::{DELEGATE_PREFIX, KNOWN_TOOLS, RuleScope, parse_scope};
+use super::call_access::{AccessItem, CallAccess};
 use super::danger::Danger;
-use super::facts::{Facts, Unit};
 use super::path::Places;
 use super::pattern::{CommandPattern, PathPattern};
 use super::read_only::ReadRules;
@@ -16,68 +16,68 @@ use super::script::SimpleCommand;
 use crate::protocol::MCP_PREFIX;
 use crate::tool::canonical_name;
 
-mod covers;
 mod effect;
 mod elsewhere;
+mod scope;
 
 /// Why a rule does not cover a command that it names.
 #[derive(Clone, Debug)]
 pub enum Exception {
-    /// An option that the rule has to name.
+    /// An option that the rule must name.
     Danger(Danger),
     /// The command runs where the rule means something else, for this reason.
     Elsewhere(String),
 }
 
-/// Where a rule comes from, so that the person can find it.
+/// Where a rule comes from, so that the user can find it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A file of the project's.
+pub enum RuleOrigin {
+    /// A file of the project.
     File(PathBuf),
-    /// A file of the user's, which is for all projects.
+    /// A file of the user, for all projects.
     UserFile(PathBuf),
-    /// The place of the user's own skills, whose texts name files beside them.
+    /// The user's own skills folder; its texts name files beside them.
     Skills,
     /// A command-line option, such as `--allowed-tools`.
     Flag(String),
-    /// A person's answer in this session.
+    /// The user's answer in this session.
     Session,
 }
 
-impl Origin {
-    /// As messages name it; files of the project by their short name.
+impl RuleOrigin {
+    /// Formats it for messages; files of the project by their short name.
     fn show(&self, places: &Places) -> String {
         match self {
             Self::File(path) | Self::UserFile(path) => format!("in {}", places.show(path)),
-            Self::Skills => "from the place of your skills".to_owned(),
+            Self::Skills => "from your skills folder".to_owned(),
             Self::Flag(name) => format!("from {name}"),
             Self::Session => "granted in this session".to_owned(),
         }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for RuleOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.show(&Places::default()))
     }
 }
 
-/// Which list a rule stands in.
+/// The list a rule belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
+pub enum RuleList {
     Allow,
     Ask,
     Deny,
 }
 
-/// What relative and `~` patterns of a rule start from.
+/// The folders that relative and `~` patterns of a rule start from.
 #[derive(Clone, Copy, Debug)]
-pub struct Base<'a> {
+pub struct RuleBase<'a> {
     pub project: &'a Path,
     pub home: Option<&'a Path>,
 }
 
-/// The most deny or ask rules in one place. Each call is compared with every one of them.
+/// Maximum deny or ask rules in one place. Each call is compared with every one of them.
 const MAX_RULES: usize = 1_000;
 
 /// A rule that cannot be read.
@@ -85,7 +85,7 @@ const MAX_RULES: usize = 1_000;
 #[error("permission rule `{rule}` {origin}: {problem}")]
 pub struct RuleError {
     pub rule: String,
-    pub origin: Origin,
+    pub origin: RuleOrigin,
     pub problem: String,
 }
 
@@ -93,21 +93,21 @@ pub struct RuleError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     text: String,
-    origin: Origin,
-    covers: Covers,
+    origin: RuleOrigin,
+    scope: RuleScope,
 }
 
 impl Rule {
-    /// Reads a rule that stands in `list`.
+    /// Parses a rule of `list`.
     pub fn parse(
         text: &str,
-        list: List,
-        origin: Origin,
-        base: Base<'_>,
+        list: RuleList,
+        origin: RuleOrigin,
+        base: RuleBase<'_>,
     ) -> Result<Self, RuleError> {
         let text = text.trim();
-        match covers(text, list, base) {
-            Ok(covers) => Ok(Self { text: text.to_owned(), origin, covers }),
+        match parse_scope(text, list, base) {
+            Ok(covers) => Ok(Self { text: text.to_owned(), origin, scope: covers }),
             Err(problem) => Err(RuleError { rule: text.to_owned(), origin, problem }),
         }
     }
@@ -115,7 +115,7 @@ impl Rule {
     /// Whether a built-in tool has this name.
     #[must_use]
     pub fn knows_tool(name: &str) -> bool {
-        KNOWN.contains(&canonical_name(name)) || name.starts_with(MCP_PREFIX)
+        KNOWN_TOOLS.contains(&canonical_name(name)) || name.starts_with(MCP_PREFIX)
     }
 
     /// The rule as written.
@@ -126,23 +126,23 @@ impl Rule {
 
     /// Where it was written.
     #[must_use]
-    pub fn origin(&self) -> &Origin {
+    pub fn origin(&self) -> &RuleOrigin {
         &self.origin
     }
 
-    /// The rule and its place, for messages: `rule Bash(rm:*) in .caliban/config.toml`.
+    /// The rule and its origin, for messages: `rule Bash(rm:*) in .caliban/config.toml`.
     #[must_use]
     pub fn describe(&self, places: &Places) -> String {
         format!("rule {} {}", self.text, self.origin.show(places))
     }
 
-    /// Whether this rule, in the allow list, covers one unit of the call.
+    /// Whether this rule, in the allow list, covers one item of the call.
     #[must_use]
-    pub(super) fn allows(&self, unit: &Unit, facts: &Facts, places: &Places) -> bool {
-        match (&self.covers, unit) {
-            (Covers::Tool(name), _) => facts.tool == *name,
-            (Covers::Tools(start), _) => facts.tool.starts_with(start),
-            (Covers::Command(pattern), unit) => {
+    pub(super) fn allows(&self, unit: &AccessItem, facts: &CallAccess, places: &Places) -> bool {
+        match (&self.scope, unit) {
+            (RuleScope::Tool(name), _) => facts.tool == *name,
+            (RuleScope::Tools(start), _) => facts.tool.starts_with(start),
+            (RuleScope::Command(pattern), unit) => {
                 let Some(shell) = &facts.shell else { return false };
                 let bases = shell.bases.known().unwrap_or_default();
                 let covers = |command| {
@@ -150,33 +150,38 @@ impl Rule {
                         && !pattern.is_misled(command, &shell.line, bases)
                         && self.elsewhere(pattern, command, facts, places).is_none()
                 };
-                // The very line was thought of, but not all that it may come to elsewhere.
+                // The author knew this very line, but not everything it may amount to elsewhere.
                 let is_meant_here = || match unit {
-                    Unit::Command(command) => {
+                    AccessItem::Command(command) => {
                         self.elsewhere(pattern, command, facts, places).is_none()
                     }
-                    Unit::Other | Unit::Unclear(_) if self.is_general() => {
+                    AccessItem::Other | AccessItem::Unclear(_) if self.is_general() => {
                         !shell.line.contains("git")
                             && !shell.mentioned().has_open_redirect
-                            && shell.led_away(places).is_none()
+                            && shell.link_escape(places).is_none()
                     }
-                    Unit::Read(target) | Unit::Write(target) => {
+                    AccessItem::Read(target) | AccessItem::Write(target) => {
                         is_as_named(target, &shell.bases.shell)
-                            && (!self.is_general() || shell.led_away(places).is_none())
+                            && (!self.is_general() || shell.link_escape(places).is_none())
                     }
                     _ => true,
                 };
                 pattern.is_line(&shell.line)
                     && starts_in_project(shell, facts, places)
                     && is_meant_here()
-                    || matches!(unit, Unit::Command(command) if covers(command))
+                    || matches!(unit, AccessItem::Command(command) if covers(command))
             }
             // It is for the tools that read. A line with such a file would lose its bounds.
-            (Covers::Path { .. }, _) if self.origin == Origin::Skills && facts.shell.is_some() => {
+            (RuleScope::Path { .. }, _)
+                if self.origin == RuleOrigin::Skills && facts.shell.is_some() =>
+            {
                 false
             }
-            (Covers::Path { effect, tool, pattern }, Unit::Read(target) | Unit::Write(target)) => {
-                let writes = matches!(unit, Unit::Write(_));
+            (
+                RuleScope::Path { effect, tool, pattern },
+                AccessItem::Read(target) | AccessItem::Write(target),
+            ) => {
+                let writes = matches!(unit, AccessItem::Write(_));
                 let meant = match pattern {
                     None => !writes || !places.protects(target),
                     Some(pattern) => {
@@ -191,24 +196,24 @@ impl Rule {
                     }
                 };
                 meant
-                    && writes == (*effect == Effect::Writes)
+                    && writes == (*effect == FileEffect::Writes)
                     && tool.as_ref().is_none_or(|tool| *tool == facts.tool)
             }
-            (Covers::Domain(pattern), Unit::Fetch(Some(host))) => pattern.allows(host),
-            (Covers::Agent(name), Unit::Agent(asked)) => {
+            (RuleScope::Domain(pattern), AccessItem::Fetch(Some(host))) => pattern.allows(host),
+            (RuleScope::Agent(name), AccessItem::Agent(asked)) => {
                 name.as_ref().is_none_or(|name| same_agent(name, asked))
             }
-            (Covers::Skill(name), Unit::Skill(asked)) => name == asked,
+            (RuleScope::Skill(name), AccessItem::Skill(asked)) => name == asked,
             _ => false,
         }
     }
 
-    /// Whether this rule, in the ask or deny list, is meant for any part of the call.
+    /// Whether this rule, in the ask or deny list, applies to any part of the call.
     #[must_use]
-    pub(super) fn restricts(&self, facts: &Facts, places: &Places) -> Restriction {
-        match (&self.covers, &facts.shell) {
-            (Covers::Command(pattern), Some(shell)) => restriction::of_line(pattern, shell),
-            (Covers::Path { effect, tool, pattern }, shell) => {
+    pub(super) fn restricts(&self, facts: &CallAccess, places: &Places) -> Restriction {
+        match (&self.scope, &facts.shell) {
+            (RuleScope::Command(pattern), Some(shell)) => restriction::compare_line(pattern, shell),
+            (RuleScope::Path { effect, tool, pattern }, shell) => {
                 if tool.as_ref().is_some_and(|tool| *tool != facts.tool) {
                     return Restriction::No;
                 }
@@ -239,26 +244,26 @@ impl Rule {
         }
     }
 
-    /// The same for rules about tools, hosts, agents and skills, where it can always be told.
-    fn is_meant_for(&self, facts: &Facts) -> bool {
-        let units = facts.units.iter();
-        match &self.covers {
-            Covers::Tool(name) => facts.tool == *name,
-            Covers::Tools(start) => facts.tool.starts_with(start),
-            Covers::Command(_) | Covers::Path { .. } => false,
-            Covers::Domain(pattern) => units
+    /// The same for rules about tools, hosts, agents and skills, where the answer is certain.
+    fn is_meant_for(&self, facts: &CallAccess) -> bool {
+        let units = facts.items.iter();
+        match &self.scope {
+            RuleScope::Tool(name) => facts.tool == *name,
+            RuleScope::Tools(start) => facts.tool.starts_with(start),
+            RuleScope::Command(_) | RuleScope::Path { .. } => false,
+            RuleScope::Domain(pattern) => units
                 .filter_map(|unit| match unit {
-                    Unit::Fetch(host) => Some(host.as_deref()),
+                    AccessItem::Fetch(host) => Some(host.as_deref()),
                     _ => None,
                 })
-                // An address that cannot be read might be the one that is meant.
+                // An unreadable address might be the one that is meant.
                 .any(|host| host.is_none_or(|host| pattern.restricts(host))),
-            Covers::Skill(name) => {
-                units.into_iter().any(|unit| matches!(unit, Unit::Skill(asked) if asked == name))
-            }
-            Covers::Agent(name) => {
+            RuleScope::Skill(name) => units
+                .into_iter()
+                .any(|unit| matches!(unit, AccessItem::Skill(asked) if asked == name)),
+            RuleScope::Agent(name) => {
                 let mut asked = units.filter_map(|unit| match unit {
-                    Unit::Agent(asked) => Some(asked),
+                    AccessItem::Agent(asked) => Some(asked),
                     _ => None,
                 });
                 match name {
@@ -269,15 +274,16 @@ impl Rule {
         }
     }
 
-    /// What alone keeps this rule, in the allow list, from covering the unit.
+    /// The only reason why this rule, in the allow list, does not cover the item.
     #[must_use]
     pub(super) fn exception(
         &self,
-        unit: &Unit,
-        facts: &Facts,
+        unit: &AccessItem,
+        facts: &CallAccess,
         places: &Places,
     ) -> Option<Exception> {
-        let (Covers::Command(pattern), Unit::Command(command)) = (&self.covers, unit) else {
+        let (RuleScope::Command(pattern), AccessItem::Command(command)) = (&self.scope, unit)
+        else {
             return None;
         };
         let shell = facts.shell.as_ref()?;
@@ -292,21 +298,20 @@ impl Rule {
 
     /// Whether the rule is for reading or writing files.
     pub(super) fn is_for_files(&self) -> bool {
-        matches!(self.covers, Covers::Path { .. })
+        matches!(self.scope, RuleScope::Path { .. })
     }
 
     /// Whether the rule is for all projects.
     pub(super) fn is_general(&self) -> bool {
-        matches!(self.origin, Origin::UserFile(_))
+        matches!(self.origin, RuleOrigin::UserFile(_))
     }
 
-    /// Why the rule means something else where the command runs. One in a file of the user's is for
-    /// all projects.
+    /// Why the rule means something else where the command runs. One in a file of the user is for all projects.
     fn elsewhere(
         &self,
         pattern: &CommandPattern,
         command: &SimpleCommand,
-        facts: &Facts,
+        facts: &CallAccess,
         places: &Places,
     ) -> Option<String> {
         let named = RuleMatch {
@@ -314,69 +319,69 @@ impl Rule {
             is_whole: matches!(pattern, CommandPattern::Exact(_)),
             is_general: self.is_general(),
         };
-        elsewhere(command, named, facts.shell.as_ref()?, facts, places)
+        elsewhere_reason(command, named, facts.shell.as_ref()?, facts, places)
     }
 
-    /// Whether this rule, in the allow list, names the line of the unit word for word.
+    /// Whether this rule, in the allow list, names the item's line word for word.
     #[must_use]
-    pub(super) fn names(&self, unit: &Unit, facts: &Facts) -> bool {
-        let Covers::Command(pattern @ CommandPattern::Exact(_)) = &self.covers else {
+    pub(super) fn names(&self, unit: &AccessItem, facts: &CallAccess) -> bool {
+        let RuleScope::Command(pattern @ CommandPattern::Exact(_)) = &self.scope else {
             return false;
         };
         let Some(shell) = &facts.shell else { return false };
         let is_alone = || shell.script.is_one_command();
         pattern.is_line(&shell.line)
-            || matches!(unit, Unit::Command(command) if is_alone() && pattern.allows(command, &[]))
+            || matches!(unit, AccessItem::Command(command) if is_alone() && pattern.allows(command, &[]))
     }
 
-    /// Whether the rule is about every call of this tool.
+    /// Whether the rule covers every call of this tool.
     #[must_use]
     pub(super) fn covers_all_of(&self, tool: &str) -> bool {
-        match &self.covers {
-            Covers::Tool(name) => name == tool,
-            Covers::Tools(start) => tool.starts_with(start),
-            Covers::Agent(None) => {
+        match &self.scope {
+            RuleScope::Tool(name) => name == tool,
+            RuleScope::Tools(start) => tool.starts_with(start),
+            RuleScope::Agent(None) => {
                 let starts = ["AgentTool", "agent_spawn", "agent_fork"];
-                starts.contains(&canonical_name(tool)) || tool.starts_with(DELEGATE)
+                starts.contains(&canonical_name(tool)) || tool.starts_with(DELEGATE_PREFIX)
             }
-            Covers::Agent(Some(name)) => {
-                tool.strip_prefix(DELEGATE).is_some_and(|agent| same_agent(name, agent))
+            RuleScope::Agent(Some(name)) => {
+                tool.strip_prefix(DELEGATE_PREFIX).is_some_and(|agent| same_agent(name, agent))
             }
-            Covers::Path { effect, tool: None, pattern: None } => match effect {
-                Effect::Reads => matches!(tool, "Read" | "Glob" | "Grep"),
-                Effect::Writes => matches!(tool, "Edit" | "Write"),
+            RuleScope::Path { effect, tool: None, pattern: None } => match effect {
+                FileEffect::Reads => matches!(tool, "Read" | "Glob" | "Grep"),
+                FileEffect::Writes => matches!(tool, "Edit" | "Write"),
             },
             _ => false,
         }
     }
 
-    /// Whether the rule is about every start of this sub-agent.
+    /// Whether the rule covers every start of this sub-agent.
     #[must_use]
     pub(super) fn covers_agent(&self, agent: &str) -> bool {
-        match &self.covers {
-            Covers::Agent(None) => true,
-            Covers::Agent(Some(name)) => same_agent(name, agent),
+        match &self.scope {
+            RuleScope::Agent(None) => true,
+            RuleScope::Agent(Some(name)) => same_agent(name, agent),
             _ => false,
         }
     }
 
-    /// How to write the rule for a path of the file system, when it names a folder there that is
-    /// none of the project: a single `/` starts in the project.
+    /// How to write the rule for an absolute path, if it names a top-level folder that is not in
+    /// the project: a single `/` starts in the project.
     #[must_use]
     pub fn absolute_spelling(&self) -> Option<String> {
-        match &self.covers {
-            Covers::Path { pattern: Some(pattern), .. } if pattern.seems_absolute() => {
+        match &self.scope {
+            RuleScope::Path { pattern: Some(pattern), .. } if pattern.seems_absolute() => {
                 Some(self.text.replacen("(/", "(//", 1))
             }
             _ => None,
         }
     }
 
-    /// The files whose reading this rule is about, when it is about some.
+    /// The files whose reading this rule is about, if any.
     #[must_use]
     pub(super) fn read_pattern(&self) -> Option<&PathPattern> {
-        match &self.covers {
-            Covers::Path { effect: Effect::Reads, pattern, .. } => pattern.as_ref(),
+        match &self.scope {
+            RuleScope::Path { effect: FileEffect::Reads, pattern, .. } => pattern.as_ref(),
             _ => None,
         }
     }
@@ -392,7 +397,7 @@ fn same_agent(one: &str, other: &str) -> bool {
 pub(super) fn read_rules<'a>(rules: impl Iterator<Item = &'a Rule>, places: &Places) -> ReadRules {
     let mut found = ReadRules::default();
     for rule in rules {
-        if let Covers::Path { effect: Effect::Reads, tool: None, pattern } = &rule.covers {
+        if let RuleScope::Path { effect: FileEffect::Reads, tool: None, pattern } = &rule.scope {
             let kind = if pattern.is_some() { &mut found.some } else { &mut found.all };
             kind.get_or_insert_with(|| rule.describe(places));
         }
@@ -409,23 +414,23 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
-    /// Reads rules into one of the lists; nothing is added when one of them is broken.
+    /// Parses rules into one of the lists; adds nothing if one of them is invalid.
     pub fn add<T: AsRef<str>>(
         &mut self,
-        list: List,
+        list: RuleList,
         texts: &[T],
-        origin: &Origin,
-        base: Base<'_>,
+        origin: &RuleOrigin,
+        base: RuleBase<'_>,
     ) -> Result<(), RuleError> {
         let parse = |text: &T| Rule::parse(text.as_ref(), list, origin.clone(), base);
         let rules = texts.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let all = match list {
-            List::Allow => &mut self.allow,
-            List::Ask => &mut self.ask,
-            List::Deny => &mut self.deny,
+            RuleList::Allow => &mut self.allow,
+            RuleList::Ask => &mut self.ask,
+            RuleList::Deny => &mut self.deny,
         };
-        // An allow rule is only looked at until one covers the call.
-        let restricts = list != List::Allow;
+        // Allow rules are only compared until one covers the call.
+        let restricts = list != RuleList::Allow;
         let from_here = all.iter().filter(|rule| restricts && rule.origin == *origin).count();
         if restricts && let Some(beyond) = rules.get(MAX_RULES.saturating_sub(from_here)) {
             let problem = format!(
@@ -443,23 +448,23 @@ impl RuleSet {
 mod tests {
     use super::*;
 
-    fn parse(text: &str, list: List) -> Result<Rule, RuleError> {
-        let base = Base { project: Path::new("/p"), home: None };
-        Rule::parse(text, list, Origin::Flag("--allowed-tools".to_owned()), base)
+    fn parse(text: &str, list: RuleList) -> Result<Rule, RuleError> {
+        let base = RuleBase { project: Path::new("/p"), home: None };
+        Rule::parse(text, list, RuleOrigin::Flag("--allowed-tools".to_owned()), base)
     }
 
     #[test]
     fn a_list_of_rules_has_a_limit_for_each_place() {
-        let base = Base { project: Path::new("/p"), home: None };
-        let [flag, other] = ["--a", "--b"].map(|flag| Origin::Flag(flag.to_owned()));
+        let base = RuleBase { project: Path::new("/p"), home: None };
+        let [flag, other] = ["--a", "--b"].map(|flag| RuleOrigin::Flag(flag.to_owned()));
         let rules: Vec<String> = (0..MAX_RULES).map(|n| format!("Read(a{n})")).collect();
         let mut set = RuleSet::default();
-        set.add(List::Deny, &rules, &flag, base).unwrap();
-        set.add(List::Deny, &rules, &other, base).unwrap();
-        set.add(List::Ask, &rules, &flag, base).unwrap();
-        let error = set.add(List::Deny, &["Read(one)", "Read(two)"], &flag, base).unwrap_err();
+        set.add(RuleList::Deny, &rules, &flag, base).unwrap();
+        set.add(RuleList::Deny, &rules, &other, base).unwrap();
+        set.add(RuleList::Ask, &rules, &flag, base).unwrap();
+        let error = set.add(RuleList::Deny, &["Read(one)", "Read(two)"], &flag, base).unwrap_err();
         assert_eq!(error.rule, "Read(one)");
-        set.add(List::Allow, &[rules.clone(), rules].concat(), &flag, base).unwrap();
+        set.add(RuleList::Allow, &[rules.clone(), rules].concat(), &flag, base).unwrap();
         assert_eq!(set.deny.len(), 2 * MAX_RULES, "none of them counts");
     }
 
@@ -488,12 +493,12 @@ mod tests {
             "NotebookEdit",
             " Bash(ls) ",
         ] {
-            assert!(parse(text, List::Allow).is_ok(), "{text}");
+            assert!(parse(text, RuleList::Allow).is_ok(), "{text}");
         }
         for (text, tool) in
             [("AgentTool(*)", "AgentTool"), ("Task(*)", "AgentTool"), ("Skill(*)", "Skill")]
         {
-            assert!(parse(text, List::Deny).unwrap().covers_all_of(tool), "{text}");
+            assert!(parse(text, RuleList::Deny).unwrap().covers_all_of(tool), "{text}");
         }
     }
 
@@ -512,19 +517,19 @@ mod tests {
             ("WebFetch(example.com)", "domain:"),
             ("AgentTool(exp*)", "one rule for each, or AgentTool for all"),
             ("Skill(dep*)", "one rule for each, or Skill for all"),
-            ("Read(.)", "`**` stands for all files below"),
+            ("Read(.)", "use `**` for all files below"),
             ("mcp__srv(x)", "no pattern"),
             ("mcp__*", "mcp__server"),
             ("*", "MCP tool"),
             ("Read Edit", "not a tool's name"),
         ] {
-            for list in [List::Allow, List::Deny] {
+            for list in [RuleList::Allow, RuleList::Deny] {
                 let error = parse(text, list).unwrap_err().to_string();
                 assert!(error.contains(part), "{text}: {error}");
                 assert!(error.contains("from --allowed-tools"), "{error}");
             }
         }
-        assert!(parse("Bash(* --version)", List::Allow).is_err());
-        assert!(parse("Bash(* --force)", List::Deny).is_ok());
+        assert!(parse("Bash(* --version)", RuleList::Allow).is_err());
+        assert!(parse("Bash(* --force)", RuleList::Deny).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Writes rules into the project's configuration, with as little change to the file as can be.
+//! Writes rules into the project's configuration, with as few changes to the file as possible.
 
 use std::fs;
 use std::io;
@@ -19,8 +19,7 @@ pub fn path(project: &Path, file: RuleFile) -> PathBuf {
     })
 }
 
-/// Adds the rules to `[permissions] allow`. Comments and order stay; the file is replaced whole or
-/// not at all.
+/// Adds the rules to `[permissions] allow`. Keeps comments and order; replaces the file entirely or not at all.
 pub fn add_allow_rules(path: &Path, rules: &[String]) -> Result<(), AnswerError> {
     let failed = |source: io::Error| AnswerError::Write { path: path.to_owned(), source };
     let old = match fs::read_to_string(path) {
@@ -53,7 +52,7 @@ fn with_rules(text: &str, rules: &[String]) -> Result<String, String> {
     Ok(document.to_string())
 }
 
-/// Appends with the line break and indent that the list's last entry has.
+/// Appends with the line break and indent of the list's last entry.
 fn push_like_the_last(list: &mut Array, rule: &str) {
     let blank = |text: &str| {
         // A comment before the last entry belongs to that entry.

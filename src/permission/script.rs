@@ -1,9 +1,9 @@
-//! A shell command line taken apart: what it runs, reads and writes, as far as that can be told beforehand.
+//! A parsed shell command line: what it runs, reads and writes, as far as that is known in advance.
 
 use crate::protocol::BashVersion;
 
 impl Word {
-    /// Adds what stands directly behind it.
+    /// Appends the adjacent text.
     pub fn join(&mut self, rest: &Self) {
         self.text.push_str(&rest.text);
         self.raw.push_str(&rest.raw);
@@ -14,11 +14,11 @@ impl Word {
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// What the program gets, without quotes. Expansions stand as they are written.
+    /// The text that the program gets, without quotes. Expansions are unexpanded.
     pub text: String,
-    /// As it stands in the line.
+    /// As written in the line.
     pub raw: String,
-    /// Whether `text` is certain: no variable, glob, brace, tilde or substitution is in it.
+    /// Whether `text` is certain: it has no variable, glob, brace, tilde or substitution.
     pub literal: bool,
 }
 
@@ -40,10 +40,10 @@ pub struct Assignment {
 
 /// A value that a variable gets in the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Value {
+pub struct VariableValue {
     pub name: String,
     pub word: Word,
-    /// It goes behind the value before, as with `+=`.
+    /// It is appended to the previous value, as with `+=`.
     pub appends: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct SimpleCommand {
     pub assignments: Vec<Assignment>,
     /// The first word is the program; never empty.
     pub words: Vec<Word>,
-    /// Its input is the output of a command before it.
+    /// Its input is the output of a preceding command.
     pub is_fed: bool,
 }
 
@@ -71,46 +71,44 @@ impl SimpleCommand {
     }
 }
 
-/// All that a line would do.
+/// All effects of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    /// Every simple command, wherever in the line it stands.
+    /// Every simple command, wherever in the line it is.
     pub commands: Vec<SimpleCommand>,
     /// Files that redirections create or change.
     pub writes: Vec<Word>,
     /// Files that redirections read.
     pub reads: Vec<Word>,
-    /// Whether the line hands a value that is only known when it runs to a command, in another way
-    /// than as an argument.
+    /// Whether the line passes a value known only at run time to a command, other than as an argument.
     pub feeds_values: bool,
-    /// Whether the value of a variable, or a user's home, says which commands run, how often, or how
-    /// long: what the line does tells it.
+    /// Whether the value of a variable, or a user's home, decides which commands run, how often, or
+    /// how long: the line's effects reveal it.
     pub tells_values: bool,
-    /// Why a part of it is not looked into, or is read in another way than bash may read it.
+    /// Why a part is not examined, or is read differently than bash may read it.
     pub unread: Option<String>,
     /// An older bash might end a substitution in the line elsewhere.
     pub needs_bash: BashVersion,
-    /// Words outside of commands that a variable may carry into one: values, and what a loop runs over.
-    pub values: Vec<Value>,
-    /// Words of here-documents and here-strings, which commands get as their input.
+    /// Words outside of commands that a variable may carry into one: values, and the words of a loop.
+    pub values: Vec<VariableValue>,
+    /// Words of here-documents and here-strings, which commands read as input.
     pub inputs: Vec<Word>,
     /// Why the line cannot be judged command by command; then only a rule for the whole line allows it.
     pub unclear: Option<String>,
     /// Whether a part of the line may run more than once.
     pub repeats: bool,
-    /// Texts that commands of this line run as scripts (`bash -c`, `eval`): seen by restrictions only.
+    /// Texts that commands of this line run as scripts (`bash -c`, `eval`): only restrictions examine them.
     pub nested: Vec<Script>,
 }
 
 impl Script {
-    /// Notes why a part of the line is not looked into, or may be read wrongly: it may hold any
-    /// command.
+    /// Records why a part of the line is not examined, or may be misread: it may contain any command.
     pub fn set_unread(&mut self, why: &str) {
         self.unread.get_or_insert_with(|| why.to_owned());
         self.set_unclear(why);
     }
 
-    /// Notes why the line cannot be judged; the first reason stands.
+    /// Records why the line cannot be judged; the first reason stays.
     pub fn set_unclear(&mut self, why: impl Into<String>) {
         self.unclear.get_or_insert_with(|| why.into());
     }
@@ -127,7 +125,7 @@ impl Script {
             && !feeds_values
     }
 
-    /// Every command here and in the texts that are run as scripts.
+    /// Every command here and in the nested scripts.
     #[must_use]
     pub fn all_commands(&self) -> Vec<&SimpleCommand> {
         let mut all: Vec<&SimpleCommand> = self.commands.iter().collect();
@@ -137,29 +135,28 @@ impl Script {
         all
     }
 
-    /// Why a part is not looked into, here or in the texts that are run as scripts.
+    /// Why a part is not examined, here or in the nested scripts.
     #[must_use]
     pub fn unread_anywhere(&self) -> Option<&str> {
         let own = self.unread.as_deref();
         own.or_else(|| self.nested.iter().find_map(Self::unread_anywhere))
     }
 
-    /// Every value here and in the texts that are run as scripts.
+    /// Every value here and in the nested scripts.
     #[must_use]
-    pub fn all_values(&self) -> Vec<&Value> {
+    pub fn all_values(&self) -> Vec<&VariableValue> {
         let nested = self.nested.iter().flat_map(Self::all_values);
         self.values.iter().chain(nested).collect()
     }
 
-    /// Every word of an input here and in the texts that are run as scripts.
+    /// Every input word here and in the nested scripts.
     #[must_use]
     pub fn all_inputs(&self) -> Vec<&Word> {
         let nested = self.nested.iter().flat_map(Self::all_inputs);
         self.inputs.iter().chain(nested).collect()
     }
 
-    /// Every redirection target here and in the texts that are run as scripts: first those written,
-    /// then those read.
+    /// Every redirection target here and in the nested scripts: first those written, then those read.
     #[must_use]
     pub fn all_redirects(&self) -> (Vec<&Word>, Vec<&Word>) {
         let (mut writes, mut reads): (Vec<_>, Vec<_>) =
@@ -172,7 +169,7 @@ impl Script {
         (writes, reads)
     }
 
-    /// Whether a part of the line, or of a text that it runs as a script, may run more than once.
+    /// Whether a part of the line, or of a nested script, may run more than once.
     #[must_use]
     pub fn repeats_anywhere(&self) -> bool {
         self.repeats || self.nested.iter().any(Self::repeats_anywhere)

@@ -1,48 +1,51 @@
-//! The rules of a running session. A rule file that changes can restrict more at once; it allows
-//! nothing that was not allowed at the start, because an agent may have written it.
+//! The rules of a running session. A changed rule file can restrict more at once; it allows nothing
+//! beyond the rules at the start, because an agent may have written it.
 
 use std::collections::BTreeSet;
 
 use super::rule::{Rule, RuleSet};
 
-/// The allow rules that can count in a session, by their texts: those of its start, and those that
-/// the user's answers wrote. Their place does not matter.
+/// The allow rules that can apply in a session, by their texts: those of its start, and those
+/// written by the user's answers. Their origin does not matter.
 #[derive(Clone, Debug)]
 pub(super) struct AllowCeiling(BTreeSet<String>);
 
 impl AllowCeiling {
-    /// The allow rules of the start.
+    /// Creates it from the allow rules at the start.
     pub fn new(rules: &RuleSet) -> Self {
-        Self(texts(&rules.allow))
+        Self(rule_texts(&rules.allow))
     }
 
     /// Adds the rules of an answer.
     pub fn add(&mut self, rules: &[Rule]) {
-        self.0.extend(texts(rules));
+        self.0.extend(rule_texts(rules));
     }
 
-    /// The rules that count when the files hold the rules `read` and `present` counted before, and
-    /// the part of the change that waits for the next start: new allow rules, and ask and deny
-    /// rules that are gone.
+    /// Returns the rules that apply when the files contain the rules `read` and `present` applied
+    /// before, and the part of the change that waits for the next start: new allow rules, and
+    /// removed ask and deny rules.
     pub fn narrow(&self, present: &RuleSet, read: RuleSet) -> (RuleSet, RuleSet) {
         let (allow, new) =
             read.allow.into_iter().partition(|rule: &Rule| self.0.contains(rule.text()));
         let (mut ask, mut deny) = (read.ask, read.deny);
-        let deferred =
-            RuleSet { allow: new, ask: gone(&present.ask, &ask), deny: gone(&present.deny, &deny) };
+        let deferred = RuleSet {
+            allow: new,
+            ask: removed_rules(&present.ask, &ask),
+            deny: removed_rules(&present.deny, &deny),
+        };
         ask.extend(deferred.ask.iter().cloned());
         deny.extend(deferred.deny.iter().cloned());
         (RuleSet { allow, ask, deny }, deferred)
     }
 }
 
-fn texts(rules: &[Rule]) -> BTreeSet<String> {
+fn rule_texts(rules: &[Rule]) -> BTreeSet<String> {
     rules.iter().map(|rule| rule.text().to_owned()).collect()
 }
 
 /// The rules of `before` that `now` lacks.
-fn gone(before: &[Rule], now: &[Rule]) -> Vec<Rule> {
-    let now = texts(now);
+fn removed_rules(before: &[Rule], now: &[Rule]) -> Vec<Rule> {
+    let now = rule_texts(now);
     before.iter().filter(|rule| !now.contains(rule.text())).cloned().collect()
 }
 
@@ -50,14 +53,16 @@ fn gone(before: &[Rule], now: &[Rule]) -> Vec<Rule> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::super::rule::{Base, List, Origin};
+    use super::super::rule::{RuleBase, RuleList, RuleOrigin};
     use super::*;
 
     fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> RuleSet {
-        let base = Base { project: Path::new("/p"), home: None };
+        let base = RuleBase { project: Path::new("/p"), home: None };
         let mut rules = RuleSet::default();
-        for (list, texts) in [(List::Allow, allow), (List::Ask, ask), (List::Deny, deny)] {
-            rules.add(list, texts, &Origin::File(PathBuf::from("/p/a.toml")), base).unwrap();
+        for (list, texts) in
+            [(RuleList::Allow, allow), (RuleList::Ask, ask), (RuleList::Deny, deny)]
+        {
+            rules.add(list, texts, &RuleOrigin::File(PathBuf::from("/p/a.toml")), base).unwrap();
         }
         rules
     }

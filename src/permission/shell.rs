@@ -1,45 +1,45 @@
-//! Takes a shell line apart with a real grammar, so that each command in it is judged on its own.
+//! Parses a shell line with a real grammar, so that each command in it is judged on its own.
 //!
-//! The grammar and bash do not agree on everything. What is not certain to be read alike by both
-//! makes the whole line unclear, and an unclear line is asked about: node kinds are listed one by
-//! one, and the text between two nodes may be nothing but blanks.
+//! The grammar and bash do not agree on everything. Anything the two might read differently makes
+//! the whole line unclear, and an unclear line needs approval: node kinds are listed one by one,
+//! and there may be only blanks between two nodes.
 
 use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
 
-use super::script::{Script, SimpleCommand, Value, Word};
+use super::script::{Script, SimpleCommand, VariableValue, Word};
 use super::wrapper;
 use crate::protocol::BashVersion;
-use seen::Seen;
+use grammar_spans::GrammarSpans;
 
 pub(super) mod ansi_c;
 mod assignment;
 mod expansion;
+mod grammar_spans;
 mod heredoc;
 mod input;
 mod redirect;
-mod seen;
 mod substitution;
 mod word;
 
-pub use input::of_string as words_of_string;
+pub use input::here_string_words as words_of_string;
 
-/// Longer lines are asked about, not parsed.
+/// Longer lines need approval and are not parsed.
 const MAX_BYTES: usize = 64 * 1024;
-/// Deeper nesting is asked about.
+/// Deeper nesting needs approval.
 const MAX_DEPTH: usize = 60;
-/// Bytes of the texts in one script that are run as scripts. A text may stand in several of them.
+/// Maximum bytes of the texts in one script that are run as scripts. A text may be in several of them.
 const MAX_TEXTS: usize = 8 * 1024;
-/// How deep scripts in arguments of scripts are looked into.
+/// Maximum depth of scripts in arguments of scripts.
 const MAX_NESTING: usize = 3;
-/// Words that are part of the grammar of bash: seen as a program, the two readings differ.
+/// Keywords of bash: as programs, the two readings differ.
 const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
     "select", "function", "in", "{", "}", "!", "[[", "]]",
 ];
 
-/// Takes a line apart.
+/// Parses a line.
 #[must_use]
 pub fn split(line: &str) -> Script {
     split_nested(line, 0)
@@ -79,10 +79,10 @@ fn split_nested(line: &str, nesting: usize) -> Script {
         let is_one = |words: &[Word]| {
             words.first().is_some_and(|word| wrapper::evaluates(wrapper::base_name(&word.text)))
         };
-        wrapper::views(command).into_iter().any(is_one)
+        wrapper::possible_commands(command).into_iter().any(is_one)
     };
     if script.commands.iter().any(evaluates) {
-        // One of these may be what it reads as its script.
+        // The program may read one of these as its script.
         let documents = documents.into_iter().filter_map(|document| line.get(document));
         texts.extend(documents.map(str::to_owned).chain(strings));
     }
@@ -92,7 +92,7 @@ fn split_nested(line: &str, nesting: usize) -> Script {
         is_all &= all;
     }
     if line.contains("\\\n") {
-        // Bash takes these out before it sees the words; the grammar takes them for blanks.
+        // Bash removes these before it splits words; the grammar takes them for blanks.
         texts.push(line.replace("\\\n", ""));
     }
     let mut room = MAX_TEXTS.max(line.len());
@@ -104,9 +104,9 @@ fn split_nested(line: &str, nesting: usize) -> Script {
     let found = texts.len();
     texts.retain(fits);
     is_all &= texts.len() == found;
-    // A text that is not looked into may hold any command.
+    // An unexamined text may contain any command.
     if !is_all || nesting >= MAX_NESTING && !texts.is_empty() {
-        script.set_unread("the command runs more texts as scripts than are looked into");
+        script.set_unread("the command runs too many texts as scripts to check");
     }
     if nesting < MAX_NESTING {
         script.nested = texts.iter().map(|text| split_nested(text, nesting + 1)).collect();
@@ -118,15 +118,15 @@ struct Splitter<'a> {
     line: &'a str,
     script: Script,
     depth: usize,
-    /// Substitutions that were visited, and accepted arithmetic, which begins like one.
+    /// Visited substitutions, and accepted arithmetic, which begins like one.
     substitutions: usize,
-    /// Variables of whose values the time that the line takes may tell something.
+    /// Variables whose values the running time of the line may reveal.
     told: Vec<String>,
-    /// Where the parentheses of accepted arithmetic open. Bytes of the line.
+    /// Where the parentheses of accepted arithmetic open. Byte offsets in the line.
     arithmetic: Vec<usize>,
-    /// How many substitutions are around what is visited.
+    /// The number of substitutions around the visited node.
     within_substitutions: usize,
-    /// The text of here-documents, judged apart. Bytes of the line.
+    /// The text of here-documents, judged separately. Byte ranges of the line.
     documents: Vec<Range<usize>>,
     /// Here-strings.
     strings: Vec<String>,
@@ -150,13 +150,13 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Compares what was visited with a reading of the raw text. The grammar has no node for some
-    /// of what bash runs.
+    /// Compares the visited nodes with a reading of the raw text. The grammar has no node for some
+    /// of the things that bash runs.
     fn check_substitutions(&mut self, root: Node<'_>) {
         self.documents.sort_by_key(|document| document.start);
         let raw = substitution::read(self.line, &self.documents);
         if raw.has_backquote {
-            self.script.set_unread("the command has backquotes in it; `$(…)` can be judged");
+            self.script.set_unread("the command has backquotes; use `$(…)` instead");
         }
         if raw.has_joint {
             self.script.set_unclear("the command has a line that ends within a word");
@@ -169,9 +169,9 @@ impl<'a> Splitter<'a> {
                 self.script.values.iter().filter(|value| value.name == *name).peekable();
             values.peek().is_some_and(|first| !first.appends) && values.all(|it| it.word.literal)
         };
-        // How long it takes tells something of a value that does not stand in the line.
+        // The running time reveals something about a value that is not in the line.
         self.script.tells_values |= !self.told.iter().all(is_literal);
-        let seen = Seen::below(root, self.line, &self.documents);
+        let seen = GrammarSpans::collect(root, self.line, &self.documents);
         if raw.has_brackets || !raw.dollars.iter().all(|at| seen.expansions.contains(at)) {
             self.script.set_unread("the command has an expansion that is not understood");
         }
@@ -186,9 +186,9 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Notes that older versions of bash may find the end of a substitution by a sign in this part
-    /// of it. Before version 4 it is the first `)` outside of quotes, and up to 5.1 the shell does
-    /// not parse what it skips.
+    /// Records that older versions of bash may end a substitution at a sign in this part of it.
+    /// Before version 4 it ends at the first unquoted `)`, and up to 5.1 the shell does not parse
+    /// the text it skips.
     fn note_version(&mut self, part: &str, needed: BashVersion) {
         let has_signs = || part.contains(['(', ')', '\'', '"', '`', '\\']);
         if self.within_substitutions > 0 && has_signs() {
@@ -196,7 +196,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Collects what the node and those below it do.
+    /// Collects the effects of the node and those below it.
     fn visit(&mut self, node: Node<'_>) {
         if self.depth >= MAX_DEPTH {
             self.script.set_unread("the command is nested too deeply");
@@ -248,7 +248,7 @@ impl<'a> Splitter<'a> {
                 for child in named_children(node) {
                     let word = self.word(child);
                     self.script.feeds_values |= !word.literal;
-                    self.script.inputs.extend(input::of_string(&word));
+                    self.script.inputs.extend(input::here_string_words(&word));
                     self.strings.push(word.text);
                 }
             }
@@ -272,7 +272,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// `!` and `{` are words of their own only with a blank behind them.
+    /// Checks `!` and `{`, which are words of their own only before a blank.
     fn check_opening(&mut self, node: Node<'_>) {
         let text = self.text(node);
         let is_alone = |mark: char| {
@@ -289,7 +289,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Commands behind the first one of a pipe get the output of those before them.
+    /// Marks commands after the first one of a pipe, which read the output of those before them.
     fn pipeline(&mut self, node: Node<'_>) {
         self.check_gaps(node);
         let mut first_fed = None;
@@ -335,7 +335,7 @@ impl<'a> Splitter<'a> {
                         _ => self.word(child),
                     };
                     match command.words.last_mut().filter(|_| !is_separate) {
-                        // The grammar takes an escape behind an expansion for another word.
+                        // The grammar takes an escape after an expansion for another word.
                         Some(last) => last.join(&word),
                         None => command.words.push(word),
                     }
@@ -344,7 +344,7 @@ impl<'a> Splitter<'a> {
         }
         match command.words.first() {
             Some(name) if !name.literal || name.text.is_empty() => {
-                self.script.set_unclear("which program runs is only known when it runs");
+                self.script.set_unclear("which program runs is known only at run time");
             }
             Some(name) if RESERVED.contains(&name.raw.as_str()) => {
                 self.script.set_unread("the command has syntax that is not understood");
@@ -352,10 +352,10 @@ impl<'a> Splitter<'a> {
             Some(_) => {}
             None => self.script.set_unclear("the command has no program"),
         }
-        let (starts, _) = wrapper::starts(&command.words);
+        let (starts, _) = wrapper::program_starts(&command.words);
         let mut started = starts.into_iter().filter_map(|start| command.words.get(start));
         if started.any(|word| !word.literal) {
-            self.script.set_unclear("which program runs is only known when it runs");
+            self.script.set_unclear("which program runs is known only at run time");
         }
         if assignment::sets_variables(&command) {
             self.script.set_unclear(format!("{} may set a variable", command.program()));
@@ -363,7 +363,7 @@ impl<'a> Splitter<'a> {
         self.script.commands.push(command);
     }
 
-    /// `for name in words; do …; done`, which ends when its words are used up.
+    /// `for name in words; do …; done`, which ends after its words.
     fn for_loop(&mut self, node: Node<'_>) {
         self.check_gaps(node);
         if self.in_loop || !self.text(node).starts_with("for") {
@@ -390,14 +390,18 @@ impl<'a> Splitter<'a> {
                 }
                 "comment" => self.visit(child),
                 _ => {
-                    let word = self.value(child);
+                    let word = self.decisive_word(child);
                     self.script.feeds_values |= !word.literal;
                     is_known &= word.literal;
                     let name = variable.to_owned();
-                    self.script.values.push(Value { name, word: word.clone(), appends: false });
+                    self.script.values.push(VariableValue {
+                        name,
+                        word: word.clone(),
+                        appends: false,
+                    });
                     if word.raw.contains('{') {
                         self.script
-                            .set_unclear("how often the loop runs is only known when it runs");
+                            .set_unclear("how often the loop runs is known only at run time");
                     }
                 }
             }
@@ -407,8 +411,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// A word that says what runs, or how often. That tells the value of each variable in it.
-    fn value(&mut self, node: Node<'_>) -> Word {
+    /// A word that decides what runs, or how often. That reveals the value of each variable in it.
+    fn decisive_word(&mut self, node: Node<'_>) -> Word {
         let word = self.word(node);
         let mut signs = word.raw.match_indices('$');
         let mut has_variable = || signs.any(|(at, _)| !word.raw[at + 1..].starts_with('('));
@@ -421,7 +425,7 @@ impl<'a> Splitter<'a> {
         self.check_gaps(node);
         for child in named_children(node) {
             if child.kind() != "case_item" {
-                self.value(child);
+                self.decisive_word(child);
                 continue;
             }
             self.check_gaps(child);
@@ -432,7 +436,7 @@ impl<'a> Splitter<'a> {
                 .collect();
             for part in named_children(child) {
                 if values.contains(&part.id()) {
-                    self.value(part);
+                    self.decisive_word(part);
                 } else {
                     self.visit(part);
                 }
@@ -442,7 +446,7 @@ impl<'a> Splitter<'a> {
 
     /// `[ … ]` and `[[ … ]]`: free of effects only without expansions and arithmetic.
     fn test(&mut self, node: Node<'_>) {
-        // A line end closes the command for bash, and the grammar reads on.
+        // For bash a line end ends the command, but the grammar reads on.
         let words: Vec<&str> =
             self.text(node).split([' ', '\t']).filter(|it| !it.is_empty()).collect();
         let words = match words.as_slice() {
@@ -479,7 +483,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Between two neighbours of one node there may be blanks and nothing else; likewise at its ends.
+    /// Checks that there are only blanks between neighbors of one node and at its ends.
     fn check_gaps(&mut self, node: Node<'_>) {
         let is_all = node.kind() == "program";
         let mut end = if is_all { 0 } else { node.start_byte() };
@@ -490,7 +494,7 @@ impl<'a> Splitter<'a> {
         self.check_gap(node, end, if is_all { self.line.len() } else { node.end_byte() });
     }
 
-    /// Between the parts of one word there is nothing at all.
+    /// Checks that there is nothing between the parts of one word.
     fn check_contiguous(&mut self, node: Node<'_>) {
         let mut end = node.start_byte();
         for child in children(node) {
@@ -503,7 +507,7 @@ impl<'a> Splitter<'a> {
 
     fn check_gap(&mut self, node: Node<'_>, start: usize, end: usize) {
         let gap = self.line.get(start..end).unwrap_or("?");
-        // Within these a line end would end the command for bash.
+        // Within these, bash would end the command at a line end.
         let in_line = matches!(
             node.kind(),
             "command"
@@ -515,7 +519,7 @@ impl<'a> Splitter<'a> {
                 | "variable_assignment"
                 | "variable_assignments"
         );
-        // bash drops a backslash with its line end, so that the words around it grow together.
+        // Bash drops a backslash with its line end, which joins the words around it.
         let joined = gap.replace("\\\n", "");
         let blank = |c: char| matches!(c, ' ' | '\t') || c == '\n' && !in_line;
         if !joined.chars().all(blank) || gap.starts_with('\\') {
@@ -528,7 +532,7 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// All children. A cursor walks them in linear time, which asking for them by number does not.
+/// All children. A cursor visits them in linear time, unlike access by index.
 fn children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> + use<'_> {
     node.children(&mut node.walk()).collect::<Vec<_>>().into_iter()
 }

@@ -1,31 +1,29 @@
-//! Where the gate's rules come from while agents run.
+//! The source of the gate's rules while agents run.
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use super::gate::Shared;
+use super::gate::GateShared;
 use super::question::AnswerError;
 use super::rule::{Rule, RuleSet};
 use super::rule_file;
 
-/// The configured rules, which may change at any time. Asked before every decision, so looking must
-/// cost next to nothing.
+/// The configured rules, which may change at any time. Called before every decision, so it must be nearly free.
 pub trait RuleSource: Send {
-    /// All configured rules, when they are others than at the last look. Rules that cannot be read
-    /// are no change: the source tells the person of them.
+    /// Returns all configured rules if they changed since the last call. Unreadable rules are no
+    /// change: the source reports them to the user.
     fn changed(&mut self) -> Option<RuleSet>;
 
-    /// Told of allow rules that an answer of the person has written into this file.
+    /// Is notified of allow rules that the user's answer added to this file.
     fn wrote(&mut self, file: &Path, rules: &[String]);
 
     /// Receives the part of a change that waits for the next start: new allow rules, and ask and
-    /// deny rules that are gone from the files.
+    /// deny rules removed from the files.
     fn deferred(&mut self, rules: &RuleSet);
 }
 
-impl Shared {
-    /// Writes allow rules of an answer into a file, tells the source of them before it looks there
-    /// again, and makes them count.
+impl GateShared {
+    /// Writes allow rules of an answer into a file, notifies the source before it looks there again, and applies them.
     pub(super) fn write_always(
         &self,
         file: &Path,
@@ -45,11 +43,11 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes over what changed rules restrict since the last look, and judges the open questions by that.
-    pub(super) fn look_at_rules(&self) {
+    /// Adopts restrictions from rules changed since the last look, and judges the open questions again.
+    pub(super) fn reload_rules(&self) {
         let Some(source) = &self.source else { return };
         {
-            // Held until the new rules count: no other call may be judged by the old ones in between.
+            // Held until the new rules apply: no other call may be judged by the old ones in between.
             let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(read) = source.changed() else { return };
             let mut state = self.lock();

@@ -1,5 +1,5 @@
-//! The words that a program may get from the words of a line. Rules that restrict read them in
-//! place of the line's own text: quotes, escapes and braces are resolved, and what bash fills in at
+//! The words that a program may get from the words of a line. Restricting rules read these instead
+//! of the line's own text: quotes, escapes and braces are resolved, and anything bash expands at
 //! run time is an open piece.
 
 use std::borrow::Cow;
@@ -15,11 +15,11 @@ use braces::expand;
 use quotes::{after, ansi_end, find};
 pub use set::{CharSet, globbed};
 
-/// More alternatives than these make a word with braces open.
+/// Maximum alternatives; with more, a word with braces is open.
 const MAX_ALTERNATIVES: usize = 64;
 /// Longer words are open, and longer lines get no rough reading. Characters.
 const MAX_WORD: usize = 2048;
-/// Stands for [`Piece::Limit`] in a word that is still quoted. No word of a line can hold it.
+/// Stands for [`Piece::Limit`] in a word that is still quoted. No word of a line can contain it.
 const LIMIT: char = '\0';
 
 /// A word as a program may get it.
@@ -27,7 +27,7 @@ const LIMIT: char = '\0';
 pub enum Spelling<'a> {
     /// Exactly this.
     Plain(Cow<'a, str>),
-    /// Parts of it are only known when the line runs.
+    /// Parts of it are known only at run time.
     Open(Vec<Piece>),
 }
 
@@ -45,12 +45,12 @@ pub enum Piece {
     Variable(String),
     /// Any text.
     Any,
-    /// Any text, because there are more alternatives than are looked at.
+    /// Any text, because there are more alternatives than the limit.
     Limit,
 }
 
 impl Spelling<'_> {
-    /// The text, where it is certain.
+    /// The text, if certain.
     #[must_use]
     pub fn exact(&self) -> Option<&str> {
         match self {
@@ -75,7 +75,7 @@ impl Spelling<'_> {
         !pieces.iter().any(|piece| matches!(piece, Piece::Char(c) if *c != '/'))
     }
 
-    /// Whether the word is the value of one variable or the output of one command, and nothing else.
+    /// Whether the word is entirely the value of one variable or the output of one command.
     #[must_use]
     pub fn is_one_value(&self) -> bool {
         matches!(self, Self::Open(pieces) if matches!(pieces[..], [Piece::Variable(_) | Piece::Any]))
@@ -94,8 +94,7 @@ impl Spelling<'_> {
         }
     }
 
-    /// The word with a question mark for each part that is only known when the line runs, and `~`
-    /// for the home at its beginning.
+    /// The word with a question mark for each part known only at run time, and `~` for a leading home.
     #[must_use]
     pub fn outline(&self) -> String {
         match self {
@@ -111,19 +110,19 @@ impl Spelling<'_> {
         }
     }
 
-    /// The word behind its last slash.
+    /// The part of the word after its last slash.
     #[must_use]
     pub fn base(&self) -> Spelling<'_> {
         match self {
             Self::Plain(text) => Spelling::Plain(super::wrapper::base_name(text).into()),
             Self::Open(pieces) => {
                 let slash = pieces.iter().rposition(|piece| *piece == Piece::Char('/'));
-                Spelling::Open(pieces[slash.map_or(0, |place| place + 1)..].to_vec()).settled()
+                Spelling::Open(pieces[slash.map_or(0, |place| place + 1)..].to_vec()).simplify()
             }
         }
     }
 
-    /// The pieces of the word, each character one where the word is certain.
+    /// The pieces of the word, one per character where the word is certain.
     #[must_use]
     pub fn into_pieces(self) -> Vec<Piece> {
         match self {
@@ -132,8 +131,8 @@ impl Spelling<'_> {
         }
     }
 
-    /// Plain where every piece is certain.
-    fn settled(self) -> Self {
+    /// Makes it plain if every piece is certain.
+    fn simplify(self) -> Self {
         let Self::Open(pieces) = &self else { return self };
         let text: Option<String> = pieces
             .iter()
@@ -160,7 +159,7 @@ pub fn spell(words: &[Word]) -> Vec<Spelling<'_>> {
     spelled
 }
 
-/// The line without quotes, escapes and joined line ends, for a look at the words in it.
+/// The line without quotes, escapes and line continuations, for searching words in it.
 #[must_use]
 pub fn unquoted(line: &str) -> String {
     let text: Vec<char> = line.chars().collect();
@@ -184,10 +183,10 @@ pub fn unquoted(line: &str) -> String {
     plain
 }
 
-/// The text, in which words are looked for, with a blank before the one in `${name:-word}` and the
-/// like, so that it is a word of its own.
+/// The text to search for words, with a blank before the one in `${name:-word}` and the like, so
+/// that it is a word of its own.
 #[must_use]
-pub fn apart(text: &str) -> String {
+pub fn separate_defaults(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(place) = rest.find("${") {
@@ -207,10 +206,9 @@ pub fn apart(text: &str) -> String {
     plain
 }
 
-/// The word as it is written with the text of `${name:-text}` and the like in place of them. `None`
-/// where it has none.
+/// The word as written, with the text of `${name:-text}` and the like substituted. `None` if it has none.
 #[must_use]
-pub fn filled(raw: &str) -> Option<String> {
+pub fn fill_defaults(raw: &str) -> Option<String> {
     let (mut text, mut rest, mut is_filled) = (String::new(), raw, false);
     while let Some((before, (inner, behind))) =
         rest.split_once("${").and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
@@ -232,7 +230,7 @@ pub fn filled(raw: &str) -> Option<String> {
     is_filled.then_some(text)
 }
 
-/// A rough reading of a line: its commands as far as blanks and operators outside quotes part them.
+/// A rough reading of a line: its commands, split at unquoted blanks and operators.
 #[must_use]
 pub fn segments(line: &str) -> Vec<Vec<Word>> {
     let text: Vec<char> = line.chars().collect();
@@ -243,7 +241,7 @@ pub fn segments(line: &str) -> Vec<Vec<Word>> {
     let close = |word: &mut Vec<char>, words: &mut Vec<Word>| {
         if !word.is_empty() {
             words.push(rough(std::mem::take(word), words.is_empty()));
-            // What only opens a command is no part of it.
+            // A word that only opens a command is no part of it.
             if words.last().is_some_and(|word| OPENERS.contains(&word.raw.as_str()))
                 && words.len() == 1
             {
@@ -289,7 +287,7 @@ fn rough(raw: Vec<char>, is_first: bool) -> Word {
     Word { text, raw, literal: false }
 }
 
-/// Whether the pieces can make the text.
+/// Whether the pieces can produce the text.
 pub fn fits(pieces: &[Piece], text: &[char]) -> bool {
     let (mut at, mut place) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -317,7 +315,7 @@ pub fn fits(pieces: &[Piece], text: &[char]) -> bool {
     pieces[at.min(pieces.len())..].iter().all(is_any)
 }
 
-/// One word without its quotes.
+/// Removes the quotes of one word.
 fn decode(text: &[char]) -> Spelling<'static> {
     let mut pieces = Vec::new();
     let chars = |text: &[char]| text.iter().copied().map(Piece::Char).collect::<Vec<_>>();
@@ -346,7 +344,7 @@ fn decode(text: &[char]) -> Spelling<'static> {
                     at += length;
                     continue;
                 }
-                // Where it ends is uncertain, so all that follows is.
+                // Its end is uncertain, and so is everything that follows.
                 None => {
                     pieces.push(Piece::Star);
                     break;
@@ -367,7 +365,7 @@ fn decode(text: &[char]) -> Spelling<'static> {
         }
         at = end;
     }
-    Spelling::Open(pieces).settled()
+    Spelling::Open(pieces).simplify()
 }
 
 /// `$name` and `${name}` as that variable, any other expansion as any text.
@@ -406,8 +404,7 @@ fn double(text: &[char], pieces: &mut Vec<Piece>) {
     }
 }
 
-/// The text of `$'…'`. One without its end, or with an escape that bash takes for something else,
-/// stays as it is.
+/// The text of `$'…'`. One without an end, or with an escape that bash interprets differently, stays unchanged.
 fn ansi(quoted: &[char]) -> String {
     let raw: String = quoted.iter().collect();
     let is_closed = raw.len() > 2 && raw.ends_with('\'');

@@ -1,15 +1,15 @@
-//! Rules that a sensible person would want for a call that nothing allows yet.
+//! Suggests sensible rules for a call that nothing allows yet.
 
 use std::path::Path;
 
+use super::call_access::{AccessItem, CallAccess};
 use super::danger::{self, Danger};
-use super::facts::{Facts, Unit};
-use super::path::{Places, Target};
-use super::rule::{Base, List, Origin, Rule};
+use super::path::{PathTarget, Places};
+use super::rule::{Rule, RuleBase, RuleList, RuleOrigin};
 use super::script::{SimpleCommand, Word};
-use super::wrapper::{self, Wrapped};
+use super::wrapper::{self, InnerCommand};
 
-/// Programs whose first argument says what they do.
+/// Programs whose first argument is a sub-command.
 const SUB_COMMANDS: &[&str] = &[
     "apt",
     "apt-get",
@@ -38,19 +38,19 @@ const SUB_COMMANDS: &[&str] = &[
     "yarn",
 ];
 
-/// Programs whose first two arguments say what they do.
+/// Programs whose first two arguments are sub-commands.
 const SUB_SUB_COMMANDS: &[&str] = &["aws", "az", "docker", "gcloud", "gh", "kubectl", "podman"];
 
-/// Sub-commands that run what the next word names.
-const RUN: &[&str] = &["run", "run-script", "exec", "compose", "x", "dlx"];
+/// Sub-commands that run the program or script named by the next word.
+const RUN_SUB_COMMANDS: &[&str] = &["run", "run-script", "exec", "compose", "x", "dlx"];
 
 /// Longer rules are not suggested. Characters.
-const LONGEST: usize = 200;
+const MAX_RULE_CHARS: usize = 200;
 
-/// Programs whose sub-commands build, test or look at a project, so that a rule may leave their
-/// arguments open. Each line is a program, and behind `:` its sub-commands; a program without any
-/// is fine as a whole. Formatters are not among them: whether one changes files or only shows what
-/// it would change depends on an option, and its arguments name the files.
+/// Programs whose sub-commands build, test or inspect a project, so that a rule may leave their
+/// arguments open. Each line is a program, and after `:` its sub-commands; a program without any is
+/// fine as a whole. Formatters are excluded: whether one changes files or only shows the changes
+/// depends on an option, and its arguments name the files.
 const OPEN_ENDED: &[&str] = &[
     "bun: test",
     "bun npm pnpm yarn: run run-script",
@@ -69,12 +69,11 @@ const OPEN_ENDED: &[&str] = &[
     "terraform tofu: validate",
 ];
 
-/// Options that keep a program from changing what it looks at. A rule for the program would allow
-/// the changes too.
+/// Options that keep a program from changing the files it checks. A rule for the program would allow the changes too.
 const LOOKS_ONLY: &[&str] = &["--check", "-check", "--diff", "-l", "--noEmit", "--dry-run"];
 
-/// Programs, some of them with a sub-command, that take their input for data, whatever it says.
-const DATA: &[&str] = &[
+/// Programs, some with a sub-command, that take their input as data, whatever it says.
+const DATA_READERS: &[&str] = &[
     "cat",
     "column",
     "comm",
@@ -108,11 +107,12 @@ const DATA: &[&str] = &[
     "wc",
 ];
 
-/// Rules that together cover all the units; none when one of them cannot be covered safely.
-pub fn rules(units: &[&Unit], facts: &Facts, places: &Places) -> Vec<String> {
+/// Rules that together cover all the items; empty if one of them cannot be covered safely.
+pub fn suggest_rules(units: &[&AccessItem], facts: &CallAccess, places: &Places) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for unit in units {
-        let Some(text) = rule(unit, facts, places).filter(|text| covers(text, unit, facts, places))
+        let Some(text) =
+            suggest_rule(unit, facts, places).filter(|text| covers(text, unit, facts, places))
         else {
             return Vec::new();
         };
@@ -123,29 +123,28 @@ pub fn rules(units: &[&Unit], facts: &Facts, places: &Places) -> Vec<String> {
     texts
 }
 
-fn rule(unit: &Unit, facts: &Facts, places: &Places) -> Option<String> {
+fn suggest_rule(unit: &AccessItem, facts: &CallAccess, places: &Places) -> Option<String> {
     match unit {
-        Unit::Command(command) if is_given_input(command, facts) => None,
-        Unit::Command(command) => command_rule(command),
-        Unit::Write(target) => Some(format!("Edit({})", folder(target, places, true)?)),
-        Unit::Read(target) => Some(format!("Read({})", folder(target, places, false)?)),
-        Unit::Fetch(host) => Some(format!("WebFetch(domain:{})", host.as_ref()?)),
-        Unit::Agent(name) => Some(format!("AgentTool({name})")),
-        Unit::Skill(name) => Some(format!("Skill({name})")),
-        Unit::Other => Some(facts.tool.clone()),
-        Unit::Unclear(_) | Unit::Nothing => None,
+        AccessItem::Command(command) if is_given_input(command, facts) => None,
+        AccessItem::Command(command) => command_rule(command),
+        AccessItem::Write(target) => Some(format!("Edit({})", folder(target, places, true)?)),
+        AccessItem::Read(target) => Some(format!("Read({})", folder(target, places, false)?)),
+        AccessItem::Fetch(host) => Some(format!("WebFetch(domain:{})", host.as_ref()?)),
+        AccessItem::Agent(name) => Some(format!("AgentTool({name})")),
+        AccessItem::Skill(name) => Some(format!("Skill({name})")),
+        AccessItem::Other => Some(facts.tool.clone()),
+        AccessItem::Unclear(_) | AccessItem::Nothing => None,
     }
 }
 
-/// The last word on every suggestion: it must parse, and cover what it is suggested for.
-fn covers(text: &str, unit: &Unit, facts: &Facts, places: &Places) -> bool {
-    let base = Base { project: &places.project, home: places.home.as_deref() };
-    Rule::parse(text, List::Allow, Origin::Session, base)
+/// The final check of every suggestion: it must parse, and cover the item it is suggested for.
+fn covers(text: &str, unit: &AccessItem, facts: &CallAccess, places: &Places) -> bool {
+    let base = RuleBase { project: &places.project, home: places.home.as_deref() };
+    Rule::parse(text, RuleList::Allow, RuleOrigin::Session, base)
         .is_ok_and(|rule| rule.allows(unit, facts, places))
 }
 
-/// Whether the command takes its input for data. An option that a rule has to name may make a
-/// program of it.
+/// Whether the command takes its input as data. An option that a rule must name may turn it into a program.
 fn takes_data(command: &SimpleCommand) -> bool {
     let program = wrapper::base_name(command.program());
     let sub_command = command.words.get(1).map_or("", |word| word.text.as_str());
@@ -153,12 +152,12 @@ fn takes_data(command: &SimpleCommand) -> bool {
         Some(known) => known == (program, sub_command),
         None => *known == program,
     };
-    DATA.iter().any(is_known) && danger::find(&command.words, &[]).is_empty()
+    DATA_READERS.iter().any(is_known) && danger::find(&command.words, &[]).is_empty()
 }
 
-/// The command in a few words, as a reason names it.
+/// A short form of the command, for reasons.
 #[must_use]
-pub fn short(command: &SimpleCommand) -> String {
+pub fn short_form(command: &SimpleCommand) -> String {
     let count = telling_words(&command.words).clamp(1, command.words.len().max(1));
     let words: Vec<&str> =
         command.words.iter().take(count).map(|word| word.text.as_str()).collect();
@@ -167,8 +166,8 @@ pub fn short(command: &SimpleCommand) -> String {
 }
 
 /// Whether the line gives the command an input, which a rule for its words would leave open: it may
-/// be a program. What only reads runs none.
-fn is_given_input(command: &SimpleCommand, facts: &Facts) -> bool {
+/// be a program. Read-only commands run none.
+fn is_given_input(command: &SimpleCommand, facts: &CallAccess) -> bool {
     let Some(shell) = &facts.shell else { return false };
     let script = &shell.script;
     let has_input = !script.inputs.is_empty() || !script.reads.is_empty() || command.is_fed;
@@ -177,9 +176,9 @@ fn is_given_input(command: &SimpleCommand, facts: &Facts) -> bool {
 
 fn command_rule(command: &SimpleCommand) -> Option<String> {
     let words = &command.words;
-    let from = match wrapper::wrapped(words) {
-        Wrapped::Nothing => 0,
-        Wrapped::From(inner)
+    let from = match wrapper::inner_command(words) {
+        InnerCommand::Nothing => 0,
+        InnerCommand::From(inner)
             if !matches!(words.first()?.text.as_str(), "sudo" | "doas" | "xargs") =>
         {
             inner
@@ -205,7 +204,7 @@ fn command_rule(command: &SimpleCommand) -> Option<String> {
     Some(format!("Bash({}:*)", plain(head)?))
 }
 
-/// How many words at the start are enough of a rule, where the others may be left open.
+/// How many leading words are enough for a rule, if the others may be left open.
 fn open_ended(words: &[Word]) -> Option<usize> {
     let program = wrapper::base_name(&words.first()?.text);
     let sub_command = words.get(1).map(|word| word.text.as_str());
@@ -220,7 +219,7 @@ fn open_ended(words: &[Word]) -> Option<usize> {
         match (sub_commands, sub_command) {
             (None, _) => Some(1),
             (Some(known), Some(sub_command)) if known.split(' ').any(|it| it == sub_command) => {
-                let runs = RUN.contains(&sub_command) || sub_command == "nextest";
+                let runs = RUN_SUB_COMMANDS.contains(&sub_command) || sub_command == "nextest";
                 (!runs || words.len() > 2).then_some(2 + usize::from(runs))
             }
             _ => None,
@@ -228,12 +227,12 @@ fn open_ended(words: &[Word]) -> Option<usize> {
     })
 }
 
-/// How many words at the start say what a command does.
+/// How many leading words say what a command does.
 fn telling_words(words: &[Word]) -> usize {
     let Some(program) = words.first().map(|word| wrapper::base_name(&word.text)) else { return 0 };
     let most = match words.get(1).map(|word| word.text.as_str()) {
         None => 1,
-        Some(sub) if SUB_COMMANDS.contains(&program) && RUN.contains(&sub) => 3,
+        Some(sub) if SUB_COMMANDS.contains(&program) && RUN_SUB_COMMANDS.contains(&sub) => 3,
         Some(_) if SUB_COMMANDS.contains(&program) => 2,
         Some(_) if SUB_SUB_COMMANDS.contains(&program) => 3,
         Some(_) => 1,
@@ -241,14 +240,14 @@ fn telling_words(words: &[Word]) -> usize {
     most.min(words.len())
 }
 
-/// The very command, quotes and all.
+/// The exact command, including quotes.
 fn exact(words: &[Word]) -> Option<String> {
     let texts: Vec<&str> = words.iter().map(|word| word.raw.as_str()).collect();
     let text = texts.join(" ");
     let is_plain = |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && c != '*' || c == ' ';
     let fits = words.iter().all(|word| word.literal)
         && text.chars().all(is_plain)
-        && text.chars().count() <= LONGEST
+        && text.chars().count() <= MAX_RULE_CHARS
         && has_matching_parentheses(&text);
     fits.then(|| format!("Bash({text})"))
 }
@@ -267,7 +266,7 @@ fn has_matching_parentheses(text: &str) -> bool {
     open == 0
 }
 
-/// The words, when they can stand in a rule as they are.
+/// The words, if they can be in a rule unchanged.
 fn plain(words: &[Word]) -> Option<String> {
     let is_plain = |c: char| c.is_alphanumeric() || "_./+@:-=,%".contains(c);
     let fits =
@@ -276,11 +275,11 @@ fn plain(words: &[Word]) -> Option<String> {
         return None;
     }
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    Some(texts.join(" ")).filter(|text| text.chars().count() <= LONGEST)
+    Some(texts.join(" ")).filter(|text| text.chars().count() <= MAX_RULE_CHARS)
 }
 
-/// The pattern of the folder that holds the target; of the target alone where a whole folder is too much.
-fn folder(target: &Target, places: &Places, writes: bool) -> Option<String> {
+/// The pattern of the folder that contains the target, or of the target alone if a whole folder is too much.
+fn folder(target: &PathTarget, places: &Places, writes: bool) -> Option<String> {
     let path = target.resolved.as_deref()?;
     let project = super::path::resolve(&places.project)?;
     let alone = writes && places.protects(target);
@@ -305,7 +304,7 @@ fn folder(target: &Target, places: &Places, writes: bool) -> Option<String> {
     Some(format!("/{}/**", escape(parent)?))
 }
 
-/// A rule for the very command that has the option which keeps broader rules from covering it.
-pub fn naming(command: &SimpleCommand, _danger: &Danger) -> Option<String> {
+/// A rule for this exact command, which has the option that keeps broader rules from covering it.
+pub fn rule_naming(command: &SimpleCommand, _danger: &Danger) -> Option<String> {
     exact(&command.words)
 }

@@ -1,4 +1,4 @@
-//! The texts that the variables of a line may hold, by the values that the line itself gives them.
+//! The texts that the variables of a line may hold, from the values that the line itself gives them.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use super::script::Script;
 use super::spelling::{Piece, spell};
 
 /// Texts by the name of their variable.
-pub type Texts = BTreeMap<String, Vec<Vec<Piece>>>;
+pub type VariableTexts = BTreeMap<String, Vec<Vec<Piece>>>;
 
-/// Texts that are kept for one variable, and pieces in all of them; with more it may hold any text.
+/// Maximum texts kept for one variable, and pieces in all of them; with more it may hold any text.
 const MAX_TEXTS: usize = 1024;
 const MAX_PIECES: usize = 1 << 16;
 
-/// The texts of every variable that the line sets, in the order in which it sets them. Each value
-/// counts beside those before it, and one that `+=` appends counts alone and behind each of them.
+/// The texts of every variable that the line sets, in order. Each value counts besides those before
+/// it, and one appended by `+=` counts alone and after each of them.
 #[must_use]
-pub fn texts(script: &Script) -> Texts {
-    let mut texts = Texts::new();
+pub fn variable_texts(script: &Script) -> VariableTexts {
+    let mut texts = VariableTexts::new();
     for value in script.all_values() {
         let spelled = spell(std::slice::from_ref(&value.word)).into_iter();
         let mut found: Vec<Vec<Piece>> =
@@ -31,7 +31,7 @@ pub fn texts(script: &Script) -> Texts {
                 false => own.iter().flat_map(behind).collect(),
             };
             own.extend(longer);
-            // Once more with each turn of a loop.
+            // Once more for each iteration of a loop.
             if script.repeats_anywhere() {
                 own.push(vec![Piece::Any]);
             }
@@ -44,8 +44,8 @@ pub fn texts(script: &Script) -> Texts {
     texts
 }
 
-/// The texts that known variables make of one. Others stay as they are.
-fn substituted(text: &[Piece], known: &Texts) -> Vec<Vec<Piece>> {
+/// The texts that known variables make of one. Unknown ones stay.
+fn substituted(text: &[Piece], known: &VariableTexts) -> Vec<Vec<Piece>> {
     let mut all: Vec<Vec<Piece>> = vec![Vec::new()];
     for piece in text {
         let own = match piece {

@@ -1,12 +1,12 @@
-//! Programs that run other programs: they never ride on a rule that does not name what they run.
+//! Programs that run other programs: a rule never covers them unless it names the program they run.
 
 use super::script::{SimpleCommand, Word};
 
-mod start;
+mod runner_options;
 
-use start::Start;
+use runner_options::RunnerStart;
 
-/// Run the words after them.
+/// Programs that run the words after them.
 const RUNNERS: &[&str] = &[
     "env",
     "xargs",
@@ -45,13 +45,13 @@ const RUNNERS: &[&str] = &[
     "catchsegv",
 ];
 
-/// Of these, the ones whose first word that is no option is the program.
+/// Those of them whose first non-option word is the program.
 const PLAIN_RUNNERS: &[&str] = &[
     "nohup", "nice", "time", "setsid", "command", "builtin", "exec", "coproc", "sudo", "doas",
     "xargs",
 ];
 
-/// Run a text as a script, or a file into the running shell.
+/// Programs that run a text as a script, or a file in the current shell.
 const EVALUATORS: &[&str] = &[
     "bash",
     "sh",
@@ -75,50 +75,50 @@ const EVALUATORS: &[&str] = &[
     "readarray",
 ];
 
-/// Runners that split an argument into words, or hand it to a shell.
+/// Runners that split an argument into words, or pass it to a shell.
 const SPLITTERS: &[&str] = &["env", "su", "runuser", "watch", "script", "flock", "parallel"];
 
-/// Options of git that stand before its sub-command and take a value.
+/// Options of git that precede its sub-command and take a value.
 const GIT_VALUES: &[&str] =
     &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"];
 
-/// No rule is longer than this many words; keeps the work linear in the length of the line.
+/// No rule has more words than this; keeps the work linear in the length of the line.
 const MAX_TAIL: usize = 64;
-/// Arguments of an evaluator that are looked into.
+/// Maximum arguments of an evaluator that are examined.
 const MAX_TEXTS: usize = 16;
-/// Evaluators in one command that are looked into.
+/// Maximum evaluators in one command that are examined.
 const MAX_STARTS: usize = 4;
 
-/// What a command runs besides itself.
+/// The command that another one runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrapped {
-    /// It is an ordinary program.
+pub enum InnerCommand {
+    /// None: an ordinary program.
     Nothing,
-    /// The program at this word.
+    /// The program at this position.
     From(usize),
-    /// Something that cannot be told from its words.
+    /// Something that its words do not determine.
     Unclear,
 }
 
-/// Whether the command runs another one, and where that begins.
+/// Returns the command that this one runs, if any.
 #[must_use]
-pub fn wrapped(words: &[Word]) -> Wrapped {
+pub fn inner_command(words: &[Word]) -> InnerCommand {
     let program = words.first().map_or("", |word| base_name(&word.text));
     if !RUNNERS.contains(&program) {
-        return if is_ordinary(words) { Wrapped::Nothing } else { Wrapped::Unclear };
+        return if is_ordinary(words) { InnerCommand::Nothing } else { InnerCommand::Unclear };
     }
     let is_option = |place: usize| words.get(place).is_none_or(|word| word.text.starts_with('-'));
     let place = match program {
         "env" => 1 + words.iter().skip(1).take_while(|word| word.text.contains('=')).count(),
         "timeout" | "gtimeout" if !is_option(1) => 2,
         name if PLAIN_RUNNERS.contains(&name) => 1,
-        _ => return Wrapped::Unclear,
+        _ => return InnerCommand::Unclear,
     };
-    // Runners of runners are not looked into: the inner one may run anything.
+    // Runners of runners are not examined: the inner one may run anything.
     if is_option(place) || !is_ordinary(words.get(place..).unwrap_or_default()) {
-        return Wrapped::Unclear;
+        return InnerCommand::Unclear;
     }
-    Wrapped::From(place)
+    InnerCommand::From(place)
 }
 
 /// Whether the words are a program that runs no other.
@@ -133,27 +133,27 @@ fn is_ordinary(words: &[Word]) -> bool {
     }
 }
 
-/// The places at which the command starts a program, in their order: its first word, and where that
-/// is a runner the program behind its options, and so on. The second value is false where there may
-/// be others, because the words of a runner do not tell where its program stands.
+/// The positions at which the command starts a program, in order: its first word, and if that is a
+/// runner the program after its options, and so on. The second value is false if there may be
+/// others, because the position of a runner's program is uncertain.
 #[must_use]
-pub fn starts(words: &[Word]) -> (Vec<usize>, bool) {
+pub fn program_starts(words: &[Word]) -> (Vec<usize>, bool) {
     let (mut starts, mut certain, mut next) = (vec![0], true, 0);
     while let Some(&at) = starts.get(next) {
         next += 1;
         let rest = words.get(at..).unwrap_or_default();
         let program = base_name(rest.first().map_or("", |word| &word.text));
         let found = match program {
-            "find" => executed(rest),
+            "find" => find_exec_places(rest),
             _ if !RUNNERS.contains(&program) => continue,
-            _ => match start::find(program, rest) {
-                Start::None => continue,
-                Start::At(place) => vec![place],
-                Start::Perhaps(place) => {
+            _ => match runner_options::find(program, rest) {
+                RunnerStart::None => continue,
+                RunnerStart::At(place) => vec![place],
+                RunnerStart::Perhaps(place) => {
                     certain = false;
                     vec![place]
                 }
-                Start::Unknown => {
+                RunnerStart::Unknown => {
                     certain = false;
                     continue;
                 }
@@ -171,8 +171,8 @@ pub fn starts(words: &[Word]) -> (Vec<usize>, bool) {
     (starts, certain)
 }
 
-/// The places of the programs that find runs; one more than are looked at shows that there are others.
-fn executed(words: &[Word]) -> Vec<usize> {
+/// The positions of the programs that find runs; one more than the limit shows that there are others.
+fn find_exec_places(words: &[Word]) -> Vec<usize> {
     let runs = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
     (1..words.len()).filter(|&place| runs(&words[place - 1])).take(MAX_TAIL + 1).collect()
 }
@@ -184,26 +184,25 @@ pub fn is_runner(program: &str) -> bool {
 }
 
 /// Every run of words in the command that may be a command of its own: the whole, and for programs
-/// that run other programs the beginning of each of its tails.
+/// that run other programs the beginning of each tail.
 #[must_use]
-pub fn views(command: &SimpleCommand) -> Vec<&[Word]> {
+pub fn possible_commands(command: &SimpleCommand) -> Vec<&[Word]> {
     let words = command.words.as_slice();
     let whole = std::iter::once(words);
-    if wrapped(words) == Wrapped::Nothing {
+    if inner_command(words) == InnerCommand::Nothing {
         return whole.collect();
     }
     let tail = |start: usize| &words[start..words.len().min(start + MAX_TAIL)];
     whole.chain((1..words.len()).map(tail)).collect()
 }
 
-/// Whether the program runs a text as a script, or a file into the running shell.
+/// Whether the program runs a text as a script, or a file in the current shell.
 #[must_use]
 pub fn evaluates(program: &str) -> bool {
     EVALUATORS.contains(&program)
 }
 
-/// The arguments that the command, or one it runs, takes as a script. The second value is false
-/// where there are more.
+/// The arguments that the command, or one it runs, takes as a script. The second value is false if there are more.
 #[must_use]
 pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
     let words = &command.words;
@@ -211,8 +210,8 @@ pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
     let places = places(words, EVALUATORS);
     let mut is_all = places.len() <= MAX_STARTS;
     for place in places.into_iter().take(MAX_STARTS) {
-        // What find or xargs puts in the place of braces is the name of a file, and no script
-        // unless `-c` precedes it. A semicolon ends the command for find.
+        // The text that find or xargs substitutes for braces is a file name, and no script unless
+        // `-c` precedes it. For find, a semicolon ends the command.
         let is_script = |at: &usize| {
             let (before, text) = (words[at - 1].text.as_str(), words[*at].text.as_str());
             let is_behind_c = before.starts_with('-') && before.contains('c');
@@ -230,11 +229,10 @@ pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
     (texts, is_all)
 }
 
-/// Where the command starts one of these programs; where that is not certain, the first word that
-/// is one of them.
+/// The positions at which the command starts one of these programs; if uncertain, the first word that is one of them.
 fn places(words: &[Word], programs: &[&str]) -> Vec<usize> {
     let is = |place: &usize| programs.contains(&base_name(&words[*place].text));
-    let (starts, certain) = starts(words);
+    let (starts, certain) = program_starts(words);
     let mut places: Vec<usize> =
         starts.into_iter().filter(|place| *place < words.len()).filter(is).collect();
     if !certain && places.is_empty() {
@@ -253,7 +251,7 @@ fn split_texts(words: &[Word]) -> Vec<String> {
         let text = word.text.as_str();
         match text.strip_prefix("--").map(|option| option.split_once('=')) {
             Some(value) => value.map_or(text, |(_, value)| value),
-            // The letter may stand behind others, as in `-iS`.
+            // The letter may follow others, as in `-iS`.
             None if text.starts_with('-') => text.split_once(['S', 'c']).map_or(text, |it| it.1),
             None => text,
         }
@@ -263,7 +261,7 @@ fn split_texts(words: &[Word]) -> Vec<String> {
     texts.take(MAX_TEXTS).collect()
 }
 
-/// The commands that `env` at this place makes of an option `-S` and of the words behind it.
+/// The commands that `env` at this position makes of an option `-S` and the words after it.
 fn env_texts(words: &[Word], place: usize) -> Vec<String> {
     let value = |at: usize| {
         let option = words[at].text.as_str();
@@ -286,8 +284,7 @@ fn env_texts(words: &[Word], place: usize) -> Vec<String> {
     (place + 1..words.len()).filter_map(text).take(MAX_TEXTS).collect()
 }
 
-/// The value of `env -S` with its own escapes as a shell would write them: `\_` is a blank, `\c`
-/// ends the text.
+/// The value of `env -S` with its own escapes as a shell would write them: `\_` is a blank, `\c` ends the text.
 fn env_decoded(value: &str) -> String {
     let mut text = String::new();
     let mut chars = value.chars();
@@ -308,10 +305,10 @@ fn env_decoded(value: &str) -> String {
     text
 }
 
-/// The words as a restriction compares them: the program without its folder, and without the
-/// options that may stand before a sub-command.
+/// The words that restrictions compare: the program without its folder, and without the options
+/// that may precede a sub-command.
 #[must_use]
-pub fn undressed(words: &[Word]) -> Vec<&str> {
+pub fn strip_wrappers(words: &[Word]) -> Vec<&str> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let program = base_name(&program.text);
     let mut rest = arguments.iter().map(|word| word.text.as_str()).peekable();
@@ -323,7 +320,7 @@ pub fn undressed(words: &[Word]) -> Vec<&str> {
         }
     }
     if rest.peek().is_none() && arguments.len() > 1 {
-        // Options alone: keep them, so that rules on them still match.
+        // Only options: keep them, so that rules on them still match.
         plain.extend(arguments.iter().map(|word| word.text.as_str()));
     } else {
         plain.extend(rest);
@@ -348,18 +345,18 @@ mod tests {
     #[test]
     fn what_a_runner_runs_is_found_or_said_to_be_unclear() {
         for (line, expected) in [
-            ("git diff", Wrapped::Nothing),
-            ("timeout 60 cargo test", Wrapped::From(2)),
-            ("env A=1 B=2 make", Wrapped::From(3)),
-            ("sudo apt install x", Wrapped::From(1)),
-            ("sudo -u root rm x", Wrapped::Unclear),
-            ("timeout 5 bash x.sh", Wrapped::Unclear),
-            ("nohup sudo rm x", Wrapped::Unclear),
-            ("bash x.sh", Wrapped::Unclear),
-            ("find . -name x", Wrapped::Nothing),
-            ("find . -exec rm {} ;", Wrapped::Unclear),
+            ("git diff", InnerCommand::Nothing),
+            ("timeout 60 cargo test", InnerCommand::From(2)),
+            ("env A=1 B=2 make", InnerCommand::From(3)),
+            ("sudo apt install x", InnerCommand::From(1)),
+            ("sudo -u root rm x", InnerCommand::Unclear),
+            ("timeout 5 bash x.sh", InnerCommand::Unclear),
+            ("nohup sudo rm x", InnerCommand::Unclear),
+            ("bash x.sh", InnerCommand::Unclear),
+            ("find . -name x", InnerCommand::Nothing),
+            ("find . -exec rm {} ;", InnerCommand::Unclear),
         ] {
-            assert_eq!(wrapped(&words(line)), expected, "{line}");
+            assert_eq!(inner_command(&words(line)), expected, "{line}");
         }
     }
 
@@ -386,10 +383,10 @@ mod tests {
             ("flock x rm", vec![0], false),
             ("find . -exec env rm ; -exec ls ;", vec![0, 3, 4, 7], true),
         ] {
-            assert_eq!(starts(&words(line)), (places, certain), "{line}");
+            assert_eq!(program_starts(&words(line)), (places, certain), "{line}");
         }
         let many = format!("find .{}", " -exec true ;".repeat(MAX_TAIL + 1));
-        assert!(!starts(&words(&many)).1);
+        assert!(!program_starts(&words(&many)).1);
     }
 
     #[test]
@@ -400,7 +397,7 @@ mod tests {
             ("cargo +nightly publish", "cargo publish"),
             ("git --version", "git"),
         ] {
-            assert_eq!(undressed(&words(line)).join(" "), expected, "{line}");
+            assert_eq!(strip_wrappers(&words(line)).join(" "), expected, "{line}");
         }
     }
 }

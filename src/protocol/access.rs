@@ -1,4 +1,4 @@
-//! What a tool call would touch, in the terms that permission rules are written in.
+//! The access that a tool call needs, in the terms of permission rules.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,15 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::lossy_path;
 
-/// The bounds of a command that runs for no other reason than that it only reads there: it must do
-/// nothing else.
+/// The bounds of a command that runs only because it just reads there: it must do nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOnly {
-    /// Where it reads, with all below. Absolute, without links.
+    /// Folders it reads, with everything below. Absolute, without links.
     pub folders: Arc<[PathBuf]>,
     /// The folders of the project: no program in there is started. Absolute, without links.
     pub project: Arc<[PathBuf]>,
-    /// Git is among its programs, and reads the user's settings.
+    /// Whether git is among its programs, and reads the user's settings.
     pub uses_git: bool,
 }
 
@@ -27,22 +26,22 @@ pub struct BashVersion {
 }
 
 impl BashVersion {
-    /// It knows documents in a substitution whose end it looks for.
+    /// The first version that skips here-documents when it looks for the end of a substitution.
     pub const SKIPS_DOCUMENTS: Self = Self { major: 4, minor: 0 };
-    /// It parses a substitution to find its end.
+    /// The first version that parses a substitution to find its end.
     pub const PARSES: Self = Self { major: 5, minor: 2 };
 }
 
-/// The effect of one tool call, said by the tool itself before anything runs.
+/// The effect of one tool call, declared by the tool itself before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Access {
     /// Touches nothing outside the agent, such as its own to-do list.
     Nothing,
     /// Reads files or folders.
-    Read { paths: Vec<Target> },
+    Read { paths: Vec<PathTarget> },
     /// Creates or changes files.
-    Write { paths: Vec<Target> },
+    Write { paths: Vec<PathTarget> },
     /// Runs a shell command in `cwd`.
     Command {
         line: String,
@@ -59,21 +58,21 @@ pub enum Access {
     Other,
 }
 
-/// A file or folder that a call would touch. It is resolved once: what is judged is what the tool opens.
+/// A file or folder that a call would touch. It is resolved once: the tool opens exactly the path that was judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
-    /// As the call names it, absolute, with `.` and `..` taken out.
+pub struct PathTarget {
+    /// The path as the call names it, absolute, with `.` and `..` resolved.
     #[serde(with = "lossy_path")]
     pub written: PathBuf,
-    /// Where that leads once every link is followed; absent when that cannot be told.
+    /// The path after following all links; absent if that cannot be determined.
     #[serde(with = "lossy_path::option", default)]
     pub resolved: Option<PathBuf>,
 }
 
-impl Target {
-    /// Where it leads, when that is not what the call says.
+impl PathTarget {
+    /// Returns the resolved path, if it differs from the written one.
     #[must_use]
-    pub fn detour(&self) -> Option<&Path> {
+    pub fn link_target(&self) -> Option<&Path> {
         self.resolved.as_deref().filter(|resolved| *resolved != self.written)
     }
 }

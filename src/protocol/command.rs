@@ -1,32 +1,32 @@
-//! What the front end asks of the runtime.
+//! Commands from the front end to the runtime.
 
 use serde::{Deserialize, Serialize};
 
 use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId};
 use super::message::ImageSource;
-use super::question::{Answer, Mode};
+use super::question::{Answer, PermissionMode};
 
 /// When a queued prompt is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum When {
+pub enum PromptTiming {
     /// At the agent's next step, with the results of its running tools.
     #[default]
     NextStep,
-    /// When the agent is done: as a prompt of its own.
+    /// When the agent is done, as a prompt of its own.
     Done,
 }
 
-/// Who wrote a prompt.
+/// The author of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Sender {
-    /// The person, or the program that drives us.
+    /// The user, or the program that drives us.
     #[default]
     Person,
     /// Another agent, by its name on the screen: a message, or its result.
     Agent { name: String },
-    /// Something that ran beside the agent has ended, such as a background command.
+    /// Something that ran beside the agent and has ended, such as a background command.
     Job { name: String },
 }
 
@@ -35,27 +35,27 @@ pub enum Sender {
 pub struct QueuedPrompt {
     pub id: PromptId,
     pub text: String,
-    /// What the model sees behind the text.
+    /// Images that follow the text.
     #[serde(default)]
     pub images: Vec<ImageSource>,
-    /// What a command in `text` stands for, which the model reads behind it. Filled in by the runtime.
+    /// The expansion of a slash command in `text`, which the model reads after it. Filled in by the runtime.
     #[serde(default)]
     pub meaning: Option<String>,
-    pub when: When,
+    pub when: PromptTiming,
     #[serde(default)]
     pub from: Sender,
     /// Whether the agent may start sub-agents while it works on this.
     #[serde(default = "yes")]
     pub sub_agents: bool,
-    /// The sub-agent whose end it tells of.
+    /// The sub-agent whose end it reports.
     #[serde(default)]
     pub report: Option<AgentId>,
 }
 
 impl QueuedPrompt {
-    /// What a person has typed.
+    /// Creates a prompt typed by the user.
     #[must_use]
-    pub fn typed(id: PromptId, text: impl Into<String>, when: When) -> Self {
+    pub fn typed(id: PromptId, text: impl Into<String>, when: PromptTiming) -> Self {
         Self {
             id,
             text: text.into(),
@@ -73,7 +73,7 @@ fn yes() -> bool {
     true
 }
 
-/// One wish of the person (or of the program that drives us).
+/// A command of the user (or of the program that drives us).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Send a prompt to the agent at `to`: read at once when the main agent is idle, else queued.
@@ -81,7 +81,7 @@ pub enum Command {
         to: AgentPath,
         prompt: QueuedPrompt,
     },
-    /// Ask once more after a failure, with the conversation as it is.
+    /// Retry after a failure, with the conversation unchanged.
     Retry,
     /// Take a queued prompt back. Answered by `PromptReturned`, or not at all when it was already read.
     TakeBack {
@@ -92,13 +92,13 @@ pub enum Command {
     Requeue {
         to: AgentPath,
         id: PromptId,
-        when: When,
+        when: PromptTiming,
     },
-    /// Cancel one sub-agent and those below it. Its parent goes on with the partial text.
+    /// Cancel one sub-agent and those below it. Its parent continues with the partial text.
     Cancel(AgentId),
-    /// Let a running foreground sub-agent go on in the background: its parent goes on at once.
+    /// Move a running foreground sub-agent to the background: its parent continues at once.
     Background(AgentId),
-    /// Go on with an ended sub-agent of this session, in the background, with its transcript.
+    /// Resume an ended sub-agent of this session, in the background, with its transcript.
     ResumeAgent(AgentId),
     /// Read the stored conversation of an ended sub-agent. Answered by `TranscriptRead`, or by a
     /// notice of that agent.
@@ -112,28 +112,27 @@ pub enum Command {
         id: QuestionId,
         answer: Answer,
     },
-    SetMode(Mode),
-    /// Use another model from the next request on. `provider` absent: the present one.
+    SetMode(PermissionMode),
+    /// Use another model from the next request on. `provider` absent: keep the current one.
     SetModel {
         provider: Option<String>,
         model: String,
     },
-    /// Run a shell command as the person, not as an agent; the next prompt carries what it printed.
+    /// Run a shell command as the user, not as an agent; the next prompt carries its output.
     Shell {
         line: String,
     },
     /// Kill the running `Shell` command.
     CancelShell,
-    /// Replace the main agent's conversation by a summary of it. `instructions` say what the
-    /// summary must keep.
+    /// Replace the main agent's conversation by a summary. `instructions` say what the summary must keep.
     Compact {
         instructions: Option<String>,
     },
     /// Start an empty session.
     Clear,
-    /// Load a stored session and go on with it.
+    /// Resume a stored session.
     Resume(SessionId),
-    /// The person leaves: stop everything and end.
+    /// The user quits: stop everything and end.
     Quit,
     /// Stop everything and end.
     Shutdown,

@@ -1,4 +1,4 @@
-//! The environment as data: taken once at start, handed down explicitly, never read again.
+//! The environment as data: read once at start, then passed on explicitly.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,8 +10,7 @@ use std::sync::Arc;
 /// Counts the programs and agents above a process that an agent starts.
 pub const DEPTH_VARIABLE: &str = "CALIBAN_DEPTH";
 
-/// Variables by which the loader finds what it puts into every program: folders of libraries, or
-/// libraries themselves.
+/// Variables by which the loader finds libraries for every program: folders of libraries, or libraries themselves.
 const LIBRARY_VARIABLES: [&str; 11] = [
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
@@ -23,48 +22,47 @@ const LIBRARY_VARIABLES: [&str; 11] = [
     "DYLD_FALLBACK_FRAMEWORK_PATH",
     "DYLD_VERSIONED_LIBRARY_PATH",
     "DYLD_VERSIONED_FRAMEWORK_PATH",
-    // Conversions of text, which git loads for commits in other encodings.
+    // Text conversions, which git loads for commits in other encodings.
     "GCONV_PATH",
 ];
 
-/// The environment variables that one session (or one agent) sees. Cheap to clone; changes make a
-/// new overlay.
+/// The environment variables of one session or agent. Cheap to clone; changes make a new overlay.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct EnvOverlay(Arc<BTreeMap<OsString, OsString>>);
 
 impl EnvOverlay {
-    /// The variable, if it is set and valid UTF-8.
+    /// Returns the variable, if it is set and valid UTF-8.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.get_os(name)?.to_str()
     }
 
-    /// The variable as the system has it.
+    /// Returns the variable as the system has it.
     #[must_use]
     pub fn get_os(&self, name: &str) -> Option<&OsStr> {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    /// The variable, taken as absent when it is empty.
+    /// Returns the variable; an empty one counts as absent.
     #[must_use]
     pub fn non_empty(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
 
-    /// The folders of `PATH`, in order; an empty or relative one counts from where a program runs.
+    /// Returns the folders of `PATH`, in order; an empty or relative one counts from where a program runs.
     pub fn program_folders(&self) -> impl Iterator<Item = &Path> {
         let path = self.get_os("PATH").map(OsStr::as_bytes).unwrap_or_default();
         path.split(|byte| *byte == b':').map(OsStr::from_bytes).map(Path::new)
     }
 
-    /// The absolute paths by which the loader finds libraries for every program: folders and files.
+    /// Returns the absolute paths by which the loader finds libraries for every program: folders and files.
     pub fn library_paths(&self) -> impl Iterator<Item = &Path> {
         let values = LIBRARY_VARIABLES.iter().flat_map(|name| self.libraries(name));
         values.map(OsStr::from_bytes).map(Path::new).filter(|path| path.is_absolute())
     }
 
-    /// This overlay, where the loader gets only those paths for which `keep` says so, and names that
-    /// it looks up in the folders of libraries.
+    /// Returns this overlay with only those loader paths that `keep` accepts, and without names
+    /// that the loader looks up in library folders.
     #[must_use]
     pub fn with_library_paths(&self, keep: impl Fn(&Path) -> bool) -> Self {
         let kept = LIBRARY_VARIABLES.iter().filter_map(|name| {
@@ -77,17 +75,17 @@ impl EnvOverlay {
         self.without(LIBRARY_VARIABLES).with(kept)
     }
 
-    /// The paths and names in a variable of the loader.
+    /// Returns the paths and names in a variable of the loader.
     fn libraries(&self, name: &str) -> impl Iterator<Item = &[u8]> {
         let value = self.get_os(name).map(OsStr::as_bytes);
-        // Each loader has signs of its own between paths.
+        // Each loader has its own separators.
         let ends_at_blanks = name == "LD_PRELOAD";
         let is_end =
             move |byte: &u8| b":;\n".contains(byte) || ends_at_blanks && byte.is_ascii_whitespace();
         value.into_iter().flat_map(move |value| value.split(is_end))
     }
 
-    /// This overlay with the given variables set on top.
+    /// Returns this overlay with the given variables set on top.
     #[must_use]
     pub fn with<N: Into<OsString>, V: Into<OsString>>(
         &self,
@@ -98,7 +96,7 @@ impl EnvOverlay {
         Self(Arc::new(all))
     }
 
-    /// This overlay without the given variables.
+    /// Returns this overlay without the given variables.
     #[must_use]
     pub fn without<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all = (*self.0).clone();
@@ -108,22 +106,22 @@ impl EnvOverlay {
         Self(Arc::new(all))
     }
 
-    /// The variables that `base` does not have, or has with another value.
+    /// Returns the variables that `base` does not have, or has with another value.
     #[must_use]
-    pub fn beyond(&self, base: &Self) -> Self {
+    pub fn difference(&self, base: &Self) -> Self {
         let own = |(name, value): &(&OsString, &OsString)| base.0.get(*name) != Some(*value);
         let own = self.0.iter().filter(own);
         Self(Arc::new(own.map(|(name, value)| (name.clone(), value.clone())).collect()))
     }
 
-    /// All variables, sorted by name.
+    /// Returns all variables, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 }
 
 impl fmt::Debug for EnvOverlay {
-    /// Names only: values may be keys.
+    /// Prints names only: values may be keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }

@@ -1,5 +1,4 @@
-//! What agents say while they work. Plain data: the screen and the headless writers draw their
-//! pictures from it.
+//! Events of agents while they work. Plain data: the screen and the headless writers draw from it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,52 +12,50 @@ use super::hook::HookEvent;
 use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 use super::lossy_path;
 use super::message::{ContentBlock, ResultBlock};
-use super::question::{Mode, Question};
+use super::question::{PermissionMode, Question};
 use super::stream::StreamEvent;
 use super::usage::{Cost, Usage};
-use super::wait::Wait;
+use super::wait::WaitKind;
 
 /// One event of one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentEvent {
-    /// Who it is about.
+    /// The agent it is about.
     pub path: AgentPath,
-    /// Counts up by one per event of the process; merged deltas keep the first number.
+    /// Increases by one per event of the process; merged deltas keep the first number.
     pub seq: u64,
     pub at: Timestamp,
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The event itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum EventKind {
     /// A session is open (main agent only): at start, after `/clear` and after `/resume`.
     ///
-    /// `history` holds what the agents of a stored session did, in the same events, ordered by
-    /// time. Of a sub-agent there is everything but its conversation, which `TranscriptRead` brings
-    /// when somebody asks for it.
+    /// `history` holds the past of a stored session as the same events, ordered by time. For a
+    /// sub-agent it has everything but the conversation, which `TranscriptRead` brings on request.
     SessionOpened {
         id: SessionId,
         history: Vec<AgentEvent>,
         /// Whether the history is that of another session, which has paid for it.
         forked: bool,
     },
-    /// Another session could not be opened: the present one stays (main agent only).
+    /// Another session could not be opened: the current one stays (main agent only).
     SessionFailed {
         why: String,
     },
-    /// A sub-agent exists, or one that had ended goes on. The first event of its path, unless it
-    /// was reported.
+    /// A sub-agent exists, or an ended one was resumed. The first event of its path, unless it was reported.
     Started(Box<AgentInfo>),
     /// An ended sub-agent without a file of its own, as the result of its call reports it (in a
-    /// history only). The only event of its path. The cost is a part of what the session has spent
-    /// already, or of another session.
+    /// history only). The only event of its path. The cost is part of the session's spending
+    /// already, or of another session's.
     Reported {
         info: Box<AgentInfo>,
-        outcome: Box<Outcome>,
+        outcome: Box<RunOutcome>,
     },
-    /// The stored conversation of an ended sub-agent, in the events that showed it at work.
+    /// The stored conversation of an ended sub-agent, as the events that showed it at work.
     TranscriptRead {
         events: Vec<EventKind>,
     },
@@ -66,17 +63,17 @@ pub enum EventKind {
     Queued {
         place: usize,
     },
-    /// A running foreground sub-agent goes on in the background: nobody waits for it any more.
+    /// A running foreground sub-agent moved to the background: nobody waits for it any more.
     MovedToBackground,
     /// A prompt entered this agent's conversation.
     PromptRead {
         id: Option<PromptId>,
         text: String,
-        /// Who sent it.
+        /// The author of the prompt.
         #[serde(default)]
         from: Sender,
     },
-    /// A text for the model stands beside a prompt (in a history only).
+    /// A text for the model beside a prompt (in a history only).
     Aside {
         text: String,
     },
@@ -89,19 +86,18 @@ pub enum EventKind {
         id: PromptId,
         text: String,
     },
-    /// A prompt that cannot be worked on comes back; `why` says what to change (main agent only).
+    /// A prompt was rejected; `why` says what to change (main agent only).
     PromptRefused {
         id: PromptId,
         text: String,
         why: String,
     },
-    /// A request goes out. `limit` is the last allowed turn.
+    /// A request is sent. `limit` is the last allowed turn.
     TurnStarted {
         turn: u32,
         limit: Option<u32>,
     },
-    /// A step of the answer as the provider sends it, in place of the deltas: only where the reader
-    /// asked for it.
+    /// A step of the answer as the provider sends it, in place of the deltas: only if the reader asked for it.
     Streamed(Box<StreamEvent>),
     TextDelta {
         text: String,
@@ -109,30 +105,30 @@ pub enum EventKind {
     ThinkingDelta {
         text: String,
     },
-    /// A block of the answer is whole; it stands for the deltas before it.
+    /// A block of the answer is complete; it replaces the deltas before it.
     BlockFinished {
         message_id: String,
-        /// The model that is asked.
+        /// The model of the request.
         model: String,
         block: ContentBlock,
         /// As reported so far: the end of the answer may report more.
         usage: Usage,
     },
-    /// The answer ends in the middle of a block for good. This text of the block stays in the conversation.
+    /// The answer ended for good in the middle of a block. This text of the block stays in the conversation.
     BlockCut {
         message_id: String,
         model: String,
         text: String,
         usage: Usage,
     },
-    /// The running request failed and will be repeated: what it had streamed is void.
+    /// The running request failed and will be retried: discard what it streamed.
     Retrying {
         attempt: u32,
         limit: u32,
         wait: Duration,
         reason: String,
     },
-    /// A request is over. `usage` and `cost` are of this request alone. It is not `whole` when it
+    /// A request is over. `usage` and `cost` are of this request alone. It is not `whole` if it
     /// failed or was stopped, which costs all the same.
     TurnFinished {
         usage: Usage,
@@ -141,19 +137,19 @@ pub enum EventKind {
         api_time: Duration,
         whole: bool,
     },
-    /// A hook begins to run: only where the reader asked for it.
-    HookStarted(HookRun),
-    /// A hook has run: only where the reader asked for it.
+    /// A hook started: only if the reader asked for it.
+    HookStarted(HookRunInfo),
+    /// A hook has run: only if the reader asked for it.
     HookFinished {
-        hook: HookRun,
+        hook: HookRunInfo,
         outcome: HookOutcome,
-        /// What a command printed.
+        /// Output of a command.
         stdout: String,
         stderr: String,
-        /// Absent for callbacks, and for commands that were ended.
+        /// Absent for callbacks and for commands that were killed.
         exit_code: Option<i32>,
     },
-    /// A call runs now: it was valid and allowed. `summary` is one line, such as `"fn route"`.
+    /// A call is running: it was valid and allowed. `summary` is one line, such as `"fn route"`.
     ToolStarted {
         id: ToolUseId,
         name: String,
@@ -164,7 +160,7 @@ pub enum EventKind {
         id: ToolUseId,
         text: String,
     },
-    /// A call has its result, also when it never ran. `summary` is a few words, such as `14 hits`.
+    /// A call has its result, even if it never ran. `summary` is a few words, such as `14 hits`.
     ToolFinished {
         id: ToolUseId,
         name: String,
@@ -175,7 +171,7 @@ pub enum EventKind {
         took: Duration,
     },
     PermissionAsked(Box<Question>),
-    /// The question needs no answer any more; `allowed` says how it ended, absent when it was withdrawn.
+    /// The question needs no answer any more; `allowed` is the outcome, absent if it was withdrawn.
     QuestionClosed {
         id: QuestionId,
         allowed: Option<bool>,
@@ -193,67 +189,66 @@ pub enum EventKind {
         denial: Denial,
     },
     ModeChanged {
-        mode: Mode,
+        mode: PermissionMode,
     },
     ModelChanged {
         provider: String,
         model: String,
         context_window: Option<u64>,
     },
-    /// A `Shell` command of the person printed something.
+    /// A `Shell` command of the user printed something.
     ShellOutput {
         text: String,
     },
-    /// A `Shell` command of the person ended. `text` is what it printed, capped.
+    /// A `Shell` command of the user ended. `text` is its output, capped.
     ShellFinished {
         line: String,
         text: String,
         status: String,
     },
-    /// An agent's command runs in the background.
+    /// A command of the agent's runs in the background.
     BackgroundShellStarted {
         id: ShellId,
         command: String,
     },
-    /// It has ended, with all that it started.
+    /// It has ended, with everything it started.
     BackgroundShellEnded {
         id: ShellId,
         end: ShellEnd,
     },
-    /// The conversation is being replaced by a summary of it. `by_hand`: the person asked for it,
-    /// outside of a run.
+    /// The conversation is being replaced by a summary. `by_hand`: the user asked for it, outside of a run.
     Compaction {
         by_hand: bool,
         state: CompactionState,
     },
-    /// It waits for longer than a moment, so that nothing else would be heard of it.
-    WaitBegan(Wait),
-    /// That is over, one way or the other.
-    WaitEnded(Wait),
+    /// It waits for longer than a moment, during which there are no other events.
+    WaitBegan(WaitKind),
+    /// That wait is over, one way or the other.
+    WaitEnded(WaitKind),
     Notice {
         level: NoticeLevel,
         text: String,
     },
-    /// A sub-agent's final text, for the person as it is (main agent only). `name` is the sub-agent's.
+    /// A sub-agent's final text, shown to the user unchanged (main agent only). `name` is the sub-agent's.
     Verbatim {
         name: String,
         text: String,
     },
     /// A run ended. The last event of a sub-agent's path.
-    Finished(Box<Outcome>),
+    Finished(Box<RunOutcome>),
 }
 
-/// How far a compaction has come.
+/// The progress of a compaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionState {
     /// The model is asked for the summary.
     Started,
-    /// The summary stands for the conversation. Tokens of the whole context, about.
+    /// The summary replaces the conversation. Tokens of the whole context, approximately.
     Done { before_tokens: u64, after_tokens: u64 },
-    /// It was stopped: the conversation is as it was.
+    /// It was stopped: the conversation is unchanged.
     Cancelled,
-    /// The conversation is as it was.
+    /// The conversation is unchanged.
     Failed { why: String },
 }
 
@@ -271,7 +266,7 @@ pub enum ShellEnd {
     TimedOut {
         limit: Duration,
     },
-    /// By its agent, a person, or the end of either.
+    /// By its agent, the user, or the end of either.
     Killed,
 }
 
@@ -279,7 +274,7 @@ impl fmt::Display for ShellEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code { code } => write!(f, "exit code {code}"),
-            Self::Signal { name } => write!(f, "ended by {name}"),
+            Self::Signal { name } => write!(f, "killed by {name}"),
             Self::TimedOut { limit } => write!(f, "timed out after {limit:?}"),
             Self::Killed => f.write_str("killed"),
         }
@@ -288,9 +283,9 @@ impl fmt::Display for ShellEnd {
 
 /// One run of one hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HookRun {
+pub struct HookRunInfo {
     pub id: String,
-    /// What the user knows the hook by, such as `hook PreToolUse(Bash): ./lint.sh`.
+    /// The hook's name for the user, such as `hook PreToolUse(Bash): ./lint.sh`.
     pub name: String,
     pub event: HookEvent,
 }
@@ -304,7 +299,7 @@ pub enum HookOutcome {
     Cancelled,
 }
 
-/// How loud a notice is.
+/// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeLevel {
@@ -313,14 +308,14 @@ pub enum NoticeLevel {
     Error,
 }
 
-/// Who a sub-agent is.
+/// A sub-agent's identity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentInfo {
     /// The name on the screen: the definition's name and a number, such as `explore-2`.
     pub name: String,
     /// The definition's name.
     pub agent: String,
-    /// Three to six words on what it is to do.
+    /// The task in three to six words.
     pub description: String,
     pub prompt: String,
     pub model: String,
@@ -334,7 +329,7 @@ pub struct AgentInfo {
     pub background: bool,
 }
 
-/// What a tool shows to a person beyond the text that the model reads.
+/// Details of a tool call for the user, beyond the text that the model reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolDetails {
@@ -346,9 +341,9 @@ pub enum ToolDetails {
         added: usize,
         removed: usize,
     },
-    /// The to-do list as it now stands.
+    /// The current to-do list.
     Todos { items: Vec<Todo> },
-    /// A shell command's end.
+    /// The end of a shell command.
     Command {
         exit_code: Option<i32>,
         #[serde(with = "lossy_path")]
@@ -356,7 +351,7 @@ pub enum ToolDetails {
     },
     /// A sub-agent's report.
     Agent(Box<AgentReport>),
-    /// The call told of a sub-agent's end.
+    /// The call reported a sub-agent's end.
     Reported { agent_id: AgentId },
     /// The call was refused, and never ran.
     Denied(Denial),
@@ -364,24 +359,24 @@ pub enum ToolDetails {
     Violation { violation: ViolationKind, depth: u32, limit: u32 },
 }
 
-/// Why a call was refused. Its display is what the model reads.
+/// The reason a call was refused. The model reads its display form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denial {
-    /// By an answer of the user's, not by a rule, the mode, a hook or a program.
+    /// Refused by the user, not by a rule, the mode, a hook or a program.
     #[serde(default)]
     pub by_user: bool,
-    /// Absent where the user gave none.
+    /// Absent if the user gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Denial {
-    /// A denial by a rule, the mode, a hook or a program.
+    /// Creates a denial by a rule, the mode, a hook or a program.
     pub fn new(reason: impl Into<String>) -> Self {
         Self { by_user: false, reason: Some(reason.into()) }
     }
 
-    /// A denial by the user, who may have given a reason.
+    /// Creates a denial by the user, who may have given a reason.
     #[must_use]
     pub fn by_user(reason: Option<&str>) -> Self {
         let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
@@ -399,7 +394,7 @@ impl fmt::Display for Denial {
     }
 }
 
-/// Which boundary of autonomy.
+/// A boundary of autonomy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ViolationKind {
@@ -422,22 +417,22 @@ pub enum TodoStatus {
     Completed,
 }
 
-/// The structured side of a sub-agent's result.
+/// The structured part of a sub-agent's result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentReport {
     pub agent_id: AgentId,
     pub name: String,
-    pub status: End,
+    pub status: RunEnd,
     pub turns: u32,
     pub tool_uses: u32,
     pub usage: Usage,
     pub cost: Cost,
     pub duration_ms: u64,
-    /// Characters of the final text handed to the parent, and in all.
+    /// Number of characters of the final text handed to the parent, and in total.
     pub shown: usize,
     pub total: usize,
     /// Whether it was cancelled because its parent's run was stopped while a call of that run
-    /// waited for it. False when it was cancelled alone.
+    /// waited for it. False if only it was cancelled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub with_parent: bool,
 }
@@ -445,28 +440,28 @@ pub struct AgentReport {
 /// How a run ended. Never guessed from text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
-pub enum End {
-    /// The model finished by itself, with a text.
+pub enum RunEnd {
+    /// The model finished by itself, with an answer.
     Completed,
     /// The turn limit was reached; the text is partial.
     MaxTurns { limit: u32 },
     /// A budget was used up; the text is partial. `what` names it with its limit, such as `$0.50`.
     Budget { what: String },
-    /// It took longer than it was allowed; the text is partial.
+    /// The time limit was reached; the text is partial.
     TimeLimit { limit: Duration },
-    /// A person or the parent's end stopped it.
+    /// Stopped by the user, or by the end of its parent.
     Cancelled { before_start: bool },
-    /// The program died in the middle; found out at resume.
+    /// The program died in the middle; detected on resume.
     Interrupted,
     /// An error ended it.
     Failed { failure: Failure, message: String },
     /// The model declined.
     Refused,
-    /// The model finished by itself, without a text.
+    /// The model finished by itself, without an answer.
     Empty,
 }
 
-/// A time as the screen shows it: `0:42`, `10:00`, `1:02:03`.
+/// Formats a time for the screen: `0:42`, `10:00`, `1:02:03`.
 #[must_use]
 pub fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -477,19 +472,19 @@ pub fn clock(time: Duration) -> String {
     }
 }
 
-/// A number of things in words: `1 agent`, `2 agents`.
+/// Formats a count: `1 agent`, `2 agents`.
 #[must_use]
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// What kind of error ended a run.
+/// The kind of error that ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
-    /// The provider does not accept the key, or there is none.
+    /// The provider rejects the key, or there is none.
     Auth,
-    /// The same at another provider than the parent's, where the operator leaves it to the parent.
+    /// The same at a provider other than the parent's, where the operator leaves it to the parent.
     SoftAuth,
     RateLimit,
     Overloaded,
@@ -497,28 +492,28 @@ pub enum Failure {
     Connection,
     ContextFull,
     BadRequest,
-    /// An answer that nobody can make sense of.
+    /// An answer that could not be decoded.
     BadAnswer,
     /// A sub-agent call beyond the depth limit.
     Autonomy,
-    /// The agent's own folder could not be made.
+    /// The agent's own folder could not be created.
     Worktree,
-    /// The transcript cannot be written.
+    /// The transcript could not be written.
     Storage,
-    /// A bug of ours.
+    /// A bug in this program.
     Internal,
 }
 
 impl Failure {
-    /// Whether the one who started the agent cannot go on either.
+    /// Whether the agent that started this one cannot continue either.
     #[must_use]
     pub fn is_fatal(self) -> bool {
         matches!(self, Self::Auth | Self::Autonomy | Self::Internal)
     }
 
-    /// The words that the screen uses.
+    /// The text on the screen.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::Auth | Self::SoftAuth => "key rejected",
             Self::RateLimit => "rate limit",
@@ -536,24 +531,24 @@ impl Failure {
     }
 }
 
-/// A request that the provider refused for good, so that its agent could not go on.
+/// A request that the provider refused for good, so that its agent could not continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiError {
-    /// The HTTP status of the refusal; absent when there was no answer, or the refusal came inside one.
+    /// The HTTP status of the refusal; absent if there was no answer, or the refusal came inside one.
     pub status: Option<u16>,
 }
 
 /// The result of one run of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct RunOutcome {
     #[serde(flatten)]
-    pub end: End,
-    /// The refusal that `end` tells of, where a provider's refusal ended the run.
+    pub end: RunEnd,
+    /// The refusal behind `end`, if a provider's refusal ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_error: Option<ApiError>,
-    /// The final text, or what there was of it.
+    /// The final text, or the part of it that arrived.
     pub text: String,
-    /// Requests made.
+    /// Number of requests.
     pub turns: u32,
     pub tool_uses: u32,
     /// This agent alone, without its sub-agents.
@@ -563,10 +558,10 @@ pub struct Outcome {
     pub took: Duration,
 }
 
-impl Outcome {
-    /// The outcome of a run that came to nothing.
+impl RunOutcome {
+    /// The outcome of a run that ended before it did anything.
     #[must_use]
-    pub fn without_work(end: End) -> Self {
+    pub fn without_work(end: RunEnd) -> Self {
         Self {
             end,
             api_error: None,

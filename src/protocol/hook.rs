@@ -1,8 +1,8 @@
-//! What a hook can be told of.
+//! The events that hooks run on.
 
 use serde::{Deserialize, Serialize};
 
-/// A moment at which the person's own commands run. Named as in settings files.
+/// An event that runs the user's own commands. Named as in settings files.
 #[derive(
     Clone,
     Copy,
@@ -36,9 +36,9 @@ pub enum HookEvent {
     Stop,
     SessionStart,
     SessionEnd,
-    /// Before a conversation is replaced by a summary of it.
+    /// Before a conversation is replaced by a summary.
     PreCompact,
-    /// The person is needed, or was told something.
+    /// When the user is needed, or was shown a notice.
     Notification,
 }
 
@@ -65,7 +65,7 @@ impl HookEvent {
         Self::Notification,
     ];
 
-    /// The name in files and on the wire.
+    /// Returns the name in files and on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -85,9 +85,9 @@ impl HookEvent {
         }
     }
 
-    /// The event of this name.
+    /// Returns the event of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.name() == name)
     }
 }

@@ -15,7 +15,7 @@ macro_rules! uuid_id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// A new id; ids made later sort later.
+            /// Creates an id; later ids sort later.
             #[must_use]
             pub fn generate() -> Self {
                 Self(Uuid::now_v7())
@@ -39,7 +39,7 @@ macro_rules! uuid_id {
 }
 
 uuid_id! {
-    /// One conversation with the person, kept in one folder on disk.
+    /// One conversation with the user, kept in one folder on disk.
     SessionId
 }
 
@@ -48,38 +48,38 @@ uuid_id! {
     AgentId
 }
 
-/// Where an agent stands in the tree: the ids from the main agent (the empty path) down to it.
+/// An agent's position in the tree: the ids from the main agent (the empty path) down to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AgentPath(Arc<[AgentId]>);
 
 impl AgentPath {
-    /// The main agent's path.
+    /// Returns the main agent's path.
     #[must_use]
     pub fn root() -> Self {
         Self(Arc::from([]))
     }
 
-    /// The path of this agent's child `id`.
+    /// Returns the path of this agent's child `id`.
     #[must_use]
     pub fn child(&self, id: AgentId) -> Self {
         Self(self.0.iter().copied().chain([id]).collect())
     }
 
-    /// The path of the agent that started this one; `None` for the main agent.
+    /// Returns the path of the agent that started this one; `None` for the main agent.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.0.split_last()?;
         Some(Self(above.into()))
     }
 
-    /// This agent's id; `None` for the main agent.
+    /// Returns this agent's id; `None` for the main agent.
     #[must_use]
     pub fn id(&self) -> Option<AgentId> {
         self.0.last().copied()
     }
 
-    /// How many hops below the main agent: 0 for the main agent itself.
+    /// Returns the number of hops below the main agent: 0 for the main agent itself.
     #[must_use]
     pub fn depth(&self) -> u32 {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
@@ -91,7 +91,7 @@ impl AgentPath {
         self.0.is_empty()
     }
 
-    /// Whether this agent is `other` or stands below it.
+    /// Whether this agent is `other` or below it.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
@@ -105,7 +105,7 @@ impl fmt::Display for AgentPath {
     }
 }
 
-/// The id that the model gave to one tool call; its result carries the same.
+/// The id that the model gave to a tool call; its result carries the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolUseId(Arc<str>);
@@ -117,20 +117,20 @@ impl ToolUseId {
         Self(id.into())
     }
 
-    /// A new id, for servers that leave it out.
+    /// Creates an id, for servers that leave it out.
     #[must_use]
     pub fn generate() -> Self {
         Self(format!("call_{}", Uuid::now_v7().simple()).into())
     }
 
-    /// Whether the id was made here, because the server gave none.
+    /// Whether the id was generated here because the server gave none.
     #[must_use]
     pub fn is_generated(&self) -> bool {
         let made = self.0.strip_prefix("call_");
         made.is_some_and(|rest| rest.len() == 32 && rest.bytes().all(|b| b.is_ascii_hexdigit()))
     }
 
-    /// The id as it stands on the wire.
+    /// Returns the id as written on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -143,19 +143,19 @@ impl fmt::Display for ToolUseId {
     }
 }
 
-/// One command in the background, by the name that the model and the screen call it: `bash-1`.
+/// A background command, by the name that the model and the screen use: `bash-1`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ShellId(Arc<str>);
 
 impl ShellId {
-    /// The id of the `number`th command of a session, counted from 1.
+    /// Returns the id of the `number`th command of a session, counted from 1.
     #[must_use]
-    pub fn numbered(number: u32) -> Self {
+    pub fn from_number(number: u32) -> Self {
         Self(format!("bash-{number}").into())
     }
 
-    /// Wraps an id that a model or a person wrote.
+    /// Wraps an id written by a model or the user.
     #[must_use]
     pub fn new(id: &str) -> Self {
         Self(id.trim().into())
@@ -168,12 +168,12 @@ impl fmt::Display for ShellId {
     }
 }
 
-/// One open permission question of this process.
+/// An open permission question of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct QuestionId(pub u64);
 
-/// One prompt that a person sent, so that it can be followed from the queue into a transcript, or taken back.
+/// A prompt that the user sent, so that it can be followed from the queue into a transcript, or taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PromptId(pub u64);

@@ -1,4 +1,4 @@
-//! The seam through which agents write their transcripts, so that they need not know where those live.
+//! The interface through which agents write their transcripts, so that they need not know where those are stored.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,52 +6,52 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::event::{AgentInfo, Outcome};
+use super::event::{AgentInfo, RunOutcome};
 use super::ids::{AgentId, AgentPath, ToolUseId};
 use super::lossy_path;
 use super::message::{ContentBlock, Message};
 use super::usage::{Cost, Usage};
 
-/// The transcript of one agent: append-only, and the truth of which events are only the picture.
+/// The transcript of one agent. Append-only, and authoritative: events only display it.
 #[async_trait]
 pub trait Journal: Send + Sync {
-    /// Writes one whole message. An agent awaits this *before* it acts on the message.
-    /// `model` made it: its thoughts are signed by that one. `None` for a message that no model made.
+    /// Writes one whole message. An agent awaits this *before* it acts on the message. `model` is
+    /// the model that made and signed it; `None` for other messages.
     async fn append(&self, message: &Message, model: Option<&str>) -> Result<(), JournalError>;
 
-    /// Writes the result of one call while others of the same message still run, so that what is
-    /// done stays done. The message that follows holds it again.
+    /// Writes the result of one call while others of the same message still run, so that finished
+    /// work is not lost. The message that follows holds it again.
     async fn result(&self, result: &ContentBlock) -> Result<(), JournalError>;
 
-    /// Notes what one attempt at a request costs at least, while it is under way; a later note takes
-    /// the place of an earlier one. This counts only if the program ends before [`Self::spent`] says
-    /// more.
-    async fn begun(&self, _: Spent<'_>) -> Result<(), JournalError> {
+    /// Records the minimum cost of one attempt at a request, while it is under way; a later record
+    /// replaces an earlier one. It counts only if the program ends before [`Self::spent`] is
+    /// called.
+    async fn begun(&self, _: RequestCost<'_>) -> Result<(), JournalError> {
         Ok(())
     }
 
-    /// Books what one attempt at a request cost, as soon as that is known and whatever becomes of the answer.
-    async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError>;
+    /// Records the cost of one attempt at a request, as soon as it is known and whatever happens to the answer.
+    async fn spent(&self, spent: RequestCost<'_>) -> Result<(), JournalError>;
 
-    /// Writes which messages stand for the whole conversation from here on. What was written before stays.
+    /// Writes the messages that replace the whole conversation from here on. Earlier records stay.
     async fn compacted(&self, compaction: Compaction<'_>) -> Result<(), JournalError>;
 
-    /// Notes the worktree that the agent works in from here on: written together with what comes next.
-    async fn works_in(&self, checkout: &Checkout);
+    /// Records the worktree that the agent works in from here on; written together with the next record.
+    async fn works_in(&self, checkout: &WorktreeInfo);
 
     /// Writes how a run ended.
-    async fn finish(&self, outcome: &Outcome) -> Result<(), JournalError>;
+    async fn finish(&self, outcome: &RunOutcome) -> Result<(), JournalError>;
 
     /// Opens the journal of a sub-agent. Nothing is written before its first message.
     fn child(&self, meta: ChildMeta) -> Arc<dyn Journal>;
 
-    /// Whether what is written can be read again later.
+    /// Whether the records can be read again later.
     fn is_kept(&self) -> bool;
 }
 
 /// The cost of one attempt at a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spent<'a> {
+pub struct RequestCost<'a> {
     pub usage: Usage,
     pub cost: Cost,
     pub model: &'a str,
@@ -59,31 +59,31 @@ pub struct Spent<'a> {
     pub agent: Option<&'a AgentPath>,
 }
 
-/// What replaces a conversation.
+/// The replacement of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compaction<'a> {
-    /// The summary, and what was kept beside it.
+    /// The summary, and the messages kept beside it.
     pub messages: &'a [Message],
-    /// Tokens of the whole context, about.
+    /// Approximate tokens of the whole context.
     pub before_tokens: u64,
     pub after_tokens: u64,
     /// The model whose thoughts `messages` hold.
     pub model: Option<&'a str>,
 }
 
-/// One entry of a stored conversation, as a person reads it.
+/// One entry of a stored conversation, for display.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Past {
+pub enum TranscriptEntry {
     Message(Message),
-    /// From here on a summary stood for what is above. Tokens of the whole context, about.
+    /// From here on a summary replaced the entries above. Approximate tokens of the whole context.
     Compacted {
         before_tokens: u64,
         after_tokens: u64,
     },
 }
 
-/// A journal that keeps nothing, for what is not to be stored.
+/// A journal that stores nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoJournal;
 
@@ -97,7 +97,7 @@ impl Journal for NoJournal {
         Ok(())
     }
 
-    async fn spent(&self, _: Spent<'_>) -> Result<(), JournalError> {
+    async fn spent(&self, _: RequestCost<'_>) -> Result<(), JournalError> {
         Ok(())
     }
 
@@ -105,9 +105,9 @@ impl Journal for NoJournal {
         Ok(())
     }
 
-    async fn works_in(&self, _: &Checkout) {}
+    async fn works_in(&self, _: &WorktreeInfo) {}
 
-    async fn finish(&self, _: &Outcome) -> Result<(), JournalError> {
+    async fn finish(&self, _: &RunOutcome) -> Result<(), JournalError> {
         Ok(())
     }
 
@@ -120,7 +120,7 @@ impl Journal for NoJournal {
     }
 }
 
-/// The journal of an agent whose conversation is not kept. Its spending is booked in the journal
+/// The journal of an agent whose conversation is not kept. Its spending is recorded in the journal
 /// above it, so that the session's file still holds every dollar.
 pub struct SpendingJournal {
     pub above: Arc<dyn Journal>,
@@ -137,22 +137,22 @@ impl Journal for SpendingJournal {
         Ok(())
     }
 
-    async fn begun(&self, spent: Spent<'_>) -> Result<(), JournalError> {
-        self.above.begun(Spent { agent: spent.agent.or(Some(&self.path)), ..spent }).await
+    async fn begun(&self, spent: RequestCost<'_>) -> Result<(), JournalError> {
+        self.above.begun(RequestCost { agent: spent.agent.or(Some(&self.path)), ..spent }).await
     }
 
-    async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError> {
-        // One further down has named itself already.
-        self.above.spent(Spent { agent: spent.agent.or(Some(&self.path)), ..spent }).await
+    async fn spent(&self, spent: RequestCost<'_>) -> Result<(), JournalError> {
+        // An agent further down has set its own path already.
+        self.above.spent(RequestCost { agent: spent.agent.or(Some(&self.path)), ..spent }).await
     }
 
     async fn compacted(&self, _: Compaction<'_>) -> Result<(), JournalError> {
         Ok(())
     }
 
-    async fn works_in(&self, _: &Checkout) {}
+    async fn works_in(&self, _: &WorktreeInfo) {}
 
-    async fn finish(&self, _: &Outcome) -> Result<(), JournalError> {
+    async fn finish(&self, _: &RunOutcome) -> Result<(), JournalError> {
         Ok(())
     }
 
@@ -165,9 +165,9 @@ impl Journal for SpendingJournal {
     }
 }
 
-/// A git worktree of an agent's own, as far as it must be known to find it again.
+/// A git worktree of an agent's own, with everything needed to find it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checkout {
+pub struct WorktreeInfo {
     /// Absolute, without links.
     #[serde(with = "lossy_path")]
     pub path: PathBuf,
@@ -176,7 +176,7 @@ pub struct Checkout {
     pub start: String,
 }
 
-/// What a sub-agent's transcript says about where it came from.
+/// The origin of a sub-agent, as its transcript records it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildMeta {
     pub id: AgentId,
@@ -189,26 +189,26 @@ pub struct ChildMeta {
     /// The call that started it.
     pub tool_use_id: ToolUseId,
     pub model: String,
-    /// Turns of its first run at most; absent in old files.
+    /// Turn limit of its first run; absent in old files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
     /// From its definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// Whether nobody waited for it from the beginning; absent in old files.
+    /// Whether it ran in the background from the start; absent in old files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<bool>,
     /// Hops below the main agent; absent in old files means 0.
     #[serde(default, rename = "delegation_depth", alias = "depth")]
     pub depth: u32,
     #[serde(default)]
-    pub terms: Terms,
-    /// How many messages at the beginning of a fork's transcript are its original's.
+    pub terms: SpawnTerms,
+    /// Number of messages at the beginning of a fork's transcript that are its original's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub inherited: usize,
 }
 
-/// What a transcript says of its agent. The task's title stands for the task.
+/// The agent as its transcript describes it. The task's title stands for the task.
 impl From<&ChildMeta> for AgentInfo {
     fn from(meta: &ChildMeta) -> Self {
         Self {
@@ -229,15 +229,14 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What the call that started a sub-agent had laid down beside its task, so that it goes on under
-/// the same terms.
+/// Settings of the call that started a sub-agent, beside its task, so that it resumes under the same terms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Terms {
+pub struct SpawnTerms {
     /// The provider of its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The only tools that it may have; absent: no such list.
+    /// The only tools that it may have; absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -248,23 +247,23 @@ pub struct Terms {
     /// Whether it reads the project's instructions; absent: as its definition says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<bool>,
-    /// It began with its parent's conversation.
+    /// Whether it began with its parent's conversation.
     pub fork: bool,
     /// The system prompt of that conversation; absent in old files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// The bounds of the agent that started it; absent when main did, and in old files.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub below: Option<Below>,
-    /// What it may use; it has that much again when it goes on.
-    pub caps: Caps,
+    pub below: Option<ParentBounds>,
+    /// Its limits; it has them in full again when resumed.
+    pub caps: SpawnLimits,
 }
 
-/// What bounds an agent that another sub-agent has started.
+/// The bounds of an agent that another sub-agent has started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Below {
-    /// The names of the other's tools.
+pub struct ParentBounds {
+    /// The names of that sub-agent's tools.
     pub tools: Vec<String>,
     /// The folder that neither of them can leave.
     #[serde(with = "lossy_path::option", skip_serializing_if = "Option::is_none")]
@@ -274,7 +273,7 @@ pub struct Below {
 /// Limits of one sub-agent; absent: none of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Caps {
+pub struct SpawnLimits {
     /// US dollars.
     pub usd: Option<f64>,
     pub tokens: Option<u64>,
@@ -285,7 +284,7 @@ pub struct Caps {
     pub wall_s: Option<u64>,
 }
 
-/// A transcript could not be written.
+/// The error when a transcript could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {source}")]
 pub struct JournalError {

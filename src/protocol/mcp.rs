@@ -1,4 +1,4 @@
-//! Servers of the Model Context Protocol: how each is reached, and how it stands.
+//! Servers of the Model Context Protocol: their configuration and state.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,17 +8,17 @@ use serde::Serialize;
 
 use super::StartDir;
 
-/// A server as it is configured. Texts may hold `${VAR}` and `${VAR:-default}`, which the
-/// environment of the agent that uses it fills in.
+/// A configured server. Texts may hold `${VAR}` and `${VAR:-default}`, filled in from the
+/// environment of the agent that uses it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct McpServer {
     pub name: String,
     pub transport: McpTransport,
-    /// How long it may take to start; absent: 30 s.
+    /// Startup timeout; absent: 30 s.
     pub startup: Option<Duration>,
-    /// How long one call may take; absent: as long as a call of any tool.
+    /// Timeout of one call; absent: as for any tool.
     pub timeout: Option<Duration>,
-    /// Whether agents with the same environment use one connection. Else each has its own.
+    /// Whether agents with the same environment share one connection. Otherwise each has its own.
     pub shared: bool,
     /// Where its program starts.
     pub start: StartDir,
@@ -27,16 +27,16 @@ pub struct McpServer {
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
 pub enum McpTransport {
-    /// A program of ours, spoken to over its standard streams.
+    /// A program that we start, with the protocol on its standard streams.
     Stdio { command: String, args: Vec<String>, env: BTreeMap<String, String> },
     /// Streamable HTTP.
     Http { url: String, headers: BTreeMap<String, String> },
-    /// The program that drives us has it inside.
+    /// Inside the program that drives us.
     Peer,
 }
 
 impl McpServer {
-    /// A server that is shared and starts in a private folder, with nothing set beside its transport.
+    /// Creates a server that is shared and starts in a private folder, with nothing set but its transport.
     #[must_use]
     pub fn new(name: impl Into<String>, transport: McpTransport) -> Self {
         let name = name.into();
@@ -44,14 +44,14 @@ impl McpServer {
         Self { name, transport, startup: None, timeout: None, shared: true, start }
     }
 
-    /// A server inside of the program that drives us.
+    /// Creates a server inside the program that drives us.
     #[must_use]
-    pub fn of_peer(name: impl Into<String>) -> Self {
+    pub fn from_peer(name: impl Into<String>) -> Self {
         Self::new(name, McpTransport::Peer)
     }
 
-    /// What runs or is connected to, in one line, as it is written. Holds no value of a variable or
-    /// header, and of an address no part that may be a key.
+    /// Returns the command or address in one line, as configured. Leaves out values of variables
+    /// and headers, and parts of an address that may be a key.
     #[must_use]
     pub fn about(&self) -> String {
         match &self.transport {
@@ -59,16 +59,15 @@ impl McpServer {
                 let words = std::iter::once(command).chain(args).map(String::as_str);
                 words.collect::<Vec<_>>().join(" ")
             }
-            McpTransport::Http { url, .. } => shown_url(url),
+            McpTransport::Http { url, .. } => display_url(url),
             McpTransport::Peer => "in the program that drives caliban".to_owned(),
         }
     }
 }
 
-/// A server's address, as it is written, without what may be a key in it: its query, and a name and
-/// password before the host.
+/// Returns a server's address as configured, without its query, user name and password, which may be a key.
 #[must_use]
-pub fn shown_url(url: &str) -> String {
+pub fn display_url(url: &str) -> String {
     let (place, query) = url.split_once('?').map_or((url, ""), |(place, _)| (place, "?***"));
     let Some((scheme, rest)) = place.split_once("://") else { return format!("{place}{query}") };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -79,7 +78,7 @@ pub fn shown_url(url: &str) -> String {
 }
 
 impl fmt::Debug for McpServer {
-    /// No values of variables and headers: they may be keys.
+    /// Prints no values of variables and headers: they may be keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpServer")
             .field("name", &self.name)
@@ -88,20 +87,20 @@ impl fmt::Debug for McpServer {
     }
 }
 
-/// How a server stands at a moment.
+/// The state of a server at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct McpStatus {
     pub name: String,
     pub state: McpState,
-    /// Its tools that can be offered, as it calls them.
+    /// Names of its usable tools, as it calls them.
     pub tools: Vec<String>,
-    /// What went wrong last.
+    /// The last error.
     pub error: Option<String>,
-    /// What runs or is connected to.
+    /// The command or address.
     pub about: String,
 }
 
-/// Whether a server can be used.
+/// The connection state of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum McpState {
@@ -109,14 +108,14 @@ pub enum McpState {
     #[default]
     Pending,
     Connected,
-    /// It could not be started, or ended too often.
+    /// It could not be started, or died too often.
     Failed,
 }
 
 impl McpState {
-    /// The word in frames and lists.
+    /// Returns the word in frames and lists.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Connected => "connected",
@@ -125,17 +124,17 @@ impl McpState {
     }
 }
 
-/// Which servers a sub-agent's definition asks for.
+/// A server that a sub-agent's definition asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum McpWish {
-    /// One of the session, by its name.
+pub enum McpSelection {
+    /// One of the session's, by its name.
     Named(String),
     /// One of its own, which lives as long as the agent.
     Own(McpServer),
 }
 
-impl McpWish {
-    /// The server's name.
+impl McpSelection {
+    /// Returns the server's name.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -159,7 +158,7 @@ mod tests {
             ("${BASE:-http://h}/mcp?k", "${BASE:-http://h}/mcp?***"),
             ("${WHOLE}", "${WHOLE}"),
         ] {
-            assert_eq!(shown_url(url), expected, "{url}");
+            assert_eq!(display_url(url), expected, "{url}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! `@agent-NAME` in a prompt: how the person asks for a sub-agent by its name.
+//! `@agent-NAME` in a prompt: the user asks for a sub-agent by its name.
 
-/// What stands before the name.
+/// The text before the name.
 pub const PREFIX: &str = "@agent-";
 
-/// The names that stand behind [`PREFIX`] at the beginning of words, in order. What goes on like a
-/// path names a file, unless an agent `is_known` by that name: names in files of other programs may
+/// Returns the names after [`PREFIX`] at the beginning of words, in order. A name that continues
+/// like a path is a file, unless `is_known` accepts it: agent names in files of other programs may
 /// hold dots.
 pub fn agents(text: &str, is_known: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
     text.split_whitespace().filter_map(move |word| {

@@ -1,4 +1,4 @@
-//! What flows between the parts: plain data with no behaviour of its own beyond merging and pairing.
+//! Plain data that the other modules exchange, with no behaviour of its own beyond merging and pairing.
 //!
 //! Everything may depend on this module; it depends on nothing else of ours.
 
@@ -21,25 +21,25 @@ pub mod redact;
 pub mod sink;
 pub mod slash;
 pub mod span;
-pub mod start;
+pub mod start_dir;
 pub mod stream;
 pub mod usage;
 pub mod wait;
 
-pub use access::{Access, BashVersion, ReadOnly, Target};
-pub use command::{Command, QueuedPrompt, Sender, When};
+pub use access::{Access, BashVersion, PathTarget, ReadOnly};
+pub use command::{Command, PromptTiming, QueuedPrompt, Sender};
 pub use env::{DEPTH_VARIABLE, EnvOverlay};
 pub use event::{
-    AgentEvent, AgentInfo, ApiError, CompactionState, Denial, End, EventKind, Failure, NoticeLevel,
-    Outcome, ShellEnd, ToolDetails, ViolationKind, clock, count,
+    AgentEvent, AgentInfo, ApiError, CompactionState, Denial, EventKind, Failure, NoticeLevel,
+    RunEnd, RunOutcome, ShellEnd, ToolDetails, ViolationKind, clock, count,
 };
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{
-    Below, Caps, Checkout, ChildMeta, Compaction, Journal, JournalError, NoJournal, Past,
-    SpendingJournal, Spent, Terms,
+    ChildMeta, Compaction, Journal, JournalError, NoJournal, ParentBounds, RequestCost,
+    SpawnLimits, SpawnTerms, SpendingJournal, TranscriptEntry, WorktreeInfo,
 };
-pub use mcp::{McpServer, McpState, McpStatus, McpTransport, McpWish, shown_url};
+pub use mcp::{McpSelection, McpServer, McpState, McpStatus, McpTransport, display_url};
 pub use mcp_name::MCP_PREFIX;
 pub use message::{
     ContentBlock, ImageSource, Message, ResultBlock, Role, ShellRun, call_subject, remark,
@@ -49,11 +49,11 @@ pub use printable::{
     BLANK, escaped_lines, is_invisible, is_joined, is_seen, is_variation_selector, printable,
     printable_line, printable_message, printable_path, selects_picture, shell_path, shell_word,
 };
-pub use question::{Allowance, Answer, MAX_SHOWN, Mode, Question, RuleFile};
+pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, PermissionMode, Question, RuleFile};
 pub use redact::{MaskedStream, Redactor};
-pub use sink::{EventQueue, EventSink, Wants};
+pub use sink::{EventFilter, EventQueue, EventSink};
 pub use span::{Span, SpanId};
-pub use start::StartDir;
+pub use start_dir::StartDir;
 pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};
 pub use usage::{Cost, Usage};
-pub use wait::{Wait, tell_wait};
+pub use wait::{WaitKind, report_wait};

@@ -1,4 +1,4 @@
-//! The program that drives this one over its standard streams, asked for what it keeps on its side.
+//! Requests to the program that drives this one over its standard streams.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use serde_json::Value;
 use super::ids::ToolUseId;
 use super::question::Question;
 
-/// Something that only the driving program can do.
+/// A request that only the driving program can answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PeerRequest {
     /// Run a hook that it has registered under this id.
     HookCallback { callback_id: String, input: Value, tool_use_id: Option<ToolUseId> },
-    /// Hand one JSON-RPC message to an MCP server that lives inside it. Answered by the server's
-    /// message, or by `null` when that has nothing to say to a notification.
+    /// Pass a JSON-RPC message to an MCP server inside it. Answered by the server's message, or by
+    /// `null` if it has no reply to a notification.
     McpMessage { server: String, message: Value },
     /// Decide on a tool call. The answer is the program's own JSON.
     CanUseTool(Box<Question>),
 }
 
-/// Why there is no answer.
+/// The error when there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PeerError {
     #[error("the program that drives caliban is gone")]
     Gone,
-    /// In its own words.
+    /// Refused, with the program's own message.
     #[error("{0}")]
     Refused(String),
 }
@@ -33,9 +33,9 @@ pub enum PeerError {
 /// The driving program. Any number of questions may be open at a time.
 #[async_trait]
 pub trait Peer: Send + Sync {
-    /// Asks and waits for the answer. Dropping the wait withdraws the question.
+    /// Sends a request and waits for the answer. Dropping the future withdraws the request.
     async fn ask(&self, request: PeerRequest) -> Result<Value, PeerError>;
 }
 
-/// The driving program, as parts that ask it hold it.
+/// A shared handle to the driving program.
 pub type SharedPeer = Arc<dyn Peer>;

@@ -1,4 +1,4 @@
-//! Text that others wrote, made safe for a terminal.
+//! Makes text from others safe for a terminal.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthChar;
 
-/// Returns `text` with everything visible as it is, and everything else as `\u{…}`: control and
-/// format characters, changes of the writing direction, separators of lines, private and unassigned
+/// Returns `text` with everything visible unchanged, and everything else as `\u{…}`: control and
+/// format characters, changes of the writing direction, line separators, private and unassigned
 /// characters.
 ///
-/// Newlines and tabs stay, as do the joiners and selectors that emoji and some scripts are written
-/// with, where they stand in such text.
+/// Newlines and tabs stay, as do the joiners and selectors of emoji and some scripts, where they
+/// appear in such text.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -27,27 +27,27 @@ pub fn printable(text: &str) -> String {
     out
 }
 
-/// As [`printable`], for a name or a text that has one line: newlines and tabs become `\u{…}` too.
+/// Like [`printable`], for a name or text of one line: newlines and tabs become `\u{…}` too.
 #[must_use]
 pub fn printable_line(text: &str) -> String {
     printable(text).replace('\n', "\\u{a}").replace('\t', "\\u{9}")
 }
 
-/// A path on one line, for the user.
+/// Returns a path on one line, for the user.
 #[must_use]
 pub fn printable_path(path: &Path) -> String {
     printable_line(&path.to_string_lossy())
 }
 
-/// As [`printable`], for a message of which a part may come from others: each line after the first
-/// is indented, so that none looks like another message.
+/// Like [`printable`], for a message that may be partly from others: each line after the first is
+/// indented, so that none looks like another message.
 #[must_use]
 pub fn printable_message(text: &str) -> String {
     printable(text).replace('\n', "\n  ")
 }
 
-/// Splits a text into its lines, at line ends that stand as `\u{a}` too. A backslash of the text
-/// itself is doubled before `u{`, so an even number of them ends no line.
+/// Splits a text into its lines, also at line ends escaped as `\u{a}`. A backslash of the text
+/// itself is doubled before `u{`, so an even number of them does not end a line.
 #[must_use]
 pub fn escaped_lines(text: &str) -> Vec<&str> {
     const END: &str = "u{a}";
@@ -68,12 +68,12 @@ pub fn escaped_lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// A pattern of dots without any dot: a blank that counts as a letter.
+/// A braille pattern without dots: a blank that counts as a letter.
 pub const BLANK: char = '\u{2800}';
 
-/// Whether a character can be seen where it stands, by itself or as a part of the sign before it.
-/// Only what Unicode assigns can: a terminal may drop everything else. `previous` is the character
-/// before it that is shown.
+/// Whether a character can be seen in its place, by itself or as part of the sign before it. Only
+/// characters that Unicode assigns can: a terminal may drop everything else. `previous` is the
+/// shown character before it.
 #[must_use]
 pub fn is_seen(previous: Option<char>, c: char, next: Option<char>) -> bool {
     match hangul(c) {
@@ -84,7 +84,7 @@ pub fn is_seen(previous: Option<char>, c: char, next: Option<char>) -> bool {
     }
 }
 
-/// Whether a letter has no width and is no mark on the letter before it: a few scripts write one
+/// Whether a letter has no width and is not a mark on the letter before it: a few scripts write one
 /// before another letter.
 fn stands_before(c: char) -> bool {
     c.width() == Some(0) && is_visible(c) && !is_one_sign('a', c)
@@ -94,7 +94,7 @@ fn is_one_sign(left: char, right: char) -> bool {
     String::from_iter([left, right]).graphemes(true).count() == 1
 }
 
-/// A part of a syllable, as some systems write the names of files.
+/// A part of a Hangul syllable, as some systems write file names.
 #[derive(Clone, Copy, PartialEq)]
 enum Jamo {
     /// Begins a syllable, and can be seen alone.
@@ -112,7 +112,7 @@ fn hangul(c: char) -> Option<Jamo> {
     }
 }
 
-/// Whether a character shows as itself, or as a mark or a blank that belongs to ordinary text.
+/// Whether a character shows as itself, or is a mark or blank of ordinary text.
 fn is_visible(c: char) -> bool {
     match c {
         ' '..='~' => true,
@@ -122,19 +122,19 @@ fn is_visible(c: char) -> bool {
     }
 }
 
-/// Whether a character shows nothing by itself: the one list of them, for command output and for the screen.
+/// Whether a character shows nothing by itself: the one list for command output and the screen.
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
     match c {
         ' '..='~' => false,
         '\u{2028}' | '\u{2029}' => true,
         _ if is_ignorable(c) || c.is_control() => true,
-        // A format character that has a width, such as an Arabic number sign, can be seen.
+        // A format character with a width, such as an Arabic number sign, can be seen.
         _ => c.width() == Some(0) && !is_graphic(c),
     }
 }
 
-/// Letters and marks that by definition show nothing, beside the format characters.
+/// Letters and marks that show nothing by definition, beside the format characters.
 fn is_ignorable(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -144,17 +144,17 @@ fn is_ignorable(c: char) -> bool {
         || is_variation_selector(c)
 }
 
-/// Whether the standard library shows the character as it is when it debugs a text that does not
-/// begin with it. It knows what Unicode assigns, and which of that is a control, a format, a
-/// separator or private.
+/// Whether the standard library leaves the character unescaped in debug output that does not begin
+/// with it. It knows what Unicode assigns, and which of that is a control, format, separator or
+/// private character.
 fn is_graphic(c: char) -> bool {
     let mut bytes = [b'x'; 5];
     let len = 1 + c.encode_utf8(&mut bytes[1..]).len();
     std::str::from_utf8(&bytes[..len]).is_ok_and(|text| text.escape_debug().count() == 2)
 }
 
-/// Whether `c` is a part of the sign that it stands in: a joiner in an emoji or between letters
-/// that it shapes, or the one selector that makes a picture of a sign.
+/// Whether `c` is part of the sign around it: a joiner in an emoji or between letters that it
+/// shapes, or the one selector that turns a sign into a picture.
 fn joins(previous: Option<char>, c: char, next: Option<char>) -> bool {
     let Some(previous) = previous else { return false };
     match (c, next) {
@@ -164,8 +164,7 @@ fn joins(previous: Option<char>, c: char, next: Option<char>) -> bool {
     }
 }
 
-/// Whether the joiner `c` has a meaning between these two: between emoji, and between letters of
-/// some scripts.
+/// Whether the joiner `c` has a meaning between these two: between emoji, and between letters of some scripts.
 #[must_use]
 pub fn is_joined(c: char, left: char, right: char) -> bool {
     let emoji = c == '\u{200d}' && is_pictograph(left) && is_pictograph(right);
@@ -178,15 +177,15 @@ pub fn is_variation_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Whether the selector `c` chooses between a sign and its picture. Any other may stand behind each
-/// letter of a text and carry a second one.
+/// Whether the selector `c` chooses between a sign and its picture. Any other could follow each
+/// letter of a text and carry a second text.
 #[must_use]
 pub fn selects_picture(c: char, left: char, right: Option<char>) -> bool {
     let is_key = matches!(left, '0'..='9' | '#' | '*') && right == Some('\u{20e3}');
     matches!(c, '\u{fe0e}' | '\u{fe0f}') && left != '\u{fe0f}' && (is_pictograph(left) || is_key)
 }
 
-/// Roughly the characters that take part in emoji joined by U+200D.
+/// Approximately the characters that take part in emoji joined by U+200D.
 fn is_pictograph(c: char) -> bool {
     matches!(c,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
@@ -202,7 +201,7 @@ fn is_joining_script(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}') && c != '\u{61c}'
 }
 
-/// A text as one word of a shell: as it is where it means nothing else there, and else in quotes.
+/// Quotes a text as one shell word, if needed.
 #[must_use]
 pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/.-_+@%:=,".contains(c);
@@ -212,8 +211,8 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
-/// A path as one word of a shell, on one line: as [`shell_word`], or with the escapes of bash and
-/// zsh where something in it does not show.
+/// Quotes a path as one shell word on one line: like [`shell_word`], or with the escapes of bash
+/// and zsh if something in it is invisible.
 #[must_use]
 pub fn shell_path(path: &Path) -> String {
     if let Some(text) = path.to_str()
@@ -229,7 +228,7 @@ pub fn shell_path(path: &Path) -> String {
     word + "'"
 }
 
-/// A character between `$'` and `'`.
+/// Escapes a character between `$'` and `'`.
 fn escaped(c: char) -> String {
     match c {
         '\'' | '\\' => format!("\\{c}"),
@@ -304,11 +303,11 @@ mod tests {
             let expected = format!("a {} b", c.escape_unicode());
             assert_eq!(printable(&format!("a {c} b")), expected);
         }
-        // Of all characters, none that a terminal acts on or does not show stays.
+        // No character that a terminal acts on or does not show may stay.
         for c in ('\0'..=char::MAX).filter(|c| printable(&format!("a{c}b")).contains(*c)) {
             let harmless = matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c));
             assert!(harmless, "{}", c.escape_unicode());
-            // What has no width is a mark on the character before it.
+            // A character without width is a mark on the one before it.
             assert!(c.width() != Some(0) || is_one_sign('a', c), "{}", c.escape_unicode());
         }
     }

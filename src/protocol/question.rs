@@ -1,11 +1,11 @@
-//! Permission questions and their answers, as they travel between an agent and the person.
+//! Permission questions and their answers, as they travel between an agent and the user.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::access::{Access, Target};
+use super::access::{Access, PathTarget};
 use super::ids::{AgentPath, QuestionId, ToolUseId};
 use super::lossy_path;
 use super::printable::printable_path;
@@ -25,22 +25,22 @@ use super::printable::printable_path;
 )]
 #[serde(rename_all = "camelCase")]
 #[value(rename_all = "camelCase")]
-pub enum Mode {
-    /// Reading is free, everything else is asked.
+pub enum PermissionMode {
+    /// Reads freely, asks for everything else.
     #[default]
     Default,
     /// Edits inside the working directories run without asking.
     AcceptEdits,
-    /// Nothing may change: explore and plan.
+    /// Changes nothing: explores and plans.
     Plan,
-    /// What no rule allows is denied without asking.
+    /// Denies whatever no rule allows, without asking.
     DontAsk,
-    /// Everything runs but what a rule denies.
+    /// Runs everything that no rule denies.
     BypassPermissions,
 }
 
-impl Mode {
-    /// The name as users write it.
+impl PermissionMode {
+    /// Returns the name as users write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -53,52 +53,52 @@ impl Mode {
     }
 }
 
-/// Bytes of a call that a question can show, its preview included. Whoever makes a preview may stop
-/// behind them: a call that is larger cannot be allowed on the screen.
-pub const MAX_SHOWN: usize = 1024 * 1024;
+/// Maximum bytes of a call that a question can show, its preview included. Previews may be cut
+/// above this: a larger call cannot be allowed on the screen.
+pub const MAX_SHOWN_BYTES: usize = 1024 * 1024;
 
-/// One tool call that waits for a person's word.
+/// A tool call that waits for the user's decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     pub id: QuestionId,
-    /// Who asks.
+    /// The agent that asks.
     pub path: AgentPath,
-    /// The asker's name as the screen shows it, such as `main` or `explore-2`.
+    /// The agent's name on the screen, such as `main` or `explore-2`.
     pub agent: String,
     pub tool_use_id: ToolUseId,
     pub tool: String,
     /// The call's whole input.
     pub input: Value,
     pub access: Access,
-    /// Where the call would act.
+    /// The folder in which the call would act.
     #[serde(with = "lossy_path")]
     pub cwd: PathBuf,
-    /// Why it is asked: the mode, or the rule and its file, or "no rule allows psql".
+    /// The reason for asking: the mode, or the rule and its file, or "no rule allows psql".
     pub reason: String,
-    /// What is special about it, such as a path outside the working directories; empty as a rule.
+    /// Anything special about the call, such as a path outside the working directories; usually empty.
     pub warnings: Vec<String>,
-    /// What "for this session" and "always" would allow, as rules; empty when no safe rule covers the call.
+    /// The rules behind "for this session" and "always"; empty if no safe rule covers the call.
     pub rules: Vec<String>,
-    /// A diff or other text that shows what would happen.
+    /// A diff or other text that shows the effect of the call.
     pub preview: Option<String>,
 }
 
 impl Question {
-    /// The first file or folder that it is about, where every link leads.
+    /// Returns the first file or folder that it is about, with all links resolved.
     #[must_use]
     pub fn place(&self) -> Option<&Path> {
         let first = self.targets().first()?;
         Some(first.resolved.as_deref().unwrap_or(&first.written))
     }
 
-    /// All that has to be known for an answer besides the call itself: the reason, where links
-    /// lead, and the warnings.
+    /// Returns everything needed to answer besides the call itself: the reason, the targets of
+    /// links, and the warnings.
     #[must_use]
     pub fn explanation(&self) -> String {
         let links = self.targets().iter().filter_map(|target| match &target.resolved {
-            None => Some(format!("where {} leads cannot be told", printable_path(&target.written))),
+            None => Some(format!("where {} leads is unknown", printable_path(&target.written))),
             Some(_) => {
-                let (written, leads) = (&target.written, target.detour()?);
+                let (written, leads) = (&target.written, target.link_target()?);
                 Some(format!("{} leads to {}", printable_path(written), printable_path(leads)))
             }
         });
@@ -106,7 +106,7 @@ impl Question {
         parts.chain(self.warnings.iter().cloned()).collect::<Vec<_>>().join("; ")
     }
 
-    fn targets(&self) -> &[Target] {
+    fn targets(&self) -> &[PathTarget] {
         match &self.access {
             Access::Read { paths } | Access::Write { paths } => paths,
             _ => &[],
@@ -114,42 +114,42 @@ impl Question {
     }
 }
 
-/// A person's answer to a question.
+/// The user's answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// Yes, this one call.
+    /// Yes, for this call only.
     Once,
-    /// Yes, and the asker may do the like until it ends.
+    /// Yes, and the agent may make similar calls until it ends.
     Session,
     /// Yes, and the rules are written to the project's configuration.
     Always { rules: Vec<String>, file: RuleFile },
-    /// Yes, as a program says it.
+    /// Yes, from a program.
     Allowed(Box<Allowance>),
-    /// No. The reason, if any, is told to the model.
+    /// No. The reason, if any, goes to the model.
     No { reason: Option<String> },
-    /// No, as a program says it: why, in words that tell who says so.
+    /// No, from a program: the reason, in words that say who refused.
     Denied { reason: String },
     /// The same, and the turn stops before its agents do anything more.
     Stop { reason: String },
 }
 
-/// What a program says with its yes.
+/// Details of a program's yes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
-    /// What the call runs with instead of its own input.
+    /// Replaces the call's own input.
     pub input: Option<Value>,
-    /// Allow rules for the asker until it ends.
+    /// Allow rules for the agent until it ends.
     pub session: Vec<String>,
     /// Allow rules to write down.
     pub written: Vec<(RuleFile, Vec<String>)>,
 }
 
-/// Where an "always" rule is written.
+/// The file that an "always" rule is written to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleFile {
-    /// `.caliban/config.local.toml`: this person, this project.
+    /// `.caliban/config.local.toml`: this user, this project.
     #[default]
     Local,
     /// `.caliban/config.toml`: everyone who works on the project.
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn each_detour_of_a_path_is_told_on_one_line_that_hides_nothing() {
-        let target = |written: &str, resolved: Option<&str>| Target {
+        let target = |written: &str, resolved: Option<&str>| PathTarget {
             written: written.into(),
             resolved: resolved.map(PathBuf::from),
         };
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(
             question.explanation(),
             "no rule allows it; /p/docs/a\\u{a}b leads to /etc/\\u{202e}x; where /p/circle\\u{1b}[8m leads \
-             cannot be told; it is protected"
+             is unknown; it is protected"
         );
     }
 }

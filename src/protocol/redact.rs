@@ -1,4 +1,4 @@
-//! Masks keys in text that leaves the process: to people, to the log, to a model, to a transcript.
+//! Masks keys in text that leaves the process: to the user, the log, a model or a transcript.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,56 +6,57 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
 
-/// A shorter value is no key, and masking it would mask ordinary words.
-const SHORTEST: usize = 8;
+/// Minimum length: masking shorter values would mask ordinary words.
+const MIN_VALUE_LEN: usize = 8;
 
-/// The same for text that a model works with. A placeholder such as `not-needed` stands in sources
+/// The same for text that a model works with. A placeholder such as `not-needed` appears in sources
 /// and documents too, and a model that reads a mask there cannot edit the line.
-const SHORTEST_KEY: usize = 12;
+const MIN_KEY_LEN: usize = 12;
 
 const MASK: &str = "***";
 
-/// The keys of a process. Clones know the same keys.
+/// The keys of a process. Clones share them.
 #[derive(Clone, Default)]
-pub struct Redactor(Arc<RwLock<Values>>);
+pub struct Redactor(Arc<RwLock<RedactedValues>>);
 
-/// Both lists have the longest value first: a key may hold another one, whose rest would stay.
+/// Both lists have the longest value first: a key may contain another one, whose rest would stay.
 #[derive(Default)]
-struct Values {
+struct RedactedValues {
     /// Keys, and values that may be keys.
     all: Vec<String>,
-    /// Keys for certain.
+    /// Certain keys.
     keys: Vec<String>,
 }
 
 impl Redactor {
-    /// Adds a key. Blank and very short ones are left out.
+    /// Adds a key. Ignores blank and very short ones.
     pub fn add(&self, key: &str) {
         let key = key.trim();
         let mut values = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        insert(&mut values.all, key, SHORTEST);
-        insert(&mut values.keys, key, SHORTEST_KEY);
+        insert(&mut values.all, key, MIN_VALUE_LEN);
+        insert(&mut values.keys, key, MIN_KEY_LEN);
     }
 
     /// Adds a value that may be a key or an ordinary word: only [`Redactor::mask`] masks it.
     pub fn suspect(&self, value: &str) {
         let mut values = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        insert(&mut values.all, value.trim(), SHORTEST);
+        insert(&mut values.all, value.trim(), MIN_VALUE_LEN);
     }
 
-    /// Masks keys and suspected keys, for people and for the log. Text without any is borrowed.
+    /// Masks keys and suspected keys, for the user and the log. Returns text without any unchanged.
     #[must_use]
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         masked(text, &self.0.read().unwrap_or_else(PoisonError::into_inner).all)
     }
 
-    /// Masks keys alone, for what a model reads and a transcript keeps. Text without any is borrowed.
+    /// Masks only certain keys, for models and transcripts. Returns text without any unchanged.
     #[must_use]
     pub fn mask_keys<'a>(&self, text: &'a str) -> Cow<'a, str> {
         masked(text, &self.0.read().unwrap_or_else(PoisonError::into_inner).keys)
     }
 
-    /// Masks keys in all texts of a JSON value, names of fields included. A value without any is borrowed.
+    /// Masks certain keys in all texts of a JSON value, field names included. Returns a value
+    /// without any unchanged.
     #[must_use]
     pub fn mask_json<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
         let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +66,7 @@ impl Redactor {
         Cow::Owned(masked_json(value, &values.keys))
     }
 
-    /// Masks keys in an owned text, which is returned as it is when there are none.
+    /// Masks certain keys in an owned text.
     #[must_use]
     pub fn without_keys(&self, text: String) -> String {
         if let Cow::Owned(masked) = self.mask_keys(&text) {
@@ -74,25 +75,24 @@ impl Redactor {
         text
     }
 
-    /// A mask for text that arrives in pieces.
+    /// Creates a mask for text that arrives in pieces.
     #[must_use]
     pub fn stream(&self) -> MaskedStream {
         MaskedStream { redactor: self.clone(), held: Arc::default() }
     }
 }
 
-/// Masks keys in text that arrives in pieces, also a key that is cut between two of them. Clones
-/// are the same stream.
+/// Masks keys in text that arrives in pieces, even a key split between two of them. Clones share the stream.
 #[derive(Clone, Debug, Default)]
 pub struct MaskedStream {
     redactor: Redactor,
-    /// The end of the last piece, when a key may begin there.
+    /// The end of the last piece, if a key may begin there.
     held: Arc<Mutex<String>>,
 }
 
 impl MaskedStream {
-    /// Returns what can be shown now. Text that may be the beginning of a key is held back until
-    /// the next piece.
+    /// Returns the text that can be shown now. Holds back text that may be the beginning of a key
+    /// until the next piece.
     #[must_use]
     pub fn push(&self, piece: String) -> String {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +120,7 @@ fn masked<'a>(text: &'a str, values: &[String]) -> Cow<'a, str> {
     masked
 }
 
-/// Whether a text of the value holds one of `keys`.
+/// Whether a text in the value holds one of `keys`.
 fn holds(value: &Value, keys: &[String]) -> bool {
     let text_holds = |text: &str| keys.iter().any(|key| text.contains(key.as_str()));
     match value {
@@ -145,11 +145,11 @@ fn masked_json(value: &Value, keys: &[String]) -> Value {
     }
 }
 
-/// How many bytes at the end of `text` are the beginning of `key`, but not all of it.
+/// Returns how many bytes at the end of `text` are the beginning of `key`, but not all of it.
 fn overlap(text: &str, key: &str) -> usize {
     let longest = text.len().min(key.len().saturating_sub(1));
     let begins = |len: &usize| text.as_bytes().ends_with(&key.as_bytes()[..*len]);
-    // A key of several bytes a character must not be cut inside of one.
+    // A key must not be cut inside a character.
     (1..=longest).rev().find(|len| key.is_char_boundary(*len) && begins(len)).unwrap_or(0)
 }
 

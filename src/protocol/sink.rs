@@ -1,8 +1,8 @@
-//! The way of events from agents to the one who shows them.
+//! The path of events from agents to the front end.
 //!
 //! A sink carries its agent's path, so a child's events need no forwarding: they go straight into
-//! the queue. Text deltas merge while they wait, so what waits is at most the text itself plus one
-//! entry per change of state.
+//! the queue. Text deltas merge while they wait, so the queue holds no more than the text itself
+//! plus one entry per change of state.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,59 +16,59 @@ use super::stream::StreamEvent;
 
 /// The receiving end: one queue for the whole tree of agents.
 #[derive(Clone, Debug)]
-pub struct EventQueue(Arc<Shared>);
+pub struct EventQueue(Arc<QueueShared>);
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
-    /// Wakes the reader when something is there.
+struct QueueShared {
+    state: Mutex<QueueState>,
+    /// Wakes the reader when an event arrives.
     filled: Notify,
     /// Wakes writers when there is room again.
     drained: Notify,
     capacity: usize,
-    wants: Wants,
+    wants: EventFilter,
 }
 
 /// Events that only some readers want.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wants {
-    /// Every step of an answer ([`EventKind::Streamed`]) rather than its text alone.
+pub struct EventFilter {
+    /// Every step of an answer ([`EventKind::Streamed`]) instead of its text only.
     pub steps: bool,
     /// The beginning and the end of each hook.
     pub hooks: bool,
-    /// Output of commands that still run. Commands wait for no reader, so that one that stalls
+    /// Output of commands that still run. Commands don't wait for readers, so a stalled reader
     /// would let this grow without bound.
     pub progress: bool,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     waiting: VecDeque<AgentEvent>,
     /// The number of the event at the head of `waiting`, so that positions stay valid while it is drained.
     head: u64,
-    /// Where each path's last event stands, to merge the next delta into it.
+    /// The position of each path's last event, to merge the next delta into it.
     last: HashMap<AgentPath, u64>,
     next_seq: u64,
 }
 
 impl EventQueue {
-    /// A queue for the screen, which agents never wait for.
+    /// Creates a queue for the screen, which agents never wait for.
     #[must_use]
-    pub fn unhurried() -> Self {
-        Self::with_wants(usize::MAX, Wants { progress: true, ..Wants::default() })
+    pub fn unbounded() -> Self {
+        Self::with_filter(usize::MAX, EventFilter { progress: true, ..EventFilter::default() })
     }
 
-    /// A queue that agents wait for (in [`EventSink::ready`]) while it holds `capacity` events or
-    /// more. What commands print while they run is left out: their results have it.
+    /// Creates a queue that agents wait for (in [`EventSink::ready`]) while it holds `capacity`
+    /// events or more. Output of running commands is left out: their results have it.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self::with_wants(capacity, Wants::default())
+        Self::with_filter(capacity, EventFilter::default())
     }
 
-    /// The same for a reader that wants more than others.
+    /// Like [`Self::with_capacity`], for a reader that wants more than others.
     #[must_use]
-    pub fn with_wants(capacity: usize, wants: Wants) -> Self {
-        Self(Arc::new(Shared {
+    pub fn with_filter(capacity: usize, wants: EventFilter) -> Self {
+        Self(Arc::new(QueueShared {
             state: Mutex::default(),
             filled: Notify::new(),
             drained: Notify::new(),
@@ -77,19 +77,19 @@ impl EventQueue {
         }))
     }
 
-    /// The main agent's sink.
+    /// Returns the main agent's sink.
     #[must_use]
     pub fn sink(&self) -> EventSink {
         self.sink_at(AgentPath::root())
     }
 
-    /// The sink of the agent at `path`.
+    /// Returns the sink of the agent at `path`.
     #[must_use]
     pub fn sink_at(&self, path: AgentPath) -> EventSink {
         EventSink { path, queue: self.clone() }
     }
 
-    /// Waits for events, then moves at most `limit` of them to the end of `into`. Safe to drop at any point.
+    /// Waits for events, then moves up to `limit` of them to the end of `into`. Safe to drop at any point.
     pub async fn drain(&self, into: &mut Vec<AgentEvent>, limit: usize) {
         loop {
             let filled = self.0.filled.notified();
@@ -100,7 +100,7 @@ impl EventQueue {
         }
     }
 
-    /// Moves what is there, at most `limit` events, to the end of `into`, and says how many those were.
+    /// Moves up to `limit` waiting events to the end of `into`, and returns their number.
     pub fn drain_ready(&self, into: &mut Vec<AgentEvent>, limit: usize) -> usize {
         let mut state = self.lock();
         let count = limit.min(state.waiting.len());
@@ -123,7 +123,7 @@ impl EventQueue {
             return;
         }
         let mut state = self.lock();
-        let State { waiting, head, last, next_seq } = &mut *state;
+        let QueueState { waiting, head, last, next_seq } = &mut *state;
         let earlier = last.get(path).and_then(|place| place.checked_sub(*head));
         if let Some(event) = earlier.and_then(|index| waiting.get_mut(usize::try_from(index).ok()?))
             && merge(&mut event.kind, &kind)
@@ -138,7 +138,7 @@ impl EventQueue {
         self.0.filled.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -170,7 +170,7 @@ fn merge(last: &mut EventKind, next: &EventKind) -> bool {
     }
 }
 
-/// The sending end, marked with the path of the agent that speaks. Cheap to clone.
+/// The sending end, with the path of its agent. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct EventSink {
     path: AgentPath,
@@ -178,13 +178,13 @@ pub struct EventSink {
 }
 
 impl EventSink {
-    /// The sink of this agent's child `id`.
+    /// Returns the sink of this agent's child `id`.
     #[must_use]
     pub fn child(&self, id: AgentId) -> Self {
         Self { path: self.path.child(id), queue: self.queue.clone() }
     }
 
-    /// Whose events these are.
+    /// Returns the path of its agent.
     #[must_use]
     pub fn path(&self) -> &AgentPath {
         &self.path
@@ -196,7 +196,7 @@ impl EventSink {
         self.queue.0.wants.steps
     }
 
-    /// Whether the reader wants to know of each hook.
+    /// Whether the reader wants events about each hook.
     #[must_use]
     pub fn wants_hooks(&self) -> bool {
         self.queue.0.wants.hooks
@@ -207,12 +207,12 @@ impl EventSink {
         self.queue.push(&self.path, kind);
     }
 
-    /// Says something to the person.
+    /// Shows a notice to the user.
     pub fn notice(&self, level: NoticeLevel, text: impl Into<String>) {
         self.emit(EventKind::Notice { level, text: text.into() });
     }
 
-    /// Waits while the reader is too far behind: at once for the screen, whose queue has no limit.
+    /// Waits while the reader is too far behind: never for the screen, whose queue has no limit.
     pub async fn ready(&self) {
         loop {
             let drained = self.queue.0.drained.notified();
@@ -237,7 +237,7 @@ mod tests {
         };
         let kept = |queue: EventQueue| {
             let sink = queue.sink();
-            // Two commands in turn: nothing merges.
+            // Two commands alternate: nothing merges.
             for _ in 0..1000 {
                 ["a", "b"].into_iter().for_each(|call| sink.emit(progress(call)));
             }
@@ -245,7 +245,10 @@ mod tests {
             queue.drain_ready(&mut Vec::new(), usize::MAX)
         };
         assert_eq!(kept(EventQueue::with_capacity(4)), 0);
-        assert_eq!(kept(EventQueue::with_wants(4, Wants { steps: true, ..Wants::default() })), 0);
-        assert_eq!(kept(EventQueue::unhurried()), 2001, "a screen shows it");
+        assert_eq!(
+            kept(EventQueue::with_filter(4, EventFilter { steps: true, ..EventFilter::default() })),
+            0
+        );
+        assert_eq!(kept(EventQueue::unbounded()), 2001, "a screen shows it");
     }
 }

@@ -1,6 +1,6 @@
-//! The name of a command at the beginning of a prompt.
+//! The name of a slash command at the beginning of a prompt.
 
-/// The name behind the slash and what follows it, if the prompt looks like a command: `/usr/bin` does not.
+/// Splits a prompt into the name after the slash and the rest, if it looks like a command: `/usr/bin` does not.
 #[must_use]
 pub fn split(prompt: &str) -> Option<(&str, &str)> {
     let line = prompt.trim().strip_prefix('/')?;

@@ -1,12 +1,12 @@
-//! Where a log record belongs: one trace per session, and spans that nest as the agents do.
+//! The place of a log record: one trace per session, and spans that nest as the agents do.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// One piece of work in the log: an agent, or one call of a tool. The agent that a call starts is
-/// the call's own span, so what it does nests under the call.
+/// A piece of work in the log: an agent, or a tool call. The agent that a call starts shares the
+/// call's span, so its work nests under the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     trace: Uuid,
@@ -19,19 +19,19 @@ pub struct Span {
 pub struct SpanId(u64);
 
 impl Span {
-    /// The span of a main agent, which begins a trace.
+    /// Creates the span of a main agent, which begins a trace.
     #[must_use]
     pub fn root() -> Self {
         Self { trace: Uuid::now_v7(), id: SpanId::generate() }
     }
 
-    /// A span below this one.
+    /// Creates a span below this one.
     #[must_use]
     pub fn child(&self) -> Self {
         Self { trace: self.trace, id: SpanId::generate() }
     }
 
-    /// Shared by all spans of a session.
+    /// Returns the trace id, shared by all spans of a session.
     #[must_use]
     pub fn trace(&self) -> Uuid {
         self.trace

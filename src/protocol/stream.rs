@@ -1,4 +1,4 @@
-//! One model answer as a stream, the same for every provider, and its assembly into a whole message.
+//! A model answer as a stream, the same for every provider, and its assembly into a whole message.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use super::usage::Usage;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum StreamEvent {
-    /// The answer begins. `usage` is what is known so far.
+    /// The answer begins. `usage` is as known so far.
     MessageStart {
         id: String,
         model: String,
@@ -28,16 +28,16 @@ pub enum StreamEvent {
     BlockStop {
         index: usize,
     },
-    /// News about the whole message; `usage` holds the running totals, not increments.
+    /// News about the whole message; `usage` holds running totals, not increments.
     MessageDelta {
         stop_reason: Option<StopReason>,
         usage: Usage,
     },
-    /// The answer is whole. A stream that ends without this was cut.
+    /// The answer is complete. A stream that ends without this was cut off.
     MessageStop,
 }
 
-/// What kind of block begins.
+/// The kind of block that begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockStart {
@@ -60,7 +60,7 @@ pub enum Delta {
 }
 
 impl Delta {
-    /// Appends `next` when both are pieces of one text.
+    /// Appends `next` if both are pieces of one text.
     pub fn join(&mut self, next: &Self) -> bool {
         match (self, next) {
             (Self::Text(text), Self::Text(more))
@@ -74,7 +74,7 @@ impl Delta {
     }
 }
 
-/// Why the model stopped.
+/// The reason why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -82,7 +82,7 @@ pub enum StopReason {
     ToolUse,
     MaxTokens,
     StopSequence,
-    /// A server-side tool needs another round: the conversation is sent back as it is.
+    /// A server-side tool needs another round: send the conversation back unchanged.
     PauseTurn,
     Refusal,
     ModelContextWindowExceeded,
@@ -91,7 +91,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -117,26 +117,26 @@ pub struct Reply {
     pub usage: Usage,
 }
 
-/// Builds a [`Reply`] from stream events. Also tells what there was of it when a stream is cut.
+/// Builds a [`Reply`] from stream events. Also gives the partial answer when a stream is cut off.
 #[derive(Debug, Default)]
 pub struct Accumulator {
     id: String,
     model: String,
-    blocks: Vec<Open>,
+    blocks: Vec<OpenBlock>,
     stop_reason: Option<StopReason>,
     usage: Usage,
     whole: bool,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenBlock {
     index: usize,
-    block: Partial,
+    block: PartialBlock,
     closed: bool,
 }
 
 #[derive(Debug)]
-enum Partial {
+enum PartialBlock {
     Text(String),
     Thinking { thinking: String, signature: String },
     Redacted(String),
@@ -144,8 +144,8 @@ enum Partial {
 }
 
 impl Accumulator {
-    /// Takes one event; answers with the block that it completed, if any.
-    /// Deltas for blocks that never began, and of a kind that does not fit, are dropped.
+    /// Takes one event; returns the block that it completed, if any. Drops deltas for blocks that
+    /// never began, and of the wrong kind.
     pub fn push(&mut self, event: &StreamEvent) -> Option<ContentBlock> {
         match event {
             StreamEvent::MessageStart { id, model, usage } => {
@@ -154,7 +154,11 @@ impl Accumulator {
                 self.usage = *usage;
             }
             StreamEvent::BlockStart { index, block } => {
-                self.blocks.push(Open { index: *index, block: Partial::new(block), closed: false });
+                self.blocks.push(OpenBlock {
+                    index: *index,
+                    block: PartialBlock::new(block),
+                    closed: false,
+                });
             }
             StreamEvent::BlockDelta { index, delta } => {
                 if let Some(open) = self.open(*index) {
@@ -177,45 +181,45 @@ impl Accumulator {
         None
     }
 
-    /// The id of the answer; empty before it began.
+    /// Returns the id of the answer; empty before it began.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The text of the block that is still open; `None` where that is no text, or a blank one.
+    /// Returns the text of the block that is still open; `None` if it is blank or not text.
     #[must_use]
     pub fn open_text(&self) -> Option<&str> {
         let open = self.blocks.iter().rev().find(|open| !open.closed)?;
         match &open.block {
-            Partial::Text(text) if !text.trim().is_empty() => Some(text),
+            PartialBlock::Text(text) if !text.trim().is_empty() => Some(text),
             _ => None,
         }
     }
 
-    /// Whether the answer came to its end.
+    /// Whether the answer is complete.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// What was reported as used so far.
+    /// Returns the usage reported so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// The text so far, also of blocks that are still open.
+    /// Returns the text so far, including open blocks.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|open| match &open.block {
-            Partial::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
+            PartialBlock::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
             _ => None,
         });
         texts.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The whole answer. Blocks that are empty are left out, because no wire accepts them back.
+    /// Returns the whole answer, without empty blocks, because no wire accepts them back.
     #[must_use]
     pub fn into_reply(self) -> Reply {
         let content: Vec<_> = self.blocks.iter().filter_map(|open| open.block.finish()).collect();
@@ -230,12 +234,12 @@ impl Accumulator {
         }
     }
 
-    fn open(&mut self, index: usize) -> Option<&mut Open> {
+    fn open(&mut self, index: usize) -> Option<&mut OpenBlock> {
         self.blocks.iter_mut().rev().find(|open| open.index == index && !open.closed)
     }
 }
 
-impl Partial {
+impl PartialBlock {
     fn new(start: &BlockStart) -> Self {
         match start {
             BlockStart::Text => Self::Text(String::new()),
@@ -283,7 +287,7 @@ impl Partial {
     }
 }
 
-/// The input of a call: an object, and for anything else an empty one with the original beside it.
+/// Parses the input of a call: an object, or for anything else an empty one with the original beside it.
 fn parse_input(json: &str) -> (Value, Option<String>) {
     if json.trim().is_empty() {
         return (Value::Object(Map::new()), None);

@@ -1,4 +1,4 @@
-//! Tokens and money, as providers report them and as ledgers add them up.
+//! Tokens and money, as providers report them and budgets add them up.
 
 use std::ops::{Add, AddAssign};
 
@@ -21,13 +21,13 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What a token budget counts: input, output and cache writes; cache reads are shown apart.
+    /// Returns the tokens that a budget counts: input, output and cache writes; cache reads are shown separately.
     #[must_use]
     pub fn counted(&self) -> u64 {
         self.input_tokens + self.output_tokens + self.cache_creation_input_tokens
     }
 
-    /// How much of the model's window the conversation fills after this request.
+    /// Returns how much of the model's window the conversation fills after this request.
     #[must_use]
     pub fn context(&self) -> u64 {
         self.counted() + self.cache_read_input_tokens
@@ -59,13 +59,13 @@ pub struct Cost {
     pub usd: f64,
     /// Whether some part had no price, so that the real sum is higher.
     pub incomplete: bool,
-    /// Whether some part was counted at the most that it may cost, so that the real sum may be lower.
+    /// Whether some part was counted at its upper bound, so that the real sum may be lower.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
 }
 
 impl Cost {
-    /// A part whose price nobody knows.
+    /// A part without a known price.
     pub const UNKNOWN: Self = Self { usd: 0.0, incomplete: true, estimated: false };
 
     /// A known price.
@@ -74,7 +74,7 @@ impl Cost {
         Self { usd, incomplete: false, estimated: false }
     }
 
-    /// The most that a part may cost.
+    /// An upper bound.
     #[must_use]
     pub fn at_most(usd: f64) -> Self {
         Self { usd, incomplete: false, estimated: true }

@@ -7,7 +7,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
-use super::offer::{self, Offer};
+use super::model_list::{self, ModelListFuture};
 use super::settings::ProviderSettings;
 use super::{EventStream, ModelRequest, Provider, ProviderError, Thinking};
 use crate::config::models::ModelInfo;
@@ -15,14 +15,14 @@ use crate::config::models::ModelInfo;
 mod events;
 mod request;
 
-const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
+const API_VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 
 /// A provider that speaks the Messages API.
 pub(super) struct Anthropic {
     name: String,
     http: HttpClient,
     endpoint: Result<Arc<Endpoint>, ProviderError>,
-    /// Where its models are listed.
+    /// The address of its list of models.
     list: Result<Endpoint, ProviderError>,
 }
 
@@ -31,7 +31,7 @@ impl Anthropic {
         let at = |path: &[&str]| {
             let key_header = HeaderName::from_static("x-api-key");
             let mut endpoint = Endpoint::new(settings, path, Some(key_header))?;
-            endpoint.headers.insert("anthropic-version", VERSION);
+            endpoint.headers.insert("anthropic-version", API_VERSION);
             Ok(endpoint)
         };
         let list = at(&["v1", "models"]).map(|list| list.below(&[], Some(("limit", "1000"))));
@@ -47,14 +47,14 @@ impl Provider for Anthropic {
 
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
         let body = |_: &Endpoint| request::body(request);
-        exchange::run(&self.http, &self.endpoint, body, events::Decoder::default())
+        exchange::run(&self.http, &self.endpoint, body, events::AnthropicDecoder::default())
     }
 
-    fn models(&self) -> Offer {
-        offer::fetch(&self.http, self.list.clone(), offer::ids)
+    fn models(&self) -> ModelListFuture {
+        model_list::fetch_models(&self.http, self.list.clone(), model_list::parse_ids)
     }
 
-    /// The API refuses a forced call beside thinking, and a model that nobody knows may think by default.
+    /// The API refuses a forced call together with thinking, and an unknown model may think by default.
     fn can_force(&self, model: &ModelInfo) -> bool {
         model.known && model.thinking == Thinking::Off
     }

@@ -1,22 +1,22 @@
-//! Where servers that speak the wires of OpenAI disagree with OpenAI itself.
+//! How other servers deviate from OpenAI on its wires.
 
 use url::Url;
 
 use super::ModelRequest;
 
-/// How a server understands the wires of OpenAI.
+/// A server's dialect of the OpenAI wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
-    /// OpenAI itself: over chat completions its newer models refuse `max_tokens`.
+pub(super) enum OpenaiDialect {
+    /// OpenAI itself: its newer models refuse `max_tokens` in chat completions.
     OpenAi,
-    /// Everyone else. Over chat completions many know `max_tokens` alone, and gateways refuse
+    /// Everyone else. In chat completions many support only `max_tokens`, and gateways refuse
     /// fields that the model behind them does not know.
     Common,
 }
 
-impl Dialect {
-    /// The dialect of the server at `url`.
-    pub fn of(url: &Url) -> Self {
+impl OpenaiDialect {
+    /// Returns the dialect of the server at `url`.
+    pub fn from_url(url: &Url) -> Self {
         match url.host_str() {
             Some(host) if host == "api.openai.com" || host.ends_with(".api.openai.com") => {
                 Self::OpenAi
@@ -25,7 +25,7 @@ impl Dialect {
         }
     }
 
-    /// The key by which the server finds the machine that has the conversation in its cache.
+    /// Returns the key by which the server finds the machine with the cached conversation.
     pub fn cache_key(self, request: &ModelRequest<'_>) -> Option<String> {
         (self == Self::OpenAi).then(|| request.cache_key())
     }

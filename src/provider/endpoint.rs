@@ -1,4 +1,4 @@
-//! One address that requests go to, and how it is named in errors.
+//! The address of requests, and its name in errors.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -7,20 +7,20 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use url::{Host, Url};
 
 use super::secret::Secret;
-use super::settings::{Key, ProviderSettings};
+use super::settings::{Credential, ProviderSettings};
 use super::{ErrorKind, ProviderError};
 
-/// Where one provider's requests go, with the headers that carry its key.
+/// The address of one provider's requests, with the headers that carry its key.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub url: Url,
     /// Headers of every request, the key among them.
     pub headers: HeaderMap,
-    /// Host and port as a person writes them.
+    /// Host and port as the user writes them.
     pub host: String,
     /// Whether the server runs on this machine or in its own network.
     pub local: bool,
-    /// The provider's name as a person writes it.
+    /// The provider's name as the user writes it.
     pub label: String,
     pub idle_timeout: Duration,
     key: Option<Secret>,
@@ -28,8 +28,9 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// The endpoint at `path` below the base URL. A first segment that the base ends with is not repeated.
-    /// An API key goes into the header `key_header` as it is; without one it travels as a bearer token.
+    /// Creates the endpoint at `path` below the base URL. A first segment that the base ends with
+    /// is not repeated. An API key goes into the header `key_header` unchanged; without one it is
+    /// sent as a bearer token.
     pub fn new(
         settings: &ProviderSettings,
         path: &[&str],
@@ -39,7 +40,7 @@ impl Endpoint {
         let mut headers = HeaderMap::new();
         if let Some(key) = &settings.key {
             let (name, value) = match (key, key_header) {
-                (Key::ApiKey(secret), Some(name)) => (name, secret.expose().to_owned()),
+                (Credential::ApiKey(secret), Some(name)) => (name, secret.expose().to_owned()),
                 _ => (AUTHORIZATION, format!("Bearer {}", key.secret().expose())),
             };
             headers.insert(name, sensitive(&value, settings)?);
@@ -61,7 +62,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// The endpoint at `path` below this one, with one more pair in the query.
+    /// Returns the endpoint at `path` below this one, with one more pair in the query.
     pub fn below(&self, path: &[&str], query: Option<(&str, &str)>) -> Self {
         let mut url = join(&self.url, path);
         if let Some((name, value)) = query {
@@ -70,7 +71,7 @@ impl Endpoint {
         Self { url, ..self.clone() }
     }
 
-    /// What to do about a missing or rejected key.
+    /// Returns advice about a missing or rejected key.
     pub fn key_advice(&self) -> String {
         if self.key_hint.is_empty() {
             "Set api_key_env for this provider in config.toml".to_owned()
@@ -79,7 +80,7 @@ impl Endpoint {
         }
     }
 
-    /// `text` without the key.
+    /// Masks the key in `text`.
     pub fn scrub(&self, text: &str) -> String {
         match &self.key {
             Some(key) => key.scrub(text),
@@ -104,7 +105,7 @@ fn parse_base(settings: &ProviderSettings) -> Result<Url, ProviderError> {
     Ok(url)
 }
 
-/// `base` with `path` appended; its query stays.
+/// Appends `path` to `base`; its query stays.
 fn join(base: &Url, path: &[&str]) -> Url {
     let mut url = base.clone();
     let last = base.path().trim_end_matches('/').rsplit('/').next();
@@ -122,7 +123,7 @@ fn sensitive(value: &str, settings: &ProviderSettings) -> Result<HeaderValue, Pr
     let mut header = HeaderValue::from_str(value).map_err(|_| {
         let source = if settings.key_hint.is_empty() { "its source" } else { &settings.key_hint };
         let message = format!(
-            "The key for {} has characters that no key has, such as a line break. Check {source}",
+            "The key for {} contains invalid characters, such as a line break. Check {source}",
             label(&settings.name)
         );
         ProviderError::new(ErrorKind::Auth, message)
@@ -139,7 +140,7 @@ fn authority(url: &Url) -> String {
     }
 }
 
-/// Whether the host is this machine or one that only its own network knows.
+/// Whether the host is this machine or one of a private network.
 pub(super) fn is_local(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(ip)) => is_local_v4(ip),
@@ -162,7 +163,7 @@ fn is_local_v4(ip: Ipv4Addr) -> bool {
     ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()
 }
 
-/// A provider's name as a person writes it.
+/// Returns a provider's name for display.
 #[must_use]
 pub fn label(provider: &str) -> &str {
     match provider {
@@ -178,13 +179,13 @@ pub fn label(provider: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::Kind;
+    use super::super::settings::WireKind;
     use super::*;
 
     fn settings(base_url: &str) -> ProviderSettings {
         ProviderSettings {
             key_hint: "ANTHROPIC_API_KEY".into(),
-            ..ProviderSettings::new("anthropic", Kind::Anthropic, base_url)
+            ..ProviderSettings::new("anthropic", WireKind::Anthropic, base_url)
         }
     }
 
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_key_that_no_header_can_carry_is_an_error_without_the_key() {
-        let key = Secret::new("sk-one\nsk-two").map(Key::ApiKey);
+        let key = Secret::new("sk-one\nsk-two").map(Credential::ApiKey);
         let error = error(&ProviderSettings { key, ..settings("https://api.anthropic.com") });
         assert_eq!(error.kind, ErrorKind::Auth);
         assert!(!error.message.contains("sk-"), "{error}");

@@ -1,4 +1,4 @@
-//! Why a model request failed, in classes that the retry policy and the agent act on.
+//! Errors of model requests, in classes that the retry policy and the agent act on.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use crate::protocol::Failure;
 #[error("{message}")]
 pub struct ProviderError {
     pub kind: ErrorKind,
-    /// One line for a person: what happened, at which endpoint.
+    /// One line for the user: what happened, at which endpoint.
     pub message: String,
-    /// The HTTP status of the answer that refused it; absent when there was none.
+    /// The HTTP status of the refusal; absent if there was none.
     pub status: Option<u16>,
     /// How long the server asked us to wait.
     pub retry_after: Option<Duration>,
-    /// The server's own word on repeating the request, where it gave one.
+    /// The server's own advice on retrying the request, if any.
     pub should_retry: Option<bool>,
 }
 
@@ -38,20 +38,20 @@ pub enum ErrorKind {
     Connection,
     /// The conversation is longer than the model's window.
     ContextFull,
-    /// 400 and other 4xx: repeating it cannot help.
+    /// 400 and other 4xx: retrying cannot help.
     BadRequest,
-    /// An answer that is not of this wire, such as an HTML page.
+    /// An answer that does not fit this wire, such as an HTML page.
     Protocol,
 }
 
 impl ProviderError {
-    /// The stream ended before the answer did.
+    /// Creates the error of a stream that ended before the answer did.
     #[must_use]
     pub fn cut(provider: &str) -> Self {
-        Self::new(ErrorKind::Connection, format!("The answer of {provider} was cut in the middle."))
+        Self::new(ErrorKind::Connection, format!("The answer from {provider} was cut off."))
     }
 
-    /// An error without advice on waiting.
+    /// Creates an error without advice on waiting.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();

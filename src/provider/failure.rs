@@ -1,4 +1,4 @@
-//! Failures of requests as errors for a person: what happened, at which host, what to do about it.
+//! Turns failures of requests into errors for the user: what happened, at which host, what to do about it.
 
 use std::error::Error;
 use std::io;
@@ -10,27 +10,27 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 
 use super::endpoint::Endpoint;
+use super::error_report::ErrorReport;
 use super::http::innermost;
-use super::report::Report;
 use super::{ErrorKind, ProviderError};
 
-/// How much of an error's body is read, in bytes.
+/// Maximum bytes read of an error's body.
 const BODY_LIMIT: usize = 64 * 1024;
-/// How much of a server's own message is shown, in characters.
+/// Maximum characters shown of a server's own message.
 const DETAIL_LIMIT: usize = 300;
 /// How long the body of an error may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The error of an answer that is not a success. Reads its body.
+/// Creates the error of an answer that is not a success. Reads its body.
 pub(super) async fn rejected(mut response: Response, endpoint: &Endpoint) -> ProviderError {
     let status = response.status();
     let headers = std::mem::take(response.headers_mut());
     let body = read_some(response, endpoint.idle_timeout.min(BODY_TIMEOUT)).await;
     let body = String::from_utf8_lossy(&body);
-    rejection(&Rejection { status, headers: &headers, body: &body }, endpoint, Timestamp::now())
+    rejection(&ErrorResponse { status, headers: &headers, body: &body }, endpoint, Timestamp::now())
 }
 
-/// The start of the body; what did arrive counts, however it ended.
+/// Reads the start of the body, as far as it arrives.
 async fn read_some(mut response: Response, limit: Duration) -> Vec<u8> {
     let mut body = Vec::new();
     let reading = async {
@@ -46,13 +46,13 @@ async fn read_some(mut response: Response, limit: Duration) -> Vec<u8> {
     body
 }
 
-struct Rejection<'a> {
+struct ErrorResponse<'a> {
     status: StatusCode,
     headers: &'a HeaderMap,
     body: &'a str,
 }
 
-fn rejection(answer: &Rejection<'_>, endpoint: &Endpoint, now: Timestamp) -> ProviderError {
+fn rejection(answer: &ErrorResponse<'_>, endpoint: &Endpoint, now: Timestamp) -> ProviderError {
     let status = answer.status.as_u16();
     let mut retry_after = retry_after(answer.headers, now);
     let should_retry = match header(answer.headers, "x-should-retry") {
@@ -64,8 +64,8 @@ fn rejection(answer: &Rejection<'_>, endpoint: &Endpoint, now: Timestamp) -> Pro
         web_page(status, endpoint)
     } else {
         let report = match serde_json::from_str(answer.body) {
-            Ok(body) => Report::parse(&body),
-            Err(_) => Report { message: answer.body.to_owned(), ..Report::default() },
+            Ok(body) => ErrorReport::parse(&body),
+            Err(_) => ErrorReport { message: answer.body.to_owned(), ..ErrorReport::default() },
         };
         retry_after = retry_after.or(report.wait);
         let kind = report.kind_of_status(status, retry_after.is_some());
@@ -74,16 +74,16 @@ fn rejection(answer: &Rejection<'_>, endpoint: &Endpoint, now: Timestamp) -> Pro
     ProviderError { kind, message, status: Some(status), retry_after, should_retry }
 }
 
-/// Whether a body is HTML rather than an answer of an API.
+/// Whether a body is HTML instead of an API answer.
 pub(super) fn is_web_page(body: &str) -> bool {
     body.trim_start_matches('\u{feff}').trim_start().starts_with('<')
 }
 
-/// The error of a web page where an answer was due. A gateway in trouble serves one too, so its
-/// status counts.
+/// Creates the error of a web page in place of an answer. A gateway in trouble serves one too, so
+/// its status counts.
 pub(super) fn web_page(status: u16, endpoint: &Endpoint) -> (ErrorKind, String) {
     let kind = match status {
-        408 | 429 | 500.. => Report::default().kind_of_status(status, false),
+        408 | 429 | 500.. => ErrorReport::default().kind_of_status(status, false),
         _ => ErrorKind::Protocol,
     };
     let message =
@@ -91,39 +91,39 @@ pub(super) fn web_page(status: u16, endpoint: &Endpoint) -> (ErrorKind, String) 
     (kind, message)
 }
 
-/// The error that a server reported in the middle of its answer.
-pub(super) fn reported(report: &Report, endpoint: &Endpoint) -> ProviderError {
+/// Creates the error that a server reported in the middle of its answer.
+pub(super) fn reported(report: &ErrorReport, endpoint: &Endpoint) -> ProviderError {
     let kind = report.kind_in_stream();
     let message = describe(kind, None, &report.message, endpoint);
     ProviderError { retry_after: report.wait, ..ProviderError::new(kind, message) }
 }
 
-/// The error of an answer that makes no sense on this wire.
-pub(super) fn senseless(why: &str, endpoint: &Endpoint) -> ProviderError {
+/// Creates the error of an answer that could not be decoded.
+pub(super) fn malformed(why: &str, endpoint: &Endpoint) -> ProviderError {
     let why = clean(why, endpoint);
     let message = format!(
-        "{} sent what is not an answer of this API: {why}. Check kind and base_url of the provider",
+        "{} sent an invalid answer: {why}. Check kind and base_url of the provider",
         endpoint.host
     );
     ProviderError::new(ErrorKind::Protocol, message)
 }
 
-/// The error of an answer that ended too early.
+/// Creates the error of an answer that ended too early.
 pub(super) fn cut(endpoint: &Endpoint) -> ProviderError {
-    let message = format!("The answer of {} was cut: try again", endpoint.host);
+    let message = format!("The answer from {} was cut off: try again", endpoint.host);
     ProviderError::new(ErrorKind::Connection, message)
 }
 
-/// The error of a server that fell silent.
+/// Creates the error of a server that sent nothing for too long.
 pub(super) fn silent(endpoint: &Endpoint) -> ProviderError {
     let message = format!(
-        "Nothing came from {} for {:?}: try again, or raise idle_timeout_s of the provider",
+        "No data from {} for {:?}: try again, or raise idle_timeout_s of the provider",
         endpoint.host, endpoint.idle_timeout
     );
     ProviderError::new(ErrorKind::Timeout, message)
 }
 
-/// The error of a request that got no answer at all.
+/// Creates the error of a request without any answer.
 pub(super) fn unreachable(
     error: &reqwest::Error,
     endpoint: &Endpoint,
@@ -142,25 +142,24 @@ pub(super) fn unreachable(
     let message = if !error.is_connect() {
         format!("{host} closed the connection before it answered: try again")
     } else if error.is_timeout() {
-        format!("Cannot reach {host}: no connection within {connect_timeout:?}. {CHECK}")
+        format!("Cannot reach {host}: no connection within {connect_timeout:?}. {CHECK_HINT}")
     } else if chain_says(error, "tunnel") {
         format!("Cannot reach {host} through the proxy: check HTTPS_PROXY and NO_PROXY")
     } else if error.is_dns() || chain_says(error, "dns error") {
-        format!("Cannot reach {host}: there is no server of that name. {CHECK}")
+        format!("Cannot reach {host}: name not found. {CHECK_HINT}")
     } else if endpoint.local {
         format!("Cannot reach {host}: is the server running?")
     } else if is_refused(error) {
-        format!("Cannot reach {host}: it refuses connections. {CHECK}")
+        format!("Cannot reach {host}: it refuses connections. {CHECK_HINT}")
     } else {
-        format!("Cannot reach {host}: {}. {CHECK}", clean(&innermost(error), endpoint))
+        format!("Cannot reach {host}: {}. {CHECK_HINT}", clean(&innermost(error), endpoint))
     };
     ProviderError::new(ErrorKind::Connection, message)
 }
 
-const CHECK: &str = "Check the network, the proxy variables and base_url";
+const CHECK_HINT: &str = "Check the network, the proxy variables and base_url";
 
-/// The error and its causes. An I/O error passes over the error that it wraps when it is asked for
-/// its source.
+/// Iterates over the error and its causes. `io::Error::source` skips the error that it wraps.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
         match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
@@ -189,18 +188,19 @@ fn describe(kind: ErrorKind, status: Option<u16>, said: &str, endpoint: &Endpoin
     let code = status.map(|status| format!(" ({status})")).unwrap_or_default();
     let said = clean(said, endpoint);
     let (what, advice) = match (kind, status) {
-        (ErrorKind::Auth, Some(403)) => {
-            (format!("{label} does not allow this request{code}"), "Check the key's rights".into())
-        }
+        (ErrorKind::Auth, Some(403)) => (
+            format!("{label} does not allow this request{code}"),
+            "Check the key's permissions".into(),
+        ),
         (ErrorKind::Auth, _) => {
             return format!("{label} rejected the key{code}. {}", endpoint.key_advice());
         }
         (ErrorKind::Billing, _) => (
-            format!("{label} refuses for reasons of payment{code}"),
+            format!("{label}: payment required{code}"),
             "Check the plan, the credit and the spend limits of the account".into(),
         ),
         (ErrorKind::RateLimit, _) => {
-            (format!("{host} limits the rate of requests{code}"), "Try again later".into())
+            (format!("{host}: rate limit reached{code}"), "Try again later".into())
         }
         (ErrorKind::Overloaded, _) => {
             (format!("{host} is overloaded{code}"), "Try again later".into())
@@ -230,7 +230,7 @@ fn describe(kind: ErrorKind, status: Option<u16>, said: &str, endpoint: &Endpoin
     format!("{what}{said}. {advice}")
 }
 
-/// A server's words on one line, without keys and control characters, and not too many of them.
+/// Puts a server's message on one line, without keys and control characters, and shortened.
 fn clean(text: &str, endpoint: &Endpoint) -> String {
     let scrubbed = endpoint.scrub(text);
     let words: Vec<&str> = scrubbed
@@ -248,7 +248,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
-/// The wait that the server asks for: in milliseconds, in seconds, or as a date. Nonsense counts as none.
+/// Returns the wait that the server asks for: in milliseconds, in seconds, or as a date. Invalid
+/// values count as none.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let seconds = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
     if let Some(ms) = header(headers, "retry-after-ms").and_then(seconds) {

@@ -8,20 +8,20 @@ use serde_json::Value;
 use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
-use super::offer::{self, Offer, OfferedModel};
+use super::model_list::{self, ModelListFuture, OfferedModel};
 use super::settings::ProviderSettings;
 use super::{EventStream, ModelRequest, Provider, ProviderError};
 use crate::config::models::ModelInfo;
 
 mod events;
 mod request;
-mod thought;
+mod signature;
 
 /// A provider that speaks the Gemini API.
 pub(super) struct Gemini {
     name: String,
     http: HttpClient,
-    /// Where the paths of models begin.
+    /// The address that model paths begin with.
     base: Result<Endpoint, ProviderError>,
 }
 
@@ -44,13 +44,13 @@ impl Provider for Gemini {
         let endpoint = self.base.as_ref().map(|base| base.below(&path, Some(("alt", "sse"))));
         let endpoint = endpoint.map(Arc::new).map_err(Clone::clone);
         let body = |_: &Endpoint| request::body(request);
-        exchange::run(&self.http, &endpoint, body, events::Decoder::default())
+        exchange::run(&self.http, &endpoint, body, events::GeminiDecoder::default())
     }
 
-    fn models(&self) -> Offer {
+    fn models(&self) -> ModelListFuture {
         let list =
             self.base.clone().map(|base| base.below(&["models"], Some(("pageSize", "1000"))));
-        offer::fetch(&self.http, list, offered)
+        model_list::fetch_models(&self.http, list, offered)
     }
 
     fn can_force(&self, _model: &ModelInfo) -> bool {
@@ -58,7 +58,7 @@ impl Provider for Gemini {
     }
 }
 
-/// The models of a list that answer prompts.
+/// Returns the models of a list that answer prompts.
 fn offered(body: &Value) -> Option<Vec<OfferedModel>> {
     let answers = |model: &&Value| {
         let methods = model["supportedGenerationMethods"].as_array();
@@ -72,7 +72,7 @@ fn offered(body: &Value) -> Option<Vec<OfferedModel>> {
     Some(named.collect())
 }
 
-/// The name without the folder that the API itself puts before it.
+/// Returns the name without the folder that the API puts before it.
 fn bare(model: &str) -> &str {
     model.strip_prefix("models/").unwrap_or(model)
 }

@@ -1,4 +1,4 @@
-//! The process's one HTTP client: connections, proxies, TLS.
+//! The process's HTTP client: connections, proxies, TLS.
 //!
 //! Nothing is built before the first request needs it, and plain `http://` never touches certificates.
 
@@ -13,7 +13,7 @@ use url::Url;
 use super::{ErrorKind, ProviderError};
 use crate::protocol::EnvOverlay;
 
-/// How long a connection may take to open.
+/// Default time limit for opening a connection.
 pub const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Hosts that no proxy can reach for us.
@@ -21,9 +21,9 @@ const NEVER_PROXIED: &str = "localhost,127.0.0.0/8,::1";
 
 /// A shared pool of connections. Cheap to clone.
 #[derive(Clone)]
-pub struct HttpClient(Arc<Inner>);
+pub struct HttpClient(Arc<HttpClientInner>);
 
-struct Inner {
+struct HttpClientInner {
     proxies: Proxies,
     connect_timeout: Duration,
     plain: OnceLock<Result<Client, ProviderError>>,
@@ -31,16 +31,16 @@ struct Inner {
 }
 
 impl HttpClient {
-    /// A client that takes its proxies from `env`.
+    /// Creates a client that takes its proxies from `env`.
     #[must_use]
     pub fn new(env: &EnvOverlay) -> Self {
         Self::with_connect_timeout(env, DEFAULT_CONNECT_TIMEOUT)
     }
 
-    /// The same with a connect timeout of one's own.
+    /// Like [`Self::new`], with its own connect timeout.
     #[must_use]
     pub fn with_connect_timeout(env: &EnvOverlay, connect_timeout: Duration) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(HttpClientInner {
             proxies: Proxies::from_env(env),
             connect_timeout,
             plain: OnceLock::new(),
@@ -48,15 +48,15 @@ impl HttpClient {
         }))
     }
 
-    /// How long a connection may take to open.
+    /// Returns the time limit for opening a connection.
     #[must_use]
     pub fn connect_timeout(&self) -> Duration {
         self.0.connect_timeout
     }
 
-    /// The client for `url`. It follows no redirects. The first `https://` URL of the process loads
-    /// the system's certificates. Fails when there are none, or when a proxy variable makes no
-    /// sense.
+    /// Returns the client for `url`. It follows no redirects. The first `https://` URL of the
+    /// process loads the system's certificates. Fails if there are none, or if a proxy variable is
+    /// invalid.
     pub async fn client(&self, url: &Url) -> Result<Client, ProviderError> {
         if !self.needs_tls(url) {
             return self.0.plain.get_or_init(|| self.0.build_plain()).clone();
@@ -65,11 +65,11 @@ impl HttpClient {
             return client.clone();
         }
         let inner = Arc::clone(&self.0);
-        // Reading and parsing some hundred certificates must not hold up the other agents' streams.
+        // Reading and parsing hundreds of certificates must not hold up the other agents' streams.
         let built = tokio::task::spawn_blocking(move || {
             inner.tls.get_or_init(|| inner.build_tls()).clone()
         });
-        built.await.unwrap_or_else(|_| Err(no_tls("the loader of certificates ended early")))
+        built.await.unwrap_or_else(|_| Err(no_tls("loading the certificates failed")))
     }
 
     fn needs_tls(&self, url: &Url) -> bool {
@@ -84,8 +84,8 @@ impl fmt::Debug for HttpClient {
     }
 }
 
-impl Inner {
-    /// A client that trusts no certificate, so it need not load any.
+impl HttpClientInner {
+    /// Builds a client that trusts no certificate, so it need not load any.
     fn build_plain(&self) -> Result<Client, ProviderError> {
         let tls = rustls::ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -115,7 +115,7 @@ impl Inner {
     }
 }
 
-/// The proxy variables, as they stand in the environment.
+/// The proxy variables of the environment.
 #[derive(Default)]
 struct Proxies {
     http: Option<String>,
@@ -156,7 +156,7 @@ impl Proxies {
     ) -> Result<Proxy, ProviderError> {
         let wrong = || {
             let message = format!(
-                "{variable} is no proxy that works here: write it like http://host:3128, or unset it"
+                "{variable} is not a supported proxy: write it like http://host:3128, or unset it"
             );
             ProviderError::new(ErrorKind::BadRequest, message)
         };
@@ -175,7 +175,7 @@ fn no_tls(why: &str) -> ProviderError {
     ProviderError::new(ErrorKind::BadRequest, message)
 }
 
-/// The cause at the bottom of an error, which says most.
+/// Returns the innermost cause of an error, which says most.
 pub(super) fn innermost(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {

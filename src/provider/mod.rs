@@ -2,8 +2,7 @@
 //!
 //! Each wire is a body on the way out and a reader of events on the way back; [`HttpClient`] and
 //! the rest are shared. A provider turns a [`ModelRequest`] into a stream of [`StreamEvent`]s. It
-//! makes one attempt: repeating a failed request is the business of [`retry`], so that there is one
-//! place for it.
+//! makes one attempt: only [`retry`] decides whether a failed request is repeated.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -17,15 +16,15 @@ mod anthropic;
 mod dialect;
 mod endpoint;
 mod error;
+mod error_report;
 mod exchange;
 mod failure;
 mod gemini;
 mod http;
 mod model;
-mod offer;
+mod model_list;
 mod openai_chat;
 mod openai_responses;
-mod report;
 pub mod retry;
 pub mod scripted;
 mod secret;
@@ -40,37 +39,37 @@ pub use endpoint::label;
 pub use error::{ErrorKind, ProviderError};
 pub use http::{DEFAULT_CONNECT_TIMEOUT, HttpClient};
 pub use model::{Model, ModelSlot};
-pub use offer::{Offer, OfferedModel};
+pub use model_list::{ModelListFuture, OfferedModel};
 pub use retry::RetryPolicy;
 pub use secret::Secret;
-pub use settings::{DEFAULT_IDLE_TIMEOUT, Key, Kind, ProviderSettings, build};
+pub use settings::{Credential, DEFAULT_IDLE_TIMEOUT, ProviderSettings, WireKind, build};
 pub use source::{ChildModel, ModelError, ModelSource};
 
 /// The events of one answer. Dropping the stream closes its connection: that *is* the cancel.
 pub type EventStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
-/// A place that answers model requests. Shared by all agents that use it, with its connections.
+/// A service that answers model requests. Shared by all agents that use it, with its connections.
 pub trait Provider: Send + Sync {
     /// The name in the configuration, such as `anthropic`.
     fn name(&self) -> &str;
 
-    /// Sends one request, once. The request is put into wire form before this returns.
-    /// Failures, also those of the connection, are the stream's first item.
+    /// Sends one request, once. The request is serialized before this returns. Failures, including
+    /// those of the connection, are the stream's first item.
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream;
 
-    /// The models that it offers: one cheap request, which also tells whether its address and key work.
-    fn models(&self) -> Offer {
+    /// Lists its models: one cheap request, which also checks the address and the key.
+    fn models(&self) -> ModelListFuture {
         let message = format!("{} does not list its models", self.name());
         Box::pin(std::future::ready(Err(ProviderError::new(ErrorKind::BadRequest, message))))
     }
 
-    /// Whether a model of this provider takes [`ToolChoice::Tool`].
+    /// Whether a model of this provider supports [`ToolChoice::Tool`].
     fn can_force(&self, _model: &ModelInfo) -> bool {
         false
     }
 }
 
-/// Whether the model decides which tool it calls.
+/// The choice of tools that the model has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice<'a> {
     /// The model decides.
@@ -78,12 +77,12 @@ pub enum ToolChoice<'a> {
     Auto,
     /// It must call the tool of this name. Only for a model that [can be forced](Model::can_force).
     Tool(&'a str),
-    /// It may call none. The tools are sent all the same: without them the server finds nothing of
-    /// the conversation in its cache, and gateways refuse the calls and results in it.
+    /// It may call none. The tools are sent all the same: without them the server misses its cache
+    /// for the conversation, and gateways refuse the calls and results in it.
     None,
 }
 
-/// One question to a model. Borrowed: nothing is copied but into the body.
+/// One request to a model. Borrowed: nothing is copied except into the body.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelRequest<'a> {
     pub model: &'a str,
@@ -92,10 +91,10 @@ pub struct ModelRequest<'a> {
     pub messages: &'a [Message],
     pub tools: &'a [ToolSpec],
     pub tool_choice: ToolChoice<'a>,
-    /// The most tokens that the answer may have, thinking included.
+    /// Maximum tokens of the answer, thinking included.
     pub max_tokens: u32,
     pub thinking: Thinking,
-    /// How hard to think, in a word that the model takes; absent: its default.
+    /// The model's effort level; absent: its default.
     pub effort: Option<&'a str>,
 }
 
@@ -105,13 +104,13 @@ impl ModelRequest<'_> {
         self.tools.iter().any(|tool| tool.name == name)
     }
 
-    /// Whether calls are forbidden. Where there are no tools, no wire takes a word on it.
+    /// Whether calls are forbidden. Without tools, no wire accepts a tool choice.
     fn forbids_calls(&self) -> bool {
         self.tool_choice == ToolChoice::None && !self.tools.is_empty()
     }
 
-    /// A key that the requests of one conversation share, and its forks, but no others: by it the
-    /// server sends them to where the conversation is cached.
+    /// Returns a key shared by the requests of one conversation and its forks, but no others: with
+    /// it the server routes them to the machine that has the conversation cached.
     fn cache_key(&self) -> String {
         let mut hasher = DefaultHasher::new();
         self.system.hash(&mut hasher);

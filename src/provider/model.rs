@@ -1,4 +1,4 @@
-//! A model ready to be asked: its provider, and what the catalogue knows about it.
+//! A model ready for requests: its provider, and the catalogue's facts about it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,12 +16,12 @@ pub struct Model {
     /// The id on the wire.
     pub name: String,
     pub info: ModelInfo,
-    /// The most tokens that one answer may have, as the user wants it; `None`: what the catalogue says.
+    /// Maximum tokens of an answer, as the user set it; `None`: as in the catalogue.
     pub wanted_tokens: Option<u32>,
-    /// How hard to think, as the user wants it. The request says it only if the model takes it.
+    /// The effort level, as the user set it. Sent only if the model supports it.
     pub effort: Option<String>,
     pub retry: RetryPolicy,
-    /// What answers instead once this one stays overloaded.
+    /// The model to use while this one stays overloaded.
     pub fallback: Option<Arc<Model>>,
 }
 
@@ -32,7 +32,7 @@ impl Model {
         self.stream_choosing(system, messages, tools, ToolChoice::Auto)
     }
 
-    /// Sends one request, once, with a word on which tool is to be called.
+    /// Sends one request, once, with a choice of tools.
     #[must_use]
     pub fn stream_choosing(
         &self,
@@ -54,25 +54,25 @@ impl Model {
         })
     }
 
-    /// Whether it can be made to call one tool. Where it cannot, the prompt has to ask for it.
+    /// Whether it can be forced to call one tool. If not, the prompt has to ask for it.
     #[must_use]
     pub fn can_force(&self) -> bool {
         self.provider.can_force(&self.info)
     }
 
-    /// The most tokens that one answer may have.
+    /// Returns the maximum tokens of an answer.
     #[must_use]
     pub fn max_tokens(&self) -> u32 {
         self.info.output_limit(self.wanted_tokens)
     }
 
-    /// What one request cost.
+    /// Returns the cost of one request.
     #[must_use]
     pub fn cost(&self, usage: Usage) -> Cost {
         self.info.cost(usage)
     }
 
-    /// What the user should know of this model: a setting that it does not take, a price that is a guess.
+    /// Returns notices for the user about this model: a setting that it does not support, a price that is a guess.
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
         let name = &self.name;
@@ -83,20 +83,21 @@ impl Model {
             let takes = scale.words();
             let takes = if takes.is_empty() { "none".to_owned() } else { takes.join(", ") };
             notices.push(format!(
-                "Effort \"{effort}\" is not sent to {name}, which does not take it. Efforts of this model: {takes}."
+                "Effort \"{effort}\" is not sent to {name}, which does not support it. Efforts of this model: {takes}."
             ));
         }
         if let Pricing::Family(range) = self.info.pricing {
             let (least, most) = (range.least.rates, range.most.rates);
             notices.push(format!(
-                "No price is known for {name}. Its family costs ${} to ${} per million tokens of input and ${} to ${} of output; it is counted at the most. Put its price into models.toml for exact figures.",
+                "No price is known for {name}. Its family costs ${} to ${} per million tokens of input and ${} to ${} of output; the \
+                 highest price is used. Add its price to models.toml for exact costs.",
                 least.input, most.input, least.output, most.output
             ));
         }
         notices
     }
 
-    /// Another model at the same provider, with the same settings.
+    /// Returns another model at the same provider, with the same settings.
     #[must_use]
     pub fn sibling(&self, name: &str, catalogue: &Catalogue) -> Self {
         let name = catalogue.resolve_alias(name).to_owned();
@@ -111,19 +112,18 @@ impl fmt::Debug for Model {
     }
 }
 
-/// The model that an agent uses at present. A person may change it while the agent works: the next
-/// request uses it.
+/// The current model of an agent. The user may change it while the agent works: the next request uses it.
 #[derive(Clone, Debug)]
 pub struct ModelSlot(Arc<Mutex<Arc<Model>>>);
 
 impl ModelSlot {
-    /// A slot that holds `model`.
+    /// Creates a slot with `model`.
     #[must_use]
     pub fn new(model: Model) -> Self {
         Self(Arc::new(Mutex::new(Arc::new(model))))
     }
 
-    /// The model of the next request.
+    /// Returns the model of the next request.
     #[must_use]
     pub fn get(&self) -> Arc<Model> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,26 +1,26 @@
-//! OpenAI's Responses API. Nothing is kept at the server: each request carries the whole conversation.
+//! OpenAI's Responses API. The server stores nothing: each request carries the whole conversation.
 
 use std::sync::Arc;
 
-use super::dialect::Dialect;
+use super::dialect::OpenaiDialect;
 use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
-use super::offer::{self, Offer};
+use super::model_list::{self, ModelListFuture};
 use super::settings::ProviderSettings;
 use super::{EventStream, ModelRequest, Provider, ProviderError};
 use crate::config::models::ModelInfo;
 
 mod events;
+mod reasoning;
 mod request;
-mod thought;
 
 /// A provider that speaks the Responses API.
 pub(super) struct OpenaiResponses {
     name: String,
     http: HttpClient,
     endpoint: Result<Arc<Endpoint>, ProviderError>,
-    /// Where its models are listed.
+    /// The address of its list of models.
     list: Result<Endpoint, ProviderError>,
 }
 
@@ -38,12 +38,13 @@ impl Provider for OpenaiResponses {
     }
 
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
-        let body = |endpoint: &Endpoint| request::body(request, Dialect::of(&endpoint.url));
-        exchange::run(&self.http, &self.endpoint, body, events::Decoder::default())
+        let body =
+            |endpoint: &Endpoint| request::body(request, OpenaiDialect::from_url(&endpoint.url));
+        exchange::run(&self.http, &self.endpoint, body, events::ResponsesDecoder::default())
     }
 
-    fn models(&self) -> Offer {
-        offer::fetch(&self.http, self.list.clone(), offer::ids)
+    fn models(&self) -> ModelListFuture {
+        model_list::fetch_models(&self.http, self.list.clone(), model_list::parse_ids)
     }
 
     fn can_force(&self, _model: &ModelInfo) -> bool {

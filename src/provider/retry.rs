@@ -1,15 +1,15 @@
-//! When a failed request is repeated: the only place that decides it.
+//! Decides when a failed request is repeated. Nothing else does.
 
 use std::time::Duration;
 
 use super::ProviderError;
 
-const FIRST: Duration = Duration::from_millis(500);
-const LONGEST: Duration = Duration::from_secs(8);
-/// A server that wants a longer wait than this is taken at its word: the run fails now rather than hangs.
-const PATIENCE: Duration = Duration::from_secs(600);
+const FIRST_DELAY: Duration = Duration::from_millis(500);
+const MAX_DELAY: Duration = Duration::from_secs(8);
+/// If a server asks for a longer wait than this, the run fails now instead of hanging.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
 
-/// How often, and after what wait, a failed request is repeated.
+/// How often, and after what wait, to retry a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     pub max_retries: u32,
@@ -22,24 +22,24 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How long to wait before the repeat number `attempt` (the first is 1); `None` when the error stands.
+    /// Returns the wait before retry number `attempt` (the first is 1); `None` to give up.
     #[must_use]
     pub fn next(&self, attempt: u32, error: &ProviderError) -> Option<Duration> {
         if attempt > self.max_retries || !error.is_retryable() {
             return None;
         }
         match error.retry_after {
-            Some(wait) if wait > PATIENCE => None,
+            Some(wait) if wait > MAX_RETRY_AFTER => None,
             Some(wait) if !wait.is_zero() => Some(wait),
             _ => Some(backoff(attempt)),
         }
     }
 }
 
-/// Doubles from half a second to eight, less up to a quarter so that agents do not come back all at once.
+/// Doubles from half a second to eight, minus up to a quarter so that agents do not come back all at once.
 fn backoff(attempt: u32) -> Duration {
     let doublings = attempt.saturating_sub(1).min(4);
-    let full = (FIRST * 2_u32.pow(doublings)).min(LONGEST);
+    let full = (FIRST_DELAY * 2_u32.pow(doublings)).min(MAX_DELAY);
     full.mul_f64(1.0 - 0.25 * fastrand::f64())
 }
 

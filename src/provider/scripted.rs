@@ -1,7 +1,7 @@
 //! A model that plays a scenario: no key, no network, the same words every time.
 //!
-//! It holds no state. What it says next follows from the conversation that it is given, so one
-//! instance serves all agents; and what it reports is cut out of the real results of real tools.
+//! It holds no state: its next reply follows from the conversation in the request, so one instance
+//! serves all agents. Its reports quote the real results of real tools.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ mod play;
 mod scenario;
 mod template;
 
-use play::Line;
+use play::FilledReply;
 use scenario::Scenario;
 pub use scenario::ScenarioError;
 
-/// The name of the only model there is.
+/// The name of the only model.
 pub const MODEL: &str = "scripted";
 
 /// A provider that plays one scenario.
@@ -36,33 +36,33 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// Reads a scenario. `path` is for the errors alone.
+    /// Parses a scenario. `path` is only for errors.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, ScenarioError> {
         let scenario = Arc::new(Scenario::parse(text, path)?);
         Ok(Self { name: MODEL.into(), scenario, speed: 1.0 })
     }
 
-    /// Gives the provider the name that the configuration has for it.
+    /// Sets the provider's name in the configuration.
     #[must_use]
     pub fn with_name(mut self, name: &str) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Plays faster or slower: 2 is twice as fast as the scenario says, 0 plays without any waiting.
+    /// Sets the speed: 2 is twice as fast as the scenario says, 0 plays without any waiting.
     #[must_use]
     pub fn with_speed(mut self, speed: f64) -> Self {
         self.speed = speed;
         self
     }
 
-    /// The prompt that starts the show; empty when the scenario has none.
+    /// Returns the prompt that starts the show; empty if the scenario has none.
     #[must_use]
     pub fn prompt(&self) -> &str {
         &self.scenario.prompt
     }
 
-    /// A time of the scenario as it passes at this speed.
+    /// Converts a time of the scenario to this speed.
     fn wait(&self, seconds: f64) -> Duration {
         if self.speed <= 0.0 {
             return Duration::ZERO;
@@ -70,7 +70,7 @@ impl Scripted {
         Duration::try_from_secs_f64(seconds / self.speed).unwrap_or_default()
     }
 
-    /// How long one word takes.
+    /// Returns the time per word.
     fn word(&self) -> Duration {
         if self.scenario.pace <= 0.0 {
             return Duration::ZERO;
@@ -78,13 +78,13 @@ impl Scripted {
         self.wait(1.0 / self.scenario.pace)
     }
 
-    fn beats(&self, line: &Line, request: &ModelRequest<'_>) -> Vec<Beat> {
+    fn beats(&self, line: &FilledReply, request: &ModelRequest<'_>) -> Vec<TimedEvent> {
         let mut usage = Usage { input_tokens: tokens(request_bytes(request)), ..Usage::default() };
         let id = format!("msg_{}", uuid::Uuid::now_v7().simple());
         let model = request.model.to_owned();
-        let mut beats = Beats::default();
+        let mut beats = TimedEvents::default();
         beats.push(StreamEvent::MessageStart { id, model, usage });
-        beats.rest(self.wait(line.pause));
+        beats.delay(self.wait(line.pause));
         beats.words(BlockStart::Thinking, &line.thinking, self.word(), Delta::Thinking);
         beats.words(BlockStart::Text, &line.text, self.word(), Delta::Text);
         let mut written = line.thinking.len() + line.text.len();
@@ -109,7 +109,7 @@ impl Provider for Scripted {
     }
 
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
-        let line = play::next_line(&self.scenario, request.messages);
+        let line = play::next_reply(&self.scenario, request.messages);
         let beats = self.beats(&line, request).into_iter();
         let events = stream::unfold(beats, async |mut beats| {
             let beat = beats.next()?;
@@ -122,29 +122,29 @@ impl Provider for Scripted {
     }
 }
 
-/// One event and the time before it.
+/// An event and the pause before it.
 #[derive(Debug)]
-struct Beat {
+struct TimedEvent {
     after: Duration,
     event: StreamEvent,
 }
 
-/// The events of one answer, in the making.
+/// The events of an answer under construction.
 #[derive(Default)]
-struct Beats {
-    all: Vec<Beat>,
+struct TimedEvents {
+    all: Vec<TimedEvent>,
     blocks: usize,
     rest: Duration,
 }
 
-impl Beats {
+impl TimedEvents {
     fn push(&mut self, event: StreamEvent) {
         let after = std::mem::take(&mut self.rest);
-        self.all.push(Beat { after, event });
+        self.all.push(TimedEvent { after, event });
     }
 
     /// Waits before the next event.
-    fn rest(&mut self, time: Duration) {
+    fn delay(&mut self, time: Duration) {
         self.rest += time;
     }
 
@@ -158,7 +158,7 @@ impl Beats {
         self.blocks += 1;
         self.push(StreamEvent::BlockStart { index, block });
         for delta in deltas {
-            self.rest(each);
+            self.delay(each);
             self.push(StreamEvent::BlockDelta { index, delta });
         }
         self.push(StreamEvent::BlockStop { index });
@@ -172,7 +172,7 @@ impl Beats {
     }
 }
 
-/// About four bytes make a token: near enough for the figures on the screen.
+/// Estimates about four bytes per token: close enough for the numbers on the screen.
 fn tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4)
 }
@@ -228,7 +228,7 @@ mod tests {
         input = { file_path = "a", limit = 3 }
     "#;
 
-    fn beats(speed: f64) -> Vec<Beat> {
+    fn beats(speed: f64) -> Vec<TimedEvent> {
         let model = Scripted::from_toml(PLAY, Path::new("play.toml")).unwrap().with_speed(speed);
         let messages = [Message::user_text("go")];
         let request = ModelRequest {
@@ -241,7 +241,7 @@ mod tests {
             thinking: Thinking::Off,
             effort: None,
         };
-        model.beats(&play::next_line(&model.scenario, &messages), &request)
+        model.beats(&play::next_reply(&model.scenario, &messages), &request)
     }
 
     fn seconds(speed: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! Keys, wrapped so that no message, log or debug print can hold one.
+//! Keys, wrapped so that no message, log or debug output can hold one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ const MASK: &str = "***";
 pub struct Secret(Arc<str>);
 
 impl Secret {
-    /// Takes a key without the white space around it; `None` when nothing is left.
+    /// Wraps a key without surrounding white space; `None` if nothing is left.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.into()))
     }
 
-    /// The key itself, for the header that carries it.
+    /// Returns the key itself, for the header that carries it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// `text` with every occurrence of the key masked: servers like to quote what they reject.
+    /// Masks every occurrence of the key in `text`: servers often quote what they reject.
     #[must_use]
     pub fn scrub(&self, text: &str) -> String {
         text.replace(&*self.0, MASK)

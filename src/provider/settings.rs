@@ -1,4 +1,4 @@
-//! What a provider is made from, and the making.
+//! Provider settings, and building a provider from them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The wire of an HTTP provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum WireKind {
     /// The Anthropic Messages API.
     Anthropic,
     /// OpenAI's chat completions, as most other servers speak them too.
@@ -31,17 +31,17 @@ pub enum Kind {
     Gemini,
 }
 
-/// How we show who we are.
+/// A key, with the way it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Key {
+pub enum Credential {
     /// In the wire's own key header, such as `x-api-key`.
     ApiKey(Secret),
     /// As `authorization: Bearer`.
     Bearer(Secret),
 }
 
-impl Key {
-    /// The key, whichever way it travels.
+impl Credential {
+    /// Returns the key, however it is sent.
     #[must_use]
     pub fn secret(&self) -> &Secret {
         match self {
@@ -50,27 +50,28 @@ impl Key {
     }
 }
 
-/// One provider as the configuration describes it.
+/// A provider as configured.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ProviderSettings {
     /// The name in the configuration, such as `anthropic`.
     pub name: String,
-    pub kind: Kind,
-    /// Where the API's paths begin.
+    pub kind: WireKind,
+    /// The prefix of the API's paths.
     pub base_url: String,
-    pub key: Option<Key>,
-    /// The environment variable to set when the key is missing or rejected; may be empty.
+    pub key: Option<Credential>,
+    /// The environment variable to set if the key is missing or rejected; may be empty.
     pub key_hint: String,
-    /// Whether a request without a key is refused before it leaves.
+    /// Whether a request without a key is refused before it is sent.
     pub key_required: bool,
     /// How long the server may be silent, from the request on and between any two bytes of its answer.
     pub idle_timeout: Duration,
 }
 
 impl ProviderSettings {
-    /// Settings without a key. One is required unless the server runs on this machine or in its own network.
+    /// Creates settings without a key. A key is required unless the server runs on this machine or
+    /// in its own network.
     #[must_use]
-    pub fn new(name: impl Into<String>, kind: Kind, base_url: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, kind: WireKind, base_url: impl Into<String>) -> Self {
         let base_url = base_url.into();
         let local = Url::parse(&base_url).is_ok_and(|url| is_local(&url));
         Self {
@@ -98,14 +99,13 @@ impl fmt::Debug for ProviderSettings {
     }
 }
 
-/// Makes the provider. Costs nothing until its first request; what is wrong with the settings is
-/// that request's error.
+/// Builds the provider. Does nothing until its first request; invalid settings are that request's error.
 #[must_use]
 pub fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider> {
     match settings.kind {
-        Kind::Anthropic => Arc::new(Anthropic::new(settings, http)),
-        Kind::OpenaiChat => Arc::new(OpenaiChat::new(settings, http)),
-        Kind::OpenaiResponses => Arc::new(OpenaiResponses::new(settings, http)),
-        Kind::Gemini => Arc::new(Gemini::new(settings, http)),
+        WireKind::Anthropic => Arc::new(Anthropic::new(settings, http)),
+        WireKind::OpenaiChat => Arc::new(OpenaiChat::new(settings, http)),
+        WireKind::OpenaiResponses => Arc::new(OpenaiResponses::new(settings, http)),
+        WireKind::Gemini => Arc::new(Gemini::new(settings, http)),
     }
 }

@@ -1,4 +1,4 @@
-//! Where models come from: names in, models that can be asked out.
+//! Resolves model names to models ready for requests.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use async_trait::async_trait;
 use super::Model;
 use crate::protocol::EnvOverlay;
 
-/// Turns the name of a model into one that can be asked.
+/// Resolves model names.
 #[async_trait]
 pub trait ModelSource: Send + Sync {
-    /// The model at the given provider, or at the configured one.
+    /// Returns the model at the given provider, or at the configured one.
     async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ModelError>;
 
-    /// The model of a sub-agent. Makes no request; a key that is missing is an error here already.
+    /// Returns the model of a sub-agent. Makes no request; a missing key is an error here already.
     async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError>;
 
-    /// What sub-agents may use, as `(provider, models)`, in an order that never changes. A provider
-    /// that is not listed has no limit.
+    /// Returns the models that sub-agents may use, as `(provider, models)`, in a stable order. A
+    /// provider that is not listed has no limit.
     fn allowed(&self) -> Vec<(String, Vec<String>)>;
 }
 
-/// Which model a sub-agent asks for. A name that is absent or `inherit` is the configured default,
-/// and then the parent's.
+/// The model that a sub-agent asks for. A name that is absent or `inherit` is the configured
+/// default, and then the parent's.
 #[derive(Clone, Copy)]
 pub struct ChildModel<'a> {
     pub parent: &'a Model,
@@ -30,8 +30,7 @@ pub struct ChildModel<'a> {
     pub provider: Option<&'a str>,
     /// An alias or a full name.
     pub model: Option<&'a str>,
-    /// The session's environment with the variables of the agent's definition on top; absent when
-    /// it sets none.
+    /// The session's environment with the variables of the agent's definition on top; absent if it sets none.
     pub env: Option<&'a EnvOverlay>,
 }
 
@@ -46,10 +45,10 @@ impl fmt::Debug for ChildModel<'_> {
     }
 }
 
-/// Why there is no such model: one line, never with a key.
+/// The error of an unknown model: one line, never with a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Something that was asked for does not exist, or does not fit.
+    /// The requested model does not exist, or does not fit.
     #[error("{0}")]
     Usage(String),
     /// There is no key.

@@ -1,18 +1,18 @@
-//! Server-sent events out of bytes, however the bytes are cut.
+//! Decodes server-sent events from bytes, wherever the bytes are split.
 
-/// The longest line, and the most data of one event, in bytes. A whole file as a tool's input fits.
-const LIMIT: usize = 16 * 1024 * 1024;
+/// Maximum size of a line, and of one event's data, in bytes. A whole file as a tool's input fits.
+const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// One event: its data lines joined by line breaks. The event's name is dropped: every wire repeats
 /// it in the data, or uses none.
-pub(super) type Data = String;
+pub(super) type EventData = String;
 
 /// An event outgrew the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an event of more than {} MB", LIMIT / (1024 * 1024))]
-pub(super) struct TooLong;
+#[error("an event of more than {} MB", MAX_EVENT_BYTES / (1024 * 1024))]
+pub(super) struct EventTooLong;
 
-/// Takes bytes, gives events. Each byte is looked at once.
+/// Decodes bytes to events, looking at each byte once.
 #[derive(Debug, Default)]
 pub(super) struct SseDecoder {
     line: Vec<u8>,
@@ -24,8 +24,12 @@ pub(super) struct SseDecoder {
 }
 
 impl SseDecoder {
-    /// Takes more bytes and appends the events that they complete.
-    pub fn push(&mut self, mut bytes: &[u8], events: &mut Vec<Data>) -> Result<(), TooLong> {
+    /// Adds bytes and appends the events that they complete.
+    pub fn push(
+        &mut self,
+        mut bytes: &[u8],
+        events: &mut Vec<EventData>,
+    ) -> Result<(), EventTooLong> {
         if self.after_cr && !bytes.is_empty() {
             self.after_cr = false;
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
@@ -43,21 +47,21 @@ impl SseDecoder {
         self.extend_line(bytes)
     }
 
-    /// The event that lacks only the blank line at its end, when the bytes are over.
-    pub fn finish(&mut self) -> Result<Option<Data>, TooLong> {
+    /// Returns the event that lacks only the blank line at its end, once the bytes are over.
+    pub fn finish(&mut self) -> Result<Option<EventData>, EventTooLong> {
         let event = self.end_line()?;
         Ok(event.or_else(|| self.take_event()))
     }
 
-    fn extend_line(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
-        if self.line.len() + bytes.len() > LIMIT {
-            return Err(TooLong);
+    fn extend_line(&mut self, bytes: &[u8]) -> Result<(), EventTooLong> {
+        if self.line.len() + bytes.len() > MAX_EVENT_BYTES {
+            return Err(EventTooLong);
         }
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<Data>, TooLong> {
+    fn end_line(&mut self) -> Result<Option<EventData>, EventTooLong> {
         let mut line = self.line.as_slice();
         if !self.past_first_line {
             self.past_first_line = true;
@@ -68,8 +72,8 @@ impl SseDecoder {
             return Ok(self.take_event());
         }
         if let Some(value) = data_of(line) {
-            if self.data.len() + value.len() > LIMIT {
-                return Err(TooLong);
+            if self.data.len() + value.len() > MAX_EVENT_BYTES {
+                return Err(EventTooLong);
             }
             if self.has_data {
                 self.data.push(b'\n');
@@ -81,7 +85,7 @@ impl SseDecoder {
         Ok(None)
     }
 
-    fn take_event(&mut self) -> Option<Data> {
+    fn take_event(&mut self) -> Option<EventData> {
         if !std::mem::take(&mut self.has_data) {
             return None;
         }
@@ -93,7 +97,7 @@ impl SseDecoder {
     }
 }
 
-/// The value of a `data` line. Other fields and comments mean nothing to us.
+/// Returns the value of a `data` line. Other fields and comments are ignored.
 fn data_of(line: &[u8]) -> Option<&[u8]> {
     let rest = line.strip_prefix(b"data")?;
     if rest.is_empty() {
@@ -109,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Data> {
+    fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<EventData> {
         let mut decoder = SseDecoder::default();
         let mut events = Vec::new();
         for chunk in chunks {
@@ -119,7 +123,7 @@ mod tests {
         events
     }
 
-    fn whole(text: &str) -> Vec<Data> {
+    fn whole(text: &str) -> Vec<EventData> {
         decode([text.as_bytes()])
     }
 
@@ -130,8 +134,8 @@ mod tests {
         assert_eq!(whole("\u{feff}data: a\n\n"), ["a"]);
         assert_eq!(whole(": ping\n\nevent: x\nid: 1\ndata: a\nretry: 3\n\n"), ["a"]);
         assert_eq!(whole("data: a\ndata:  b\ndata\ndata: c\n\n"), ["a\n b\n\nc"]);
-        assert_eq!(whole("event: ping\n\n\n\n"), Vec::<Data>::new());
-        assert_eq!(whole("database: a\ndat: b\n\n"), Vec::<Data>::new());
+        assert_eq!(whole("event: ping\n\n\n\n"), Vec::<EventData>::new());
+        assert_eq!(whole("database: a\ndat: b\n\n"), Vec::<EventData>::new());
         assert_eq!(whole("data:\n\n"), [""]);
     }
 
@@ -145,23 +149,23 @@ mod tests {
     #[test]
     fn a_line_without_end_is_refused() {
         let mut decoder = SseDecoder::default();
-        let chunk = vec![b'x'; LIMIT / 4];
+        let chunk = vec![b'x'; MAX_EVENT_BYTES / 4];
         let mut pushed = 0;
         while decoder.push(&chunk, &mut Vec::new()).is_ok() {
             pushed += chunk.len();
-            assert!(pushed <= LIMIT);
+            assert!(pushed <= MAX_EVENT_BYTES);
         }
-        assert_eq!(TooLong.to_string(), "an event of more than 16 MB");
+        assert_eq!(EventTooLong.to_string(), "an event of more than 16 MB");
     }
 
     #[test]
     fn data_lines_without_end_are_refused() {
         let mut decoder = SseDecoder::default();
         let mut line = b"data: ".to_vec();
-        line.resize(LIMIT / 2, b'x');
+        line.resize(MAX_EVENT_BYTES / 2, b'x');
         line.push(b'\n');
         let mut push = || decoder.push(&line, &mut Vec::new());
-        assert_eq!((push(), push(), push()), (Ok(()), Ok(()), Err(TooLong)));
+        assert_eq!((push(), push(), push()), (Ok(()), Ok(()), Err(EventTooLong)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A server on loopback that answers byte by byte as a test tells it.
+//! A server on loopback that answers byte by byte as a test wants.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -10,42 +10,42 @@ use tokio::task::JoinHandle;
 
 /// One answer: a head and the pieces of its body.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct CannedResponse {
     head: String,
     pieces: Vec<Vec<u8>>,
-    end: End,
+    end: ResponseEnd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum ResponseEnd {
     Whole,
-    /// The connection closes before the body is over.
+    /// Closes the connection before the body is over.
     Cut,
-    /// Nothing more comes.
+    /// Sends nothing more.
     Silent,
 }
 
-impl Answer {
-    /// A success whose body is a stream of events.
+impl CannedResponse {
+    /// Creates a success whose body is a stream of events.
     pub fn events(body: impl AsRef<[u8]>) -> Self {
         Self::new(200, "text/event-stream", body)
     }
 
-    /// An answer with any status and type.
+    /// Creates an answer with any status and type.
     pub fn new(status: u16, kind: &str, body: impl AsRef<[u8]>) -> Self {
         let head = format!(
             "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n"
         );
-        Self { head, pieces: vec![body.as_ref().to_vec()], end: End::Whole }
+        Self { head, pieces: vec![body.as_ref().to_vec()], end: ResponseEnd::Whole }
     }
 
-    /// With one more header.
+    /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.head.push_str(&format!("{name}: {value}\r\n"));
         self
     }
 
-    /// The body in two pieces.
+    /// Splits the body in two pieces.
     pub fn split_at(mut self, at: usize) -> Self {
         let body = self.pieces.concat();
         let (left, right) = body.split_at(at);
@@ -53,39 +53,39 @@ impl Answer {
         self
     }
 
-    /// The connection closes before the body is over.
+    /// Closes the connection before the body is over.
     pub fn cut(self) -> Self {
-        Self { end: End::Cut, ..self }
+        Self { end: ResponseEnd::Cut, ..self }
     }
 
-    /// Nothing more comes after the body, and the connection stays.
+    /// Sends nothing more after the body, and keeps the connection open.
     pub fn silent(self) -> Self {
-        Self { end: End::Silent, ..self }
+        Self { end: ResponseEnd::Silent, ..self }
     }
 }
 
-/// What the server saw.
+/// Requests and connections that the server saw.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ReceivedRequests {
     pub connections: usize,
     /// Heads (lower case names) and bodies.
     pub requests: Vec<(String, Vec<u8>)>,
 }
 
-/// Gives its answers in order, the last one again and again.
+/// Gives its answers in order, and repeats the last one.
 pub(super) struct TestServer {
     pub address: SocketAddr,
-    pub seen: Arc<Mutex<Seen>>,
-    /// Told when the client closes a connection that had fallen silent.
+    pub seen: Arc<Mutex<ReceivedRequests>>,
+    /// Notified when the client closes a connection that had fallen silent.
     pub closed: Arc<Notify>,
     task: JoinHandle<()>,
 }
 
 impl TestServer {
-    pub async fn start(answers: Vec<Answer>) -> Self {
+    pub async fn start(answers: Vec<CannedResponse>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(ReceivedRequests::default()));
         let closed = Arc::new(Notify::new());
         let (shared, told) = (Arc::clone(&seen), Arc::clone(&closed));
         let task = tokio::spawn(async move {
@@ -112,8 +112,8 @@ impl Drop for TestServer {
 
 async fn serve(
     mut stream: TcpStream,
-    answers: Vec<Answer>,
-    seen: Arc<Mutex<Seen>>,
+    answers: Vec<CannedResponse>,
+    seen: Arc<Mutex<ReceivedRequests>>,
     closed: Arc<Notify>,
 ) {
     while let Some(request) = read_request(&mut stream).await {
@@ -125,9 +125,9 @@ async fn serve(
         let answer = &answers[number.min(answers.len()) - 1];
         let _ = write_answer(&mut stream, answer).await;
         match answer.end {
-            End::Whole => {}
-            End::Cut => return,
-            End::Silent => {
+            ResponseEnd::Whole => {}
+            ResponseEnd::Cut => return,
+            ResponseEnd::Silent => {
                 let _ = stream.read_u8().await;
                 closed.notify_one();
                 return;
@@ -152,7 +152,7 @@ async fn read_request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     }
 }
 
-async fn write_answer(stream: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
+async fn write_answer(stream: &mut TcpStream, answer: &CannedResponse) -> std::io::Result<()> {
     // Each piece leaves at once, as a packet of its own; the end travels with the last one.
     stream.set_nodelay(true)?;
     let mut packet = format!("{}\r\n", answer.head).into_bytes();
@@ -161,7 +161,7 @@ async fn write_answer(stream: &mut TcpStream, answer: &Answer) -> std::io::Resul
         tokio::task::yield_now().await;
         packet = [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
     }
-    if answer.end == End::Whole {
+    if answer.end == ResponseEnd::Whole {
         packet.extend_from_slice(b"0\r\n\r\n");
     }
     stream.write_all(&packet).await

@@ -1,16 +1,15 @@
-//! The conversation as the wires want it: user and assistant in turn, no empty blocks, tool results first.
+//! Arranges conversations for the wires: user and assistant in turn, no empty blocks, tool results first.
 
 use crate::protocol::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 
-/// Consecutive messages of one role, as one.
+/// Consecutive messages of one role, merged.
 #[derive(Debug, PartialEq)]
 pub(super) struct Turn<'a> {
     pub role: Role,
     pub blocks: Vec<&'a ContentBlock>,
 }
 
-/// Merges messages into turns. Blank texts and blocks that `keep` refuses are left out, and so are
-/// turns of nothing.
+/// Merges messages into turns. Leaves out blank texts, blocks that `keep` rejects, and empty turns.
 pub(super) fn turns(messages: &[Message], keep: impl Fn(&ContentBlock) -> bool) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for message in messages {
@@ -35,7 +34,7 @@ fn is_blank(block: &ContentBlock) -> bool {
     block.as_text().is_some_and(|text| text.trim().is_empty())
 }
 
-/// The pieces of a tool result that say something.
+/// Returns the pieces of a tool result that are not blank.
 pub(super) fn result_pieces(content: &[ResultBlock]) -> impl Iterator<Item = &ResultBlock> {
     content.iter().filter(|piece| match piece {
         ResultBlock::Text { text } => !text.trim().is_empty(),
@@ -43,7 +42,7 @@ pub(super) fn result_pieces(content: &[ResultBlock]) -> impl Iterator<Item = &Re
     })
 }
 
-/// An image as a `data:` URL.
+/// Encodes an image as a `data:` URL.
 pub(super) fn data_url(source: &ImageSource) -> String {
     format!("data:{};base64,{}", source.media_type, source.data)
 }

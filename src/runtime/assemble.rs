@@ -1,21 +1,21 @@
-//! Puts a session and its main agent together from parts that the composition root decided on.
+//! Assembles a session and its main agent from the parts that the composition root chose.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Open;
-use super::brought::{Brought, Told};
-use super::offer::Offer;
-use crate::agent::prompt::Facts;
-use crate::agent::{Agent, AgentSetup, Inbox, Operations};
+use super::OpenRequest;
+use super::project_context::{ProjectContext, SharedContext};
+use super::subagent_tools::SubagentTools;
+use crate::agent::system_prompt::EnvironmentInfo;
+use crate::agent::{Agent, AgentSetup, ConcurrencyLimit, Inbox};
 use crate::budget::{self, Budget};
+use crate::commands::{self, CommandSet, CommandSources};
 use crate::config::SettingSources;
 use crate::config::models::Catalogue;
-use crate::custom::{self, CustomSources, Customs};
 use crate::disk::{ProjectFolders, ProjectScope};
 use crate::exec::Sandbox;
-use crate::hook::{HookSet, Hooks, SessionFacts};
+use crate::hook::{HookSession, HookSet, Hooks};
 use crate::permission::Gate;
 use crate::protocol::{
     AgentEvent, EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, Redactor,
@@ -23,36 +23,36 @@ use crate::protocol::{
 };
 use crate::provider::{Model, ModelSlot, ModelSource};
 use crate::session::{
-    AgentSummary, CallResult, LostReport, NewSession, Opened, SessionStore, Transcript,
+    AgentCallResult, AgentSummary, LostReport, NewSession, OpenSession, SessionStore, Transcript,
 };
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::subagent::{
-    AgentTree, Caller, Factory, Settings, Slots, Workplace, end_as_result, faces,
+    AgentTree, Factory, ParentContext, SlotLimits, SubagentSettings, Workspace, call_result, tools,
 };
 use crate::tool::mcp::Mcp;
-use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, lists};
+use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, entry_matches};
 
-/// Who the main agent is and how it works.
+/// The main agent's built-in system prompt.
 pub(super) const MAIN_PROMPT: &str = include_str!("../../assets/prompts/main.md");
 
-/// All that a runtime is made of. Nothing in it has touched the network or the project's files yet.
-pub struct Parts {
+/// The parts of a runtime. Building them touches neither the network nor the project's files.
+pub struct RuntimeParts {
     pub events: EventQueue,
-    /// Absent until the person has set one up.
+    /// Absent until the user has set one up.
     pub model: Option<Model>,
     pub models: Arc<dyn ModelSource>,
     pub catalogue: Arc<Catalogue>,
     pub gate: Gate,
     pub hooks: HookSet,
-    /// Absent when nothing is to be stored.
+    /// Absent if nothing is stored.
     pub store: Option<SessionStore>,
     pub definitions: DefinitionSources,
-    pub custom: CustomSources,
+    pub custom: CommandSources,
     pub builtin: BuiltinSettings,
-    /// Only these tools, when given; by any of their names.
+    /// If present, only these tools are offered; by any of their names.
     pub tools: Option<Vec<String>>,
-    /// None of these tools; by any of their names.
-    pub without: Vec<String>,
+    /// Tools that are not offered; by any of their names.
+    pub disallowed_tools: Vec<String>,
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
     /// The day, such as `2026-11-20`.
@@ -60,31 +60,30 @@ pub struct Parts {
     /// Such as `linux (x86_64)`.
     pub platform: String,
     pub redactor: Redactor,
-    /// What the person should know at the start.
+    /// Notices for the user at startup.
     pub notices: Vec<String>,
-    /// Where the person's own AGENTS.md lies.
+    /// The folder of the user's own AGENTS.md.
     pub user_dir: PathBuf,
-    /// Where the person keeps the same for another program.
+    /// The user's folder for Claude Code.
     pub claude_dir: Option<PathBuf>,
     /// The files that a project's imports and links may read.
     pub scope: ProjectScope,
-    /// Which of the project's files of that kind are read.
+    /// The sources of such files that are read.
     pub setting_sources: SettingSources,
     /// Replaces the built-in prompt.
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
-    /// How long main, when it is done, waits for its agents in the background; `None` where it is
-    /// woken by them.
-    pub patience: Option<Duration>,
-    /// For one run of the main agent, with all that it starts.
+    /// How long main, once done, waits for its background agents; `None` if they wake it instead.
+    pub background_wait: Option<Duration>,
+    /// Limits of one run of the main agent, including its sub-agents.
     pub per_run: budget::Limits,
-    /// For the whole tree.
+    /// Limits of the whole tree.
     pub budget: budget::Limits,
-    /// How many requests and tool calls of all agents go on at a time.
+    /// The maximum number of concurrent requests and tool calls of all agents.
     pub max_operations: usize,
-    /// How long one tool call of any kind may take.
+    /// The time limit of a tool call.
     pub max_call: Option<Duration>,
-    pub subagents: SubAgents,
+    pub subagents: SubagentParts,
     /// The folders of the session, whose programs are not the user's.
     pub project: ProjectFolders,
     /// The folder for worktrees of sub-agents.
@@ -95,38 +94,38 @@ pub struct Parts {
     pub mcp: Mcp,
 }
 
-/// The part of sub-agents.
+/// The settings of sub-agents.
 #[derive(Clone, Debug)]
-pub struct SubAgents {
+pub struct SubagentParts {
     pub enabled: bool,
-    pub slots: Slots,
-    pub settings: Settings,
+    pub slots: SlotLimits,
+    pub settings: SubagentSettings,
 }
 
-/// One conversation: where it is written, and what was said so far.
+/// One conversation: its journal and its history.
 #[derive(Clone)]
-pub(super) struct Session {
+pub(super) struct RuntimeSession {
     pub id: SessionId,
     pub journal: Arc<dyn Journal>,
     pub history: Vec<Message>,
-    /// All that its agents did, for the front end; taken when the session is shown.
+    /// The events of all its agents, for the front end; taken when the session is shown.
     pub events: Vec<AgentEvent>,
     /// The model of the last answer in `history`.
     pub model: Option<String>,
-    /// Its sub-agents, all ended; taken when the session is shown. Of a fork those of the other
-    /// session whose end main has not read of.
+    /// Its sub-agents, all ended; taken when the session is shown. For a fork, those of the
+    /// original session whose end main has not read.
     pub agents: Vec<AgentSummary>,
-    /// Those whose end main has not read of; taken with `agents`.
+    /// The agents whose end main has not read; taken with `agents`.
     pub lost_reports: Vec<LostReport>,
-    /// What was found out and mended while it was read.
+    /// Problems that were found and repaired while it was read.
     pub notices: Vec<String>,
-    /// What the tree may spend: one account per session.
+    /// The budget of the whole tree: one account per session.
     pub budget: Budget,
     pub hooks: Hooks,
 }
 
-impl Session {
-    /// A session that is stored nowhere.
+impl RuntimeSession {
+    /// Creates a session that is not stored.
     pub fn empty(id: SessionId, limits: budget::Limits) -> Self {
         Self {
             id,
@@ -142,7 +141,7 @@ impl Session {
         }
     }
 
-    /// Begins with what a transcript tells.
+    /// Starts from a stored transcript.
     fn read(&mut self, transcript: Transcript, events: Vec<AgentEvent>) {
         self.events = events;
         self.model = transcript.model;
@@ -151,36 +150,39 @@ impl Session {
     }
 }
 
-/// Opens a new session or a stored one. The error is one line for the person.
-pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, String> {
-    let (Open::New(id) | Open::Stored(id) | Open::Fork { to: id, .. }) = open;
-    let mut session = Session::empty(id, parts.budget);
+/// Opens a new session or a stored one. The error is one line for the user.
+pub(super) async fn open_session(
+    parts: &RuntimeParts,
+    open: OpenRequest,
+) -> Result<RuntimeSession, String> {
+    let (OpenRequest::New(id) | OpenRequest::Stored(id) | OpenRequest::Fork { to: id, .. }) = open;
+    let mut session = RuntimeSession::empty(id, parts.budget);
     let folder = parts.store.as_ref().map(|store| store.dir(id));
     let transcript = folder.map(|folder| folder.join("transcript.jsonl")).unwrap_or_default();
-    session.hooks = Hooks::new(parts.hooks.clone(), SessionFacts { id: Some(id), transcript });
+    session.hooks = Hooks::new(parts.hooks.clone(), HookSession { id: Some(id), transcript });
     let Some(store) = parts.store.clone() else { return Ok(session) };
     let stored_result = stored_result(parts.subagents.settings.result_max_chars);
     match open {
-        Open::New(id) => {
+        OpenRequest::New(id) => {
             let journal = store.create(new_session(parts, id));
             session.journal = journal.map_err(|error| error.to_string())?;
         }
-        Open::Fork { from, to } => {
+        OpenRequest::Fork { from, to } => {
             let new = new_session(parts, to);
             let forked =
                 tokio::task::spawn_blocking(move || store.fork(from, new, &stored_result)).await;
             let forked = forked.map_err(|error| error.to_string())?;
-            let Opened { journal, transcript, history, agents, lost_reports, .. } =
+            let OpenSession { journal, transcript, history, agents, lost_reports, .. } =
                 forked.map_err(|error| error.to_string())?;
             session.journal = journal;
             session.agents = agents;
             session.lost_reports = lost_reports;
             session.read(transcript, history);
         }
-        Open::Stored(id) => {
+        OpenRequest::Stored(id) => {
             let opened = tokio::task::spawn_blocking(move || store.open(id, &stored_result)).await;
             let opened = opened.map_err(|error| error.to_string())?;
-            let Opened { journal, transcript, history, agents, spent_by_agents, lost_reports } =
+            let OpenSession { journal, transcript, history, agents, spent_by_agents, lost_reports } =
                 opened.map_err(|error| error.to_string())?;
             session.journal = journal;
             session.budget.charge(transcript.usage, transcript.cost);
@@ -194,7 +196,7 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
     Ok(session)
 }
 
-fn new_session(parts: &Parts, id: SessionId) -> NewSession {
+fn new_session(parts: &RuntimeParts, id: SessionId) -> NewSession {
     let model = parts.model.as_ref();
     NewSession {
         id,
@@ -205,54 +207,54 @@ fn new_session(parts: &Parts, id: SessionId) -> NewSession {
     }
 }
 
-/// The result of a call that had started an agent, for `SessionStore`.
-pub(super) fn stored_result(max_chars: usize) -> impl Fn(&AgentSummary) -> Option<CallResult> {
+/// Returns the result of a call that started an agent, for `SessionStore`.
+pub(super) fn stored_result(max_chars: usize) -> impl Fn(&AgentSummary) -> Option<AgentCallResult> {
     move |agent| {
         let outcome = agent.end.as_ref()?;
-        let (text, is_error, details) = end_as_result(&agent.meta, outcome, max_chars);
-        Some(CallResult { text, is_error, details })
+        let (text, is_error, details) = call_result(&agent.meta, outcome, max_chars);
+        Some(AgentCallResult { text, is_error, details })
     }
 }
 
-/// A main agent, and what is kept beside it between its runs.
-pub(super) struct Main {
+/// A main agent, and the state that is kept with it between runs.
+pub(super) struct MainAgent {
     pub agent: Agent,
-    /// What starts its sub-agents, if it may have any.
-    pub offer: Option<Offer>,
-    pub brought: Brought,
+    /// Starts its sub-agents; absent if it may not have any.
+    pub subagent_tools: Option<SubagentTools>,
+    pub context: ProjectContext,
 }
 
-/// Builds the main agent of a session, and what starts its sub-agents, if it has any. Reads the
-/// project's files: not for the start path, and it may block.
+/// Builds the main agent of a session and the tools that start its sub-agents. Reads the project's
+/// files, so it may block; do not call it during startup.
 pub(super) fn main_agent(
-    parts: &Arc<Parts>,
-    session: Session,
+    parts: &Arc<RuntimeParts>,
+    session: RuntimeSession,
     model: ModelSlot,
     tree: AgentTree,
     inbox: Inbox,
     events: &EventSink,
-) -> Main {
-    let facts = Facts::gather(&parts.cwd, &parts.date, &parts.platform);
-    let brought = Brought::read(parts, facts.clone(), events);
+) -> MainAgent {
+    let facts = EnvironmentInfo::gather(&parts.cwd, &parts.date, &parts.platform);
+    let brought = ProjectContext::read(parts, facts.clone(), events);
     let told = brought.for_agents();
-    let operations = Operations::new(parts.max_operations).with_call_limit(parts.max_call);
+    let operations = ConcurrencyLimit::new(parts.max_operations).with_call_limit(parts.max_call);
     let gate = parts.gate.for_agent("main".to_owned(), events.clone()).with_env(&parts.env);
     let own = session_tools(parts, &parts.builtin, told.skill.as_ref(), Vec::new());
     let own = ToolRegistry::new(own);
     let offer = parts.offers_subagents().then(|| {
-        let caller = Caller {
+        let caller = ParentContext {
             name: "main".to_owned(),
             model: model.clone(),
             journal: session.journal.clone(),
             inbox: inbox.clone(),
             gate: gate.clone(),
-            place: Workplace { cwd: parts.cwd.clone(), env: parts.env.clone(), bound: None },
-            holds: None,
+            workspace: Workspace { cwd: parts.cwd.clone(), env: parts.env.clone(), bound: None },
+            tools: None,
         };
         let operations = operations.clone();
-        let session = Shared { tree, operations, hooks: session.hooks.clone() };
+        let session = SessionShared { tree, operations, hooks: session.hooks.clone() };
         let factory = |definitions| factory(parts, session, facts, told, definitions);
-        Offer::new(parts, caller, own.clone(), factory, events)
+        SubagentTools::new(parts, caller, own.clone(), factory, events)
     });
     let tools = match &offer {
         Some(offer) => offer.tools(),
@@ -267,38 +269,38 @@ pub(super) fn main_agent(
         hooks: session.hooks,
         journal: session.journal,
         inbox,
-        patience: parts.patience,
-        respite: None,
+        background_wait: parts.background_wait,
+        slot: None,
         budget: session.budget,
         per_run: parts.per_run,
-        operations,
+        concurrency: operations,
         cwd: parts.cwd.clone(),
         env: parts.env.clone(),
         history: session.history,
         span: Span::root(),
         redactor: parts.redactor.clone(),
-        thinker: session.model,
+        reasoning_model: session.model,
     });
-    Main { agent, offer, brought }
+    MainAgent { agent, subagent_tools: offer, context: brought }
 }
 
-/// What all agents of a session have in common.
-pub(super) struct Shared {
+/// The state that all agents of a session share.
+pub(super) struct SessionShared {
     pub tree: AgentTree,
-    pub operations: Operations,
+    pub operations: ConcurrencyLimit,
     pub hooks: Hooks,
 }
 
-/// What sub-agents of a session are built from, with these definitions.
+/// Builds the factory of a session's sub-agents from these definitions.
 pub(super) fn factory(
-    parts: &Arc<Parts>,
-    session: Shared,
-    facts: Facts,
-    told: Told,
+    parts: &Arc<RuntimeParts>,
+    session: SessionShared,
+    facts: EnvironmentInfo,
+    told: SharedContext,
     definitions: Definitions,
 ) -> Arc<Factory> {
     let tools_of = parts.clone();
-    let Told { memory, skill } = told;
+    let SharedContext { memory, skill } = told;
     Arc::new(Factory {
         settings: parts.subagents.settings.clone(),
         tree: session.tree,
@@ -315,21 +317,21 @@ pub(super) fn factory(
         worktrees: parts.worktrees.clone(),
         sandbox: parts.sandbox.clone(),
         env: parts.env.clone(),
-        facts,
+        environment: facts,
         memory,
-        operations: session.operations,
+        concurrency: session.operations,
         redactor: parts.redactor.clone(),
     })
 }
 
-/// All tools of a main agent that has no sub-agents.
-pub(super) fn main_tools(parts: &Parts, own: &ToolRegistry) -> ToolRegistry {
-    parts.with_servers(own).withholding(|name| parts.gate.withholds(name))
+/// Returns all tools of a main agent without sub-agents.
+pub(super) fn main_tools(parts: &RuntimeParts, own: &ToolRegistry) -> ToolRegistry {
+    parts.with_servers(own).withholding(|name| parts.gate.denies_tool(name))
 }
 
-/// A fresh set of the tools that this session's agents may have, and those of servers behind them.
+/// Returns a fresh set of the tools that this session's agents may have, followed by those of servers.
 fn session_tools(
-    parts: &Parts,
+    parts: &RuntimeParts,
     settings: &BuiltinSettings,
     skill: Option<&Arc<dyn Tool>>,
     served: Vec<Arc<dyn Tool>>,
@@ -337,20 +339,20 @@ fn session_tools(
     let mut tools = builtin(settings);
     tools.extend(skill.cloned());
     #[cfg(debug_assertions)]
-    tools.extend(crate::tool::fault::offered(&parts.env));
+    tools.extend(crate::tool::fault::from_env(&parts.env));
     tools.extend(served);
     tools.retain(|tool| parts.allows(&tool.spec().name));
     tools
 }
 
-impl Parts {
-    /// Whether the person lets this session have the tool at all.
+impl RuntimeParts {
+    /// Whether the user allows this session to have the tool.
     pub(super) fn allows(&self, tool: &str) -> bool {
-        let named = |names: &[String]| names.iter().any(|name| lists(name, tool));
-        self.tools.as_deref().is_none_or(named) && !named(&self.without)
+        let named = |names: &[String]| names.iter().any(|name| entry_matches(name, tool));
+        self.tools.as_deref().is_none_or(named) && !named(&self.disallowed_tools)
     }
 
-    /// These tools and those that main is offered of its servers.
+    /// Adds the tools that servers offer to main.
     pub(super) fn with_servers(&self, own: &ToolRegistry) -> ToolRegistry {
         let mut tools = own.clone();
         let served = self.mcp.offered().into_iter();
@@ -358,26 +360,26 @@ impl Parts {
         tools
     }
 
-    /// Whether models may start agents: this program can, the configuration says so, and not all
-    /// such tools are left out by the person.
+    /// Whether models may start agents: the feature is built in, the configuration enables it, and
+    /// the user has not excluded all such tools.
     fn offers_subagents(&self) -> bool {
-        let listed = |names: &Vec<String>| names.iter().any(|name| faces::is_face(name));
+        let listed = |names: &Vec<String>| names.iter().any(|name| tools::is_agent_tool(name));
         cfg!(feature = "sub-agents")
             && self.subagents.enabled
             && self.tools.as_ref().is_none_or(listed)
     }
 
-    /// The names of the tools that the main agent gets with these definitions and skills, in order.
+    /// Returns the names of the main agent's tools with these definitions and skills, in order.
     #[must_use]
-    pub fn tool_names(&self, definitions: &Definitions, customs: &Customs) -> Vec<String> {
-        let skill = custom::tool(&self.custom, customs);
+    pub fn tool_names(&self, definitions: &Definitions, customs: &CommandSet) -> Vec<String> {
+        let skill = commands::skill_tool(&self.custom, customs);
         let tools =
             session_tools(self, &self.builtin, skill.as_ref(), self.mcp.main().offered().tools);
         let mut names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         if self.offers_subagents() {
-            names.extend(faces::names(&self.subagents.settings, definitions, &self.gate));
+            names.extend(tools::tool_names(&self.subagents.settings, definitions, &self.gate));
         }
-        names.retain(|name| self.allows(name) && !self.gate.withholds(name));
+        names.retain(|name| self.allows(name) && !self.gate.denies_tool(name));
         names
     }
 }

@@ -9,73 +9,72 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Inbox, Prompt};
-use crate::hook::Leaving;
+use crate::hook::SessionEndReason;
 use crate::protocol::{
-    AgentPath, Answer, Command, CompactionState, End, EventKind, EventSink, Failure, NoticeLevel,
-    Outcome, PromptId, QuestionId, QueuedPrompt, SessionId, ShellId,
+    AgentPath, Answer, Command, CompactionState, EventKind, EventSink, Failure, NoticeLevel,
+    PromptId, QuestionId, QueuedPrompt, RunEnd, RunOutcome, SessionId, ShellId,
 };
 use crate::provider::ModelSlot;
-use crate::subagent::{AgentTree, faces};
+use crate::subagent::{AgentTree, tools};
 
 mod assemble;
-mod brought;
-mod called;
 mod hooks;
 mod mention;
 mod model;
-mod offer;
+mod project_context;
 mod resume;
 mod servers;
 mod session;
 mod shell;
+mod slash_command;
+mod subagent_tools;
 
-use assemble::{Main, Session};
-pub use assemble::{Parts, SubAgents};
-use brought::Brought;
-use hooks::Begun;
-use model::Resolved;
-use offer::Offer;
-pub use session::Open;
-use shell::OwnShell;
+use assemble::{MainAgent, RuntimeSession};
+pub use assemble::{RuntimeParts, SubagentParts};
+use hooks::SessionStartHooks;
+use model::ResolvedModel;
+use project_context::ProjectContext;
+pub use session::OpenRequest;
+use shell::UserShell;
+use subagent_tools::SubagentTools;
 
-/// How long the end of a run is waited for when the program ends.
-const END_WAIT: Duration = Duration::from_secs(4);
+/// How long to wait for the end of a run when the program exits.
+const RUN_END_WAIT: Duration = Duration::from_secs(4);
 
 /// The backend of one front end.
 pub struct Runtime {
-    parts: Arc<Parts>,
+    parts: Arc<RuntimeParts>,
     events: EventSink,
     tree: AgentTree,
     model: Option<ModelSlot>,
-    session: Session,
+    session: RuntimeSession,
     /// The main agent between its runs; built at the first prompt.
     main: Option<Box<Agent>>,
-    /// Its agents' tools; absent where sub-agents are off.
-    offer: Option<Offer>,
-    /// What its files tell main; absent as long as main is.
-    brought: Option<Brought>,
-    /// What hooks have said at the beginning of the session, and whether there is one.
-    begun: Option<Begun>,
+    /// The tools that start its sub-agents; absent if sub-agents are off.
+    subagent_tools: Option<SubagentTools>,
+    /// The instructions and skills of main; absent as long as main is.
+    context: Option<ProjectContext>,
+    /// Output of the `SessionStart` hooks; absent before a session is open.
+    start_hooks: Option<SessionStartHooks>,
     inbox: Inbox,
-    run: Option<Run>,
-    /// Prompts for the run after the one that is being stopped.
+    run: Option<MainRun>,
+    /// Prompts for the run after the one that is stopping.
     next: Vec<QueuedPrompt>,
-    /// What can only be done between runs, and came while one was not over.
+    /// Commands that can only run between runs, received during one.
     deferred: VecDeque<Command>,
-    /// A failure in the background has ended main's work: only a prompt makes it go on.
+    /// Whether a background failure has halted main: only a prompt makes it continue.
     halted: bool,
     /// Whether main may start sub-agents in its present run.
     sub_agents: bool,
-    shell: OwnShell,
-    /// For the person, as soon as a session is open.
+    shell: UserShell,
+    /// Notices for the user, shown as soon as a session is open.
     notices: Vec<String>,
-    /// Models that were asked for; finding one may take as long as a command of the person takes to
-    /// print a key.
-    resolved: (mpsc::Sender<Resolved>, mpsc::Receiver<Resolved>),
+    /// Resolved models. Resolving may take as long as the user's command that prints a key.
+    resolved: (mpsc::Sender<ResolvedModel>, mpsc::Receiver<ResolvedModel>),
 }
 
 /// The main agent at work.
-struct Run {
+struct MainRun {
     task: JoinHandle<Box<Agent>>,
     cancel: CancellationToken,
 }
@@ -83,7 +82,7 @@ struct Run {
 impl Runtime {
     /// A runtime whose session is not open yet.
     #[must_use]
-    pub fn new(mut parts: Parts) -> Self {
+    pub fn new(mut parts: RuntimeParts) -> Self {
         let notices = std::mem::take(&mut parts.notices);
         let events = parts.events.sink();
         let tree = AgentTree::new(parts.subagents.slots);
@@ -92,8 +91,8 @@ impl Runtime {
         let model = parts.model.clone().map(ModelSlot::new);
         let secrets = parts.builtin.secret_env.clone();
         let shell =
-            OwnShell::new(parts.cwd.clone(), parts.env.clone(), secrets, parts.redactor.clone());
-        let session = Session::empty(SessionId::generate(), parts.budget);
+            UserShell::new(parts.cwd.clone(), parts.env.clone(), secrets, parts.redactor.clone());
+        let session = RuntimeSession::empty(SessionId::generate(), parts.budget);
         Self {
             parts: Arc::new(parts),
             events,
@@ -101,9 +100,9 @@ impl Runtime {
             model,
             session,
             main: None,
-            offer: None,
-            brought: None,
-            begun: None,
+            subagent_tools: None,
+            context: None,
+            start_hooks: None,
             inbox,
             run: None,
             next: Vec::new(),
@@ -116,8 +115,8 @@ impl Runtime {
         }
     }
 
-    /// Serves commands until `Shutdown`, or until the front end is gone. Nothing runs any more when
-    /// this returns.
+    /// Serves commands until `Shutdown`, or until the front end is gone. Nothing is left running
+    /// when this returns.
     pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>) {
         let leaving = loop {
             if self.run.is_none()
@@ -129,39 +128,39 @@ impl Runtime {
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
-                    None | Some(Command::Shutdown) => break Leaving::Other,
-                    Some(Command::Quit) => break Leaving::PromptInputExit,
+                    None | Some(Command::Shutdown) => break SessionEndReason::Other,
+                    Some(Command::Quit) => break SessionEndReason::PromptInputExit,
                     Some(command) => self.handle(command).await,
                 },
-                ended = ended(&mut self.run) => self.run_ended(ended).await,
+                ended = wait_for_run(&mut self.run) => self.run_ended(ended).await,
                 () = self.inbox.changed(), if self.run.is_none() => self.wake().await,
-                () = self.shell.ended() => {}
-                Some(resolved) = self.resolved.1.recv() => self.model_resolved(resolved),
+                () = self.shell.wait() => {}
+                Some(resolved) = self.resolved.1.recv() => self.use_resolved_model(resolved),
             }
         };
         self.stop().await;
-        self.leave(leaving).await;
+        self.run_end_hooks(leaving).await;
     }
 
-    /// Ends everything at once, and waits until it has ended.
+    /// Stops everything concurrently and waits until it has ended.
     async fn stop(&mut self) {
         self.shell.cancel();
         if let Some(run) = &self.run {
             run.cancel.cancel();
         }
-        // What main started ends with it; what works in the background is told here.
+        // Main's foreground agents end with it; background agents are stopped here.
         let (tree, run, parts) = (self.tree.clone(), self.run.take(), self.parts.clone());
-        let agents = tree.end_all(END_WAIT);
+        let agents = tree.end_all(RUN_END_WAIT);
         let (agents_ended, ..) =
             tokio::join!(agents, self.shell.stop(), end_run(run), end_background(&parts));
         self.main = None;
-        self.offer = None;
+        self.subagent_tools = None;
         if !agents_ended {
             tracing::error!("a sub-agent did not end in time");
         }
-        // What the run has started while it ended.
+        // Started by the run while it was ending.
         end_background(&self.parts).await;
-        // Nobody calls them any more.
+        // No agent is left to call them.
         self.parts.mcp.end().await;
         if self.sync().await.is_err() {
             tracing::error!("putting the session onto the disk failed inside");
@@ -171,7 +170,7 @@ impl Runtime {
     async fn handle(&mut self, command: Command) {
         match command {
             Command::Prompt { to, prompt } => {
-                let Some(prompt) = self.meant(&to, prompt).await else { return };
+                let Some(prompt) = self.expand(&to, prompt).await else { return };
                 match to.is_root() {
                     true => self.prompt(prompt).await,
                     false => self.steer(&to, prompt),
@@ -200,21 +199,20 @@ impl Runtime {
                 Err(why) => self.events.notice(NoticeLevel::Warning, why.to_string()),
             },
             Command::SetModel { provider, model } => self.set_model(provider, model),
-            // A front end sends these when it has heard that main is done, which is a moment before
-            // the run is over.
+            // A front end sends these when main reports that it is done, which is just before the run is over.
             Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {
                 self.deferred.push_back(command);
             }
             Command::Shell { line } => self.shell.start(line, &self.events),
             Command::CancelShell => self.shell.cancel(),
             Command::Compact { instructions } => self.compact(instructions).await,
-            Command::Clear => self.change_session(Open::New(SessionId::generate())).await,
-            Command::Resume(id) => self.change_session(Open::Stored(id)).await,
+            Command::Clear => self.change_session(OpenRequest::New(SessionId::generate())).await,
+            Command::Resume(id) => self.change_session(OpenRequest::Stored(id)).await,
             Command::Quit | Command::Shutdown => {}
         }
     }
 
-    /// Stops the run, and a compaction that has not begun.
+    /// Stops the run, and a compaction that has not started.
     fn cancel_turn(&mut self) {
         if let Some(run) = &self.run {
             run.cancel.cancel();
@@ -227,7 +225,7 @@ impl Runtime {
         }
     }
 
-    /// Reads a prompt at once when the main agent is idle, else queues it.
+    /// Starts a run with the prompt if the main agent is idle; otherwise queues it.
     async fn prompt(&mut self, prompt: QueuedPrompt) {
         if self.run.is_none() {
             self.start(prompt).await;
@@ -235,7 +233,7 @@ impl Runtime {
         }
         self.events.emit(EventKind::PromptQueued { id: prompt.id });
         match &self.run {
-            // A run that was stopped gives its queue back; what is sent after the stop is not meant for it.
+            // A stopped run gives its queue back; prompts sent after the stop are for the next one.
             Some(run) if run.cancel.is_cancelled() => self.next.push(prompt),
             _ => self.inbox.push(prompt),
         }
@@ -273,7 +271,7 @@ impl Runtime {
             self.events.notice(NoticeLevel::Error, why);
             return;
         };
-        let force = match self.mentioned(&prompt, &model).await {
+        let force = match self.forced_call(&prompt, &model).await {
             Ok(force) => force,
             Err(why) => {
                 let QueuedPrompt { id, text, .. } = prompt;
@@ -282,7 +280,7 @@ impl Runtime {
             }
         };
         let QueuedPrompt { id, text, images, meaning, from, sub_agents, report, .. } = prompt;
-        let shell_runs = self.shell.take_ended();
+        let shell_runs = self.shell.take_finished();
         self.sub_agents = sub_agents;
         let id = Some(id);
         let prompt =
@@ -290,7 +288,7 @@ impl Runtime {
         self.run_main(model, Some(prompt)).await;
     }
 
-    /// Asks once more after a failure, with the conversation as it is.
+    /// Retries after a failure, with an unchanged conversation.
     async fn retry(&mut self) {
         if self.run.is_none()
             && let Some(model) = self.model.clone()
@@ -303,25 +301,25 @@ impl Runtime {
         self.halted = false;
         let mut agent = self.take_main(model).await;
         let prompt = prompt.map(|prompt| {
-            let news = self.brought.as_mut().and_then(|brought| brought.news(&mut agent));
+            let news = self.context.as_mut().and_then(|brought| brought.take_news(&mut agent));
             prompt.with_note(news)
         });
         let (may_start, tools) = (self.sub_agents, self.main_tools());
         let cancel = CancellationToken::new();
         let (token, events) = (cancel.clone(), self.events.clone());
-        let begun = self.begun.clone();
+        let begun = self.start_hooks.clone();
         let task = tokio::spawn(async move {
             if let Some(tools) = tools {
-                tools.give(&mut agent, &events, &token).await;
+                tools.give_to(&mut agent, &events, &token).await;
             }
-            agent.withhold(|name| !may_start && faces::is_face(name));
+            agent.withhold(|name| !may_start && tools::is_agent_tool(name));
             hooks::run(&mut agent, prompt, begun, &events, &token).await;
             agent
         });
-        self.run = Some(Run { task, cancel });
+        self.run = Some(MainRun { task, cancel });
     }
 
-    /// Replaces the conversation by a summary of it. Only between runs.
+    /// Replaces the conversation with a summary. Only between runs.
     async fn compact(&mut self, instructions: Option<String>) {
         let Some(model) = self.model.clone() else {
             self.events.notice(NoticeLevel::Error, "No model yet · /model");
@@ -334,44 +332,46 @@ impl Runtime {
             agent.compact(instructions.as_deref(), &events, &token).await;
             agent
         });
-        self.run = Some(Run { task, cancel });
+        self.run = Some(MainRun { task, cancel });
     }
 
     async fn take_main(&mut self, model: ModelSlot) -> Box<Agent> {
         match self.main.take() {
             Some(mut agent) => {
-                self.renew(&mut agent).await;
+                self.refresh_main(&mut agent).await;
                 agent
             }
             None => Box::new(self.build(model).await),
         }
     }
 
-    /// Builds the main agent off the runtime's threads: it reads the project's files.
+    /// Builds the main agent on a blocking thread, because it reads the project's files.
     async fn build(&mut self, model: ModelSlot) -> Agent {
         let (parts, events) = (self.parts.clone(), self.events.clone());
         let (tree, inbox) = (self.tree.clone(), self.inbox.clone());
-        let session =
-            Session { history: std::mem::take(&mut self.session.history), ..self.session.clone() };
+        let session = RuntimeSession {
+            history: std::mem::take(&mut self.session.history),
+            ..self.session.clone()
+        };
         let build = move || assemble::main_agent(&parts, session, model, tree, inbox, &events);
-        // The closure only fails by panicking, and then there is nothing better than to pass that on.
+        // The closure only fails by panicking; propagate that.
         match tokio::task::spawn_blocking(build).await {
-            Ok(Main { agent, offer, brought }) => {
-                (self.offer, self.brought) = (offer, Some(brought));
+            Ok(MainAgent { agent, subagent_tools: offer, context: brought }) => {
+                (self.subagent_tools, self.context) = (offer, Some(brought));
                 agent
             }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
 
-    /// Takes the agent back, and goes on with what was queued for the end.
+    /// Takes the agent back and continues with the prompts that were queued.
     async fn run_ended(&mut self, ended: Option<Box<Agent>>) {
         let run = self.run.take();
-        // The answer is out by now.
+        // The answer is already out.
         drop(self.sync());
         let stopped = run.is_some_and(|run| run.cancel.is_cancelled());
         let Some(agent) = ended else {
-            // Only a bug gets here. The transcript is the truth: the agent is built anew from it.
+            // Only a bug gets here. The agent is rebuilt from the transcript.
             self.events.emit(EventKind::Finished(Box::new(crashed())));
             self.reload().await;
             return;
@@ -380,34 +380,33 @@ impl Runtime {
         self.main = Some(agent);
         let next = std::mem::take(&mut self.next);
         if stopped && next.is_empty() {
-            // Stop means stop: what other agents have said is read with the next prompt, and what
-            // the person had queued comes back, if the run was over before it could give that back.
+            // Don't start another run. Messages of other agents are read with the next prompt. The
+            // user's queued prompts are returned here, in case the run ended before it could.
             for QueuedPrompt { id, text, .. } in self.inbox.take_typed() {
                 self.events.emit(EventKind::PromptReturned { id, text });
             }
-            self.inbox.hush();
+            self.inbox.clear_wakeup();
             return;
         }
         next.into_iter().for_each(|prompt| self.inbox.push(prompt));
-        // An agent that did not complete has given its queue back: what is there now was sent after that.
+        // An agent that did not complete has returned its queue: these prompts were sent later.
         self.start_next().await;
-        self.tell_of_idleness();
+        self.notify_idle();
     }
 
-    /// What main goes on with. Where it waits for its agents, or a failure in the background has
-    /// halted it, it is not woken by anything but a prompt of the user: what else has come is read
-    /// with the next one.
+    /// Takes main's next prompt. If main waits for its agents, or a background failure has halted
+    /// it, only a prompt of the user wakes it: other messages are read with the next one.
     fn next_prompt(&self) -> Option<QueuedPrompt> {
-        match self.parts.patience {
+        match self.parts.background_wait {
             None if !self.halted => self.inbox.take_first(),
             _ => self.inbox.take_first_typed(),
         }
     }
 
-    /// Something has come for main while it was idle.
+    /// Handles a message that arrives while main is idle.
     async fn wake(&mut self) {
         if let Some((_, message)) = self.inbox.take_failure() {
-            // No run of main ends by it, so that it is no end of one.
+            // No run of main is active, so none ends.
             self.events.notice(NoticeLevel::Error, message);
             self.halted = true;
         }
@@ -416,7 +415,7 @@ impl Runtime {
         }
     }
 
-    /// Goes on with what waits. A prompt that is refused does not hold up those behind it.
+    /// Starts the next queued prompt. A refused prompt does not block those after it.
     async fn start_next(&mut self) {
         while self.run.is_none()
             && let Some(next) = self.next_prompt()
@@ -425,7 +424,7 @@ impl Runtime {
         }
     }
 
-    /// Kills a background command, whoever owns it. Its end is an event like any other.
+    /// Kills a background command, whoever owns it. Its end is reported as usual.
     fn kill_shell(&self, id: &ShellId) {
         match self.parts.builtin.shells.find(id) {
             Some(shell) => self.tree.spawn(async move {
@@ -442,7 +441,7 @@ impl Runtime {
                 run.iter().for_each(|run| run.cancel.cancel());
             });
         }
-        // A program's yes holds although its rules cannot be kept: its question is closed then.
+        // A program's approval holds even if its rules cannot be saved: the question is then closed.
         let closes = matches!(answer, Answer::Allowed(_));
         if let Err(error) = self.parts.gate.answer(id, answer) {
             let why = error.to_string();
@@ -454,30 +453,32 @@ impl Runtime {
     }
 }
 
-/// Waits for the end of a cancelled run, within bounds.
-async fn end_run(run: Option<Run>) {
+/// Waits for the end of a cancelled run, up to a limit.
+async fn end_run(run: Option<MainRun>) {
     let Some(mut run) = run else { return };
-    if tokio::time::timeout(END_WAIT, &mut run.task).await.is_err() {
+    if tokio::time::timeout(RUN_END_WAIT, &mut run.task).await.is_err() {
         tracing::error!("a run did not end in time");
         run.task.abort();
     }
 }
 
-/// Ends the commands in the background of all agents, and waits until they are gone.
-async fn end_background(parts: &Parts) {
+/// Kills the background commands of all agents and waits until they are gone.
+async fn end_background(parts: &RuntimeParts) {
     parts.builtin.shells.end_all(&AgentPath::root()).await;
 }
 
-/// Waits for the end of the run, for ever when there is none. `None` when it panicked.
-async fn ended(run: &mut Option<Run>) -> Option<Box<Agent>> {
+/// Waits for the end of the run; forever if there is none. Returns `None` if it panicked.
+async fn wait_for_run(run: &mut Option<MainRun>) -> Option<Box<Agent>> {
     match run {
         Some(run) => (&mut run.task).await.ok(),
         None => std::future::pending().await,
     }
 }
 
-fn crashed() -> Outcome {
-    let message =
-        "The agent failed inside: this is a bug. The log says more; your session is kept.";
-    Outcome::without_work(End::Failed { failure: Failure::Internal, message: message.to_owned() })
+fn crashed() -> RunOutcome {
+    let message = "The agent crashed: this is a bug. See the log; your session is saved.";
+    RunOutcome::without_work(RunEnd::Failed {
+        failure: Failure::Internal,
+        message: message.to_owned(),
+    })
 }

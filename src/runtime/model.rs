@@ -1,24 +1,24 @@
-//! The model of the main agent, which the person may change at any time.
+//! Changes the main agent's model at the user's request.
 
 use super::Runtime;
 use crate::protocol::{EventKind, NoticeLevel};
 use crate::provider::{Model, ModelError, ModelSlot};
 
-/// What came of the search for a model.
-pub(super) type Resolved = Result<Model, ModelError>;
+/// The result of resolving a model.
+pub(super) type ResolvedModel = Result<Model, ModelError>;
 
 impl Runtime {
-    /// Looks for a model beside everything else.
+    /// Resolves a model in the background.
     pub(super) fn set_model(&self, provider: Option<String>, name: String) {
         let (models, resolved) = (self.parts.models.clone(), self.resolved.0.clone());
         tokio::spawn(async move {
             let model = models.resolve(provider.as_deref(), &name).await;
-            // Nobody waits for it any more when the runtime has ended.
+            // The receiver is gone when the runtime has ended.
             let _ = resolved.send(model).await;
         });
     }
 
-    pub(super) fn model_resolved(&mut self, resolved: Resolved) {
+    pub(super) fn use_resolved_model(&mut self, resolved: ResolvedModel) {
         let model = match resolved {
             Ok(model) => model,
             Err(error) => {
@@ -26,7 +26,7 @@ impl Runtime {
                 return;
             }
         };
-        self.events.emit(model_changed(&model));
+        self.events.emit(model_changed_event(&model));
         for notice in model.notices() {
             self.events.notice(NoticeLevel::Warning, notice);
         }
@@ -37,7 +37,7 @@ impl Runtime {
     }
 }
 
-pub(super) fn model_changed(model: &Model) -> EventKind {
+pub(super) fn model_changed_event(model: &Model) -> EventKind {
     EventKind::ModelChanged {
         provider: model.provider.name().to_owned(),
         model: model.name.clone(),

@@ -1,29 +1,29 @@
-//! What main is offered of MCP servers: what is there when it begins to work.
+//! Main's tools of MCP servers, as available when it starts to work.
 
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::assemble::Parts;
-use super::offer::Offer;
+use super::assemble::RuntimeParts;
+use super::subagent_tools::SubagentTools;
 use super::{Runtime, assemble};
 use crate::agent::Agent;
-use crate::protocol::{EventSink, MCP_PREFIX, NoticeLevel, Wait, tell_wait};
+use crate::protocol::{EventSink, MCP_PREFIX, NoticeLevel, WaitKind, report_wait};
 
-/// Makes main's tools at the moment when it begins to work.
+/// Builds main's tools when it starts to work.
 pub(super) struct MainTools {
-    parts: Arc<Parts>,
-    offer: Option<Offer>,
+    parts: Arc<RuntimeParts>,
+    offer: Option<SubagentTools>,
 }
 
 impl Runtime {
-    /// What makes main's tools; `None` without servers, where they stay as they are.
+    /// Returns the builder of main's tools; `None` without servers, where the tools do not change.
     pub(super) fn main_tools(&self) -> Option<MainTools> {
-        let tools = || MainTools { parts: self.parts.clone(), offer: self.offer.clone() };
+        let tools = || MainTools { parts: self.parts.clone(), offer: self.subagent_tools.clone() };
         (!self.parts.mcp.is_empty()).then(tools)
     }
 
-    /// Starts the session's servers. They are not waited for.
+    /// Starts the session's servers without waiting for them.
     pub(super) fn start_servers(&self) {
         let events = self.events.clone();
         self.parts.mcp.start(move |line| events.notice(NoticeLevel::Warning, line));
@@ -31,24 +31,24 @@ impl Runtime {
 }
 
 impl MainTools {
-    /// Gives `agent` the tools that are there. Servers that were just started are waited for,
-    /// within bounds; of those that are missing then, one line tells.
-    pub async fn give(self, agent: &mut Agent, events: &EventSink, cancel: &CancellationToken) {
+    /// Gives `agent` the available tools. Waits for starting servers, up to a limit, and reports
+    /// those that are still missing in one line.
+    pub async fn give_to(self, agent: &mut Agent, events: &EventSink, cancel: &CancellationToken) {
         let fleet = self.parts.mcp.main();
-        let names = || Wait::Servers { names: fleet.missing() };
+        let names = || WaitKind::Servers { names: fleet.still_starting() };
         tokio::select! {
             biased;
             () = cancel.cancelled() => return,
-            () = tell_wait(events, names, fleet.settled()) => {}
+            () = report_wait(events, names, fleet.wait_ready()) => {}
         }
-        let missing = self.parts.mcp.missing().join(", ");
+        let missing = self.parts.mcp.still_starting().join(", ");
         if !missing.is_empty() {
             let text = format!(
-                "MCP servers not there yet: {missing}. Their tools come with the next prompt once they are."
+                "MCP servers not ready: {missing}. Their tools are added with the next prompt after they are."
             );
             events.notice(NoticeLevel::Warning, text);
         }
-        let (_, problems) = self.parts.mcp.renew();
+        let (_, problems) = self.parts.mcp.refresh_tools();
         for problem in problems {
             events.notice(NoticeLevel::Warning, problem);
         }

@@ -1,21 +1,20 @@
-//! Which conversation the runtime serves: opened at the start, left for another, read again after a
-//! failure inside.
+//! Opens the runtime's session, switches to another, and reloads it after an internal failure.
 
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
-use super::model::model_changed;
-use super::{END_WAIT, Runtime, assemble, end_background};
+use super::model::model_changed_event;
+use super::{RUN_END_WAIT, Runtime, assemble, end_background};
 use crate::protocol::{EventKind, NoJournal, NoticeLevel, SessionId};
 
-/// What session a runtime starts with.
+/// The session to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Open {
+pub enum OpenRequest {
     New(SessionId),
-    /// A stored one, which is gone on with.
+    /// A stored session, which is resumed.
     Stored(SessionId),
-    /// A new one that begins with the history of a stored one, which stays as it is.
+    /// A new session that starts with the history of a stored one, which is left unchanged.
     Fork {
         from: SessionId,
         to: SessionId,
@@ -23,38 +22,38 @@ pub enum Open {
 }
 
 impl Runtime {
-    /// Leaves the present session for another. Only between runs.
-    pub(super) async fn change_session(&mut self, open: Open) {
+    /// Switches to another session. Only between runs.
+    pub(super) async fn change_session(&mut self, open: OpenRequest) {
         if let Err(why) = self.open(open).await {
             self.events.emit(EventKind::SessionFailed { why });
         }
     }
 
-    /// Opens a session and says so. The error is one line for the person; the present session stays then.
-    pub async fn open(&mut self, open: Open) -> Result<(), String> {
+    /// Opens a session and reports it. On error, which is one line for the user, the current session is kept.
+    pub async fn open(&mut self, open: OpenRequest) -> Result<(), String> {
         let mut session = assemble::open_session(&self.parts, open).await?;
-        // What works in the background belongs to the session that is left.
-        self.tree.end_all(END_WAIT).await;
+        // Background work belongs to the previous session.
+        self.tree.end_all(RUN_END_WAIT).await;
         end_background(&self.parts).await;
         self.tree.clear();
         self.inbox = self.tree.main_inbox();
         self.main = None;
-        self.offer = None;
-        self.brought = None;
+        self.subagent_tools = None;
+        self.context = None;
         self.halted = false;
-        self.shell.take_ended();
+        self.shell.take_finished();
         let history = std::mem::take(&mut session.events);
-        let forked = matches!(open, Open::Fork { .. });
+        let forked = matches!(open, OpenRequest::Fork { .. });
         self.events.emit(EventKind::SessionOpened { id: session.id, history, forked });
         let lost = std::mem::take(&mut session.lost_reports);
         let agents = std::mem::take(&mut session.agents);
         match open {
-            // They are the other session's.
-            Open::Fork { .. } => self.report_lost(agents, &lost),
-            Open::New(_) | Open::Stored(_) => self.restore(agents, &lost),
+            // They belong to the original session.
+            OpenRequest::Fork { .. } => self.report_lost(agents, &lost),
+            OpenRequest::New(_) | OpenRequest::Stored(_) => self.restore(agents, &lost),
         }
         if let Some(model) = &self.model {
-            self.events.emit(model_changed(&model.get()));
+            self.events.emit(model_changed_event(&model.get()));
         }
         for notice in std::mem::take(&mut self.notices) {
             self.events.notice(NoticeLevel::Warning, notice);
@@ -63,13 +62,12 @@ impl Runtime {
             self.events.notice(NoticeLevel::Warning, notice.clone());
         }
         let before = std::mem::replace(&mut self.session, session);
-        self.session_begins(open, &before);
+        self.start_session_hooks(open, &before);
         self.start_servers();
         Ok(())
     }
 
-    /// Puts what the session has written onto the disk, beside everything else. Whoever waits for
-    /// it waits for earlier calls too.
+    /// Syncs the session's files to disk in the background. Awaiting the handle also waits for earlier calls.
     pub(super) fn sync(&self) -> JoinHandle<()> {
         let store = self.parts.store.clone();
         tokio::task::spawn_blocking(move || {
@@ -80,12 +78,12 @@ impl Runtime {
     }
 
     pub(super) async fn reload(&mut self) {
-        // The file is locked as long as a journal holds it, and those of its agents hold it too.
-        self.tree.end_all(END_WAIT).await;
+        // The file stays locked as long as its journal or one of its agents' journals is open.
+        self.tree.end_all(RUN_END_WAIT).await;
         self.session.journal = Arc::new(NoJournal);
-        self.offer = None;
-        self.brought = None;
-        let stored = Open::Stored(self.session.id);
+        self.subagent_tools = None;
+        self.context = None;
+        let stored = OpenRequest::Stored(self.session.id);
         match assemble::open_session(&self.parts, stored).await {
             Ok(session) => self.session = session,
             Err(error) => self.events.notice(NoticeLevel::Error, error),

@@ -1,5 +1,5 @@
-//! The person's own shell commands (`!` in the prompt): run beside the agents, shown to the model
-//! with the next prompt.
+//! The user's own shell commands (`!` in the prompt): they run alongside the agents, and the model
+//! sees them with the next prompt.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::protocol::{
     ContentBlock, EnvOverlay, EventKind, EventSink, NoticeLevel, Redactor, ShellRun,
 };
 
-/// The person's shell: at most one command at a time.
+/// The user's shell, which runs one command at a time.
 #[derive(Debug)]
-pub(super) struct OwnShell {
+pub(super) struct UserShell {
     shell: Arc<Shell>,
     env: EnvOverlay,
     redactor: Redactor,
-    running: Option<Running>,
-    /// The commands that have ended, until the next prompt carries them.
+    running: Option<RunningCommand>,
+    /// Finished commands for the next prompt.
     ended: Vec<ContentBlock>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningCommand {
     task: JoinHandle<ContentBlock>,
     cancel: CancellationToken,
 }
 
-impl OwnShell {
-    /// A shell that begins in `base`. `secrets` are names of variables that commands must not see;
-    /// `redactor` masks keys in what they print.
+impl UserShell {
+    /// Creates a shell that starts in `base`. `secrets` names variables that commands must not see;
+    /// `redactor` masks keys in their output.
     pub fn new(
         base: Arc<Path>,
         env: EnvOverlay,
@@ -63,7 +63,7 @@ impl OwnShell {
             };
             let show = |text| events.emit(EventKind::ShellOutput { text: masked.push(text) });
             let (text, status) = match shell.run(call, show).await {
-                Ok(outcome) => (outcome.report(), outcome.exit.words().unwrap_or_default()),
+                Ok(outcome) => (outcome.report(), outcome.exit.describe().unwrap_or_default()),
                 Err(error) => (error.to_string(), "not run".to_owned()),
             };
             let text = redactor.without_keys(text);
@@ -73,11 +73,11 @@ impl OwnShell {
             events.emit(EventKind::ShellFinished { line, text, status });
             block
         });
-        self.running = Some(Running { task, cancel });
+        self.running = Some(RunningCommand { task, cancel });
     }
 
-    /// Waits for the end of the running command, for ever when there is none.
-    pub async fn ended(&mut self) {
+    /// Waits for the end of the running command; forever if there is none.
+    pub async fn wait(&mut self) {
         let Some(running) = &mut self.running else { return std::future::pending().await };
         if let Ok(block) = (&mut running.task).await {
             self.ended.push(block);
@@ -96,12 +96,12 @@ impl OwnShell {
     pub async fn stop(&mut self) {
         self.cancel();
         if self.running.is_some() {
-            self.ended().await;
+            self.wait().await;
         }
     }
 
-    /// The commands since the last prompt, for the model.
-    pub fn take_ended(&mut self) -> Vec<ContentBlock> {
+    /// Takes the commands since the last prompt, for the model.
+    pub fn take_finished(&mut self) -> Vec<ContentBlock> {
         std::mem::take(&mut self.ended)
     }
 }

@@ -1,4 +1,4 @@
-//! The journals that agents write to.
+//! The journal files that agents write.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,45 +15,46 @@ use uuid::Uuid;
 use super::record::{AgentHeader, Record, VERSION};
 use super::requests;
 use super::sync::UnsyncedFiles;
-use super::writer::{self, Tail, agent_file, make_dir, with_hint};
+use super::writer::{self, LineAppender, agent_file, make_dir, with_hint};
 use crate::protocol::{
-    Checkout, ChildMeta, Compaction, ContentBlock, Journal, JournalError, Message, Outcome, Spent,
+    ChildMeta, Compaction, ContentBlock, Journal, JournalError, Message, RequestCost, RunOutcome,
+    WorktreeInfo,
 };
 
-/// The transcript of one agent as a file. It appears on disk with the first message.
+/// The transcript file of one agent. It is created with the first message.
 pub(super) struct FileJournal {
     /// The session's folder.
     dir: PathBuf,
     path: PathBuf,
     unsynced: UnsyncedFiles,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<JournalState>>,
 }
 
-/// What a journal knows of its file.
-struct State {
-    tail: Option<Tail<File>>,
-    /// What goes to the top of a new file, together with the first message, or before the next line
-    /// of an open one. Kept until it is written.
-    top: Top,
-    /// Messages in the file, or in its top.
+/// The state of a journal's file.
+struct JournalState {
+    tail: Option<LineAppender<File>>,
+    /// Lines to write at the top of a new file together with the first message, or before the next
+    /// line of an open one. Kept until written.
+    head: FileHead,
+    /// Number of messages in the file, or in its top.
     count: u64,
-    /// Requests under way, each by the file that tells of it.
+    /// Pending requests, by the file that records each.
     attempts: HashMap<PathBuf, Uuid>,
 }
 
 /// The beginning of a new file.
 #[derive(Default)]
-struct Top {
+struct FileHead {
     lines: Vec<u8>,
-    /// A small file to be written beside it.
+    /// A small file to write beside it.
     meta: Option<(PathBuf, Vec<u8>)>,
-    /// An existing file may be gone on with; its own top stands.
+    /// An existing file may be continued; its own top is kept.
     may_exist: bool,
 }
 
 impl FileJournal {
-    /// A file that does not exist yet, or is empty. `lines` are its first ones, with `count`
-    /// messages in them.
+    /// Creates the journal of a file that does not exist yet, or is empty. `lines` are its first
+    /// ones, with `count` messages in them.
     pub fn new(
         dir: &Path,
         path: PathBuf,
@@ -61,31 +62,36 @@ impl FileJournal {
         unsynced: UnsyncedFiles,
     ) -> Self {
         let may_exist = path.exists();
-        let top = Top { lines, meta: None, may_exist };
-        Self::with(dir, path, State::new(None, top, count), unsynced)
+        let top = FileHead { lines, meta: None, may_exist };
+        Self::from_state(dir, path, JournalState::new(None, top, count), unsynced)
     }
 
-    /// A file that is open already.
-    pub fn opened(
+    /// Creates the journal of an open file.
+    pub fn from_tail(
         dir: &Path,
         path: PathBuf,
-        (tail, count): (Tail<File>, u64),
+        (tail, count): (LineAppender<File>, u64),
         unsynced: UnsyncedFiles,
     ) -> Self {
-        Self::with(dir, path, State::new(Some(tail), Top::default(), count), unsynced)
+        Self::from_state(
+            dir,
+            path,
+            JournalState::new(Some(tail), FileHead::default(), count),
+            unsynced,
+        )
     }
 
-    fn with(dir: &Path, path: PathBuf, state: State, unsynced: UnsyncedFiles) -> Self {
+    fn from_state(dir: &Path, path: PathBuf, state: JournalState, unsynced: UnsyncedFiles) -> Self {
         Self { dir: dir.to_owned(), path, unsynced, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Writes one record. Once it has begun it is done to its end, also when the caller is dropped.
+    /// Writes one record. Once started it completes, even if the caller is dropped.
     async fn write(&self, record: Record) -> Result<(), JournalError> {
-        self.write_over(record, None).await
+        self.write_replacing(record, None).await
     }
 
-    /// The same for a record that makes a small file needless.
-    async fn write_over(
+    /// Writes a record that makes a small file obsolete.
+    async fn write_replacing(
         &self,
         record: Record,
         needless: Option<PathBuf>,
@@ -97,15 +103,18 @@ impl FileJournal {
             let result = state.write(&path, record);
             unsynced.add(&path);
             if let Some(file) = needless.filter(|_| result.is_ok()) {
-                // It was never written where nothing was known of the cost.
+                // It was not written if the cost was never known.
                 let _ = std::fs::remove_file(file);
             }
             result
         });
-        self.told(written.await)
+        self.to_journal_result(written.await)
     }
 
-    fn told(&self, written: Result<io::Result<()>, JoinError>) -> Result<(), JournalError> {
+    fn to_journal_result(
+        &self,
+        written: Result<io::Result<()>, JoinError>,
+    ) -> Result<(), JournalError> {
         let result = written.unwrap_or_else(|panic| Err(io::Error::other(panic)));
         result.map_err(|source| JournalError {
             path: self.path.display().to_string(),
@@ -114,14 +123,14 @@ impl FileJournal {
     }
 }
 
-impl State {
-    fn new(tail: Option<Tail<File>>, top: Top, count: u64) -> Self {
-        Self { tail, top, count, attempts: HashMap::new() }
+impl JournalState {
+    fn new(tail: Option<LineAppender<File>>, top: FileHead, count: u64) -> Self {
+        Self { tail, head: top, count, attempts: HashMap::new() }
     }
 
     fn write(&mut self, path: &Path, mut record: Record) -> io::Result<()> {
         if matches!(record, Record::End { .. }) && self.tail.is_none() && !path.exists() {
-            // An agent that never said anything leaves no file.
+            // An agent without messages leaves no file.
             return Ok(());
         }
         if self.tail.is_none() {
@@ -142,19 +151,19 @@ impl State {
             _ => self.count,
         };
         let line = record.to_line()?;
-        let mut lines = self.top.lines.clone();
+        let mut lines = self.head.lines.clone();
         lines.extend(&line);
         if let Some(tail) = &mut self.tail
             && let Err(error) = tail.append(&lines)
         {
-            // A message that could not be written has not happened. Money is gone all the same: it
-            // is booked with the next line.
+            // A message that could not be written does not count. Money is spent anyway: it is
+            // booked with the next line.
             if matches!(record, Record::Spent { .. }) {
-                self.top.lines = lines;
+                self.head.lines = lines;
             }
             return Err(error);
         }
-        self.top.lines = Vec::new();
+        self.head.lines = Vec::new();
         self.count = count;
         Ok(())
     }
@@ -163,29 +172,29 @@ impl State {
         if let Some(folder) = path.parent() {
             make_dir(folder)?;
         }
-        if let Some((path, bytes)) = &self.top.meta {
+        if let Some((path, bytes)) = &self.head.meta {
             writer::write_small(path, bytes)?;
         }
-        let (tail, is_new) = writer::open(path, self.top.may_exist)?;
+        let (tail, is_new) = writer::open(path, self.head.may_exist)?;
         if !is_new {
-            self.top.lines = Vec::new();
+            self.head.lines = Vec::new();
             self.count = count_messages(path)?;
         }
-        // From here on the file is ours, whatever becomes of the first line.
+        // From now on we own the file, even if writing the first line fails.
         self.tail = Some(tail);
         Ok(())
     }
 }
 
-/// How many messages an existing file has, by what its last line says.
+/// Counts the messages of an existing file, by its last line.
 fn count_messages(path: &Path) -> io::Result<u64> {
     let line = writer::last_line(path)?;
     Ok(serde_json::from_slice(&line).ok().and_then(|record: Record| record.count()).unwrap_or(0))
 }
 
-/// The record of what an attempt cost.
-fn record(spent: Spent<'_>, attempt: Option<Uuid>) -> Record {
-    let Spent { usage, cost, model, agent } = spent;
+/// Creates the record of an attempt's cost.
+fn spent_record(spent: RequestCost<'_>, attempt: Option<Uuid>) -> Record {
+    let RequestCost { usage, cost, model, agent } = spent;
     let (model, agent) = (Some(model.to_owned()), agent.cloned());
     Record::Spent { at: Timestamp::now(), n: 0, usage, cost, model, agent, attempt }
 }
@@ -208,22 +217,22 @@ impl Journal for FileJournal {
         self.write(Record::Result { at: Timestamp::now(), n: 0, result: result.clone() }).await
     }
 
-    async fn begun(&self, spent: Spent<'_>) -> Result<(), JournalError> {
-        let file = requests::file(&self.path, spent.agent);
+    async fn begun(&self, spent: RequestCost<'_>) -> Result<(), JournalError> {
+        let file = requests::request_file(&self.path, spent.agent);
         let mut state = self.state.clone().lock_owned().await;
         let attempt = *state.attempts.entry(file.clone()).or_insert_with(Uuid::now_v7);
-        let line = record(spent, Some(attempt)).to_line();
+        let line = spent_record(spent, Some(attempt)).to_line();
         let written = tokio::task::spawn_blocking(move || {
             let _state = state;
-            requests::write(&file, &line?)
+            requests::write_request(&file, &line?)
         });
-        self.told(written.await)
+        self.to_journal_result(written.await)
     }
 
-    async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError> {
-        let begun = requests::file(&self.path, spent.agent);
+    async fn spent(&self, spent: RequestCost<'_>) -> Result<(), JournalError> {
+        let begun = requests::request_file(&self.path, spent.agent);
         let attempt = self.state.lock().await.attempts.remove(&begun);
-        self.write_over(record(spent, attempt), Some(begun)).await
+        self.write_replacing(spent_record(spent, attempt), Some(begun)).await
     }
 
     async fn compacted(&self, compaction: Compaction<'_>) -> Result<(), JournalError> {
@@ -241,13 +250,13 @@ impl Journal for FileJournal {
         .await
     }
 
-    async fn works_in(&self, checkout: &Checkout) {
+    async fn works_in(&self, checkout: &WorktreeInfo) {
         let mut state = self.state.lock().await;
         let record = Record::Worktree { n: state.count, checkout: checkout.clone() };
-        state.top.lines.extend(record.to_line().unwrap_or_default());
+        state.head.lines.extend(record.to_line().unwrap_or_default());
     }
 
-    async fn finish(&self, outcome: &Outcome) -> Result<(), JournalError> {
+    async fn finish(&self, outcome: &RunOutcome) -> Result<(), JournalError> {
         self.write(Record::End { at: Timestamp::now(), n: 0, outcome: outcome.clone() }).await
     }
 
@@ -257,9 +266,9 @@ impl Journal for FileJournal {
         let header = AgentHeader { version: VERSION, created: Timestamp::now(), agent: meta };
         let small = serde_json::to_vec_pretty(&header).unwrap_or_default();
         let lines = Record::Agent(Box::new(header)).to_line().unwrap_or_default();
-        let top = Top { lines, meta: Some((beside, small)), may_exist: true };
-        let state = State::new(None, top, 0);
-        Arc::new(Self::with(&self.dir, path, state, self.unsynced.clone()))
+        let top = FileHead { lines, meta: Some((beside, small)), may_exist: true };
+        let state = JournalState::new(None, top, 0);
+        Arc::new(Self::from_state(&self.dir, path, state, self.unsynced.clone()))
     }
 
     fn is_kept(&self) -> bool {
@@ -285,11 +294,11 @@ mod tests {
         let prompt = Message::user_text("go");
         journal.append(&prompt, None).await.unwrap();
         let cost = Cost { usd: 0.25, ..Cost::default() };
-        let spent = Spent { usage: Usage::default(), cost, model: "m", agent: None };
+        let spent = RequestCost { usage: Usage::default(), cost, model: "m", agent: None };
         journal.begun(spent).await.unwrap();
-        // Nobody can write to a file that is open for reading alone.
+        // Writing fails on a file opened read-only.
         let len = std::fs::metadata(&path).unwrap().len();
-        let broken = Tail::new(File::open(&path).unwrap(), len);
+        let broken = LineAppender::new(File::open(&path).unwrap(), len);
         let whole = journal.state.lock().await.tail.replace(broken);
         journal.spent(spent).await.unwrap_err();
         journal.append(&prompt, None).await.unwrap_err();
@@ -304,12 +313,12 @@ mod tests {
         assert!(booked(&records[1]), "{text}");
         assert!(matches!(records[2], Record::Message { n: 2, .. }), "{text}");
         assert_eq!(records.len(), 3, "a message that was refused has not happened: {text}");
-        // The file that told of the request is still there, and books nothing twice.
+        // The request's file still exists, and nothing is booked twice.
         drop(journal);
-        assert!(requests::file(&path, None).exists());
+        assert!(requests::request_file(&path, None).exists());
         let (mut tail, _) = writer::open(&path, true).unwrap();
-        requests::book(folder.path(), &path, &mut tail).unwrap();
-        assert!(!requests::file(&path, None).exists());
+        requests::book_leftovers(folder.path(), &path, &mut tail).unwrap();
+        assert!(!requests::request_file(&path, None).exists());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }

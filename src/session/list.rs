@@ -1,4 +1,4 @@
-//! What can be said of a session without reading all of it: its first lines, its last line, and its folder.
+//! Summarizes sessions without reading them fully: from first lines, last line and folder.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::record::{AgentHeader, Record, SessionHeader};
-use super::writer::lines_back;
+use super::writer::reverse_lines;
 use crate::protocol::{
-    AgentId, ChildMeta, ContentBlock, Cost, Message, Outcome, Role, SessionId, Usage, lossy_path,
+    AgentId, ChildMeta, ContentBlock, Cost, Message, Role, RunOutcome, SessionId, Usage, lossy_path,
 };
 
-/// Lines at the top among which the first prompt is looked for.
+/// Maximum number of lines to search for the first prompt.
 const TOP_LINES: usize = 20;
-/// Characters of the first prompt that are shown.
+/// Maximum characters of the first prompt to show.
 const PROMPT_CHARS: usize = 200;
 
 /// One stored session.
@@ -37,23 +37,23 @@ pub struct SessionSummary {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct AgentSummary {
     pub meta: ChildMeta,
-    /// Of its file.
+    /// Version of its file.
     #[serde(skip)]
     pub version: u32,
     pub started: Timestamp,
     pub last: Timestamp,
-    /// How its last run ended; absent when it still runs, or was cut off.
-    pub end: Option<Outcome>,
+    /// How its last run ended; absent if it still runs, or was cut off.
+    pub end: Option<RunOutcome>,
     pub messages: u64,
 }
 
-/// Sums a session up.
-pub fn session(dir: &Path) -> io::Result<SessionSummary> {
+/// Summarizes a session.
+pub fn summarize_session(dir: &Path) -> io::Result<SessionSummary> {
     let path = dir.join("transcript.jsonl");
     let mut lines = BufReader::new(File::open(&path)?);
-    let header = header(&mut lines)?;
+    let header = read_header(&mut lines)?;
     let first_prompt = first_prompt(&mut lines);
-    let (last, messages, _) = bottom(&path)?;
+    let (last, messages, _) = summarize_tail(&path)?;
     Ok(SessionSummary {
         id: header.id,
         cwd: header.cwd,
@@ -66,41 +66,41 @@ pub fn session(dir: &Path) -> io::Result<SessionSummary> {
     })
 }
 
-/// The first line of a session and when its file was last written.
+/// Returns the first line of a session, and when its file was last written.
 pub fn header_and_age(dir: &Path) -> io::Result<(SessionHeader, std::time::SystemTime)> {
     let file = File::open(dir.join("transcript.jsonl"))?;
     let modified = file.metadata()?.modified()?;
-    Ok((header(&mut BufReader::new(file))?, modified))
+    Ok((read_header(&mut BufReader::new(file))?, modified))
 }
 
-/// Sums the sub-agents of a session up, in the order in which they were started.
-pub fn agents(dir: &Path) -> Vec<AgentSummary> {
+/// Summarizes the sub-agents of a session, in the order in which they were started.
+pub fn summarize_agents(dir: &Path) -> Vec<AgentSummary> {
     let mut all: Vec<AgentSummary> =
-        agent_files(dir).iter().filter_map(|path| agent(path).ok()).collect();
+        agent_files(dir).iter().filter_map(|path| summarize_agent(path).ok()).collect();
     all.sort_by_key(|agent| (agent.started, agent.meta.id));
     all
 }
 
-/// Sums one sub-agent up.
-pub fn agent(path: &Path) -> io::Result<AgentSummary> {
+/// Summarizes one sub-agent.
+pub fn summarize_agent(path: &Path) -> io::Result<AgentSummary> {
     let mut line = Vec::new();
     BufReader::new(File::open(path)?).read_until(b'\n', &mut line)?;
     let header = match serde_json::from_slice(&line) {
         Ok(Record::Agent(header)) => *header,
-        // The top of the file was lost; what stands beside it says the same.
+        // The top of the file was lost; the file beside it has the same data.
         _ => serde_json::from_slice::<AgentHeader>(&fs::read(path.with_extension("meta.json"))?)?,
     };
-    let (last, messages, end) = bottom(path)?;
+    let (last, messages, end) = summarize_tail(path)?;
     let last = last.unwrap_or(header.created);
     let AgentHeader { version, created: started, agent: meta } = header;
     Ok(AgentSummary { meta, version, started, last, end, messages })
 }
 
-/// The cost of one agent's requests in all of its runs, without those of agents below it.
-pub fn spent(path: &Path) -> io::Result<(Usage, Cost)> {
-    /// The part of a line that tells of money. Whole messages need not be read for that.
+/// Returns the cost of one agent's requests in all of its runs, without agents below it.
+pub fn total_spent(path: &Path) -> io::Result<(Usage, Cost)> {
+    /// The cost fields of a line, so that whole messages need not be parsed.
     #[derive(serde::Deserialize)]
-    struct Line {
+    struct SpentLine {
         usage: Option<Usage>,
         cost: Option<Cost>,
     }
@@ -108,7 +108,7 @@ pub fn spent(path: &Path) -> io::Result<(Usage, Cost)> {
     let mut line = Vec::new();
     let (mut usage, mut cost) = (Usage::default(), Cost::default());
     while lines.read_until(b'\n', &mut line)? > 0 {
-        if let Ok(line) = serde_json::from_slice::<Line>(&line) {
+        if let Ok(line) = serde_json::from_slice::<SpentLine>(&line) {
             usage += line.usage.unwrap_or_default();
             cost += line.cost.unwrap_or_default();
         }
@@ -117,25 +117,25 @@ pub fn spent(path: &Path) -> io::Result<(Usage, Cost)> {
     Ok((usage, cost))
 }
 
-/// The ids of a session's sub-agents, by the names of their files.
+/// Returns the ids of a session's sub-agents, from their file names.
 pub fn agent_ids(dir: &Path) -> Vec<AgentId> {
     let files = agent_files(dir);
     files.iter().filter_map(|path| path.file_stem()?.to_str()?.parse().ok()).collect()
 }
 
-/// The transcripts of sub-agents.
+/// Lists the transcripts of sub-agents.
 fn agent_files(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir.join("agents")) else { return Vec::new() };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
 }
 
-fn header(lines: &mut impl BufRead) -> io::Result<SessionHeader> {
+fn read_header(lines: &mut impl BufRead) -> io::Result<SessionHeader> {
     let mut line = Vec::new();
     lines.read_until(b'\n', &mut line)?;
     match serde_json::from_slice(&line)? {
         Record::Session(header) => Ok(header),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the first line is not a session's")),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the first line is no session header")),
     }
 }
 
@@ -147,7 +147,7 @@ fn first_prompt(lines: &mut impl BufRead) -> String {
             break;
         }
         let Ok(Record::Message { message, .. }) = serde_json::from_slice(&line) else { continue };
-        let text = one_line(&message);
+        let text = prompt_line(&message);
         if message.role == Role::User && !text.is_empty() {
             return text;
         }
@@ -155,8 +155,8 @@ fn first_prompt(lines: &mut impl BufRead) -> String {
     String::new()
 }
 
-/// What a person has written, on one line.
-fn one_line(message: &Message) -> String {
+/// Returns the text that the user wrote, on one line.
+fn prompt_line(message: &Message) -> String {
     let texts = message.content.iter().filter_map(|block| match block {
         ContentBlock::Text { text, aside: false, .. } => Some(text),
         _ => None,
@@ -166,8 +166,8 @@ fn one_line(message: &Message) -> String {
     words.chars().take(PROMPT_CHARS).collect()
 }
 
-/// What the last line tells: its time, the number of messages, and the end of the run if it is one.
-fn bottom(path: &Path) -> io::Result<(Option<Timestamp>, u64, Option<Outcome>)> {
+/// Reads the last line: its time, the number of messages, and the outcome if it ends a run.
+fn summarize_tail(path: &Path) -> io::Result<(Option<Timestamp>, u64, Option<RunOutcome>)> {
     let record = last_record(path)?;
     let count = match record.as_ref().and_then(Record::count) {
         Some(count) => count,
@@ -181,11 +181,10 @@ fn bottom(path: &Path) -> io::Result<(Option<Timestamp>, u64, Option<Outcome>)> 
     Ok((last, count, end))
 }
 
-/// The last record of a file, if that line can be read. Costs that were booked behind the end of a
-/// run do not hide it: the run has ended all the same.
+/// Returns the last record of a file, if it can be parsed. Costs booked after the end of a run do not hide the end.
 fn last_record(path: &Path) -> io::Result<Option<Record>> {
     let mut last = None;
-    for line in lines_back(path)? {
+    for line in reverse_lines(path)? {
         let record: Option<Record> = serde_json::from_slice(&line?).ok();
         match record {
             Some(Record::Spent { .. }) => last = last.or(record),
@@ -196,7 +195,7 @@ fn last_record(path: &Path) -> io::Result<Option<Record>> {
     Ok(last)
 }
 
-/// Message lines of a file whose last line does not say.
+/// Counts the message lines of a file whose last line has no count.
 fn count_lines(path: &Path) -> io::Result<u64> {
     let mut lines = BufReader::new(File::open(path)?);
     let mut line = Vec::new();

@@ -2,10 +2,12 @@
 //!
 //! A session is a folder `sessions/<session-id>/` with `transcript.jsonl` for the main agent, and
 //! for each sub-agent `agents/<agent-id>.jsonl` and `agents/<agent-id>.meta.json`. Each line is one
-//! record; the first says whose file it is. Nothing is on disk before an agent's first message.
+//! record; the first says which agent the file belongs to. Nothing is written before an agent's
+//! first message.
 
 mod journal;
 mod list;
+mod missing_results;
 mod record;
 mod repair;
 mod replay;
@@ -13,13 +15,12 @@ mod requests;
 mod store;
 mod sync;
 mod transcript;
-mod unanswered;
 mod writer;
 
 pub use list::{AgentSummary, SessionSummary};
+pub use missing_results::{AgentCallResult, EndAsResult};
 pub use record::{AgentHeader, Record, SessionHeader, VERSION};
 pub use store::{
-    FindError, Found, LostReport, NewSession, Opened, OpenedAgent, SessionStore, StoreError,
+    FindError, IdMatch, LostReport, NewSession, OpenAgent, OpenSession, SessionStore, StoreError,
 };
 pub use transcript::{Transcript, Warning};
-pub use unanswered::{CallResult, EndAsResult};

@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::protocol::{
-    AgentPath, Checkout, ChildMeta, ContentBlock, Cost, Message, Outcome, SessionId, Usage,
+    AgentPath, ChildMeta, ContentBlock, Cost, Message, RunOutcome, SessionId, Usage, WorktreeInfo,
     lossy_path,
 };
 
-/// The version that new files carry. Since 2, the transcript that reads of a sub-agent's end says
-/// whose end it is.
+/// The version of new files. Since 2, a message that reports a sub-agent's end names the agent.
 pub const VERSION: u32 = 2;
 
 /// One line.
@@ -26,43 +25,42 @@ pub enum Record {
     /// One whole message.
     Message {
         at: Timestamp,
-        /// Counts the messages of the file from 1, so that the last line tells how many there are.
+        /// Message number, from 1, so that the last line tells the count.
         #[serde(default)]
         n: u64,
         message: Message,
-        /// In old files only: what the request cost that made an assistant message.
+        /// In old files only: the cost of the request for an assistant message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
-        /// The model that made it, whose thoughts it holds.
+        /// The model that made it, whose thoughts it contains.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
-    /// The result of one call, while others of the same message still ran. The next message holds
-    /// it too; only a file that was cut off before that needs it.
+    /// The result of one call, while others of the same message were still running. The next
+    /// message contains it too; only a file that was cut off before that needs it.
     Result {
         at: Timestamp,
-        /// As of the message before.
+        /// As in the previous message.
         #[serde(default)]
         n: u64,
         /// A tool result.
         result: ContentBlock,
     },
-    /// From here on these messages are the conversation. Those before stay in the file, to be read
-    /// by a person.
+    /// From here on these messages are the conversation. Earlier ones stay in the file for the user to read.
     Compacted {
         at: Timestamp,
-        /// As of the message before.
+        /// As in the previous message.
         #[serde(default)]
         n: u64,
         messages: Vec<Message>,
-        /// Tokens of the whole context, about.
+        /// Approximate tokens of the whole context.
         #[serde(default)]
         before_tokens: u64,
         #[serde(default)]
         after_tokens: u64,
-        /// In old files only: what the requests for the summary cost.
+        /// In old files only: the cost of the requests for the summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,10 +69,10 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
-    /// One attempt at a request was paid for, whether or not a message came of it.
+    /// One attempt at a request was paid for, whether or not it produced a message.
     Spent {
         at: Timestamp,
-        /// As of the message before.
+        /// As in the previous message.
         #[serde(default)]
         n: u64,
         usage: Usage,
@@ -84,38 +82,38 @@ pub enum Record {
         /// The sub-agent that made the request, if it has no file of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<AgentPath>,
-        /// Names the attempt, if a file told of it while it was under way. Absent in old files.
+        /// Identifies the attempt if a file recorded it while it was pending. Absent in old files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<Uuid>,
     },
     /// From here on the agent works in this worktree of its own.
     Worktree {
-        /// As of the message before.
+        /// As in the previous message.
         #[serde(default)]
         n: u64,
-        checkout: Checkout,
+        checkout: WorktreeInfo,
     },
-    /// A run ended. The file may go on after it with another run.
+    /// A run ended. The file may continue with another run.
     End {
         at: Timestamp,
         #[serde(default)]
         n: u64,
-        outcome: Outcome,
+        outcome: RunOutcome,
     },
-    /// A line that a later version wrote.
+    /// A line written by a later version.
     #[serde(other)]
     Unknown,
 }
 
 impl Record {
-    /// The record as a line, with its line end.
+    /// Serializes the record as a line, including the line end.
     pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         Ok(line)
     }
 
-    /// How many messages the file has up to here; `None` when the record does not say.
+    /// Returns the number of messages up to here; `None` if the record does not contain it.
     #[must_use]
     pub fn count(&self) -> Option<u64> {
         match self {
@@ -129,7 +127,7 @@ impl Record {
         }
     }
 
-    /// When it was written.
+    /// Returns the time of writing.
     #[must_use]
     pub fn at(&self) -> Option<Timestamp> {
         match self {
@@ -145,7 +143,7 @@ impl Record {
     }
 }
 
-/// What the main agent's transcript says about itself.
+/// The first line of the main agent's transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionHeader {
     pub version: u32,
@@ -159,15 +157,15 @@ pub struct SessionHeader {
     pub model: String,
     #[serde(default)]
     pub provider: String,
-    /// The name under which its models were offered the tool that starts sub-agents.
+    /// The name of the tool for starting sub-agents that its models were offered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_tool: Option<String>,
-    /// The session whose history this one begins with.
+    /// The session whose history this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<SessionId>,
 }
 
-/// What a sub-agent's transcript says about itself.
+/// The first line of a sub-agent's transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentHeader {
     pub version: u32,

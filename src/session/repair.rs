@@ -1,81 +1,83 @@
-//! Makes a conversation valid again: whatever cut it short, every call gets exactly one result,
-//! right behind it.
+//! Makes an interrupted conversation valid: every call gets exactly one result, directly after it.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::protocol::{ContentBlock, Message, ResultBlock, Role, ToolUseId};
 
-/// A conversation as its file has it, valid or not.
+/// A conversation as stored, valid or not.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Raw {
+pub struct RawConversation {
     pub messages: Vec<Message>,
-    /// How many of the first messages stand for what a summary has put away.
+    /// How many of the first messages are the result of a compaction.
     pub replacing: usize,
-    /// Results that came before the message with all results of their calls, which the file does not have.
+    /// Results recorded individually, while the message with all results of their calls is missing.
     pub early: Vec<ContentBlock>,
 }
 
-/// A conversation that any model takes.
+/// A conversation that any model accepts.
 #[derive(Debug, Default, PartialEq)]
-pub struct Mended {
+pub struct ValidConversation {
     pub messages: Vec<Message>,
-    /// How many blocks at the beginning of `messages` stand for what a summary has put away.
+    /// How many blocks at the beginning of `messages` are the result of a compaction.
     pub replacing: usize,
-    /// The last of `messages`, when it closes calls that were open at the end of the file.
+    /// The last of `messages`, if it closes calls that were open at the end of the file.
     pub missing: Option<Message>,
     pub warnings: Vec<String>,
 }
 
-/// Mends a conversation. What is valid stays as it is; `unanswered` makes the result of a call that has none.
-pub fn mend(raw: Raw, unanswered: impl Fn(&ToolUseId) -> ContentBlock) -> Mended {
-    let mut mender = Mender {
+/// Repairs a conversation. Valid parts are kept; `unanswered` makes the result of a call that has none.
+pub fn repair(
+    raw: RawConversation,
+    unanswered: impl Fn(&ToolUseId) -> ContentBlock,
+) -> ValidConversation {
+    let mut mender = ConversationRepair {
         unanswered,
         seen: HashSet::new(),
         open: Vec::new(),
         renamed: HashMap::new(),
-        mended: Mended::default(),
+        valid: ValidConversation::default(),
     };
-    let Raw { messages, replacing, early } = raw;
+    let RawConversation { messages, replacing, early } = raw;
     for (at, message) in messages.into_iter().enumerate() {
         match message.role {
             _ if message.content.is_empty() => {}
             Role::Assistant => mender.assistant(message),
             Role::User => mender.user(message),
         }
-        // Counted as messages of the file until here: blocks come and go, messages of the file do not.
+        // Counted in messages of the file until here: blocks come and go, messages of the file do not.
         if at + 1 == replacing {
-            mender.mended.replacing = mender.blocks();
+            mender.valid.replacing = mender.block_count();
         }
     }
     mender.close(early);
-    mender.mended
+    mender.valid
 }
 
-/// The result of a call that was cut off.
-pub fn interrupted(id: &ToolUseId) -> ContentBlock {
-    result(id, "interrupted: the program ended before this call finished".to_owned())
+/// Returns the result of an interrupted call.
+pub fn interrupted_result(id: &ToolUseId) -> ContentBlock {
+    error_result(id, "interrupted: the program ended before this call finished".to_owned())
 }
 
-fn result(id: &ToolUseId, text: String) -> ContentBlock {
+fn error_result(id: &ToolUseId, text: String) -> ContentBlock {
     ContentBlock::result(id.clone(), vec![ResultBlock::text(text)], true)
 }
 
-struct Mender<F> {
+struct ConversationRepair<F> {
     unanswered: F,
     /// Call ids of the whole conversation.
     seen: HashSet<ToolUseId>,
     /// Calls of the last message that have no result yet.
     open: Vec<ToolUseId>,
-    /// New ids of those calls whose id had been used before.
+    /// New ids of calls whose id was used before.
     renamed: HashMap<ToolUseId, ToolUseId>,
-    mended: Mended,
+    valid: ValidConversation,
 }
 
-impl<F: Fn(&ToolUseId) -> ContentBlock> Mender<F> {
+impl<F: Fn(&ToolUseId) -> ContentBlock> ConversationRepair<F> {
     fn assistant(&mut self, mut message: Message) {
         self.close(Vec::new());
-        self.mended.missing = None;
-        if self.mended.messages.is_empty() {
+        self.valid.missing = None;
+        if self.valid.messages.is_empty() {
             self.warn("the beginning of the conversation is missing");
             self.push(Message::user_text("(The beginning of this conversation is lost.)"));
         }
@@ -89,7 +91,7 @@ impl<F: Fn(&ToolUseId) -> ContentBlock> Mender<F> {
                 .map(|number| ToolUseId::new(format!("{id}-{number}")))
                 .find(|fresh| self.seen.insert(fresh.clone()));
             let Some(fresh) = fresh else { continue };
-            self.mended.warnings.push(format!("the call {id} has an id that was used before"));
+            self.valid.warnings.push(format!("the call {id} has an id that was used before"));
             self.renamed.insert(id.clone(), fresh.clone());
             *id = fresh;
         }
@@ -97,7 +99,7 @@ impl<F: Fn(&ToolUseId) -> ContentBlock> Mender<F> {
         self.push(message);
     }
 
-    /// Results first, one for each open call; then everything else.
+    /// Adds results first, one for each open call; then everything else.
     fn user(&mut self, message: Message) {
         let open = std::mem::take(&mut self.open);
         let mut content = Vec::new();
@@ -117,12 +119,12 @@ impl<F: Fn(&ToolUseId) -> ContentBlock> Mender<F> {
                 content.push(block);
             } else {
                 let warning = format!("the result of {id} belongs to no call; it is left out");
-                self.mended.warnings.push(warning);
+                self.valid.warnings.push(warning);
             }
         }
         for id in open.iter().filter(|id| !answered.contains(*id)) {
-            self.mended.warnings.push(format!("the call {id} has no result"));
-            content.push(self.made_up(id));
+            self.valid.warnings.push(format!("the call {id} has no result"));
+            content.push(self.placeholder_result(id));
         }
         content.append(&mut rest);
         if !content.is_empty() {
@@ -130,8 +132,7 @@ impl<F: Fn(&ToolUseId) -> ContentBlock> Mender<F> {
         }
     }
 
-    /// Closes the calls that are still open: with the results that came early, and made-up ones for
-    /// the others.
+    /// Closes the open calls: with early results, and made-up ones for the others.
     fn close(&mut self, early: Vec<ContentBlock>) {
         let open = std::mem::take(&mut self.open);
         if open.is_empty() {
@@ -144,14 +145,15 @@ impl<F: Fn(&ToolUseId) -> ContentBlock> Mender<F> {
                 _ => None,
             })
             .collect();
-        let results = open.iter().map(|id| early.remove(id).unwrap_or_else(|| self.made_up(id)));
+        let results =
+            open.iter().map(|id| early.remove(id).unwrap_or_else(|| self.placeholder_result(id)));
         let message = Message::user(results.collect());
-        self.mended.missing = Some(message.clone());
+        self.valid.missing = Some(message.clone());
         self.push(message);
     }
 
-    /// The result of an open call that nobody has answered.
-    fn made_up(&self, id: &ToolUseId) -> ContentBlock {
+    /// Makes the result of an open call without one.
+    fn placeholder_result(&self, id: &ToolUseId) -> ContentBlock {
         let original = self.renamed.iter().find(|(_, fresh)| *fresh == id).map(|(old, _)| old);
         let mut block = (self.unanswered)(original.unwrap_or(id));
         if let ContentBlock::ToolResult { tool_use_id, .. } = &mut block {
@@ -160,21 +162,21 @@ impl<F: Fn(&ToolUseId) -> ContentBlock> Mender<F> {
         block
     }
 
-    /// How many blocks there are by now.
-    fn blocks(&self) -> usize {
-        self.mended.messages.iter().map(|message| message.content.len()).sum()
+    /// Counts the blocks so far.
+    fn block_count(&self) -> usize {
+        self.valid.messages.iter().map(|message| message.content.len()).sum()
     }
 
-    /// Adds a message; two of one side in a row become one.
+    /// Adds a message; consecutive ones of the same role are joined.
     fn push(&mut self, mut message: Message) {
-        match self.mended.messages.last_mut() {
+        match self.valid.messages.last_mut() {
             Some(last) if last.role == message.role => last.content.append(&mut message.content),
-            _ => self.mended.messages.push(message),
+            _ => self.valid.messages.push(message),
         }
     }
 
     fn warn(&mut self, text: &str) {
-        self.mended.warnings.push(text.to_owned());
+        self.valid.warnings.push(text.to_owned());
     }
 }
 
@@ -245,13 +247,13 @@ mod tests {
             ("a", "u a", false),
             ("", "", false),
         ] {
-            let of = |messages| Raw { messages, ..Raw::default() };
+            let of = |messages| RawConversation { messages, ..RawConversation::default() };
             let messages = raw.split_whitespace().map(message).collect();
-            let mended = mend(of(messages), interrupted);
+            let mended = repair(of(messages), interrupted_result);
             let found: Vec<String> = mended.messages.iter().map(picture).collect();
             assert_eq!(found.join(" "), expected, "{raw}");
             assert_eq!(mended.missing.is_some(), has_missing, "{raw}");
-            let again = mend(of(mended.messages.clone()), interrupted);
+            let again = repair(of(mended.messages.clone()), interrupted_result);
             assert_eq!((again.messages, again.missing), (mended.messages, None), "{raw}");
         }
     }

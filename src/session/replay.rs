@@ -1,5 +1,4 @@
-//! Replays a stored session as the events that its agents emitted while they worked, so that a
-//! front end needs no second way to show it.
+//! Replays a stored session as the events that its agents emitted, so that front ends need only one way to show it.
 //!
 //! A file is read from the top. A message or an answer opens a run, and an end closes it:
 //!
@@ -30,9 +29,9 @@ use super::record::Record;
 use super::writer::agent_file;
 use crate::protocol::event::AgentReport;
 use crate::protocol::{
-    AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, CompactionState, ContentBlock, Cost, End,
-    EventKind, Message, Outcome, ResultBlock, Role, Sender, ShellRun, ToolDetails, ToolUseId,
-    Usage, call_subject, remark,
+    AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, CompactionState, ContentBlock, Cost,
+    EventKind, Message, ResultBlock, Role, RunEnd, RunOutcome, Sender, ShellRun, ToolDetails,
+    ToolUseId, Usage, call_subject, remark,
 };
 
 /// Turns the records of one file into events.
@@ -42,52 +41,52 @@ pub(super) struct Replay<'a> {
     info: Option<AgentInfo>,
     /// The sub-agents that have files.
     agents: &'a [AgentSummary],
-    /// The same, to find one of many.
+    /// The same, by id.
     by_id: HashMap<AgentId, &'a AgentSummary>,
-    /// Messages at the top that are another agent's.
+    /// Number of messages at the top that come from another agent.
     inherited: usize,
-    /// The time of the first record, and of the last. Events never go back in time, whatever the clock did.
+    /// The times of the first and the last record. Events never go back in time, even if the clock did.
     started: Timestamp,
     at: Timestamp,
-    /// The time of the last message, with which the next request went out.
+    /// The time of the last message, when the next request was sent.
     asked: Timestamp,
-    /// Whether a run is open, and whether there ever was one.
+    /// Whether a run is open, and whether there has been one.
     open: bool,
     begun: bool,
-    /// Who spoke last in the open run.
+    /// The role of the last message in the open run.
     last: Option<Role>,
     turns: u32,
-    /// Requests that were paid for since the last answer.
+    /// Requests paid for since the last answer.
     paid: Vec<EventKind>,
-    calls: HashMap<ToolUseId, Call>,
+    calls: HashMap<ToolUseId, ReplayCall>,
     events: Vec<AgentEvent>,
 }
 
-/// A call, as far as the agent that it started is concerned.
-struct Call {
+/// A call, as needed for the agent that it started.
+struct ReplayCall {
     name: String,
     title: String,
     prompt: Option<String>,
-    /// The place of its start in `events`.
+    /// The index of its start in `events`.
     event: usize,
-    answered: Option<Answered>,
+    answered: Option<ReplayAnswer>,
 }
 
 /// The result of a call.
-struct Answered {
+struct ReplayAnswer {
     at: Timestamp,
-    /// The sub-agent whose end it is.
+    /// The sub-agent whose end it reports.
     end_of: Option<AgentId>,
 }
 
 impl<'a> Replay<'a> {
-    /// The replay of main's file. `agents` are those with files of their own.
-    pub fn of_main(agents: &'a [AgentSummary]) -> Self {
+    /// Creates the replay of main's file. `agents` are those with files of their own.
+    pub fn for_main(agents: &'a [AgentSummary]) -> Self {
         Self::new(AgentPath::root(), None, agents)
     }
 
-    /// The replay of a sub-agent's file.
-    pub fn of_agent(agent: &AgentSummary, info: AgentInfo, agents: &'a [AgentSummary]) -> Self {
+    /// Creates the replay of a sub-agent's file.
+    pub fn for_agent(agent: &AgentSummary, info: AgentInfo, agents: &'a [AgentSummary]) -> Self {
         let mut replay = Self::new(agent.meta.path.clone(), Some(info.clone()), agents);
         replay.inherited = agent.meta.inherited;
         (replay.started, replay.at, replay.asked) = (agent.started, agent.started, agent.started);
@@ -115,10 +114,10 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Takes the next record of the file.
-    pub fn take(&mut self, record: &Record) {
+    /// Processes the next record of the file.
+    pub fn add_record(&mut self, record: &Record) {
         if let Record::End { at, outcome, .. } = record {
-            return self.end(*at, outcome);
+            return self.end_run(*at, outcome);
         }
         if let Record::Message { .. } = record
             && self.inherited > 0
@@ -131,17 +130,17 @@ impl<'a> Replay<'a> {
         }
         match record {
             Record::Message { message, usage, cost, model, .. } => {
-                self.pay(*usage, *cost, model.as_deref());
+                self.add_cost(*usage, *cost, model.as_deref());
                 match message.role {
-                    Role::User => self.user(message),
-                    Role::Assistant => self.answer(message),
+                    Role::User => self.add_user_message(message),
+                    Role::Assistant => self.add_answer(message),
                 }
                 self.last = Some(message.role);
                 self.asked = self.at;
             }
             Record::Compacted { before_tokens, after_tokens, usage, cost, model, .. } => {
-                self.pay(*usage, *cost, model.as_deref());
-                self.flush();
+                self.add_cost(*usage, *cost, model.as_deref());
+                self.flush_costs();
                 let (before_tokens, after_tokens) = (*before_tokens, *after_tokens);
                 let state = CompactionState::Done { before_tokens, after_tokens };
                 self.push(EventKind::Compaction { by_hand: !self.open, state });
@@ -151,20 +150,20 @@ impl<'a> Replay<'a> {
                 self.events.push(event(path.clone(), self.at, kind));
             }
             Record::Spent { usage, cost, model, agent: None, .. } => {
-                self.pay(Some(*usage), Some(*cost), model.as_deref());
+                self.add_cost(Some(*usage), Some(*cost), model.as_deref());
             }
             _ => {}
         }
     }
 
-    fn pay(&mut self, usage: Option<Usage>, cost: Option<Cost>, model: Option<&str>) {
+    fn add_cost(&mut self, usage: Option<Usage>, cost: Option<Cost>, model: Option<&str>) {
         if usage.is_some() || cost.is_some() {
             let (usage, cost) = (usage.unwrap_or_default(), cost.unwrap_or_default());
             self.paid.push(turn_finished(usage, cost, model));
         }
     }
 
-    fn flush(&mut self) {
+    fn flush_costs(&mut self) {
         for kind in std::mem::take(&mut self.paid) {
             self.push(kind);
         }
@@ -174,8 +173,8 @@ impl<'a> Replay<'a> {
         self.events.push(event(self.path.clone(), self.at, kind));
     }
 
-    /// Opens a run if none is. Answers whether an agent goes on that had ended.
-    fn begin(&mut self) -> bool {
+    /// Opens a run if none is open. Returns whether an ended agent resumes.
+    fn open_run(&mut self) -> bool {
         if std::mem::replace(&mut self.open, true) {
             return false;
         }
@@ -191,12 +190,12 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn user(&mut self, message: &Message) {
+    fn add_user_message(&mut self, message: &Message) {
         if self.path.is_root() && self.last == Some(Role::User) {
-            self.interrupt();
+            self.interrupt_run();
         }
         // The prompt of a resumed agent comes from the program, not from the user.
-        let goes_on = self.begin();
+        let goes_on = self.open_run();
         for block in &message.content {
             match block {
                 ContentBlock::Text { text, shell: Some(run), .. } => {
@@ -204,7 +203,7 @@ impl<'a> Replay<'a> {
                     let text = run.printed(text).to_owned();
                     self.push(EventKind::ShellFinished { line, text, status });
                 }
-                ContentBlock::Text { text, aside: true, .. } if remark::is_one(text) => {}
+                ContentBlock::Text { text, aside: true, .. } if remark::is_remark(text) => {}
                 ContentBlock::Text { text, aside: true, .. } => {
                     self.push(EventKind::Aside { text: text.clone() });
                 }
@@ -220,8 +219,8 @@ impl<'a> Replay<'a> {
                     summary,
                     details,
                 } => {
-                    self.reword(tool_use_id, call);
-                    self.result(tool_use_id, content, *is_error, summary, details.as_ref());
+                    self.set_call_summary(tool_use_id, call);
+                    self.add_result(tool_use_id, content, *is_error, summary, details.as_ref());
                 }
                 _ => {}
             }
@@ -234,8 +233,8 @@ impl<'a> Replay<'a> {
         Sender::Agent { name }
     }
 
-    /// Shows a call as it was shown when it started, if its result says how.
-    fn reword(&mut self, id: &ToolUseId, words: &str) {
+    /// Shows a call as it was shown at its start, if its result says how.
+    fn set_call_summary(&mut self, id: &ToolUseId, words: &str) {
         let started = self.calls.get(id).and_then(|call| self.events.get_mut(call.event));
         if let Some(AgentEvent { kind: EventKind::ToolStarted { summary, .. }, .. }) = started
             && !words.is_empty()
@@ -244,7 +243,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn result(
+    fn add_result(
         &mut self,
         id: &ToolUseId,
         content: &[ResultBlock],
@@ -260,14 +259,14 @@ impl<'a> Replay<'a> {
         if let Some(report) = report.filter(|_| self.path.is_root())
             && !self.by_id.contains_key(&report.agent_id)
         {
-            let info = Box::new(self.reported(id, report));
+            let info = Box::new(self.info_from_report(id, report));
             let outcome = Box::new(outcome(report, content));
             let path = self.path.child(report.agent_id);
             self.events.push(event(path, self.at, EventKind::Reported { info, outcome }));
         }
         let end_of = report.map(|report| report.agent_id);
         if let Some(call) = self.calls.get_mut(id) {
-            call.answered = Some(Answered { at: self.at, end_of });
+            call.answered = Some(ReplayAnswer { at: self.at, end_of });
         }
         self.push(EventKind::ToolFinished {
             id: id.clone(),
@@ -280,8 +279,8 @@ impl<'a> Replay<'a> {
         });
     }
 
-    /// An agent that has no file, by the report of its end.
-    fn reported(&self, call: &ToolUseId, report: &AgentReport) -> AgentInfo {
+    /// Describes an agent without a file, from the report of its end.
+    fn info_from_report(&self, call: &ToolUseId, report: &AgentReport) -> AgentInfo {
         let name = report.name.clone();
         let call_of = self.calls.get(call);
         let description = call_of.map(|call| call.title.clone()).unwrap_or_default();
@@ -300,8 +299,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn answer(&mut self, message: &Message) {
-        self.begin();
+    fn add_answer(&mut self, message: &Message) {
+        self.open_run();
         self.turn_started();
         for block in &message.content {
             match block {
@@ -317,7 +316,7 @@ impl<'a> Replay<'a> {
                     let text = |field: &str| Some(input.get(field)?.as_str()?.to_owned());
                     let summary = call_subject(input).unwrap_or_default().to_owned();
                     let (title, prompt) = (text("description"), text("prompt"));
-                    let call = Call {
+                    let call = ReplayCall {
                         name: name.clone(),
                         title: title.or_else(|| prompt.clone()).unwrap_or_default(),
                         prompt,
@@ -331,7 +330,7 @@ impl<'a> Replay<'a> {
                 _ => {}
             }
         }
-        self.flush();
+        self.flush_costs();
     }
 
     fn turn_started(&mut self) {
@@ -341,34 +340,34 @@ impl<'a> Replay<'a> {
         self.events.push(event(self.path.clone(), self.asked, kind));
     }
 
-    /// The last request of a run that ends, where no answer came of it.
-    fn cut(&mut self, turns: u32) {
+    /// Closes the last request of a run that ends without an answer.
+    fn close_turn(&mut self, turns: u32) {
         if self.turns < turns || !self.paid.is_empty() {
             self.turn_started();
-            self.flush();
+            self.flush_costs();
         }
     }
 
-    fn end(&mut self, at: Timestamp, outcome: &Outcome) {
+    fn end_run(&mut self, at: Timestamp, outcome: &RunOutcome) {
         self.open = false;
         let finished = EventKind::Finished(Box::new(outcome.clone()));
-        if outcome.end == End::Interrupted {
-            // This was written at the resume, with the results of open calls.
+        if outcome.end == RunEnd::Interrupted {
+            // Written by the resume, with the results of open calls.
             let at = self.started.checked_add(outcome.took).unwrap_or(at);
             (self.at, self.asked) = (self.at.min(at), self.asked.min(at));
-            self.cut(self.turns + u32::from(self.last == Some(Role::User)));
+            self.close_turn(self.turns + u32::from(self.last == Some(Role::User)));
             self.push(finished);
         } else {
-            self.cut(outcome.turns);
+            self.close_turn(outcome.turns);
             self.at = self.at.max(at);
             self.push(finished);
         }
     }
 
-    fn interrupt(&mut self) {
+    fn interrupt_run(&mut self) {
         if std::mem::replace(&mut self.open, false) {
-            self.cut(0);
-            let outcome = Outcome::without_work(End::Interrupted);
+            self.close_turn(0);
+            let outcome = RunOutcome::without_work(RunEnd::Interrupted);
             self.push(EventKind::Finished(Box::new(outcome)));
         }
     }
@@ -376,25 +375,25 @@ impl<'a> Replay<'a> {
     /// Returns the events of this file alone, once all of it was read.
     pub fn into_events(mut self) -> Vec<AgentEvent> {
         if self.open {
-            self.cut(0);
+            self.close_turn(0);
         }
-        // A turn would show an agent at work that has ended.
-        self.flush();
+        // A turn would show an ended agent as running.
+        self.flush_costs();
         self.events
     }
 
-    /// Returns the events of the whole session once main's file was read, and what the agents with
-    /// files spent together. Those files contribute starts, turns, costs and ends only; their
+    /// Returns the events of the whole session once main's file was read, and the total cost of the
+    /// agents with files. Those files contribute starts, turns, costs and ends only; their
     /// conversations are not parsed.
     pub fn into_session(mut self, dir: &Path) -> (Vec<AgentEvent>, (Usage, Cost)) {
-        self.interrupt();
-        self.cut(0);
+        self.interrupt_run();
+        self.close_turn(0);
         let mut events = std::mem::take(&mut self.events);
         let mut spent = (Usage::default(), Cost::default());
         for agent in self.agents {
-            let mut replay = Self::of_agent(agent, self.info_of(&agent.meta), &[]);
+            let mut replay = Self::for_agent(agent, self.agent_info(&agent.meta), &[]);
             // An unreadable file still leaves the agent's name.
-            let _ = skim(&agent_file(dir, agent.meta.id, "jsonl"), &mut replay);
+            let _ = replay_figures(&agent_file(dir, agent.meta.id, "jsonl"), &mut replay);
             let life = replay.into_events();
             for event in &life {
                 if let EventKind::TurnFinished { usage, cost, .. } = &event.kind {
@@ -403,15 +402,15 @@ impl<'a> Replay<'a> {
                 }
             }
             events.extend(life);
-            events.extend(self.detached(&agent.meta));
+            events.extend(self.background_event(&agent.meta));
         }
         // A call is written before its agent starts, and its result after the agent's end.
         events.sort_by_key(|event| event.at);
         (events, spent)
     }
 
-    /// Who a sub-agent is: what its file says, and the call that started it, if that is main's.
-    fn info_of(&self, meta: &ChildMeta) -> AgentInfo {
+    /// Describes a sub-agent, from its file and the call that started it, if that is main's.
+    fn agent_info(&self, meta: &ChildMeta) -> AgentInfo {
         let call = self.calls.get(&meta.tool_use_id).filter(|_| meta.path.depth() == 1);
         let prompt = call.and_then(|call| call.prompt.clone());
         let waited_for = call.and_then(|call| call.answered.as_ref()?.end_of) == Some(meta.id);
@@ -424,8 +423,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// An agent that main waited for went to the background when its call returned without its end.
-    fn detached(&self, meta: &ChildMeta) -> Option<AgentEvent> {
+    /// Returns the event of an agent moving to the background: main's call returned without the agent's end.
+    fn background_event(&self, meta: &ChildMeta) -> Option<AgentEvent> {
         let own = meta.path.depth() == 1 && meta.background == Some(false);
         let call = self.calls.get(&meta.tool_use_id).filter(|_| own)?;
         let answered = call.answered.as_ref()?;
@@ -448,13 +447,13 @@ fn turn_finished(usage: Usage, cost: Cost, model: Option<&str>) -> EventKind {
     }
 }
 
-/// The end of an agent without a file. Its text is the part that its parent received.
-fn outcome(report: &AgentReport, content: &[ResultBlock]) -> Outcome {
+/// Returns the outcome of an agent without a file. Its text is the part that its parent received.
+fn outcome(report: &AgentReport, content: &[ResultBlock]) -> RunOutcome {
     let text = content.iter().find_map(|block| match block {
         ResultBlock::Text { text } => Some(text.chars().take(report.shown).collect()),
         ResultBlock::Image { .. } => None,
     });
-    Outcome {
+    RunOutcome {
         end: report.status.clone(),
         api_error: None,
         text: text.unwrap_or_default(),
@@ -468,11 +467,11 @@ fn outcome(report: &AgentReport, content: &[ResultBlock]) -> Outcome {
 
 /// One line of a file without its text.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct RecordLine<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     at: Option<Timestamp>,
-    message: Option<Speaker>,
+    message: Option<MessageRole>,
     usage: Option<Usage>,
     cost: Option<Cost>,
     #[serde(borrow)]
@@ -482,21 +481,23 @@ struct Line<'a> {
     before_tokens: u64,
     #[serde(default)]
     after_tokens: u64,
-    outcome: Option<Outcome>,
+    outcome: Option<RunOutcome>,
 }
 
 #[derive(Deserialize)]
-struct Speaker {
+struct MessageRole {
     role: Role,
 }
 
-impl Line<'_> {
-    /// The record, its messages empty.
+impl RecordLine<'_> {
+    /// Converts the line to a record with empty messages.
     fn record(self) -> Option<Record> {
-        let Line { kind, at, message, usage, cost, model, before_tokens, after_tokens, .. } = self;
+        let RecordLine {
+            kind, at, message, usage, cost, model, before_tokens, after_tokens, ..
+        } = self;
         let (at, n, model) = (at?, 0, model.map(Cow::into_owned));
         Some(match (&*kind, message, self.outcome) {
-            ("message", Some(Speaker { role }), _) => {
+            ("message", Some(MessageRole { role }), _) => {
                 let message = Message { role, content: Vec::new() };
                 Record::Message { at, n, message, usage, cost, model }
             }
@@ -524,13 +525,13 @@ impl Line<'_> {
 }
 
 /// Reads the figures of a file and skips lines that cannot be parsed.
-fn skim(path: &Path, replay: &mut Replay<'_>) -> io::Result<()> {
+fn replay_figures(path: &Path, replay: &mut Replay<'_>) -> io::Result<()> {
     let mut lines = BufReader::new(File::open(path)?);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {
-        let record = serde_json::from_slice(&line).ok().and_then(Line::record);
+        let record = serde_json::from_slice(&line).ok().and_then(RecordLine::record);
         if let Some(record) = record {
-            replay.take(&record);
+            replay.add_record(&record);
         }
         line.clear();
     }

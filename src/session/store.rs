@@ -1,5 +1,4 @@
-//! The folder of all sessions: making, finding, resuming and removing them. Everything here blocks
-//! on the disk.
+//! The folder of all sessions: creates, finds, resumes and removes them. Everything here blocks on the disk.
 
 use std::fmt;
 use std::fs;
@@ -12,85 +11,85 @@ use jiff::Timestamp;
 
 use super::journal::FileJournal;
 use super::list::{self, AgentSummary, SessionSummary};
+use super::missing_results::{EndAsResult, missing_results};
 use super::record::{Record, SessionHeader, VERSION};
 use super::repair;
 use super::replay::Replay;
 use super::requests;
 use super::sync::UnsyncedFiles;
 use super::transcript::Transcript;
-use super::unanswered::{EndAsResult, results};
 use super::writer::{self, agent_file, with_hint};
 use crate::protocol::{
-    AgentEvent, AgentId, AgentInfo, AgentPath, Checkout, ChildMeta, Cost, End, EventKind, Journal,
-    Outcome, Role, SessionId, Usage, lossy_path, printable_path,
+    AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, Cost, EventKind, Journal, Role, RunEnd,
+    RunOutcome, SessionId, Usage, WorktreeInfo, lossy_path, printable_path,
 };
 
-/// Ids that an error lists at most.
-const LISTED: usize = 5;
+/// Maximum number of ids in an error.
+const MAX_LISTED_IDS: usize = 5;
 
-/// From this version on, main's file says whose ends it has.
-const REPORTS_SINCE: u32 = 2;
+/// From this version on, main's file names the agents whose ends it reports.
+const MIN_REPORTS_VERSION: u32 = 2;
 
-/// Where sessions are kept.
+/// The store of all sessions.
 #[derive(Clone, Debug)]
 pub struct SessionStore {
     root: PathBuf,
-    /// The files that its journals have written.
+    /// The files written by its journals.
     unsynced: UnsyncedFiles,
 }
 
-/// What a new session says about itself.
+/// The header data of a new session.
 #[derive(Clone, Debug)]
 pub struct NewSession {
     pub id: SessionId,
     pub cwd: PathBuf,
     pub model: String,
     pub provider: String,
-    /// The name under which models are offered the tool that starts sub-agents.
+    /// The name of the tool for starting sub-agents.
     pub agent_tool: Option<String>,
 }
 
-/// A session that goes on.
-pub struct Opened {
+/// A resumed session.
+pub struct OpenSession {
     pub journal: Arc<dyn Journal>,
     pub transcript: Transcript,
-    /// What all of its agents did, as events.
+    /// The work of all its agents, as events.
     pub history: Vec<AgentEvent>,
-    /// Its sub-agents; those that were cut off have ended as interrupted.
+    /// Its sub-agents; those that were cut off count as interrupted.
     pub agents: Vec<AgentSummary>,
-    /// Their usage and cost together, in all of their runs.
+    /// Their total usage and cost, in all of their runs.
     pub spent_by_agents: (Usage, Cost),
-    /// Those whose end main has not read of.
+    /// Agents whose end main has not read.
     pub lost_reports: Vec<LostReport>,
 }
 
-/// The end of a sub-agent that is not in main's conversation: it worked in the background, and the
-/// program ended before main had read its report.
+/// The end of a sub-agent that is missing from main's conversation: the agent ran in the
+/// background, and the program ended before main read its report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LostReport {
     pub id: AgentId,
     /// Its own worktree, if it worked in one.
-    pub worktree: Option<Checkout>,
+    pub worktree: Option<WorktreeInfo>,
 }
 
-/// A sub-agent that goes on.
-pub struct OpenedAgent {
+/// A resumed sub-agent.
+pub struct OpenAgent {
     /// Its own file.
     pub journal: Arc<dyn Journal>,
     pub transcript: Transcript,
-    /// Agents that it has started and whose end it has not read of, each with its worktree.
-    pub lost: Vec<(AgentSummary, Option<Checkout>)>,
+    /// Agents that it started and whose end it has not read, each with its worktree.
+    pub lost: Vec<(AgentSummary, Option<WorktreeInfo>)>,
     pub meta: ChildMeta,
 }
 
-/// What an id may be of.
+/// The session or agent that an id belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum IdMatch {
     Session(SessionId),
     Agent { session: SessionId, agent: AgentId },
 }
 
-/// A session cannot be made, read or gone on with.
+/// A session cannot be created, read or resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("there is already a session {0}; resume it with --resume {0}, or choose another id")]
@@ -101,63 +100,62 @@ pub enum StoreError {
     Write { id: SessionId, path: PathBuf, source: io::Error },
 }
 
-/// Nothing, or more than one, begins with what was given.
+/// Nothing, or more than one, begins with the given prefix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     #[error("no session begins with `{prefix}`; `caliban sessions` lists them")]
     None { prefix: String },
-    #[error("{count} sessions begin with `{prefix}`: {}; give more of the id", ids.join(", "))]
+    #[error("{count} sessions begin with `{prefix}`: {}; type more of the id", ids.join(", "))]
     Ambiguous { prefix: String, count: usize, ids: Vec<String> },
     #[error(
         "no session and no agent begins with `{prefix}`; `caliban sessions` lists sessions, and shows the ids of a session's agents with it"
     )]
     Nothing { prefix: String },
-    #[error("{count} ids begin with `{prefix}`: {}; give more of the id", ids.join(", "))]
+    #[error("{count} ids begin with `{prefix}`: {}; type more of the id", ids.join(", "))]
     Many { prefix: String, count: usize, ids: Vec<String> },
 }
 
 impl SessionStore {
-    /// The store below a data directory. Touches nothing.
+    /// Creates the store below a data directory. Touches nothing.
     #[must_use]
     pub fn new(data_dir: &Path) -> Self {
         Self { root: data_dir.join("sessions"), unsynced: UnsyncedFiles::default() }
     }
 
-    /// The journal of a new session. Nothing is written before its first message.
+    /// Creates the journal of a new session. Nothing is written before its first message.
     pub fn create(&self, new: NewSession) -> Result<Arc<dyn Journal>, StoreError> {
         Ok(Arc::new(self.new_journal(new, None, &Transcript::default())?))
     }
 
-    /// A new session that begins with the history of another one, which stays as it is. What main
-    /// waits for there, it hears of here: agents in the background count as interrupted where they
-    /// have not ended.
+    /// Creates a session that begins with the history of another one, which is left unchanged.
+    /// Agents that main waits for there are reported here: those in the background count as
+    /// interrupted if they have not ended.
     pub fn fork(
         &self,
         from: SessionId,
         new: NewSession,
         end_as_result: &EndAsResult<'_>,
-    ) -> Result<Opened, StoreError> {
-        let (transcript, history) = self.load_whole(from, end_as_result)?;
+    ) -> Result<OpenSession, StoreError> {
+        let (transcript, history) = self.load_for_fork(from, end_as_result)?;
         let journal = self.new_journal(new, Some(from), &transcript)?;
         let dir = self.dir(from);
-        let mut agents = list::agents(&dir);
+        let mut agents = list::summarize_agents(&dir);
         for agent in agents.iter_mut().filter(|agent| agent.meta.background == Some(true)) {
-            agent.end.get_or_insert_with(|| Outcome::without_work(End::Interrupted));
+            agent.end.get_or_insert_with(|| RunOutcome::without_work(RunEnd::Interrupted));
         }
         let lost_reports = lost_reports(&dir, &agents, &AgentPath::root(), &transcript);
         agents.retain(|agent| lost_reports.iter().any(|lost| lost.id == agent.meta.id));
         let spent_by_agents = Default::default();
         let journal = Arc::new(journal);
-        Ok(Opened { journal, transcript, history, agents, spent_by_agents, lost_reports })
+        Ok(OpenSession { journal, transcript, history, agents, spent_by_agents, lost_reports })
     }
 
-    /// Goes on with a session: mends what a crash left behind, in its files too, and locks it for
-    /// this process.
+    /// Resumes a session: repairs what a crash left behind, in its files too, and locks it for this process.
     pub fn open(
         &self,
         id: SessionId,
         end_as_result: &EndAsResult<'_>,
-    ) -> Result<Opened, StoreError> {
+    ) -> Result<OpenSession, StoreError> {
         let dir = self.dir(id);
         let path = transcript_file(&dir);
         let reading = |source| StoreError::Read { id, path: path.clone(), source };
@@ -167,60 +165,60 @@ impl SessionStore {
             return Err(reading(io::ErrorKind::NotFound.into()));
         }
         let (mut tail, _) = writer::open(&path, true).map_err(writing)?;
-        requests::book(&dir, &path, &mut tail).map_err(writing)?;
-        // Those below first: the end of one is the result of a call of the one above.
-        let known = list::agents(&dir);
+        requests::book_leftovers(&dir, &path, &mut tail).map_err(writing)?;
+        // Children first: the end of one is the result of a call of its parent.
+        let known = list::summarize_agents(&dir);
         for agent in known.iter().rev().filter(|agent| agent.end.is_none()) {
-            match self.end_agent(&dir, agent, &known, end_as_result) {
-                // It works in this very process, which has lost its main agent alone.
+            match self.mark_interrupted(&dir, agent, &known, end_as_result) {
+                // It works in this process, which has lost only its main agent.
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
                 ended => ended.map_err(writing)?,
             }
         }
-        let agents = list::agents(&dir);
+        let agents = list::summarize_agents(&dir);
         let root = AgentPath::root();
-        let unanswered = results(&agents, &root, end_as_result);
-        let mut replay = Replay::of_main(&agents);
+        let unanswered = missing_results(&agents, &root, end_as_result);
+        let mut replay = Replay::for_main(&agents);
         let transcript =
-            Transcript::read_with(&path, unanswered, &mut |record| replay.take(record))
+            Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
                 .map_err(reading)?;
         let count = append_missing(&mut tail, &transcript).map_err(writing)?;
         self.unsynced.add(&path);
         let unsynced = self.unsynced.clone();
-        let journal = FileJournal::opened(&dir, path.clone(), (tail, count), unsynced);
+        let journal = FileJournal::from_tail(&dir, path.clone(), (tail, count), unsynced);
         let (history, spent_by_agents) = replay.into_session(&dir);
         let lost_reports = lost_reports(&dir, &agents, &root, &transcript);
         let journal = Arc::new(journal);
-        Ok(Opened { journal, transcript, history, agents, spent_by_agents, lost_reports })
+        Ok(OpenSession { journal, transcript, history, agents, spent_by_agents, lost_reports })
     }
 
-    /// Goes on with a sub-agent: closes the calls that are open in its file, and locks that for this process.
+    /// Resumes a sub-agent: closes the open calls in its file, and locks it for this process.
     pub fn open_agent(
         &self,
         id: SessionId,
         agent: AgentId,
         end_as_result: &EndAsResult<'_>,
-    ) -> Result<OpenedAgent, StoreError> {
+    ) -> Result<OpenAgent, StoreError> {
         let dir = self.dir(id);
         let path = agent_file(&dir, agent, "jsonl");
         let reading = |source| StoreError::Read { id, path: path.clone(), source };
         let writing =
             |source| StoreError::Write { id, path: path.clone(), source: with_hint(source) };
-        let meta = list::agent(&path).map_err(reading)?.meta;
+        let meta = list::summarize_agent(&path).map_err(reading)?.meta;
         let (mut tail, _) = writer::open(&path, true).map_err(writing)?;
-        let agents = list::agents(&dir);
-        let unanswered = results(&agents, &meta.path, end_as_result);
+        let agents = list::summarize_agents(&dir);
+        let unanswered = missing_results(&agents, &meta.path, end_as_result);
         let transcript = Transcript::read(&path, unanswered).map_err(reading)?;
         let count = append_missing(&mut tail, &transcript).map_err(writing)?;
         let unsynced = self.unsynced.clone();
-        let journal = FileJournal::opened(&dir, path.clone(), (tail, count), unsynced);
+        let journal = FileJournal::from_tail(&dir, path.clone(), (tail, count), unsynced);
         let journal = Arc::new(journal);
         let lost_reports = lost_reports(&dir, &agents, &meta.path, &transcript);
         let lost = agents.into_iter().filter_map(|agent| {
             let report = lost_reports.iter().find(|lost| lost.id == agent.meta.id)?;
             Some((agent, report.worktree.clone()))
         });
-        Ok(OpenedAgent { journal, transcript, meta, lost: lost.collect() })
+        Ok(OpenAgent { journal, transcript, meta, lost: lost.collect() })
     }
 
     /// Reads a session without changing it.
@@ -231,25 +229,25 @@ impl SessionStore {
     ) -> Result<Transcript, StoreError> {
         let dir = self.dir(id);
         let path = transcript_file(&dir);
-        let agents = list::agents(&dir);
-        Transcript::read(&path, results(&agents, &AgentPath::root(), end_as_result))
+        let agents = list::summarize_agents(&dir);
+        Transcript::read(&path, missing_results(&agents, &AgentPath::root(), end_as_result))
             .map_err(|source| StoreError::Read { id, path, source })
     }
 
-    /// Reads a session without changing it, for a new one to begin with. What the old one has spent
-    /// is not the new one's, and its agents are known by the results of their calls alone.
-    fn load_whole(
+    /// Reads a session without changing it, to start a new one from it. The old session's costs do
+    /// not carry over, and its agents are known only by the results of their calls.
+    fn load_for_fork(
         &self,
         id: SessionId,
         end_as_result: &EndAsResult<'_>,
     ) -> Result<(Transcript, Vec<AgentEvent>), StoreError> {
         let dir = self.dir(id);
         let path = transcript_file(&dir);
-        let (agents, root) = (list::agents(&dir), AgentPath::root());
-        let unanswered = results(&agents, &root, end_as_result);
-        let mut replay = Replay::of_main(&[]);
+        let (agents, root) = (list::summarize_agents(&dir), AgentPath::root());
+        let unanswered = missing_results(&agents, &root, end_as_result);
+        let mut replay = Replay::for_main(&[]);
         let transcript =
-            Transcript::read_with(&path, unanswered, &mut |record| replay.take(record))
+            Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
                 .map_err(|source| StoreError::Read { id, path: path.clone(), source })?;
         let (mut history, _) = replay.into_session(&dir);
         for event in &mut history {
@@ -260,10 +258,10 @@ impl SessionStore {
         Ok((transcript, history))
     }
 
-    /// Reads the conversation of a sub-agent as the events that showed it, without changing anything.
+    /// Reads the conversation of a sub-agent as events, without changing anything.
     ///
     /// # Errors
-    /// When its file cannot be read.
+    /// Fails if its file cannot be read.
     pub fn replay_agent(
         &self,
         id: SessionId,
@@ -273,12 +271,12 @@ impl SessionStore {
         let dir = self.dir(id);
         let path = agent_file(&dir, agent, "jsonl");
         let reading = |source| StoreError::Read { id, path: path.clone(), source };
-        let summary = list::agent(&path).map_err(reading)?;
-        let agents = list::agents(&dir);
+        let summary = list::summarize_agent(&path).map_err(reading)?;
+        let agents = list::summarize_agents(&dir);
         let own = summary.meta.path.clone();
-        let mut replay = Replay::of_agent(&summary, AgentInfo::from(&summary.meta), &agents);
-        let unanswered = results(&agents, &own, end_as_result);
-        Transcript::read_with(&path, unanswered, &mut |record| replay.take(record))
+        let mut replay = Replay::for_agent(&summary, AgentInfo::from(&summary.meta), &agents);
+        let unanswered = missing_results(&agents, &own, end_as_result);
+        Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
             .map_err(reading)?;
         let events = replay.into_events().into_iter();
         Ok((own, events.map(|event| event.kind).collect()))
@@ -293,39 +291,39 @@ impl SessionStore {
     ) -> Result<Transcript, StoreError> {
         let dir = self.dir(id);
         let path = agent_file(&dir, agent, "jsonl");
-        // Where its header was lost, it is most likely one of main's.
-        let own = list::agent(&path)
+        // If its header is lost, it is most likely one of main's.
+        let own = list::summarize_agent(&path)
             .map_or_else(|_| AgentPath::root().child(agent), |agent| agent.meta.path);
-        let agents = list::agents(&dir);
-        Transcript::read(&path, results(&agents, &own, end_as_result))
+        let agents = list::summarize_agents(&dir);
+        Transcript::read(&path, missing_results(&agents, &own, end_as_result))
             .map_err(|source| StoreError::Read { id, path: path.clone(), source })
     }
 
-    /// Puts all that its journals have written onto the disk.
+    /// Syncs all files written by its journals to disk.
     ///
     /// # Errors
-    /// When the disk refuses.
+    /// Fails if the disk reports an error.
     pub fn sync(&self) -> io::Result<()> {
         self.unsynced.sync()
     }
 
-    /// The sub-agents of a session, oldest first.
+    /// Returns the sub-agents of a session, oldest first.
     #[must_use]
     pub fn agents(&self, id: SessionId) -> Vec<AgentSummary> {
-        list::agents(&self.dir(id))
+        list::summarize_agents(&self.dir(id))
     }
 
-    /// All sessions, the newest first. Those whose first line cannot be read are left out.
+    /// Returns all sessions, newest first. Those with an unreadable first line are skipped.
     #[must_use]
     pub fn list(&self) -> Vec<SessionSummary> {
         let ids = self.ids();
         let mut all: Vec<SessionSummary> =
-            ids.iter().filter_map(|id| list::session(&self.dir(*id)).ok()).collect();
+            ids.iter().filter_map(|id| list::summarize_session(&self.dir(*id)).ok()).collect();
         all.sort_by_key(|session| std::cmp::Reverse((session.last, session.id)));
         all
     }
 
-    /// The session whose id is, or alone begins with, what was given.
+    /// Finds the session whose id starts with `prefix`, which must be unique.
     pub fn find(&self, prefix: &str) -> Result<SessionId, FindError> {
         let prefix = prefix.trim().to_ascii_lowercase();
         let mut found = self.ids();
@@ -336,35 +334,37 @@ impl SessionStore {
             [one] => Ok(*one),
             many => {
                 let ids = many.iter().map(SessionId::to_string).collect();
-                Err(FindError::Ambiguous { prefix, count: many.len(), ids: few(ids) })
+                Err(FindError::Ambiguous { prefix, count: many.len(), ids: first_ids(ids) })
             }
         }
     }
 
-    /// The session or sub-agent whose id is, or alone begins with, what was given.
-    pub fn find_any(&self, prefix: &str) -> Result<Found, FindError> {
+    /// Finds the session or sub-agent whose id starts with `prefix`, which must be unique.
+    pub fn find_any(&self, prefix: &str) -> Result<IdMatch, FindError> {
         let prefix = prefix.trim().to_ascii_lowercase();
         let fits =
             |id: &dyn fmt::Display| !prefix.is_empty() && id.to_string().starts_with(&prefix);
         let mut found = Vec::new();
         for session in self.ids() {
-            found.extend(fits(&session).then_some(Found::Session(session)));
+            found.extend(fits(&session).then_some(IdMatch::Session(session)));
             let agents = list::agent_ids(&self.dir(session)).into_iter();
-            found.extend(agents.filter(|id| fits(id)).map(|agent| Found::Agent { session, agent }));
+            found.extend(
+                agents.filter(|id| fits(id)).map(|agent| IdMatch::Agent { session, agent }),
+            );
         }
         match found.as_slice() {
             [] => Err(FindError::Nothing { prefix }),
             [one] => Ok(*one),
             many => {
-                let ids = many.iter().map(Found::to_string).collect();
-                Err(FindError::Many { prefix, count: many.len(), ids: few(ids) })
+                let ids = many.iter().map(IdMatch::to_string).collect();
+                Err(FindError::Many { prefix, count: many.len(), ids: first_ids(ids) })
             }
         }
     }
 
-    /// The session of this working directory that was written to last.
+    /// Returns the most recently written session of this working directory.
     #[must_use]
-    pub fn newest_in(&self, cwd: &Path) -> Option<SessionId> {
+    pub fn latest_in(&self, cwd: &Path) -> Option<SessionId> {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let cwd = real(cwd);
         let sessions = self.ids().into_iter();
@@ -377,10 +377,10 @@ impl SessionStore {
             .map(|(header, _)| header.id)
     }
 
-    /// What a session says about itself in its first line.
+    /// Reads a session's first line.
     ///
     /// # Errors
-    /// When there is no such session, or its first line is none.
+    /// Fails if there is no such session, or its first line is invalid.
     pub fn header(&self, id: SessionId) -> io::Result<SessionHeader> {
         list::header_and_age(&self.dir(id)).map(|(header, _)| header)
     }
@@ -397,7 +397,7 @@ impl SessionStore {
         fs::remove_dir_all(&dir).map_err(writing)
     }
 
-    /// The folder of a session.
+    /// Returns the folder of a session.
     #[must_use]
     pub fn dir(&self, id: SessionId) -> PathBuf {
         self.root.join(id.to_string())
@@ -412,7 +412,7 @@ impl SessionStore {
         let NewSession { id, cwd, model, provider, agent_tool } = new;
         let dir = self.dir(id);
         let path = transcript_file(&dir);
-        // An empty file is what a full disk left of a first message.
+        // A full disk may leave an empty file of a first message.
         if fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
             return Err(StoreError::Exists(id));
         }
@@ -429,7 +429,7 @@ impl SessionStore {
         };
         let mut records = vec![Record::Session(header)];
         for (n, message) in (1..).zip(&history.messages) {
-            // The history holds thoughts of this model alone, and no other model may get them.
+            // The history contains thoughts of this model only, and no other model may get them.
             let model = history.model.clone().filter(|_| message.role == Role::Assistant);
             let message = message.clone();
             records.push(Record::Message {
@@ -454,8 +454,8 @@ impl SessionStore {
         Ok(FileJournal::new(&dir, path, (lines, count), self.unsynced.clone()))
     }
 
-    /// Marks a sub-agent that was cut off as interrupted, so that nothing takes it for a running one.
-    fn end_agent(
+    /// Marks a sub-agent that was cut off as interrupted, so that nothing takes it for running.
+    fn mark_interrupted(
         &self,
         dir: &Path,
         agent: &AgentSummary,
@@ -464,15 +464,15 @@ impl SessionStore {
     ) -> io::Result<()> {
         let path = agent_file(dir, agent.meta.id, "jsonl");
         let (mut tail, _) = writer::open(&path, true)?;
-        // Those below it have an end by now.
-        let agents = list::agents(dir);
-        let unanswered = results(&agents, &agent.meta.path, end_as_result);
+        // Agents below it have an end by now.
+        let agents = list::summarize_agents(dir);
+        let unanswered = missing_results(&agents, &agent.meta.path, end_as_result);
         let transcript = Transcript::read(&path, unanswered)?;
         let n = append_missing(&mut tail, &transcript)?;
         let took = agent.last.duration_since(agent.started);
         let (_, cost) = spent_within(dir, known, &agent.meta.path);
-        let outcome = Outcome {
-            end: End::Interrupted,
+        let outcome = RunOutcome {
+            end: RunEnd::Interrupted,
             api_error: None,
             text: transcript.last_text(),
             turns: transcript.turns(),
@@ -493,7 +493,7 @@ impl SessionStore {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for IdMatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(id) => write!(f, "session {id}"),
@@ -502,10 +502,10 @@ impl fmt::Display for Found {
     }
 }
 
-/// As many ids as an error lists.
-fn few(mut ids: Vec<String>) -> Vec<String> {
-    if ids.len() > LISTED {
-        ids.truncate(LISTED);
+/// Limits the ids to those that an error lists.
+fn first_ids(mut ids: Vec<String>) -> Vec<String> {
+    if ids.len() > MAX_LISTED_IDS {
+        ids.truncate(MAX_LISTED_IDS);
         ids.push("…".to_owned());
     }
     ids
@@ -515,25 +515,24 @@ fn transcript_file(dir: &Path) -> PathBuf {
     dir.join("transcript.jsonl")
 }
 
-/// Usage and cost of the agent at `path` and of all below it, in all of their runs. Each dollar is
-/// in one file.
+/// Returns usage and cost of the agent at `path` and all below it, in all of their runs. Each dollar is in one file.
 fn spent_within(dir: &Path, agents: &[AgentSummary], path: &AgentPath) -> (Usage, Cost) {
     let within = agents.iter().filter(|agent| agent.meta.path.is_within(path));
     within.fold(Default::default(), |(mut usage, mut cost), agent| {
-        // A file that cannot be read has told nothing of its agent either.
-        let spent = list::spent(&agent_file(dir, agent.meta.id, "jsonl")).unwrap_or_default();
+        // An unreadable file has no data about its agent either.
+        let spent = list::total_spent(&agent_file(dir, agent.meta.id, "jsonl")).unwrap_or_default();
         usage += spent.0;
         cost += spent.1;
         (usage, cost)
     })
 }
 
-/// The agents that the one at `path` has started and whose last end is not in its conversation.
+/// Returns the agents that the one at `path` has started and whose last end is not in its conversation.
 ///
-/// An end goes from the agent's file to that of the one above in this order: the end is written, its
-/// report waits in a queue, the one above reads it and writes that down. What was written before the
-/// end tells of an earlier run. A queue is gone with its agent: main reads what it held after a
-/// resume of the session, an agent further down when it goes on itself.
+/// An end moves from the agent's file to its parent's in this order: the end is written, its report
+/// waits in a queue, the parent reads it and records that. Anything recorded before the end
+/// concerns an earlier run. A queue is lost with its agent: main reads its content after a resume
+/// of the session, an agent further down when it is resumed itself.
 fn lost_reports(
     dir: &Path,
     agents: &[AgentSummary],
@@ -543,24 +542,25 @@ fn lost_reports(
     let lost = agents.iter().filter(|agent| {
         let reported = transcript.reported.get(&agent.meta.id);
         agent.meta.path.parent().as_ref() == Some(path)
-            && agent.version >= REPORTS_SINCE
+            && agent.version >= MIN_REPORTS_VERSION
             && agent.end.is_some()
             && reported.is_none_or(|at| *at < agent.last)
     });
     lost.map(|agent| {
         let id = agent.meta.id;
-        let transcript = Transcript::read(&agent_file(dir, id, "jsonl"), repair::interrupted);
+        let transcript =
+            Transcript::read(&agent_file(dir, id, "jsonl"), repair::interrupted_result);
         LostReport { id, worktree: transcript.ok().and_then(|transcript| transcript.worktree) }
     })
     .collect()
 }
 
-/// Closes the calls that were open at the end of the file, in the file. Answers with its number of messages.
-fn append_missing<F: writer::Lines>(
-    tail: &mut writer::Tail<F>,
+/// Appends the results of calls that were open at the end of the file. Returns the file's number of messages.
+fn append_missing<F: writer::Truncate>(
+    tail: &mut writer::LineAppender<F>,
     transcript: &Transcript,
 ) -> io::Result<u64> {
-    let Some(closing) = transcript.closing() else { return Ok(transcript.count) };
+    let Some(closing) = transcript.closing_record() else { return Ok(transcript.count) };
     tail.append(&closing.to_line()?)?;
     Ok(transcript.count + 1)
 }

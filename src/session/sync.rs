@@ -1,4 +1,4 @@
-//! Puts files onto the disk, so that they outlive a power loss. A killed program loses nothing without that.
+//! Syncs files to disk, so that they survive a power loss. A killed program loses nothing even without that.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -6,19 +6,19 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The files that were written since they were last put onto the disk. Clones are the same set.
+/// The files written since the last sync. Clones share the set.
 #[derive(Clone, Debug, Default)]
-pub(super) struct UnsyncedFiles(Arc<Shared>);
+pub(super) struct UnsyncedFiles(Arc<SyncState>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SyncState {
     files: Mutex<BTreeSet<PathBuf>>,
-    /// Held while files are put onto the disk: who comes second waits for what the first has taken.
+    /// Held during a sync: a second one waits for the files that the first has taken.
     turn: Mutex<()>,
 }
 
 impl UnsyncedFiles {
-    /// Notes that a file was written.
+    /// Records that a file was written.
     pub fn add(&self, path: &Path) {
         let mut files = self.0.files.lock().unwrap_or_else(PoisonError::into_inner);
         if !files.contains(path) {
@@ -26,7 +26,7 @@ impl UnsyncedFiles {
         }
     }
 
-    /// Puts all that was written so far onto the disk, with the folders that name it. Blocks.
+    /// Syncs everything written so far, with the folders that name it. Blocks.
     pub fn sync(&self) -> io::Result<()> {
         let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let files =
@@ -41,7 +41,7 @@ impl UnsyncedFiles {
     }
 }
 
-/// Puts one file or folder onto the disk, unless it is gone.
+/// Syncs one file or folder, unless it is gone.
 fn sync(path: &Path) -> io::Result<()> {
     match File::open(path).and_then(|file| file.sync_data()) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

@@ -1,5 +1,4 @@
-//! Appends lines to one file so that it always consists of whole lines, also after a write that
-//! failed half way.
+//! Appends lines to one file so that it always consists of whole lines, even after a failed write.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -7,59 +6,59 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Files and folders are for their owner alone.
+/// Files and folders are accessible to their owner only.
 const FILE_MODE: u32 = 0o600;
 const DIR_MODE: u32 = 0o700;
 
-/// What a line writer needs of a file.
-pub trait Lines: Write {
-    /// Cuts the file to `len` bytes.
-    fn cut(&mut self, len: u64) -> io::Result<()>;
+/// The operations that a line writer needs.
+pub trait Truncate: Write {
+    /// Truncates the file to `len` bytes.
+    fn truncate(&mut self, len: u64) -> io::Result<()>;
 }
 
-impl Lines for File {
-    fn cut(&mut self, len: u64) -> io::Result<()> {
+impl Truncate for File {
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
         self.set_len(len)
     }
 }
 
 /// A file open for appending.
-pub struct Tail<F> {
+pub struct LineAppender<F> {
     file: F,
     /// The length up to the last whole line.
-    good: u64,
-    /// A write failed, so there may be a piece of a line behind `good`.
+    whole_len: u64,
+    /// A write failed, so there may be a partial line after `good`.
     torn: bool,
 }
 
-impl<F: Lines> Tail<F> {
+impl<F: Truncate> LineAppender<F> {
     pub fn new(file: F, good: u64) -> Self {
-        Self { file, good, torn: false }
+        Self { file, whole_len: good, torn: false }
     }
 
-    /// Writes whole lines in one go. After an error none of it counts.
+    /// Writes whole lines at once. After an error none of them counts.
     pub fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         if self.torn {
-            self.file.cut(self.good)?;
+            self.file.truncate(self.whole_len)?;
             self.torn = false;
         }
         if let Err(error) = self.file.write_all(lines).and_then(|()| self.file.flush()) {
-            self.torn = self.file.cut(self.good).is_err();
+            self.torn = self.file.truncate(self.whole_len).is_err();
             return Err(error);
         }
-        self.good += lines.len() as u64;
+        self.whole_len += lines.len() as u64;
         Ok(())
     }
 }
 
-/// Makes a folder, and those above it, for the owner alone.
+/// Creates a folder and its parents, for the owner only.
 pub fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(DIR_MODE).create(path)
 }
 
-/// Opens a file for appending and locks it. A torn last line is cut off; a whole one without its end gets it.
-/// Answers with the writer and whether the file was empty.
-pub fn open(path: &Path, may_exist: bool) -> io::Result<(Tail<File>, bool)> {
+/// Opens a file for appending and locks it. A partial last line is removed; a whole one without
+/// line end gets one. Returns the writer and whether the file was empty.
+pub fn open(path: &Path, may_exist: bool) -> io::Result<(LineAppender<File>, bool)> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).mode(FILE_MODE);
     let mut file = match may_exist {
@@ -69,7 +68,7 @@ pub fn open(path: &Path, may_exist: bool) -> io::Result<(Tail<File>, bool)> {
     lock(&file)?;
     let len = file.metadata()?.len();
     let end = last_line_start(&mut file, len)?;
-    let mut tail = Tail::new(file, len);
+    let mut tail = LineAppender::new(file, len);
     if end < len {
         let mut piece = Vec::new();
         tail.file.seek(SeekFrom::Start(end))?;
@@ -77,26 +76,26 @@ pub fn open(path: &Path, may_exist: bool) -> io::Result<(Tail<File>, bool)> {
         if serde_json::from_slice::<serde_json::Value>(&piece).is_ok() {
             tail.append(b"\n")?;
         } else {
-            tail.file.cut(end)?;
-            tail.good = end;
+            tail.file.truncate(end)?;
+            tail.whole_len = end;
         }
     }
     Ok((tail, len == 0))
 }
 
-/// Creates (or replaces) a small file for the owner alone.
+/// Creates or replaces a small file, for the owner only.
 pub fn write_small(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(FILE_MODE);
     options.open(path)?.write_all(bytes)
 }
 
-/// How often a locked file is tried again, and after how long.
+/// How many times to retry a locked file, and the delay in between.
 const LOCK_TRIES: u32 = 10;
 const LOCK_WAIT: Duration = Duration::from_millis(20);
 
-/// Locks a file for its only writer. One that has just ended may still hold it for a moment, as may
-/// a process that is being started beside us.
+/// Locks a file for its only writer. A process that has just ended may still hold the lock for a
+/// moment, as may one that is being started.
 fn lock(file: &File) -> io::Result<()> {
     let mut tries = 0;
     loop {
@@ -115,20 +114,20 @@ fn try_lock(file: &File) -> io::Result<()> {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(io::Error::new(
             ErrorKind::ResourceBusy,
-            "another caliban is writing to this session; end that one first",
+            "another caliban is writing to this session; exit it first",
         )),
-        // Some network file systems have no locks; one writer is still the rule there.
+        // Some network file systems have no locks; a single writer is still assumed there.
         Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
-/// Where the text behind the last line end begins; the file's length when it ends with one.
+/// Returns where the text after the last line end begins; the file's length if it ends with one.
 fn last_line_start(file: &mut File, len: u64) -> io::Result<u64> {
-    const STEP: u64 = 64 * 1024;
+    const CHUNK_BYTES: u64 = 64 * 1024;
     let mut end = len;
     while end > 0 {
-        let start = end.saturating_sub(STEP);
+        let start = end.saturating_sub(CHUNK_BYTES);
         let mut piece = Vec::new();
         file.seek(SeekFrom::Start(start))?;
         Read::by_ref(file).take(end - start).read_to_end(&mut piece)?;
@@ -140,28 +139,28 @@ fn last_line_start(file: &mut File, len: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-/// The last whole line of a file, read from its end.
+/// Returns the last whole line of a file, read from its end.
 pub fn last_line(path: &Path) -> io::Result<Vec<u8>> {
-    let line = lines_back(path)?.next();
+    let line = reverse_lines(path)?.next();
     line.unwrap_or_else(|| Ok(Vec::new()))
 }
 
-/// The whole lines of a file from the last to the first. After an error, the same line comes again.
-pub fn lines_back(path: &Path) -> io::Result<LinesBack> {
+/// Returns the whole lines of a file, last to first. After an error, the same line is returned again.
+pub fn reverse_lines(path: &Path) -> io::Result<ReverseLines> {
     let mut file = File::open(path)?;
     let len = file.metadata()?.len();
     let end = last_line_start(&mut file, len)?;
-    Ok(LinesBack { file, end })
+    Ok(ReverseLines { file, end })
 }
 
 /// See [`lines_back`].
-pub struct LinesBack {
+pub struct ReverseLines {
     file: File,
     /// Where the next line ends.
     end: u64,
 }
 
-impl LinesBack {
+impl ReverseLines {
     fn read(&mut self) -> io::Result<Vec<u8>> {
         let start = last_line_start(&mut self.file, self.end - 1)?;
         let mut line = Vec::new();
@@ -172,7 +171,7 @@ impl LinesBack {
     }
 }
 
-impl Iterator for LinesBack {
+impl Iterator for ReverseLines {
     type Item = io::Result<Vec<u8>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -180,23 +179,23 @@ impl Iterator for LinesBack {
     }
 }
 
-/// What the person can do about a failed write.
+/// Adds a hint on how to fix a failed write.
 #[must_use]
 pub fn with_hint(error: io::Error) -> io::Error {
     let hint = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            "free some space, then go on with --continue"
+            "free some space, then resume with --continue"
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "give yourself the right to write there, set CALIBAN_HOME to another folder, or use --no-session"
+            "make it writable, set CALIBAN_HOME to another folder, or use --no-session"
         }
         ErrorKind::ResourceBusy => return error,
-        _ => "set CALIBAN_HOME to a folder that can be written to, or use --no-session",
+        _ => "set CALIBAN_HOME to a writable folder, or use --no-session",
     };
     io::Error::new(error.kind(), format!("{error}; {hint}"))
 }
 
-/// The path of a sub-agent's files, without their ending.
+/// Returns the path of a sub-agent's file with this extension.
 #[must_use]
 pub fn agent_file(dir: &Path, id: impl std::fmt::Display, ending: &str) -> PathBuf {
     dir.join("agents").join(format!("{id}.{ending}"))
@@ -206,13 +205,13 @@ pub fn agent_file(dir: &Path, id: impl std::fmt::Display, ending: &str) -> PathB
 mod tests {
     use super::*;
 
-    /// A disk with room for so many bytes.
-    struct Small {
+    /// A disk with limited room.
+    struct SmallDisk {
         bytes: Vec<u8>,
         room: usize,
     }
 
-    impl Write for Small {
+    impl Write for SmallDisk {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let count = bytes.len().min(self.room - self.bytes.len());
             if count == 0 {
@@ -227,8 +226,8 @@ mod tests {
         }
     }
 
-    impl Lines for Small {
-        fn cut(&mut self, len: u64) -> io::Result<()> {
+    impl Truncate for SmallDisk {
+        fn truncate(&mut self, len: u64) -> io::Result<()> {
             self.bytes.truncate(usize::try_from(len).unwrap());
             Ok(())
         }
@@ -236,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_write_that_fails_half_way_leaves_whole_lines_only() {
-        let mut tail = Tail::new(Small { bytes: Vec::new(), room: 12 }, 0);
+        let mut tail = LineAppender::new(SmallDisk { bytes: Vec::new(), room: 12 }, 0);
         tail.append(b"first\n").unwrap();
         tail.append(b"much too long\n").unwrap_err();
         assert_eq!(tail.file.bytes, b"first\n");
@@ -264,7 +263,7 @@ mod tests {
             tail.append(b"{\"last\":1}\n").unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{after}{{\"last\":1}}\n"));
             assert_eq!(last_line(&path).unwrap(), b"{\"last\":1}\n");
-            let mut back: Vec<_> = lines_back(&path).unwrap().map(Result::unwrap).collect();
+            let mut back: Vec<_> = reverse_lines(&path).unwrap().map(Result::unwrap).collect();
             back.reverse();
             assert_eq!(back.concat(), std::fs::read(&path).unwrap());
         }

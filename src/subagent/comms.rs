@@ -1,40 +1,40 @@
-//! Messages between a parent and its own children. They never leave the process: each lies in the
+//! Messages between a parent and its own children. They never leave the process: each stays in the
 //! receiver's queue until its next step.
 
-use super::Executor;
-use super::defuse::defuse;
-use super::tree::{Recipient, Undelivered};
+use super::Spawner;
+use super::sanitize::sanitize;
+use super::tree::{DeliveryError, Recipient};
 use crate::protocol::{AgentId, AgentPath};
 
-/// The tool that sends one.
-pub const SEND: &str = "agent_send";
+/// The name of the tool that sends one.
+pub const SEND_TOOL: &str = "agent_send";
 
-/// What stands for the id of the agent that started the sender.
-pub const PARENT: &str = "parent";
+/// The `agent_id` that means the sender's parent.
+pub const PARENT_ID: &str = "parent";
 
 /// Why a message was not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     #[error("`agent_id`: {0}")]
-    Undelivered(#[from] Undelivered),
-    #[error("`message` has {count} characters, and your parent takes {limit}: say less.")]
+    Undelivered(#[from] DeliveryError),
+    #[error("`message` has {count} characters; your parent accepts {limit}: shorten it.")]
     TooLong { count: usize, limit: usize },
 }
 
-/// What a sub-agent is told of messages, after a blank line. `parent` is the name of the one that started it.
+/// The instructions on messages for a sub-agent, after a blank line. `parent` is its parent's name.
 pub(super) fn instructions(parent: &str) -> String {
     format!(
-        "\n\n# Messages\nMessages between you and the agent that started you ({parent}) are on. {SEND} with `agent_id` {PARENT:?} sends it one: for what it must know or decide before your report, and for questions. Go on working meanwhile; an answer comes between two of your steps. A message does not replace your report."
+        "\n\n# Messages\nYou and the agent that started you ({parent}) can exchange messages. {SEND_TOOL} with `agent_id` {PARENT_ID:?} sends it one: use it for what it must know or decide before your report, and for questions. Keep working meanwhile; answers arrive between your steps. A message does not replace your report."
     )
 }
 
-/// Puts a message into the queue of the sender's parent or of one of its own children. Answers with
-/// the receiver's name.
+/// Puts a message into the queue of the sender's parent or of one of its own children. Returns the
+/// receiver's name.
 ///
 /// # Errors
-/// When there is nobody to read it, or the sender has no business with the receiver. Nothing was sent then.
+/// If nobody would read it, or the sender and the receiver are not related. Nothing was sent then.
 pub(super) fn send(
-    executor: &Executor,
+    executor: &Spawner,
     from: &AgentPath,
     to: Recipient,
     message: &str,
@@ -48,7 +48,7 @@ pub(super) fn send(
                 return Err(SendError::TooLong { count, limit });
             }
             let id = from.id().map(|id: AgentId| format!(" ({id})")).unwrap_or_default();
-            format!("[Message from {name}{id}:]\n\n{}", defuse(message))
+            format!("[Message from {name}{id}:]\n\n{}", sanitize(message))
         }
         Recipient::Child(_) => format!("[Message from {name}, which started you:]\n\n{message}"),
     };

@@ -1,8 +1,8 @@
-//! What a sub-agent is told about the use of its tools: only of those that it has.
+//! Instructions for a sub-agent on the use of the tools that it has.
 
 use crate::tool::ToolRegistry;
 
-/// The text, beginning with a blank line; empty for an agent without tools.
+/// The text, starting with a blank line; empty for an agent without tools.
 #[must_use]
 pub fn for_tools(tools: &ToolRegistry) -> String {
     let has = |name: &str| tools.names().any(|tool| tool == name);

@@ -1,84 +1,86 @@
-//! What a parent gets from a finished sub-agent: its final text, cut to size, and how it ended.
+//! The report of a finished sub-agent to its parent: the final text, cut to size, and how it ended.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::defuse::defuse;
-use super::tree::Ending;
+use super::sanitize::sanitize;
+use super::tree::Completion;
 use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, End, Outcome, clock, count};
+use crate::protocol::{AgentId, RunEnd, RunOutcome, clock, count};
 
-/// What stands between the text and the bracketed line.
-const GAP: &str = "\n\n";
+/// Separates the text from the bracketed line.
+const NOTE_SEPARATOR: &str = "\n\n";
 
-/// Who reports, and how much of the text the parent may get.
+/// Makes the report of one agent, cut to its parent's limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Reporter<'a> {
     pub id: AgentId,
     pub name: &'a str,
-    /// Characters (Unicode scalar values), the bracketed line included; 0 is no limit.
+    /// Characters (Unicode scalar values), including the bracketed line; 0 is no limit.
     pub max_chars: usize,
     /// Whether its transcript is stored, so that the rest can be read there.
     pub kept: bool,
-    /// What else its parent must know, such as where its changes are.
+    /// A note for its parent, such as where its changes are.
     pub note: Option<&'a str>,
 }
 
 impl Reporter<'_> {
-    /// What is said of an end: to those who wait for it, and in a message to the parent that does not.
+    /// Describes an end for callers that wait for it, and in a message for a parent that does not.
     #[must_use]
-    pub fn ending(&self, outcome: Outcome) -> Ending {
+    pub fn completion(&self, outcome: RunOutcome) -> Completion {
         let (text, report) = self.report(&outcome);
         let Self { id, name, .. } = self;
-        let words = words(&outcome.end);
+        let words = end_text(&outcome.end);
         let brief = format!("[{name} ({id}) has ended: {words}.]");
         let message = format!("[{name} ({id}) has ended: {words}. Its report:]\n\n{text}");
-        Ending { outcome, report, text, message, brief }
+        Completion { outcome, report, text, message, brief }
     }
 
-    /// The final text and nothing else when the agent completed and the text fits; otherwise the
-    /// text as far as it fits and one bracketed line that says how it ended, how much is shown, and
-    /// where the rest is.
+    /// Returns only the final text if the agent completed and the text fits; otherwise the text as
+    /// far as it fits and one bracketed line: how it ended, how much is shown, and where the rest
+    /// is.
     #[must_use]
-    pub fn report(&self, outcome: &Outcome) -> (String, AgentReport) {
-        let whole = defuse(&outcome.text);
+    pub fn report(&self, outcome: &RunOutcome) -> (String, AgentReport) {
+        let whole = sanitize(&outcome.text);
         let total = whole.chars().count();
         let fits = self.max_chars == 0 || total <= self.max_chars;
-        let plain = fits && outcome.end == End::Completed && self.note.is_none();
+        let plain = fits && outcome.end == RunEnd::Completed && self.note.is_none();
         let (text, shown) =
-            if plain { (whole, total) } else { self.marked(outcome, &whole, total) };
+            if plain { (whole, total) } else { self.with_note(outcome, &whole, total) };
         (text, self.figures(outcome, shown, total))
     }
 
-    fn marked(&self, outcome: &Outcome, text: &str, total: usize) -> (String, usize) {
+    fn with_note(&self, outcome: &RunOutcome, text: &str, total: usize) -> (String, usize) {
         let fits = |line: &str| {
-            self.max_chars == 0 || total + line.chars().count() + GAP.len() <= self.max_chars
+            self.max_chars == 0
+                || total + line.chars().count() + NOTE_SEPARATOR.len() <= self.max_chars
         };
         let whole = if total == 0 { "no final text".to_owned() } else { count(total, "character") };
-        let line = self.line(outcome, &whole);
+        let line = self.note_line(outcome, &whole);
         if total == 0 {
             return (line, 0);
         }
         if fits(&line) {
-            return (format!("{text}{GAP}{line}"), total);
+            return (format!("{text}{NOTE_SEPARATOR}{line}"), total);
         }
-        // Room is kept for the longest number; the one that stands there in the end is not longer.
+        // Leave room for the longest number; the final one is not longer.
         let part =
-            |shown: usize| self.line(outcome, &format!("{shown} of {total} characters shown"));
-        let room = self.max_chars.saturating_sub(part(total).chars().count() + GAP.len());
-        let text = cut(text, room);
+            |shown: usize| self.note_line(outcome, &format!("{shown} of {total} characters shown"));
+        let room =
+            self.max_chars.saturating_sub(part(total).chars().count() + NOTE_SEPARATOR.len());
+        let text = truncate(text, room);
         let shown = text.chars().count();
-        (format!("{text}{GAP}{}", part(shown)), shown)
+        (format!("{text}{NOTE_SEPARATOR}{}", part(shown)), shown)
     }
 
-    fn line(&self, outcome: &Outcome, shown: &str) -> String {
+    fn note_line(&self, outcome: &RunOutcome, shown: &str) -> String {
         let Self { id, name, .. } = self;
-        let Outcome { turns, tool_uses, .. } = outcome;
-        let words = words(&outcome.end);
+        let RunOutcome { turns, tool_uses, .. } = outcome;
+        let words = end_text(&outcome.end);
         let detail = match &outcome.end {
-            End::Failed { message, .. } => {
-                let message = defuse(message);
+            RunEnd::Failed { message, .. } => {
+                let message = sanitize(message);
                 let message: Vec<_> = message.split_whitespace().collect();
-                format!(" ({})", cut(&message.join(" "), 200))
+                format!(" ({})", truncate(&message.join(" "), 200))
             }
             _ => String::new(),
         };
@@ -89,7 +91,7 @@ impl Reporter<'_> {
         format!("[{name}: {words}{detail} · {turns}, {calls} · {shown}{rest}{note}]")
     }
 
-    fn figures(&self, outcome: &Outcome, shown: usize, total: usize) -> AgentReport {
+    fn figures(&self, outcome: &RunOutcome, shown: usize, total: usize) -> AgentReport {
         AgentReport {
             agent_id: self.id,
             name: self.name.to_owned(),
@@ -106,25 +108,25 @@ impl Reporter<'_> {
     }
 }
 
-/// How a run ended, in the words of the screen.
+/// Says how a run ended, in the words of the screen.
 #[must_use]
-pub fn words(end: &End) -> String {
+pub fn end_text(end: &RunEnd) -> String {
     match end {
-        End::Completed => "done".to_owned(),
-        End::MaxTurns { limit } => format!("turn limit {limit}, partial"),
-        End::Budget { what } => format!("budget {what} used up, partial"),
-        End::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
-        End::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
-        End::Cancelled { before_start: false } => "cancelled, partial".to_owned(),
-        End::Interrupted => "interrupted, partial".to_owned(),
-        End::Failed { failure, .. } => format!("failed: {}", failure.words()),
-        End::Refused => "refused by the model".to_owned(),
-        End::Empty => "ended without a final text".to_owned(),
+        RunEnd::Completed => "done".to_owned(),
+        RunEnd::MaxTurns { limit } => format!("turn limit {limit}, partial"),
+        RunEnd::Budget { what } => format!("budget {what} used up, partial"),
+        RunEnd::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
+        RunEnd::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
+        RunEnd::Cancelled { before_start: false } => "cancelled, partial".to_owned(),
+        RunEnd::Interrupted => "interrupted, partial".to_owned(),
+        RunEnd::Failed { failure, .. } => format!("failed: {}", failure.describe()),
+        RunEnd::Refused => "refused by the model".to_owned(),
+        RunEnd::Empty => "ended without a final text".to_owned(),
     }
 }
 
-/// The longest beginning of at most `limit` characters that ends between two graphemes.
-pub(super) fn cut(text: &str, limit: usize) -> &str {
+/// The longest prefix of at most `limit` characters that ends between two graphemes.
+pub(super) fn truncate(text: &str, limit: usize) -> &str {
     let mut count = 0;
     for (start, grapheme) in text.grapheme_indices(true) {
         count += grapheme.chars().count();
@@ -144,8 +146,8 @@ mod tests {
     use super::*;
     use crate::protocol::{Cost, Failure, Usage};
 
-    fn outcome(end: End, text: &str) -> Outcome {
-        Outcome {
+    fn outcome(end: RunEnd, text: &str) -> RunOutcome {
+        RunOutcome {
             end,
             api_error: None,
             text: text.to_owned(),
@@ -157,7 +159,7 @@ mod tests {
         }
     }
 
-    fn text_of(end: End, text: &str, max_chars: usize) -> String {
+    fn text_of(end: RunEnd, text: &str, max_chars: usize) -> String {
         let (id, name) = (AgentId::generate(), "explore-1");
         let reporter = Reporter { id, name, max_chars, kept: true, note: None };
         reporter.report(&outcome(end, text)).0
@@ -166,19 +168,19 @@ mod tests {
     #[test]
     fn s0_6_a_text_of_exactly_the_limit_is_untouched() {
         let text = "é".repeat(5000);
-        assert_eq!(text_of(End::Completed, &text, 5000), text);
+        assert_eq!(text_of(RunEnd::Completed, &text, 5000), text);
     }
 
     #[test]
     fn s0_6_one_character_more_is_cut_and_the_cap_holds_with_the_marker() {
-        let shown = text_of(End::Completed, &"x".repeat(5001), 5000);
+        let shown = text_of(RunEnd::Completed, &"x".repeat(5001), 5000);
         assert!(shown.chars().count() <= 5000, "{}", shown.chars().count());
         assert!(shown.contains(" of 5001 characters shown · transcript "), "{shown}");
     }
 
     #[test]
     fn t8_no_text_is_said_and_never_an_empty_block() {
-        let shown = text_of(End::Empty, "", 5000);
+        let shown = text_of(RunEnd::Empty, "", 5000);
         assert!(
             shown.starts_with("[explore-1: ended without a final text · 3 turns, 2 tool calls"),
             "{shown}"
@@ -187,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_failure_says_why_after_the_partial_text() {
-        let end = End::Failed { failure: Failure::RateLimit, message: "HTTP 429".to_owned() };
+        let end = RunEnd::Failed { failure: Failure::RateLimit, message: "HTTP 429".to_owned() };
         let shown = text_of(end, "half", 5000);
         assert!(
             shown.starts_with("half\n\n[explore-1: failed: rate limit (HTTP 429) · "),
@@ -201,7 +203,7 @@ mod tests {
             pieces in prop::collection::vec(prop::sample::select(vec!["👨‍👩‍👧", "e\u{301}", "語", "a", "🇩🇪"]), 0..400),
         ) {
             let text = pieces.concat();
-            let shown = text_of(End::MaxTurns { limit: 20 }, &text, 300);
+            let shown = text_of(RunEnd::MaxTurns { limit: 20 }, &text, 300);
             prop_assert!(shown.chars().count() <= 300);
             let body = shown.rsplit_once('[').map_or("", |(body, _)| body.trim_end_matches('\n'));
             prop_assert!(text.starts_with(body));

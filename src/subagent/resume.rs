@@ -1,89 +1,89 @@
-//! Goes on with a sub-agent that has ended: the same agent, with its transcript, in the background.
-//! It keeps its id, its path (and with it its depth), its name, its model, and the terms of the
-//! call that once started it.
+//! Resumes a sub-agent that has ended: the same agent, with its transcript, in the background. It
+//! keeps its id, its path (and with it its depth), its name, its model, and the terms of the call
+//! that started it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::child::ChildAgent;
 use super::definition::{BudgetSpec, Definition};
-use super::executor::{Caller, Executor};
-use super::factory::Plan;
-use super::life::Child;
-use super::order::{Fork, Order, ToolAccess};
-use super::report::{Reporter, words};
-use super::tree::{Ended, Ending, Joining, OverLimit};
+use super::factory::ChildSpec;
+use super::report::{Reporter, end_text};
+use super::spawn_request::{Fork, SpawnRequest, ToolAccess};
+use super::spawner::{ParentContext, Spawner};
+use super::tree::{AgentResult, Completion, LimitError, NewAgent};
 use crate::budget::Budget;
 use crate::permission::AgentGate;
 use crate::protocol::{
-    AgentId, AgentInfo, AgentPath, Below, Checkout, ChildMeta, End, EnvOverlay, EventSink, Journal,
-    Message, Outcome, Span, Terms, ToolDetails,
+    AgentId, AgentInfo, AgentPath, ChildMeta, EnvOverlay, EventSink, Journal, Message,
+    ParentBounds, RunEnd, RunOutcome, Span, SpawnTerms, ToolDetails, WorktreeInfo,
 };
 use crate::provider::{ChildModel, Model, ModelError};
 
-/// An ended agent as it is stored.
-pub struct Stored {
+/// An ended agent as stored.
+pub struct StoredAgent {
     pub meta: ChildMeta,
     /// How its last run ended.
-    pub end: End,
+    pub end: RunEnd,
     /// Its conversation; every call in it has its result.
     pub messages: Vec<Message>,
-    /// The model whose thoughts stand in `messages`.
-    pub thinker: Option<String>,
-    /// Where it worked last, if that was a worktree of its own.
-    pub worktree: Option<Checkout>,
-    /// Goes on in the same file.
+    /// The model whose thinking is in `messages`.
+    pub reasoning_model: Option<String>,
+    /// The worktree of its last run, if it had one.
+    pub worktree: Option<WorktreeInfo>,
+    /// Appends to the same file.
     pub journal: Arc<dyn Journal>,
-    /// The messages of agents that it has started and whose end it has not read of, each with the
-    /// agent's id and name.
+    /// The reports of agents that it started and whose end it has not read, each with the agent's
+    /// id and name.
     pub reports: Vec<(AgentId, String, String)>,
 }
 
-/// The conversation that a resumed agent goes on with.
+/// The conversation that a resumed agent continues.
 #[derive(Clone, Debug)]
-pub struct Resumed {
+pub struct ResumedState {
     pub messages: Vec<Message>,
-    pub thinker: Option<String>,
+    pub reasoning_model: Option<String>,
     /// The worktree of its last run.
-    pub worktree: Option<Checkout>,
+    pub worktree: Option<WorktreeInfo>,
 }
 
-/// Why an agent does not go on. Nothing was started.
+/// Why an agent cannot be resumed. Nothing was started.
 #[derive(Debug, thiserror::Error)]
-pub enum NotResumed {
-    #[error("{name} cannot go on: there is no agent definition {definition} any more")]
+pub enum ResumeError {
+    #[error("cannot resume {name}: the agent definition {definition} no longer exists")]
     NoDefinition { name: String, definition: String },
-    #[error("{name} cannot go on: a deny rule withholds the agent {definition}")]
+    #[error("cannot resume {name}: a deny rule withholds the agent {definition}")]
     Denied { name: String, definition: String },
-    #[error("{name} cannot go on: the agent that had started it is not known any more")]
+    #[error("cannot resume {name}: the agent that started it is no longer known")]
     NoParent { name: String },
     #[error(
-        "{name} cannot go on: it was a fork, and an earlier version has stored it without its system prompt; its transcript can be handed to a new agent"
+        "cannot resume {name}: it was a fork, and an earlier version stored it without its system prompt; give its transcript to a new agent instead"
     )]
     Fork { name: String },
     #[error(
-        "{name} cannot go on: an earlier version has stored it without the bounds of the agent that had started it; its transcript can be handed to a new agent"
+        "cannot resume {name}: an earlier version stored it without the bounds of the agent that started it; give its transcript to a new agent instead"
     )]
     NoBounds { name: String },
     #[error(
-        "{name} cannot go on: it worked within the git worktree of another agent, {}, and is not let in there without that one; go on with the other, and it can start a new agent there",
+        "cannot resume {name}: it worked in the git worktree of another agent, {}, and cannot enter it alone; resume the other agent, which can start a new one there",
         folder.display()
     )]
     Worktree { name: String, folder: PathBuf },
-    #[error("{name} cannot go on: {why}")]
+    #[error("cannot resume {name}: {why}")]
     Refused { name: String, why: String },
-    #[error("{name} cannot go on now: {over}")]
-    OverLimit { name: String, over: OverLimit },
+    #[error("cannot resume {name} now: {over}")]
+    OverLimit { name: String, over: LimitError },
 }
 
-/// An agent of an earlier process as the tree keeps it, and the message that tells its parent of
-/// its end. `max_chars` bounds what its parent gets; 0 is no limit.
+/// Restores an ended agent of an earlier process for the tree, with the message that reports its
+/// end to its parent. `max_chars` bounds what its parent gets; 0 is no limit.
 #[must_use]
-pub fn restored(
+pub fn restore_agent(
     meta: &ChildMeta,
-    outcome: Outcome,
-    worktree: Option<&Checkout>,
+    outcome: RunOutcome,
+    worktree: Option<&WorktreeInfo>,
     max_chars: usize,
-) -> (Ended, String) {
+) -> (AgentResult, String) {
     let info = AgentInfo { max_turns: outcome.turns, ..AgentInfo::from(meta) };
     let kept = worktree.filter(|worktree| worktree.path.exists());
     let note = kept.map(|worktree| {
@@ -91,93 +91,108 @@ pub fn restored(
     });
     let note = note.as_deref();
     let reporter = Reporter { id: meta.id, name: &meta.name, max_chars, kept: true, note };
-    let Ending { outcome, report, text, message, .. } = reporter.ending(outcome);
-    (Ended { info, outcome, report, text }, message)
+    let Completion { outcome, report, text, message, .. } = reporter.completion(outcome);
+    (AgentResult { info, outcome, report, text }, message)
 }
 
-/// The result of the call that had started a stored agent and waited for it, when the program ended
-/// before the call had its result: the text, whether it is an error, and whose end it is.
+/// The result of the call that started a stored agent and waited for it, if the program ended
+/// before the call had its result: the text, whether it is an error, and the agent's report.
 #[must_use]
-pub fn end_as_result(
+pub fn call_result(
     meta: &ChildMeta,
-    outcome: &Outcome,
+    outcome: &RunOutcome,
     max_chars: usize,
 ) -> (String, bool, ToolDetails) {
     let reporter = Reporter { id: meta.id, name: &meta.name, max_chars, kept: true, note: None };
     let (text, report) = reporter.report(outcome);
     let text = match &outcome.end {
-        End::Interrupted => format!(
-            "interrupted: the program ended before this call finished; the sub-agent {} that it had started was \
+        RunEnd::Interrupted => format!(
+            "interrupted: the program ended before this call finished; the sub-agent {} that it started was \
              stopped with it, and its transcript is kept\n\n{text}",
             meta.id
         ),
-        End::Failed { failure, message } if failure.is_fatal() => {
+        RunEnd::Failed { failure, message } if failure.is_fatal() => {
             format!("{}: {message}", meta.name)
         }
         _ => text,
     };
-    (text, outcome.end != End::Completed, ToolDetails::Agent(Box::new(report)))
+    (text, outcome.end != RunEnd::Completed, ToolDetails::Agent(Box::new(report)))
 }
 
-impl Executor {
-    /// Goes on with an ended agent in the background, below the account `above`. This executor's
-    /// caller, which is main, gets its result. `root` is the main agent's sink.
+impl Spawner {
+    /// Resumes an ended agent in the background, below the account `above`. This executor's caller,
+    /// which is main, gets its result. `root` is the main agent's sink.
     ///
     /// # Errors
-    /// When it cannot go on; then nothing was started.
+    /// If it cannot be resumed; then nothing was started.
     pub async fn resume(
         &self,
-        stored: Stored,
+        stored: StoredAgent,
         above: &Budget,
         root: &EventSink,
-    ) -> Result<(), NotResumed> {
+    ) -> Result<(), ResumeError> {
         let path = stored.meta.path.clone();
         let reports = stored.reports.clone();
-        let below = bounds(&stored.meta)?;
+        let below = parent_bounds(&stored.meta)?;
         let gate = self.gate_above(&stored.meta, root)?;
         let holds = below.map(|below| below.tools.into());
-        let (plan, info) = self.decide(stored, above).await?;
+        let (plan, info) = self.resolve_stored(stored, above).await?;
         let events = sink_at(root, &path);
         let (name, prompt) = (info.name.clone(), info.prompt.clone());
-        let joining = Joining {
+        let joining = NewAgent {
             info,
             events: events.clone(),
-            report_to: self.caller.inbox.clone(),
+            report_to: self.parent.inbox.clone(),
             budget: plan.budget.clone(),
             may_queue: false,
         };
-        let over = |over| NotResumed::OverLimit { name, over };
+        let over = |over| ResumeError::OverLimit { name, over };
         let member = self.factory.tree.join(joining).map_err(over)?;
         for (id, name, message) in reports {
-            self.factory.tree.tell(member.inbox(), &name, id, message);
+            self.factory.tree.push_report(member.inbox(), &name, id, message);
         }
-        let child = Child { plan, member, events, above: root.clone(), prompt: Some(prompt) };
-        let caller = Caller { gate, holds, ..self.caller.clone() };
-        Self::new(self.factory.clone(), caller).live(child);
+        let child = ChildAgent {
+            spec: plan,
+            handle: member,
+            events,
+            parent_events: root.clone(),
+            prompt: Some(prompt),
+        };
+        let caller = ParentContext { gate, tools: holds, ..self.parent.clone() };
+        Self::new(self.factory.clone(), caller).spawn_child(child);
         Ok(())
     }
 
-    /// Decides everything about the agent, with what holds today and with its terms. Its task is to go on.
-    async fn decide(
+    /// Decides everything about the agent from the current configuration and its terms. Its task is
+    /// to continue.
+    async fn resolve_stored(
         &self,
-        stored: Stored,
+        stored: StoredAgent,
         above: &Budget,
-    ) -> Result<(Plan, AgentInfo), NotResumed> {
-        let Stored { meta, end, messages, thinker, worktree, journal, reports: _ } = stored;
-        let fork = fork(&meta)?;
+    ) -> Result<(ChildSpec, AgentInfo), ResumeError> {
+        let StoredAgent {
+            meta,
+            end,
+            messages,
+            reasoning_model: thinker,
+            worktree,
+            journal,
+            reports: _,
+        } = stored;
+        let fork = resumed_fork(&meta)?;
         let known = self.definition_of(&meta.name, &meta.agent)?;
         let definition = if fork.is_some() { Arc::new(known.for_fork()) } else { known };
         let place = self.place(&definition);
         let model = self.model_of(&meta, &definition, &place.env).await?;
-        let order = Order { budget: caps(&meta.terms), ..Order::default() };
+        let order = SpawnRequest { budget: stored_limits(&meta.terms), ..SpawnRequest::default() };
         let spec = self.limits(&order, &definition);
-        self.may_spend(&model, &spec, above).map_err(|error| NotResumed::Refused {
+        self.check_budget(&model, &spec, above).map_err(|error| ResumeError::Refused {
             name: meta.name.clone(),
             why: error.to_string(),
         })?;
         let max_turns = spec.max_turns.unwrap_or(self.factory.settings.max_turns);
         let info = AgentInfo {
-            prompt: go_on(&end, max_turns),
+            prompt: resume_prompt(&end, max_turns),
             model: model.name.clone(),
             max_turns,
             color: definition.color.clone(),
@@ -185,50 +200,50 @@ impl Executor {
             ..AgentInfo::from(&meta)
         };
         let rights = self.rights(&definition);
-        let foreign_provider = self.caller.model.get().provider.name() != model.provider.name();
-        let plan = Plan {
+        let foreign_provider = self.parent.model.get().provider.name() != model.provider.name();
+        let plan = ChildSpec {
             name: meta.name,
             definition,
             model,
-            access: access(&meta.terms),
+            access: tool_access(&meta.terms),
             system_prompt: meta.terms.system_prompt,
             fork,
-            resumed: Some(Resumed { messages, thinker, worktree }),
+            resumed: Some(ResumedState { messages, reasoning_model: thinker, worktree }),
             memory: meta.terms.memory,
             max_turns,
             budget: above.child(spec.account()),
             span: Span::root(),
             journal,
             rights,
-            place,
-            introduction: None,
+            workspace: place,
+            worktree_note: None,
             foreign_provider,
-            served: Vec::new(),
+            server_tools: Vec::new(),
             host: false,
         };
         Ok((plan, info))
     }
 
-    fn definition_of(&self, name: &str, definition: &str) -> Result<Arc<Definition>, NotResumed> {
-        let gone = || NotResumed::NoDefinition {
+    fn definition_of(&self, name: &str, definition: &str) -> Result<Arc<Definition>, ResumeError> {
+        let gone = || ResumeError::NoDefinition {
             name: name.to_owned(),
             definition: definition.to_owned(),
         };
         let found = self.factory.definitions.get(definition).cloned().ok_or_else(gone)?;
-        if self.factory.gate.withholds_agent(definition) {
+        if self.factory.gate.denies_agent(definition) {
             let (name, definition) = (name.to_owned(), definition.to_owned());
-            return Err(NotResumed::Denied { name, definition });
+            return Err(ResumeError::Denied { name, definition });
         }
         Ok(found)
     }
 
     /// The agents between main and this one, from the top, with their definitions.
-    fn above(&self, meta: &ChildMeta) -> Result<Vec<(AgentPath, Arc<Definition>)>, NotResumed> {
+    fn above(&self, meta: &ChildMeta) -> Result<Vec<(AgentPath, Arc<Definition>)>, ResumeError> {
         let mut above = Vec::new();
         let mut path = meta.path.parent();
         while let Some((here, id)) = path.and_then(|path| path.id().map(|id| (path, id))) {
             let known = self.factory.tree.look_up(id);
-            let known = known.ok_or_else(|| NotResumed::NoParent { name: meta.name.clone() })?;
+            let known = known.ok_or_else(|| ResumeError::NoParent { name: meta.name.clone() })?;
             above.push((here.clone(), self.definition_of(&meta.name, &known.info.agent)?));
             path = here.parent();
         }
@@ -236,22 +251,22 @@ impl Executor {
         Ok(above)
     }
 
-    /// The gate of the agent that had started it, so that its rights are bounded as they were.
-    fn gate_above(&self, meta: &ChildMeta, root: &EventSink) -> Result<AgentGate, NotResumed> {
+    /// The gate of its parent, so that its rights are bounded as they were.
+    fn gate_above(&self, meta: &ChildMeta, root: &EventSink) -> Result<AgentGate, ResumeError> {
         let above = self.above(meta)?;
-        Ok(above.into_iter().fold(self.caller.gate.clone(), |gate, (path, definition)| {
+        Ok(above.into_iter().fold(self.parent.gate.clone(), |gate, (path, definition)| {
             gate.child(definition.name.clone(), sink_at(root, &path), &self.rights(&definition))
         }))
     }
 
-    /// The model that it had.
+    /// The model it had.
     async fn model_of(
         &self,
         meta: &ChildMeta,
         definition: &Definition,
         env: &EnvOverlay,
-    ) -> Result<Model, NotResumed> {
-        let parent = self.caller.model.get();
+    ) -> Result<Model, ResumeError> {
+        let parent = self.parent.model.get();
         let ask = ChildModel {
             parent: &parent,
             provider: meta.terms.provider.as_deref().or(definition.provider.as_deref()),
@@ -260,31 +275,31 @@ impl Executor {
         };
         self.factory.models.child(ask).await.map_err(|error| {
             let (ModelError::Usage(why) | ModelError::Auth(why)) = error;
-            NotResumed::Refused { name: meta.name.clone(), why }
+            ResumeError::Refused { name: meta.name.clone(), why }
         })
     }
 }
 
-/// What a fork goes on under; its conversation is its own by now.
-fn fork(meta: &ChildMeta) -> Result<Option<Fork>, NotResumed> {
+/// The system prompt that a fork continues with; its conversation is its own by now.
+fn resumed_fork(meta: &ChildMeta) -> Result<Option<Fork>, ResumeError> {
     if !meta.terms.fork {
         return Ok(None);
     }
-    let gone = || NotResumed::Fork { name: meta.name.clone() };
+    let gone = || ResumeError::Fork { name: meta.name.clone() };
     let system = meta.terms.system.as_deref().ok_or_else(gone)?.into();
-    Ok(Some(Fork { system, messages: Vec::new(), closing: Vec::new(), thinker: None }))
+    Ok(Some(Fork { system, messages: Vec::new(), results: Vec::new(), reasoning_model: None }))
 }
 
-/// The bounds of the sub-agent that had started it, if one had. Those of a folder cannot be put up
-/// again without it.
-fn bounds(meta: &ChildMeta) -> Result<Option<Below>, NotResumed> {
+/// The bounds of the sub-agent that started it, if one did. Those of a folder cannot be restored
+/// without it.
+fn parent_bounds(meta: &ChildMeta) -> Result<Option<ParentBounds>, ResumeError> {
     if meta.path.depth() < 2 {
         return Ok(None);
     }
     let name = meta.name.clone();
-    let below = meta.terms.below.clone().ok_or(NotResumed::NoBounds { name })?;
+    let below = meta.terms.below.clone().ok_or(ResumeError::NoBounds { name })?;
     match below.folder {
-        Some(folder) => Err(NotResumed::Worktree { name: meta.name.clone(), folder }),
+        Some(folder) => Err(ResumeError::Worktree { name: meta.name.clone(), folder }),
         None => Ok(Some(below)),
     }
 }
@@ -297,7 +312,7 @@ fn sink_at(root: &EventSink, path: &AgentPath) -> EventSink {
     }
 }
 
-fn access(terms: &Terms) -> ToolAccess {
+fn tool_access(terms: &SpawnTerms) -> ToolAccess {
     match &terms.allowed_tools {
         Some(list) => ToolAccess::Allow(list.clone()),
         None if terms.denied_tools.is_empty() => ToolAccess::Inherit,
@@ -305,8 +320,8 @@ fn access(terms: &Terms) -> ToolAccess {
     }
 }
 
-/// What the call and the configuration had granted then. What is stricter now counts.
-fn caps(terms: &Terms) -> BudgetSpec {
+/// The limits that the call and the configuration set then. Stricter current limits still apply.
+fn stored_limits(terms: &SpawnTerms) -> BudgetSpec {
     let caps = terms.caps;
     BudgetSpec {
         max_usd: caps.usd,
@@ -317,10 +332,10 @@ fn caps(terms: &Terms) -> BudgetSpec {
     }
 }
 
-/// What the agent is told.
-fn go_on(end: &End, max_turns: u32) -> String {
-    let how = words(end);
+/// The prompt for the resumed agent.
+fn resume_prompt(end: &RunEnd, max_turns: u32) -> String {
+    let how = end_text(end);
     format!(
-        "[Your last run has ended: {how}. You go on now, with your tools and {max_turns} more turns. Files may have changed meanwhile. Finish your task where you stopped, and give your whole final answer again.]"
+        "[Your last run has ended: {how}. You are resumed now, with your tools and {max_turns} more turns. Files may have changed meanwhile. Continue your task where you stopped, and give your complete final answer again.]"
     )
 }

@@ -1,5 +1,5 @@
-//! A git worktree of its own for one sub-agent: made from the last commit, kept when it holds
-//! anything, else removed.
+//! A git worktree for one sub-agent: made from the last commit, kept if it holds anything,
+//! otherwise removed.
 
 mod git;
 mod links;
@@ -17,41 +17,43 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use self::git::{GitContext, GitError, WorktreeGit};
-use self::links::Links;
+use self::links::GitLinks;
 use self::repository::Repository;
 use crate::disk::ProjectFolders;
 use crate::exec::{BlockingPool, Confinement, Sandbox, ShellReach, child_env};
-use crate::protocol::{AgentId, Checkout, EnvOverlay};
+use crate::protocol::{AgentId, EnvOverlay, WorktreeInfo};
 
-/// Where the branches are, below `refs/heads`.
-const BRANCHES: &str = "caliban";
+/// The folder of the branches, below `refs/heads`.
+const BRANCH_FOLDER: &str = "caliban";
 /// The most characters of an agent's name that go into a branch's name.
-const NAME_CHARS: usize = 40;
-/// How much of an id tells worktrees apart: its end, which is random. Characters.
-const ID_CHARS: usize = 8;
+const MAX_NAME_CHARS: usize = 40;
+/// How many characters of an id's random end distinguish worktrees.
+const ID_SUFFIX_CHARS: usize = 8;
 
-/// What a worktree is made from.
+/// The settings for a new worktree.
 #[derive(Clone, Debug)]
 pub struct NewWorktree {
-    /// Where the parent works, in the repository. Absolute.
+    /// The directory in the repository where the parent works. Absolute.
     pub cwd: PathBuf,
     /// The folders of the session, whose programs are not the user's.
     pub project: ProjectFolders,
-    /// The folder for all worktrees, outside of any repository. Made when it is not there.
+    /// The folder for all worktrees, outside of any repository. Created if missing.
     pub root: PathBuf,
     /// The agent's name.
     pub name: String,
-    /// Tells worktrees of one name apart.
+    /// Distinguishes worktrees of one name.
     pub id: AgentId,
-    /// For git: `PATH`, `HOME` and the like. Keys of providers and what steers git are taken out.
+    /// For git: `PATH`, `HOME` and the like. Provider keys and variables that steer git are
+    /// removed.
     pub env: EnvOverlay,
-    /// Names of further variables that no other program may see.
+    /// Names of further variables hidden from other programs.
     pub secrets: Arc<[String]>,
-    /// Absent where the system cannot confine: then the agent gets no shell, and git runs no filters there.
+    /// Absent if the system cannot confine commands: then the agent gets no shell, and git runs no
+    /// filters there.
     pub sandbox: Option<Sandbox>,
-    /// Where git is waited for.
+    /// The threads that wait for git.
     pub pool: BlockingPool,
-    /// Ends git, and with it the making of the worktree, of which nothing is left then.
+    /// Ends git, and with it the creation of the worktree, of which nothing is left then.
     pub stop: CancellationToken,
 }
 
@@ -62,32 +64,32 @@ pub struct Worktree {
     path: PathBuf,
     cwd: PathBuf,
     branch: String,
-    /// The commit that it began with.
+    /// The commit it started from.
     start: String,
     /// The repository's own folder, shared by all of its worktrees.
     common: PathBuf,
-    /// The folder in there that is this worktree's alone.
+    /// This worktree's own folder in there.
     own: PathBuf,
     temp: PathBuf,
-    links: Links,
+    links: GitLinks,
     env: EnvOverlay,
     sandbox: Option<Sandbox>,
     pool: BlockingPool,
 }
 
-/// What became of a worktree.
+/// The outcome of finishing a worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finished {
+pub enum WorktreeOutcome {
     /// It held no changes.
     Removed,
     Kept {
         path: PathBuf,
         branch: String,
-        /// Changed and untracked ones; ignored ones do not count.
+        /// Changed and untracked files; ignored ones do not count.
         files: usize,
         commits: usize,
     },
-    /// Kept because it could not be looked into or removed.
+    /// Kept because it could not be inspected or removed.
     Unclear { path: PathBuf, branch: String, why: String },
 }
 
@@ -129,32 +131,32 @@ pub enum WorktreeError {
     Git(#[from] GitError),
     #[error("no worktree for the agent: cannot use {}: {source}", path.display())]
     Folder { path: PathBuf, source: io::Error },
-    #[error("no worktree for the agent: the program ends")]
+    #[error("no worktree for the agent: the program is exiting")]
     Ended,
 }
 
 impl NewWorktree {
-    /// What git gets until `stop` ends it.
+    /// The context for git until `stop` ends it.
     fn git_context(&self, stop: CancellationToken) -> GitContext {
         let env = child_env(&self.env, 0, &self.secrets);
-        // Git runs in the worktree too, which knows neither the checkout of the parent nor the other
-        // folders of the session.
+        // Git also runs in the worktree, which knows neither the checkout of the parent nor the
+        // other folders of the session.
         GitContext { env: self.project.with(&self.cwd).without_programs(&env), stop }
     }
 }
 
 impl Worktree {
-    /// Makes a worktree with a branch of its own from the last commit. When the future is dropped,
-    /// git is ended, and what was made is removed again in the background.
+    /// Creates a worktree with its own branch from the last commit. If the future is dropped, git
+    /// is ended, and what was made is removed in the background.
     ///
     /// # Errors
-    /// When there is no commit to start from, or git or the disk refuses.
+    /// If there is no commit to start from, or git or the disk fails.
     pub async fn create(new: NewWorktree) -> Result<Self, WorktreeError> {
         let (stop, pool) = (new.stop.child_token(), new.pool.clone());
         let _stop_when_dropped = stop.clone().drop_guard();
         let made = pool.run(move || {
             let context = new.git_context(stop);
-            Self::make(&new, &context).map(|tree| Unclaimed(Some(tree)))
+            Self::make(&new, &context).map(|tree| RemoveOnDrop(Some(tree)))
         });
         let mut unclaimed = made.await.map_err(|_| WorktreeError::Ended)??;
         unclaimed.0.take().ok_or(WorktreeError::Ended)
@@ -166,8 +168,8 @@ impl Worktree {
         &self.path
     }
 
-    /// The directory in it that is the parent's in the repository; its top when the commit does not
-    /// have that one.
+    /// The directory in it that corresponds to the parent's; its top if the commit does not have
+    /// that directory.
     #[must_use]
     pub fn cwd(&self) -> &Path {
         &self.cwd
@@ -179,25 +181,24 @@ impl Worktree {
         &self.branch
     }
 
-    /// What must be known to find it again.
+    /// The data needed to reopen it.
     #[must_use]
-    pub fn checkout(&self) -> Checkout {
+    pub fn checkout(&self) -> WorktreeInfo {
         let (path, branch, start) = (self.path.clone(), self.branch.clone(), self.start.clone());
-        Checkout { path, branch, start }
+        WorktreeInfo { path, branch, start }
     }
 
-    /// What the agent's shell may do: what its confinement allows. No shell at all where that
-    /// cannot be enforced.
+    /// The reach of the agent's shell: its confinement, or no shell if that cannot be enforced.
     #[must_use]
     pub fn shell(&self) -> ShellReach {
         self.confinement().map_or(ShellReach::Withheld, ShellReach::Confined)
     }
 
-    /// What keeps programs to the worktree: they write there, in a folder for temporary files, and
-    /// what a commit on a branch of ours needs of the repository, also with Git LFS where the
-    /// repository has its store. `None` where the system cannot confine.
+    /// Confines programs to the worktree: they write there, in a folder for temporary files, and to
+    /// the parts of the repository that a commit on one of our branches needs, including the store
+    /// of Git LFS if there is one. `None` if the system cannot confine.
     fn confinement(&self) -> Option<Confinement> {
-        let branches = Path::new("refs/heads").join(BRANCHES);
+        let branches = Path::new("refs/heads").join(BRANCH_FOLDER);
         let logs = Path::new("logs").join(&branches);
         let shared = [Path::new("objects"), &branches, &logs].map(|name| self.common.join(name));
         let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_dir());
@@ -208,28 +209,28 @@ impl Worktree {
 
     /// Git in the worktree.
     fn git(&self, context: &GitContext) -> Result<WorktreeGit, GitError> {
-        // Nobody allowed what a filter does: it reads no more than git does.
+        // No rule covers what a filter does: it reads no more than git does.
         let confinement = self.confinement().map(|it| it.reading([self.common.clone()]));
         WorktreeGit::new(&self.path, confinement, context)
     }
 
-    /// Removes the worktree and its branch when they hold neither changes nor commits; else keeps
-    /// both. All that the agent started must have ended. Goes on in the background when the future
-    /// is dropped.
-    pub async fn finish(self) -> Finished {
+    /// Removes the worktree and its branch if they hold neither changes nor commits; otherwise
+    /// keeps both. Everything that the agent started must have ended. Continues in the background
+    /// if the future is dropped.
+    pub async fn finish(self) -> WorktreeOutcome {
         self.finish_until(std::future::pending()).await
     }
 
-    /// [`Self::finish`], as long as `over` does not end first: then git is ended, and the worktree
-    /// stays as it is.
-    pub async fn finish_until(self, over: impl Future<Output = ()>) -> Finished {
+    /// [`Self::finish`], unless `over` ends first: then git is ended, and the worktree stays
+    /// unchanged.
+    pub async fn finish_until(self, over: impl Future<Output = ()>) -> WorktreeOutcome {
         let (path, branch, pool) = (self.path.clone(), self.branch.clone(), self.pool.clone());
-        let unclear = |why: String| Finished::Unclear { path, branch, why };
+        let unclear = |why: String| WorktreeOutcome::Unclear { path, branch, why };
         let stop = CancellationToken::new();
         let context = GitContext { env: self.env.clone(), stop: stop.clone() };
         tokio::select! {
             biased;
-            ended = pool.run(move || self.conclude(&context)) => {
+            ended = pool.run(move || self.remove_or_keep(&context)) => {
                 ended.unwrap_or_else(|error| unclear(error.to_string()))
             }
             () = over => {
@@ -242,16 +243,17 @@ impl Worktree {
     fn make(new: &NewWorktree, context: &GitContext) -> Result<Self, WorktreeError> {
         let root = private_folder(&new.root)?;
         if new.cwd.starts_with(&root) {
-            // What an agent may write to, git must not be run on: its settings name programs.
+            // Git must not run on what an agent may write: its settings name programs.
             return Err(WorktreeError::Nested(new.cwd.clone()));
         }
         let repository = Repository::around(&new.cwd, context)?;
         let slug = slug(&new.name, new.id);
-        let (path, branch) = (root.join(&slug), format!("{BRANCHES}/{slug}"));
+        let (path, branch) = (root.join(&slug), format!("{BRANCH_FOLDER}/{slug}"));
         let temp = root.join(format!("{slug}.tmp"));
-        let made = Self::fill(new, context, &repository, path.clone(), branch.clone(), &temp);
+        let made =
+            Self::check_out_new(new, context, &repository, path.clone(), branch.clone(), &temp);
         if made.is_err() {
-            // Also when git was stopped. Whatever of it is not there cannot be removed.
+            // Even if git was stopped. What does not exist cannot be removed.
             let context = GitContext::unstoppable(&context.env);
             let own = repository.common.join("worktrees").join(&slug);
             let _ = repository::remove(&repository.common, &path, &own, &branch, &context);
@@ -260,7 +262,7 @@ impl Worktree {
         made
     }
 
-    fn fill(
+    fn check_out_new(
         new: &NewWorktree,
         context: &GitContext,
         repository: &Repository,
@@ -273,7 +275,7 @@ impl Worktree {
         let temp = private_folder(temp)?;
         repository.add(&path, &branch, new.sandbox.as_ref(), &temp)?;
         let own = links::own_folder(&path).map_err(failed)?;
-        let links = Links::of(&path, &own, &branch).map_err(failed)?;
+        let links = GitLinks::read(&path, &own, &branch).map_err(failed)?;
         let mut tree = Self {
             cwd: path.clone(),
             temp,
@@ -294,34 +296,35 @@ impl Worktree {
         Ok(tree)
     }
 
-    fn conclude(self, context: &GitContext) -> Finished {
+    fn remove_or_keep(self, context: &GitContext) -> WorktreeOutcome {
         let counted = self.count(context);
-        // Whatever is left of it is of no use to anybody.
+        // Nothing left in it is of any use.
         let _ = fs::remove_dir_all(&self.temp);
         let Self { path, branch, common, own, .. } = self;
         let why = match counted {
             Ok((0, 0)) => match repository::remove(&common, &path, &own, &branch, context) {
-                Ok(()) => return Finished::Removed,
+                Ok(()) => return WorktreeOutcome::Removed,
                 Err(error) => error.to_string(),
             },
-            Ok((files, commits)) => return Finished::Kept { path, branch, files, commits },
+            Ok((files, commits)) => return WorktreeOutcome::Kept { path, branch, files, commits },
             Err(error) => error.to_string(),
         };
-        Finished::Unclear { path, branch, why }
+        WorktreeOutcome::Unclear { path, branch, why }
     }
 
-    /// How many changed files and new commits it holds.
+    /// The number of changed files and new commits in it.
     fn count(&self, context: &GitContext) -> Result<(usize, usize), CountError> {
         self.links.restore()?;
         let git = self.git(context)?;
         let files = repository::changed_files(&git);
-        // A filter that git ran can have written there, and whoever looks later runs git too.
+        // A filter that git ran may have written there, and later users of the worktree run git
+        // too.
         self.links.restore()?;
         Ok((files?, repository::new_commits(&git, &self.branch, &self.start)?))
     }
 }
 
-impl fmt::Display for Finished {
+impl fmt::Display for WorktreeOutcome {
     /// One line for a report.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -346,25 +349,25 @@ impl fmt::Display for Finished {
     }
 }
 
-/// Why it is not known what a worktree holds.
+/// Why the contents of a worktree are unknown.
 #[derive(Debug, thiserror::Error)]
 enum CountError {
     #[error(transparent)]
     Git(#[from] GitError),
-    #[error("cannot put its link to the repository back: {0}")]
+    #[error("cannot restore its link to the repository: {0}")]
     Links(#[from] io::Error),
 }
 
-/// A worktree on its way to the one who asked for it. Lost on the way, it is removed.
-struct Unclaimed(Option<Worktree>);
+/// A worktree on its way to its caller. If lost on the way, it is removed.
+struct RemoveOnDrop(Option<Worktree>);
 
-impl Drop for Unclaimed {
+impl Drop for RemoveOnDrop {
     fn drop(&mut self) {
         // Without a runtime the program has ended, and the worktree stays.
         if let (Some(tree), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
             runtime.spawn_blocking(move || {
                 let context = GitContext::unstoppable(&tree.env);
-                tree.conclude(&context)
+                tree.remove_or_keep(&context)
             });
         }
     }
@@ -373,23 +376,23 @@ impl Drop for Unclaimed {
 /// The name of a worktree's folder and, below [`BRANCHES`], of its branch.
 fn slug(name: &str, id: AgentId) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    let name: String = name.chars().map(plain).take(NAME_CHARS).collect();
+    let name: String = name.chars().map(plain).take(MAX_NAME_CHARS).collect();
     let id = id.to_string();
-    let short = &id[id.len().saturating_sub(ID_CHARS)..];
+    let short = &id[id.len().saturating_sub(ID_SUFFIX_CHARS)..];
     match name.trim_matches('-') {
         "" => format!("agent-{short}"),
         name => format!("{name}-{short}"),
     }
 }
 
-/// Makes a folder that only the person can look into, with those above it; says its path without links.
+/// Creates a folder that only the user can open, with its parents; returns its path without links.
 fn private_folder(path: &Path) -> Result<PathBuf, WorktreeError> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     let failed = |source| WorktreeError::Folder { path: path.to_owned(), source };
     made.and_then(|()| path.canonicalize()).map_err(failed)
 }
 
-/// The directory `prefix` of the worktree, unless it is not there or a link leads out.
+/// The directory `prefix` of the worktree, unless it is missing or a link leads out.
 fn same_folder(path: &Path, prefix: &Path) -> PathBuf {
     let inside = |folder: &PathBuf| folder.starts_with(path) && folder.is_dir();
     path.join(prefix).canonicalize().ok().filter(inside).unwrap_or_else(|| path.to_owned())

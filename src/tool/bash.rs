@@ -11,26 +11,26 @@ use tokio_util::sync::CancellationToken;
 
 use super::shells::ShellRegister;
 use super::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
-use crate::exec::{Exit, Shell, ShellCall, ShellOutcome, ShellStart, ShellState};
+use crate::exec::{CommandExit, Shell, ShellCall, ShellOutcome, ShellStart, ShellState};
 use crate::protocol::{Access, AgentPath, EventKind, Failure, ResultBlock, ShellId, ToolDetails};
 
 const DEFAULT_MS: u64 = 120_000;
 const MAX_MS: u64 = 600_000;
 
-/// What programs print when the system refuses something to them.
-const REFUSALS: [&str; 3] =
+/// Error texts of programs that the system refused something.
+const SANDBOX_ERRORS: [&str; 3] =
     ["ermission denied", "peration not permitted", "unction not implemented"];
 
-const CONFINED: &str = "\n[This command ran where it can only read the project, without the network. A rule for it in the project's own settings lifts that.]";
+const CONFINED_HINT: &str = "\n[This command ran in a read-only sandbox without network access. An allow rule for it in the project's own settings lifts that.]";
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::of::<Input>(
+    ToolSpec::new::<BashInput>(
         "Bash",
-        "Runs a bash command. The directory is kept, not variables; cd counts from the next message. No stdin. What it leaves running ends with it: use run_in_background.",
+        "Runs a bash command. The directory persists, variables do not; cd takes effect from the next message. No stdin. Processes left running are killed: use run_in_background.",
     )
 });
 
-/// The tool, with the shell of one agent and the place for its commands in the background.
+/// The tool, with the shell of one agent and the register of its background commands.
 #[derive(Debug)]
 pub struct Bash {
     shell: Shell,
@@ -39,7 +39,7 @@ pub struct Bash {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct BashInput {
     command: String,
     /// ms; default 120000, at most 600000
     timeout: Option<u64>,
@@ -52,21 +52,21 @@ pub struct Input {
 }
 
 impl Bash {
-    /// Runs commands in `shell`, and registers those in the background with `shells`.
+    /// Runs commands in `shell`, and registers background ones with `shells`.
     #[must_use]
     pub fn new(shell: Shell, shells: Arc<dyn ShellRegister>) -> Self {
         Self { shell, shells }
     }
 
-    /// Starts a command and goes on.
-    fn start(&self, input: &Input, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
+    /// Starts a command in the background.
+    fn start(&self, input: &BashInput, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
         let owner = cx.events.path();
-        // A turn of the main agent that is stopped leaves its commands in the background alone; a
-        // stopped sub-agent has ended for good.
+        // Stopping a turn of the main agent leaves its background commands alone; a stopped
+        // sub-agent has ended for good.
         let cancel =
             if owner.is_root() { CancellationToken::new() } else { cx.cancel.child_token() };
         let limit = input.timeout.map(Duration::from_millis);
-        let (line, directory) = judged(cx)?;
+        let (line, directory) = judged_access(cx)?;
         let call = ShellCall {
             line,
             env: &cx.env,
@@ -77,16 +77,17 @@ impl Bash {
         };
         // The register holds the command, which must not hold the register.
         let shells = Arc::downgrade(&self.shells);
-        let start = |id: &ShellId| self.shell.start(directory, call, teller(id, line, cx, shells));
+        let start =
+            |id: &ShellId| self.shell.start(directory, call, state_reporter(id, line, cx, shells));
         let (id, shell) = self
             .shells
             .start(owner, Box::new(start))
             .map_err(|error| ToolError::failed(error.to_string()))?;
         let mut text = format!(
-            "Runs in the background as {id}: BashOutput reads what it prints, KillShell ends it."
+            "Runs in the background as {id}: read its output with BashOutput, stop it with KillShell."
         );
         if let Some(limit) = limit {
-            text.push_str(&format!(" It is ended after {limit:?}."));
+            text.push_str(&format!(" It is killed after {limit:?}."));
         }
         if let Some(lost) = shell.lost() {
             let lost = lost.display();
@@ -97,16 +98,16 @@ impl Bash {
     }
 }
 
-/// The line and the directory that the call was allowed with.
-fn judged(cx: &ToolContext) -> Result<(&str, &Path), ToolError> {
+/// Returns the line and directory that the call was allowed with.
+fn judged_access(cx: &ToolContext) -> Result<(&str, &Path), ToolError> {
     match &cx.access {
         Access::Command { line, cwd } => Ok((line, cwd)),
         _ => Err(ToolError::fatal(Failure::Internal, "A Bash call names no command.")),
     }
 }
 
-/// Tells of a command in the background: events under its agent's path, and its end to the register.
-fn teller(
+/// Reports a background command: events under its agent's path, and its end to the register.
+fn state_reporter(
     id: &ShellId,
     command: &str,
     cx: &ToolContext,
@@ -121,7 +122,7 @@ fn teller(
         Some(end) => {
             events.emit(EventKind::BackgroundShellEnded { id: id.clone(), end });
             if let Some(shells) = shells.upgrade() {
-                shells.tell_end(events.path(), &id, &command, state);
+                shells.notify_end(events.path(), &id, &command, state);
             }
         }
     }
@@ -129,19 +130,19 @@ fn teller(
 
 #[async_trait]
 impl TypedTool for Bash {
-    type Input = Input;
+    type Input = BashInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &Input) -> String {
+    fn summary(&self, input: &BashInput) -> String {
         let mut lines = input.command.trim().lines();
         let first = lines.next().unwrap_or_default();
         if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
     }
 
-    fn access(&self, input: &Input, cwd: &Path) -> Access {
+    fn access(&self, input: &BashInput, cwd: &Path) -> Access {
         Access::Command { line: input.command.clone(), cwd: cwd.to_owned() }
     }
 
@@ -149,7 +150,7 @@ impl TypedTool for Bash {
         Some(self.shell.start_directory())
     }
 
-    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+    fn check(&self, input: &BashInput) -> Result<(), InvalidInput> {
         if input.command.trim().is_empty() {
             return Err(InvalidInput("command is blank: give a command to run.".to_owned()));
         }
@@ -163,16 +164,16 @@ impl TypedTool for Bash {
         Ok(())
     }
 
-    /// The command has a limit of its own.
+    /// The command has its own limit.
     fn time_limit(&self) -> Option<Duration> {
         None
     }
 
-    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, input: BashInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         if input.run_in_background == Some(true) {
             return self.start(&input, &cx);
         }
-        let (line, directory) = judged(&cx)?;
+        let (line, directory) = judged_access(&cx)?;
         let call = ShellCall {
             line,
             env: &cx.env,
@@ -186,9 +187,11 @@ impl TypedTool for Bash {
             .await
             .map_err(|error| ToolError::failed(error.to_string()))?;
         match outcome.exit {
-            Exit::Cancelled => Err(ToolError::soft(SoftKind::Cancelled, outcome.report())),
-            Exit::TimedOut(_) => Err(ToolError::soft(SoftKind::Timeout, outcome.report())),
-            Exit::Code(_) | Exit::Signal(_) => Ok(finished(&outcome, cx.read_only.is_some())),
+            CommandExit::Cancelled => Err(ToolError::soft(SoftKind::Cancelled, outcome.report())),
+            CommandExit::TimedOut(_) => Err(ToolError::soft(SoftKind::Timeout, outcome.report())),
+            CommandExit::Code(_) | CommandExit::Signal(_) => {
+                Ok(finished(&outcome, cx.read_only.is_some()))
+            }
         }
     }
 
@@ -197,22 +200,21 @@ impl TypedTool for Bash {
     }
 }
 
-/// How a command ended. One that was let run because it only reads, and could not do what it
-/// wanted, says why.
+/// Reports how a command ended. A read-only one that the sandbox may have stopped gets a hint.
 fn finished(outcome: &ShellOutcome, is_read_only: bool) -> ToolOutcome {
     let exit_code = match outcome.exit {
-        Exit::Code(code) => Some(code),
+        CommandExit::Code(code) => Some(code),
         _ => None,
     };
-    let summary = outcome.exit.words().unwrap_or_else(|| match outcome.output.lines {
+    let summary = outcome.exit.describe().unwrap_or_else(|| match outcome.output.lines {
         0 => "no output".to_owned(),
         1 => "1 line".to_owned(),
         lines => format!("{lines} lines"),
     });
     let mut report = outcome.report();
-    let was_stopped = REFUSALS.iter().any(|words| outcome.output.text.contains(words));
+    let was_stopped = SANDBOX_ERRORS.iter().any(|words| outcome.output.text.contains(words));
     if is_read_only && exit_code != Some(0) && was_stopped {
-        report.push_str(CONFINED);
+        report.push_str(CONFINED_HINT);
     }
     ToolOutcome {
         content: vec![ResultBlock::text(report)],
@@ -226,13 +228,13 @@ fn finished(outcome: &ShellOutcome, is_read_only: bool) -> ToolOutcome {
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{Bench, text};
+    use super::super::testing::{ToolFixture, text};
     use super::*;
     use crate::protocol::event::ShellEnd;
 
     #[tokio::test]
     async fn a_command_reports_its_output_and_its_end() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let outcome = bench.call("Bash", json!({"command": "printf 'a\\nb'"})).await.unwrap();
         assert_eq!((text(&outcome).as_str(), outcome.summary.as_str()), ("a\nb", "2 lines"));
         assert!(!outcome.is_error);
@@ -247,7 +249,7 @@ mod tests {
 
     #[tokio::test]
     async fn output_is_shown_while_it_comes_and_clean() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.text("Bash", json!({"command": "printf '\\033[31mred\\033[0m\\r\\n'"})).await;
         let mut events = Vec::new();
         bench.queue.drain_ready(&mut events, 10);
@@ -258,7 +260,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_directory_is_the_agents_own() {
-        let mut bench = Bench::new();
+        let mut bench = ToolFixture::new();
         bench.text("Bash", json!({"command": "mkdir sub && cd sub"})).await;
         let input = json!({"command": "pwd"});
         let access = bench.access("Bash", &input);
@@ -270,7 +272,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_timeout_and_a_cancel_keep_what_was_printed() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let late = json!({"command": "echo part; sleep 1000", "timeout": 1500});
         let message = "part\n[timed out after 1.5s, all its processes ended]";
         let error = bench.call("Bash", late).await.unwrap_err();
@@ -284,18 +286,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_in_the_background_is_told_of_and_leaves_the_directory_alone() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.text("Bash", json!({"command": "mkdir sub && cd sub"})).await;
         let line = "pwd; cd /; exit 3";
         let input = json!({"command": line, "run_in_background": true});
         assert_eq!(
             bench.text("Bash", input).await,
-            "Runs in the background as bash-1: BashOutput reads what it prints, KillShell ends it."
+            "Runs in the background as bash-1: read its output with BashOutput, stop it with KillShell."
         );
-        let (owner, id) = (AgentPath::root(), ShellId::numbered(1));
+        let (owner, id) = (AgentPath::root(), ShellId::from_number(1));
         let shell = bench.settings.shells.get(&owner, &id).unwrap();
         let end = shell.wait_end().await;
-        assert_eq!(end, ShellState::Exited(Exit::Code(3)));
+        assert_eq!(end, ShellState::Exited(CommandExit::Code(3)));
         let mut events = Vec::new();
         bench.queue.drain_ready(&mut events, 10);
         let kinds: Vec<_> = events.into_iter().map(|event| event.kind).collect();
@@ -312,7 +314,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_stopped_turn_leaves_the_main_agents_background_alone() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.text("Bash", json!({"command": "sleep 1000", "run_in_background": true})).await;
         bench.cancel.cancel();
         let read = bench.text("BashOutput", json!({"bash_id": "bash-1"})).await;
@@ -324,7 +326,7 @@ mod tests {
 
     #[tokio::test]
     async fn bad_input_is_told() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let blank = bench.error("Bash", json!({"command": " \n"})).await;
         assert_eq!(blank, "command is blank: give a command to run.");
         let long = bench.error("Bash", json!({"command": "true", "timeout": 600_001})).await;

@@ -1,4 +1,4 @@
-//! `BashOutput`: reads what a command in the background has printed.
+//! `BashOutput`: reads the output of a background command.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -10,14 +10,14 @@ use serde::Deserialize;
 
 use super::shells::ShellRegister;
 use super::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
-use crate::exec::{BackgroundShell, ShellState, Unread};
+use crate::exec::{BackgroundShell, ShellState, UnreadOutput};
 use crate::protocol::{Access, AgentPath, ShellId};
 
-/// The most characters of a result; of more, the newest.
+/// Maximum characters of a result; older output is dropped.
 const MAX_CHARS: usize = 30_000;
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::of::<Input>(
+    ToolSpec::new::<BashOutputInput>(
         "BashOutput",
         "Reads what a background command printed since the last read.",
     )
@@ -31,13 +31,13 @@ pub struct BashOutput {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct BashOutputInput {
     bash_id: String,
     /// Regex; drops other lines
     filter: Option<String>,
 }
 
-impl Input {
+impl BashOutputInput {
     fn filter(&self) -> Result<Option<Regex>, InvalidInput> {
         let filter = self.filter.as_deref().filter(|filter| !filter.is_empty());
         let wrong = |error| {
@@ -48,7 +48,7 @@ impl Input {
 }
 
 impl BashOutput {
-    /// A reader of the commands in `shells`.
+    /// Creates a reader of the commands in `shells`.
     #[must_use]
     pub fn new(shells: Arc<dyn ShellRegister>) -> Self {
         Self { shells }
@@ -57,41 +57,41 @@ impl BashOutput {
 
 #[async_trait]
 impl TypedTool for BashOutput {
-    type Input = Input;
+    type Input = BashOutputInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &Input) -> String {
+    fn summary(&self, input: &BashOutputInput) -> String {
         match &input.filter {
             Some(filter) => format!("{} \"{filter}\"", input.bash_id.trim()),
             None => input.bash_id.trim().to_owned(),
         }
     }
 
-    /// An agent reads only what its own commands print, and those were permitted.
-    fn access(&self, _: &Input, _cwd: &Path) -> Access {
+    /// An agent reads only the output of its own commands, which were permitted.
+    fn access(&self, _: &BashOutputInput, _cwd: &Path) -> Access {
         Access::Nothing
     }
 
-    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+    fn check(&self, input: &BashOutputInput) -> Result<(), InvalidInput> {
         input.filter().map(|_| ())
     }
 
-    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, input: BashOutputInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let (id, shell) = find(self.shells.as_ref(), cx.events.path(), &input.bash_id)?;
         let filter = input.filter().map_err(|invalid| ToolError::failed(invalid.to_string()))?;
         let (unread, state) = match &filter {
             Some(_) => shell.unread_lines(),
             None => shell.unread(),
         };
-        let printed = Printed::of(unread, filter.as_ref());
+        let printed = FilteredOutput::new(unread, filter.as_ref());
         let summary = format!("{}, {}", count(printed.lines), words(state));
         let stands = match state {
             ShellState::Running => format!("[{id} is running]"),
             ShellState::Exited(_) | ShellState::Killed => {
-                self.shells.end_read(&id);
+                self.shells.mark_end_read(&id);
                 format!("[{id} ended: {}]", words(state))
             }
         };
@@ -99,15 +99,15 @@ impl TypedTool for BashOutput {
     }
 }
 
-/// Output as a model reads it, with a line end unless it is empty.
-struct Printed {
+/// Output for the model, with a line end unless it is empty.
+struct FilteredOutput {
     text: String,
     lines: usize,
 }
 
-impl Printed {
-    fn of(unread: Unread, filter: Option<&Regex>) -> Self {
-        let Unread { text, mut left_out } = unread;
+impl FilteredOutput {
+    fn new(unread: UnreadOutput, filter: Option<&Regex>) -> Self {
+        let UnreadOutput { text, mut left_out } = unread;
         let matched = match filter {
             Some(filter) => text.lines().filter(|line| filter.is_match(line)).collect(),
             None => text.lines().collect::<Vec<_>>(),
@@ -131,7 +131,7 @@ impl Printed {
     }
 }
 
-/// The command `id` of the agent at `owner`, or an error that says which there are.
+/// Returns the command `id` of the agent at `owner`, or an error that lists the existing ones.
 pub fn find(
     shells: &dyn ShellRegister,
     owner: &AgentPath,
@@ -143,13 +143,13 @@ pub fn find(
     }
     let known: Vec<_> = shells.ids(owner).iter().map(ShellId::to_string).collect();
     let known = match known.as_slice() {
-        [] => "You have none: Bash with run_in_background starts one.".to_owned(),
+        [] => "You have none. Start one with Bash and run_in_background.".to_owned(),
         known => format!("Yours are: {}.", known.join(", ")),
     };
     Err(ToolError::failed(format!("There is no background command {id}. {known}")))
 }
 
-/// How a command stands: `running`, `exit code 1`.
+/// Describes the state of a command: `running`, `exit code 1`.
 pub fn words(state: ShellState) -> String {
     state.end().map_or_else(|| "running".to_owned(), |end| end.to_string())
 }
@@ -164,7 +164,7 @@ mod tests {
 
     fn printed(text: &str, left_out: usize, filter: Option<&str>) -> String {
         let filter = filter.map(|filter| Regex::new(filter).unwrap());
-        Printed::of(Unread { text: text.to_owned(), left_out }, filter.as_ref()).text
+        FilteredOutput::new(UnreadOutput { text: text.to_owned(), left_out }, filter.as_ref()).text
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The built-in tools, made anew for each agent.
+//! The built-in tools, created anew for each agent.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,53 +7,53 @@ use super::Tool;
 use super::bash::Bash;
 use super::bash_output::BashOutput;
 use super::edit::Edit;
-use super::file::Files;
+use super::file::FileToolState;
 use super::glob::Glob;
 use super::grep::Grep;
 use super::kill_shell::KillShell;
-use super::ledger::Ledger;
+use super::ledger::ReadLedger;
 use super::path::Paths;
 use super::read::Read;
-use super::search::Hidden;
+use super::search::HiddenRules;
 use super::shells::{ShellRegister, Shells};
 use super::todo_write::TodoWrite;
 use super::web_fetch::{WebFetch, WebSettings};
 use super::write::Write;
 use crate::exec::{Sandbox, Shell, ShellReach, Supervisor};
 
-/// What the built-in tools of one agent need to know. Cheap to clone.
+/// Settings of one agent's built-in tools. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct BuiltinSettings {
-    /// Where the shell begins.
+    /// The shell's initial directory.
     pub base: Arc<Path>,
-    /// What `~` stands for.
+    /// The expansion of `~`.
     pub home: Option<PathBuf>,
     /// Variables, beside the well-known provider keys, that commands must not see.
     pub secret_env: Arc<[String]>,
-    /// What searches pass over.
-    pub hidden: Hidden,
+    /// Files that searches skip.
+    pub hidden: HiddenRules,
     pub web: WebSettings,
-    /// Commands in the background; the same for all agents of a session.
+    /// Background commands; the same for all agents of a session.
     pub shells: Arc<dyn ShellRegister>,
-    /// What the shell may do.
+    /// Permissions of the shell.
     pub shell: ShellReach,
-    /// What confines commands that only read, where the system has it.
+    /// Confines read-only commands, where the system supports it.
     pub sandbox: Option<Sandbox>,
-    /// What its commands run below, where the system has it.
+    /// The supervisor of its commands, where the system has it.
     pub supervisor: Option<Supervisor>,
-    /// The only folder that file tools write in, if there is such a bound. Absolute, without links.
+    /// The only folder that file tools write in, if bounded. Absolute, without links.
     pub bound: Option<Arc<Path>>,
 }
 
 impl BuiltinSettings {
-    /// Settings for an agent that works in `base`.
+    /// Creates settings for an agent that works in `base`.
     #[must_use]
     pub fn new(base: Arc<Path>) -> Self {
         Self {
             base,
             home: None,
             secret_env: Arc::from([]),
-            hidden: Hidden::default(),
+            hidden: HiddenRules::default(),
             web: WebSettings::default(),
             shells: Arc::new(Shells::default()),
             shell: ShellReach::default(),
@@ -63,14 +63,14 @@ impl BuiltinSettings {
         }
     }
 
-    /// These settings for an agent that works in `base` and can write only in `bound`, with this shell.
+    /// Changes these settings for an agent that works in `base` and can write only in `bound`, with this shell.
     #[must_use]
     pub fn bounded(self, base: Arc<Path>, bound: Arc<Path>, shell: ShellReach) -> Self {
         Self { base, bound: Some(bound), shell, ..self }
     }
 }
 
-/// A fresh set of tools for one agent, in the order in which models are told of them.
+/// Creates a fresh set of tools for one agent, in the order shown to models.
 #[must_use]
 pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
     let BuiltinSettings {
@@ -86,7 +86,8 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
         bound,
     } = settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
-    let files = Files { paths: paths.clone(), ledger: Ledger::default(), bound: bound.clone() };
+    let files =
+        FileToolState { paths: paths.clone(), ledger: ReadLedger::default(), bound: bound.clone() };
     let free = Shell::new(base.clone(), secret_env.clone())
         .with_sandbox(sandbox.as_ref())
         .supervised(supervisor.clone());

@@ -1,4 +1,4 @@
-//! What a change of a file looks like: a unified diff for people, a numbered passage for the model.
+//! Shows a change of a file: a unified diff for the user, a numbered passage for the model.
 
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::protocol::{MAX_SHOWN, ToolDetails};
+use crate::protocol::{MAX_SHOWN_BYTES, ToolDetails};
 
-/// Lines of a diff that are kept.
+/// Maximum lines of a diff.
 const MAX_LINES: usize = 400;
-/// Bytes of a diff that are kept.
+/// Maximum bytes of a diff.
 const MAX_BYTES: usize = 64 * 1024;
-/// After that long a coarser diff will do.
-const TIME: Duration = Duration::from_millis(300);
-/// Lines of the passage that the model gets to see.
-const PASSAGE: usize = 16;
+/// Time limit for an exact diff; after it, a coarser one will do.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(300);
+/// Maximum lines of the passage for the model.
+const PASSAGE_LINES: usize = 16;
 
-/// A unified diff with three lines of context, and how many lines it adds and removes.
+/// A unified diff with three lines of context, and the numbers of added and removed lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDiff {
     pub text: String,
@@ -28,10 +28,10 @@ pub struct FileDiff {
 }
 
 impl FileDiff {
-    /// The difference between two states of a file.
+    /// Compares two states of a file.
     #[must_use]
     pub fn new(old: &str, new: &str) -> Self {
-        let diff = TextDiff::configure().timeout(TIME).diff_lines(old, new);
+        let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(old, new);
         let (mut added, mut removed) = (0, 0);
         for change in diff.iter_all_changes() {
             match change.tag() {
@@ -64,41 +64,41 @@ impl FileDiff {
         Self { text, added, removed, first }
     }
 
-    /// The whole difference as text, for someone who decides about it. One that is too large to be
-    /// shown is cut, and what is left of it still is too large.
+    /// Returns the whole difference as text, for the user to decide on. One that is too large to be
+    /// shown is cut, and the rest is still too large.
     #[must_use]
     pub fn whole(old: &str, new: &str) -> String {
-        let mut head = Head(String::new());
-        let diff = TextDiff::configure().timeout(TIME).diff_lines(old, new);
+        let mut head = CappedText(String::new());
+        let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(old, new);
         if write!(head, "{}", diff.unified_diff()).is_err() {
             head.0.push_str("\n… the rest of the diff is left out …\n");
         }
         head.0
     }
 
-    /// A few words for the screen: `+3 −1`.
+    /// Returns a short text for the screen: `+3 −1`.
     #[must_use]
     pub fn summary(&self) -> String {
         format!("+{} −{}", self.added, self.removed)
     }
 
-    /// The changed lines of `new` with two lines around them, numbered; of a long change, its beginning.
+    /// Returns the changed lines of `new` with two lines around them, numbered; of a long change, its beginning.
     #[must_use]
     pub fn passage(&self, new: &str, changed: usize) -> String {
         let from = self.first.saturating_sub(2);
         let wanted = self.first + changed + 2 - from;
         let mut passage = String::new();
-        for (number, line) in new.lines().enumerate().skip(from).take(wanted.min(PASSAGE)) {
+        for (number, line) in new.lines().enumerate().skip(from).take(wanted.min(PASSAGE_LINES)) {
             let line: String = line.chars().take(200).collect();
             let _ = writeln!(passage, "{:>6}\t{line}", number + 1);
         }
-        if wanted > PASSAGE {
+        if wanted > PASSAGE_LINES {
             passage.push_str("…\n");
         }
         passage
     }
 
-    /// The diff for the screen.
+    /// Returns the diff for the screen.
     #[must_use]
     pub fn details(self, path: &Path) -> ToolDetails {
         let Self { text: diff, added, removed, .. } = self;
@@ -106,12 +106,12 @@ impl FileDiff {
     }
 }
 
-/// The beginning of a text: an error once it is longer than what can be shown.
-struct Head(String);
+/// The beginning of a text: fails once it is longer than what can be shown.
+struct CappedText(String);
 
-impl fmt::Write for Head {
+impl fmt::Write for CappedText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = MAX_SHOWN - self.0.len();
+        let room = MAX_SHOWN_BYTES - self.0.len();
         if text.len() <= room {
             self.0.push_str(text);
             return Ok(());
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(whole.lines().count(), 100_001, "with the line that says where");
         for new in [lines(1_000_000), "ä".repeat(5_000_000)] {
             let length = FileDiff::whole("", &new).len();
-            assert!(length > MAX_SHOWN && length < MAX_SHOWN + 100, "{length}");
+            assert!(length > MAX_SHOWN_BYTES && length < MAX_SHOWN_BYTES + 100, "{length}");
         }
     }
 

@@ -8,29 +8,29 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::diff::FileDiff;
-use super::file::{self, Files};
-use super::replace::{self, Replaced};
+use super::file::{self, FileToolState};
+use super::replace::{self, Replacement};
 use super::{
     InvalidInput, Preview, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path,
 };
 use crate::protocol::Access;
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::of::<Input>(
+    ToolSpec::new::<EditInput>(
         "Edit",
-        "Replaces old_string, copied exactly from the file without line numbers, by new_string. It must occur once, unless replace_all.",
+        "Replaces old_string, copied exactly from the file without line numbers, with new_string. It must occur once, unless replace_all.",
     )
 });
 
 /// The tool.
 #[derive(Debug)]
 pub struct Edit {
-    files: Files,
+    files: FileToolState,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct EditInput {
     file_path: String,
     old_string: String,
     new_string: String,
@@ -38,30 +38,30 @@ pub struct Input {
 }
 
 impl Edit {
-    /// An editor that changes only what was read.
+    /// Creates an editor that changes only files that were read.
     #[must_use]
-    pub fn new(files: Files) -> Self {
+    pub fn new(files: FileToolState) -> Self {
         Self { files }
     }
 }
 
 #[async_trait]
 impl TypedTool for Edit {
-    type Input = Input;
+    type Input = EditInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &Input) -> String {
-        self.files.paths.shown(&input.file_path)
+    fn summary(&self, input: &EditInput) -> String {
+        self.files.paths.display(&input.file_path)
     }
 
-    fn access(&self, input: &Input, cwd: &Path) -> Access {
+    fn access(&self, input: &EditInput, cwd: &Path) -> Access {
         Access::Write { paths: vec![self.files.paths.target(&input.file_path, cwd)] }
     }
 
-    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+    fn check(&self, input: &EditInput) -> Result<(), InvalidInput> {
         if input.old_string.is_empty() {
             let text =
                 "old_string is empty. Give the passage to replace, or create a file with Write.";
@@ -74,7 +74,7 @@ impl TypedTool for Edit {
         Ok(())
     }
 
-    async fn preview(&self, input: &Input, access: &Access) -> Preview {
+    async fn preview(&self, input: &EditInput, access: &Access) -> Preview {
         let input = input.clone();
         file::preview(access, move |on_disk| {
             let path = on_disk.target.written.as_path();
@@ -84,9 +84,9 @@ impl TypedTool for Edit {
         .await
     }
 
-    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, input: EditInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let (guard, asked) = (cx.file_guard()?.clone(), cx.asked_content);
+        let (guard, asked) = (cx.file_guard()?.clone(), cx.approved_content);
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx, move |_| {
             let path = target.written.as_path();
@@ -105,20 +105,20 @@ impl TypedTool for Edit {
     }
 }
 
-fn apply(path: &Path, text: &str, input: &Input) -> Result<Replaced, ToolError> {
+fn apply(path: &Path, text: &str, input: &EditInput) -> Result<Replacement, ToolError> {
     let all = input.replace_all.unwrap_or(false);
     replace::replace(text, &input.old_string, &input.new_string, all)
         .map_err(|missed| ToolError::failed(missed.message(path)))
 }
 
-fn report(path: &Path, cwd: &Path, input: &Input, old: &str, new: &Replaced) -> ToolOutcome {
+fn report(path: &Path, cwd: &Path, input: &EditInput, old: &str, new: &Replacement) -> ToolOutcome {
     let diff = FileDiff::new(old, &new.text);
     let places = match new.places {
         1 => String::new(),
         places => format!(" in {places} places; the first"),
     };
     let passage = diff.passage(&new.text, input.new_string.lines().count());
-    let text = format!("Edited {}{places}:\n{passage}", path::shown(path, cwd));
+    let text = format!("Edited {}{places}:\n{passage}", path::display_path(path, cwd));
     let summary = diff.summary();
     ToolOutcome::text(text, summary).with_details(diff.details(path))
 }
@@ -130,15 +130,15 @@ mod tests {
     use pretty_assertions::assert_eq;
     use serde_json::{Value, json};
 
-    use super::super::testing::{Bench, mode, text};
+    use super::super::testing::{ToolFixture, mode, text};
     use crate::protocol::ToolDetails;
 
     fn input(old: &str, new: &str) -> Value {
         json!({"file_path": "f", "old_string": old, "new_string": new})
     }
 
-    async fn with_file(content: impl AsRef<[u8]>) -> Bench {
-        let bench = Bench::new();
+    async fn with_file(content: impl AsRef<[u8]>) -> ToolFixture {
+        let bench = ToolFixture::new();
         bench.file("f", content);
         bench.text("Read", json!({"file_path": "f"})).await;
         bench
@@ -188,7 +188,7 @@ mod tests {
         );
         assert_eq!(
             error("b", "x").await,
-            "old_string is in f 2 times (lines 2, 3). Give more of its surroundings, or set replace_all."
+            "old_string is in f 2 times (lines 2, 3). Include more surrounding lines, or set replace_all."
         );
         assert_eq!(
             error("b", "b").await,
@@ -209,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_text_that_was_read_is_edited() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.file("f", "a\n");
         let unread = bench.error("Edit", input("a", "b")).await;
         assert_eq!(unread, "f has not been read yet. Read it first.");
@@ -234,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_preview_is_the_diff_and_nothing_when_it_would_fail() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.file("f", "a\n");
         let edit = bench.tool("Edit");
         let access = bench.access("Edit", &input("a", "b"));

@@ -1,8 +1,7 @@
-//! A tool that panics, for the tests of this program: what a bug in a tool comes to can be seen
-//! from outside with it.
+//! A tool that panics, for tests: shows from outside how a bug in a tool is handled.
 //!
-//! Compiled into debug builds alone, never into a release, and offered only where
-//! `CALIBAN_FAULT=panic` is in the session's environment overlay.
+//! Compiled only into debug builds, and offered only if `CALIBAN_FAULT=panic` is in the session's
+//! environment overlay.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -15,32 +14,32 @@ use super::{Tool, ToolContext, ToolError, ToolOutcome, ToolRegistry, ToolSpec, T
 use crate::protocol::{Access, ContentBlock, EnvOverlay};
 
 static SPEC: LazyLock<ToolSpec> =
-    LazyLock::new(|| ToolSpec::of::<Input>("Fault", "Fails inside, as a bug would."));
+    LazyLock::new(|| ToolSpec::new::<FaultInput>("Fault", "Fails inside, as a bug would."));
 
 /// The tool.
 #[derive(Debug)]
-struct Fault;
+struct FaultTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {
-    /// Fails in the run itself rather than in the call.
+struct FaultInput {
+    /// Fails in the run itself instead of in the call.
     #[serde(default)]
     outside: bool,
 }
 
-/// The tool, where the environment asks for it.
-pub fn offered(env: &EnvOverlay) -> Option<Arc<dyn Tool>> {
+/// Returns the tool, if the environment asks for it.
+pub fn from_env(env: &EnvOverlay) -> Option<Arc<dyn Tool>> {
     let wanted = env.get("CALIBAN_FAULT") == Some("panic");
-    wanted.then(|| -> Arc<dyn Tool> { Arc::new(Fault) })
+    wanted.then(|| -> Arc<dyn Tool> { Arc::new(FaultTool) })
 }
 
-/// Fails where nothing that a tool does is caught, if one of these calls asks for that and the tool is there.
+/// Panics outside of any tool call, if the tool is there and one of these calls asks for it.
 #[expect(clippy::panic, reason = "that is what it is for")]
-pub fn strike(tools: &ToolRegistry, calls: &[ContentBlock]) {
+pub fn panic_if_asked(tools: &ToolRegistry, calls: &[ContentBlock]) {
     let asks = |call: &ContentBlock| match call {
         ContentBlock::ToolUse { name, input, .. } if *name == SPEC.name => {
-            Input::deserialize(input).is_ok_and(|input| input.outside)
+            FaultInput::deserialize(input).is_ok_and(|input| input.outside)
         }
         _ => false,
     };
@@ -50,23 +49,23 @@ pub fn strike(tools: &ToolRegistry, calls: &[ContentBlock]) {
 }
 
 #[async_trait]
-impl TypedTool for Fault {
-    type Input = Input;
+impl TypedTool for FaultTool {
+    type Input = FaultInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, _: &Input) -> String {
+    fn summary(&self, _: &FaultInput) -> String {
         "fails inside".to_owned()
     }
 
-    fn access(&self, _: &Input, _cwd: &Path) -> Access {
+    fn access(&self, _: &FaultInput, _cwd: &Path) -> Access {
         Access::Nothing
     }
 
     #[expect(clippy::panic, reason = "that is what it is for")]
-    async fn run(&self, _: Input, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, _: FaultInput, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         panic!("a fault on purpose")
     }
 }
@@ -77,8 +76,8 @@ mod tests {
 
     #[test]
     fn it_is_there_only_when_it_is_asked_for_by_its_one_word() {
-        let offers = |value| offered(&EnvOverlay::from_iter([("CALIBAN_FAULT", value)])).is_some();
+        let offers = |value| from_env(&EnvOverlay::from_iter([("CALIBAN_FAULT", value)])).is_some();
         assert_eq!([offers("panic"), offers("1"), offers("")], [true, false, false]);
-        assert!(offered(&EnvOverlay::default()).is_none());
+        assert!(from_env(&EnvOverlay::default()).is_none());
     }
 }

@@ -1,40 +1,40 @@
-//! Reading a file to change it, and replacing it in one step.
+//! Reads a file to change it, and replaces it in one step.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::ledger::{ContentHash, FileGuard, Ledger, Stale};
+use super::ledger::{ContentHash, FileGuard, ReadLedger, StaleReason};
 use super::path::Paths;
 use super::{Preview, ToolError};
 use crate::disk::{self, Folder};
-use crate::protocol::{Access, Target};
+use crate::protocol::{Access, PathTarget};
 
-/// The largest file, in bytes, that is read as a whole.
+/// Maximum size of a file that is read as a whole, in bytes.
 pub const MAX_BYTES: u64 = 10 * 1024 * 1024;
 
-/// What those tools of one agent share that read and change files. Clones are the same.
+/// State shared by the tools of one agent that read and change files. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Files {
+pub struct FileToolState {
     pub paths: Paths,
-    /// What was read. Only that may be changed.
-    pub ledger: Ledger,
-    /// The only folder to write in, if there is such a bound. Absolute, without links.
+    /// The files that were read. Only these may be changed.
+    pub ledger: ReadLedger,
+    /// The only writable folder, if bounded. Absolute, without links.
     pub bound: Option<Arc<Path>>,
 }
 
-/// A file as it stands on disk.
-pub struct OnDisk {
-    /// As the call names it, and where the bytes are.
-    pub target: Target,
-    /// Absent when there is no file yet.
+/// The current state of a file.
+pub struct DiskFile {
+    /// The path of the call, and where it leads.
+    pub target: PathTarget,
+    /// Absent if there is no file yet.
     pub file: Option<(Metadata, Vec<u8>)>,
 }
 
-/// Opens what a call may touch, a regular file or a folder. No link is followed that was not there
-/// when the call was judged. `None` when nothing is there.
-pub fn open(target: &Target) -> Result<Option<(File, Metadata)>, ToolError> {
+/// Opens the target of a call, a regular file or a folder. Follows no link that was not there when
+/// the call was judged. `None` if nothing is there.
+pub fn open(target: &PathTarget) -> Result<Option<(File, Metadata)>, ToolError> {
     let path = target.written.as_path();
     let opened = disk::open(resolved(target)?).and_then(|file| {
         let metadata = file.metadata()?;
@@ -44,28 +44,29 @@ pub fn open(target: &Target) -> Result<Option<(File, Metadata)>, ToolError> {
         Ok(opened) => Ok(Some(opened)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            let text = format!("{} is no regular file (a device, pipe or socket).", path.display());
+            let text =
+                format!("{} is not a regular file but a device, pipe or socket.", path.display());
             Err(ToolError::failed(text))
         }
         Err(error) => Err(failed("read", path, &error)),
     }
 }
 
-/// Where a target leads.
-pub fn resolved(target: &Target) -> Result<&Path, ToolError> {
+/// Returns the resolved path of a target.
+pub fn resolved(target: &PathTarget) -> Result<&Path, ToolError> {
     target.resolved.as_deref().ok_or_else(|| {
         ToolError::failed(format!(
-            "Cannot tell where {} leads: its links run in a circle, or a folder cannot be looked into.",
+            "Cannot resolve {}: its links form a loop, or a folder cannot be read.",
             target.written.display()
         ))
     })
 }
 
-/// Reads the file that a call may change, or finds that there is none.
-pub fn load(target: &Target) -> Result<OnDisk, ToolError> {
+/// Reads the file that a call may change, if there is one.
+pub fn load(target: &PathTarget) -> Result<DiskFile, ToolError> {
     let path = target.written.as_path();
     let Some((file, metadata)) = open(target)? else {
-        return Ok(OnDisk { target: target.clone(), file: None });
+        return Ok(DiskFile { target: target.clone(), file: None });
     };
     if metadata.is_dir() {
         return Err(ToolError::failed(format!("{} is a directory, not a file.", path.display())));
@@ -78,19 +79,19 @@ pub fn load(target: &Target) -> Result<OnDisk, ToolError> {
         )));
     }
     let content = read_whole(file).map_err(|error| failed("read", path, &error))?;
-    Ok(OnDisk { target: target.clone(), file: Some((metadata, content)) })
+    Ok(DiskFile { target: target.clone(), file: Some((metadata, content)) })
 }
 
-/// Shows what a call would change. `change` makes the text.
+/// Previews the change of a call. `change` makes the text.
 pub async fn preview(
     access: &Access,
-    change: impl FnOnce(&OnDisk) -> Option<String> + Send + 'static,
+    change: impl FnOnce(&DiskFile) -> Option<String> + Send + 'static,
 ) -> Preview {
     let Access::Write { paths } = access else { return Preview::default() };
     let Some(target) = paths.first().cloned() else { return Preview::default() };
     let looked = tokio::task::spawn_blocking(move || {
         let on_disk = load(&target);
-        let content = ContentHash::new(on_disk.as_ref().map(OnDisk::content));
+        let content = ContentHash::new(on_disk.as_ref().map(DiskFile::content));
         let text = on_disk.ok().and_then(|on_disk| change(&on_disk));
         Preview { text, content: Some(content) }
     });
@@ -98,22 +99,23 @@ pub async fn preview(
     looked.await.unwrap_or_else(|_| unknown())
 }
 
-impl OnDisk {
-    /// The bytes, if there is a file.
+impl DiskFile {
+    /// Returns the bytes, if there is a file.
     pub fn content(&self) -> Option<&[u8]> {
         self.file.as_ref().map(|(_, content)| content.as_slice())
     }
 
-    /// Refuses to go on when this agent has not read the file, or it has changed since then or
-    /// since the user was asked.
-    pub fn check(&self, ledger: &Ledger, asked: Option<ContentHash>) -> Result<(), ToolError> {
+    /// Fails if this agent has not read the file, or it has changed since then or since the user was asked.
+    pub fn check(&self, ledger: &ReadLedger, asked: Option<ContentHash>) -> Result<(), ToolError> {
         let path = self.target.written.display();
         if let Some((metadata, content)) = &self.file {
             let read = ledger.check(resolved(&self.target)?, metadata, content);
             read.map_err(|stale| {
                 ToolError::failed(match stale {
-                    Stale::NeverRead => format!("{path} has not been read yet. Read it first."),
-                    Stale::Changed => format!(
+                    StaleReason::NeverRead => {
+                        format!("{path} has not been read yet. Read it first.")
+                    }
+                    StaleReason::Changed => format!(
                         "{path} has changed on disk since it was read. Read it again first."
                     ),
                 })
@@ -122,20 +124,20 @@ impl OnDisk {
         let now = || ContentHash::new(Ok::<_, ()>(self.content()));
         match asked {
             Some(asked) if asked != now() => Err(ToolError::failed(format!(
-                "{path} has changed since the question about this call, so it was not run. Make the call again if it \
-                 is still wanted."
+                "{path} has changed since the user was asked about this call, so it did not run. \
+                 Repeat the call if it is still needed."
             ))),
             _ => Ok(()),
         }
     }
 
-    /// Puts `content` in the file's place in one step and notes it as read. Mode and owner stay.
-    /// Folders that are missing are made, once it is certain that the file lies within the bound.
-    /// Needs the lock, held since before the file was loaded.
+    /// Replaces the file by `content` in one step and records it as read. Keeps mode and owner.
+    /// Creates missing folders, once it is certain that the file lies within the bound. Needs the
+    /// lock, held since before the file was loaded.
     pub fn replace(
         &self,
         content: &[u8],
-        files: &Files,
+        files: &FileToolState,
         _guard: &FileGuard,
     ) -> Result<(), ToolError> {
         let target = resolved(&self.target)?;
@@ -159,7 +161,7 @@ impl OnDisk {
     }
 }
 
-/// The text of an editable file.
+/// Returns the text of an editable file.
 pub fn text<'c>(path: &Path, content: &'c [u8]) -> Result<&'c str, ToolError> {
     std::str::from_utf8(content).map_err(|_| {
         let path = path.display();
@@ -167,7 +169,7 @@ pub fn text<'c>(path: &Path, content: &'c [u8]) -> Result<&'c str, ToolError> {
     })
 }
 
-/// The error of an operation on a file.
+/// Creates the error of a file operation.
 pub fn failed(what: &str, path: &Path, error: &io::Error) -> ToolError {
     ToolError::failed(format!("Cannot {what} {}: {error}.", path.display()))
 }

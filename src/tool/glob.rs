@@ -15,18 +15,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::ignore_files::{IgnoreFiles, walk};
 use super::path::Paths;
-use super::search::{Anchored, Finds, Found, Hidden, HiddenFiles};
+use super::search::{AnchoredGlob, FoundFile, FoundFileReader, HiddenFiles, HiddenRules};
 use super::{
     SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, file, path,
 };
 use crate::disk::Folder;
-use crate::protocol::{Access, Target};
+use crate::protocol::{Access, PathTarget};
 
-/// Files in a result.
-const SHOWN: usize = 100;
+/// Maximum files in a result.
+const MAX_FILES: usize = 100;
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::of::<Input>(
+    ToolSpec::new::<GlobInput>(
         "Glob",
         "Finds files by path pattern, such as src/**/*.rs; newest first, gitignored ones left out.",
     )
@@ -36,86 +36,86 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 #[derive(Debug)]
 pub struct Glob {
     paths: Paths,
-    hidden: Hidden,
+    hidden: HiddenRules,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct GlobInput {
     pattern: String,
     path: Option<String>,
 }
 
-/// A file's place in the result: the newest is the greatest, then the one that is first by name.
-type Ranked = (SystemTime, Reverse<PathBuf>);
+/// A file's rank in the result: the newest is the greatest, then the first by name.
+type RankedFile = (SystemTime, Reverse<PathBuf>);
 
 impl Glob {
-    /// A finder for the agent of these paths, blind for what is hidden.
+    /// Creates a finder with these paths, which skips hidden files.
     #[must_use]
-    pub fn new(paths: Paths, hidden: Hidden) -> Self {
+    pub fn new(paths: Paths, hidden: HiddenRules) -> Self {
         Self { paths, hidden }
     }
 
-    fn anchored(&self, input: &Input, cwd: &Path) -> Anchored {
+    fn anchored(&self, input: &GlobInput, cwd: &Path) -> AnchoredGlob {
         let folder = self.paths.resolve(input.path.as_deref().unwrap_or("."), cwd);
         match (&self.paths.home, input.pattern.strip_prefix("~/")) {
-            (Some(home), Some(rest)) => Anchored::new(&format!("./{rest}"), home),
-            _ => Anchored::new(&input.pattern, &folder),
+            (Some(home), Some(rest)) => AnchoredGlob::new(&format!("./{rest}"), home),
+            _ => AnchoredGlob::new(&input.pattern, &folder),
         }
     }
 }
 
 #[async_trait]
 impl TypedTool for Glob {
-    type Input = Input;
+    type Input = GlobInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &Input) -> String {
+    fn summary(&self, input: &GlobInput) -> String {
         match &input.path {
-            Some(path) => format!("\"{}\" in {}", input.pattern, self.paths.shown(path)),
+            Some(path) => format!("\"{}\" in {}", input.pattern, self.paths.display(path)),
             None => format!("\"{}\"", input.pattern),
         }
     }
 
-    fn access(&self, input: &Input, cwd: &Path) -> Access {
-        Access::Read { paths: vec![Target::new(cwd, &self.anchored(input, cwd).root)] }
+    fn access(&self, input: &GlobInput, cwd: &Path) -> Access {
+        Access::Read { paths: vec![PathTarget::new(cwd, &self.anchored(input, cwd).root)] }
     }
 
-    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, input: GlobInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let matcher = self.anchored(&input, &cx.cwd).matcher();
         let (target, cwd) = (cx.target()?.clone(), cx.cwd.clone());
-        let hidden = self.hidden.from_search(&cwd, &target);
+        let hidden = self.hidden.for_search(&cwd, &target);
         blocking(&cx, move |cancel| {
-            let place = Place { target: &target, cwd: &cwd, hidden: &hidden };
+            let place = GlobScope { target: &target, cwd: &cwd, hidden: &hidden };
             find(&place, &matcher?, cancel)
         })
         .await
     }
 }
 
-/// Where a search looks, and for whom.
-struct Place<'a> {
-    target: &'a Target,
+/// The folder and files of a search.
+struct GlobScope<'a> {
+    target: &'a PathTarget,
     cwd: &'a Path,
     hidden: &'a HiddenFiles,
 }
 
 fn find(
-    place: &Place<'_>,
+    place: &GlobScope<'_>,
     matcher: &GlobSet,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, ToolError> {
-    let Place { target, cwd, hidden } = place;
+    let GlobScope { target, cwd, hidden } = place;
     let root = file::resolved(target)?;
     if Folder::open(root).is_err() {
         let root = target.written.display();
         return Err(ToolError::failed(format!("There is no directory {root}.")));
     }
-    let mut finds = Finds::default();
-    let mut newest: BinaryHeap<Reverse<Ranked>> = BinaryHeap::new();
+    let mut finds = FoundFileReader::default();
+    let mut newest: BinaryHeap<Reverse<RankedFile>> = BinaryHeap::new();
     let mut total = 0_usize;
     let ignored = IgnoreFiles::for_agent((*hidden).clone());
     for entry in walk(root, ignored, Override::empty()).build().flatten() {
@@ -126,32 +126,32 @@ fn find(
         if entry.file_type().is_none_or(|kind| kind.is_dir()) || !matcher.is_match(inside) {
             continue;
         }
-        let found = Found::new(target, entry.path());
+        let found = FoundFile::new(target, entry.path());
         if hidden.contain_found(&found) {
             continue;
         }
-        // What cannot be looked at any more is not there any more.
+        // A file that cannot be read any more is gone.
         let Ok(modified) = finds.modified(&found.real) else { continue };
         total += 1;
         newest.push(Reverse((modified, Reverse(found.written))));
-        if newest.len() > SHOWN {
+        if newest.len() > MAX_FILES {
             newest.pop();
         }
     }
     Ok(list(newest, total, cwd))
 }
 
-fn list(newest: BinaryHeap<Reverse<Ranked>>, total: usize, cwd: &Path) -> ToolOutcome {
+fn list(newest: BinaryHeap<Reverse<RankedFile>>, total: usize, cwd: &Path) -> ToolOutcome {
     if total == 0 {
         return ToolOutcome::text("No files found.", "0 files");
     }
     let mut lines: Vec<String> = newest
         .into_sorted_vec()
         .into_iter()
-        .map(|Reverse((_, Reverse(path)))| path::shown(&path, cwd))
+        .map(|Reverse((_, Reverse(path)))| path::display_path(&path, cwd))
         .collect();
-    if total > SHOWN {
-        lines.push(format!("(and {} older files; narrow the pattern)", total - SHOWN));
+    if total > MAX_FILES {
+        lines.push(format!("(and {} older files; narrow the pattern)", total - MAX_FILES));
     }
     let summary = format!("{total} file{}", if total == 1 { "" } else { "s" });
     ToolOutcome::text(lines.join("\n"), summary)
@@ -164,10 +164,10 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::testing::Bench;
+    use super::super::testing::ToolFixture;
     use super::*;
 
-    fn aged(bench: &Bench, name: &str, age: u64) {
+    fn aged(bench: &ToolFixture, name: &str, age: u64) {
         let path = bench.file(name, "");
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - age);
         File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
@@ -175,7 +175,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_newest_come_first_and_ignored_files_not_at_all() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.file(".gitignore", "target\n");
         for (name, age) in [
             ("src/a.rs", 3),
@@ -198,12 +198,12 @@ mod tests {
 
     #[tokio::test]
     async fn hidden_files_are_not_listed() {
-        let mut bench = Bench::new();
+        let mut bench = ToolFixture::new();
         bench.file("a.txt", "");
         bench.file("secret/b.txt", "");
         let all = json!({"pattern": "**/*.txt"});
         assert_eq!(bench.text("Glob", all.clone()).await.lines().count(), 2);
-        bench.settings.hidden = Hidden::by(|cwd, _| {
+        bench.settings.hidden = HiddenRules::new(|cwd, _| {
             let folder = cwd.join("secret");
             move |file| file.starts_with(&folder)
         });
@@ -213,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_list_is_cut_and_says_so() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         for n in 0..103 {
             aged(&bench, &format!("{n:03}.txt"), n);
         }
@@ -227,7 +227,7 @@ mod tests {
 
     #[tokio::test]
     async fn bad_input_and_a_cancel_are_told() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let nowhere = json!({"pattern": "*", "path": "none"});
         let error = bench.call("Glob", nowhere).await.unwrap_err().to_string();
         assert_eq!(error, format!("There is no directory {}.", bench.path("none").display()));

@@ -13,27 +13,27 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::grep_sink::{Cancellable, FileSink, Hits, Show};
+use super::grep_sink::{CancellableReader, FileSink, HitFormat, Hits};
 use super::ignore_files::{IgnoreFiles, walk};
 use super::path::Paths;
-use super::search::{Finds, Found, Hidden, HiddenFiles};
+use super::search::{FoundFile, FoundFileReader, HiddenFiles, HiddenRules};
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
     file, path,
 };
-use crate::protocol::{Access, Target};
+use crate::protocol::{Access, PathTarget};
 
-/// Entries of a result when the call does not say.
+/// Default number of entries in a result.
 const DEFAULT_LIMIT: usize = 250;
-/// Bytes of a result.
+/// Maximum bytes of a result.
 const MAX_BYTES: usize = 30_000;
-/// Bytes that a search may hold of one file: a whole file with `multiline`, else its longest line.
-const HEAP: usize = 64 * 1024 * 1024;
-/// Lines around a match.
+/// Maximum bytes of one file in memory: a whole file with `multiline`, else its longest line.
+const MAX_HEAP_BYTES: usize = 64 * 1024 * 1024;
+/// Maximum lines around a match.
 const MAX_CONTEXT: usize = 100;
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::of::<Input>(
+    ToolSpec::new::<GrepInput>(
         "Grep",
         "Searches file contents by regular expression (Rust syntax); gitignored files are left out. -A, -B, -C and -n go with output_mode content.",
     )
@@ -43,12 +43,12 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 #[derive(Debug)]
 pub struct Grep {
     paths: Paths,
-    hidden: Hidden,
+    hidden: HiddenRules,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct GrepInput {
     pattern: String,
     path: Option<String>,
     /// Only files like *.ts
@@ -56,7 +56,7 @@ pub struct Input {
     /// Only this language: rust, py, js, …
     r#type: Option<String>,
     /// Default files_with_matches
-    output_mode: Option<Mode>,
+    output_mode: Option<GrepMode>,
     #[serde(rename = "-i")]
     ignore_case: Option<bool>,
     #[serde(rename = "-n")]
@@ -75,74 +75,74 @@ pub struct Input {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+enum GrepMode {
     FilesWithMatches,
     Content,
     Count,
 }
 
 impl Grep {
-    /// A searcher for the agent of these paths, blind for what is hidden.
+    /// Creates a searcher with these paths, which skips hidden files.
     #[must_use]
-    pub fn new(paths: Paths, hidden: Hidden) -> Self {
+    pub fn new(paths: Paths, hidden: HiddenRules) -> Self {
         Self { paths, hidden }
     }
 }
 
 #[async_trait]
 impl TypedTool for Grep {
-    type Input = Input;
+    type Input = GrepInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &Input) -> String {
-        let path = input.path.as_deref().map(|path| self.paths.shown(path));
+    fn summary(&self, input: &GrepInput) -> String {
+        let path = input.path.as_deref().map(|path| self.paths.display(path));
         match path.as_ref().or(input.glob.as_ref()) {
             Some(place) => format!("\"{}\" in {place}", input.pattern),
             None => format!("\"{}\"", input.pattern),
         }
     }
 
-    fn access(&self, input: &Input, cwd: &Path) -> Access {
+    fn access(&self, input: &GrepInput, cwd: &Path) -> Access {
         Access::Read { paths: vec![self.paths.target(input.path.as_deref().unwrap_or("."), cwd)] }
     }
 
-    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+    fn check(&self, input: &GrepInput) -> Result<(), InvalidInput> {
         if input.pattern.is_empty() {
             return Err(InvalidInput("pattern is empty: give a regular expression.".to_owned()));
         }
         Ok(())
     }
 
-    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, input: GrepInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let (hidden, cwd) = (self.hidden.from_search(&cx.cwd, &target), cx.cwd.clone());
-        let place = Place { target, cwd, hidden };
+        let (hidden, cwd) = (self.hidden.for_search(&cx.cwd, &target), cx.cwd.clone());
+        let place = GrepScope { target, cwd, hidden };
         blocking(&cx, move |cancel| search(&place, &input, cancel)).await
     }
 }
 
-/// Where a search looks, and for whom.
-struct Place {
-    target: Target,
+/// The folder and files of a search.
+struct GrepScope {
+    target: PathTarget,
     cwd: Arc<Path>,
     hidden: HiddenFiles,
 }
 
-impl Place {
-    /// The entry of a walk, if it is a file to be searched.
-    fn file(&self, entry: &DirEntry) -> Option<Found> {
-        let found = Found::new(&self.target, entry.path());
+impl GrepScope {
+    /// Returns the entry of a walk, if it is a file to search.
+    fn file(&self, entry: &DirEntry) -> Option<FoundFile> {
+        let found = FoundFile::new(&self.target, entry.path());
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
         (is_file && !self.hidden.contain_found(&found)).then_some(found)
     }
 }
 
 fn search(
-    place: &Place,
-    input: &Input,
+    place: &GrepScope,
+    input: &GrepInput,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, ToolError> {
     let root = file::resolved(&place.target)?;
@@ -152,21 +152,21 @@ fn search(
     }
     let matcher = matcher(input)?;
     let mut searcher = searcher(input);
-    let show = match input.output_mode.unwrap_or(Mode::FilesWithMatches) {
-        Mode::FilesWithMatches => Show::Files,
-        Mode::Content => Show::Lines { numbers: input.numbers.unwrap_or(true) },
-        Mode::Count => Show::Counts,
+    let show = match input.output_mode.unwrap_or(GrepMode::FilesWithMatches) {
+        GrepMode::FilesWithMatches => HitFormat::Files,
+        GrepMode::Content => HitFormat::Lines { numbers: input.numbers.unwrap_or(true) },
+        GrepMode::Count => HitFormat::Counts,
     };
     let limit = input.head_limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT);
     let mut hits = Hits::new(limit, MAX_BYTES);
-    let mut finds = Finds::default();
+    let mut finds = FoundFileReader::default();
     for entry in files(root, input, &place.hidden)?.flatten() {
         if let Some(found) = place.file(&entry) {
-            let name = path::shown(&found.written, &place.cwd);
+            let name = path::display_path(&found.written, &place.cwd);
             let mut sink = FileSink::new(&name, show, &mut hits);
-            // A file that cannot be read is left out, as grep -s does.
+            // Skip files that cannot be read, as grep -s does.
             if let Ok(inner) = finds.open(&found.real) {
-                let reader = Cancellable { inner, cancel };
+                let reader = CancellableReader { inner, cancel };
                 let _ = searcher.search_reader(&matcher, reader, &mut sink);
             }
             sink.close();
@@ -181,7 +181,7 @@ fn search(
     Ok(outcome(hits, show))
 }
 
-fn matcher(input: &Input) -> Result<RegexMatcher, ToolError> {
+fn matcher(input: &GrepInput) -> Result<RegexMatcher, ToolError> {
     let multiline = input.multiline.unwrap_or(false);
     let mut builder = RegexMatcherBuilder::new();
     builder
@@ -201,20 +201,20 @@ fn matcher(input: &Input) -> Result<RegexMatcher, ToolError> {
     })
 }
 
-fn searcher(input: &Input) -> Searcher {
+fn searcher(input: &GrepInput) -> Searcher {
     let context = |own: Option<usize>| own.or(input.around).unwrap_or(0).min(MAX_CONTEXT);
-    let content = input.output_mode == Some(Mode::Content);
+    let content = input.output_mode == Some(GrepMode::Content);
     SearcherBuilder::new()
         .line_number(content)
         .multi_line(input.multiline.unwrap_or(false))
         .before_context(if content { context(input.before) } else { 0 })
         .after_context(if content { context(input.after) } else { 0 })
         .binary_detection(BinaryDetection::quit(0))
-        .heap_limit(Some(HEAP))
+        .heap_limit(Some(MAX_HEAP_BYTES))
         .build()
 }
 
-fn files(root: &Path, input: &Input, hidden: &HiddenFiles) -> Result<Walk, ToolError> {
+fn files(root: &Path, input: &GrepInput, hidden: &HiddenFiles) -> Result<Walk, ToolError> {
     let only = match &input.glob {
         None => Override::empty(),
         Some(glob) => {
@@ -238,13 +238,13 @@ fn files(root: &Path, input: &Input, hidden: &HiddenFiles) -> Result<Walk, ToolE
     Ok(builder.build())
 }
 
-fn outcome(hits: Hits, show: Show) -> ToolOutcome {
+fn outcome(hits: Hits, show: HitFormat) -> ToolOutcome {
     if hits.hits == 0 {
         return ToolOutcome::text("No matches found.", "0 hits");
     }
     let (count, noun) = match show {
-        Show::Files => (hits.files, "file"),
-        Show::Lines { .. } | Show::Counts => (hits.hits, "hit"),
+        HitFormat::Files => (hits.files, "file"),
+        HitFormat::Lines { .. } | HitFormat::Counts => (hits.hits, "hit"),
     };
     let plural = if count == 1 { "" } else { "s" };
     let more = if hits.full { "+" } else { "" };
@@ -259,11 +259,11 @@ fn outcome(hits: Hits, show: Show) -> ToolOutcome {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::testing::Bench;
+    use super::super::testing::ToolFixture;
     use super::*;
 
-    fn place() -> Bench {
-        let bench = Bench::new();
+    fn place() -> ToolFixture {
+        let bench = ToolFixture::new();
         bench.file(".gitignore", "ignored\n");
         bench.file("b.rs", "fn two() {\n    one();\n}\n");
         bench.file("a/a.rs", "fn one() {}\nfn One() {}\n");
@@ -274,7 +274,7 @@ mod tests {
         bench
     }
 
-    async fn grep(bench: &Bench, mut input: Value) -> (String, String) {
+    async fn grep(bench: &ToolFixture, mut input: Value) -> (String, String) {
         let fields = input.as_object_mut().unwrap();
         fields.entry("pattern").or_insert_with(|| json!("one"));
         let outcome = bench.call("Grep", input).await.unwrap();
@@ -309,7 +309,7 @@ mod tests {
     #[tokio::test]
     async fn hidden_files_are_not_searched() {
         let mut bench = place();
-        bench.settings.hidden = Hidden::by(|cwd, _| {
+        bench.settings.hidden = HiddenRules::new(|cwd, _| {
             let folder = cwd.join("a");
             move |file| file.starts_with(&folder)
         });
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(grep(&bench, json!({"path": "link/a.rs"})).await.0, "link/a.rs");
         assert_eq!(bench.text("Glob", json!({"pattern": "link/*.md"})).await, "link/notes.md");
         for hidden in ["link/a.rs", "a/a.rs"] {
-            bench.settings.hidden = Hidden::by(move |cwd, _| {
+            bench.settings.hidden = HiddenRules::new(move |cwd, _| {
                 let hidden = cwd.join(hidden);
                 move |file| file == hidden
             });
@@ -353,7 +353,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_result_is_cut_and_says_so() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.file("many", "one\n".repeat(1000));
         let limited = json!({"output_mode": "content", "head_limit": 2});
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Collects what a search finds, up to what a model can use.
+//! Collects the matches of a search, up to what a model can use.
 
 use std::fmt::Write as _;
 use std::io::{self, Read};
@@ -6,39 +6,39 @@ use std::io::{self, Read};
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 use tokio_util::sync::CancellationToken;
 
-/// Characters of a line that are shown.
+/// Maximum characters shown of a line.
 const LINE_CHARS: usize = 400;
 
-/// What is told of each match.
+/// How matches are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Show {
+pub enum HitFormat {
     Files,
     Lines { numbers: bool },
     Counts,
 }
 
-/// The result of a search while it grows.
+/// The result of a search as it grows.
 #[derive(Debug)]
 pub struct Hits {
     pub text: String,
-    /// Matching lines in all files so far.
+    /// Number of matching lines in all files so far.
     pub hits: usize,
     pub files: usize,
-    /// Entries of the result: files or lines, as the mode says.
+    /// Number of entries: files or lines, depending on the mode.
     entries: usize,
     limit: usize,
     max_bytes: usize,
-    /// Something did not fit any more.
+    /// Whether something did not fit.
     pub full: bool,
 }
 
 impl Hits {
-    /// Nothing yet; at most `limit` entries and `max_bytes` of text.
+    /// Creates an empty result, limited to `limit` entries and `max_bytes` of text.
     pub fn new(limit: usize, max_bytes: usize) -> Self {
         Self { text: String::new(), hits: 0, files: 0, entries: 0, limit, max_bytes, full: false }
     }
 
-    /// Adds an entry, or notes that there would be more.
+    /// Adds an entry, or records that there are more.
     fn add(&mut self, line: &str) {
         if self.entries >= self.limit || self.text.len() + line.len() > self.max_bytes {
             self.full = true;
@@ -50,35 +50,35 @@ impl Hits {
     }
 }
 
-/// Takes the matches of one file.
+/// Receives the matches of one file.
 pub struct FileSink<'h> {
     pub name: &'h str,
-    pub show: Show,
+    pub show: HitFormat,
     pub total: &'h mut Hits,
     count: usize,
 }
 
 impl<'h> FileSink<'h> {
-    /// For the file that is shown as `name`.
-    pub fn new(name: &'h str, show: Show, total: &'h mut Hits) -> Self {
+    /// Creates a sink for the file shown as `name`.
+    pub fn new(name: &'h str, show: HitFormat, total: &'h mut Hits) -> Self {
         Self { name, show, total, count: 0 }
     }
 
-    /// Adds what is known only at the end of the file.
+    /// Adds entries that need the end of the file.
     pub fn close(self) {
         if self.count == 0 {
             return;
         }
         self.total.files += 1;
         match self.show {
-            Show::Files => self.total.add(self.name),
-            Show::Counts => self.total.add(&format!("{}:{}", self.name, self.count)),
-            Show::Lines { .. } => {}
+            HitFormat::Files => self.total.add(self.name),
+            HitFormat::Counts => self.total.add(&format!("{}:{}", self.name, self.count)),
+            HitFormat::Lines { .. } => {}
         }
     }
 
     fn lines(&mut self, bytes: &[u8], first: Option<u64>, mark: char) {
-        let Show::Lines { numbers } = self.show else { return };
+        let HitFormat::Lines { numbers } = self.show else { return };
         for (index, line) in String::from_utf8_lossy(bytes).lines().enumerate() {
             let mut entry = format!("{}{mark}", self.name);
             if let (true, Some(first)) = (numbers, first) {
@@ -104,7 +104,7 @@ impl Sink for FileSink<'_> {
         self.count += 1;
         self.total.hits += 1;
         self.lines(found.bytes(), found.line_number(), ':');
-        Ok(self.show != Show::Files && !self.total.full)
+        Ok(self.show != HitFormat::Files && !self.total.full)
     }
 
     fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {
@@ -113,20 +113,20 @@ impl Sink for FileSink<'_> {
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
-        if matches!(self.show, Show::Lines { .. }) && !self.total.full {
+        if matches!(self.show, HitFormat::Lines { .. }) && !self.total.full {
             self.total.text.push_str("--\n");
         }
         Ok(true)
     }
 }
 
-/// A file that stops being read when the call is cancelled.
-pub struct Cancellable<'c, R> {
+/// A file whose reads stop when the call is cancelled.
+pub struct CancellableReader<'c, R> {
     pub inner: R,
     pub cancel: &'c CancellationToken,
 }
 
-impl<R: Read> Read for Cancellable<'_, R> {
+impl<R: Read> Read for CancellableReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Err(io::Error::other("cancelled"));

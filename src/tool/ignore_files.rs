@@ -1,9 +1,9 @@
-//! Ignore files: `.ignore`, `.gitignore` and git's own `info/exclude`, which say what a walk passes over.
+//! Ignore files: `.ignore`, `.gitignore` and git's own `info/exclude`, which list files that a walk skips.
 //!
-//! Whoever wrote a project wrote them too, so they are read with care: never through a link, only
-//! from regular files, up to a limit, and not where a rule hides them from the agent that searches,
-//! because what a search leaves out gives away their lines. Git does not follow a link named
-//! `.gitignore` either.
+//! They come from the project's author, so they are read with care: never through a link, only from
+//! regular files, up to a limit, and not where a rule hides them from the searching agent, because
+//! the result of a search reveals their lines. Git does not follow a link named `.gitignore`
+//! either.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -18,37 +18,37 @@ use ignore::{Match, WalkBuilder};
 use super::search::HiddenFiles;
 use crate::disk::{self, Folder};
 
-/// The bytes of all ignore files that count for one folder, its own and those of the folders above.
-/// A file that would exceed this does not count. A line of two bytes takes some hundred in memory.
-const LIMIT: u64 = 256 * 1024;
+/// Maximum bytes of all ignore files that apply to one folder, its own and those of the folders
+/// above. A file that would exceed this is ignored. A line of two bytes takes hundreds in memory.
+const MAX_IGNORE_BYTES: u64 = 256 * 1024;
 
-/// The ignore files on the way of one walk.
+/// The ignore files along one walk.
 pub struct IgnoreFiles {
     hidden: HiddenFiles,
     /// The user's own patterns, for all folders.
     global: Gitignore,
     /// Whether git's files count only in a repository, and only those of that repository.
     repositories_only: bool,
-    /// Whether files with a leading dot count as ignored unless a pattern says otherwise.
+    /// Whether dot files are ignored unless a pattern says otherwise.
     without_dot_files: bool,
-    /// The folders from the root to the one where the walk is.
-    levels: Mutex<Vec<Level>>,
+    /// The folders from the root to the walk's current one.
+    levels: Mutex<Vec<IgnoreLevel>>,
 }
 
 /// The ignore files of one folder.
-struct Level {
+struct IgnoreLevel {
     folder: PathBuf,
     ignore: Gitignore,
     gitignore: Gitignore,
     exclude: Gitignore,
     is_repository: bool,
-    /// The length of their texts.
+    /// The total length of their texts.
     size: u64,
 }
 
 impl IgnoreFiles {
-    /// Those for a search of an agent: git's files count without a repository too, and dot files
-    /// are found. Files that are `hidden` from the search do not count.
+    /// Creates those for a search of an agent: git's files apply outside of a repository too, and
+    /// dot files are found. Ignore files that are `hidden` from the search do not apply.
     #[must_use]
     pub fn for_agent(hidden: HiddenFiles) -> Self {
         Self {
@@ -60,8 +60,8 @@ impl IgnoreFiles {
         }
     }
 
-    /// Those for a list that the user sees of the files below `root`. The user's global ignore file
-    /// counts too.
+    /// Creates those for a list of the files below `root` that the user sees. The user's global
+    /// ignore file applies too.
     #[must_use]
     pub fn for_user(root: &Path) -> Self {
         Self {
@@ -73,8 +73,8 @@ impl IgnoreFiles {
         }
     }
 
-    /// Whether a walk leaves out what it has found at this absolute path without links.
-    fn leave_out(&self, path: &Path, is_dir: bool) -> bool {
+    /// Whether a walk skips the entry at this absolute path without links.
+    fn is_ignored(&self, path: &Path, is_dir: bool) -> bool {
         let Some(folder) = path.parent() else { return false };
         let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         self.enter(&mut levels, folder);
@@ -88,8 +88,8 @@ impl IgnoreFiles {
         }
     }
 
-    /// Leaves the levels of this folder and those above it, reading what is not there yet.
-    fn enter(&self, levels: &mut Vec<Level>, folder: &Path) {
+    /// Keeps the levels of this folder and those above it, and reads missing ones.
+    fn enter(&self, levels: &mut Vec<IgnoreLevel>, folder: &Path) {
         while levels.last().is_some_and(|level| !folder.starts_with(&level.folder)) {
             levels.pop();
         }
@@ -97,13 +97,13 @@ impl IgnoreFiles {
         let missing = folder.ancestors().take_while(|above| known.as_deref() != Some(*above));
         for above in missing.collect::<Vec<_>>().into_iter().rev() {
             let used = levels.iter().map(|level| level.size).sum();
-            levels.push(self.read(above, LIMIT.saturating_sub(used)));
+            levels.push(self.read(above, MAX_IGNORE_BYTES.saturating_sub(used)));
         }
     }
 
-    /// The nearest file of a kind that says something decides; between the kinds, the first one
-    /// that says something.
-    fn matched(&self, levels: &[Level], path: &Path, is_dir: bool) -> Match<()> {
+    /// Of one kind, the nearest file with a matching pattern decides; between the kinds, the first
+    /// one with a match.
+    fn matched(&self, levels: &[IgnoreLevel], path: &Path, is_dir: bool) -> Match<()> {
         let matched = |patterns: &Gitignore| patterns.matched(path, is_dir).map(|_| ());
         let git_counts = !self.repositories_only || levels.iter().any(|level| level.is_repository);
         let (mut ignore, mut gitignore, mut exclude) = (Match::None, Match::None, Match::None);
@@ -120,7 +120,7 @@ impl IgnoreFiles {
         ignore.or(gitignore).or(exclude).or(global)
     }
 
-    fn read(&self, path: &Path, mut room: u64) -> Level {
+    fn read(&self, path: &Path, mut room: u64) -> IgnoreLevel {
         let before = room;
         let folder = Folder::open(path).ok();
         let mut patterns = |folder: Option<&Folder>, at: &Path, name: &str| {
@@ -137,7 +137,7 @@ impl IgnoreFiles {
             patterns(Folder::open(&info).ok().as_ref(), &info, "exclude")
         });
         let has = |name: &str| path.join(name).symlink_metadata().is_ok();
-        Level {
+        IgnoreLevel {
             folder: path.to_owned(),
             ignore,
             gitignore,
@@ -147,9 +147,9 @@ impl IgnoreFiles {
         }
     }
 
-    /// The text of the file `name` in `folder`, which is at `path`, if it may count.
+    /// Returns the text of the file `name` in `folder`, which is at `path`, if it applies.
     fn text(&self, folder: &Folder, path: &Path, name: &str, room: u64) -> Option<Vec<u8>> {
-        let file = folder.entry(OsStr::new(name)).ok()?;
+        let file = folder.open_entry(OsStr::new(name)).ok()?;
         if !file.metadata().ok()?.is_file() || self.hidden.contain(&path.join(name)) {
             return None;
         }
@@ -165,7 +165,7 @@ impl fmt::Debug for IgnoreFiles {
     }
 }
 
-/// The patterns of an ignore file, for paths below `root`. Lines that are no pattern do not count.
+/// Parses the patterns of an ignore file, for paths below `root`. Skips invalid lines.
 fn parse(root: &Path, text: &[u8]) -> Gitignore {
     let text = String::from_utf8_lossy(text);
     let mut builder = GitignoreBuilder::new(root);
@@ -175,8 +175,8 @@ fn parse(root: &Path, text: &[u8]) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// A walk below `root`, an absolute path without links, in the order of names and never into a
-/// `.git`. It finds what `only` names, or else whatever the ignore files do not leave out.
+/// Walks `root`, an absolute path without links, in the order of names and never into a `.git`.
+/// Finds the files that match `only`, or else all that are not ignored.
 #[must_use]
 pub fn walk(root: &Path, ignored: IgnoreFiles, only: Override) -> WalkBuilder {
     let mut walk = WalkBuilder::new(root);
@@ -188,7 +188,7 @@ pub fn walk(root: &Path, ignored: IgnoreFiles, only: Override) -> WalkBuilder {
             let is_named = || !only.matched(entry.path(), is_dir).is_none();
             entry.depth() == 0
                 || entry.file_name() != ".git"
-                    && (is_named() || !ignored.leave_out(entry.path(), is_dir))
+                    && (is_named() || !ignored.is_ignored(entry.path(), is_dir))
         })
         .sort_by_file_name(Ord::cmp);
     walk

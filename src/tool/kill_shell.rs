@@ -1,4 +1,4 @@
-//! `KillShell`: ends a command in the background.
+//! `KillShell`: kills a background command.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -14,7 +14,7 @@ use crate::exec::ShellState;
 use crate::protocol::Access;
 
 static SPEC: LazyLock<ToolSpec> =
-    LazyLock::new(|| ToolSpec::of::<Input>("KillShell", "Ends a background command."));
+    LazyLock::new(|| ToolSpec::new::<KillShellInput>("KillShell", "Kills a background command."));
 
 /// The tool.
 #[derive(Debug)]
@@ -24,12 +24,12 @@ pub struct KillShell {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct KillShellInput {
     shell_id: String,
 }
 
 impl KillShell {
-    /// Ends commands in `shells`.
+    /// Kills commands in `shells`.
     #[must_use]
     pub fn new(shells: Arc<dyn ShellRegister>) -> Self {
         Self { shells }
@@ -38,37 +38,37 @@ impl KillShell {
 
 #[async_trait]
 impl TypedTool for KillShell {
-    type Input = Input;
+    type Input = KillShellInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &Input) -> String {
+    fn summary(&self, input: &KillShellInput) -> String {
         input.shell_id.trim().to_owned()
     }
 
-    /// An agent ends only what it was permitted to start.
-    fn access(&self, _: &Input, _cwd: &Path) -> Access {
+    /// An agent kills only commands that it was permitted to start.
+    fn access(&self, _: &KillShellInput, _cwd: &Path) -> Access {
         Access::Nothing
     }
 
-    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, input: KillShellInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let (id, shell) = find(self.shells.as_ref(), cx.events.path(), &input.shell_id)?;
         let before = shell.state();
         if before != ShellState::Running {
             let how = words(before);
-            self.shells.end_read(&id);
+            self.shells.mark_end_read(&id);
             return Err(ToolError::failed(format!("{id} has already ended: {how}.")));
         }
         match shell.kill().await {
             ShellState::Killed => {
-                let text = format!("{id} was killed, all its processes ended.");
+                let text = format!("Killed {id} and all its processes.");
                 Ok(ToolOutcome::text(text, "killed"))
             }
-            // It was quicker.
+            // It ended by itself first.
             end => {
-                self.shells.end_read(&id);
+                self.shells.mark_end_read(&id);
                 Ok(ToolOutcome::text(format!("{id} ended: {}.", words(end)), words(end)))
             }
         }

@@ -1,4 +1,4 @@
-//! Which files one agent has read, and in which state: what it has not seen, it must not overwrite.
+//! Records which files one agent has read, and in which state: it must not overwrite content it has not seen.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -9,14 +9,13 @@ use std::time::SystemTime;
 
 use tokio::sync::OwnedMutexGuard;
 
-/// The files that one agent has read. Clones are the same ledger. Looks at the disk: only for
-/// threads that may block.
+/// The files that one agent has read. Clones share the ledger. Reads from disk: only for threads that may block.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger(Arc<Mutex<HashMap<PathBuf, State>>>);
+pub struct ReadLedger(Arc<Mutex<HashMap<PathBuf, FileState>>>);
 
 /// Lets one call at a time change files, from its last judgement to the end of its work. All agents
-/// of a session share one, so that two of them cannot overwrite each other unseen, and none makes
-/// what another was judged without. It holds no data.
+/// of a session share one, so that two of them cannot overwrite each other unseen, and none creates
+/// a file that another call was judged without. Holds no data.
 #[derive(Clone, Debug, Default)]
 pub struct FileLock(Arc<tokio::sync::Mutex<()>>);
 
@@ -28,29 +27,28 @@ pub struct FileGuard(
 
 /// A file's state when it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
+struct FileState {
     modified: Option<SystemTime>,
     len: u64,
-    /// Of the whole content, if that was seen.
+    /// Hash of the whole content, if that was read.
     hash: Option<u64>,
 }
 
-/// Tells one content of a file from another. Nobody can choose two contents that it takes for the same.
+/// Identifies the content of a file. Nobody can craft two contents with the same hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentHash(u64);
 
 /// Why a file must not be changed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stale {
+pub enum StaleReason {
     NeverRead,
     Changed,
 }
 
-impl Ledger {
-    /// Notes that the file at a resolved path was read or written. `content` is the whole of it, if
-    /// it is known.
+impl ReadLedger {
+    /// Records that the file at a resolved path was read or written. `content` is the whole of it, if known.
     pub fn note(&self, path: &Path, metadata: &Metadata, content: Option<&[u8]>) {
-        let state = State {
+        let state = FileState {
             modified: metadata.modified().ok(),
             len: metadata.len(),
             hash: content.map(hash),
@@ -58,23 +56,28 @@ impl Ledger {
         self.lock().insert(path.to_owned(), state);
     }
 
-    /// Whether the file still is what was read. The content decides where it is known, else time and length.
-    pub fn check(&self, path: &Path, metadata: &Metadata, content: &[u8]) -> Result<(), Stale> {
-        let seen = self.lock().get(path).copied().ok_or(Stale::NeverRead)?;
+    /// Checks that the file is unchanged since it was read: by its content if known, else by time and length.
+    pub fn check(
+        &self,
+        path: &Path,
+        metadata: &Metadata,
+        content: &[u8],
+    ) -> Result<(), StaleReason> {
+        let seen = self.lock().get(path).copied().ok_or(StaleReason::NeverRead)?;
         let same = match seen.hash {
             Some(known) => known == hash(content),
             None => seen.len == metadata.len() && seen.modified == metadata.modified().ok(),
         };
-        if same { Ok(()) } else { Err(Stale::Changed) }
+        if same { Ok(()) } else { Err(StaleReason::Changed) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, State>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, FileState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ContentHash {
-    /// The hash of a file's content, of a file that is not there, or of one that cannot be read.
+    /// Hashes a file's content; a missing file and an unreadable one have their own values.
     pub fn new<E>(content: Result<Option<&[u8]>, E>) -> Self {
         static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         Self(KEY.hash_one(content.map_err(|_| ())))
@@ -104,28 +107,28 @@ mod tests {
         let path = folder.path().join("a");
         std::fs::write(&path, "old").unwrap();
         let old = std::fs::metadata(&path).unwrap();
-        let ledger = Ledger::default();
-        assert_eq!(ledger.check(&path, &old, b"old"), Err(Stale::NeverRead));
+        let ledger = ReadLedger::default();
+        assert_eq!(ledger.check(&path, &old, b"old"), Err(StaleReason::NeverRead));
 
         ledger.note(&path, &old, Some(b"old"));
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         let touched = std::fs::metadata(&path).unwrap();
         assert_eq!(ledger.check(&path, &touched, b"old"), Ok(()));
-        assert_eq!(ledger.check(&path, &old, b"new"), Err(Stale::Changed));
+        assert_eq!(ledger.check(&path, &old, b"new"), Err(StaleReason::Changed));
 
         ledger.note(&path, &old, None);
         assert_eq!(ledger.check(&path, &old, b"old"), Ok(()));
-        assert_eq!(ledger.check(&path, &touched, b"old"), Err(Stale::Changed));
+        assert_eq!(ledger.check(&path, &touched, b"old"), Err(StaleReason::Changed));
     }
 
     #[test]
     fn each_agent_has_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let metadata = folder.path().metadata().unwrap();
-        let (one, other) = (Ledger::default(), Ledger::default());
+        let (one, other) = (ReadLedger::default(), ReadLedger::default());
         one.note(folder.path(), &metadata, Some(b""));
         assert_eq!(one.check(folder.path(), &metadata, b""), Ok(()));
-        assert_eq!(other.check(folder.path(), &metadata, b""), Err(Stale::NeverRead));
+        assert_eq!(other.check(folder.path(), &metadata, b""), Err(StaleReason::NeverRead));
     }
 }

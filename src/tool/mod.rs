@@ -1,8 +1,8 @@
 //! Tools: one trait, one registry, one file per tool.
 //!
-//! What an agent keeps between calls (files it has read, the shell's working directory, its to-do
-//! list) lives inside its own tool instances: [`builtin`] makes a fresh set per agent, so nothing
-//! is shared by accident.
+//! State that an agent keeps between calls (files it has read, the shell's working directory, its
+//! to-do list) lives inside its own tool instances: [`builtin`] creates a fresh set per agent, so
+//! nothing is shared by accident.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ use crate::budget::Budget;
 pub use crate::exec::BlockingPool;
 use crate::protocol::{
     Access, AgentPath, Denial, EnvOverlay, EventKind, EventSink, Failure, MaskedStream, Message,
-    ReadOnly, ResultBlock, Span, Target, ToolDetails, ToolUseId,
+    PathTarget, ReadOnly, ResultBlock, Span, ToolDetails, ToolUseId,
 };
 
 mod bash;
@@ -56,16 +56,16 @@ use blocking::blocking;
 pub use builtin::{BuiltinSettings, builtin};
 pub use ignore_files::{IgnoreFiles, walk};
 pub use ledger::{ContentHash, FileGuard, FileLock};
-pub use search::{Hidden, HiddenFiles};
-pub use shells::{NotStarted, ShellRegister, Shells, StartShell};
+pub use search::{HiddenFiles, HiddenRules};
+pub use shells::{ShellRegister, ShellStartError, Shells, StartShell};
 pub use web_fetch::{RedirectRules, WebSettings};
 
-pub use registry::{ToolRegistry, canonical_name, lists, starts_agents};
+pub use registry::{ToolRegistry, canonical_name, entry_matches, starts_agents};
 
 /// See [`Tool::grace`].
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How a tool is described to the model.
+/// A tool's description for the model.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ToolSpec {
     pub name: String,
@@ -74,64 +74,64 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
-/// Something that a model can call. The agent loop knows tools by this trait alone.
+/// A tool that a model can call. The agent loop knows tools only by this trait.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// Name, description and schema. Stable for the life of the tool.
+    /// Returns name, description and schema. Stable for the life of the tool.
     fn spec(&self) -> &ToolSpec;
 
-    /// What the system prompt of an agent with this tool says of it and its siblings, if anything.
-    /// Siblings say the same.
+    /// Returns the instructions for this tool and its siblings in the system prompt, if any.
+    /// Siblings return the same text.
     fn instructions(&self) -> Option<&str> {
         None
     }
 
-    /// Checks the input before anything is asked or run. The error names the field and what is allowed.
+    /// Checks the input before the user is asked or anything runs. The error names the field and what is allowed.
     fn validate(&self, input: &Value) -> Result<(), InvalidInput>;
 
-    /// One line that says what a valid call is about, for the screen: `"fn route"`, `src/main.rs`.
+    /// Summarizes a valid call in one line, for the screen: `"fn route"`, `src/main.rs`.
     fn summary(&self, input: &Value) -> String;
 
-    /// The directory in which the calls of the next message start, if that is not the agent's base directory.
+    /// Returns the directory in which the calls of the next message start, if not the agent's base directory.
     fn directory(&self) -> Option<PathBuf> {
         None
     }
 
-    /// What a valid call that starts in `cwd` would touch. This is judged, and [`Tool::call`] gets
-    /// the very same in its context: it must not find out again.
+    /// Returns what a valid call that starts in `cwd` would touch. This is judged, and
+    /// [`Tool::call`] gets exactly this in its context: it must not determine it again.
     fn access(&self, input: &Value, cwd: &Path) -> Access;
 
-    /// Shows the one who is asked what a valid call would change.
+    /// Previews the change of a valid call, for the user's decision.
     async fn preview(&self, _input: &Value, _access: &Access) -> Preview {
         Preview::default()
     }
 
-    /// How long a call may take; `None` when the tool keeps time itself or may take as long as it wants.
+    /// Returns the time limit of a call; `None` if the tool keeps time itself or may take as long as it wants.
     fn time_limit(&self) -> Option<Duration> {
         Some(Duration::from_secs(120))
     }
 
-    /// How long a cancelled or overdue call may take to end by itself, so that it can tell what it
-    /// had done, before it is dropped. `None` when it surely ends: then it is waited for.
+    /// Returns how long a cancelled or overdue call may take to end by itself, so that it can
+    /// report what it had done, before it is dropped. `None` if it always ends: then it is awaited.
     fn grace(&self) -> Option<Duration> {
         Some(GRACE)
     }
 
-    /// Whether a call does no work itself and only waits for that of others: it takes none of the
-    /// places at work.
-    fn waits(&self) -> bool {
+    /// Whether a call does no work itself and only waits for that of others: it does not count
+    /// against the concurrency limit.
+    fn only_waits(&self) -> bool {
         false
     }
 
     /// Runs a valid, permitted call. Must end soon after `cx.cancel` fires; the caller drops it otherwise.
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
 
-    /// Ends what calls have left running. Called when the agent at `owner`, whose tool this is, has
-    /// ended for good.
+    /// Ends everything that calls have left running. Called when the agent at `owner`, which owns
+    /// this tool, has ended for good.
     async fn end(&self, _owner: &AgentPath) {}
 }
 
-/// A tool with a typed input; everything about JSON follows from the type.
+/// A tool with a typed input; its JSON side follows from the type.
 #[async_trait]
 pub trait TypedTool: Send + Sync {
     /// Its fields' doc comments are the schema's descriptions; `deny_unknown_fields` is expected.
@@ -145,7 +145,7 @@ pub trait TypedTool: Send + Sync {
         None
     }
 
-    /// Rules beyond the types, such as "must not be blank".
+    /// Checks rules beyond the types, such as "must not be blank".
     fn check(&self, _input: &Self::Input) -> Result<(), InvalidInput> {
         Ok(())
     }
@@ -162,7 +162,7 @@ pub trait TypedTool: Send + Sync {
         Some(GRACE)
     }
 
-    fn waits(&self) -> bool {
+    fn only_waits(&self) -> bool {
         false
     }
 
@@ -215,8 +215,8 @@ impl<T: TypedTool> Tool for T {
         TypedTool::grace(self)
     }
 
-    fn waits(&self) -> bool {
-        TypedTool::waits(self)
+    fn only_waits(&self) -> bool {
+        TypedTool::only_waits(self)
     }
 
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
@@ -231,17 +231,17 @@ impl<T: TypedTool> Tool for T {
 }
 
 impl ToolSpec {
-    /// The spec of a tool whose input is `T`, with the schema cut to what a model needs.
+    /// Creates the spec of a tool whose input is `T`, with the schema reduced to what a model needs.
     #[must_use]
-    pub fn of<T: JsonSchema>(name: &str, description: &str) -> Self {
+    pub fn new<T: JsonSchema>(name: &str, description: &str) -> Self {
         Self {
             name: name.to_owned(),
             description: description.trim().to_owned(),
-            input_schema: schema::of::<T>(),
+            input_schema: schema::schema_for::<T>(),
         }
     }
 
-    /// The spec without one of its fields.
+    /// Removes one of the fields.
     #[must_use]
     pub fn without_field(mut self, name: &str) -> Self {
         if let Some(fields) = self.input_schema["properties"].as_object_mut() {
@@ -250,7 +250,7 @@ impl ToolSpec {
         self
     }
 
-    /// The spec without the descriptions inside of one of its fields, where the names say it all.
+    /// Removes the descriptions inside of one of the fields, if the names are clear enough.
     #[must_use]
     pub fn with_bare_field(mut self, name: &str) -> Self {
         let inner = self.input_schema["properties"][name]["properties"].as_object_mut();
@@ -260,13 +260,13 @@ impl ToolSpec {
         self
     }
 
-    /// Whether the model is told of this field.
+    /// Whether the model sees this field.
     #[must_use]
     pub fn has_field(&self, name: &str) -> bool {
         self.input_schema["properties"].get(name).is_some()
     }
 
-    /// The spec with another text for one of its fields.
+    /// Replaces the description of one of the fields.
     #[must_use]
     pub fn with_field_text(mut self, name: &str, text: &str) -> Self {
         if let Some(field) = self.input_schema["properties"].get_mut(name) {
@@ -276,63 +276,63 @@ impl ToolSpec {
     }
 }
 
-/// A look at what a call would change.
+/// A preview of the change that a call would make.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preview {
     /// A unified diff or other text.
     pub text: Option<String>,
-    /// The file's content that the text was made from. Only while it is that, a yes to the question holds.
+    /// The file's content that the text was made from. The user's yes holds only as long as that stays the same.
     pub content: Option<ContentHash>,
 }
 
-/// All that a call gets from outside its input. Made per call, cheap to clone.
+/// Everything a call gets besides its input. Created per call, cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
     pub tool_use_id: ToolUseId,
-    /// Carries the path of the agent whose call this is.
+    /// Carries the path of the agent that calls.
     pub events: EventSink,
     /// Fires when the call is to end.
     pub cancel: CancellationToken,
-    /// The limit that the call has reached, set before `cancel` fires for it. Absent when all calls of
-    /// the message are to end.
+    /// The limit that the call has reached, set before `cancel` fires for it. Absent if all calls
+    /// of the message are to end.
     pub overdue: Arc<OnceLock<Duration>>,
-    /// What the call may touch: the only paths and the only directory that it uses.
+    /// The only paths and the only directory that the call may use.
     pub access: Access,
-    /// The bounds of a command that nothing allows but that it only reads.
+    /// The bounds of a command that was allowed only because it reads.
     pub read_only: Option<ReadOnly>,
     /// The content of the file when the user was asked about this call: it must not change another one.
-    pub asked_content: Option<ContentHash>,
+    pub approved_content: Option<ContentHash>,
     /// The lock of a call that changes files, held since before it was judged the last time.
     pub file_guard: Option<FileGuard>,
-    /// Its place among the calls of its message, from 0.
+    /// Its index among the calls of its message, from 0.
     pub order: usize,
-    /// The agent's base directory, to which paths are shown relative.
+    /// The agent's base directory, to which displayed paths are relative.
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
     pub budget: Budget,
     /// Hops below the main agent: 0 for the main agent.
     pub depth: u32,
-    /// Of this call, in the log.
+    /// The span of this call, in the log.
     pub span: Span,
-    /// What was said so far, up to the message that holds this call.
+    /// The conversation up to the message that holds this call.
     pub conversation: Conversation,
-    /// Masks keys in progress.
+    /// Masks keys in progress output.
     pub masked: MaskedStream,
-    /// Where work on files is done.
+    /// The thread pool for work on files.
     pub files: BlockingPool,
 }
 
-/// The conversation of the agent that calls, as it stands. Cheap to clone.
+/// The current conversation of the calling agent. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Conversation {
     pub system: Arc<str>,
     pub messages: Arc<Vec<Message>>,
-    /// The model whose thoughts stand in it.
-    pub thinker: Option<String>,
+    /// The model whose thoughts it holds.
+    pub reasoning_model: Option<String>,
 }
 
 impl ToolContext {
-    /// Shows more output of this call on the screen, without keys. What is held back is in the result.
+    /// Shows more output of this call on the screen, without keys. Any text held back here is in the result.
     pub fn progress(&self, text: impl Into<String>) {
         let text = self.masked.push(text.into());
         if !text.is_empty() {
@@ -340,11 +340,12 @@ impl ToolContext {
         }
     }
 
-    /// The one file or folder that the call may touch.
+    /// Returns the one file or folder that the call may touch.
     ///
     /// # Errors
+    ///
     /// When its access is of another kind, which is a bug of the tool.
-    pub fn target(&self) -> Result<&Target, ToolError> {
+    pub fn target(&self) -> Result<&PathTarget, ToolError> {
         match &self.access {
             Access::Read { paths } | Access::Write { paths } => paths.first(),
             _ => None,
@@ -352,9 +353,10 @@ impl ToolContext {
         .ok_or_else(|| ToolError::fatal(Failure::Internal, "A call names no file or folder."))
     }
 
-    /// The lock that a call needs in order to change files.
+    /// Returns the lock that a call needs in order to change files.
     ///
     /// # Errors
+    ///
     /// When its access is of another kind, which is a bug of the tool.
     pub fn file_guard(&self) -> Result<&FileGuard, ToolError> {
         let missing =
@@ -363,21 +365,21 @@ impl ToolContext {
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutcome {
-    /// What the model reads; never empty.
+    /// The content for the model; never empty.
     pub content: Vec<ResultBlock>,
-    /// The tool ran, and what it reports is a failure (a command's exit code, a cancelled sub-agent).
+    /// Whether the tool ran and reports a failure (a command's exit code, a cancelled sub-agent).
     pub is_error: bool,
     /// A few words for the screen: `14 hits`, `exit 1`.
     pub summary: String,
-    /// More for the screen; never sent to the model.
+    /// Details for the screen; never sent to the model.
     pub details: Option<ToolDetails>,
 }
 
 impl ToolOutcome {
-    /// A success of one text.
+    /// Creates a success of one text.
     #[must_use]
     pub fn text(content: impl Into<String>, summary: impl Into<String>) -> Self {
         Self {
@@ -387,7 +389,7 @@ impl ToolOutcome {
         }
     }
 
-    /// This outcome with something more for the screen.
+    /// Adds details for the screen.
     #[must_use]
     pub fn with_details(mut self, details: ToolDetails) -> Self {
         self.details = Some(details);
@@ -395,10 +397,10 @@ impl ToolOutcome {
     }
 }
 
-/// Why a call has no outcome. The loop acts on the class and never on which tool it was.
+/// Why a call has no outcome. The loop acts on the class, never on the tool.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ToolError {
-    /// Ends the run: the model cannot mend it.
+    /// Ends the run: the model cannot fix it.
     #[error("{message}")]
     Fatal {
         failure: Failure,
@@ -406,7 +408,7 @@ pub enum ToolError {
         /// For the screen and for programs.
         details: Option<Box<ToolDetails>>,
     },
-    /// Goes to the model as an error result, and the run goes on.
+    /// Goes to the model as an error result, and the run continues.
     #[error("{message}")]
     Soft {
         kind: SoftKind,
@@ -417,31 +419,31 @@ pub enum ToolError {
 }
 
 impl ToolError {
-    /// A failure that the model is told of.
+    /// Creates an error that the model sees.
     #[must_use]
     pub fn soft(kind: SoftKind, message: impl Into<String>) -> Self {
         Self::Soft { kind, message: message.into(), details: None }
     }
 
-    /// A call that was refused before it ran.
+    /// Creates the error of a call that was refused before it ran.
     #[must_use]
     pub fn denied(denial: Denial) -> Self {
         Self::soft(SoftKind::Denied, denial.to_string()).with_details(ToolDetails::Denied(denial))
     }
 
-    /// An ordinary failure of the tool's own work.
+    /// Creates an ordinary error of the tool's own work.
     #[must_use]
     pub fn failed(message: impl Into<String>) -> Self {
         Self::soft(SoftKind::Failed, message)
     }
 
-    /// A failure that ends the run.
+    /// Creates an error that ends the run.
     #[must_use]
     pub fn fatal(failure: Failure, message: impl Into<String>) -> Self {
         Self::Fatal { failure, message: message.into(), details: None }
     }
 
-    /// The same failure with something more for the screen and for programs.
+    /// Adds details for the screen and for programs.
     #[must_use]
     pub fn with_details(self, more: ToolDetails) -> Self {
         let more = Some(Box::new(more));
@@ -451,7 +453,7 @@ impl ToolError {
         }
     }
 
-    /// The same soft failure with a further text for the model.
+    /// Adds a text for the model to a soft error.
     #[must_use]
     pub fn with_context(self, context: &str) -> Self {
         match self {
@@ -463,7 +465,7 @@ impl ToolError {
     }
 }
 
-/// What kind of soft error it is; stands in the log as the call's status.
+/// The kind of a soft error; logged as the call's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SoftKind {
@@ -472,13 +474,13 @@ pub enum SoftKind {
     Denied,
     Cancelled,
     Timeout,
-    /// What may be spent is spent.
+    /// A budget is used up.
     Budget,
     Failed,
 }
 
 impl SoftKind {
-    /// The name in the log.
+    /// Returns the name in the log.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -492,7 +494,7 @@ impl SoftKind {
         }
     }
 
-    /// The words on the screen.
+    /// Returns the text on the screen.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -507,7 +509,7 @@ impl SoftKind {
     }
 }
 
-/// An input that a tool cannot take.
+/// The error of an invalid input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidInput(pub String);

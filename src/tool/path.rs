@@ -1,41 +1,41 @@
-//! From the path that a model writes to an absolute one, in one place.
+//! Resolves the paths that models write to absolute ones, in one place.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::disk::normalize;
-use crate::protocol::Target;
+use crate::protocol::PathTarget;
 
-/// What the paths of one agent start at.
+/// The starting points of one agent's paths.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    /// The agent's base directory, for what is shown of a path before it is used.
+    /// The agent's base directory, for displaying a path before it is used.
     pub base: Arc<Path>,
-    /// What `~` stands for.
+    /// The expansion of `~`.
     pub home: Option<PathBuf>,
 }
 
 impl Paths {
-    /// The absolute path of `text`, relative to `cwd`.
+    /// Returns the absolute path of `text`, relative to `cwd`.
     #[must_use]
     pub fn resolve(&self, text: &str, cwd: &Path) -> PathBuf {
         resolve(text, cwd, self.home.as_deref())
     }
 
-    /// What `text`, relative to `cwd`, leads to.
+    /// Returns the target of `text`, relative to `cwd`.
     #[must_use]
-    pub fn target(&self, text: &str, cwd: &Path) -> Target {
-        Target::new(cwd, &self.resolve(text, cwd))
+    pub fn target(&self, text: &str, cwd: &Path) -> PathTarget {
+        PathTarget::new(cwd, &self.resolve(text, cwd))
     }
 
-    /// A path as it is shown: relative to the base when it is inside.
+    /// Formats a path for display: relative to the base if it is inside.
     #[must_use]
-    pub fn shown(&self, text: &str) -> String {
-        shown(&self.resolve(text, &self.base), &self.base)
+    pub fn display(&self, text: &str) -> String {
+        display_path(&self.resolve(text, &self.base), &self.base)
     }
 }
 
-/// The absolute path of `text`: `~/` is `home` if that is known, what is relative starts at `base`.
+/// Returns the absolute path of `text`: `~/` is `home` if known, relative paths start at `base`.
 /// Only the text counts: symbolic links are not followed.
 #[must_use]
 pub fn resolve(text: &str, base: &Path, home: Option<&Path>) -> PathBuf {
@@ -47,9 +47,9 @@ pub fn resolve(text: &str, base: &Path, home: Option<&Path>) -> PathBuf {
     normalize(&in_home.unwrap_or_else(|| base.join(text)))
 }
 
-/// `path` as it is shown: relative to `base` when it is inside.
+/// Formats `path` for display: relative to `base` if it is inside.
 #[must_use]
-pub fn shown(path: &Path, base: &Path) -> String {
+pub fn display_path(path: &Path, base: &Path) -> String {
     match path.strip_prefix(base) {
         Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
         Ok(inside) => inside.display().to_string(),
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn only_what_is_inside_is_shown_relative() {
-        assert_eq!(shown(Path::new("/project/a/b"), Path::new("/project")), "a/b");
-        assert_eq!(shown(Path::new("/project"), Path::new("/project")), ".");
-        assert_eq!(shown(Path::new("/projects"), Path::new("/project")), "/projects");
+        assert_eq!(display_path(Path::new("/project/a/b"), Path::new("/project")), "a/b");
+        assert_eq!(display_path(Path::new("/project"), Path::new("/project")), ".");
+        assert_eq!(display_path(Path::new("/projects"), Path::new("/project")), "/projects");
     }
 }

@@ -12,36 +12,36 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::file::{self, Files, MAX_BYTES};
-use super::ledger::Ledger;
+use super::file::{self, FileToolState, MAX_BYTES};
+use super::ledger::ReadLedger;
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
 };
-use crate::protocol::{Access, ImageSource, ResultBlock, Target, count};
+use crate::protocol::{Access, ImageSource, PathTarget, ResultBlock, count};
 
 const DEFAULT_LINES: usize = 2000;
-/// Characters of a line that are shown.
+/// Maximum characters shown of a line.
 const LINE_CHARS: usize = 2000;
-/// Bytes of a result.
+/// Maximum bytes of a result.
 const RESULT_BYTES: usize = 100_000;
 const IMAGE_BYTES: u64 = 5 * 1024 * 1024;
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::of::<Input>(
+    ToolSpec::new::<ReadInput>(
         "Read",
-        "Reads a file: numbered lines (2000 unless limit says else), or an image. Needed before Edit, and before Write to an existing file.",
+        "Reads a file as numbered lines (2000 by default), or an image. Needed before Edit, and before Write to an existing file.",
     )
 });
 
 /// The tool.
 #[derive(Debug)]
 pub struct Read {
-    files: Files,
+    files: FileToolState,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct ReadInput {
     file_path: String,
     /// First line, from 1
     offset: Option<usize>,
@@ -49,23 +49,23 @@ pub struct Input {
 }
 
 impl Read {
-    /// A reader that notes what it has shown.
+    /// Creates a reader that records the files it has shown.
     #[must_use]
-    pub fn new(files: Files) -> Self {
+    pub fn new(files: FileToolState) -> Self {
         Self { files }
     }
 }
 
 #[async_trait]
 impl TypedTool for Read {
-    type Input = Input;
+    type Input = ReadInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &Input) -> String {
-        let path = self.files.paths.shown(&input.file_path);
+    fn summary(&self, input: &ReadInput) -> String {
+        let path = self.files.paths.display(&input.file_path);
         match (input.offset, input.limit) {
             (None, None) => path,
             (from, None) => format!("{path} from line {}", from.unwrap_or(1)),
@@ -76,18 +76,18 @@ impl TypedTool for Read {
         }
     }
 
-    fn access(&self, input: &Input, cwd: &Path) -> Access {
+    fn access(&self, input: &ReadInput, cwd: &Path) -> Access {
         Access::Read { paths: vec![self.files.paths.target(&input.file_path, cwd)] }
     }
 
-    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+    fn check(&self, input: &ReadInput) -> Result<(), InvalidInput> {
         if input.limit == Some(0) {
             return Err(InvalidInput("limit must be 1 or more.".to_owned()));
         }
         Ok(())
     }
 
-    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, input: ReadInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
         let ledger = self.files.ledger.clone();
         blocking(&cx, move |cancel| read(&target, &input, &ledger, cancel)).await
@@ -95,9 +95,9 @@ impl TypedTool for Read {
 }
 
 fn read(
-    target: &Target,
-    input: &Input,
-    ledger: &Ledger,
+    target: &PathTarget,
+    input: &ReadInput,
+    ledger: &ReadLedger,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, ToolError> {
     let (path, real) = (target.written.as_path(), file::resolved(target)?);
@@ -115,7 +115,7 @@ fn read(
     }
     if start.iter().take(8192).any(|&byte| byte == 0) {
         return Err(ToolError::failed(format!(
-            "{} is binary ({}). Look at it with Bash and a fitting program.",
+            "{} is binary ({}). Inspect it with Bash and a suitable program.",
             path.display(),
             size(metadata.len())
         )));
@@ -137,10 +137,10 @@ fn read(
     number(path, input, content.as_slice(), cancel)
 }
 
-/// The asked lines, numbered.
+/// Numbers the requested lines.
 fn number(
     path: &Path,
-    input: &Input,
+    input: &ReadInput,
     mut reader: impl BufRead,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, ToolError> {
@@ -177,12 +177,12 @@ fn number(
     }
     let shown = seen + 1 - first;
     if more {
-        let _ = writeln!(text, "(more lines follow; go on with offset {})", seen + 1);
+        let _ = writeln!(text, "(more lines follow; continue with offset {})", seen + 1);
     }
     Ok(ToolOutcome::text(text, format!("{shown} line{}", if shown == 1 { "" } else { "s" })))
 }
 
-/// Reads one line into `line`, at most `keep` bytes of it, without its end. False at the end of the file.
+/// Reads one line into `line`, up to `keep` bytes of it, without its end. False at the end of the file.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>, keep: usize) -> io::Result<bool> {
     line.clear();
     let mut any = false;
@@ -249,7 +249,7 @@ fn image(
     })
 }
 
-/// A number of bytes in words: `34 KB`.
+/// Formats a number of bytes: `34 KB`.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} bytes"),
@@ -263,12 +263,12 @@ mod tests {
     use pretty_assertions::assert_eq;
     use serde_json::json;
 
-    use super::super::testing::Bench;
+    use super::super::testing::ToolFixture;
     use super::*;
 
     #[tokio::test]
     async fn lines_are_numbered_and_counted() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.file("a.txt", "one\r\ntwo\nthree");
         let outcome = bench.call("Read", json!({"file_path": "a.txt"})).await.unwrap();
         let expected = ToolOutcome::text("     1\tone\n     2\ttwo\n     3\tthree\n", "3 lines");
@@ -276,28 +276,28 @@ mod tests {
         let part = json!({"file_path": "a.txt", "offset": 2, "limit": 1});
         assert_eq!(
             bench.text("Read", part).await,
-            "     2\ttwo\n(more lines follow; go on with offset 3)\n"
+            "     2\ttwo\n(more lines follow; continue with offset 3)\n"
         );
     }
 
     #[tokio::test]
     async fn long_files_and_long_lines_are_cut_and_say_so() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.file("many", "x\n".repeat(2001));
         let text = bench.text("Read", json!({"file_path": "many"})).await;
-        assert!(text.ends_with("  2000\tx\n(more lines follow; go on with offset 2001)\n"));
+        assert!(text.ends_with("  2000\tx\n(more lines follow; continue with offset 2001)\n"));
         bench.file("wide", format!("{}\nshort\n", "é".repeat(5000)));
         let text = bench.text("Read", json!({"file_path": "wide"})).await;
         let expected = format!("     1\t{}… (line cut)\n     2\tshort\n", "é".repeat(2000));
         assert_eq!(text, expected);
         bench.file("big", format!("{}\n", "y".repeat(1000)).repeat(1000));
         let text = bench.text("Read", json!({"file_path": "big"})).await;
-        assert!(text.len() < RESULT_BYTES + 2000 && text.contains("go on with offset 101"));
+        assert!(text.len() < RESULT_BYTES + 2000 && text.contains("continue with offset 101"));
     }
 
     #[tokio::test]
     async fn what_cannot_be_shown_is_refused_with_a_reason() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let error = async |name: &str| bench.error("Read", json!({"file_path": name})).await;
         assert_eq!(
             error("none").await,
@@ -308,11 +308,11 @@ mod tests {
         bench.file("bin", b"a\0b");
         assert_eq!(
             error("bin").await,
-            "bin is binary (3 bytes). Look at it with Bash and a fitting program."
+            "bin is binary (3 bytes). Inspect it with Bash and a suitable program."
         );
         assert_eq!(
             error("/dev/zero").await,
-            "/dev/zero is no regular file (a device, pipe or socket)."
+            "/dev/zero is not a regular file but a device, pipe or socket."
         );
         bench.file("short", "a\n");
         let beyond = json!({"file_path": "short", "offset": 5});
@@ -324,7 +324,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_huge_file_is_read_only_in_parts() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let path = bench.file("huge", "line\n".repeat(2000));
         std::fs::File::options().append(true).open(&path).unwrap().set_len(3 << 30).unwrap();
         assert_eq!(
@@ -336,15 +336,15 @@ mod tests {
     #[test]
     fn only_the_asked_lines_of_a_stream_are_read() {
         let endless = BufReader::new(io::repeat(b'\n'));
-        let input = Input { file_path: String::new(), offset: Some(3), limit: Some(2) };
+        let input = ReadInput { file_path: String::new(), offset: Some(3), limit: Some(2) };
         let outcome = number(Path::new("f"), &input, endless, &CancellationToken::new()).unwrap();
-        let expected = "     3\t\n     4\t\n(more lines follow; go on with offset 5)\n";
+        let expected = "     3\t\n     4\t\n(more lines follow; continue with offset 5)\n";
         assert_eq!(outcome, ToolOutcome::text(expected, "2 lines"));
     }
 
     #[tokio::test]
     async fn images_are_shown_as_images_up_to_5_mb() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         for (start, media_type) in [
             (&b"\x89PNG\r\n\x1a\n\0"[..], "image/png"),
             (b"\xff\xd8\xff\xe0", "image/jpeg"),

@@ -1,4 +1,4 @@
-//! The tools that one agent has, in a stable order.
+//! The tools of one agent, in a stable order.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,19 +8,18 @@ use super::{Tool, ToolSpec, mcp};
 use crate::protocol::AgentPath;
 
 /// Looks tools up by name and lists them in the same order every time, because a changed order
-/// costs the prompt cache.
+/// would miss the prompt cache.
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
-    /// Answer when called, but are not offered to the model.
+    /// Tools that answer when called, but are not offered to the model.
     hidden: Vec<Arc<dyn Tool>>,
-    /// From each name and alias, folded, to the place in `tools`.
+    /// From each name and alias, in lower case, to the index in `tools`.
     by_name: BTreeMap<String, usize>,
 }
 
 impl ToolRegistry {
-    /// A registry with the given tools, in the given order. A later tool of the same name replaces
-    /// the earlier one.
+    /// Creates a registry with the given tools, in order. A later tool of the same name replaces the earlier one.
     #[must_use]
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         let mut registry = Self::default();
@@ -30,7 +29,7 @@ impl ToolRegistry {
         registry
     }
 
-    /// Adds a tool at the end, or in the place of one of the same name.
+    /// Adds a tool at the end, or in place of one of the same name.
     pub fn insert(&mut self, tool: Arc<dyn Tool>) {
         let name = canonical_name(&tool.spec().name).to_owned();
         match self.by_name.get(&name) {
@@ -42,8 +41,7 @@ impl ToolRegistry {
         }
     }
 
-    /// Adds tools that are not offered but answer when a model calls their names all the same. Of
-    /// one name there is one.
+    /// Adds tools that are not offered but answer when a model calls them all the same. Each name exists once.
     #[must_use]
     pub fn with_hidden(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         for tool in tools {
@@ -53,7 +51,7 @@ impl ToolRegistry {
         self
     }
 
-    /// The tool of this name or alias.
+    /// Returns the tool of this name or alias.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let name = canonical_name(name);
@@ -61,35 +59,34 @@ impl ToolRegistry {
         self.by_name.get(name).map(|&place| &self.tools[place]).or_else(hidden)
     }
 
-    /// Ends what calls of the agent at `owner` have left running.
+    /// Ends everything that calls of the agent at `owner` have left running.
     pub async fn end(&self, owner: &AgentPath) {
         for tool in &self.tools {
             tool.end(owner).await;
         }
     }
 
-    /// The tools that `withhold` says yes to are not offered any more, but still answer: what
-    /// forbids them says why.
+    /// Stops offering the tools that `withhold` selects. They still answer: the refusal explains itself.
     #[must_use]
     pub fn withholding(&self, withhold: impl Fn(&str) -> bool) -> Self {
         let hidden = self.tools.iter().filter(|tool| withhold(&tool.spec().name)).cloned();
         self.filtered(|name| !withhold(name)).with_hidden(hidden)
     }
 
-    /// Only the tools that `keep` says yes to, in the same order.
+    /// Keeps only the tools that `keep` selects, in the same order.
     #[must_use]
     pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
         let kept = self.tools.iter().filter(|tool| keep(&tool.spec().name)).cloned();
         Self { hidden: self.hidden.clone(), ..Self::new(kept) }
     }
 
-    /// What the model is told, in order.
+    /// Returns the specs for the model, in order.
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|tool| tool.spec().clone()).collect()
     }
 
-    /// `base` with the instructions that come with the tools, each once.
+    /// Appends the instructions that come with the tools to `base`, each once.
     #[must_use]
     pub fn system_prompt(&self, base: &Arc<str>) -> Arc<str> {
         let mut parts: Vec<&str> = vec![base];
@@ -101,7 +98,7 @@ impl ToolRegistry {
         if parts.len() == 1 { base.clone() } else { parts.join("\n\n").into() }
     }
 
-    /// The names, in order.
+    /// Returns the names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.spec().name.as_str())
     }
@@ -113,14 +110,14 @@ impl fmt::Debug for ToolRegistry {
     }
 }
 
-/// Whether an entry of a list of tools means this tool: by its name, by another name of it, or as
+/// Whether an entry of a list of tools covers this tool: by its name, by another name of it, or as
 /// one of all tools of an MCP server, written `mcp__server` or `mcp__server__*`.
 #[must_use]
-pub fn lists(entry: &str, tool: &str) -> bool {
+pub fn entry_matches(entry: &str, tool: &str) -> bool {
     canonical_name(entry) == canonical_name(tool) || mcp::is_listed(entry, tool)
 }
 
-/// `Agent` and `Task` are other names of `AgentTool`, wherever a tool is named.
+/// Returns the canonical name: `Agent` and `Task` are other names of `AgentTool`, wherever a tool is named.
 #[must_use]
 pub fn canonical_name(name: &str) -> &str {
     match name {
@@ -140,11 +137,11 @@ pub fn starts_agents(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::tool::builtin;
-    use crate::tool::testing::Bench;
+    use crate::tool::testing::ToolFixture;
 
     #[test]
     fn what_is_withheld_again_and_again_is_hidden_once() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let withheld = |name: &str| matches!(name, "Read" | "Bash");
         let mut tools = ToolRegistry::default();
         for _ in 0..3 {

@@ -1,32 +1,32 @@
-//! Finding a passage in a text and putting another in its place, whatever the line ends.
+//! Replaces a passage in a text, whatever the line ends.
 
 use std::path::Path;
 
 /// A changed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replaced {
+pub struct Replacement {
     pub text: String,
-    /// How often the passage was replaced.
+    /// Number of replacements.
     pub places: usize,
 }
 
 /// Why nothing was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Missed {
-    /// The passage is not there. `near`: the line where it is but for white space.
+pub enum ReplaceError {
+    /// The passage does not occur. `near`: the line where it occurs except for white space.
     NotFound { near: Option<usize> },
-    /// It is there more than once, on these lines.
+    /// It occurs more than once, on these lines.
     Many { lines: Vec<usize> },
 }
 
-impl Missed {
-    /// What happened and what to do about it.
+impl ReplaceError {
+    /// Returns what happened and what to do about it.
     #[must_use]
     pub fn message(&self, path: &Path) -> String {
         let path = path.display();
         match self {
             Self::NotFound { near: Some(line) } => format!(
-                "old_string is not in {path}, but line {line} begins the same passage with other white space. Copy it exactly."
+                "old_string is not in {path}, but the passage at line {line} differs only in white space. Copy it exactly."
             ),
             Self::NotFound { near: None } => format!(
                 "old_string is not in {path}. Read the file again and copy the passage exactly."
@@ -35,7 +35,7 @@ impl Missed {
                 let places: Vec<String> = lines.iter().take(5).map(usize::to_string).collect();
                 let more = if lines.len() > 5 { ", …" } else { "" };
                 format!(
-                    "old_string is in {path} {} times (lines {}{more}). Give more of its surroundings, or set replace_all.",
+                    "old_string is in {path} {} times (lines {}{more}). Include more surrounding lines, or set replace_all.",
                     lines.len(),
                     places.join(", ")
                 )
@@ -44,20 +44,19 @@ impl Missed {
     }
 }
 
-/// Replaces `old` by `new`: once, or everywhere with `all`. Line feeds in both stand for the line
-/// ends of the file.
-pub fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Replaced, Missed> {
+/// Replaces `old` by `new`: once, or everywhere with `all`. Line feeds in both match the line ends of the file.
+pub fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Replacement, ReplaceError> {
     let crlf = 2 * text.matches("\r\n").count() > text.matches('\n').count();
-    // A passage that is there as it stands decides; only then the file's own line ends.
+    // A literal match wins; only then the file's own line ends are tried.
     let literal = text.contains(old);
     let old = if literal { old.to_owned() } else { with_crlf(old) };
     let as_crlf = !literal || crlf && (!old.contains('\n') || old.contains("\r\n"));
     let new = if as_crlf { with_crlf(new) } else { new.to_owned() };
     let places: Vec<usize> = text.match_indices(&old).map(|(at, _)| at).collect();
     match places.as_slice() {
-        [] => Err(Missed::NotFound { near: near(text, &old) }),
-        [_, _, ..] if !all => Err(Missed::Many { lines: line_numbers(text, &places) }),
-        _ => Ok(Replaced { text: text.replace(&old, &new), places: places.len() }),
+        [] => Err(ReplaceError::NotFound { near: find_near(text, &old) }),
+        [_, _, ..] if !all => Err(ReplaceError::Many { lines: line_numbers(text, &places) }),
+        _ => Ok(Replacement { text: text.replace(&old, &new), places: places.len() }),
     }
 }
 
@@ -65,7 +64,7 @@ fn with_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// The line of each place, in one pass; places are in order.
+/// Returns the line of each position, in one pass; positions are in order.
 fn line_numbers(text: &str, places: &[usize]) -> Vec<usize> {
     let (mut line, mut from) = (1, 0);
     let count = |&place: &usize| {
@@ -76,8 +75,8 @@ fn line_numbers(text: &str, places: &[usize]) -> Vec<usize> {
     places.iter().map(count).collect()
 }
 
-/// The first line where `old` is found when white space at both ends of each line does not count.
-fn near(text: &str, old: &str) -> Option<usize> {
+/// Returns the first line where `old` occurs, ignoring white space at both ends of each line.
+fn find_near(text: &str, old: &str) -> Option<usize> {
     let wanted: Vec<&str> = old.trim().lines().map(str::trim).take(50).collect();
     if wanted.first().is_none_or(|line| line.is_empty()) {
         return None;
@@ -90,7 +89,7 @@ fn near(text: &str, old: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn text(result: Result<Replaced, Missed>) -> String {
+    fn text(result: Result<Replacement, ReplaceError>) -> String {
         result.unwrap().text
     }
 
@@ -116,7 +115,7 @@ mod tests {
         let message = |old| replace("  a\n  b\nb\n", old, "x", false).unwrap_err().message(path);
         assert_eq!(
             message("a\nb"),
-            "old_string is not in f, but line 1 begins the same passage with other white space. Copy it exactly."
+            "old_string is not in f, but the passage at line 1 differs only in white space. Copy it exactly."
         );
         assert_eq!(
             message("zzz"),
@@ -124,7 +123,7 @@ mod tests {
         );
         assert_eq!(
             message("b"),
-            "old_string is in f 2 times (lines 2, 3). Give more of its surroundings, or set replace_all."
+            "old_string is in f 2 times (lines 2, 3). Include more surrounding lines, or set replace_all."
         );
     }
 }

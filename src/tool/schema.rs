@@ -1,4 +1,5 @@
-//! From a Rust input type to a small JSON schema, and from a model's JSON to the type with a helpful error.
+//! Generates a small JSON schema from a Rust input type, and parses a model's JSON to the type with
+//! a helpful error.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -7,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::{InvalidInput, ToolSpec};
 
-/// The schema of `T`, inlined and without what only validators need: every byte of it is paid for
-/// in every request.
-pub fn of<T: JsonSchema>() -> Value {
+/// Generates the schema of `T`, inlined and without parts that only validators need: every byte is
+/// paid for in every request.
+pub fn schema_for<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -24,7 +25,7 @@ fn shrink(schema: &mut Value) {
         Value::Object(map) => {
             for key in ["title", "format", "$schema", "minimum", "maximum", "additionalProperties"]
             {
-                // A property may have the name of a keyword: then its value is a schema, not a keyword's.
+                // A property may have the name of a keyword: then its value is a schema, not the keyword's.
                 if !map.get(key).is_some_and(Value::is_object) {
                     map.shift_remove(key);
                 }
@@ -40,7 +41,7 @@ fn shrink(schema: &mut Value) {
     }
 }
 
-/// An optional field says so by not being required; `null` as a second type is only noise.
+/// An optional field is already marked by not being required; `null` as a second type is only noise.
 fn drop_null(map: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = map.get_mut("type") {
         types.retain(|name| name != "null");
@@ -64,21 +65,20 @@ fn drop_null(map: &mut Map<String, Value>) {
     }
 }
 
-/// Reads a model's input as `T`. The error names the field, and says what is wrong with it and
-/// which fields there are.
+/// Parses a model's input as `T`. The error names the field, the problem and the valid fields.
 pub fn parse<T: DeserializeOwned>(spec: &ToolSpec, input: &Value) -> Result<T, InvalidInput> {
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();
-        let wrong = plain(&error.into_inner().to_string());
-        // What reads a field by hand names it itself, and more exactly.
+        let wrong = plain_error(&error.into_inner().to_string());
+        // A hand-written parser names its field itself, and more exactly.
         let named = path == "." || wrong.contains(&format!("`{path}"));
         let place = if named { String::new() } else { format!("`{path}`: ") };
         InvalidInput(format!("Invalid input for {}: {place}{wrong}. {}", spec.name, fields(spec)))
     })
 }
 
-/// The error in words that are not Rust's.
-fn plain(error: &str) -> String {
+/// Rewords an error that uses Rust's terms.
+fn plain_error(error: &str) -> String {
     let types = [
         ("expected u64", "expected a whole number of at least 0"),
         ("expected usize", "expected a whole number of at least 0"),
@@ -90,7 +90,7 @@ fn plain(error: &str) -> String {
     of_rust.map_or_else(|| error.to_owned(), |(rust, word)| error.replace(rust, word))
 }
 
-/// One sentence that lists the fields of a tool: `It takes: file_path (string), offset (integer, optional).`
+/// Lists the fields of a tool in one sentence: `It takes: file_path (string), offset (integer, optional).`
 fn fields(spec: &ToolSpec) -> String {
     let required: Vec<&str> = spec.input_schema["required"]
         .as_array()
@@ -117,24 +117,24 @@ mod tests {
     #[derive(Debug, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "only its schema and its errors matter here")]
-    struct Input {
+    struct SampleInput {
         /// Where.
         path: String,
         /// How many.
         limit: Option<u32>,
-        order: Option<Order>,
+        order: Option<SampleOrder>,
     }
 
     #[derive(Debug, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
-    enum Order {
+    enum SampleOrder {
         Up,
         Down,
     }
 
     #[test]
     fn a_schema_holds_only_what_a_model_needs() {
-        let schema = of::<Input>();
+        let schema = schema_for::<SampleInput>();
         let expected = json!({
             "type": "object",
             "properties": {
@@ -152,10 +152,10 @@ mod tests {
         #[derive(Debug, Deserialize, JsonSchema)]
         #[expect(dead_code, reason = "only its errors matter here")]
         struct Outer {
-            inner: Vec<Input>,
+            inner: Vec<SampleInput>,
         }
-        let outer = ToolSpec::of::<Outer>("Look", "");
-        let inner = ToolSpec::of::<Input>("Look", "");
+        let outer = ToolSpec::new::<Outer>("Look", "");
+        let inner = ToolSpec::new::<SampleInput>("Look", "");
         let nested = json!({"inner": [{"path": "a", "limit": 5_000_000_000_u64}]});
         let nested = parse::<Outer>(&outer, &nested).unwrap_err().to_string();
         let wrong = "`inner[0].limit`: invalid value: integer `5000000000`, expected a whole number from 0 to 4294967295.";
@@ -165,15 +165,15 @@ mod tests {
             (json!({"path": "a", "order": "left"}), "`order`: unknown variant `left`"),
             (json!({"path": "a", "of": 1}), "Look: unknown field `of`"),
         ] {
-            let error = parse::<Input>(&inner, &input).unwrap_err().to_string();
+            let error = parse::<SampleInput>(&inner, &input).unwrap_err().to_string();
             assert!(error.contains(wrong), "{error}");
         }
     }
 
     #[test]
     fn a_wrong_input_is_told_what_is_allowed() {
-        let spec = ToolSpec::of::<Input>("Look", "");
-        let error = parse::<Input>(&spec, &json!({"limit": 3})).unwrap_err().to_string();
+        let spec = ToolSpec::new::<SampleInput>("Look", "");
+        let error = parse::<SampleInput>(&spec, &json!({"limit": 3})).unwrap_err().to_string();
         assert_eq!(
             error,
             "Invalid input for Look: missing field `path`. It takes: path (string), limit (integer, optional), order (string, optional)."

@@ -1,4 +1,4 @@
-//! What Glob and Grep share: the files that they pass over, what a walk finds, and patterns of paths.
+//! Shared by Glob and Grep: hidden files, files found by a walk, and path patterns.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -12,50 +12,49 @@ use globset::{GlobBuilder, GlobSet};
 
 use super::ToolError;
 use crate::disk::{Folder, normalize};
-use crate::protocol::Target;
+use crate::protocol::PathTarget;
 
-/// Files that the searches of one agent must pass over as if they were not there. Clones are the
-/// same. Nothing is hidden by default.
+/// Files that the searches of one agent must skip as if they did not exist. Clones share them.
+/// Nothing is hidden by default.
 #[derive(Clone, Default)]
-pub struct Hidden(Option<Arc<Hides>>);
+pub struct HiddenRules(Option<Arc<HiddenFn>>);
 
-type Hides = dyn Fn(&Path, Option<&Target>) -> IsHidden + Send + Sync;
-type IsHidden = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
+type HiddenFn = dyn Fn(&Path, Option<&PathTarget>) -> HiddenPredicate + Send + Sync;
+type HiddenPredicate = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
-impl Hidden {
-    /// Asks `hides` once for each search, with the working directory of the agent and the place
-    /// that a permitted call names, what is hidden from that search.
+impl HiddenRules {
+    /// Creates rules from `hides`, which is called once for each search, with the agent's working
+    /// directory and the target of the permitted call, and returns which files to hide from it.
     #[must_use]
-    pub fn by<F>(hides: impl Fn(&Path, Option<&Target>) -> F + Send + Sync + 'static) -> Self
+    pub fn new<F>(hides: impl Fn(&Path, Option<&PathTarget>) -> F + Send + Sync + 'static) -> Self
     where
         F: Fn(&Path) -> bool + Send + Sync + 'static,
     {
         Self(Some(Arc::new(move |cwd, place| Arc::new(hides(cwd, place)))))
     }
 
-    /// The files that are hidden from one search of an agent that works in `cwd`, in the place that
-    /// its call names.
+    /// Returns the files hidden from a search in `place` by an agent that works in `cwd`.
     #[must_use]
-    pub fn from_search(&self, cwd: &Path, place: &Target) -> HiddenFiles {
+    pub fn for_search(&self, cwd: &Path, place: &PathTarget) -> HiddenFiles {
         HiddenFiles(self.0.as_ref().map(|hides| hides(cwd, Some(place))))
     }
 
-    /// The files that are hidden in `cwd` from what no call asks for.
+    /// Returns the files in `cwd` that are hidden from reads other than calls.
     #[must_use]
-    pub fn from_reading(&self, cwd: &Path) -> HiddenFiles {
+    pub fn for_reading(&self, cwd: &Path) -> HiddenFiles {
         HiddenFiles(self.0.as_ref().map(|hides| hides(cwd, None)))
     }
 }
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for HiddenRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Hidden").field(&self.0.is_some()).finish()
     }
 }
 
-/// The files that are hidden from one search; none by default. Clones are the same.
+/// The files hidden from one search; none by default. Clones share them.
 #[derive(Clone, Default)]
-pub struct HiddenFiles(Option<IsHidden>);
+pub struct HiddenFiles(Option<HiddenPredicate>);
 
 impl HiddenFiles {
     /// Whether the file at this absolute path is one of them.
@@ -70,25 +69,25 @@ impl HiddenFiles {
         self.contain(file) || file.canonicalize().is_ok_and(|real| self.contain(&real))
     }
 
-    /// Whether what a walk has found is one of them, under either of its names.
+    /// Whether a found file is one of them, under either of its names.
     #[must_use]
-    pub fn contain_found(&self, file: &Found) -> bool {
+    pub fn contain_found(&self, file: &FoundFile) -> bool {
         self.contain(&file.real) || file.written != file.real && self.contain(&file.written)
     }
 }
 
 /// A file that a walk has found.
 #[derive(Clone, Debug)]
-pub struct Found {
-    /// Where it is.
+pub struct FoundFile {
+    /// The resolved path.
     pub real: PathBuf,
-    /// As the call would name it: below the folder that it asks for, which may be a link.
+    /// The path as the call would name it: below the folder of the call, which may be a link.
     pub written: PathBuf,
 }
 
-impl Found {
-    /// The file at `real`, in a walk of `target`.
-    pub fn new(target: &Target, real: &Path) -> Self {
+impl FoundFile {
+    /// Creates the entry of the file at `real`, in a walk of `target`.
+    pub fn new(target: &PathTarget, real: &Path) -> Self {
         let root = target.resolved.as_deref().unwrap_or(&target.written);
         let written = match real.strip_prefix(root) {
             Ok(below) if below.as_os_str().is_empty() => target.written.clone(),
@@ -99,21 +98,21 @@ impl Found {
     }
 }
 
-/// Looks at what a walk has found. The walk goes by names; here no link is followed that has come since.
+/// Opens files found by a walk. The walk goes by names; here no link is followed that was created since.
 #[derive(Debug, Default)]
-pub struct Finds {
-    /// The folder of the last one: a walk stays in a folder for a while.
+pub struct FoundFileReader {
+    /// The last file's folder: a walk stays in a folder for a while.
     last: Option<(PathBuf, Folder)>,
 }
 
-impl Finds {
+impl FoundFileReader {
     /// Opens a file for reading.
     pub fn open(&mut self, path: &Path) -> io::Result<File> {
         let (folder, name) = self.place(path)?;
-        folder.entry(name)
+        folder.open_entry(name)
     }
 
-    /// When a file was changed.
+    /// Returns when a file was changed.
     pub fn modified(&mut self, path: &Path) -> io::Result<SystemTime> {
         let (folder, name) = self.place(path)?;
         folder.modified(name)
@@ -131,17 +130,17 @@ impl Finds {
     }
 }
 
-/// A glob pattern with the folder below which it can match at all.
+/// A glob pattern, with the folder that all its matches are below.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Anchored {
+pub struct AnchoredGlob {
     pub root: PathBuf,
-    /// What follows the root.
+    /// The part after the root.
     pattern: String,
 }
 
-impl Anchored {
-    /// Splits `pattern`, which is absolute or starts at `folder`, before its first wildcard.
-    /// A pattern without a slash matches at any depth.
+impl AnchoredGlob {
+    /// Splits `pattern`, which is absolute or starts at `folder`, before its first wildcard. A
+    /// pattern without a slash matches at any depth.
     pub fn new(pattern: &str, folder: &Path) -> Self {
         if !pattern.contains('/') {
             return Self { root: folder.to_path_buf(), pattern: format!("**/{pattern}") };
@@ -153,9 +152,9 @@ impl Anchored {
         Self { root, pattern: rest.to_owned() }
     }
 
-    /// What paths relative to the root are tested with.
+    /// Returns a matcher for paths relative to the root.
     pub fn matcher(&self) -> Result<GlobSet, ToolError> {
-        // A single glob compiles or panics, a set says why it does not.
+        // Building a single glob panics on failure, a set returns the error.
         GlobBuilder::new(&self.pattern)
             .literal_separator(true)
             .build()
@@ -171,7 +170,7 @@ mod tests {
     #[test]
     fn a_pattern_is_walked_from_its_last_fixed_folder() {
         let split = |pattern| {
-            let Anchored { root, pattern } = Anchored::new(pattern, Path::new("/w"));
+            let AnchoredGlob { root, pattern } = AnchoredGlob::new(pattern, Path::new("/w"));
             (root.display().to_string(), pattern)
         };
         let expect = |root: &str, rest: &str| (root.to_owned(), rest.to_owned());

@@ -1,4 +1,4 @@
-//! The commands in the background of a session: who owns which, and under what name.
+//! The background commands of a session: their owners and ids.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use futures_util::future::join_all;
 use crate::exec::{BackgroundShell, ExecError, ShellState};
 use crate::protocol::{AgentPath, ShellId};
 
-/// Commands in the background that one agent keeps, ended ones whose output nobody has fetched included.
-const LIMIT: usize = 32;
+/// Maximum background commands of one agent, including ended ones whose output was not read.
+const MAX_SHELLS: usize = 32;
 
-/// Where commands in the background are registered. One per session; an agent sees its own commands only.
+/// A register of background commands. One per session; an agent sees only its own commands.
 #[async_trait]
 pub trait ShellRegister: Send + Sync + fmt::Debug {
     /// Starts a command of the agent at `owner` with `start`, which gets its id.
@@ -20,55 +20,56 @@ pub trait ShellRegister: Send + Sync + fmt::Debug {
         &self,
         owner: &AgentPath,
         start: StartShell<'_>,
-    ) -> Result<(ShellId, Arc<BackgroundShell>), NotStarted>;
+    ) -> Result<(ShellId, Arc<BackgroundShell>), ShellStartError>;
 
-    /// The command `id` of this owner; those of others are not there for it.
+    /// Returns the command `id` of this owner; it cannot see those of others.
     fn get(&self, owner: &AgentPath, id: &ShellId) -> Option<Arc<BackgroundShell>>;
 
-    /// The command `id`, whoever owns it: for the person, who sees all of them.
+    /// Returns the command `id` of any owner: for the user, who sees all of them.
     fn find(&self, id: &ShellId) -> Option<Arc<BackgroundShell>>;
 
-    /// This owner's commands, oldest first.
+    /// Returns this owner's commands, oldest first.
     fn ids(&self, owner: &AgentPath) -> Vec<ShellId>;
 
-    /// A command of the agent at `owner` has ended: told once, and before that can be seen. Whether
-    /// the agent learns of it, and how, is this register's business.
-    fn tell_end(&self, _owner: &AgentPath, _id: &ShellId, _command: &str, _end: ShellState) {}
+    /// Reports that a command of the agent at `owner` has ended: once, before the end can be seen.
+    /// The register decides whether and how the agent is notified.
+    fn notify_end(&self, _owner: &AgentPath, _id: &ShellId, _command: &str, _end: ShellState) {}
 
-    /// An agent has read how a command ended, and need not be told any more.
-    fn end_read(&self, _id: &ShellId) {}
+    /// Records that the agent has read how a command ended, so that it needs no notification.
+    fn mark_end_read(&self, _id: &ShellId) {}
 
-    /// Ends and forgets all commands of the agent at `above` and of those below it, and waits until
-    /// they are gone.
+    /// Kills and forgets all commands of the agent at `above` and of those below it, and waits until they are gone.
     async fn end_all(&self, above: &AgentPath);
 }
 
-/// Starts a command whose id is known already.
+/// Starts a command whose id is already known.
 pub type StartShell<'a> = Box<dyn FnOnce(&ShellId) -> Result<BackgroundShell, ExecError> + 'a>;
 
 /// Why a command was not started in the background.
 #[derive(Debug, thiserror::Error)]
-pub enum NotStarted {
-    #[error("{limit} commands run in the background, and more must not: end one with KillShell.")]
+pub enum ShellStartError {
+    #[error(
+        "{limit} background commands are running, which is the limit: stop one with KillShell."
+    )]
     LimitReached { limit: usize },
     #[error(transparent)]
     Exec(#[from] ExecError),
 }
 
-/// A plain register. Clones are the same one.
+/// The standard register. Clones share state.
 #[derive(Clone, Debug, Default)]
-pub struct Shells(Arc<Mutex<State>>);
+pub struct Shells(Arc<Mutex<ShellsState>>);
 
 #[derive(Debug, Default)]
-struct State {
-    /// How many there have been.
+struct ShellsState {
+    /// Number of commands so far.
     count: u32,
     /// In the order of their ids.
-    entries: Vec<Entry>,
+    entries: Vec<ShellEntry>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ShellEntry {
     id: ShellId,
     owner: AgentPath,
     /// `None` while it is being started.
@@ -81,9 +82,9 @@ impl ShellRegister for Shells {
         &self,
         owner: &AgentPath,
         start: StartShell<'_>,
-    ) -> Result<(ShellId, Arc<BackgroundShell>), NotStarted> {
+    ) -> Result<(ShellId, Arc<BackgroundShell>), ShellStartError> {
         let id = self.lock().reserve(owner)?;
-        // Starting a process may take its time: nobody else waits for it.
+        // Starting a process may take time: don't hold the lock.
         let started = start(&id).map(Arc::new);
         let mut state = self.lock();
         match started {
@@ -102,7 +103,7 @@ impl ShellRegister for Shells {
 
     fn get(&self, owner: &AgentPath, id: &ShellId) -> Option<Arc<BackgroundShell>> {
         let state = self.lock();
-        state.of(owner).find(|entry| entry.id == *id)?.shell.clone()
+        state.owned_by(owner).find(|entry| entry.id == *id)?.shell.clone()
     }
 
     fn find(&self, id: &ShellId) -> Option<Arc<BackgroundShell>> {
@@ -110,7 +111,7 @@ impl ShellRegister for Shells {
     }
 
     fn ids(&self, owner: &AgentPath) -> Vec<ShellId> {
-        self.lock().of(owner).map(|entry| entry.id.clone()).collect()
+        self.lock().owned_by(owner).map(|entry| entry.id.clone()).collect()
     }
 
     async fn end_all(&self, above: &AgentPath) {
@@ -120,8 +121,8 @@ impl ShellRegister for Shells {
             below.filter_map(|entry| entry.shell.clone()).collect()
         };
         join_all(shells.iter().map(|shell| shell.kill())).await;
-        // Only now: who asks for the same meanwhile shall wait as well.
-        let ended = |entry: &Entry| {
+        // Only now: concurrent callers must wait as well.
+        let ended = |entry: &ShellEntry| {
             let is =
                 |shell: &Arc<BackgroundShell>| shells.iter().any(|ended| Arc::ptr_eq(ended, shell));
             entry.shell.as_ref().is_some_and(is)
@@ -131,31 +132,31 @@ impl ShellRegister for Shells {
 }
 
 impl Shells {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ShellsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Makes room, at the cost of the oldest that has ended, and takes it.
-    fn reserve(&mut self, owner: &AgentPath) -> Result<ShellId, NotStarted> {
-        if self.of(owner).count() >= LIMIT {
+impl ShellsState {
+    /// Reserves an id; at the limit, drops the oldest command that has ended.
+    fn reserve(&mut self, owner: &AgentPath) -> Result<ShellId, ShellStartError> {
+        if self.owned_by(owner).count() >= MAX_SHELLS {
             let mut all = self.entries.iter();
             let ended = all.position(|entry| entry.owner == *owner && entry.has_ended());
-            self.entries.remove(ended.ok_or(NotStarted::LimitReached { limit: LIMIT })?);
+            self.entries.remove(ended.ok_or(ShellStartError::LimitReached { limit: MAX_SHELLS })?);
         }
         self.count += 1;
-        let id = ShellId::numbered(self.count);
-        self.entries.push(Entry { id: id.clone(), owner: owner.clone(), shell: None });
+        let id = ShellId::from_number(self.count);
+        self.entries.push(ShellEntry { id: id.clone(), owner: owner.clone(), shell: None });
         Ok(id)
     }
 
-    fn of(&self, owner: &AgentPath) -> impl Iterator<Item = &Entry> {
+    fn owned_by(&self, owner: &AgentPath) -> impl Iterator<Item = &ShellEntry> {
         self.entries.iter().filter(move |entry| entry.owner == *owner)
     }
 }
 
-impl Entry {
+impl ShellEntry {
     fn has_ended(&self) -> bool {
         self.shell.as_ref().is_some_and(|shell| shell.state() != ShellState::Running)
     }
@@ -176,7 +177,7 @@ mod tests {
         shells: &Shells,
         owner: &AgentPath,
         line: &str,
-    ) -> Result<(ShellId, Arc<BackgroundShell>), NotStarted> {
+    ) -> Result<(ShellId, Arc<BackgroundShell>), ShellStartError> {
         let shell = Shell::new(Path::new("/").into(), Arc::from([]));
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let cancel = CancellationToken::new();
@@ -190,16 +191,16 @@ mod tests {
         let (shells, root) = (Shells::default(), AgentPath::root());
         let (first, running) = start(&shells, &root, "exec sleep 1000").unwrap();
         let (second, short) = start(&shells, &root, "true").unwrap();
-        for _ in 2..LIMIT {
+        for _ in 2..MAX_SHELLS {
             start(&shells, &root, "exec sleep 1000").unwrap();
         }
         short.wait_end().await;
         let (new, _) = start(&shells, &root, "exec sleep 1000").unwrap();
         let ids = shells.ids(&root);
-        assert_eq!((ids.len(), &ids[0], ids.last()), (LIMIT, &first, Some(&new)));
+        assert_eq!((ids.len(), &ids[0], ids.last()), (MAX_SHELLS, &first, Some(&new)));
         assert!(!ids.contains(&second));
         let refused = start(&shells, &root, "exec sleep 1000").unwrap_err();
-        assert!(matches!(refused, NotStarted::LimitReached { limit: LIMIT }));
+        assert!(matches!(refused, ShellStartError::LimitReached { limit: MAX_SHELLS }));
         shells.end_all(&root).await;
         assert_eq!((shells.ids(&root), running.state()), (Vec::new(), ShellState::Killed));
     }
@@ -222,7 +223,7 @@ mod tests {
     async fn a_command_that_cannot_start_takes_no_place() {
         let (shells, root) = (Shells::default(), AgentPath::root());
         let error = start(&shells, &root, &"x".repeat(200_000)).unwrap_err();
-        assert!(matches!(error, NotStarted::Exec(ExecError::Spawn(_))), "{error:?}");
+        assert!(matches!(error, ShellStartError::Exec(ExecError::Spawn(_))), "{error:?}");
         assert_eq!(shells.ids(&root), Vec::new());
     }
 }

@@ -1,4 +1,4 @@
-//! What the tests of tools share: a folder to work in, and a call as the agent loop makes it.
+//! Fixture for tests of tools: a folder to work in, and calls as the agent loop makes them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::exec::BlockingPool;
 use crate::protocol::{Access, EnvOverlay, EventQueue, ResultBlock, Span, ToolUseId};
 
 /// A folder, and the built-in tools of one agent that works there.
-pub struct Bench {
+pub struct ToolFixture {
     _folder: tempfile::TempDir,
     pub base: PathBuf,
     pub queue: EventQueue,
@@ -25,18 +25,18 @@ pub struct Bench {
     tools: ToolRegistry,
 }
 
-impl Bench {
+impl ToolFixture {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         let settings = BuiltinSettings::new(base.as_path().into());
         let tools = ToolRegistry::new(builtin(&settings));
-        let (queue, cancel) = (EventQueue::unhurried(), CancellationToken::new());
+        let (queue, cancel) = (EventQueue::unbounded(), CancellationToken::new());
         let lock = FileLock::default();
         Self { _folder: folder, base, queue, cancel, settings, lock, tools }
     }
 
-    /// Gives the place to a fresh agent.
+    /// Replaces the agent by a fresh one.
     pub fn next_agent(&mut self) {
         self.tools = ToolRegistry::new(builtin(&self.settings));
     }
@@ -73,7 +73,7 @@ impl Bench {
             conversation: super::Conversation::default(),
             masked: Default::default(),
             read_only: None,
-            asked_content: None,
+            approved_content: None,
             file_guard: None,
             files: BlockingPool::for_files(),
         }
@@ -83,7 +83,7 @@ impl Bench {
         self.tools.get(name).unwrap().as_ref()
     }
 
-    /// What a call would touch.
+    /// Returns what a call would touch.
     pub fn access(&self, name: &str, input: &Value) -> Access {
         let tool = self.tool(name);
         tool.access(input, tool.directory().as_deref().unwrap_or(&self.base))
@@ -99,12 +99,12 @@ impl Bench {
         tool.call(input, ToolContext { file_guard, ..self.context(access) }).await
     }
 
-    /// The text of a call that works.
+    /// Returns the text of a successful call.
     pub async fn text(&self, name: &str, input: Value) -> String {
         text(&self.call(name, input).await.unwrap())
     }
 
-    /// The message of a call that fails, with the folder's path taken out.
+    /// Returns the message of a failed call, without the folder's path.
     pub async fn error(&self, name: &str, input: Value) -> String {
         let error = self.call(name, input).await.unwrap_err().to_string();
         error.replace(&format!("{}/", self.base.display()), "")

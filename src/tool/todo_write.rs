@@ -1,4 +1,4 @@
-//! `TodoWrite`: the agent's to-do list, for the person to see.
+//! `TodoWrite`: the agent's to-do list, shown to the user.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use crate::protocol::event::{Todo, TodoStatus};
 use crate::protocol::{Access, ToolDetails};
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::of::<Input>(
+    ToolSpec::new::<TodoWriteInput>(
         "TodoWrite",
         "Replaces your to-do list, which the user sees. For work of several steps; keep one item in_progress.",
     )
@@ -24,11 +24,11 @@ pub struct TodoWrite;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct TodoWriteInput {
     todos: Vec<Todo>,
 }
 
-impl Input {
+impl TodoWriteInput {
     fn count(&self, status: TodoStatus) -> usize {
         self.todos.iter().filter(|todo| todo.status == status).count()
     }
@@ -40,13 +40,13 @@ impl Input {
 
 #[async_trait]
 impl TypedTool for TodoWrite {
-    type Input = Input;
+    type Input = TodoWriteInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &Input) -> String {
+    fn summary(&self, input: &TodoWriteInput) -> String {
         let mut todos = input.todos.iter();
         match todos.find(|todo| todo.status == TodoStatus::InProgress) {
             Some(todo) => todo.content.clone(),
@@ -54,25 +54,25 @@ impl TypedTool for TodoWrite {
         }
     }
 
-    fn access(&self, _: &Input, _cwd: &Path) -> Access {
+    fn access(&self, _: &TodoWriteInput, _cwd: &Path) -> Access {
         Access::Nothing
     }
 
-    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+    fn check(&self, input: &TodoWriteInput) -> Result<(), InvalidInput> {
         match input.todos.iter().position(|todo| todo.content.trim().is_empty()) {
             Some(index) => Err(InvalidInput(format!(
-                "todos[{index}].content is blank: say what is to do, or leave the item out."
+                "todos[{index}].content is blank: describe the task, or leave the item out."
             ))),
             None => Ok(()),
         }
     }
 
-    async fn run(&self, input: Input, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, input: TodoWriteInput, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let progress = input.progress();
         let text = match input.count(TodoStatus::InProgress) {
             0 | 1 => format!("List saved: {progress}."),
             several => format!(
-                "List saved: {progress}. {several} items are in_progress; keep it to the one you work on."
+                "List saved: {progress}. {several} items are in_progress; keep only the one you are working on."
             ),
         };
         let details = ToolDetails::Todos { items: input.todos };
@@ -84,12 +84,12 @@ impl TypedTool for TodoWrite {
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{Bench, text};
+    use super::super::testing::{ToolFixture, text};
     use super::*;
 
     #[tokio::test]
     async fn the_list_is_shown_and_the_answer_short() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let list = json!({"todos": [
             {"content": "look", "status": "completed"},
             {"content": "mend", "status": "in_progress"},
@@ -104,10 +104,10 @@ mod tests {
 
     #[tokio::test]
     async fn several_items_in_progress_are_saved_with_a_word() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let item = json!({"content": "x", "status": "in_progress"});
         let text = bench.text("TodoWrite", json!({"todos": [item, item]})).await;
-        assert!(text.ends_with("2 items are in_progress; keep it to the one you work on."));
+        assert!(text.ends_with("2 items are in_progress; keep only the one you are working on."));
         let blank = json!({"todos": [{"content": " ", "status": "pending"}]});
         let error = bench.error("TodoWrite", blank).await;
         assert!(error.starts_with("todos[0].content is blank"), "{error}");

@@ -16,18 +16,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
-use super::web_guard::{Guard, Refused};
+use super::web_guard::{AddressGuard, RefusedAddress};
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
     read, web_text,
 };
 use crate::protocol::{Access, EnvOverlay};
 
-const TIME: Duration = Duration::from_secs(30);
-/// Bytes of a body that are read.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum bytes read of a body.
 const MAX_BYTES: usize = 1024 * 1024;
 const MAX_REDIRECTS: usize = 5;
-/// Where systems keep the certificates that they trust.
+/// Usual paths of the system's trusted certificates.
 const CERTIFICATES: [&str; 5] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -37,10 +37,13 @@ const CERTIFICATES: [&str; 5] = [
 ];
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::of::<Input>("WebFetch", "Fetches a public http(s) URL; HTML comes as plain text.")
+    ToolSpec::new::<WebFetchInput>(
+        "WebFetch",
+        "Fetches a public http(s) URL; HTML comes as plain text.",
+    )
 });
 
-/// How the web is reached. Clones share connections.
+/// Settings for web access. Clones share connections.
 #[derive(Clone, Debug, Default)]
 pub struct WebSettings {
     allow_loopback: bool,
@@ -48,17 +51,17 @@ pub struct WebSettings {
     redirects: RedirectRules,
 }
 
-/// Rules for the hosts that answers lead to. Every host may be gone to by default.
+/// Rules for redirects to other hosts. All are allowed by default.
 #[derive(Clone, Default)]
-pub struct RedirectRules(Option<Arc<Refuses>>);
+pub struct RedirectRules(Option<Arc<RefuseFn>>);
 
-type Refuses = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
+type RefuseFn = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
 impl RedirectRules {
-    /// Asks `refuses` about each redirect, with the address that was permitted and the one that it
-    /// leads to, why it must not be followed.
+    /// Creates rules from `refuses`, which is called for each redirect with the permitted address
+    /// and the new one, and returns why it must not be followed.
     #[must_use]
-    pub fn by(refuses: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static) -> Self {
+    pub fn new(refuses: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(refuses)))
     }
 }
@@ -77,7 +80,7 @@ pub struct WebFetch {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct WebFetchInput {
     url: String,
     // Models may say what they look for; they get the whole text.
     #[serde(rename = "prompt")]
@@ -86,23 +89,23 @@ pub struct Input {
 }
 
 impl WebSettings {
-    /// Settings that also allow servers on this machine, as tests need.
+    /// Creates settings that also allow servers on this machine, for tests.
     #[must_use]
     pub fn with_loopback() -> Self {
         Self { allow_loopback: true, ..Self::default() }
     }
 
-    /// These settings with rules for redirects.
+    /// Sets the rules for redirects.
     #[must_use]
     pub fn with_redirects(self, redirects: RedirectRules) -> Self {
         Self { redirects, ..self }
     }
 
-    fn guard(&self) -> Guard {
-        Guard { allow_loopback: self.allow_loopback }
+    fn guard(&self) -> AddressGuard {
+        AddressGuard { allow_loopback: self.allow_loopback }
     }
 
-    /// The client, made at the first fetch: certificates are not read on the start path.
+    /// Returns the client, created at the first fetch: the startup path reads no certificates.
     fn client(&self, env: &EnvOverlay) -> Result<Client, ToolError> {
         if let Some(client) = self.client.get() {
             return Ok(client.clone());
@@ -121,7 +124,7 @@ impl WebSettings {
 }
 
 impl WebFetch {
-    /// A fetcher. Nothing is set up before the first fetch.
+    /// Creates a fetcher. Nothing is set up before the first fetch.
     #[must_use]
     pub fn new(settings: WebSettings) -> Self {
         Self { settings }
@@ -145,10 +148,10 @@ impl WebFetch {
         Err(ToolError::failed(format!("Gave up after {MAX_REDIRECTS} redirects, last to {url}.")))
     }
 
-    /// Where the answer to `url` points to. A page on another host is not followed: it was not the
-    /// one that was allowed. Neither is one that leaves https. With or without `www.` it is the
-    /// same, unless a rule is about the one and not about the other. `first` is the address that
-    /// was permitted.
+    /// Returns the target of a redirect of `url`. A page on another host is not followed, because
+    /// it was not the one that was allowed, and neither is one that leaves https. With or without
+    /// `www.` it is the same host, unless a rule covers one and not the other. `first` is the
+    /// permitted address.
     fn redirect(
         &self,
         first: &Url,
@@ -173,8 +176,8 @@ impl WebFetch {
         }
         if url.scheme() == "https" && next.scheme() == "http" {
             let text = format!(
-                "{url} redirects from https to http, where anybody on the way can read and change \
-                 the page. To go there, fetch {next}"
+                "{url} redirects from https to http, where others on the network can read \
+                 and change the page. To go there, fetch {next}"
             );
             return Err(ToolError::failed(text));
         }
@@ -190,29 +193,29 @@ impl WebFetch {
 
 #[async_trait]
 impl TypedTool for WebFetch {
-    type Input = Input;
+    type Input = WebFetchInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &Input) -> String {
+    fn summary(&self, input: &WebFetchInput) -> String {
         input.url.clone()
     }
 
-    fn access(&self, input: &Input, _cwd: &Path) -> Access {
+    fn access(&self, input: &WebFetchInput, _cwd: &Path) -> Access {
         Access::Fetch { url: input.url.clone() }
     }
 
-    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+    fn check(&self, input: &WebFetchInput) -> Result<(), InvalidInput> {
         parse(&input.url).map(drop)
     }
 
     fn time_limit(&self) -> Option<Duration> {
-        Some(TIME)
+        Some(FETCH_TIMEOUT)
     }
 
-    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, input: WebFetchInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let url = parse(&input.url)
             .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
         tokio::select! {
@@ -240,7 +243,7 @@ fn bare_host(url: &Url) -> Option<&str> {
     url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host))
 }
 
-/// Reads the answer, at most 1 MB of it.
+/// Reads the answer, up to 1 MB.
 async fn page(
     url: Url,
     mut response: Response,
@@ -276,8 +279,8 @@ async fn page(
     .await
 }
 
-/// Trusts what the system trusts; `SSL_CERT_FILE` goes first. Read explicitly, since no environment
-/// is read here.
+/// Trusts the system's certificates; `SSL_CERT_FILE` takes precedence. The variables are passed in,
+/// because this reads no environment.
 fn tls(env: &EnvOverlay) -> Result<ClientConfig, ToolError> {
     let files = env.non_empty("SSL_CERT_FILE").into_iter().chain(CERTIFICATES);
     let mut roots = RootCertStore::empty();
@@ -295,15 +298,15 @@ fn tls(env: &EnvOverlay) -> Result<ClientConfig, ToolError> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn refuse(refused: &Refused) -> ToolError {
+fn refuse(refused: &RefusedAddress) -> ToolError {
     ToolError::soft(SoftKind::Denied, format!("Not fetched: {refused}."))
 }
 
-/// Says why there is no answer: the innermost error knows.
+/// Describes why there is no answer: the innermost error is the most specific.
 fn unreachable(url: &Url, error: &reqwest::Error) -> ToolError {
     let mut cause: &dyn Error = error;
     while let Some(inner) = cause.source() {
-        if let Some(refused) = inner.downcast_ref::<Refused>() {
+        if let Some(refused) = inner.downcast_ref::<RefusedAddress>() {
             return refuse(refused);
         }
         cause = inner;
@@ -322,10 +325,10 @@ mod tests {
     use serde_json::json;
 
     use super::super::Tool;
-    use super::super::testing::{Bench, text};
+    use super::super::testing::{ToolFixture, text};
     use super::*;
 
-    /// Serves a few pages on loopback and says where.
+    /// Serves a few pages on loopback and returns its address.
     async fn server() -> String {
         let pages = Router::new()
             .route("/page", get(|| async { Html("<p>Hello</p>") }))
@@ -354,7 +357,7 @@ mod tests {
         let input = json!({"url": url, "prompt": "what is it?"});
         Tool::validate(&tool, &input)
             .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
-        Tool::call(&tool, input, Bench::new().context(Access::Other)).await
+        Tool::call(&tool, input, ToolFixture::new().context(Access::Other)).await
     }
 
     async fn error(settings: &WebSettings, url: &str) -> String {
@@ -416,7 +419,7 @@ mod tests {
             "/twice" => tls_server::redirect("/down"),
             other => panic!("{other}"),
         });
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let certificate = bench.file("localhost.pem", tls_server::CERTIFICATE);
         let tool = WebFetch::new(WebSettings::with_loopback());
         let fetch = async |path: &str| {
@@ -440,7 +443,7 @@ mod tests {
     #[tokio::test]
     async fn a_redirect_to_a_host_that_a_rule_is_about_is_not_followed() {
         let server = server().await.replace("127.0.0.1", "localhost");
-        let rules = RedirectRules::by(|from, to| {
+        let rules = RedirectRules::new(|from, to| {
             let is_other = from.starts_with("http://localhost:") && to.starts_with("http://www.");
             is_other.then(|| "a rule denies it".to_owned())
         });

@@ -1,4 +1,4 @@
-//! Which addresses a fetch may connect to: only public ones, judged at the very moment of connecting.
+//! Limits fetches to public addresses, checked at the moment of connecting.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,33 +6,33 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-/// Resolves names to the addresses that may be connected to. What it checks is what is connected
-/// to, so an answer that changes between check and use gains nothing.
+/// Resolves names to the addresses that may be connected to. The checked address is the one
+/// connected to, so an answer that changes between check and use gains nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Guard {
+pub struct AddressGuard {
     /// Lets tests reach a server of their own.
     pub allow_loopback: bool,
 }
 
 /// An address that must not be connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedAddress {
     host: String,
     kind: &'static str,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RefusedAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, kind } = self;
         write!(f, "{host} is a {kind} address; only public web addresses can be fetched")
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for RefusedAddress {}
 
-impl Guard {
-    /// Refuses an address that stands in the URL itself; names are judged when they are resolved.
-    pub fn check_url(self, url: &Url) -> Result<(), Refused> {
+impl AddressGuard {
+    /// Refuses an address in the URL itself; names are judged when they are resolved.
+    pub fn check_url(self, url: &Url) -> Result<(), RefusedAddress> {
         let address = match url.host() {
             Some(Host::Ipv4(address)) => IpAddr::V4(address),
             Some(Host::Ipv6(address)) => IpAddr::V6(address),
@@ -41,18 +41,18 @@ impl Guard {
         self.check(address, &address.to_string())
     }
 
-    fn check(self, address: IpAddr, host: &str) -> Result<(), Refused> {
+    fn check(self, address: IpAddr, host: &str) -> Result<(), RefusedAddress> {
         if self.allow_loopback && address.is_loopback() {
             return Ok(());
         }
         match not_public(address) {
             None => Ok(()),
-            Some(kind) => Err(Refused { host: host.to_owned(), kind }),
+            Some(kind) => Err(RefusedAddress { host: host.to_owned(), kind }),
         }
     }
 }
 
-impl Resolve for Guard {
+impl Resolve for AddressGuard {
     fn resolve(&self, name: Name) -> Resolving {
         let guard = *self;
         Box::pin(async move {
@@ -72,7 +72,7 @@ impl Resolve for Guard {
     }
 }
 
-/// What kind of address it is, if it is not one of the public internet.
+/// Returns the kind of an address that is not on the public internet.
 fn not_public(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => not_public_v4(address),
@@ -87,7 +87,7 @@ fn not_public_v4(address: Ipv4Addr) -> Option<&'static str> {
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => Some("private"),
         [100, 64..=127, ..] => Some("carrier-private"),
         [169, 254, ..] => Some("link-local"),
-        // Where Azure has the services of a machine's own host.
+        // Azure's services of a machine's own host.
         [168, 63, 129, 16] => Some("host-local"),
         [192, 0, 0 | 2, _] | [198, 18 | 19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => {
             Some("reserved")
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_address_in_disguise_is_seen_in_the_url() {
-        let guard = Guard { allow_loopback: false };
+        let guard = AddressGuard { allow_loopback: false };
         for url in [
             "http://127.0.0.1/",
             "http://2130706433/",
@@ -174,7 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_of_a_refused_address_is_refused() {
-        let guard = Guard { allow_loopback: false };
+        let guard = AddressGuard { allow_loopback: false };
         let error = guard.resolve("localhost".parse().unwrap()).await.err().unwrap();
         assert_eq!(
             error.to_string(),

@@ -1,37 +1,37 @@
-//! From a web server's bytes to text for a model.
+//! Converts a web server's bytes to text for a model.
 
 use super::ToolError;
-use crate::exec::Cleaner;
+use crate::exec::OutputCleaner;
 
-/// Width of the lines that a page is wrapped to.
-const WIDTH: usize = 120;
-/// Deeper nesting takes a layout engine a time that grows with its square; such a page is not laid out.
+/// Line width of a wrapped page.
+const WRAP_WIDTH: usize = 120;
+/// Maximum nesting: layout time grows with its square, so deeper pages are not laid out.
 const MAX_DEPTH: usize = 400;
-/// Elements that end by themselves when their like begins, or that hold nothing.
-const UNCLOSED: [&str; 24] = [
+/// Elements that end by themselves when the same one begins, or that have no content.
+const UNCLOSED_TAGS: [&str; 24] = [
     "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "br", "hr",
     "img", "input", "meta", "link", "area", "base", "col", "embed", "source", "track", "wbr",
 ];
-/// Elements of drawings, where alone a slash at the end of a tag closes it.
-const DRAWN: [&str; 9] =
+/// SVG elements: only these are closed by a slash at the end of a tag.
+const SVG_TAGS: [&str; 9] =
     ["path", "circle", "rect", "line", "polygon", "polyline", "ellipse", "use", "stop"];
-/// Characters of a page that a model gets.
+/// Maximum characters of a page for the model.
 const MAX_CHARS: usize = 50_000;
 
-/// What a body is, by its media type and its first bytes.
+/// The kind of a body, by its media type and first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum BodyKind {
     Html,
     Text,
 }
 
-/// The readable text of a body. `content_type` is the header's value, empty if there is none.
+/// Returns the readable text of a body. `content_type` is the header's value, empty if there is none.
 pub fn readable(content_type: &str, body: &[u8]) -> Result<String, ToolError> {
     let text = match kind(content_type, body)? {
-        Kind::Text => decode(content_type, body),
-        Kind::Html => html(&decode(content_type, body))?,
+        BodyKind::Text => decode(content_type, body),
+        BodyKind::Html => html(&decode(content_type, body))?,
     };
-    let text = Cleaner::whole(text.trim());
+    let text = OutputCleaner::clean(text.trim());
     Ok(match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => {
             let rest = text[end..].chars().count();
@@ -41,21 +41,21 @@ pub fn readable(content_type: &str, body: &[u8]) -> Result<String, ToolError> {
     })
 }
 
-fn kind(content_type: &str, body: &[u8]) -> Result<Kind, ToolError> {
+fn kind(content_type: &str, body: &[u8]) -> Result<BodyKind, ToolError> {
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let binary = body.iter().take(8192).any(|&byte| byte == 0);
     let text_like = ["json", "xml", "javascript", "yaml", "toml", "x-sh", "x-www-form-urlencoded"];
     match media.as_str() {
-        "text/html" | "application/xhtml+xml" => Ok(Kind::Html),
+        "text/html" | "application/xhtml+xml" => Ok(BodyKind::Html),
         _ if binary => Err(refused(&media)),
-        "" | "application/octet-stream" if is_utf8(body) => Ok(Kind::Text),
-        _ if media.starts_with("text/") => Ok(Kind::Text),
-        _ if text_like.iter().any(|end| media.ends_with(end)) => Ok(Kind::Text),
+        "" | "application/octet-stream" if is_utf8(body) => Ok(BodyKind::Text),
+        _ if media.starts_with("text/") => Ok(BodyKind::Text),
+        _ if text_like.iter().any(|end| media.ends_with(end)) => Ok(BodyKind::Text),
         _ => Err(refused(&media)),
     }
 }
 
-/// Whether it is UTF-8, but for a character that is cut at the end.
+/// Whether it is UTF-8, except for a character that is cut at the end.
 fn is_utf8(body: &[u8]) -> bool {
     std::str::from_utf8(body).map_or_else(|error| error.error_len().is_none(), |_| true)
 }
@@ -67,7 +67,7 @@ fn refused(media: &str) -> ToolError {
     ))
 }
 
-/// UTF-8 unless the header names one of the two old Western sets, whose bytes are characters as they are.
+/// Decodes UTF-8, unless the header names one of the two old Western character sets, whose bytes are code points.
 fn decode(content_type: &str, body: &[u8]) -> String {
     let header = content_type.to_ascii_lowercase();
     if header.contains("iso-8859-1") || header.contains("windows-1252") {
@@ -83,23 +83,23 @@ fn html(page: &str) -> Result<String, ToolError> {
     html2text::config::plain()
         .allow_width_overflow()
         .no_table_borders()
-        .string_from_read(page.as_bytes(), WIDTH)
+        .string_from_read(page.as_bytes(), WRAP_WIDTH)
         .map_err(|error| ToolError::failed(format!("Cannot read the page as HTML: {error}.")))
 }
 
-/// How deep the elements of a page are nested, at most: an estimate that needs no tree.
+/// Estimates the maximum nesting of a page's elements, without building a tree.
 fn deepest(page: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for tag in page.split('<').skip(1) {
         let tag = tag.split('>').next().unwrap_or_default();
         let name = tag.trim_start_matches('/').split(|c: char| !c.is_ascii_alphanumeric()).next();
         let name = name.unwrap_or_default().to_ascii_lowercase();
-        if name.is_empty() || UNCLOSED.contains(&name.as_str()) {
+        if name.is_empty() || UNCLOSED_TAGS.contains(&name.as_str()) {
             continue;
         }
         if tag.starts_with('/') {
             depth = depth.saturating_sub(1);
-        } else if !(tag.ends_with('/') && DRAWN.contains(&name.as_str())) {
+        } else if !(tag.ends_with('/') && SVG_TAGS.contains(&name.as_str())) {
             depth += 1;
             deepest = deepest.max(depth);
         }

@@ -1,4 +1,4 @@
-//! `Write`: a whole file at once.
+//! `Write`: writes a whole file.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::diff::FileDiff;
-use super::file::{self, Files};
+use super::file::{self, FileToolState};
 use super::{Preview, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
 use crate::protocol::{Access, count};
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
-    ToolSpec::of::<Input>(
+    ToolSpec::new::<WriteInput>(
         "Write",
         "Creates or overwrites a file, with parent folders. Prefer Edit for existing files.",
     )
@@ -22,41 +22,41 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 /// The tool.
 #[derive(Debug)]
 pub struct Write {
-    files: Files,
+    files: FileToolState,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct WriteInput {
     file_path: String,
     content: String,
 }
 
 impl Write {
-    /// A writer that overwrites only what was read.
+    /// Creates a writer that overwrites only files that were read.
     #[must_use]
-    pub fn new(files: Files) -> Self {
+    pub fn new(files: FileToolState) -> Self {
         Self { files }
     }
 }
 
 #[async_trait]
 impl TypedTool for Write {
-    type Input = Input;
+    type Input = WriteInput;
 
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &Input) -> String {
-        self.files.paths.shown(&input.file_path)
+    fn summary(&self, input: &WriteInput) -> String {
+        self.files.paths.display(&input.file_path)
     }
 
-    fn access(&self, input: &Input, cwd: &Path) -> Access {
+    fn access(&self, input: &WriteInput, cwd: &Path) -> Access {
         Access::Write { paths: vec![self.files.paths.target(&input.file_path, cwd)] }
     }
 
-    async fn preview(&self, input: &Input, access: &Access) -> Preview {
+    async fn preview(&self, input: &WriteInput, access: &Access) -> Preview {
         let content = input.content.clone();
         file::preview(access, move |on_disk| {
             let old = on_disk.content().unwrap_or_default();
@@ -65,9 +65,9 @@ impl TypedTool for Write {
         .await
     }
 
-    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(&self, input: WriteInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let (guard, asked) = (cx.file_guard()?.clone(), cx.asked_content);
+        let (guard, asked) = (cx.file_guard()?.clone(), cx.approved_content);
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx, move |_| {
             let on_disk = file::load(&target)?;
@@ -79,7 +79,7 @@ impl TypedTool for Write {
             let diff = FileDiff::new(old.as_deref().unwrap_or_default(), &input.content);
             let text = format!(
                 "{did} {} ({}).",
-                path::shown(path, &cwd),
+                path::display_path(path, &cwd),
                 count(input.content.lines().count(), "line")
             );
             let summary = diff.summary();
@@ -97,7 +97,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::ToolContext;
-    use super::super::testing::{Bench, mode};
+    use super::super::testing::{ToolFixture, mode};
     use crate::protocol::ToolDetails;
 
     fn input(path: &str, content: &str) -> Value {
@@ -106,7 +106,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_file_gets_its_folders_and_may_be_written_again() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let text = bench.text("Write", input("a/b/c.txt", "x\ny\n")).await;
         assert_eq!(text, "Created a/b/c.txt (2 lines).");
         let outcome = bench.call("Write", input("a/b/c.txt", "x\nz\n")).await.unwrap();
@@ -119,7 +119,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_existing_file_must_have_been_read_by_this_agent_and_be_unchanged() {
-        let mut bench = Bench::new();
+        let mut bench = ToolFixture::new();
         bench.file("f", "old");
         let unread = "f has not been read yet. Read it first.";
         assert_eq!(bench.error("Write", input("f", "new")).await, unread);
@@ -137,7 +137,7 @@ mod tests {
 
     #[tokio::test]
     async fn mode_and_links_stay() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let path = bench.file("real/run.sh", "old");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o750)).unwrap();
         symlink("real/run.sh", bench.path("link")).unwrap();
@@ -155,7 +155,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_link_that_comes_after_the_judgement_is_not_followed() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.file("out/f", "secret");
         bench.file("sub/f", "mine");
         let calls = [
@@ -180,7 +180,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_file_is_refused() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         std::fs::create_dir(bench.path("dir")).unwrap();
         bench.file("file", "");
         assert_eq!(bench.error("Write", input("dir", "")).await, "dir is a directory, not a file.");
@@ -190,7 +190,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_preview_is_the_diff_and_changes_nothing() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         bench.file("f", "a\n");
         let input = input("f", "b\n");
         let access = bench.access("Write", &input);
@@ -201,7 +201,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_preview_of_a_long_file_is_whole() {
-        let bench = Bench::new();
+        let bench = ToolFixture::new();
         let text: String = (1..=3000).map(|line| format!("line {line}, and then some\n")).collect();
         let input = input("f", &text);
         let access = bench.access("Write", &input);

@@ -1,30 +1,30 @@
-//! Holds an Esc back for a moment: what follows it at once is a broken sequence, not a person.
+//! Holds back an Esc for a moment: a `[` or `O` right after it is a broken escape sequence, not typing.
 
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// How long an Esc waits for what belongs to it.
-pub const WAIT: Duration = Duration::from_millis(10);
+/// How long an Esc waits for the rest of a sequence.
+pub const ESC_TIMEOUT: Duration = Duration::from_millis(10);
 
-/// The keys that are held back.
+/// Holds back an Esc and drops broken sequences.
 #[derive(Debug, Default)]
 pub struct EscapeFilter {
-    state: State,
+    state: EscapeState,
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum EscapeState {
     #[default]
-    Open,
-    /// An Esc waits until then.
+    Idle,
+    /// An Esc is held back until then.
     Held(KeyEvent, Duration),
-    /// Drops a broken sequence up to its last character, or until then. `long` may have parameters.
+    /// Drops a broken sequence up to its final character, or until then. `long`: it may have parameters.
     Dropping { until: Duration, long: bool },
 }
 
 impl EscapeFilter {
-    /// Takes a key and answers with those that count now.
+    /// Takes a key and returns the keys to handle now.
     pub fn push(&mut self, key: KeyEvent, at: Duration) -> Vec<KeyEvent> {
         let plain = match key.code {
             KeyCode::Char(letter) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => {
@@ -33,44 +33,45 @@ impl EscapeFilter {
             _ => None,
         };
         match std::mem::take(&mut self.state) {
-            State::Held(_, until) if at < until && matches!(plain, Some('[' | 'O')) => {
-                self.state = State::Dropping { until: at + WAIT, long: plain == Some('[') };
+            EscapeState::Held(_, until) if at < until && matches!(plain, Some('[' | 'O')) => {
+                self.state =
+                    EscapeState::Dropping { until: at + ESC_TIMEOUT, long: plain == Some('[') };
                 Vec::new()
             }
-            State::Held(escape, _) => {
+            EscapeState::Held(escape, _) => {
                 let mut keys = vec![escape];
                 keys.extend(self.push(key, at));
                 keys
             }
-            State::Dropping { until, long } if at < until && plain.is_some() => {
+            EscapeState::Dropping { until, long } if at < until && plain.is_some() => {
                 let parameter = plain.is_some_and(|letter| matches!(letter, '0'..='?'));
                 if long && parameter {
-                    self.state = State::Dropping { until: at + WAIT, long };
+                    self.state = EscapeState::Dropping { until: at + ESC_TIMEOUT, long };
                 }
                 Vec::new()
             }
             _ if key.code == KeyCode::Esc && key.kind == KeyEventKind::Press => {
-                self.state = State::Held(key, at + WAIT);
+                self.state = EscapeState::Held(key, at + ESC_TIMEOUT);
                 Vec::new()
             }
             _ => vec![key],
         }
     }
 
-    /// When the held Esc counts by itself.
+    /// When the held Esc counts as a key.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         match self.state {
-            State::Held(_, until) => Some(until),
+            EscapeState::Held(_, until) => Some(until),
             _ => None,
         }
     }
 
-    /// The held Esc, once its time is over.
-    pub fn expired(&mut self, at: Duration) -> Option<KeyEvent> {
+    /// Returns the held Esc once its time is over.
+    pub fn take_expired(&mut self, at: Duration) -> Option<KeyEvent> {
         match self.state {
-            State::Held(key, until) if until <= at => {
-                self.state = State::Open;
+            EscapeState::Held(key, until) if until <= at => {
+                self.state = EscapeState::Idle;
                 Some(key)
             }
             _ => None,
@@ -95,8 +96,8 @@ mod tests {
         let mut filter = EscapeFilter::default();
         assert!(filter.push(key(KeyCode::Esc), ms(0)).is_empty());
         assert_eq!(filter.deadline(), Some(ms(10)));
-        assert_eq!(filter.expired(ms(9)), None);
-        assert_eq!(filter.expired(ms(10)), Some(key(KeyCode::Esc)));
+        assert_eq!(filter.take_expired(ms(9)), None);
+        assert_eq!(filter.take_expired(ms(10)), Some(key(KeyCode::Esc)));
     }
 
     #[test]

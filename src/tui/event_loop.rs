@@ -1,5 +1,5 @@
-//! The loop: keys first, then what agents say, then time; at most one frame each 16 ms, and none
-//! when nothing changed.
+//! The event loop: keys first, then agent events, then timers. Draws a frame no more than every
+//! 16 ms, and none when nothing changed.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -19,13 +19,13 @@ use tokio::time::{Instant, sleep_until};
 use crate::protocol::{AgentEvent, Command, EventQueue};
 
 use super::escape::EscapeFilter;
-use super::farewell::farewell;
-use super::host::{self, Host, HostReply};
-use super::keyboard::{Keyboard, Typed};
+use super::exit_summary::exit_summary;
+use super::host::{self, HostReply, ScreenHost};
+use super::keyboard::{Keyboard, PendingInput};
 use super::keymap::{Keymap, KeymapError};
-use super::model::{Draw, Model};
-use super::msg::{Effect, Msg};
-use super::settings::{Exit, Motion, StartInfo, TuiSettings};
+use super::model::{DrawUrgency, TuiModel};
+use super::msg::{Msg, ScreenEffect};
+use super::settings::{MotionMode, ScreenExit, StartInfo, TuiSettings};
 use super::surface::Surface;
 use super::terminal::{GuardOptions, TerminalGuard};
 use super::text::Highlighter;
@@ -34,34 +34,34 @@ use super::update::{self, update};
 use super::view::{self, View};
 
 /// The shortest time between two frames.
-const FRAME: Duration = Duration::from_millis(16);
+const FRAME_TIME: Duration = Duration::from_millis(16);
 
-/// How long the text of panes may wait for its frame.
-const LAZY: Duration = Duration::from_millis(100);
+/// How long text in panes may wait for its frame.
+const LAZY_FRAME_TIME: Duration = Duration::from_millis(100);
 
-/// The same with reduced motion.
-const LAZY_REDUCED: Duration = Duration::from_millis(500);
+/// The same, with reduced motion.
+const LAZY_REDUCED_FRAME_TIME: Duration = Duration::from_millis(500);
 
-/// Events taken at once, so that keys never wait long.
-const BATCH: usize = 512;
+/// Events handled per batch, so that keys never wait long.
+const MAX_EVENT_BATCH: usize = 512;
 
-/// Keys taken before a frame.
-const KEY_BURST: usize = 256;
+/// Keys handled before a frame.
+const MAX_KEY_BURST: usize = 256;
 
-/// Why the screen could not be shown, or went away.
+/// The screen could not be shown, or its loop failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
-    #[error("the terminal does not answer: {0}. Run caliban in a terminal, or use caliban -p")]
+    #[error("cannot use the terminal: {0}. Run caliban in a terminal, or use caliban -p")]
     Terminal(#[from] io::Error),
     #[error("{0}")]
     Theme(#[from] ThemeError),
-    #[error("the built-in keymap, line {0}")]
+    #[error("error in the built-in keymap, line {0}")]
     Keymap(#[from] KeymapError),
-    #[error("the agents' side ended by itself; the log says why. The session can be resumed")]
+    #[error("the agent runtime stopped unexpectedly; see the log. The session can be resumed")]
     RuntimeGone,
 }
 
-/// Everything that the screen is connected to.
+/// Everything the screen is connected to.
 pub struct TuiIo {
     pub commands: mpsc::Sender<Command>,
     pub events: EventQueue,
@@ -69,26 +69,27 @@ pub struct TuiIo {
     pub settings: TuiSettings,
     /// Earlier prompts, oldest first.
     pub history: Vec<String>,
-    /// Which key does what.
+    /// The key bindings.
     pub keymap: Keymap,
-    /// What was typed before, to a question or to nobody.
-    pub typed: Typed,
-    /// Where a panic points to.
+    /// Input typed before the start, such as during the trust question, and not consumed.
+    pub pending: PendingInput,
+    /// The log file to name after a panic.
     pub log: Option<std::path::PathBuf>,
 }
 
-/// Shows the screen on the terminal until the person leaves or a signal ends it.
-/// Has to run on the thread that calls it, not in a spawned task: a panic there gives the terminal back.
-pub async fn run(mut io: TuiIo, host: Arc<dyn Host>) -> Result<Exit, TuiError> {
-    let theme = theme(&io.settings)?;
-    let keyboard = Keyboard::open(std::mem::take(&mut io.typed))?;
+/// Shows the screen on the terminal until the user quits or a signal ends it.
+///
+/// Must run on the calling thread, not in a spawned task: a panic on that thread restores the terminal.
+pub async fn run(mut io: TuiIo, host: Arc<dyn ScreenHost>) -> Result<ScreenExit, TuiError> {
+    let theme = resolve_theme(&io.settings)?;
+    let keyboard = Keyboard::open(std::mem::take(&mut io.pending))?;
     let options = GuardOptions { mouse: io.settings.mouse, log: io.log.clone() };
     let mut guard = TerminalGuard::enter(&options)?;
     run_on(io, host, theme, &mut guard, keyboard).await
 }
 
-/// The theme that the settings and the terminal ask for.
-pub(super) fn theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
+/// Resolves the theme from the settings and the terminal.
+pub(super) fn resolve_theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
     if settings.no_color {
         let env = settings.env.with([("NO_COLOR", "1")]);
         return Ok(Theme::no_color().for_terminal(&env));
@@ -100,15 +101,15 @@ pub(super) fn theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
     Ok(named.for_terminal(&settings.env))
 }
 
-/// The same on any surface and any input, of which nothing may be read unless it is asked: an
-/// editor has the terminal too.
+/// Like [`run`], on any surface and input. The input must not read ahead, since an editor may own the
+/// terminal in between.
 pub async fn run_on<S, I>(
     io: TuiIo,
-    host: Arc<dyn Host>,
+    host: Arc<dyn ScreenHost>,
     theme: Theme,
     surface: &mut S,
     mut keyboard: I,
-) -> Result<Exit, TuiError>
+) -> Result<ScreenExit, TuiError>
 where
     S: Surface,
     I: Stream<Item = io::Result<Event>> + Unpin,
@@ -117,8 +118,8 @@ where
     let coloured = Arc::new(Notify::new());
     let notify = Arc::clone(&coloured);
     let view = View::new(theme, Highlighter::new(move || notify.notify_one()));
-    let mut screen = Screen {
-        model: Model::new(io.start, io.settings, io.keymap, io.history),
+    let mut screen = EventLoop {
+        model: TuiModel::new(io.start, io.settings, io.keymap, io.history),
         view,
         host,
         surface,
@@ -133,41 +134,41 @@ where
     };
     screen.draw()?;
     screen.surface.after_first_frame()?;
-    // How the tests see that a panic gives the terminal back; a release build does not know the variable.
+    // Lets the tests check that a panic restores the terminal; absent from release builds.
     debug_assert!(
         screen.model.settings.env.get("CALIBAN_DEBUG_PANIC").is_none(),
         "CALIBAN_DEBUG_PANIC asks for a panic"
     );
     let effects = update::start(&mut screen.model, prompt, pick_session);
     screen.perform(effects)?;
-    let signal = match screen.until_its_end(&mut keyboard, &io.events, &coloured).await {
-        // The signal that says so may come after the error.
+    let signal = match screen.run_until_exit(&mut keyboard, &io.events, &coloured).await {
+        // The SIGHUP may arrive after the error.
         Err(TuiError::Terminal(error)) if has_hung_up(&error) => Some(HANGUP),
         ended => ended?,
     };
     if signal.is_some() {
-        screen.model.exit_in_turn = screen.model.main_works();
+        screen.model.exit_in_turn = screen.model.main_is_busy();
         let _ = screen.commands.try_send(Command::Shutdown);
     }
-    Ok(Exit { farewell: farewell(&screen.model), signal })
+    Ok(ScreenExit { summary: exit_summary(&screen.model), signal })
 }
 
-/// The number of the signal that says that the terminal was closed.
+/// The number of SIGHUP: the terminal was closed.
 pub(super) const HANGUP: i32 = 1;
 
-/// Whether this is what a closed terminal answers to all who read and write.
+/// Whether this is the error for reading from or writing to a closed terminal.
 fn has_hung_up(error: &io::Error) -> bool {
     error.raw_os_error() == Some(nix::errno::Errno::EIO as i32)
 }
 
 /// Signals that end the screen.
-pub(super) struct Signals {
+pub(super) struct ScreenSignals {
     hangup: Signal,
     interrupt: Signal,
     terminate: Signal,
 }
 
-impl Signals {
+impl ScreenSignals {
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             hangup: signal(SignalKind::hangup())?,
@@ -176,12 +177,13 @@ impl Signals {
         })
     }
 
-    /// Ctrl+C that an editor had: one that leaves the terminal as shells do makes it a signal to us as well.
-    fn forget_interrupt(&mut self) {
+    /// Drops a Ctrl+C meant for the editor: an editor that leaves the terminal in cooked mode makes it
+    /// a signal to us as well.
+    fn drain_interrupts(&mut self) {
         while self.interrupt.recv().now_or_never().flatten().is_some() {}
     }
 
-    /// The number of the next one.
+    /// Waits for the next signal and returns its number.
     pub async fn next(&mut self) -> i32 {
         tokio::select! {
             _ = self.hangup.recv() => HANGUP,
@@ -191,9 +193,9 @@ impl Signals {
     }
 }
 
-/// The event that is there already, if any. Polls with the task's own waker, so that what comes
-/// later wakes it.
-async fn ready<I: Stream + Unpin>(input: &mut I) -> Option<I::Item> {
+/// Returns an event that is ready, if any. Polls with the task's own waker, so that later events
+/// wake it.
+async fn next_ready<I: Stream + Unpin>(input: &mut I) -> Option<I::Item> {
     poll_fn(|context| match input.poll_next_unpin(context) {
         Poll::Ready(event) => Poll::Ready(event),
         Poll::Pending => Poll::Ready(None),
@@ -201,15 +203,15 @@ async fn ready<I: Stream + Unpin>(input: &mut I) -> Option<I::Item> {
     .await
 }
 
-struct Screen<'a, S: Surface> {
-    model: Model,
+struct EventLoop<'a, S: Surface> {
+    model: TuiModel,
     view: View,
-    host: Arc<dyn Host>,
+    host: Arc<dyn ScreenHost>,
     surface: &'a mut S,
     start: Instant,
     last_frame: Option<Instant>,
     commands: mpsc::Sender<Command>,
-    /// Commands that the runtime has no room for yet.
+    /// Commands waiting for room in the runtime's channel.
     outbox: VecDeque<Command>,
     replies: FuturesUnordered<BoxFuture<'static, HostReply>>,
     escape: EscapeFilter,
@@ -218,22 +220,22 @@ struct Screen<'a, S: Surface> {
     quit: bool,
 }
 
-impl<S: Surface> Screen<'_, S> {
-    /// Shows what happens until the person leaves; the number of the signal when it is one that ends it.
-    async fn until_its_end<I: Stream<Item = io::Result<Event>> + Unpin>(
+impl<S: Surface> EventLoop<'_, S> {
+    /// Runs until the user quits. Returns the number of the signal if one ended it.
+    async fn run_until_exit<I: Stream<Item = io::Result<Event>> + Unpin>(
         &mut self,
         keyboard: &mut I,
         events: &EventQueue,
         coloured: &Notify,
     ) -> Result<Option<i32>, TuiError> {
-        let mut signals = Signals::new()?;
+        let mut signals = ScreenSignals::new()?;
         let mut batch = Vec::new();
         while !self.quit {
             self.draw_if_due()?;
             self.flush()?;
             if let Some(draft) = self.edit.take() {
                 self.run_editor(&draft).await?;
-                signals.forget_interrupt();
+                signals.drain_interrupts();
             }
             let ended = self.step(keyboard, &mut signals, events, &mut batch, coloured).await?;
             if ended.is_some() {
@@ -244,11 +246,11 @@ impl<S: Surface> Screen<'_, S> {
         Ok(None)
     }
 
-    /// Waits for one thing to happen and takes it. Answers with the signal that ends the screen.
+    /// Waits for one event and handles it. Returns the number of a signal that ends the screen.
     async fn step<I: Stream<Item = io::Result<Event>> + Unpin>(
         &mut self,
         keyboard: &mut I,
-        signals: &mut Signals,
+        signals: &mut ScreenSignals,
         events: &EventQueue,
         batch: &mut Vec<AgentEvent>,
         coloured: &Notify,
@@ -263,7 +265,7 @@ impl<S: Surface> Screen<'_, S> {
             biased;
             event = keyboard.next() => match event {
                 Some(event) => self.take_input(event?, keyboard).await?,
-                // The terminal is gone: as if it had hung up.
+                // The terminal is gone: same as SIGHUP.
                 None => return Ok(Some(HANGUP)),
             },
             () = sleep_until(escape.unwrap_or(far)), if escape.is_some() => self.release_escape()?,
@@ -272,7 +274,7 @@ impl<S: Surface> Screen<'_, S> {
                 self.update(|at| Msg::Host { reply, at })?;
             }
             () = sleep_until(frame.unwrap_or(far)), if frame.is_some() => {}
-            () = events.drain(batch, BATCH) => {
+            () = events.drain(batch, MAX_EVENT_BATCH) => {
                 let events = std::mem::take(batch);
                 self.update(|at| Msg::Events { events, at })?;
             }
@@ -281,7 +283,7 @@ impl<S: Surface> Screen<'_, S> {
             }
             () = coloured.notified() => {
                 self.view.highlighting_ready();
-                self.model.draw = Draw::Now;
+                self.model.draw = DrawUrgency::Now;
             }
             permit = commands.reserve(), if full => match permit {
                 Ok(permit) => if let Some(command) = self.outbox.pop_front() {
@@ -293,19 +295,19 @@ impl<S: Surface> Screen<'_, S> {
         Ok(None)
     }
 
-    /// One input event, and what else is there already: a burst makes one frame.
+    /// Handles an input event and all others that are ready: a burst makes one frame.
     async fn take_input<I: Stream<Item = io::Result<Event>> + Unpin>(
         &mut self,
         first: Event,
         keyboard: &mut I,
     ) -> Result<(), TuiError> {
         let mut next = Some(first);
-        let mut left = KEY_BURST;
+        let mut left = MAX_KEY_BURST;
         while let Some(event) = next.take() {
             self.input(event)?;
             left -= 1;
             if left > 0 && !self.quit && self.edit.is_none() {
-                next = ready(keyboard).await.transpose()?;
+                next = next_ready(keyboard).await.transpose()?;
             }
         }
         Ok(())
@@ -325,8 +327,8 @@ impl<S: Surface> Screen<'_, S> {
                 let place = Position { x: event.column, y: event.row };
                 let scrolls =
                     matches!(event.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown);
-                let under = self.view.under(&self.model, place, scrolls);
-                self.update(|at| Msg::Mouse { event, under, at })
+                let under = self.view.hit_test(&self.model, place, scrolls);
+                self.update(|at| Msg::Mouse { event, hit: under, at })
             }
             Event::Resize(width, height) => self.update(|_| Msg::Resize { width, height }),
             Event::FocusGained => self.update(|_| Msg::Window { focused: true }),
@@ -340,7 +342,7 @@ impl<S: Surface> Screen<'_, S> {
 
     fn release_escape(&mut self) -> Result<(), TuiError> {
         let now = self.now();
-        match self.escape.expired(now) {
+        match self.escape.take_expired(now) {
             Some(key) => self.press(key),
             None => Ok(()),
         }
@@ -356,40 +358,40 @@ impl<S: Surface> Screen<'_, S> {
         self.perform(effects)
     }
 
-    fn perform(&mut self, effects: Vec<Effect>) -> Result<(), TuiError> {
+    fn perform(&mut self, effects: Vec<ScreenEffect>) -> Result<(), TuiError> {
         for effect in effects {
             match effect {
-                Effect::Send(command) => self.outbox.push_back(command),
-                Effect::Ask(request) => {
+                ScreenEffect::Send(command) => self.outbox.push_back(command),
+                ScreenEffect::Ask(request) => {
                     let host = Arc::clone(&self.host);
-                    self.replies.push(async move { host::ask(&*host, request).await }.boxed());
+                    self.replies.push(async move { host::ask_host(&*host, request).await }.boxed());
                 }
-                Effect::Copy(text) => {
+                ScreenEffect::Copy(text) => {
                     if let Err(problem) = self.surface.copy(&text) {
                         self.model.say(problem.to_string());
                     }
                 }
-                Effect::CopySelection => {
+                ScreenEffect::CopySelection => {
                     self.draw()?;
                     if let Err(problem) = self.surface.copy(self.view.selected()) {
                         self.model.say(problem.to_string());
                     }
                 }
-                Effect::Notify(text) => self.surface.notify(&text)?,
-                Effect::Edit(draft) => self.edit = Some(draft),
-                Effect::Mouse(on) => self.surface.set_mouse(on)?,
-                Effect::Redraw => self.surface.redraw()?,
-                Effect::Suspend => {
+                ScreenEffect::Notify(text) => self.surface.notify(&text)?,
+                ScreenEffect::Edit(draft) => self.edit = Some(draft),
+                ScreenEffect::Mouse(on) => self.surface.set_mouse(on)?,
+                ScreenEffect::Redraw => self.surface.redraw()?,
+                ScreenEffect::Suspend => {
                     self.surface.stop()?;
-                    self.model.draw = Draw::Now;
+                    self.model.draw = DrawUrgency::Now;
                 }
-                Effect::Quit => self.quit = true,
+                ScreenEffect::Quit => self.quit = true,
             }
         }
         self.flush()
     }
 
-    /// Hands over the commands that there is room for.
+    /// Sends the commands that the channel has room for.
     fn flush(&mut self) -> Result<(), TuiError> {
         while let Some(command) = self.outbox.pop_front() {
             match self.commands.try_send(command) {
@@ -407,12 +409,12 @@ impl<S: Surface> Screen<'_, S> {
 
     /// When the next frame is due; `None` when nothing has changed.
     fn next_frame(&self) -> Option<Instant> {
-        let reduced = self.model.settings.motion == Motion::Reduced;
+        let reduced = self.model.settings.motion == MotionMode::Reduced;
         let pause = match self.model.draw {
-            Draw::Clean => return None,
-            Draw::Now => FRAME,
-            Draw::Lazy if reduced => LAZY_REDUCED,
-            Draw::Lazy => LAZY,
+            DrawUrgency::Clean => return None,
+            DrawUrgency::Now => FRAME_TIME,
+            DrawUrgency::Lazy if reduced => LAZY_REDUCED_FRAME_TIME,
+            DrawUrgency::Lazy => LAZY_FRAME_TIME,
         };
         Some(self.last_frame.map_or(self.start, |last| last + pause))
     }
@@ -435,13 +437,13 @@ impl<S: Surface> Screen<'_, S> {
         self.surface.set_title(&view::title(model))?;
         let metrics = self.view.metrics().clone();
         self.model.size = size;
-        self.model.draw = Draw::Clean;
+        self.model.draw = DrawUrgency::Clean;
         self.last_frame = Some(Instant::now());
         update(&mut self.model, Msg::Drawn(Box::new(metrics)));
         Ok(())
     }
 
-    /// Gives the terminal to an editor, and takes it back. Agents go on meanwhile.
+    /// Gives the terminal to an editor and takes it back afterwards. Agents keep running.
     async fn run_editor(&mut self, draft: &str) -> Result<(), TuiError> {
         self.surface.suspend()?;
         let edited = self.host.edit(draft).await;

@@ -1,61 +1,61 @@
-//! What the screen needs from outside besides agents: files, definitions, stored sessions, an editor.
+//! Services the screen needs besides agents: files, definitions, stored sessions, an editor.
 
 use async_trait::async_trait;
 
 use crate::protocol::{McpStatus, SessionId};
 
-/// Serves what the screen may not fetch itself. All calls may be dropped before they are done.
+/// Provides data that the screen must not fetch itself. All calls must be cancel safe.
 #[async_trait]
-pub trait Host: Send + Sync {
-    /// Paths below the working directory that fit the query, best first, at most fifty.
+pub trait ScreenHost: Send + Sync {
+    /// Paths below the working directory that match the query, best first, up to 50.
     async fn files(&self, query: &str) -> Vec<String>;
     /// Sub-agent definitions.
     async fn agents(&self) -> Vec<AgentChoice>;
-    /// Commands and skills of the person and the project, by name.
+    /// Commands and skills of the user and the project, by name.
     async fn commands(&self) -> Vec<CommandChoice>;
     /// Stored sessions of this project, newest first.
     async fn sessions(&self) -> Vec<SessionChoice>;
     /// Models that can be picked.
     async fn models(&self) -> ModelList;
-    /// Model servers on this machine that answer on the ports that they usually take.
+    /// Model servers on this machine that respond on their usual ports.
     async fn local_servers(&self) -> Vec<LocalServer>;
-    /// What works and what does not, one line each.
-    async fn examine(&self) -> Vec<String>;
-    /// The MCP servers of the session and how each stands.
+    /// Results of the checks of `/doctor`, one per line.
+    async fn doctor(&self) -> Vec<String>;
+    /// The MCP servers of the session and their states.
     async fn mcp_servers(&self) -> McpServers;
     /// The git branch of the working directory.
     async fn branch(&self) -> Option<String>;
-    /// Opens the draft in the person's editor and answers with what was saved, or why it could not be.
-    /// The terminal is in its normal state meanwhile.
+    /// Opens the draft in the user's editor and returns the saved text or an error message. The terminal
+    /// is in its normal state meanwhile.
     async fn edit(&self, draft: &str) -> Result<String, String>;
     /// Keeps a prompt in the history.
     async fn remember(&self, prompt: &str);
 }
 
-/// A sub-agent definition as lists show it.
+/// A sub-agent definition for lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentChoice {
     pub name: String,
     pub description: String,
-    /// The tools that it gets, in words.
+    /// Its tools, as text.
     pub tools: String,
-    /// The model that it works with, in words.
+    /// Its model, as text.
     pub model: String,
     /// Where it was found, such as `built in` or a file.
     pub origin: String,
 }
 
-/// A command or skill that people have written, as the menu shows it.
+/// A custom command or skill for the menu.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandChoice {
-    /// What stands behind the slash.
+    /// The name after the slash.
     pub name: String,
     pub description: String,
-    /// What may follow the name.
+    /// A hint for the arguments.
     pub argument_hint: Option<String>,
 }
 
-/// A stored session as the picker shows it.
+/// A stored session for the picker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionChoice {
     pub id: SessionId,
@@ -65,7 +65,7 @@ pub struct SessionChoice {
     pub detail: String,
 }
 
-/// A model as the picker shows it.
+/// A model for the picker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelChoice {
     pub provider: String,
@@ -77,14 +77,14 @@ pub struct ModelChoice {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelList {
     pub choices: Vec<ModelChoice>,
-    /// Why some may be missing, one a line.
+    /// Reasons why some may be missing, one per line.
     pub notes: Vec<String>,
 }
 
 /// A model server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
-    /// As a person calls it, such as `llama.cpp`.
+    /// Its common name, such as `llama.cpp`.
     pub name: String,
     pub models: Vec<String>,
     /// The provider of its models.
@@ -94,13 +94,13 @@ pub struct LocalServer {
 /// MCP servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct McpServers {
-    /// Those of the session.
+    /// The servers of the session.
     pub running: Vec<McpStatus>,
-    /// What there is to say of others, one line each: not trusted, or wrongly defined.
+    /// Notes on other servers, one line each: not trusted, or with errors in the definition.
     pub notes: Vec<String>,
 }
 
-/// What `update` asks of the host.
+/// A request from `update` to the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostRequest {
     Files(String),
@@ -115,7 +115,7 @@ pub enum HostRequest {
     Remember(String),
 }
 
-/// What came of it.
+/// The host's reply to a [`HostRequest`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostReply {
     Files { query: String, paths: Vec<String> },
@@ -131,8 +131,8 @@ pub enum HostReply {
     Remembered,
 }
 
-/// Asks the host and packs its answer.
-pub async fn ask(host: &dyn Host, request: HostRequest) -> HostReply {
+/// Sends a request to the host and returns its reply.
+pub async fn ask_host(host: &dyn ScreenHost, request: HostRequest) -> HostReply {
     match request {
         HostRequest::Files(query) => {
             let paths = host.files(&query).await;
@@ -143,7 +143,7 @@ pub async fn ask(host: &dyn Host, request: HostRequest) -> HostReply {
         HostRequest::Sessions => HostReply::Sessions(host.sessions().await),
         HostRequest::Models => HostReply::Models(host.models().await),
         HostRequest::LocalServers => HostReply::LocalServers(host.local_servers().await),
-        HostRequest::Doctor => HostReply::Doctor(host.examine().await),
+        HostRequest::Doctor => HostReply::Doctor(host.doctor().await),
         HostRequest::McpServers => HostReply::McpServers(host.mcp_servers().await),
         HostRequest::Branch => HostReply::Branch(host.branch().await),
         HostRequest::Remember(prompt) => {

@@ -1,6 +1,5 @@
-//! The keyboard: events from the terminal, without a thread that reads ahead. Bytes are read only
-//! while somebody waits for them, so an editor that has the terminal gets all of its own, and what
-//! was read and not used can be handed on.
+//! Input events from the terminal, without a thread that reads ahead. Bytes are read only while a
+//! caller waits for them, so an editor gets all of its own input, and unused input can be handed on.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -22,58 +21,57 @@ use tokio::time::{Instant, Sleep, sleep_until};
 mod csi;
 mod decode;
 
-pub use decode::Typed;
+pub use decode::PendingInput;
 
-/// Bytes taken with one read.
-const CHUNK: usize = 4096;
+/// Bytes per read.
+const READ_SIZE: usize = 4096;
 
-/// How long a sequence may wait for its next byte. Over a slow line it comes in pieces; what takes
-/// longer was broken off, or is a person's Alt and a bracket.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long an escape sequence may wait for its next byte. Over a slow connection it arrives in
+/// pieces; a longer gap means that it was cut off, or that the user typed Alt and a bracket.
+const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// A stream of what is typed, pasted and done with the mouse, and of new sizes. It ends when the
-/// terminal is gone.
+/// A stream of keys, pastes, mouse events and new sizes. It ends when the terminal is gone.
 pub struct Keyboard {
     terminal: AsyncFd<OwnedFd>,
     resized: Signal,
-    typed: Typed,
-    /// When the sequence that has begun is given up; counts only while there is one.
-    patience: Pin<Box<Sleep>>,
+    pending: PendingInput,
+    /// When an unfinished sequence is dropped; only relevant while there is one.
+    timeout: Pin<Box<Sleep>>,
 }
 
 impl Keyboard {
-    /// Listens to the terminal. First come the events of what was typed before and not used.
+    /// Opens the terminal for input. Yields the events of unused earlier input first.
     ///
     /// # Errors
     /// When there is no terminal.
-    pub fn open(typed: Typed) -> io::Result<Self> {
+    pub fn open(typed: PendingInput) -> io::Result<Self> {
         Ok(Self {
-            terminal: listen(terminal()?)?,
+            terminal: watch_terminal(open_terminal()?)?,
             resized: signal(SignalKind::window_change())?,
-            typed,
-            patience: Box::pin(sleep_until(Instant::now())),
+            pending: typed,
+            timeout: Box::pin(sleep_until(Instant::now())),
         })
     }
 
-    /// Listens no longer; answers with what was read and not used.
+    /// Stops reading; returns the input that was read but not used.
     #[must_use]
-    pub fn close(self) -> Typed {
-        self.typed
+    pub fn close(self) -> PendingInput {
+        self.pending
     }
 
-    /// Reads what is there. `false` is the terminal's end.
+    /// Reads available bytes. `false` means that the terminal is gone.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
-        let mut chunk = [0; CHUNK];
+        let mut chunk = [0; READ_SIZE];
         loop {
             let mut guard = ready!(self.terminal.poll_read_ready(context))?;
             match guard.try_io(|terminal| Ok(nix::unistd::read(terminal, &mut chunk)?)) {
                 Ok(Ok(count)) => {
-                    self.typed.push(&chunk[..count]);
-                    self.patience.as_mut().reset(Instant::now() + PATIENCE);
+                    self.pending.push(&chunk[..count]);
+                    self.timeout.as_mut().reset(Instant::now() + SEQUENCE_TIMEOUT);
                     return Poll::Ready(Ok(count > 0));
                 }
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-                // What a terminal answers that is gone.
+                // The error of a terminal that is gone.
                 Ok(Err(error)) if error.raw_os_error() == Some(Errno::EIO as i32) => {
                     return Poll::Ready(Ok(false));
                 }
@@ -90,7 +88,7 @@ impl Stream for Keyboard {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         loop {
-            if let Some(event) = this.typed.take() {
+            if let Some(event) = this.pending.take() {
                 return Poll::Ready(Some(Ok(event)));
             }
             if this.resized.poll_recv(context).is_ready() {
@@ -101,18 +99,18 @@ impl Stream for Keyboard {
                 Poll::Ready(Ok(true)) => continue,
                 Poll::Ready(Ok(false)) => return Poll::Ready(None),
                 Poll::Ready(Err(error)) => return Poll::Ready(Some(Err(error))),
-                Poll::Pending if !this.typed.is_unfinished() => return Poll::Pending,
+                Poll::Pending if !this.pending.is_unfinished() => return Poll::Pending,
                 Poll::Pending => {}
             }
-            ready!(this.patience.as_mut().poll(context));
-            this.typed.give_up();
+            ready!(this.timeout.as_mut().poll(context));
+            this.pending.flush_incomplete();
         }
     }
 }
 
-/// The terminal that raw mode is set on, opened anew: reads that do not wait are then ours alone,
-/// and not also those of the shell that shares stdin with us.
-fn terminal() -> io::Result<OwnedFd> {
+/// Reopens the terminal that is in raw mode, so that non-blocking reads are set for us alone and not
+/// for the shell that shares stdin with us.
+fn open_terminal() -> io::Result<OwnedFd> {
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
     let open = |path: &Path| nix::fcntl::open(path, flags, Mode::empty());
     let stdin = nix::unistd::ttyname(io::stdin());
@@ -123,6 +121,6 @@ fn terminal() -> io::Result<OwnedFd> {
     deprecated,
     reason = "the form that takes its place is unsafe, for types that change their descriptor"
 )]
-fn listen(terminal: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+fn watch_terminal(terminal: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(terminal, Interest::READABLE)
 }

@@ -1,5 +1,5 @@
-//! From keys to named actions. The built-in map is `config/keymap.toml`, and the person's own lies
-//! on top of it; Ctrl+C and Esc are fixed and not part of it.
+//! Maps keys to named actions. The built-in map is `config/keymap.toml`; the user's keymap overrides
+//! it. Ctrl+C and Esc are fixed and not part of it.
 
 use crossterm::event::KeyEvent;
 use toml::Spanned;
@@ -9,12 +9,12 @@ mod chord;
 
 use chord::Chord;
 
-const BUILT_IN: &str = include_str!("../../config/keymap.toml");
+const BUILT_IN_KEYMAP: &str = include_str!("../../config/keymap.toml");
 
-/// The action of a key that is to do nothing.
-const NONE: &str = "none";
+/// The action name that disables a key.
+const NO_ACTION: &str = "none";
 
-/// Why a keymap cannot be used: where, from line 1, and what is wrong there.
+/// An error in a keymap, with its line, counted from 1.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}: {problem}")]
 pub struct KeymapError {
@@ -22,34 +22,32 @@ pub struct KeymapError {
     pub problem: KeymapProblem,
 }
 
-/// What is wrong in a keymap.
+/// The kind of error in a keymap.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeymapProblem {
-    #[error("this is not valid TOML: {0}")]
+    #[error("not valid TOML: {0}")]
     Toml(String),
     #[error(
-        "there is no section [{0}]: use [prompt], [list] or [reader], with lines such as undo = [\"ctrl+z\"]"
+        "unknown section [{0}]: use [prompt], [list] or [reader], with lines such as undo = [\"ctrl+z\"]"
     )]
     Section(String),
-    #[error("there is no action {name:?} in [{section}]: use one of {known}")]
+    #[error("unknown action {name:?} in [{section}]: use one of {known}")]
     Action { name: String, section: &'static str, known: String },
     #[error("{0} needs a list of keys, such as [\"ctrl+j\", \"f2\"]")]
     Keys(String),
-    #[error("there is no key {0:?}: write it like \"ctrl+j\", \"alt+left\", \"f2\" or \"pageup\"")]
+    #[error("unknown key {0:?}: write it like \"ctrl+j\", \"alt+left\", \"f2\" or \"pageup\"")]
     Key(String),
-    #[error("{0:?} cannot be changed: Ctrl+C and Esc always do the same. Remove it here")]
+    #[error("{0:?} cannot be changed: Ctrl+C and Esc are fixed. Remove it")]
     Fixed(String),
-    #[error(
-        "{0:?} is typed here: take one with ctrl+ or alt+ before it, or a key without a letter"
-    )]
+    #[error("{0:?} types text here: add ctrl+ or alt+, or use a key that types nothing")]
     Letter(String),
-    #[error("{key:?} stands for {first} and for {second} in [{section}]: keep one")]
-    Twice { key: String, first: String, second: String, section: &'static str },
+    #[error("{key:?} is bound to {first} and to {second} in [{section}]: keep one")]
+    Duplicate { key: String, first: String, second: String, section: &'static str },
 }
 
-/// Where a key is pressed.
+/// The context in which a key is pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Context {
+pub enum KeyContext {
     Prompt,
     List,
     Reader,
@@ -57,12 +55,12 @@ pub enum Context {
 
 macro_rules! actions {
     ($($variant:ident = $name:literal),+ $(,)?) => {
-        /// What a key can do.
+        /// An action of a key.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Action { $($variant),+, Agent(u8) }
 
         impl Action {
-            fn named(name: &str) -> Option<Self> {
+            fn action_named(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant),)+
                     _ => name.strip_prefix("agent-")?.parse().ok().map(Self::Agent),
@@ -91,22 +89,22 @@ actions! {
     MarkPrevious = "mark-previous", MarkNext = "mark-next", Copy = "copy", Expand = "expand", Close = "close",
 }
 
-/// One key and what it does.
+/// A key and its action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Binding {
-    context: Context,
+    context: KeyContext,
     chord: Chord,
-    /// `None`: nothing.
+    /// `None`: the key does nothing.
     action: Option<Action>,
 }
 
-/// Which action each key stands for. Of two keys for one action, hints name the one that stands first.
+/// The key bindings. If an action has several keys, hints name the first one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keymap {
     bindings: Vec<Binding>,
 }
 
-impl Context {
+impl KeyContext {
     const ALL: [Self; 3] = [Self::Prompt, Self::List, Self::Reader];
 
     /// The name of its section.
@@ -120,48 +118,48 @@ impl Context {
 }
 
 impl Keymap {
-    /// The map that comes with the program.
+    /// The built-in keymap.
     ///
     /// # Errors
-    /// Never, as long as that one is valid.
+    /// Never, as long as the built-in keymap is valid.
     pub fn built_in() -> Result<Self, KeymapError> {
-        Self::default().with(BUILT_IN)
+        Self::default().merge(BUILT_IN_KEYMAP)
     }
 
-    /// This map with the keys of a TOML text before its own. What has a new meaning loses its old one.
+    /// Adds the bindings of a TOML text before the present ones. A rebound key loses its old action.
     ///
     /// # Errors
-    /// The first thing that is wrong in it; none of it counts then.
-    pub fn with(mut self, text: &str) -> Result<Self, KeymapError> {
-        let mut new = self.bindings_of(text)?;
-        self.bindings.retain(|old| !new.iter().any(|new| new.meets(old.context, old.chord)));
+    /// On the first error in the text; none of it is used then.
+    pub fn merge(mut self, text: &str) -> Result<Self, KeymapError> {
+        let mut new = self.parse_bindings(text)?;
+        self.bindings.retain(|old| !new.iter().any(|new| new.matches(old.context, old.chord)));
         new.append(&mut self.bindings);
         Ok(Self { bindings: new })
     }
 
-    /// What the key does there, if anything.
+    /// The action of a key, if any.
     #[must_use]
-    pub fn action(&self, context: Context, key: KeyEvent) -> Option<Action> {
-        let chord = Chord::of(key);
-        self.bindings.iter().find(|binding| binding.meets(context, chord))?.action
+    pub fn action(&self, context: KeyContext, key: KeyEvent) -> Option<Action> {
+        let chord = Chord::from_key(key);
+        self.bindings.iter().find(|binding| binding.matches(context, chord))?.action
     }
 
-    /// The key for this, as hints name it: `Ctrl+O`. `None`: there is none any more.
+    /// The key for an action as shown in hints, such as `Ctrl+O`, if it has one.
     #[must_use]
-    pub fn label(&self, context: Context, action: Action) -> Option<String> {
+    pub fn label(&self, context: KeyContext, action: Action) -> Option<String> {
         let mut bindings = self.bindings.iter().filter(|binding| binding.context == context);
         bindings.find(|binding| binding.action == Some(action)).map(|found| found.chord.to_string())
     }
 
-    /// `Ctrl+O read`, or nothing where no key does that.
+    /// A hint such as `Ctrl+O read`, or `None` if no key has the action.
     #[must_use]
-    pub fn hint(&self, context: Context, action: Action, words: &str) -> Option<String> {
+    pub fn hint(&self, context: KeyContext, action: Action, words: &str) -> Option<String> {
         self.label(context, action).map(|key| format!("{key} {words}"))
     }
 
-    /// The keys for these, with nothing between signs and a space between names: `↑↓`, `j k`.
+    /// The keys for several actions, such as `↑↓` or `j k`.
     #[must_use]
-    pub fn labels(&self, context: Context, actions: &[Action]) -> Option<String> {
+    pub fn labels(&self, context: KeyContext, actions: &[Action]) -> Option<String> {
         let labels: Vec<String> =
             actions.iter().filter_map(|action| self.label(context, *action)).collect();
         match labels.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -171,7 +169,7 @@ impl Keymap {
         }
     }
 
-    fn bindings_of(&self, text: &str) -> Result<Vec<Binding>, KeymapError> {
+    fn parse_bindings(&self, text: &str) -> Result<Vec<Binding>, KeymapError> {
         let at = |place: usize, problem| KeymapError { line: line_of(text, place), problem };
         let table = DeTable::parse(text).map_err(|error| {
             let place = error.span().map_or(0, |span| span.start);
@@ -180,16 +178,17 @@ impl Keymap {
         let mut new: Vec<Binding> = Vec::new();
         for (section, actions) in table.get_ref() {
             let name = section.get_ref();
-            let context = Context::ALL.into_iter().find(|context| context.name() == name);
+            let context = KeyContext::ALL.into_iter().find(|context| context.name() == name);
             let (Some(context), DeValue::Table(actions)) = (context, actions.get_ref()) else {
                 return Err(at(section.span().start, KeymapProblem::Section(name.to_string())));
             };
             for (name, keys) in actions {
                 let place = name.span().start;
-                let action = self.named(context, name.get_ref()).map_err(|why| at(place, why))?;
-                let keys = listed(name.get_ref(), keys).map_err(|why| at(place, why))?;
+                let action =
+                    self.action_named(context, name.get_ref()).map_err(|why| at(place, why))?;
+                let keys = key_list(name.get_ref(), keys).map_err(|why| at(place, why))?;
                 for key in keys {
-                    let binding = binding(context, action, key.get_ref(), &new);
+                    let binding = new_binding(context, action, key.get_ref(), &new);
                     new.push(binding.map_err(|why| at(key.span().start, why))?);
                 }
             }
@@ -197,10 +196,13 @@ impl Keymap {
         Ok(new)
     }
 
-    /// The action of this name. A section knows those that the built-in map has there; that one
-    /// makes them known.
-    fn named(&self, context: Context, name: &str) -> Result<Option<Action>, KeymapProblem> {
-        if name == NONE {
+    /// The action with this name. The built-in map defines which actions a section has.
+    fn action_named(
+        &self,
+        context: KeyContext,
+        name: &str,
+    ) -> Result<Option<Action>, KeymapProblem> {
+        if name == NO_ACTION {
             return Ok(None);
         }
         let known: Vec<Action> = self
@@ -209,12 +211,12 @@ impl Keymap {
             .filter(|binding| binding.context == context)
             .filter_map(|binding| binding.action)
             .collect();
-        match Action::named(name) {
+        match Action::action_named(name) {
             Some(action) if known.is_empty() || known.contains(&action) => Ok(Some(action)),
             _ => {
                 let mut names: Vec<String> = known.into_iter().map(Action::name).collect();
                 names.dedup();
-                names.push(NONE.to_owned());
+                names.push(NO_ACTION.to_owned());
                 let (name, section) = (name.to_owned(), context.name());
                 Err(KeymapProblem::Action { name, section, known: names.join(", ") })
             }
@@ -223,18 +225,18 @@ impl Keymap {
 }
 
 impl Binding {
-    fn meets(&self, context: Context, chord: Chord) -> bool {
+    fn matches(&self, context: KeyContext, chord: Chord) -> bool {
         self.context == context && self.chord == chord
     }
 }
 
-/// The line of a place in a text, from 1.
+/// The line number of a byte position, from 1.
 fn line_of(text: &str, place: usize) -> usize {
     1 + text.bytes().take(place).filter(|byte| *byte == b'\n').count()
 }
 
-/// The keys of an action.
-fn listed<'a>(
+/// The list of keys of an action.
+fn key_list<'a>(
     name: &str,
     keys: &'a Spanned<DeValue<'_>>,
 ) -> Result<Vec<Spanned<&'a str>>, KeymapProblem> {
@@ -247,8 +249,8 @@ fn listed<'a>(
     keys.collect()
 }
 
-fn binding(
-    context: Context,
+fn new_binding(
+    context: KeyContext,
     action: Option<Action>,
     key: &str,
     before: &[Binding],
@@ -257,12 +259,12 @@ fn binding(
     if chord.is_fixed() {
         return Err(KeymapProblem::Fixed(key.to_owned()));
     }
-    if context != Context::Reader && chord.is_text() {
+    if context != KeyContext::Reader && chord.is_text() {
         return Err(KeymapProblem::Letter(key.to_owned()));
     }
-    let name = |action: Option<Action>| action.map_or_else(|| NONE.to_owned(), Action::name);
-    match before.iter().find(|other| other.meets(context, chord)) {
-        Some(other) => Err(KeymapProblem::Twice {
+    let name = |action: Option<Action>| action.map_or_else(|| NO_ACTION.to_owned(), Action::name);
+    match before.iter().find(|other| other.matches(context, chord)) {
+        Some(other) => Err(KeymapProblem::Duplicate {
             key: key.to_owned(),
             first: name(other.action),
             second: name(action),

@@ -1,13 +1,14 @@
-//! The screen: a pure update and view over plain data, and the loop that feeds them.
+//! The terminal interface: a pure update and view over plain data, and the loop that drives them.
 
 pub mod composer;
 mod escape;
 pub mod event_loop;
-mod farewell;
-pub mod figures;
+mod exit_summary;
+pub mod format;
 pub mod host;
 mod keyboard;
 pub mod keymap;
+pub mod labels;
 pub mod model;
 pub mod msg;
 pub mod settings;
@@ -18,14 +19,13 @@ pub mod theme;
 mod trust;
 pub mod update;
 pub mod view;
-pub mod words;
 
 pub use event_loop::{TuiError, TuiIo, run};
-pub use host::Host;
-pub use keyboard::Typed;
+pub use host::ScreenHost;
+pub use keyboard::PendingInput;
 pub use keymap::{Keymap, KeymapError};
-pub use settings::{Exit, FirstRun, Motion, Panes, StartInfo, TuiSettings};
-pub use trust::{TrustAnswer, TrustQuestion, TrustThing, ask_trust};
+pub use settings::{FirstRun, MotionMode, PaneLayout, ScreenExit, StartInfo, TuiSettings};
+pub use trust::{TrustAnswer, TrustItem, TrustQuestion, ask_trust};
 
 #[cfg(test)]
 mod testing;

@@ -1,4 +1,4 @@
-//! What goes into `update`, and what comes out of it.
+//! Input and output of `update`: messages and effects.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::protocol::{AgentEvent, Command};
 use super::host::{HostReply, HostRequest};
 use super::model::{Extent, Metrics};
 
-/// Something that happened. Times count from the start of the screen.
+/// An event for `update`. Times are relative to the start of the screen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Msg {
     Key {
@@ -23,8 +23,8 @@ pub enum Msg {
     },
     Mouse {
         event: MouseEvent,
-        /// What lay under the pointer in the last frame.
-        under: Under,
+        /// The target under the pointer in the last frame.
+        hit: HitTarget,
         at: Duration,
     },
     Resize {
@@ -51,18 +51,18 @@ pub enum Msg {
     Drawn(Box<Metrics>),
 }
 
-/// What a mouse event points at, and where that is.
+/// The target of a mouse event and its area.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Under {
-    pub target: Target,
+pub struct HitTarget {
+    pub kind: HitKind,
     pub area: Rect,
-    /// How much there is to scroll, if it is a pane.
+    /// Scroll extent, if it is a pane.
     pub pane: Extent,
 }
 
-/// What lies at a place of the screen.
+/// The kind of element at a position on the screen.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Target {
+pub enum HitKind {
     #[default]
     Nothing,
     Body,
@@ -73,22 +73,22 @@ pub enum Target {
     Prompt,
 }
 
-/// What the loop has to do after an update.
+/// A side effect for the event loop to perform after an update.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
+pub enum ScreenEffect {
     Send(Command),
     Ask(HostRequest),
-    /// Put into the terminal's clipboard.
+    /// Copy to the terminal's clipboard.
     Copy(String),
-    /// The same with the text that the mouse has chosen on the screen.
+    /// Copy the text selected with the mouse.
     CopySelection,
-    /// Tell the person through the terminal.
+    /// Notify the user through the terminal.
     Notify(String),
     /// Open the draft in an editor.
     Edit(String),
     /// Take or release the mouse.
     Mouse(bool),
-    /// Draw everything anew.
+    /// Redraw everything.
     Redraw,
     Suspend,
     Quit,

@@ -1,37 +1,38 @@
-//! What the caller tells the screen at start, and what it gets back at the end.
+//! The screen's settings and start information, and its result on exit.
 
-use crate::protocol::{EnvOverlay, Mode, NoticeLevel, SessionId};
+use crate::protocol::{EnvOverlay, NoticeLevel, PermissionMode, SessionId};
 
 use super::host::LocalServer;
 use super::theme::Glyphs;
 
-/// The `[tui]` section, with what the terminal says about itself.
+/// The `[tui]` section, with the terminal's environment variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TuiSettings {
-    /// Name of a theme, or empty for the one that fits the terminal.
+    /// Name of a theme, or empty to choose one for the terminal.
     pub theme: String,
-    pub panes: Panes,
-    pub motion: Motion,
+    pub panes: PaneLayout,
+    pub motion: MotionMode,
     pub mouse: bool,
-    /// Whether the terminal is told about questions and long turns that end while its window has no focus.
+    /// Whether to notify through the terminal of questions and ends of long turns while its window has
+    /// no focus.
     pub notifications: bool,
     pub no_color: bool,
-    /// What the terminal says about itself.
+    /// Environment variables about the terminal.
     pub env: EnvOverlay,
 }
 
 impl TuiSettings {
-    /// The characters that the terminal can show.
+    /// The glyphs the terminal can show.
     #[must_use]
     pub fn glyphs(&self) -> &'static Glyphs {
         Glyphs::for_terminal(&self.env)
     }
 }
 
-/// Where agents are shown.
+/// Position of the agent panes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Panes {
-    /// By the size of the screen.
+pub enum PaneLayout {
+    /// Depends on the size of the screen.
     #[default]
     Auto,
     Right,
@@ -39,58 +40,58 @@ pub enum Panes {
     Rows,
 }
 
-/// How much moves.
+/// Amount of animation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Motion {
+pub enum MotionMode {
     #[default]
     Full,
     /// No spinner, text twice a second, clocks every ten seconds.
     Reduced,
 }
 
-/// What the first frame shows.
+/// Data for the first frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StartInfo {
     pub session: Option<SessionId>,
     /// The working directory as a short label.
     pub cwd: String,
-    /// The git branch, if it is known already; else the host is asked.
+    /// The git branch, if known already; otherwise the host is asked.
     pub branch: Option<String>,
     /// The model as a short label.
     pub model: String,
-    pub mode: Mode,
+    pub mode: PermissionMode,
     pub version: String,
-    /// Whether the built-in scripted model answers.
+    /// Whether the built-in scripted model is used.
     pub scripted: bool,
     pub context_window: Option<u64>,
     /// Set when there is no model to talk to.
     pub first_run: Option<FirstRun>,
-    /// What stands behind the name on the first line, such as `AGENTS.md read`.
+    /// Notes after the name on the first line, such as `AGENTS.md read`.
     pub notes: Vec<String>,
-    /// Lines to begin the transcript with, such as what is wrong in a definition.
+    /// Lines at the start of the transcript, such as errors in a definition.
     pub notices: Vec<(NoticeLevel, String)>,
     /// Permission rules in force, one per line.
     pub rules: Vec<String>,
     /// A prompt to send at once.
     pub prompt: Option<String>,
-    /// Whether the session is stored, so that it can be gone on with.
+    /// Whether the session is stored and can be resumed.
     pub resumable: bool,
     /// Whether the list of stored sessions opens first.
     pub pick_session: bool,
 }
 
-/// What is known when no model is configured.
+/// The state when no model is configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FirstRun {
-    /// Servers on this machine that answered; `None` until they were looked for.
+    /// Servers found on this machine; `None` until the search is done.
     pub found: Option<Vec<LocalServer>>,
 }
 
-/// How the screen ended.
+/// Result of the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exit {
-    /// What the normal screen shows afterwards; empty when nothing was sent.
-    pub farewell: Vec<String>,
+pub struct ScreenExit {
+    /// The summary to print afterwards; empty if no prompt was sent.
+    pub summary: Vec<String>,
     /// The signal that ended it, if one did.
     pub signal: Option<i32>,
 }

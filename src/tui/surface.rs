@@ -1,4 +1,4 @@
-//! What the loop draws on: the terminal, or a buffer in a test.
+//! The surface the event loop draws on: the terminal, or a buffer in tests.
 
 use std::io;
 
@@ -7,19 +7,19 @@ use ratatui::Frame;
 use super::terminal::TerminalGuard;
 use super::text::CopyError;
 
-/// A screen that can be drawn on, given back and taken again.
+/// A screen that can be drawn on, released and taken again.
 pub trait Surface {
     /// Draws one frame.
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()>;
-    /// The first frame stands: what may wait can be set up now.
+    /// Sets up what can wait until after the first frame.
     fn after_first_frame(&mut self) -> io::Result<()>;
-    /// The next frame is drawn in full.
+    /// Makes the next frame a full redraw.
     fn redraw(&mut self) -> io::Result<()>;
-    /// Gives the screen back for a while.
+    /// Releases the screen for a while.
     fn suspend(&mut self) -> io::Result<()>;
     /// Takes the screen again.
     fn resume(&mut self) -> io::Result<()>;
-    /// Stops the process until the shell goes on with it.
+    /// Stops the process until the shell continues it.
     fn stop(&mut self) -> io::Result<()>;
     fn set_mouse(&mut self, on: bool) -> io::Result<()>;
     fn set_title(&mut self, title: &str) -> io::Result<()>;

@@ -1,6 +1,6 @@
-//! The terminal while the screen is on it: entered, drawn to, and given back on every way out.
+//! The terminal while the screen uses it: entered, drawn to, and restored on every way out.
 //!
-//! All output goes through one buffer that is written once per frame. The terminal is asked nothing.
+//! All output goes through one buffer that is written once per frame. The terminal is never queried.
 
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
@@ -21,24 +21,25 @@ use super::text::{CopyError, one_line, osc52};
 mod output;
 
 use output::{
-    FRAME_BEGIN, FRAME_END, KEYBOARD_PUSH, MOUSE_OFF, MOUSE_ON, Modes, Output, TITLE_SAVE,
+    FRAME_BEGIN, FRAME_END, KEYBOARD_PUSH, MOUSE_OFF, MOUSE_ON, TITLE_SAVE, TerminalModes,
+    TerminalOutput,
 };
 
-/// Frames up to this size are remembered, to leave out a repetition.
+/// Frames up to this size are remembered, so that a repeated one is not written.
 const SMALL_FRAME: usize = 256;
 
 /// How to use the terminal.
 #[derive(Clone, Debug, Default)]
 pub struct GuardOptions {
     pub mouse: bool,
-    /// Named after a panic.
+    /// Log file to name after a panic.
     pub log: Option<PathBuf>,
 }
 
-/// Owns the terminal; gives it back when dropped. Lives on the thread that entered it.
+/// Owns the terminal and restores it when dropped. Must stay on the thread that entered it.
 pub struct TerminalGuard {
-    terminal: Terminal<CrosstermBackend<Output>>,
-    output: Output,
+    terminal: Terminal<CrosstermBackend<TerminalOutput>>,
+    output: TerminalOutput,
     title: String,
     last_frame: Vec<u8>,
 }
@@ -46,13 +47,13 @@ pub struct TerminalGuard {
 impl TerminalGuard {
     /// Takes the terminal on stdout.
     pub fn enter(options: &GuardOptions) -> io::Result<Self> {
-        let modes = Modes { raw: true, mouse: options.mouse, ..Modes::default() };
-        let output = Output::new(Box::new(io::stdout()), modes);
+        let modes = TerminalModes { raw: true, mouse: options.mouse, ..TerminalModes::default() };
+        let output = TerminalOutput::new(Box::new(io::stdout()), modes);
         install_panic_hook(output.clone(), options.log.clone());
-        Self::on(output, Viewport::Fullscreen)
+        Self::with_output(output, Viewport::Fullscreen)
     }
 
-    fn on(output: Output, viewport: Viewport) -> io::Result<Self> {
+    fn with_output(output: TerminalOutput, viewport: Viewport) -> io::Result<Self> {
         output.sink().enter()?;
         let made = Terminal::with_options(
             CrosstermBackend::new(output.clone()),
@@ -69,8 +70,8 @@ impl TerminalGuard {
         }
     }
 
-    /// Draws one frame: computed whole, written at once, shown at once. Writes nothing when nothing
-    /// changed, or while the terminal is given away.
+    /// Draws one frame: writes it in one go, shown at once. Writes nothing when nothing changed, or
+    /// while the terminal is released.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         let mut sink = self.output.sink();
         if !sink.modes.entered {
@@ -96,7 +97,7 @@ impl TerminalGuard {
         sink.send()
     }
 
-    /// Asks for unambiguous keys, without waiting for an answer. Call it behind the first frame.
+    /// Requests unambiguous keys without waiting for a response. Call it after the first frame.
     pub fn after_first_frame(&mut self) -> io::Result<()> {
         let mut sink = self.output.sink();
         if sink.modes.keyboard {
@@ -112,7 +113,7 @@ impl TerminalGuard {
         self.terminal.size()
     }
 
-    /// The next frame is drawn in full, whatever stands on the screen.
+    /// Makes the next frame a full redraw.
     pub fn redraw(&mut self) -> io::Result<()> {
         self.last_frame.clear();
         // Resizing to the same size clears both screens without asking where the cursor is.
@@ -120,12 +121,12 @@ impl TerminalGuard {
         self.terminal.resize(area)
     }
 
-    /// Gives the terminal back for a while, as before an editor runs on it.
+    /// Releases the terminal for a while, as for an editor.
     pub fn suspend(&mut self) -> io::Result<()> {
         self.output.sink().leave()
     }
 
-    /// Takes the terminal again; the next frame is drawn in full.
+    /// Takes the terminal again; the next frame is a full redraw.
     pub fn resume(&mut self) -> io::Result<()> {
         self.output.sink().enter()?;
         let title = std::mem::take(&mut self.title);
@@ -135,7 +136,7 @@ impl TerminalGuard {
         self.redraw()
     }
 
-    /// Ctrl+Z: stops this process and its group, and returns when they go on.
+    /// Ctrl+Z: stops this process and its group, and returns when they continue.
     pub fn stop(&mut self) -> io::Result<()> {
         self.suspend()?;
         let stopped = kill(Pid::from_raw(0), Signal::SIGTSTP).map_err(io::Error::from);
@@ -143,7 +144,7 @@ impl TerminalGuard {
         stopped
     }
 
-    /// Lets the mouse go, or takes it.
+    /// Captures or releases the mouse.
     pub fn set_mouse(&mut self, on: bool) -> io::Result<()> {
         let mut sink = self.output.sink();
         if sink.modes.mouse == on {
@@ -157,7 +158,7 @@ impl TerminalGuard {
         sink.send()
     }
 
-    /// Sets the window's title; the old one comes back at the end.
+    /// Sets the window's title; the old one is restored at the end.
     pub fn set_title(&mut self, title: &str) -> io::Result<()> {
         if self.title == title {
             return Ok(());
@@ -175,7 +176,7 @@ impl TerminalGuard {
         sink.send()
     }
 
-    /// Puts the text on the clipboard of the terminal's owner (OSC 52).
+    /// Copies the text to the clipboard (OSC 52).
     pub fn copy(&mut self, text: &str) -> Result<(), CopyError> {
         let sequence = osc52(text)?;
         let mut sink = self.output.sink();
@@ -183,7 +184,7 @@ impl TerminalGuard {
         sink.send().map_err(|error| CopyError::Terminal(error.to_string()))
     }
 
-    /// Draws the attention of somebody who looks elsewhere: a notification where there are any, and the bell.
+    /// Notifies the user: a desktop notification where supported, and the bell.
     pub fn notify(&mut self, text: &str) -> io::Result<()> {
         let mut sink = self.output.sink();
         sink.put(&format!("\x1b]9;{}\x1b\\\x07", one_line(text)));
@@ -193,15 +194,15 @@ impl TerminalGuard {
 
 impl Drop for TerminalGuard {
     fn drop(&mut self) {
-        // Nobody is left to tell; the terminal may be gone.
+        // The error can't be reported; the terminal may be gone.
         let _ = self.output.sink().leave();
     }
 }
 
-/// A panic on the screen's thread gives the terminal back before its message is printed. One on
-/// another thread is a failed task, which its owner reports: printed, it would only tear the
-/// screen.
-fn install_panic_hook(output: Output, log: Option<PathBuf>) {
+/// Installs a panic hook. A panic on the screen's thread restores the terminal before printing the
+/// message. A panic on another thread is a failed task, which its owner reports; printing it would
+/// garble the screen.
+fn install_panic_hook(output: TerminalOutput, log: Option<PathBuf>) {
     let previous = std::panic::take_hook();
     let owner = thread::current().id();
     std::panic::set_hook(Box::new(move |panic| {
@@ -211,8 +212,7 @@ fn install_panic_hook(output: Output, log: Option<PathBuf>) {
             PanicPlace::NoScreen => previous(panic),
             PanicPlace::OtherThread => {}
             PanicPlace::Screen => {
-                let mut text =
-                    format!("caliban stopped because of a bug in it: {message} ({place})\n");
+                let mut text = format!("caliban crashed because of a bug: {message} ({place})\n");
                 if let Some(log) = &log {
                     text.push_str(&format!("Please report it with the end of {}\n", log.display()));
                 }
@@ -230,9 +230,9 @@ enum PanicPlace {
     NoScreen,
 }
 
-/// Gives the terminal back if the panic is on the screen's own thread.
-fn on_panic(output: &Output, owner: ThreadId) -> PanicPlace {
-    // The thread that panics may hold the lock, and must not wait for itself.
+/// Restores the terminal if the panic is on the screen's own thread.
+fn on_panic(output: &TerminalOutput, owner: ThreadId) -> PanicPlace {
+    // The panicking thread may hold the lock and must not wait for itself.
     let mut sink = match output.0.try_lock() {
         Ok(sink) => sink,
         Err(TryLockError::Poisoned(sink)) => sink.into_inner(),
@@ -271,11 +271,11 @@ mod tests {
     use super::output::{ENTER, KEYBOARD_POP, LEAVE, RESET, TITLE_RESTORE};
     use super::*;
 
-    /// A terminal that remembers each write.
+    /// A writer that records each write.
     #[derive(Clone, Default)]
-    struct Paper(Arc<Mutex<Vec<String>>>);
+    struct WriteLog(Arc<Mutex<Vec<String>>>);
 
-    impl Write for Paper {
+    impl Write for WriteLog {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().push(String::from_utf8(bytes.to_vec()).unwrap());
             Ok(bytes.len())
@@ -285,17 +285,18 @@ mod tests {
         }
     }
 
-    impl Paper {
+    impl WriteLog {
         fn take(&self) -> Vec<String> {
             std::mem::take(&mut self.0.lock().unwrap())
         }
     }
 
-    fn guard(mouse: bool) -> (TerminalGuard, Paper) {
-        let paper = Paper::default();
-        let modes = Modes { mouse, ..Modes::default() };
-        let output = Output::new(Box::new(paper.clone()), modes);
-        let guard = TerminalGuard::on(output, Viewport::Fixed(Rect::new(0, 0, 20, 2))).unwrap();
+    fn guard(mouse: bool) -> (TerminalGuard, WriteLog) {
+        let paper = WriteLog::default();
+        let modes = TerminalModes { mouse, ..TerminalModes::default() };
+        let output = TerminalOutput::new(Box::new(paper.clone()), modes);
+        let guard =
+            TerminalGuard::with_output(output, Viewport::Fixed(Rect::new(0, 0, 20, 2))).unwrap();
         (guard, paper)
     }
 
@@ -392,8 +393,12 @@ mod tests {
                 Ok(())
             }
         }
-        let output = Output::new(Box::new(Gone), Modes { entered: true, ..Modes::default() });
-        let mut guard = TerminalGuard::on(output, Viewport::Fixed(Rect::new(0, 0, 9, 1))).unwrap();
+        let output = TerminalOutput::new(
+            Box::new(Gone),
+            TerminalModes { entered: true, ..TerminalModes::default() },
+        );
+        let mut guard =
+            TerminalGuard::with_output(output, Viewport::Fixed(Rect::new(0, 0, 9, 1))).unwrap();
         assert_eq!(guard.draw(|_| {}).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 }

@@ -9,21 +9,21 @@ use ratatui::backend::TestBackend;
 
 use crate::protocol::event::ShellEnd;
 use crate::protocol::{
-    Access, AgentEvent, AgentId, AgentInfo, AgentPath, Command, Cost, End, EventKind, Outcome,
-    Question, QuestionId, Sender, SessionId, ShellId, ToolUseId, Usage,
+    Access, AgentEvent, AgentId, AgentInfo, AgentPath, Command, Cost, EventKind, Question,
+    QuestionId, RunEnd, RunOutcome, Sender, SessionId, ShellId, ToolUseId, Usage,
 };
 
 use super::host::AgentChoice;
 use super::keymap::Keymap;
-use super::model::Model;
-use super::msg::{Effect, Msg};
+use super::model::TuiModel;
+use super::msg::{Msg, ScreenEffect};
 use super::settings::{StartInfo, TuiSettings};
 use super::text::Highlighter;
 use super::theme::Theme;
 use super::update::update;
 use super::view::View;
 
-/// Who an agent of a test is.
+/// Creates the info of a test agent.
 pub fn agent_info(name: &str, description: &str) -> AgentInfo {
     AgentInfo {
         name: name.to_owned(),
@@ -38,7 +38,7 @@ pub fn agent_info(name: &str, description: &str) -> AgentInfo {
     }
 }
 
-/// A definition with this name.
+/// Creates a definition with this name.
 pub fn agent_choice(name: &str) -> AgentChoice {
     AgentChoice {
         name: name.to_owned(),
@@ -49,9 +49,9 @@ pub fn agent_choice(name: &str) -> AgentChoice {
     }
 }
 
-/// The end of a run.
-pub fn finish(end: End, text: &str) -> EventKind {
-    EventKind::Finished(Box::new(Outcome {
+/// Creates the end of a run.
+pub fn finish(end: RunEnd, text: &str) -> EventKind {
+    EventKind::Finished(Box::new(RunOutcome {
         end,
         api_error: None,
         text: text.to_owned(),
@@ -63,15 +63,15 @@ pub fn finish(end: End, text: &str) -> EventKind {
     }))
 }
 
-/// A model with a clock that the test moves.
-pub struct Screen {
-    pub model: Model,
+/// A model with a clock controlled by the test.
+pub struct TestScreen {
+    pub model: TuiModel,
     pub at: Duration,
-    /// All effects since they were last taken.
-    pub effects: Vec<Effect>,
+    /// All effects since they were last drained.
+    pub effects: Vec<ScreenEffect>,
 }
 
-impl Screen {
+impl TestScreen {
     pub fn new() -> Self {
         let start = StartInfo {
             cwd: "shop".to_owned(),
@@ -83,7 +83,7 @@ impl Screen {
             ..StartInfo::default()
         };
         let settings = TuiSettings { mouse: true, notifications: true, ..TuiSettings::default() };
-        let model = Model::new(start, settings, Keymap::built_in().unwrap(), Vec::new());
+        let model = TuiModel::new(start, settings, Keymap::built_in().unwrap(), Vec::new());
         Self { model, at: Duration::from_secs(10), effects: Vec::new() }
     }
 
@@ -92,7 +92,7 @@ impl Screen {
         self
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn wait(&mut self, millis: u64) -> &mut Self {
         self.at += Duration::from_millis(millis);
         let at = self.at;
@@ -137,7 +137,7 @@ impl Screen {
         self.event(&AgentPath::root(), kind)
     }
 
-    /// Another session is open, whose agents did this, a second apart.
+    /// Opens another session with this history, events one second apart.
     pub fn opened(&mut self, history: Vec<(&AgentPath, EventKind)>) -> &mut Self {
         let events = history.into_iter().zip(1..).map(|((path, kind), second)| {
             let at = Timestamp::from_second(second).unwrap();
@@ -147,7 +147,7 @@ impl Screen {
         self.main(EventKind::SessionOpened { id, history, forked: false })
     }
 
-    /// A prompt of the person that main has read and begun to work on.
+    /// Sends a prompt of the user, which main reads and starts working on.
     pub fn prompt(&mut self, text: &str) -> &mut Self {
         self.main(EventKind::PromptRead { id: None, text: text.to_owned(), from: Sender::Person });
         self.main(EventKind::TurnStarted { turn: 1, limit: None })
@@ -157,14 +157,14 @@ impl Screen {
         self.event(path, EventKind::TextDelta { text: text.to_owned() })
     }
 
-    /// An agent that has begun its first turn.
+    /// Adds an agent in its first turn.
     pub fn agent(&mut self, parent: &AgentPath, name: &str, description: &str) -> AgentPath {
         let path = self.queued_agent(parent, name, description);
         self.event(&path, EventKind::TurnStarted { turn: 1, limit: Some(20) });
         path
     }
 
-    /// An agent that exists and has not begun.
+    /// Adds an agent that has not started a turn.
     pub fn queued_agent(&mut self, parent: &AgentPath, name: &str, description: &str) -> AgentPath {
         let path = parent.child(AgentId::generate());
         let info = agent_info(name, description);
@@ -178,7 +178,7 @@ impl Screen {
         path
     }
 
-    /// An agent that began in the background and has begun its first turn.
+    /// Adds a background agent in its first turn.
     pub fn background(&mut self, parent: &AgentPath, name: &str, description: &str) -> AgentPath {
         let path = parent.child(AgentId::generate());
         let info = AgentInfo { background: true, ..agent_info(name, description) };
@@ -187,7 +187,7 @@ impl Screen {
         path
     }
 
-    /// A background command of an agent.
+    /// Starts a background command of an agent.
     pub fn job(&mut self, path: &AgentPath, id: &str, command: &str) -> &mut Self {
         let (id, command) = (ShellId::new(id), command.to_owned());
         self.event(path, EventKind::BackgroundShellStarted { id, command })
@@ -198,7 +198,7 @@ impl Screen {
         self.event(path, EventKind::BackgroundShellEnded { id, end })
     }
 
-    /// Something that came by itself entered a conversation.
+    /// Adds a message that was not typed by the user to a conversation.
     pub fn reads(&mut self, path: &AgentPath, from: Sender, text: &str) -> &mut Self {
         self.event(path, EventKind::PromptRead { id: None, text: text.to_owned(), from })
     }
@@ -246,7 +246,7 @@ impl Screen {
         self.event(path, Self::question(path, id, agent, command)).draw()
     }
 
-    /// The event of a question about a command.
+    /// Creates the event of a question about a command.
     pub fn question(path: &AgentPath, id: u64, agent: &str, command: &str) -> EventKind {
         EventKind::PermissionAsked(Box::new(Question {
             id: QuestionId(id),
@@ -264,7 +264,7 @@ impl Screen {
         }))
     }
 
-    /// Draws a frame: what is on the screen by then can be answered.
+    /// Draws a frame, so that the visible question can be answered.
     pub fn draw(&mut self) -> &mut Self {
         let (width, height) = self.model.size;
         let mut view = View::new(Theme::default(), Highlighter::off());
@@ -273,10 +273,10 @@ impl Screen {
         self.send(Msg::Drawn(Box::new(view.metrics().clone())))
     }
 
-    /// The commands that were sent since this was asked last.
+    /// Drains the effects and returns the commands among them.
     pub fn sent(&mut self) -> Vec<Command> {
         let sent = self.effects.drain(..).filter_map(|effect| match effect {
-            Effect::Send(command) => Some(command),
+            ScreenEffect::Send(command) => Some(command),
             _ => None,
         });
         sent.collect()

@@ -14,19 +14,19 @@ mod glyphs;
 pub use depth::ColorDepth;
 pub use glyphs::{ASCII, Glyphs, UNICODE};
 
-/// The themes that come with the program: name and file.
+/// The built-in themes: name and file.
 const BUILT_IN: [(&str, &str); 3] = [
     ("default", include_str!("../../assets/themes/default.toml")),
     ("dark", include_str!("../../assets/themes/dark.toml")),
     ("light", include_str!("../../assets/themes/light.toml")),
 ];
 
-/// Why there is no theme.
+/// A theme that cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ThemeError {
-    #[error("no theme is called {name:?}: choose one of {}", Theme::names().join(", "))]
+    #[error("unknown theme {name:?}; choose one of {}", Theme::names().join(", "))]
     Unknown { name: String },
-    #[error("theme {name:?} cannot be read: {reason}")]
+    #[error("cannot read theme {name:?}: {reason}")]
     Invalid { name: String, reason: String },
 }
 
@@ -39,7 +39,7 @@ macro_rules! roles {
             $($(#[$doc])* pub $field: Style,)*
             pub glyphs: &'static Glyphs,
             agents: Vec<Color>,
-            /// What `agents` becomes where there are 16 colours.
+            /// The agents' colours on a terminal with 16.
             agents16: Vec<Color>,
             depth: ColorDepth,
             id: u64,
@@ -73,7 +73,7 @@ roles! {
     dim = "dim",
     /// Focus and prompt.
     accent = "accent",
-    /// Something asks the person.
+    /// Something needs an answer from the user.
     question = "question",
     good = "good",
     bad = "bad",
@@ -93,13 +93,13 @@ roles! {
     link = "link",
     quote = "quote",
     selection = "selection",
-    /// The header of what has the focus.
+    /// The header of the focused pane.
     focus = "focus",
-    /// Something to be spelt out loudly, such as `bypassPermissions`.
+    /// Something dangerous, such as `bypassPermissions`.
     alarm = "alarm",
 }
 
-/// A theme file as it is written.
+/// A parsed theme file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ThemeFile {
@@ -116,13 +116,13 @@ impl Default for Theme {
 }
 
 impl Theme {
-    /// The names of the themes there are.
+    /// Names of the built-in themes.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
         BUILT_IN.iter().map(|(name, _)| *name).collect()
     }
 
-    /// A theme by its name.
+    /// Loads a theme by its name.
     pub fn named(name: &str) -> Result<Self, ThemeError> {
         let Some((_, file)) = BUILT_IN.iter().find(|(known, _)| *known == name) else {
             return Err(ThemeError::Unknown { name: name.to_owned() });
@@ -133,7 +133,7 @@ impl Theme {
     fn parse(file: &str) -> Result<Self, String> {
         let file: ThemeFile = toml::from_str(file).map_err(|error| error.to_string())?;
         if let Some(odd) = file.styles.keys().find(|name| !ROLES.contains(&name.as_str())) {
-            return Err(format!("{odd:?} is no role: choose from {}", ROLES.join(", ")));
+            return Err(format!("unknown role {odd:?}; choose from {}", ROLES.join(", ")));
         }
         let mut trouble = None;
         let mut theme = Self::from_styles(|role| {
@@ -148,11 +148,12 @@ impl Theme {
         }
         theme.agents = parse_colors(&file.agents)?;
         theme.agents16 = parse_colors(&file.agents16)?;
-        theme.stamp();
+        theme.update_id();
         Ok(theme)
     }
 
-    /// No colours at all: modifiers alone tell the roles apart, and every state has its sign and word anyway.
+    /// A theme without colours: only modifiers distinguish the roles, and every state has its own sign
+    /// and word anyway.
     #[must_use]
     pub fn no_color() -> Self {
         let mut theme = Self::from_styles(|role| {
@@ -166,11 +167,11 @@ impl Theme {
             })
         });
         theme.depth = ColorDepth::None;
-        theme.stamp();
+        theme.update_id();
         theme
     }
 
-    /// This theme as a terminal can show it: its colours, and its characters.
+    /// Adapts the theme to the terminal's colours and characters.
     #[must_use]
     pub fn for_terminal(mut self, env: &EnvOverlay) -> Self {
         let glyphs = Glyphs::for_terminal(env);
@@ -184,24 +185,24 @@ impl Theme {
         }
         self.depth = depth;
         self.glyphs = glyphs;
-        self.stamp();
+        self.update_id();
         self
     }
 
-    /// How many colours the theme was made for.
+    /// The colour depth that the theme is adapted to.
     #[must_use]
     pub fn depth(&self) -> ColorDepth {
         self.depth
     }
 
-    /// Changes whenever anything in the theme does: the key of what was drawn with it.
+    /// A hash of the theme, as a key for caches of drawn text.
     #[must_use]
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The colour of an agent: the one that its definition names, else the `index`-th of the list,
-    /// round and round.
+    /// The colour of an agent: the one in its definition, else the `index`-th of the list, modulo its
+    /// length.
     #[must_use]
     pub fn agent(&self, color: Option<&str>, index: usize) -> Style {
         let list = match self.depth {
@@ -217,7 +218,7 @@ impl Theme {
         }
     }
 
-    /// A colour as a definition writes it: one of the list's names, an ANSI name or `#rrggbb`.
+    /// Parses a definition's colour: a name from the list, an ANSI name or `#rrggbb`.
     fn agent_color(&self, name: &str) -> Option<Color> {
         const NAMES: [&str; 8] =
             ["sky", "orange", "green", "purple", "yellow", "vermilion", "blue", "grey"];
@@ -235,7 +236,7 @@ impl Theme {
         }
     }
 
-    fn stamp(&mut self) {
+    fn update_id(&mut self) {
         let mut hasher = DefaultHasher::new();
         let styles: Vec<Style> = self.styles_mut().map(|style| *style).collect();
         styles.hash(&mut hasher);
@@ -249,10 +250,10 @@ fn parse_colors(names: &[String]) -> Result<Vec<Color>, String> {
 }
 
 fn parse_color(name: &str) -> Result<Color, String> {
-    name.parse().map_err(|_| format!("{name:?} is no colour: use an ANSI name, 0-255 or #rrggbb"))
+    name.parse().map_err(|_| format!("unknown colour {name:?}; use an ANSI name, 0-255 or #rrggbb"))
 }
 
-/// `cyan bold`, `black on yellow`, `dim`.
+/// Parses `cyan bold`, `black on yellow` or `dim`.
 fn parse_style(words: &str) -> Result<Style, String> {
     let mut style = Style::new();
     let mut words = words.split_whitespace();
@@ -295,15 +296,15 @@ mod tests {
     #[test]
     fn an_unknown_theme_is_told_the_names() {
         let error = Theme::named("neon").unwrap_err().to_string();
-        assert_eq!(error, "no theme is called \"neon\": choose one of default, dark, light");
+        assert_eq!(error, "unknown theme \"neon\"; choose one of default, dark, light");
     }
 
     #[test]
     fn a_file_with_a_wrong_word_says_which() {
         let file = "agents = []\nagents16 = []\n[styles]\ndim = \"mauve\"";
-        assert!(Theme::parse(file).unwrap_err().starts_with("dim: \"mauve\" is no colour"));
+        assert!(Theme::parse(file).unwrap_err().starts_with("dim: unknown colour \"mauve\""));
         let file = "agents = []\nagents16 = []\n[styles]\ndimm = \"dim\"";
-        assert!(Theme::parse(file).unwrap_err().starts_with("\"dimm\" is no role"));
+        assert!(Theme::parse(file).unwrap_err().starts_with("unknown role \"dimm\""));
     }
 
     #[test]

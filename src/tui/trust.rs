@@ -1,41 +1,41 @@
-//! The question before a session: whether what the project brings may count. It has the screen to
-//! itself, because nothing of the session is there yet.
+//! The trust question before a session: whether to use the project's own settings. It has the whole
+//! screen, because the session does not exist yet.
 
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-mod asking;
+mod ask;
 mod draw;
 
-pub use asking::ask_trust;
+pub use ask::ask_trust;
 
-/// How long no text may have been typed before a digit answers: one that was meant for the prompt
+/// How long no text must have been typed before a digit answers, so that a digit meant for the prompt
 /// decides nothing.
-const QUIET: Duration = Duration::from_secs(1);
+const QUIET_TIME: Duration = Duration::from_secs(1);
 
-/// What is asked.
+/// The content of the trust question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustQuestion {
     /// The folder that would be trusted.
     pub root: String,
-    /// Whether something else of it is trusted already.
+    /// Whether other things in it are trusted already.
     pub changed: bool,
-    /// What it brings, file by file.
-    pub things: Vec<TrustThing>,
-    /// The user's own entries that would start in it.
-    pub own: Vec<TrustThing>,
+    /// Untrusted things in the folder, file by file.
+    pub items: Vec<TrustItem>,
+    /// Entries of the user that would start in it.
+    pub own_items: Vec<TrustItem>,
 }
 
-/// One thing that does nothing yet, or an entry that does not start in the project yet.
+/// A thing that is ignored until trusted, or an entry that does not start in the project yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrustThing {
+pub struct TrustItem {
     pub file: String,
     pub line: usize,
     pub what: String,
 }
 
-/// What the person says.
+/// The user's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustAnswer {
     Trust,
@@ -45,39 +45,39 @@ pub enum TrustAnswer {
     Signal(i32),
 }
 
-/// The question while it is open. Times count from when it was opened.
-struct Asking<'a> {
+/// The state of the open question. Times are relative to its start.
+struct TrustDialog<'a> {
     question: &'a TrustQuestion,
-    /// The first line of the list that is shown.
+    /// The first visible line of the list.
     scroll: usize,
-    /// Of the last frame: how many lines the list has, and how many of them were shown.
+    /// Lines of the list in the last frame, and how many of them were shown.
     lines: usize,
     shown: usize,
-    /// The width of the last frame. Cells.
+    /// Width of the last frame, in cells.
     width: u16,
-    /// Whether the last line was shown at this width. Nobody trusts what they could not see.
+    /// Whether the last line was shown at this width. The user can't trust what was not shown.
     seen_all: bool,
     /// When text was last typed.
     typed: Duration,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> TrustDialog<'a> {
     fn new(question: &'a TrustQuestion) -> Self {
         let typed = Duration::ZERO;
         Self { question, scroll: 0, lines: 0, shown: 0, width: 0, seen_all: false, typed }
     }
 
-    /// Whether digits answer by now.
-    fn answers(&self, now: Duration) -> bool {
-        now >= self.typed + QUIET
+    /// Whether digits are accepted as answers.
+    fn accepts_answers(&self, now: Duration) -> bool {
+        now >= self.typed + QUIET_TIME
     }
 
-    /// When digits will answer.
-    fn opens(&self) -> Duration {
-        self.typed + QUIET
+    /// When digits will be accepted.
+    fn accepts_at(&self) -> Duration {
+        self.typed + QUIET_TIME
     }
 
-    /// Takes a key; an answer ends the question.
+    /// Handles a key; an answer ends the question.
     fn press(&mut self, key: KeyEvent, now: Duration) -> Option<TrustAnswer> {
         if key.kind != KeyEventKind::Press {
             return None;
@@ -86,10 +86,10 @@ impl<'a> Asking<'a> {
         match key.code {
             KeyCode::Char('c' | 'd') if control => return Some(TrustAnswer::Quit),
             KeyCode::Esc => return Some(TrustAnswer::NotNow),
-            KeyCode::Char('1') if self.answers(now) && self.seen_all => {
+            KeyCode::Char('1') if self.accepts_answers(now) && self.seen_all => {
                 return Some(TrustAnswer::Trust);
             }
-            KeyCode::Char('2') if self.answers(now) => return Some(TrustAnswer::NotNow),
+            KeyCode::Char('2') if self.accepts_answers(now) => return Some(TrustAnswer::NotNow),
             KeyCode::Up => self.scroll = self.scroll.saturating_sub(1),
             KeyCode::Down => self.scroll += 1,
             KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(self.page()),
@@ -109,9 +109,9 @@ impl<'a> Asking<'a> {
         self.shown.saturating_sub(1).max(1)
     }
 
-    /// Takes over what the last frame showed.
-    fn drawn(&mut self, lines: usize, shown: usize, width: u16) {
-        // At another width the lines are others.
+    /// Records the sizes of the last frame.
+    fn frame_drawn(&mut self, lines: usize, shown: usize, width: u16) {
+        // At another width the lines wrap differently.
         self.seen_all &= self.width == width;
         (self.lines, self.shown, self.width) = (lines, shown, width);
         self.scroll = self.scroll.min(lines.saturating_sub(shown));

@@ -52,7 +52,7 @@ async fn an_effort_that_the_model_lacks_is_left_out_and_said_once() {
             assert_eq!(effort(request), Value::Null, "{model}: {}", request.body);
         }
         let notice = format!(
-            "Effort \"{word}\" is not sent to {model}, which does not take it. Efforts of this model: {takes}."
+            "Effort \"{word}\" is not sent to {model}, which does not support it. Efforts of this model: {takes}."
         );
         assert_eq!(run.stderr.matches(&notice).count(), 1, "{model}: {run}");
     }

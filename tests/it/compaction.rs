@@ -431,7 +431,7 @@ async fn by_hand_it_takes_a_wish_and_the_next_prompt_goes_on_from_the_summary() 
     let screen = screen(&scene);
     screen.wait_for("ONE-77");
     send(&screen, "/compact");
-    screen.wait_for("/compact waits: main works");
+    screen.wait_for("/compact must wait: main is working");
     screen.keys("\x15");
     scene.server.open("busy");
     screen.wait_gone("writing");
@@ -440,7 +440,7 @@ async fn by_hand_it_takes_a_wish_and_the_next_prompt_goes_on_from_the_summary() 
     send(&screen, "and then");
     screen.wait_for("queued for main");
     scene.server.open("held");
-    screen.wait_for("goes on from a summary");
+    screen.wait_for("continues from a summary");
     let summary = scene.server.requests().remove(1);
     assert!(summary.messages().last().unwrap().to_string().contains("keep WISH-77"));
     screen.wait_for("TWO-77");

@@ -53,7 +53,7 @@ async fn a_command_of_the_project_is_its_text_with_the_arguments_in_their_places
     );
     assert!(!prompt.contains("Mends an issue") && !prompt.contains("allowed-tools"), "{prompt}");
     assert!(requests[1].tool_result().is_error && scene.world.exists("x"), "it grants nothing");
-    assert!(run.stderr.contains("/gh:mend: allowed-tools in "), "{run}");
+    assert!(run.stderr.contains("/gh:mend: ignored in "), "{run}");
     // The last part of the name is enough.
     scene.world.run(["-p", "/mine all of it"]).finish().await.assert_code(0);
     let prompt = scene.server.requests_of("MINE-2")[0].first_user_text();
@@ -70,8 +70,8 @@ async fn shell_lines_of_a_command_run_only_when_the_model_runs_them_and_rules_al
     run.assert_code(0);
     assert!(!scene.world.exists("ran"));
     let prompt = scene.server.requests()[0].text();
-    assert!(prompt.contains("shell commands that were not run"), "{prompt}");
-    assert!(run.stderr.contains("/look: its !`…` commands do not run by themselves"), "{run}");
+    assert!(prompt.contains("shell commands written as !`…` above were not run"), "{prompt}");
+    assert!(run.stderr.contains("/look: its !`…` commands are not run automatically"), "{run}");
     scene.server.finish();
 }
 
@@ -90,7 +90,7 @@ async fn a_broken_command_is_refused_with_its_line_and_what_is_no_command_is_a_p
     let run = scene.world.run(["-p", "/tmp/HELLO-1 is full"]).finish().await;
     run.assert_code(0);
     assert!(run.stderr.contains(why), "{run}");
-    let taken = ".claude/commands/clear.md: /clear is a command of the program itself";
+    let taken = ".claude/commands/clear.md: /clear is a built-in command";
     assert!(run.stderr.contains(taken), "{run}");
     assert_eq!(run.stderr.lines().count(), 2, "{run}");
     scene.server.finish();
@@ -264,7 +264,7 @@ async fn the_menu_shows_what_people_have_written_and_sends_it() {
     screen.wait_for("drafted-77");
     screen.wait_gone("writing");
     screen.keys("/nothing\r");
-    screen.wait_for("there is no /nothing · /help lists the commands");
+    screen.wait_for("unknown command /nothing · /help lists the commands");
     assert_eq!(scene.server.requests().len(), 3);
     scene.server.finish();
 }

@@ -55,10 +55,10 @@ async fn what_is_wrong_is_named_with_what_to_do_and_makes_the_exit_code_1() {
         ("WRONG", "agents", ".caliban/agents/bad.md:1: `description` is missing"),
         ("WRONG", "commands", ".caliban/commands/bad.md:2: unknown key `modle`; allowed: "),
         ("note", "commands", ".claude/commands/fine.md:2: `model`: it is not supported"),
-        ("WRONG", "keymap", "settings/keymap.toml:2: there is no key \"hyper+z\": write it like"),
-        ("WRONG", "hooks", "./gone.sh: there is no such file"),
+        ("WRONG", "keymap", "settings/keymap.toml:2: unknown key \"hyper+z\": write it like"),
+        ("WRONG", "hooks", "./gone.sh: it starts in an empty folder"),
         ("note", "memory", "AGENTS.md:1: @gone.md was not read: there is no such file"),
-        ("note", "trust", "1 thing of this project does nothing yet: `caliban trust`"),
+        ("note", "trust", "1 entry of this project is ignored: `caliban trust`"),
     ] {
         let found = lines(&run, state, about);
         assert!(found.iter().any(|line| line.contains(text)), "{state} {about} {text}: {run}");
@@ -73,7 +73,7 @@ async fn an_endpoint_that_refuses_the_key_or_is_not_there_is_wrong_and_another_m
     scene.server.offer(&["other-1"]);
     let run = scene.world.run(["doctor"]).finish().await;
     run.assert_code(0);
-    let note = "anthropic: answers, and does not list claude-sonnet-5: /model shows what it has";
+    let note = "anthropic: answers, but does not list claude-sonnet-5: /model shows its models";
     assert_eq!(lines(&run, "note", "endpoint"), [note], "{run}");
     scene.server.offer_error(401);
     let run = scene.world.run(["doctor"]).finish().await;
@@ -113,6 +113,6 @@ async fn the_screen_shows_the_same_lines() {
     screen.keys(ENTER);
     screen.wait_for("anthropic: from ANTHROPIC_API_KEY");
     let shown = screen.contents();
-    assert!(shown.contains("WRONG") && shown.contains("xterm-256color, 256 colours"), "{shown}");
+    assert!(shown.contains("WRONG") && shown.contains("xterm-256color, 256 colors"), "{shown}");
     scene.server.finish();
 }

@@ -79,7 +79,7 @@ const FORMS: &[Form] = &[
         prepare: |_| {},
         craft: |place| place.add_hooks(b"h\xff", b"h\xff"),
         line: "git status --short",
-        reason: "the settings of the repository are no plain text",
+        reason: "the settings of the repository are not plain text",
         effect: Effect::Runs,
     },
     Form {
@@ -87,7 +87,7 @@ const FORMS: &[Form] = &[
         prepare: |_| {},
         craft: |place| place.add_hooks(b"h\0x", b"h"),
         line: "git status --short",
-        reason: "the settings of the repository are no plain text",
+        reason: "the settings of the repository are not plain text",
         effect: Effect::Unproven,
     },
     Form {

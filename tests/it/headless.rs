@@ -54,7 +54,7 @@ async fn a_pipe_that_is_never_written_to_does_not_hold_up_an_argument() {
     let run = scene.world.run(["-p", "HELLO-2 alone"]).open_stdin().finish().await;
     run.assert_code(0);
     assert_eq!(run.stdout, "answered\n");
-    assert!(run.stderr.contains("nothing came on stdin within 3 s"), "{run}");
+    assert!(run.stderr.contains("no input on stdin within 3 s"), "{run}");
     scene.server.finish();
 }
 

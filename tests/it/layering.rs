@@ -17,6 +17,11 @@ fn crates_are_used_only_where_they_belong() {
 }
 
 #[test]
+fn names_that_the_glossary_replaced_stay_away() {
+    report(&check(rules::retired_names));
+}
+
+#[test]
 fn the_loop_does_not_know_that_sub_agents_exist() {
     report(&check(rules::agent_names_subagent));
 }

@@ -41,7 +41,7 @@ async fn what_people_keep_in_a_project_and_bring_along_is_read_with_its_imports(
     {
         assert_eq!(system.matches(part).count(), count, "{part}: {system}");
     }
-    let why = "AGENTS.md:1: @../home/secret.md was not read: it lies outside of the project";
+    let why = "AGENTS.md:1: @../home/secret.md was not read: it lies outside the project";
     assert!(run.stderr.contains(why), "{run}");
     assert_eq!(run.stderr.lines().count(), 1, "{run}");
     scene.server.finish();
@@ -96,7 +96,7 @@ async fn after_a_summary_the_system_prompt_holds_what_was_told_in_notes() {
     screen.wait_gone("writing");
     scene.world.write("AGENTS.md", "RULE-NEWER\n");
     send("go on", "two-77");
-    screen.wait_for("read again: AGENTS.md");
+    screen.wait_for("reloaded: AGENTS.md");
     send("/compact", "compacted");
     scene.server.when("SUMMARY-77").reply(text("three-77"));
     send("and now", "three-77");

@@ -71,12 +71,12 @@ async fn an_endpoint_that_cannot_be_asked_is_named_and_the_catalogue_stands_in()
         screen.wait_for("? keys");
         send(&screen, "/model");
         let shown = screen.wait_until("the reason", |shown| {
-            shown.contains(advice) && shown.contains("what the catalogue knows")
+            shown.contains(advice) && shown.contains("showing the models of the catalogue")
         });
         assert!(shown.contains(model), "{wire:?}: {shown}");
         assert!(!shown.contains(KEY), "{wire:?}: {shown}");
         screen.keys(ESC);
-        screen.wait_gone("what the catalogue knows");
+        screen.wait_gone("showing the models of the catalogue");
     }
 }
 

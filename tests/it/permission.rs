@@ -189,7 +189,7 @@ async fn a_rule_for_an_absolute_path_with_one_slash_is_named() {
     scene.server.when("TASK-1").reply(text("ok"));
     let run = scene.world.run(["-p", "TASK-1"]).finish().await;
     run.assert_code(0);
-    assert!(run.stderr.contains("Read(/etc/**) starts in the project"), "{run}");
+    assert!(run.stderr.contains("Read(/etc/**) is relative to the project"), "{run}");
     assert!(run.stderr.contains("write Read(//etc/**)"), "{run}");
     assert!(!run.stderr.contains("/src/"), "{run}");
     scene.server.finish();
@@ -466,12 +466,7 @@ async fn permissions_test_names_the_rule_that_decides_a_call_and_asks_nobody() {
             "deny",
             "from --disallowed-tools",
         ),
-        (
-            "Bash(touch x)",
-            &[],
-            "ask",
-            "Not trusted, so this does nothing: allow rule Bash(touch:*)",
-        ),
+        ("Bash(touch x)", &[], "ask", "Ignored until you trust it: allow rule Bash(touch:*)"),
     ] {
         let said = test(call, flags).await;
         assert!(said.starts_with(&format!("{decision}: ")) && said.contains(why), "{call}: {said}");

@@ -65,7 +65,7 @@ fn assert_pictures(cols: u16, rows: u16) {
     let (scene, screen) = at_work(cols, rows);
     let size = format!("{cols}x{rows}");
     let shown = screen.wait_until("three agents at work", |shown| {
-        ["A-2", "B-1", "C-1", "waits for 3 agents"].iter().all(|part| shown.contains(part))
+        ["A-2", "B-1", "C-1", "waiting for 3 agents"].iter().all(|part| shown.contains(part))
             && shown.matches("1/20").count() == 6
     });
     insta::assert_snapshot!(format!("work_{size}"), masked(&shown));

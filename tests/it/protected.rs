@@ -187,7 +187,7 @@ async fn what_git_hooks_lead_to_is_protected_whichever_settings_name_them() {
     });
     run(&scene, [writes], &EDITS).await;
     for (file, error) in files.iter().zip(errors(&scene)) {
-        assert!(error.is_some_and(|error| error.contains("is protected: git takes")), "{file}");
+        assert!(error.is_some_and(|error| error.contains("is protected: git reads")), "{file}");
     }
     assert!(scene.world.exists("scripts/other"), "what no hook leads to is free");
     scene.server.finish();
@@ -211,7 +211,7 @@ async fn a_repository_written_file_by_file_is_not_completed_unasked() {
     assert_eq!(made, [true, true, true, false, false, true, true, true], "{run}");
     let request = scene.server.requests().remove(4);
     let error = request.tool_results().pop().unwrap().text;
-    assert!(error.contains("a/HEAD is protected: git takes settings and hooks"), "{error}");
+    assert!(error.contains("a/HEAD is protected: git reads settings and hooks"), "{error}");
     scene.server.finish();
 }
 

@@ -87,7 +87,7 @@ async fn three_panes_live_side_by_side_while_the_parent_waits() {
     }
     let shown = screen.wait_for("3 agents");
     assert!(shown.matches("look around").count() >= 3, "{shown}");
-    screen.wait_for("waits for 3 agents");
+    screen.wait_for("waiting for 3 agents");
     // Each goes on by itself.
     scene.server.open("CHILD-B");
     let shown = screen.wait_for("B-TWO");
@@ -204,7 +204,7 @@ async fn the_smallest_terminal_and_back_loses_nothing() {
     }
     screen.wait_for("my draft");
     screen.wait_for("TEXT-A");
-    screen.wait_for("waits for 2 agents");
+    screen.wait_for("waiting for 2 agents");
     scene.server.open("rest");
     screen.wait_for(DONE);
     scene.server.finish();

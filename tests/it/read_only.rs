@@ -74,7 +74,7 @@ async fn what_a_free_command_starts_writes_nothing_until_a_rule_allows_the_comma
         |scene, text, writes| {
             assert_eq!(scene.world.exists("mark"), writes, "{text}");
             assert_eq!(text.lines().any(|line| line == "two"), writes, "{text}");
-            assert_eq!(text.contains("ran where it can only read"), !writes, "{text}");
+            assert_eq!(text.contains("ran in a read-only sandbox"), !writes, "{text}");
         },
     )
     .await;
@@ -92,7 +92,7 @@ async fn what_a_free_command_starts_reads_only_the_project_until_a_rule_allows_t
         },
         |_, text, reads| {
             assert_eq!(text.contains("KEY-11"), reads, "{text}");
-            assert_eq!(text.contains("ran where it can only read"), !reads, "{text}");
+            assert_eq!(text.contains("ran in a read-only sandbox"), !reads, "{text}");
         },
     )
     .await;

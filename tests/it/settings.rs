@@ -28,7 +28,7 @@ async fn settings_without_effect_are_named_in_one_line() {
     let run = scene.world.run(["-p", "HELLO-1"]).finish().await;
     run.assert_code(0);
     let lines: Vec<_> =
-        run.stderr.lines().filter(|line| line.contains("without effect here")).collect();
+        run.stderr.lines().filter(|line| line.contains("with no effect here")).collect();
     assert_eq!(lines.len(), 1, "{run}");
     for named in
         ["statusLine (", "outputStyle (", "sandbox (.claude/settings.json:1)", "without a sandbox"]
@@ -139,7 +139,7 @@ async fn the_screen_does_not_switch_to_a_disabled_mode() {
     let screen = Screen::start(&scene.world, ["--allow-dangerously-skip-permissions"], 100, 30);
     screen.wait_for("caliban");
     screen.keys("/permissions\r");
-    screen.wait_for("everything runs but what a rule denies");
+    screen.wait_for("runs everything that no rule denies");
     screen.keys("\u{1b}[B\u{1b}[B\u{1b}[B\u{1b}[B\r");
     screen.wait_for("is disabled by");
 }

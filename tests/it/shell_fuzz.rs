@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use caliban::permission::{
-    Advice, Base, Call, Decision, Gate, GateSettings, List, Origin, RuleSet,
+    Call, Decision, Gate, GateSettings, HookAdvice, RuleBase, RuleList, RuleOrigin, RuleSet,
 };
-use caliban::protocol::{Access, EnvOverlay, Mode, ToolUseId};
+use caliban::protocol::{Access, EnvOverlay, PermissionMode, ToolUseId};
 use fastrand::Rng;
 use serde_json::Value;
 
@@ -34,11 +34,11 @@ const LEAST: u64 = 400;
 /// A gate with one rule, `Bash(safe:*)`, for a program that does nothing.
 fn gate(project: PathBuf) -> Gate {
     let mut rules = RuleSet::default();
-    let base = Base { project: &project, home: None };
-    let origin = Origin::Flag("--allowed-tools".to_owned());
-    rules.add(List::Allow, &["Bash(safe:*)"], &origin, base).unwrap();
+    let base = RuleBase { project: &project, home: None };
+    let origin = RuleOrigin::Flag("--allowed-tools".to_owned());
+    rules.add(RuleList::Allow, &["Bash(safe:*)"], &origin, base).unwrap();
     Gate::new(GateSettings {
-        mode: Mode::Default,
+        mode: PermissionMode::Default,
         rules,
         dirs: vec![project.clone()],
         home: None,
@@ -61,7 +61,7 @@ fn allows(gate: &Gate, line: &str, project: &std::path::Path) -> bool {
         input: &Value::Null,
         access: &access,
         cwd: project,
-        advice: Advice::None,
+        advice: HookAdvice::None,
     };
     !line.contains('\0') && gate.judgement(&call).decision == Decision::Allow
 }

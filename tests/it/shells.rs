@@ -167,7 +167,7 @@ async fn a_kill_ends_all_processes_before_it_says_so_and_a_second_one_is_an_erro
     scene.server.open("killed");
     running.wait().await.assert_code(0);
     let kills = results_of(&scene, "KillShell");
-    assert_eq!(kills[0].text, "bash-1 was killed, all its processes ended.");
+    assert_eq!(kills[0].text, "Killed bash-1 and all its processes.");
     assert_eq!(kills[1].text, "bash-1 has already ended: killed.");
     assert_eq!((kills[0].is_error, kills[1].is_error), (false, true));
     scene.server.finish();
@@ -188,7 +188,7 @@ async fn an_id_that_is_none_of_its_own_is_told_with_those_that_are() {
     let unknown = "There is no background command bash-9. Yours are: bash-1.";
     let reads = results_of(&scene, "BashOutput");
     assert!(reads[0].is_error && reads[0].text.ends_with(
-        "There is no background command bash-1. You have none: Bash with run_in_background starts one."
+        "There is no background command bash-1. You have none. Start one with Bash and run_in_background."
     ));
     assert_eq!((reads[1].text.as_str(), reads[1].is_error), (unknown, true));
     assert_eq!(results_of(&scene, "KillShell")[0].text, unknown);
@@ -250,7 +250,7 @@ async fn s1_9_background_shells_are_seen_by_the_agent_that_started_them_alone() 
     let seen = scene.server.requests_of("CHILD-B");
     for (request, id) in seen[1..].iter().zip(["bash-2", "bash-1"]) {
         let result = request.tool_result();
-        let none = format!("There is no background command {id}. You have none: ");
+        let none = format!("There is no background command {id}. You have none. ");
         assert!(result.is_error && result.text.starts_with(&none), "{result:?}");
     }
     let own = scene.server.requests_of(PARENT)[3].tool_result();

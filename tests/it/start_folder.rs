@@ -200,7 +200,7 @@ async fn a_file_that_puts_one_of_the_project_out_of_force_is_named_at_the_start(
         let empty = if file == SHARED { "" } else { "{}" };
         scene.world.write(file, empty);
         scene.world.write(&format!("{VENDOR}/README"), "");
-        let told = format!("{} is not read, because ", root.join(file).display());
+        let told = format!("{} is ignored because ", root.join(file).display());
         let quiet = run(&scene, false, &[]).await;
         assert!(!quiet.stderr.contains("is not read"), "{quiet}");
         scene.world.write(&format!("{VENDOR}/{file}"), empty);

@@ -126,10 +126,10 @@ async fn a_bad_line_gets_an_error_of_its_own_and_the_prompts_around_it_are_worke
         assert_eq!((&result["is_error"], &result["num_turns"]), (&json!(true), &json!(0)));
         assert_eq!(result["error_kind"], "bad_input");
         let why = result["errors"][0].as_str().unwrap();
-        assert!(why.contains(&format!("line {line} of stdin")) && why.contains(named), "{why}");
+        assert!(why.contains(&format!("stdin line {line}: ")) && why.contains(named), "{why}");
         assert!(run.stderr.contains(why), "{run}");
     }
-    let other = "line 3 of stdin counts for nothing: unknown variant `frobnicate`";
+    let other = "stdin line 3 ignored: unknown variant `frobnicate`";
     assert!(run.stderr.contains(other), "{run}");
     assert!(run.stderr.len() < 2000, "the line itself is not repeated");
     scene.server.finish();

@@ -188,7 +188,7 @@ async fn a_command_that_kills_its_supervisor_ends_too() {
     let scene = Scene::new();
     let marker = marked_seconds(1017);
     let result = result_of(&scene, &format!("kill -KILL $PPID; sleep {marker}")).await;
-    assert!(result.is_error && result.text.contains("ended by SIGKILL"), "{result:?}");
+    assert!(result.is_error && result.text.contains("killed by SIGKILL"), "{result:?}");
     assert_gone(&marker).await;
     scene.server.finish();
 }

@@ -23,7 +23,7 @@ async fn touch(scene: &Scene, args: &[&str]) -> Finished {
 
 /// The lines of stderr that speak of trust.
 fn told(run: &Finished) -> Vec<&str> {
-    run.stderr.lines().filter(|line| line.contains("Not trusted")).collect()
+    run.stderr.lines().filter(|line| line.contains("Ignored until")).collect()
 }
 
 async fn trust(scene: &Scene, args: &[&str]) -> Finished {
@@ -94,7 +94,7 @@ async fn the_modes_and_flags_that_allow_everything_trust_nothing() {
 async fn trust_can_be_listed_and_taken_back_and_is_not_an_agents_to_give() {
     let scene = Scene::new();
     let nothing = trust(&scene, &[]).await;
-    assert!(nothing.stdout.contains("brings nothing that waits for your trust"), "{nothing}");
+    assert!(nothing.stdout.contains("has nothing to trust"), "{nothing}");
     scene.world.write(SHARED, ALLOW_TOUCH);
     let by_agent = scene.world.run(["trust"]).env("CALIBAN_DEPTH", "1").finish().await;
     by_agent.assert_code(2);
@@ -104,7 +104,7 @@ async fn trust_can_be_listed_and_taken_back_and_is_not_an_agents_to_give() {
     let list = trust(&scene, &["--list"]).await;
     assert_eq!(list.stdout, format!("{root}  1 thing\n"));
     trust(&scene, &["--revoke"]).await.assert_code(0);
-    let none = "Nothing of any project is trusted.\n";
+    let none = "No project is trusted.\n";
     assert_eq!(trust(&scene, &["--list"]).await.stdout, none);
     let run = touch(&scene, &[]).await;
     assert!(!scene.world.exists("made.txt"), "{run}");
@@ -122,10 +122,10 @@ async fn a_broken_store_trusts_nothing_and_says_so_in_the_same_line() {
     let run = touch(&scene, &[]).await;
     assert!(!scene.world.exists("made.txt"), "{run}");
     let [line] = told(&run)[..] else { panic!("one line\n{run}") };
-    assert!(line.contains("trust.json") && line.contains("mended or removed"), "{line}");
+    assert!(line.contains("trust.json") && line.contains("fixed or removed"), "{line}");
     let refused = trust(&scene, &[]).await;
     refused.assert_code(2);
-    assert!(refused.stderr.contains("mended or removed"), "{refused}");
+    assert!(refused.stderr.contains("fixed or removed"), "{refused}");
     assert_eq!(std::fs::read_to_string(&store).unwrap().len(), good.len() / 2, "left alone");
     scene.server.finish();
 }
@@ -193,7 +193,8 @@ async fn a_claude_folder_is_picked_up_as_it_is_once_it_is_trusted() {
     let run = try_all().await;
     run.assert_code(0);
     assert!(told(&run).is_empty(), "{run}");
-    let unread: Vec<&str> = run.stderr.lines().filter(|it| it.contains("mean nothing")).collect();
+    let unread: Vec<&str> =
+        run.stderr.lines().filter(|it| it.contains("does not understand")).collect();
     assert_eq!(unread.len(), 1, "{run}");
     assert!(unread[0].contains(": NotebookEdit(*.ipynb) (.claude/settings.json:3: "), "{run}");
     assert!(scene.world.exists("made.txt") && !scene.world.exists("made"), "{run}");
@@ -228,7 +229,7 @@ async fn the_flag_is_consent_by_itself_and_names_no_trust() {
     }
     let missing = scene.world.run(["-p", "x", "--settings", "none.json"]).finish().await;
     missing.assert_code(2);
-    assert!(missing.stderr.contains("--settings: there is no file none.json"), "{missing}");
+    assert!(missing.stderr.contains("--settings: no such file: none.json"), "{missing}");
     scene.server.finish();
 }
 
@@ -252,12 +253,12 @@ async fn a_rule_of_a_settings_file_counts_at_the_next_call_of_a_running_session(
 async fn show_lists_what_waits_and_what_is_trusted_and_changes_nothing() {
     let scene = Scene::new();
     let nothing = trust(&scene, &["--show"]).await;
-    assert!(nothing.stdout.ends_with(" brings nothing that needs your trust.\n"), "{nothing}");
+    assert!(nothing.stdout.ends_with(" has nothing to trust.\n"), "{nothing}");
     scene.world.write(SHARED, ALLOW_TOUCH);
     for _ in 0..2 {
         let shown = trust(&scene, &["--show"]).await;
         shown.assert_code(0);
-        assert!(shown.stdout.starts_with("Not trusted, so it does nothing (1 thing)"), "{shown}");
+        assert!(shown.stdout.starts_with("Ignored until you trust it (1 thing)"), "{shown}");
         assert!(shown.stdout.contains("   2  allow rule Bash(touch:*)\n"), "{shown}");
         assert!(!shown.stdout.contains("Trusted ("), "{shown}");
     }
@@ -282,7 +283,7 @@ async fn the_trust_of_a_folder_that_is_gone_can_be_taken_back() {
     std::fs::remove_dir_all(&gone).unwrap();
     let run = trust(&scene, &["--revoke", "gone/"]).await;
     run.assert_code(0);
-    assert!(run.stdout.contains("gone is not trusted any more"), "{run}");
+    assert!(run.stdout.contains("gone is no longer trusted"), "{run}");
     assert!(!trust(&scene, &["--list"]).await.stdout.contains("gone"));
 }
 
@@ -335,7 +336,7 @@ async fn a_command_below_an_agent_cannot_trust_whatever_it_clears() {
     }
     assert!(!scene.world.settings_dir().join("trust.json").exists());
     let list = trust(&scene, &["--list"]).await;
-    assert_eq!(list.stdout, "Nothing of any project is trusted.\n");
+    assert_eq!(list.stdout, "No project is trusted.\n");
     scene.server.finish();
 }
 
@@ -354,7 +355,7 @@ async fn a_newline_in_the_name_of_a_folder_or_file_begins_no_line() {
     let run = within(&["-p", "TASK-1 go"]).await;
     run.assert_code(0);
     let [line] = told(&run)[..] else { panic!("one line\n{run}") };
-    let folder = r"/a\'b\012caliban: forged\u202e'` lets";
+    let folder = r"/a\'b\012caliban: forged\u202e'` to accept";
     assert!(line.contains("`caliban trust $'") && line.contains(folder), "{line}");
 
     let word = line.split('`').nth(1).unwrap().strip_prefix("caliban trust ").unwrap();

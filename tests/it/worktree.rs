@@ -8,9 +8,11 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use caliban::disk::ProjectFolders;
-use caliban::exec::{BlockingPool, Exit, Sandbox, Shell, ShellCall, ShellOutcome, ShellReach};
+use caliban::exec::{
+    BlockingPool, CommandExit, Sandbox, Shell, ShellCall, ShellOutcome, ShellReach,
+};
 use caliban::protocol::{AgentId, EnvOverlay};
-use caliban::subagent::worktree::{Finished, NewWorktree, Worktree};
+use caliban::subagent::worktree::{NewWorktree, Worktree, WorktreeOutcome};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -156,7 +158,7 @@ impl Place {
     /// The output of a command that works.
     async fn says(&self, line: &str) -> String {
         let outcome = self.run(line).await;
-        assert_eq!(outcome.exit, Exit::Code(0), "{line}: {}", outcome.report());
+        assert_eq!(outcome.exit, CommandExit::Code(0), "{line}: {}", outcome.report());
         outcome.output.text
     }
 
@@ -238,14 +240,17 @@ async fn t24_no_command_leaves_the_worktree() {
         "git -C $MAIN worktree remove --force $TREE",
     ] {
         let outcome = place.run(&format!("cd $TREE; {escape}")).await;
-        assert_ne!(outcome.exit, Exit::Code(0), "{escape}: {}", outcome.report());
+        assert_ne!(outcome.exit, CommandExit::Code(0), "{escape}: {}", outcome.report());
         let after = place.outside();
         let changed: Vec<_> =
             after.iter().filter(|(path, now)| before.get(*path) != Some(now)).collect();
         assert!(changed.is_empty() && after.len() == before.len(), "{escape}: {changed:?}");
     }
     let finished = place.tree.finish().await;
-    assert!(matches!(finished, Finished::Unclear { .. }), "git's own part is gone: {finished}");
+    assert!(
+        matches!(finished, WorktreeOutcome::Unclear { .. }),
+        "git's own part is gone: {finished}"
+    );
 }
 
 #[tokio::test]
@@ -268,7 +273,10 @@ async fn t24_work_in_the_worktree_goes_on_as_anywhere() {
     assert!(!temp[1].starts_with(place.tree.path()), "it is no change of the worktree");
     let (path, branch) = (place.tree.path().to_owned(), place.tree.branch().to_owned());
     let finished = place.tree.finish().await;
-    assert_eq!(finished, Finished::Kept { path, branch: branch.clone(), files: 0, commits: 1 });
+    assert_eq!(
+        finished,
+        WorktreeOutcome::Kept { path, branch: branch.clone(), files: 0, commits: 1 }
+    );
     assert!(!temp[1].exists());
     let main = place.main.to_str().unwrap();
     let shown = output("git", &["-C", main, "show", &format!("{branch}:new/b.txt")]);
@@ -290,11 +298,11 @@ async fn t24_a_confined_command_ends_with_all_it_started() {
         cancel.cancel();
     };
     let (outcome, ()) = tokio::join!(place.run_until(line, None, &cancel), stop);
-    assert_eq!(outcome.exit, Exit::Cancelled);
+    assert_eq!(outcome.exit, CommandExit::Cancelled);
     end.closed().await;
     let limit = Some(Duration::from_millis(500));
     let outcome = place.run_until("sleep 72.5128", limit, &CancellationToken::new()).await;
-    assert!(matches!(outcome.exit, Exit::TimedOut(_)), "{outcome:?}");
+    assert!(matches!(outcome.exit, CommandExit::TimedOut(_)), "{outcome:?}");
 }
 
 #[tokio::test]
@@ -306,7 +314,7 @@ async fn t24_a_confined_command_signals_nobody_outside() {
     }
     let mut bystander = Command::new("sleep").arg("1000").spawn().unwrap();
     let outcome = place.run(&format!("kill -KILL {}", bystander.id())).await;
-    assert_eq!(outcome.exit, Exit::Code(1), "{}", outcome.report());
+    assert_eq!(outcome.exit, CommandExit::Code(1), "{}", outcome.report());
     assert!(bystander.try_wait().unwrap().is_none());
     bystander.kill().unwrap();
     bystander.wait().unwrap();
@@ -336,10 +344,10 @@ async fn two_worktrees_are_closed_to_one_another() {
         format!("git -C {there} commit -qm x --allow-empty"),
     ] {
         let outcome = place.run(&line).await;
-        assert_ne!(outcome.exit, Exit::Code(0), "{line}: {}", outcome.report());
+        assert_ne!(outcome.exit, CommandExit::Code(0), "{line}: {}", outcome.report());
     }
-    assert_eq!(other.finish().await, Finished::Removed);
-    assert_eq!(place.tree.finish().await, Finished::Removed);
+    assert_eq!(other.finish().await, WorktreeOutcome::Removed);
+    assert_eq!(place.tree.finish().await, WorktreeOutcome::Removed);
 }
 
 #[tokio::test]
@@ -404,10 +412,10 @@ async fn links_that_an_agent_leaves_for_git_to_write_through_are_gone_at_its_end
                 ln -sf \"$BASE/victim\" logs/refs/heads/$(git -C \"$TREE\" branch --show-current) && \
                 ln -sf \"$BASE/victim\" worktrees/*/logs/HEAD";
     let outcome = place.run(line).await;
-    assert_eq!(outcome.exit, Exit::Code(0), "{}", outcome.report());
+    assert_eq!(outcome.exit, CommandExit::Code(0), "{}", outcome.report());
     let main = place.main.clone();
     let finished = place.tree.finish().await;
-    assert!(matches!(finished, Finished::Kept { commits: 1, .. }), "{finished}");
+    assert!(matches!(finished, WorktreeOutcome::Kept { commits: 1, .. }), "{finished}");
     assert!(main.join(".git/logs/refs/heads").join(branch).symlink_metadata().is_err());
     let own = std::fs::read_dir(main.join(".git/worktrees")).unwrap().next().unwrap().unwrap();
     assert!(own.path().join("logs/HEAD").symlink_metadata().is_err());

@@ -1,11 +1,11 @@
-//! What is kept beside a summary, and what an excerpt leaves out.
+//! Tests of what is kept beside a summary and left out of an excerpt.
 
 use std::sync::Arc;
 
 use serde_json::json;
 
-use super::HEAD;
-use super::keep::{excerpt, newest};
+use super::SUMMARY_HEADER;
+use super::keep::{excerpt, newest_messages};
 use super::size::{fits, tokens};
 use crate::config::models::ModelInfo;
 use crate::protocol::{ContentBlock, ImageSource, Message, ResultBlock, ToolUseId};
@@ -17,7 +17,7 @@ fn conversation(letters: &str) -> Vec<Message> {
     let filler = "x".repeat(400);
     let message = |(at, letter): (usize, char)| match letter {
         'p' => Message::user_text(format!("prompt{at} {filler}")),
-        's' => Message::user(vec![ContentBlock::summary(format!("{HEAD} {filler}"))]),
+        's' => Message::user(vec![ContentBlock::summary(format!("{SUMMARY_HEADER} {filler}"))]),
         'a' => Message::assistant(vec![ContentBlock::text(format!("answer{at} {filler}"))]),
         'c' => Message::assistant(vec![
             ContentBlock::Thinking { thinking: filler.clone(), signature: "sig".to_owned() },
@@ -62,7 +62,7 @@ fn the_newest_messages_are_kept_whole_and_in_pairs() {
     ] {
         let history = conversation(letters);
         let place = |kept: &Message| history.iter().position(|message| message == kept).unwrap();
-        let kept: Vec<usize> = newest(&history, limit).iter().map(place).collect();
+        let kept: Vec<usize> = newest_messages(&history, limit).iter().map(place).collect();
         assert_eq!(kept, expected, "{letters} within {limit}");
     }
 }
@@ -70,22 +70,22 @@ fn the_newest_messages_are_kept_whole_and_in_pairs() {
 #[test]
 fn what_was_said_beside_results_stays_with_the_prompt_and_always_without_an_answer() {
     for (letters, limit, expected) in [
-        // All of it fits, so it stays where it stands.
+        // All of it fits, so it stays in place.
         ("pcq", 100_000, vec!["prompt0", "call1", "result", "queued2"]),
         // The call and its result are summarized, both prompts stay.
         ("pcq", 210, vec!["prompt0", "queued2"]),
         ("pcqcr", 210, vec!["prompt0", "queued2"]),
         ("pcqcr", 450, vec!["prompt0", "queued2", "call3", "result"]),
-        // What has no answer stays whatever it takes.
+        // An unanswered prompt stays whatever its size.
         ("pcq", 10, vec!["queued2"]),
         ("scq", 10, vec!["queued2"]),
         ("cq", 10, vec!["queued1"]),
         ("pcqcr", 10, vec![]),
-        // What was answered goes with its answer.
+        // An answered prompt goes with its answer.
         ("pcqa", 10, vec![]),
         ("pcqa", 320, vec!["prompt0", "queued2", "answer3"]),
     ] {
-        let kept = newest(&conversation(letters), limit);
+        let kept = newest_messages(&conversation(letters), limit);
         let word = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
         let blocks = kept.iter().flat_map(|message| &message.content);
         let words: Vec<_> = blocks
@@ -104,27 +104,29 @@ fn what_was_said_beside_results_stays_with_the_prompt_and_always_without_an_answ
 fn remarks_of_our_own_beside_results_are_no_prompt() {
     let mut history = conversation("pcr");
     history[2].content.push(ContentBlock::aside("a hook says"));
-    assert_eq!(newest(&history, 150), history[..1]);
+    assert_eq!(newest_messages(&history, 150), history[..1]);
 }
 
 #[test]
 fn of_a_summary_that_was_joined_with_a_prompt_only_the_prompt_is_kept() {
-    let blocks =
-        vec![ContentBlock::summary(format!("{HEAD} old")), ContentBlock::text("the prompt")];
+    let blocks = vec![
+        ContentBlock::summary(format!("{SUMMARY_HEADER} old")),
+        ContentBlock::text("the prompt"),
+    ];
     let history = [Message::user(blocks), conversation("a").remove(0)];
-    let kept = newest(&history, 100_000);
+    let kept = newest_messages(&history, 100_000);
     assert_eq!(kept, [Message::user_text("the prompt"), history[1].clone()]);
 }
 
 #[test]
 fn a_prompt_that_begins_like_a_summary_is_kept() {
     let mut history = conversation("pa");
-    history.push(Message::user_text(format!("{HEAD}\n\nTASK-1")));
-    assert_eq!(newest(&history, 10), history[2..]);
-    // Also as the first one.
+    history.push(Message::user_text(format!("{SUMMARY_HEADER}\n\nTASK-1")));
+    assert_eq!(newest_messages(&history, 10), history[2..]);
+    // Even as the first one.
     let mut history = conversation("pcr");
-    history[0] = Message::user_text(format!("{HEAD}\n\nTASK-1"));
-    assert_eq!(newest(&history, 100_000), history);
+    history[0] = Message::user_text(format!("{SUMMARY_HEADER}\n\nTASK-1"));
+    assert_eq!(newest_messages(&history, 100_000), history);
 }
 
 #[test]
@@ -145,9 +147,9 @@ fn an_excerpt_cuts_results_first_and_then_leaves_out_the_oldest() {
     assert_eq!(nothing.len(), 1);
 }
 
-struct Nobody;
+struct SilentProvider;
 
-impl Provider for Nobody {
+impl Provider for SilentProvider {
     fn name(&self) -> &str {
         "nobody"
     }
@@ -160,7 +162,7 @@ impl Provider for Nobody {
 #[test]
 fn t32_a_history_fits_when_it_leaves_the_model_room_for_an_answer() {
     let model = |context_window| Model {
-        provider: Arc::new(Nobody),
+        provider: Arc::new(SilentProvider),
         name: "m".to_owned(),
         info: ModelInfo {
             known: true,

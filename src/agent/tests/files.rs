@@ -9,17 +9,18 @@ use crate::protocol::{AgentEvent, Question};
 use crate::tool::{BuiltinSettings, builtin};
 
 /// A folder that an agent with the built-in tools works in.
-struct Folder {
-    bench: Bench,
+struct AgentFolder {
+    bench: AgentFixture,
     dir: tempfile::TempDir,
 }
 
-impl Folder {
-    /// The model makes these calls in one message, and ends.
-    fn new<'a>(mode: Mode, calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
+impl AgentFolder {
+    /// Builds a model that makes these calls in one message, then ends.
+    fn new<'a>(mode: PermissionMode, calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
-        let mut bench = Bench::new(Limits::default(), mode, [calling(calls), answer("done", 0)]);
+        let mut bench =
+            AgentFixture::new(Limits::default(), mode, [calling(calls), answer("done", 0)]);
         let setup = &mut bench.agent.setup;
         setup.tools = ToolRegistry::new(builtin(&BuiltinSettings::new(base.as_path().into())));
         setup.cwd = base.as_path().into();
@@ -55,7 +56,7 @@ impl Folder {
             }
         };
         tokio::select! {
-            outcome = self.bench.run() => assert_eq!(outcome.end, End::Completed),
+            outcome = self.bench.run() => assert_eq!(outcome.end, RunEnd::Completed),
             () = watch => {}
         }
     }
@@ -91,7 +92,8 @@ fn write(path: &str, content: &str) -> (&'static str, Value) {
 #[tokio::test]
 async fn each_edit_of_a_file_is_asked_about_with_the_change_that_it_makes() {
     let first = write("f", "# run later\nx\n");
-    let mut folder = Folder::new(Mode::Default, [first, edit("x", "evil"), edit("later", "now")]);
+    let mut folder =
+        AgentFolder::new(PermissionMode::Default, [first, edit("x", "evil"), edit("later", "now")]);
     let gate = folder.bench.gate.clone();
     let (mut waiting, mut shown, mut busy) = (VecDeque::<Box<Question>>::new(), Vec::new(), false);
     folder
@@ -121,8 +123,8 @@ async fn each_edit_of_a_file_is_asked_about_with_the_change_that_it_makes() {
 async fn an_edit_of_a_file_that_changes_while_its_question_is_open_does_not_run() {
     let calls = [edit("x", "evil"), ("Read", json!({"file_path": "f"}))];
     // Reading asks too: no folder is a working directory.
-    let gate = gate(Mode::Default, Vec::new());
-    let mut folder = Folder::new(Mode::Default, calls).judged_by(gate.clone());
+    let gate = gate(PermissionMode::Default, Vec::new());
+    let mut folder = AgentFolder::new(PermissionMode::Default, calls).judged_by(gate.clone());
     folder.write("f", "# run x later\ntrue\n");
     let (path, mut asked) = (folder.dir.path().join("f"), Vec::new());
     folder
@@ -143,13 +145,14 @@ async fn an_edit_of_a_file_that_changes_while_its_question_is_open_does_not_run(
         .await;
     assert_eq!(folder.content("f"), "# run later\nx\n");
     let told = folder.told();
-    assert!(told.contains("f has changed since the question"), "{told}");
+    assert!(told.contains("f has changed since the user was asked"), "{told}");
 }
 
 #[tokio::test]
 async fn a_write_is_judged_when_those_before_it_have_happened() {
     let big = write("big.txt", &"line of text\n".repeat(200_000));
-    let mut folder = Folder::new(Mode::AcceptEdits, [big, write("x/config", "[core]\n")]);
+    let mut folder =
+        AgentFolder::new(PermissionMode::AcceptEdits, [big, write("x/config", "[core]\n")]);
     let place = folder.dir.path().join("x");
     folder
         .run(async |event| {
@@ -167,14 +170,14 @@ async fn a_write_is_judged_when_those_before_it_have_happened() {
 
 #[tokio::test]
 async fn a_write_that_does_not_get_the_lock_in_its_time_says_that_it_waited() {
-    let mut folder = Folder::new(Mode::AcceptEdits, [write("f", "x")]);
-    let operations = Operations::new(8).with_call_limit(Some(Duration::from_millis(20)));
+    let mut folder = AgentFolder::new(PermissionMode::AcceptEdits, [write("f", "x")]);
+    let operations = ConcurrencyLimit::new(8).with_call_limit(Some(Duration::from_millis(20)));
     let _guard = operations.file_lock().hold().await;
-    folder.bench.agent.setup.operations = operations;
+    folder.bench.agent.setup.concurrency = operations;
     folder.run(async |_| ()).await;
     assert!(!folder.dir.path().join("f").exists());
     let told = folder.told();
     let file = folder.dir.path().canonicalize().unwrap().join("f");
-    let waited = format!("This call waited 0 s to change {}, because other calls", file.display());
+    let waited = format!("it waited 0 s to change {} while other calls", file.display());
     assert!(told.contains(&waited), "{told}");
 }

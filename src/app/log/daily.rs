@@ -1,4 +1,4 @@
-//! The file of the day. Records may hold what is in files and conversations, so only its owner can read it.
+//! The daily log file. Records may contain parts of files and conversations, so only its owner can read it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-/// How many days' files are kept.
-const FILES: usize = 7;
+/// The number of daily files to keep.
+const MAX_FILES: usize = 7;
 
 const PREFIX: &str = "caliban.";
 const SUFFIX: &str = ".ndjson";
 
-/// Writes to the file of the present day, in UTC.
+/// Writes to the file of the current day, in UTC.
 #[derive(Debug)]
 pub struct DailyFile {
     folder: PathBuf,
@@ -24,8 +24,8 @@ pub struct DailyFile {
 }
 
 impl DailyFile {
-    /// Opens the file of today in `folder`, which is created for its owner alone. Log files of
-    /// earlier versions that others could read are closed to them.
+    /// Opens today's file in `folder`, which is created for its owner only. Also restricts log
+    /// files of earlier versions that others could read.
     pub fn open(folder: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         restrict(folder, 0o700)?;
@@ -44,7 +44,7 @@ impl DailyFile {
 
     fn write_on(&mut self, day: Date, record: &[u8]) -> io::Result<usize> {
         if day != self.day {
-            // Without a new file the old one goes on.
+            // If the new file cannot be opened, keep the old one.
             if let Ok(next) = Self::open_at(&self.folder, day) {
                 *self = next;
             }
@@ -67,7 +67,7 @@ fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
-/// Takes all rights beyond `mode` away. A link is not followed.
+/// Removes all permissions beyond `mode`. Does not follow links.
 fn restrict(path: &Path, mode: u32) -> io::Result<()> {
     let found = fs::symlink_metadata(path)?;
     let present = found.permissions().mode() & 0o7777;
@@ -77,7 +77,7 @@ fn restrict(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(present & mode))
 }
 
-/// The log files of a folder, oldest first.
+/// Lists the log files of a folder, oldest first.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -94,7 +94,7 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn remove_oldest(folder: &Path) -> io::Result<()> {
     let files = files(folder)?;
-    let surplus = files.len().saturating_sub(FILES);
+    let surplus = files.len().saturating_sub(MAX_FILES);
     // Another process may remove the same ones.
     files.iter().take(surplus).for_each(|old| drop(fs::remove_file(old)));
     Ok(())
@@ -140,7 +140,7 @@ mod tests {
             DailyFile::open_at(top.path(), date(2030, 1, day)).unwrap();
         }
         let kept = files(top.path()).unwrap();
-        assert_eq!(kept.len(), FILES);
+        assert_eq!(kept.len(), MAX_FILES);
         assert!(kept[0].ends_with("caliban.2030-01-14.ndjson"), "{kept:?}");
     }
 }

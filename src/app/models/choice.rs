@@ -1,66 +1,65 @@
-//! Which provider and model a sub-agent uses: the call's or its definition's wish, the configured
-//! defaults, the lists of what is allowed.
+//! Chooses the provider and model of a sub-agent from the call, its definition, the configured
+//! defaults and the lists of allowed models.
 
 use crate::config::models::Catalogue;
 use crate::config::schema::SubagentsConfig;
-use crate::config::{Choice, INHERIT, default_model};
+use crate::config::{INHERIT, ProviderChoice, default_model};
 use crate::provider::ModelError;
 
 /// The configured rules.
-pub(super) struct Rules<'a> {
+pub(super) struct ModelRules<'a> {
     pub config: &'a SubagentsConfig,
     pub catalogue: &'a Catalogue,
 }
 
-/// What is wished for, and who the parent is.
+/// The requested model, and the parent's.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wish<'a> {
+pub(super) struct ModelQuery<'a> {
     pub parent_provider: &'a str,
     pub parent_model: &'a str,
     pub provider: Option<&'a str>,
     pub model: Option<&'a str>,
 }
 
-impl Rules<'_> {
-    /// The provider and the model's full name. The error names what is allowed.
-    pub fn choose(&self, wish: Wish<'_>) -> Result<Choice, ModelError> {
-        let default = meant(&self.config.default_provider).unwrap_or(wish.parent_provider);
-        let provider = wish.provider.and_then(meant).unwrap_or(default);
-        let named = wish.model.and_then(meant);
-        // The configured model is one of the configured provider, which another one need not have.
-        let configured = meant(&self.config.default_model).filter(|_| provider == default);
+impl ModelRules<'_> {
+    /// Returns the provider and the model's full name. The error lists the allowed models.
+    pub fn choose(&self, wish: ModelQuery<'_>) -> Result<ProviderChoice, ModelError> {
+        let default = explicit(&self.config.default_provider).unwrap_or(wish.parent_provider);
+        let provider = wish.provider.and_then(explicit).unwrap_or(default);
+        let named = wish.model.and_then(explicit);
+        // The configured model belongs to the configured provider; another one may not have it.
+        let configured = explicit(&self.config.default_model).filter(|_| provider == default);
         let model = match named.or(configured) {
             Some(model) => self.permitted(provider, model)?,
-            None => self.unnamed(provider, wish)?,
+            None => self.default_for(provider, wish)?,
         };
-        Ok(Choice { provider: provider.to_owned(), model: Some(model) })
+        Ok(ProviderChoice { provider: provider.to_owned(), model: Some(model) })
     }
 
-    /// What the person should know at the start: that sub-agents will not use the model of the main agent.
+    /// Returns a notice for the user if sub-agents may not use the model of the main agent.
     pub fn notice(&self, provider: &str, model: &str) -> Option<String> {
-        let wish = Wish {
+        let wish = ModelQuery {
             parent_provider: provider,
             parent_model: model,
             provider: Some(provider),
             model: None,
         };
-        let (named, list) = (meant(&self.config.default_model), self.list(provider)?);
+        let (named, list) = (explicit(&self.config.default_model), self.list(provider)?);
         if named.is_some() || self.is_listed(list, model) {
             return None;
         }
         let instead = match self.choose(wish) {
-            Ok(Choice { model: Some(first), .. }) => format!("they use {first}"),
+            Ok(ProviderChoice { model: Some(first), .. }) => format!("they use {first}"),
             _ => "none can be started".to_owned(),
         };
         Some(format!(
-            "Sub-agents may not use {model}: allowed at {provider} is {}, so {instead} unless another is named.",
-            words(list)
+            "Sub-agents may not use {model}: {provider} allows {}, so {instead} unless another is named.",
+            join_names(list)
         ))
     }
 
-    /// The model of an agent for which none is named: the parent's where that may be, else the
-    /// provider's first.
-    fn unnamed(&self, provider: &str, wish: Wish<'_>) -> Result<String, ModelError> {
+    /// Returns the model if none is named: the parent's if that is allowed, else the provider's first.
+    fn default_for(&self, provider: &str, wish: ModelQuery<'_>) -> Result<String, ModelError> {
         let own = (provider == wish.parent_provider).then_some(wish.parent_model);
         let model = match (self.list(provider), own) {
             (Some(list), Some(own)) if self.is_listed(list, own) => Some(own),
@@ -70,16 +69,16 @@ impl Rules<'_> {
         let model = model.ok_or_else(|| {
             ModelError::Usage(format!("`model`: {provider} has no default model, so name one."))
         })?;
-        Ok(self.full(model).to_owned())
+        Ok(self.full_name(model).to_owned())
     }
 
     fn permitted(&self, provider: &str, model: &str) -> Result<String, ModelError> {
         match self.list(provider) {
             Some(list) if !self.is_listed(list, model) => Err(ModelError::Usage(format!(
                 "`model`: sub-agents may not use {model} at {provider}. Allowed: {}.",
-                words(list)
+                join_names(list)
             ))),
-            _ => Ok(self.full(model).to_owned()),
+            _ => Ok(self.full_name(model).to_owned()),
         }
     }
 
@@ -88,16 +87,16 @@ impl Rules<'_> {
     }
 
     fn is_listed(&self, list: &[String], model: &str) -> bool {
-        list.iter().any(|listed| self.full(listed) == self.full(model))
+        list.iter().any(|listed| self.full_name(listed) == self.full_name(model))
     }
 
-    fn full<'a>(&'a self, model: &'a str) -> &'a str {
+    fn full_name<'a>(&'a self, model: &'a str) -> &'a str {
         self.catalogue.resolve_alias(model)
     }
 }
 
-/// A name that says more than `inherit`.
-fn meant(name: &str) -> Option<&str> {
+/// Returns the name unless it is `inherit`.
+fn explicit(name: &str) -> Option<&str> {
     (name != INHERIT).then_some(name)
 }
 
@@ -107,7 +106,7 @@ fn first<'a>(provider: &str, list: &'a [String]) -> Result<&'a str, ModelError> 
     })
 }
 
-fn words(list: &[String]) -> String {
+fn join_names(list: &[String]) -> String {
     if list.is_empty() { "none".to_owned() } else { list.join(", ") }
 }
 
@@ -116,17 +115,22 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// The main agent asks claude-sonnet-5 at anthropic.
+    /// The main agent uses claude-sonnet-5 at anthropic.
     fn choose(
         config: &SubagentsConfig,
         provider: Option<&str>,
         model: Option<&str>,
     ) -> Result<String, String> {
-        let wish =
-            Wish { parent_provider: "anthropic", parent_model: "claude-sonnet-5", provider, model };
+        let wish = ModelQuery {
+            parent_provider: "anthropic",
+            parent_model: "claude-sonnet-5",
+            provider,
+            model,
+        };
         let catalogue = Catalogue::built_in();
-        let choice = Rules { config, catalogue: &catalogue }.choose(wish);
-        let text = |choice: Choice| format!("{}/{}", choice.provider, choice.model.unwrap());
+        let choice = ModelRules { config, catalogue: &catalogue }.choose(wish);
+        let text =
+            |choice: ProviderChoice| format!("{}/{}", choice.provider, choice.model.unwrap());
         choice.map(text).map_err(|error| error.to_string())
     }
 
@@ -197,10 +201,10 @@ mod tests {
         assert_eq!(choose(&config, None, None).unwrap(), "anthropic/claude-haiku-5-5");
         let catalogue = Catalogue::built_in();
         let notice =
-            |config, model| Rules { config, catalogue: &catalogue }.notice("anthropic", model);
+            |config, model| ModelRules { config, catalogue: &catalogue }.notice("anthropic", model);
         assert_eq!(
             notice(&config, "claude-sonnet-5").unwrap(),
-            "Sub-agents may not use claude-sonnet-5: allowed at anthropic is haiku, claude-opus-5, so they use claude-haiku-5-5 unless another is named."
+            "Sub-agents may not use claude-sonnet-5: anthropic allows haiku, claude-opus-5, so they use claude-haiku-5-5 unless another is named."
         );
         assert_eq!(notice(&config, "claude-opus-5"), None);
         assert_eq!(notice(&built_in(), "claude-sonnet-5"), None);

@@ -1,4 +1,4 @@
-//! The models that can be picked: what all providers that can be asked offer.
+//! Lists the models that can be picked from all available providers.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use crate::config::{KeySource, ProviderKind};
 use crate::provider::{Model, ModelError, OfferedModel, label};
 use crate::tui::host::{LocalServer, ModelChoice, ModelList};
 
-/// How long a server that may well not be there has to answer.
-const PATIENCE: Duration = Duration::from_millis(800);
+/// The timeout for a local server that may not be running.
+const LOCAL_TIMEOUT: Duration = Duration::from_millis(800);
 
-/// A provider to be asked.
+/// A provider to query.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct ProviderQuery<'a> {
     name: &'a str,
-    /// Whether the person counts on it: then a failure is told of.
+    /// Whether the user expects it to work: then a failure is reported.
     expected: bool,
 }
 
 impl Models {
-    /// What can be picked, the models of the configured provider first.
+    /// Lists the models that can be picked, those of the configured provider first.
     pub async fn list(&self) -> ModelList {
         let mut list = ModelList::default();
         for (asked, offered) in self.ask_all(&self.askable()).await {
@@ -33,7 +33,7 @@ impl Models {
                     let known = self.known(asked.name);
                     if !known.is_empty() {
                         let name = label(asked.name);
-                        list.notes.push(format!("shown of {name} is what the catalogue knows"));
+                        list.notes.push(format!("{name}: showing the models of the catalogue"));
                     }
                     list.choices.extend(self.choices(asked.name, known));
                 }
@@ -43,7 +43,7 @@ impl Models {
         list
     }
 
-    /// The providers on this machine that take no key and answer.
+    /// Lists the providers on this machine that need no key and answer.
     pub async fn local_servers(&self) -> Vec<LocalServer> {
         let keyless: Vec<_> = self.keyless().collect();
         let answers = self.ask_all(&keyless).await.into_iter();
@@ -55,7 +55,7 @@ impl Models {
         found.collect()
     }
 
-    /// The first model that a server offers whose provider has none of its own to begin with.
+    /// Returns the first model that a server offers, for a provider without a default model.
     pub(super) async fn first_offered(&self, provider: &str) -> Result<Model, ModelError> {
         let name = label(provider);
         let unnamed = |why: String| ModelError::Usage(format!("{why}: name one with --model"));
@@ -66,56 +66,57 @@ impl Models {
         let offered = provider
             .models()
             .await
-            .map_err(|error| unnamed(format!("{name} cannot be asked for its models ({error})")))?;
+            .map_err(|error| unnamed(format!("cannot list the models of {name} ({error})")))?;
         let first = offered.first().ok_or_else(|| unnamed(format!("{name} has no model yet")))?;
-        self.at(provider, &first.name)
+        self.build(provider, &first.name)
     }
 
     async fn ask_all<'a>(
         &self,
-        all: &[Asked<'a>],
-    ) -> Vec<(Asked<'a>, Result<Vec<OfferedModel>, String>)> {
+        all: &[ProviderQuery<'a>],
+    ) -> Vec<(ProviderQuery<'a>, Result<Vec<OfferedModel>, String>)> {
         join_all(all.iter().map(|asked| async { (*asked, self.ask(*asked).await) })).await
     }
 
-    async fn ask(&self, asked: Asked<'_>) -> Result<Vec<OfferedModel>, String> {
+    async fn ask(&self, asked: ProviderQuery<'_>) -> Result<Vec<OfferedModel>, String> {
         let asking = self.offered_by(asked.name);
         if asked.expected {
             return asking.await;
         }
-        timeout(PATIENCE, asking).await.unwrap_or_else(|_| Err("no answer".to_owned()))
+        timeout(LOCAL_TIMEOUT, asking).await.unwrap_or_else(|_| Err("no answer".to_owned()))
     }
 
-    /// The models of one provider, or one line on why they are not known: no key, a wrong one, nobody there.
+    /// Lists the models of one provider. The error is one line: no key, a wrong one, no answer.
     pub async fn offered_by(&self, provider: &str) -> Result<Vec<OfferedModel>, String> {
         let provider = self.pool.get(provider).await.map_err(|error| error.to_string())?;
         provider.models().await.map_err(|error| error.to_string())
     }
 
-    /// The configured provider, then all with a key at hand, and those that need none. A command
-    /// that prints a key runs for the configured provider alone: it may ask the person something.
-    fn askable(&self) -> Vec<Asked<'_>> {
-        let current = self.config.choose(&self.env).map(|choice| choice.provider);
+    /// Returns the configured provider, then all with a key in a variable, then those that need
+    /// none. A command that prints a key runs only for the configured provider, because it may ask
+    /// for a password.
+    fn askable(&self) -> Vec<ProviderQuery<'_>> {
+        let current = self.config.choose_provider(&self.env).map(|choice| choice.provider);
         let is_current = |name: &str| current.as_deref() == Some(name);
         let mut all: Vec<_> = self.keyless().filter(|asked| !is_current(asked.name)).collect();
         all.extend(self.config.providers.keys().filter_map(|name| {
             let has_key =
                 matches!(self.config.key_source(name, &self.env), Some(KeySource::Env { .. }));
-            (has_key || is_current(name)).then_some(Asked { name, expected: true })
+            (has_key || is_current(name)).then_some(ProviderQuery { name, expected: true })
         }));
         all.sort_by_key(|asked| (!is_current(asked.name), !asked.expected));
         all
     }
 
-    fn keyless(&self) -> impl Iterator<Item = Asked<'_>> {
+    fn keyless(&self) -> impl Iterator<Item = ProviderQuery<'_>> {
         let asked = self.config.providers.iter().filter(|(name, provider)| {
             let source = self.config.key_source(name, &self.env);
             provider.kind != ProviderKind::Scripted && source == Some(KeySource::NotNeeded)
         });
-        asked.map(|(name, _)| Asked { name, expected: false })
+        asked.map(|(name, _)| ProviderQuery { name, expected: false })
     }
 
-    /// What the catalogue knows of a built-in provider's models; it tells whose they are by the name alone.
+    /// Returns the catalogue's models of a built-in provider, recognized by their names.
     fn known(&self, provider: &str) -> Vec<OfferedModel> {
         let family = match provider {
             "anthropic" => "claude-",
@@ -127,7 +128,7 @@ impl Models {
         names.map(|name| OfferedModel { name: name.to_owned(), context_window: None }).collect()
     }
 
-    /// The models as rows, those that the catalogue knows first.
+    /// Converts models to rows, those in the catalogue first.
     fn choices(&self, provider: &str, mut models: Vec<OfferedModel>) -> Vec<ModelChoice> {
         models.sort_by_key(|model| !self.catalogue.get(&model.name).known);
         let choice = |model: OfferedModel| {

@@ -1,4 +1,4 @@
-//! Providers as they are used: one instance for each address and key, shared with its connections.
+//! Shared providers: one instance for each address and key, including its connections.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -14,57 +14,57 @@ use crate::exec::{Shell, ShellCall, StartDirs};
 use crate::protocol::{EnvOverlay, Redactor, StartDir};
 use crate::provider::scripted::Scripted;
 use crate::provider::{
-    HttpClient, Key, Kind, ModelError, Provider, ProviderSettings, Secret, build,
+    Credential, HttpClient, ModelError, Provider, ProviderSettings, Secret, WireKind, build,
 };
 
-/// Where the Messages API is, for a provider that does not say.
+/// The default URL of the Messages API.
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 
-/// The same for the Gemini API. The other wires have no usual place.
+/// The default URL of the Gemini API. The other wires have none.
 const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 
-/// How long the command that prints a key may take.
+/// The timeout of a command that prints a key.
 const KEY_COMMAND_LIMIT: Duration = Duration::from_secs(30);
 
-/// The providers of a session. Each is built at its first use.
-pub(super) struct Pool {
+/// The providers of a session. Each is built on first use.
+pub(super) struct ProviderPool {
     config: Arc<Config>,
     /// The environment of this process.
     env: EnvOverlay,
-    /// What agents have: the same, and what settings files set.
+    /// The environment of agents, which includes variables from settings files.
     session: EnvOverlay,
     starts: StartDirs,
-    /// Where the command of each provider starts that prints its key.
+    /// The folder where each provider's key command starts.
     key_starts: BTreeMap<String, StartDir>,
     http: HttpClient,
     redactor: Redactor,
-    built: Mutex<HashMap<Identity, Arc<Instance>>>,
+    built: Mutex<HashMap<ProviderIdentity, Arc<ProviderCell>>>,
 }
 
-type Instance = OnceCell<Arc<dyn Provider>>;
+type ProviderCell = OnceCell<Arc<dyn Provider>>;
 
-/// What makes two uses of a provider the same instance.
+/// The key of an instance: uses with the same identity share it.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Identity {
+struct ProviderIdentity {
     name: String,
     base_url: String,
-    key: KeyFrom,
+    key: KeyOrigin,
 }
 
-/// Where an instance's key comes from.
+/// The source of an instance's key.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum KeyFrom {
-    Given(Key),
-    /// A shell command prints it: run once, in the session's environment.
+enum KeyOrigin {
+    Given(Credential),
+    /// A shell command that prints it, run once in the session's environment.
     Command(String),
-    /// There is none; `wanted` is the variable to set, if there is one.
-    Nowhere {
+    /// Missing; `wanted` is the variable to set, if any.
+    None {
         wanted: Option<String>,
     },
 }
 
-impl Pool {
-    /// A pool that has built nothing yet.
+impl ProviderPool {
+    /// Creates an empty pool.
     pub fn new(setup: &Setup, config: Arc<Config>) -> Self {
         let start = |name: &String| {
             let key = format!("providers.{name}.api_key_command");
@@ -73,7 +73,7 @@ impl Pool {
         let key_starts = config.providers.keys().map(start).collect();
         Self {
             env: setup.env.clone(),
-            session: setup.loaded.variables.over(&setup.env),
+            session: setup.loaded.variables.apply_to(&setup.env),
             starts: setup.starts.clone(),
             key_starts,
             http: HttpClient::new(&setup.env),
@@ -83,25 +83,25 @@ impl Pool {
         }
     }
 
-    /// The provider of this name as the session reaches it. A missing key is its first request's error.
+    /// Returns the provider of this name with the session's address and key. A missing key only
+    /// fails its first request.
     pub async fn get(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
         let config = self.config_of(name)?;
         let identity = self.identity(name, config, &self.env);
         self.instance(identity, config).await
     }
 
-    /// The provider of this name as an agent with the environment `env` reaches it. A missing key
-    /// is an error at once.
+    /// Returns the provider of this name for an agent with the environment `env`. A missing key fails at once.
     pub async fn get_for(
         &self,
         name: &str,
         env: Option<&EnvOverlay>,
     ) -> Result<Arc<dyn Provider>, ModelError> {
         let config = self.config_of(name)?;
-        // What settings files set is for commands, hooks and servers, and reaches no provider.
-        let env = env.map(|env| self.env.with(env.beyond(&self.session).iter()));
+        // Variables from settings files are for commands, hooks and servers, not for providers.
+        let env = env.map(|env| self.env.with(env.difference(&self.session).iter()));
         let identity = self.identity(name, config, env.as_ref().unwrap_or(&self.env));
-        if let KeyFrom::Nowhere { wanted } = &identity.key
+        if let KeyOrigin::None { wanted } = &identity.key
             && needs_key(&identity, config)
         {
             let advice = match wanted {
@@ -115,7 +115,7 @@ impl Pool {
         self.instance(identity, config).await
     }
 
-    /// What the configuration says of a provider.
+    /// Returns the configuration of a provider.
     pub fn config_of(&self, name: &str) -> Result<&ProviderConfig, ModelError> {
         self.config.providers.get(name).ok_or_else(|| {
             let known: Vec<_> = self.config.providers.keys().map(String::as_str).collect();
@@ -124,37 +124,37 @@ impl Pool {
         })
     }
 
-    /// How `env` reaches a provider. The session's key goes to the session's address only: who
-    /// names another address brings a key of its own.
-    fn identity(&self, name: &str, config: &ProviderConfig, env: &EnvOverlay) -> Identity {
-        let own = env.beyond(&self.env);
+    /// Returns the address and key of a provider in `env`. The session's key is sent only to the
+    /// session's address: another address needs its own key.
+    fn identity(&self, name: &str, config: &ProviderConfig, env: &EnvOverlay) -> ProviderIdentity {
+        let own = env.difference(&self.env);
         let moved = base_url_variable(name).and_then(|variable| own.non_empty(variable));
         let usual = if config.kind == ProviderKind::Gemini { GEMINI_URL } else { ANTHROPIC_URL };
         let base_url = moved.or(config.base_url.as_deref()).unwrap_or(usual).to_owned();
         let key = match (self.key_from(name, &own), moved) {
-            (KeyFrom::Given(key), _) => KeyFrom::Given(key),
+            (KeyOrigin::Given(key), _) => KeyOrigin::Given(key),
             (_, None) => self.key_from(name, env),
-            (_, Some(_)) => KeyFrom::Nowhere { wanted: config.api_key_env.clone() },
+            (_, Some(_)) => KeyOrigin::None { wanted: config.api_key_env.clone() },
         };
-        Identity { name: name.to_owned(), base_url, key }
+        ProviderIdentity { name: name.to_owned(), base_url, key }
     }
 
-    fn key_from(&self, provider: &str, env: &EnvOverlay) -> KeyFrom {
+    fn key_from(&self, provider: &str, env: &EnvOverlay) -> KeyOrigin {
         match self.config.key_source(provider, env) {
             Some(KeySource::Env { name, bearer }) => match env.get(&name).and_then(Secret::new) {
-                Some(secret) if bearer => KeyFrom::Given(Key::Bearer(secret)),
-                Some(secret) => KeyFrom::Given(Key::ApiKey(secret)),
-                None => KeyFrom::Nowhere { wanted: Some(name) },
+                Some(secret) if bearer => KeyOrigin::Given(Credential::Bearer(secret)),
+                Some(secret) => KeyOrigin::Given(Credential::ApiKey(secret)),
+                None => KeyOrigin::None { wanted: Some(name) },
             },
-            Some(KeySource::Command(line)) => KeyFrom::Command(line),
-            Some(KeySource::Missing { wanted }) => KeyFrom::Nowhere { wanted: Some(wanted) },
-            Some(KeySource::NotNeeded) | None => KeyFrom::Nowhere { wanted: None },
+            Some(KeySource::Command(line)) => KeyOrigin::Command(line),
+            Some(KeySource::Missing { wanted }) => KeyOrigin::None { wanted: Some(wanted) },
+            Some(KeySource::NotNeeded) | None => KeyOrigin::None { wanted: None },
         }
     }
 
     async fn instance(
         &self,
-        identity: Identity,
+        identity: ProviderIdentity,
         config: &ProviderConfig,
     ) -> Result<Arc<dyn Provider>, ModelError> {
         let cell = {
@@ -166,18 +166,18 @@ impl Pool {
 
     async fn build(
         &self,
-        identity: &Identity,
+        identity: &ProviderIdentity,
         config: &ProviderConfig,
     ) -> Result<Arc<dyn Provider>, ModelError> {
         let Some(mut settings) = settings(identity, config) else {
             return scripted(&identity.name, config);
         };
         settings.key = match &identity.key {
-            KeyFrom::Given(key) => Some(key.clone()),
-            KeyFrom::Command(line) => {
+            KeyOrigin::Given(key) => Some(key.clone()),
+            KeyOrigin::Command(line) => {
                 Some(self.key_from_command(&identity.name, line).await.map_err(ModelError::Auth)?)
             }
-            KeyFrom::Nowhere { .. } => None,
+            KeyOrigin::None { .. } => None,
         };
         if let Some(key) = &settings.key {
             self.redactor.add(key.secret().expose());
@@ -185,14 +185,14 @@ impl Pool {
         Ok(build(&settings, &self.http))
     }
 
-    /// Runs the person's own command for the key. What it prints is never shown.
-    async fn key_from_command(&self, provider: &str, line: &str) -> Result<Key, String> {
+    /// Runs the user's command that prints the key. Its output is never shown.
+    async fn key_from_command(&self, provider: &str, line: &str) -> Result<Credential, String> {
         let dir = self.key_starts.get(provider).unwrap_or(&StartDir::Private);
         let start = self.starts.start(dir, &self.env).await.map_err(|error| {
-            format!("api_key_command: there is no empty folder to start it in: {error}")
+            format!("api_key_command: cannot create an empty folder to start it in: {error}")
         })?;
         let shell = Shell::new(start.cwd.as_path().into(), Arc::from([]));
-        // What a program says beside the key, such as a warning, is no part of it.
+        // Discard warnings and the like: they are not part of the key.
         let line = format!("exec 2>/dev/null\n{line}");
         let call = ShellCall {
             line: &line,
@@ -205,11 +205,9 @@ impl Pool {
         let outcome = shell.run(call, |_| {}).await;
         start.end().await;
         let outcome = outcome.map_err(|error| format!("api_key_command: {error}"))?;
-        if let Some(end) = outcome.exit.words() {
+        if let Some(end) = outcome.exit.describe() {
             let place = match dir {
-                StartDir::Private => {
-                    "; it starts in an empty folder, so name files by absolute paths"
-                }
+                StartDir::Private => "; it starts in an empty folder, so use absolute paths",
                 StartDir::Project(_) => "",
             };
             return Err(format!(
@@ -217,7 +215,7 @@ impl Pool {
             ));
         }
         let secret = Secret::new(&outcome.output.text);
-        secret.map(Key::ApiKey).ok_or_else(|| {
+        secret.map(Credential::ApiKey).ok_or_else(|| {
             format!(
                 "api_key_command of [providers.{provider}] printed nothing: it must print the key"
             )
@@ -225,28 +223,28 @@ impl Pool {
     }
 }
 
-/// The settings of a provider that is reached over HTTP, without its key; `None` for the scripted kind.
-fn settings(identity: &Identity, config: &ProviderConfig) -> Option<ProviderSettings> {
+/// Returns the settings of an HTTP provider without its key; `None` for the scripted kind.
+fn settings(identity: &ProviderIdentity, config: &ProviderConfig) -> Option<ProviderSettings> {
     let kind = match config.kind {
-        ProviderKind::Anthropic => Kind::Anthropic,
-        ProviderKind::OpenaiChat => Kind::OpenaiChat,
-        ProviderKind::OpenaiResponses => Kind::OpenaiResponses,
-        ProviderKind::Gemini => Kind::Gemini,
+        ProviderKind::Anthropic => WireKind::Anthropic,
+        ProviderKind::OpenaiChat => WireKind::OpenaiChat,
+        ProviderKind::OpenaiResponses => WireKind::OpenaiResponses,
+        ProviderKind::Gemini => WireKind::Gemini,
         ProviderKind::Scripted => return None,
     };
     let mut settings = ProviderSettings::new(&identity.name, kind, &identity.base_url);
     settings.idle_timeout = config.idle_timeout();
     settings.key_hint = config.api_key_env.clone().unwrap_or_default();
-    // A server on this machine that speaks a wire of OpenAI takes any key or none.
-    settings.key_required |= matches!(kind, Kind::Anthropic | Kind::Gemini);
+    // A local server with an OpenAI wire accepts any key or none.
+    settings.key_required |= matches!(kind, WireKind::Anthropic | WireKind::Gemini);
     Some(settings)
 }
 
-fn needs_key(identity: &Identity, config: &ProviderConfig) -> bool {
+fn needs_key(identity: &ProviderIdentity, config: &ProviderConfig) -> bool {
     settings(identity, config).is_some_and(|settings| settings.key_required)
 }
 
-/// A provider that plays a scenario file.
+/// Creates a provider that plays a scenario file.
 fn scripted(name: &str, config: &ProviderConfig) -> Result<Arc<dyn Provider>, ModelError> {
     let path = config.scenario.as_deref().unwrap_or(Path::new(""));
     let text = std::fs::read_to_string(path)

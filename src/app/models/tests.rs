@@ -4,7 +4,7 @@ use crate::config::Overrides;
 const KEY: &str = "sk-session-000000";
 const OTHER_KEY: &str = "sk-of-the-definition-1111";
 
-/// A source over a configuration of its own and these variables.
+/// A source with its own configuration and these variables.
 fn models(config: &str, variables: &[(&str, &str)]) -> (Models, EnvOverlay, tempfile::TempDir) {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("config.toml"), config).unwrap();
@@ -23,7 +23,7 @@ fn ask<'a>(parent: &'a Model, provider: Option<&'a str>) -> ChildModel<'a> {
 async fn s0_8_a_child_shares_the_parents_provider_and_c16_children_share_another_one() {
     let both = [("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY)];
     let (models, env, _root) = models("", &both);
-    let main = models.first().await.unwrap().unwrap();
+    let main = models.initial().await.unwrap().unwrap();
     let own = models.child(ask(&main, None)).await.unwrap();
     assert!(Arc::ptr_eq(&own.provider, &main.provider));
     let env = env.with([("EDITOR", "vi")]);
@@ -40,7 +40,7 @@ async fn s0_8_a_child_shares_the_parents_provider_and_c16_children_share_another
 #[tokio::test]
 async fn s1_18_a_key_of_its_own_is_an_instance_of_its_own() {
     let (models, env, _root) = models("", &[("ANTHROPIC_API_KEY", KEY)]);
-    let main = models.first().await.unwrap().unwrap();
+    let main = models.initial().await.unwrap().unwrap();
     for variable in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"] {
         let env = env.with([(variable, OTHER_KEY)]);
         let with_key = ChildModel { env: Some(&env), ..ask(&main, None) };
@@ -57,7 +57,7 @@ async fn s1_18_a_key_of_its_own_is_an_instance_of_its_own() {
 #[tokio::test]
 async fn the_sessions_key_is_not_sent_to_an_address_of_the_definition() {
     let (models, env, _root) = models("", &[("ANTHROPIC_API_KEY", KEY)]);
-    let main = models.first().await.unwrap().unwrap();
+    let main = models.initial().await.unwrap().unwrap();
     let env = env.with([("ANTHROPIC_BASE_URL", "https://elsewhere.example")]);
     let moved = ChildModel { env: Some(&env), ..ask(&main, None) };
     let error = models.child(moved).await.unwrap_err();
@@ -75,7 +75,7 @@ async fn c19_a_missing_key_is_an_error_before_any_request_and_names_the_variable
          [providers.home]\nkind = \"openai_chat\"\nbase_url = \"http://127.0.0.1:9/v1\"\n",
         &[("ANTHROPIC_API_KEY", KEY)],
     );
-    let main = models.first().await.unwrap().unwrap();
+    let main = models.initial().await.unwrap().unwrap();
     let error = async |provider| {
         let named = ChildModel { model: Some("m"), ..ask(&main, Some(provider)) };
         models.child(named).await.unwrap_err().to_string()
@@ -111,7 +111,7 @@ async fn s3_32_the_allowed_models_come_in_the_order_of_the_configuration() {
     let expected = [("anthropic", list(["opus", "haiku"])), ("openai", list(["z", "a"]))]
         .map(|(p, m)| (p.to_owned(), m));
     assert_eq!(models.allowed(), expected);
-    let main = models.first().await.unwrap().unwrap();
+    let main = models.initial().await.unwrap().unwrap();
     assert!(models.notices(&main)[0].contains("claude-sonnet-5"));
     let settings = models.child(ask(&main, None)).await.unwrap();
     assert_eq!(settings.name, "claude-opus-5-5", "the first of the list");
@@ -121,7 +121,7 @@ async fn s3_32_the_allowed_models_come_in_the_order_of_the_configuration() {
 async fn how_hard_to_think_is_not_said_in_another_providers_words() {
     let both = [("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY)];
     let (models, _, _root) = models("[model]\neffort = \"xhigh\"\n", &both);
-    let main = models.first().await.unwrap().unwrap();
+    let main = models.initial().await.unwrap().unwrap();
     assert_eq!(models.child(ask(&main, None)).await.unwrap().effort.as_deref(), Some("xhigh"));
     assert_eq!(models.child(ask(&main, Some("openai"))).await.unwrap().effort, None);
 }
@@ -131,7 +131,7 @@ async fn s2_14_a_model_can_be_forced_where_its_wire_allows_that() {
     let both = [("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY)];
     let (mut models, _, root) = models("", &both);
     let plain = "models.plain = { thinking = 'off' }";
-    models.catalogue = Arc::new(Catalogue::with_user(plain, root.path()).unwrap());
+    models.catalogue = Arc::new(Catalogue::with_user_models(plain, root.path()).unwrap());
     let can =
         async |provider, model| models.resolve(Some(provider), model).await.unwrap().can_force();
     assert!(!can("anthropic", "claude-sonnet-5").await, "it thinks");

@@ -1,4 +1,4 @@
-//! The play on a small stage: the scripted provider, and stand-ins for the tools that really act in the copy.
+//! Runs the demo's script with the scripted provider, and fake tools that really act in the copy.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,15 +14,15 @@ use crate::provider::{ModelRequest, Provider, ToolChoice};
 
 use super::*;
 
-/// A copy of the project with a model on it, and the commands, files and agents that the person says no to.
-struct Stage {
+/// A copy of the project with a model, and the commands, files and agents that the user denies.
+struct DemoRun {
     project: DemoProject,
     _above: TempDir,
     model: Scripted,
     denied: &'static [&'static str],
 }
 
-impl Stage {
+impl DemoRun {
     fn new(denied: &'static [&'static str]) -> Self {
         let above = tempfile::tempdir().unwrap();
         let project = unpack(above.path()).unwrap();
@@ -30,7 +30,7 @@ impl Stage {
         Self { project, _above: above, model: model.with_speed(0.0), denied }
     }
 
-    /// Changes the copy before the play.
+    /// Changes the copy before the run.
     fn altered(self, file: &str, from: &str, to: &str) -> Self {
         let path = self.project.root().join(file);
         let text = fs::read_to_string(&path).unwrap();
@@ -136,7 +136,7 @@ impl Stage {
 
 #[tokio::test]
 async fn the_sum_up_is_made_of_what_the_tools_returned() {
-    let stage = Stage::new(&[]);
+    let stage = DemoRun::new(&[]);
     let tests = stage.shell("bash tests/run.sh").unwrap_err();
     assert!(tests.contains("5 passed, 2 failed"), "the sample has its bug: {tests}");
 
@@ -156,7 +156,7 @@ async fn the_sum_up_is_made_of_what_the_tools_returned() {
 
 #[tokio::test]
 async fn a_changed_sample_changes_the_text() {
-    let stage = Stage::new(&[])
+    let stage = DemoRun::new(&[])
         .altered("lib/discount.sh", "# Bulk", "#\n# Bulk")
         .altered("lib/discount.sh", "-gt \"$bulk_from\"", "-eq \"$least\"")
         .altered("lib/discount.sh", "bulk_from=10", "least=10")
@@ -174,7 +174,7 @@ async fn a_changed_sample_changes_the_text() {
 
 #[tokio::test]
 async fn a_sample_without_the_bug_is_not_said_to_be_fixed() {
-    let stage = Stage::new(&[]).altered("lib/discount.sh", "-gt", "-ge");
+    let stage = DemoRun::new(&[]).altered("lib/discount.sh", "-gt", "-ge");
     let text = stage.show().await;
     assert!(text.starts_with("**Not fixed.**"), "{text}");
     assert!(text.contains("I changed nothing"), "{text}");
@@ -182,7 +182,7 @@ async fn a_sample_without_the_bug_is_not_said_to_be_fixed() {
 
 #[tokio::test]
 async fn a_no_to_the_tests_is_told_by_child_and_parent() {
-    let stage = Stage::new(&["bash tests/run.sh"]);
+    let stage = DemoRun::new(&["bash tests/run.sh"]);
     let text = stage.show().await;
     assert!(text.starts_with("**Changed, but not verified.**"), "{text}");
     assert!(text.contains("no result. The person said no to this call."), "{text}");
@@ -191,7 +191,7 @@ async fn a_no_to_the_tests_is_told_by_child_and_parent() {
 
 #[tokio::test]
 async fn a_no_to_the_edit_leaves_the_bug_and_says_so() {
-    let stage = Stage::new(&["lib/discount.sh"]);
+    let stage = DemoRun::new(&["lib/discount.sh"]);
     let text = stage.show().await;
     assert!(text.starts_with("**Not fixed.** the edit did not happen"), "{text}");
     assert!(text.contains("before `10 x tea: 40.00`, now `10 x tea: 40.00`"), "{text}");
@@ -200,7 +200,7 @@ async fn a_no_to_the_edit_leaves_the_bug_and_says_so() {
 
 #[tokio::test]
 async fn of_a_stopped_agent_nothing_is_claimed() {
-    let stage = Stage::new(&["fix the bug, run the tests", "map the price path"]);
+    let stage = DemoRun::new(&["fix the bug, run the tests", "map the price path"]);
     let text = stage.show().await;
     assert!(text.starts_with("**Not finished.**"), "{text}");
     assert!(text.contains("before `10 x tea: 40.00`, now `10 x tea: 40.00`"), "{text}");
@@ -208,7 +208,7 @@ async fn of_a_stopped_agent_nothing_is_claimed() {
 
 #[tokio::test]
 async fn other_prompts_are_told_that_the_model_is_scripted() {
-    let stage = Stage::new(&[]);
+    let stage = DemoRun::new(&[]);
     let text = stage.play("Write me a poem.".to_owned()).await;
     assert!(text.starts_with("This model is scripted"), "{text}");
 }

@@ -1,14 +1,14 @@
-//! Whether a provider answers: one cheap request, which lists its models.
+//! Checks that a provider answers, with one cheap request that lists its models.
 
 use std::sync::Arc;
 
 use super::Finding;
 use crate::provider::{ErrorKind, ModelError, Provider};
 
-/// What these lines are about.
+/// The subject of these lines.
 pub const ABOUT: &str = "endpoint";
 
-/// Asks a provider; `model` is the one that is wanted of it.
+/// Queries a provider; `model` is the requested one.
 pub async fn endpoint(
     name: &str,
     provider: Result<Arc<dyn Provider>, ModelError>,
@@ -20,7 +20,7 @@ pub async fn endpoint(
     };
     let offered = match provider.models().await {
         Ok(offered) => offered,
-        // It answers, and that is what was asked.
+        // It answers, which is enough.
         Err(error) if error.kind == ErrorKind::BadRequest => {
             return vec![Finding::note(ABOUT, format!("{name}: {error}"))];
         }
@@ -28,10 +28,10 @@ pub async fn endpoint(
     };
     let missing = model.filter(|model| !offered.iter().any(|it| it.name == *model));
     vec![match (missing, offered.len()) {
-        (_, 0) => Finding::note(ABOUT, format!("{name}: answers, and has no model yet")),
+        (_, 0) => Finding::note(ABOUT, format!("{name}: answers, but has no model yet")),
         (Some(model), _) => Finding::note(
             ABOUT,
-            format!("{name}: answers, and does not list {model}: /model shows what it has"),
+            format!("{name}: answers, but does not list {model}: /model shows its models"),
         ),
         (None, 1) => Finding::ok(ABOUT, format!("{name}: answers, 1 model")),
         (None, count) => Finding::ok(ABOUT, format!("{name}: answers, {count} models")),

@@ -1,43 +1,42 @@
-//! Hooks: whether what they begin with is there and can be run, where their text tells.
+//! Checks that the programs of hooks exist and are executable, as far as their text tells.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Finding;
-use crate::config::{HookConfig, Inert};
+use crate::config::{HookConfig, UntrustedItem};
 use crate::protocol::{EnvOverlay, StartDir, printable_path, shell_path};
 use crate::tool::path::resolve;
 
 const ABOUT: &str = "hooks";
 
-/// What is set to the project's folder where hooks run.
-const PROJECT: [&str; 4] = [
+/// References to the variable with the project's folder.
+const PROJECT_VARIABLES: [&str; 4] = [
     "\"$CLAUDE_PROJECT_DIR\"",
     "\"${CLAUDE_PROJECT_DIR}\"",
     "$CLAUDE_PROJECT_DIR",
     "${CLAUDE_PROJECT_DIR}",
 ];
 
-/// Folders of the project at hand.
+/// The folders of the project.
 #[derive(Clone, Copy, Debug)]
-pub struct Places<'a> {
-    /// Where hooks of the user's own start once that is accepted.
+pub struct HookFolders<'a> {
+    /// The folder where the user's own hooks start once that is trusted.
     pub root: &'a Path,
-    /// The project folder that hooks in an empty folder find in their environment.
+    /// The project folder in the environment of hooks that start in an empty folder.
     pub named: &'a Path,
 }
 
-/// One line for each hook whose program cannot be run, or one for all; and one for those that wait
-/// for the person's word.
+/// Returns one line for each hook whose program cannot be run, or one for all, and one for untrusted hooks.
 #[must_use]
 pub fn hooks(
     hooks: &[HookConfig],
-    inert: &[Inert],
-    places: Places<'_>,
+    inert: &[UntrustedItem],
+    places: HookFolders<'_>,
     env: &EnvOverlay,
 ) -> Vec<Finding> {
     let waiting = inert.iter().filter(|thing| thing.is_hook()).count();
-    let mut findings = counting(hooks, places, env);
+    let mut findings = check_programs(hooks, places, env);
     if waiting > 0 {
         findings.retain(|_| !hooks.is_empty());
         let (are, them) = if waiting == 1 { ("is", "it") } else { ("are", "them") };
@@ -47,14 +46,14 @@ pub fn hooks(
     findings
 }
 
-fn counting(hooks: &[HookConfig], places: Places<'_>, env: &EnvOverlay) -> Vec<Finding> {
+fn check_programs(hooks: &[HookConfig], places: HookFolders<'_>, env: &EnvOverlay) -> Vec<Finding> {
     let problems: Vec<Finding> = hooks
         .iter()
         .filter_map(|hook| {
-            // One that waits for the user's word is looked at where it is to start.
+            // Check an untrusted one in the folder where it would start.
             let base = match &hook.start {
                 StartDir::Project(folder) => Some(&**folder),
-                StartDir::Private if hook.asks_project => Some(places.root),
+                StartDir::Private if hook.wants_project_cwd => Some(places.root),
                 StartDir::Private => None,
             };
             let why = problem(&hook.command, base, base.unwrap_or(places.named), env)?;
@@ -69,17 +68,17 @@ fn counting(hooks: &[HookConfig], places: Places<'_>, env: &EnvOverlay) -> Vec<F
     }
 }
 
-/// Why the program that a command begins with cannot be run; `None` when it can, or when its text
-/// does not tell. `base` is where it starts; `None` is an empty folder.
+/// Returns why the program of a command cannot be run; `None` if it can, or if its text does not
+/// tell. `base` is where it starts; `None` is an empty folder.
 fn problem(command: &str, base: Option<&Path>, project: &Path, env: &EnvOverlay) -> Option<String> {
     let home = env.get_os("HOME").map(PathBuf::from);
     let mut command = command.trim().to_owned();
-    for name in PROJECT {
+    for name in PROJECT_VARIABLES {
         command = command.replace(name, &project.display().to_string());
     }
     let word = command.split_whitespace().next().unwrap_or_default();
     let word = word.trim_matches(['"', '\'']);
-    // Everything else is bash's own: variables, built-in words, what stands in quotes with blanks.
+    // Everything else needs bash: variables, builtins, quoted words with spaces.
     let tells =
         |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '~' | '+' | '@');
     if !word.contains('/') || !word.chars().all(tells) {
@@ -90,7 +89,7 @@ fn problem(command: &str, base: Option<&Path>, project: &Path, env: &EnvOverlay)
         None if word.starts_with(['/', '~']) => resolve(word, project, home.as_deref()),
         None => {
             return Some(format!(
-                "{word}: there is no such file in the empty folder in which it starts: add `cwd = \"project\"` to its entry, or write an absolute path"
+                "{word}: it starts in an empty folder, which has no such file: add `cwd = \"project\"` to its entry, or write an absolute path"
             ));
         }
     };

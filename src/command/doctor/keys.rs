@@ -1,4 +1,4 @@
-//! Which provider has a key, and from where. A key itself is never read here.
+//! Checks which providers have a key, and its source. Never reads a key itself.
 
 use super::Finding;
 use crate::config::{Config, KeySource};
@@ -6,10 +6,10 @@ use crate::protocol::EnvOverlay;
 
 const ABOUT: &str = "key";
 
-/// One line for each provider that has a key, and one for the chosen one in any case.
+/// Returns one line for each provider with a key, and one for the chosen provider in any case.
 #[must_use]
 pub fn keys(config: &Config, env: &EnvOverlay) -> Vec<Finding> {
-    let chosen = config.choose(env).map(|choice| choice.provider);
+    let chosen = config.choose_provider(env).map(|choice| choice.provider);
     let mut findings = Vec::new();
     for name in config.providers.keys() {
         let is_chosen = chosen.as_ref() == Some(name);
@@ -21,10 +21,10 @@ pub fn keys(config: &Config, env: &EnvOverlay) -> Vec<Finding> {
                 Some(Finding::ok(ABOUT, format!("{name}: from api_key_command")))
             }
             Some(KeySource::NotNeeded) if is_chosen => {
-                Some(Finding::ok(ABOUT, format!("{name}: takes none")))
+                Some(Finding::ok(ABOUT, format!("{name}: needs none")))
             }
             Some(KeySource::Missing { wanted }) if is_chosen => {
-                Some(Finding::wrong(ABOUT, format!("{name}: there is none: set {wanted}")))
+                Some(Finding::wrong(ABOUT, format!("{name}: missing: set {wanted}")))
             }
             _ => None,
         });
@@ -49,10 +49,10 @@ fn known(config: &Config) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
+    use super::super::FindingState;
     use super::*;
 
-    fn look(provider: Option<&str>, variables: &[&str]) -> Vec<(State, String)> {
+    fn look(provider: Option<&str>, variables: &[&str]) -> Vec<(FindingState, String)> {
         let mut config = Config::built_in().unwrap();
         config.model.provider = provider.map(str::to_owned);
         let env: EnvOverlay = variables.iter().map(|name| (*name, "sk-77")).collect();
@@ -62,17 +62,17 @@ mod tests {
 
     #[test]
     fn each_key_is_told_with_its_place_and_none_is_shown() {
-        let ok = |text: &str| (State::Ok, text.to_owned());
+        let ok = |text: &str| (FindingState::Ok, text.to_owned());
         let all = look(None, &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]);
         assert!(all.contains(&ok("anthropic: from ANTHROPIC_API_KEY")), "{all:?}");
         assert!(all.contains(&ok("openai: from OPENAI_API_KEY")), "{all:?}");
         assert!(!format!("{all:?}").contains("sk-77"));
-        assert_eq!(look(Some("ollama"), &[]), [ok("ollama: takes none")]);
-        let wrong = |text: &str| vec![(State::Wrong, text.to_owned())];
-        assert_eq!(look(Some("gemini"), &[]), wrong("gemini: there is none: set GEMINI_API_KEY"));
-        let [(State::Wrong, none)] = &look(None, &[])[..] else { panic!() };
+        assert_eq!(look(Some("ollama"), &[]), [ok("ollama: needs none")]);
+        let wrong = |text: &str| vec![(FindingState::Wrong, text.to_owned())];
+        assert_eq!(look(Some("gemini"), &[]), wrong("gemini: missing: set GEMINI_API_KEY"));
+        let [(FindingState::Wrong, none)] = &look(None, &[])[..] else { panic!() };
         assert!(none.starts_with("no model yet: set ANTHROPIC_API_KEY"));
-        let [(State::Wrong, gone)] = &look(Some("gone"), &[])[..] else { panic!() };
+        let [(FindingState::Wrong, gone)] = &look(Some("gone"), &[])[..] else { panic!() };
         assert!(gone.starts_with("there is no provider \"gone\"; defined: "), "{gone}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the machine brings: git, a kernel that can confine, room on the disk.
+//! Checks the machine: git, sandbox support of the kernel, free disk space.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,16 +12,16 @@ use super::Finding;
 use crate::exec::sandbox::available;
 use crate::protocol::EnvOverlay;
 
-/// With less than this nothing can be relied on to be kept. Bytes.
-const LITTLE: u64 = 100 << 20;
+/// Free bytes below which storing may fail.
+const LOW_SPACE: u64 = 100 << 20;
 
-/// Less than this is worth a word. Bytes.
-const SOME: u64 = 1 << 30;
+/// Free bytes below which to print a note.
+const ENOUGH_SPACE: u64 = 1 << 30;
 
-/// How long a program may take that only tells its version.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// The timeout of a program that prints its version.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What a program prints. The error is in words.
+/// Returns the output of a program. The error is a few words.
 pub(super) async fn output_of(
     program: &str,
     args: &[&str],
@@ -41,30 +41,30 @@ pub(super) async fn output_of(
     }
 }
 
-/// Whether git is there, and knows this folder. `env` holds no keys.
+/// Checks that git is installed and can read this folder. `env` must not contain keys.
 pub async fn git(env: EnvOverlay, cwd: PathBuf) -> Vec<Finding> {
-    // A version manager's git would look for another one from the folder where it starts.
+    // A version manager's shim chooses git by the folder where it starts.
     let root = Path::new("/");
-    let version = match output_of("git", &["--version"], &env, root, PATIENCE).await {
+    let version = match output_of("git", &["--version"], &env, root, COMMAND_TIMEOUT).await {
         Ok(text) => text.trim().trim_start_matches("git version ").to_owned(),
         Err(why) => {
-            let advice = "install it: agents look at changes with it, and those with a worktree of their own need it";
+            let advice = "install it: agents use it to inspect changes, and worktrees need it";
             return vec![Finding::note("git", format!("git cannot be run ({why}); {advice}"))];
         }
     };
     let cwd = cwd.to_string_lossy();
     let look = ["-C", &cwd, "rev-parse", "--show-toplevel"];
-    let inside = output_of("git", &look, &env, root, PATIENCE).await;
+    let inside = output_of("git", &look, &env, root, COMMAND_TIMEOUT).await;
     vec![match inside {
         Ok(root) => Finding::ok("git", format!("{version}, repository {}", root.trim())),
         Err(why) if why.contains("not a git repository") => {
-            Finding::ok("git", format!("{version}; this folder is in no repository"))
+            Finding::ok("git", format!("{version}; this folder is not in a repository"))
         }
         Err(why) => Finding::wrong("git", format!("git cannot read this repository: {why}")),
     }]
 }
 
-/// Whether the kernel can keep commands to reading, and an agent inside its worktree.
+/// Checks that the kernel can restrict commands to reading, and an agent to its worktree.
 #[must_use]
 pub fn sandbox() -> Finding {
     match available() {
@@ -72,12 +72,12 @@ pub fn sandbox() -> Finding {
         false => Finding::note(
             "sandbox",
             "this system cannot confine commands: commands that run without a question are checked but not confined, and agents with \
-             `isolation: worktree` get no shell; it takes Linux 6.2 or newer, with Landlock",
+             `isolation: worktree` get no shell; this needs Linux 6.2 or newer with Landlock",
         ),
     }
 }
 
-/// Whether sessions and logs can be kept in these folders.
+/// Checks that sessions and logs can be stored in these folders.
 #[must_use]
 pub fn disk(folders: &[PathBuf]) -> Vec<Finding> {
     let mut seen = Vec::new();
@@ -86,15 +86,15 @@ pub fn disk(folders: &[PathBuf]) -> Vec<Finding> {
         seen.push((*folder).clone());
         is_new
     });
-    fresh.map(|folder| room(folder)).collect()
+    fresh.map(|folder| check_space(folder)).collect()
 }
 
-fn room(folder: &Path) -> Finding {
+fn check_space(folder: &Path) -> Finding {
     let shown = folder.display();
     let there = folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder);
-    // A file that vanishes at once says more than any permission bit.
+    // Writing a temporary file is more reliable than checking permission bits.
     if let Err(error) = tempfile::Builder::new().prefix(".caliban-doctor-").tempfile_in(there) {
-        return Finding::wrong("disk", format!("nothing can be written in {shown}: {error}"));
+        return Finding::wrong("disk", format!("cannot write to {shown}: {error}"));
     }
     let free = match statvfs(there) {
         Ok(found) => found.blocks_available().saturating_mul(found.fragment_size()),
@@ -102,24 +102,24 @@ fn room(folder: &Path) -> Finding {
     };
     let text = format!("{} free in {shown}", size(free));
     match free {
-        0..LITTLE => {
-            Finding::wrong("disk", format!("{text}: sessions may not be kept; free some room"))
+        0..LOW_SPACE => {
+            Finding::wrong("disk", format!("{text}: storing sessions may fail; free some space"))
         }
-        LITTLE..SOME => Finding::note("disk", format!("{text}: free some room")),
+        LOW_SPACE..ENOUGH_SPACE => Finding::note("disk", format!("{text}: free some space")),
         _ => Finding::ok("disk", text),
     }
 }
 
 fn size(bytes: u64) -> String {
     match bytes {
-        0..SOME => format!("{} MB", bytes >> 20),
+        0..ENOUGH_SPACE => format!("{} MB", bytes >> 20),
         _ => format!("{} GB", bytes >> 30),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
+    use super::super::FindingState;
     use super::*;
 
     #[test]
@@ -128,9 +128,9 @@ mod tests {
         let folder = top.path().join("not/there/yet");
         let found = disk(&[folder.clone(), folder]);
         assert_eq!(found.len(), 1);
-        assert_ne!(found[0].state, State::Wrong, "{found:?}");
+        assert_ne!(found[0].state, FindingState::Wrong, "{found:?}");
         assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 0, "nothing is left");
-        assert_eq!(room(Path::new("/proc/self")).state, State::Wrong);
+        assert_eq!(check_space(Path::new("/proc/self")).state, FindingState::Wrong);
         assert_eq!((size(5 << 20), size(3 << 30)), ("5 MB".to_owned(), "3 GB".to_owned()));
     }
 
@@ -139,6 +139,6 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let env: EnvOverlay = [("PATH", top.path().to_str().unwrap())].into_iter().collect();
         let found = git(env, top.path().to_owned()).await;
-        assert_eq!(found[0].state, State::Note, "{found:?}");
+        assert_eq!(found[0].state, FindingState::Note, "{found:?}");
     }
 }

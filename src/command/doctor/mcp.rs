@@ -1,19 +1,19 @@
-//! MCP servers: whether each answers.
+//! Checks that MCP servers answer.
 
 use super::Finding;
-use crate::command::mcp::Standing;
+use crate::command::mcp::ServerRow;
 use crate::protocol::McpState;
 
-/// What these lines are about.
+/// The subject of these lines.
 pub const ABOUT: &str = "mcp";
 
-/// One line for each server, and for each that is `broken` and left out.
+/// Returns one line for each server, and for each `broken` definition that is left out.
 #[must_use]
-pub fn servers(servers: &[Standing], broken: &[String]) -> Vec<Finding> {
+pub fn servers(servers: &[ServerRow], broken: &[String]) -> Vec<Finding> {
     if servers.is_empty() && broken.is_empty() {
         return vec![Finding::ok(ABOUT, "none")];
     }
-    let finding = |standing: &Standing| {
+    let finding = |standing: &ServerRow| {
         let name = &standing.entry.server.name;
         let (state, origin) = (standing.state(), &standing.entry.origin);
         match &standing.status {

@@ -1,12 +1,12 @@
-//! `caliban doctor` and `/doctor`: what works, and what to do about what does not. Nothing is
-//! changed by looking, and no key is shown.
+//! `caliban doctor` and `/doctor`: checks what works, and says how to fix what does not. Changes
+//! nothing and shows no key.
 
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
 use tokio::time::timeout;
 
-use super::{Report, columns};
+use super::{CommandReport, columns};
 use crate::protocol::printable;
 
 pub mod endpoint;
@@ -17,19 +17,19 @@ pub mod machine;
 pub mod mcp;
 pub mod terminal;
 
-/// How long one check may take before it counts as without an answer.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// The timeout of a check.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// How a thing is.
+/// The state of a checked item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum FindingState {
     Ok,
-    /// It works, and could be better.
+    /// It works, but could be better.
     Note,
     Wrong,
 }
 
-impl State {
+impl FindingState {
     fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -39,10 +39,10 @@ impl State {
     }
 }
 
-/// One line: how something is, and what to do unless it is fine.
+/// One line: the state of an item, and how to fix it unless it is fine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    pub state: State,
+    pub state: FindingState,
     /// Such as `git`.
     pub about: &'static str,
     pub text: String,
@@ -51,30 +51,30 @@ pub struct Finding {
 impl Finding {
     #[must_use]
     pub fn ok(about: &'static str, text: impl Into<String>) -> Self {
-        Self { state: State::Ok, about, text: text.into() }
+        Self { state: FindingState::Ok, about, text: text.into() }
     }
 
     #[must_use]
     pub fn note(about: &'static str, text: impl Into<String>) -> Self {
-        Self { state: State::Note, about, text: text.into() }
+        Self { state: FindingState::Note, about, text: text.into() }
     }
 
     #[must_use]
     pub fn wrong(about: &'static str, text: impl Into<String>) -> Self {
-        Self { state: State::Wrong, about, text: text.into() }
+        Self { state: FindingState::Wrong, about, text: text.into() }
     }
 }
 
-/// Something to be looked at, which may take its time.
+/// A check, which may take a while.
 pub struct Check {
     about: &'static str,
     findings: BoxFuture<'static, Vec<Finding>>,
-    /// What is said where it takes too long, after how long that was.
+    /// The advice if it times out.
     advice: Option<String>,
 }
 
 impl Check {
-    /// A check that waits for others.
+    /// Creates an asynchronous check.
     pub fn new(
         about: &'static str,
         findings: impl Future<Output = Vec<Finding>> + Send + 'static,
@@ -82,13 +82,13 @@ impl Check {
         Self { about, findings: Box::pin(findings), advice: None }
     }
 
-    /// What to do where it takes too long.
+    /// Sets the advice if it times out.
     #[must_use]
     pub fn or_else(self, advice: String) -> Self {
         Self { advice: Some(advice), ..self }
     }
 
-    /// A check that reads files.
+    /// Creates a check that reads files.
     pub fn blocking(
         about: &'static str,
         look: impl FnOnce() -> Vec<Finding> + Send + 'static,
@@ -100,12 +100,12 @@ impl Check {
     }
 }
 
-/// Makes all checks at once, and tells what came of them in the order in which they are given.
+/// Runs all checks concurrently. Returns the findings in the given order.
 pub async fn examine(checks: Vec<Check>) -> Vec<Finding> {
-    within(PATIENCE, checks).await
+    examine_within(CHECK_TIMEOUT, checks).await
 }
 
-async fn within(patience: Duration, checks: Vec<Check>) -> Vec<Finding> {
+async fn examine_within(patience: Duration, checks: Vec<Check>) -> Vec<Finding> {
     let all = checks.into_iter().map(|Check { about, findings, advice }| async move {
         timeout(patience, findings).await.unwrap_or_else(|_| {
             let advice = advice.map(|advice| format!(": {advice}")).unwrap_or_default();
@@ -115,7 +115,7 @@ async fn within(patience: Duration, checks: Vec<Check>) -> Vec<Finding> {
     join_all(all).await.into_iter().flatten().collect()
 }
 
-/// The findings as lines.
+/// Formats the findings as lines.
 #[must_use]
 pub fn lines(findings: &[Finding]) -> Vec<String> {
     let row = |Finding { state, about, text }: &Finding| {
@@ -125,12 +125,12 @@ pub fn lines(findings: &[Finding]) -> Vec<String> {
     columns(&rows).lines().map(str::to_owned).collect()
 }
 
-/// The same for stdout. Notes are no failure.
+/// Returns the findings for stdout. Notes do not count as failures.
 #[must_use]
-pub fn report(findings: &[Finding]) -> Report {
+pub fn report(findings: &[Finding]) -> CommandReport {
     let text = lines(findings).into_iter().map(|line| line + "\n").collect();
-    let broken = findings.iter().any(|finding| finding.state == State::Wrong);
-    Report { text, broken, ..Report::default() }
+    let broken = findings.iter().any(|finding| finding.state == FindingState::Wrong);
+    CommandReport { text, broken, ..CommandReport::default() }
 }
 
 #[cfg(test)]
@@ -153,7 +153,7 @@ mod tests {
                 vec![Finding::ok("second", "one\ntwo")]
             }),
         ];
-        let findings = within(Duration::from_millis(300), checks).await;
+        let findings = examine_within(Duration::from_millis(300), checks).await;
         assert_eq!(
             lines(&findings),
             [

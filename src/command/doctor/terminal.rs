@@ -1,4 +1,4 @@
-//! The terminal, as far as its variables tell; it is asked nothing, because answers may end up in the prompt.
+//! Checks the terminal by its variables. It is not queried, because answers may end up in the prompt.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use crate::protocol::EnvOverlay;
 
 const ABOUT: &str = "terminal";
 
-/// What Esc may be held back for without getting in the way. Milliseconds.
+/// The acceptable delay of Esc, in milliseconds.
 const ESCAPE_LIMIT: u32 = 50;
 
-/// Terminals that tell Shift+Enter from Enter, by `TERM` or `TERM_PROGRAM`.
+/// Terminals that distinguish Shift+Enter from Enter, by `TERM` or `TERM_PROGRAM`.
 const KITTY_KEYS: [&str; 7] =
     ["xterm-kitty", "xterm-ghostty", "ghostty", "WezTerm", "foot", "alacritty", "iTerm.app"];
 
-/// What the terminal can show and tell apart.
+/// Checks which colors the terminal shows, and whether it distinguishes Shift+Enter.
 #[must_use]
 pub fn variables(env: &EnvOverlay, is_terminal: bool) -> Vec<Finding> {
     if !is_terminal {
-        return vec![Finding::ok(ABOUT, "not on a terminal: nothing to look at")];
+        return vec![Finding::ok(ABOUT, "not a terminal: nothing to check")];
     }
     let get = |name| env.get(name).unwrap_or_default();
     let (term, color) = (get("TERM"), get("COLORTERM"));
@@ -32,39 +32,39 @@ pub fn variables(env: &EnvOverlay, is_terminal: bool) -> Vec<Finding> {
             ),
         ),
         _ if env.non_empty("NO_COLOR").is_some() => {
-            Finding::ok(ABOUT, format!("{term}, no colours, as NO_COLOR says"))
+            Finding::ok(ABOUT, format!("{term}, no colors (NO_COLOR)"))
         }
         _ if matches!(color, "truecolor" | "24bit") || term.ends_with("-direct") => {
-            Finding::ok(ABOUT, format!("{term}, all colours"))
+            Finding::ok(ABOUT, format!("{term}, all colors"))
         }
         _ if term.contains("256color") || KITTY_KEYS.contains(&term) => Finding::ok(
             ABOUT,
-            format!("{term}, 256 colours; COLORTERM=truecolor says that it has all"),
+            format!("{term}, 256 colors; if it has more, set COLORTERM=truecolor"),
         ),
         _ => Finding::note(
             ABOUT,
-            format!("{term}, 16 colours; if it has more, set COLORTERM=truecolor"),
+            format!("{term}, 16 colors; if it has more, set COLORTERM=truecolor"),
         ),
     }];
     let named = [term, get("TERM_PROGRAM")].iter().any(|name| KITTY_KEYS.contains(name));
     findings.push(match named && env.non_empty("TMUX").is_none() {
         true => Finding::ok(ABOUT, "Shift+Enter makes a new line"),
         false => {
-            Finding::ok(ABOUT, "Shift+Enter may be Enter here: Ctrl+J makes a new line everywhere")
+            Finding::ok(ABOUT, "Shift+Enter may act as Enter here: Ctrl+J always makes a new line")
         }
     });
     findings
 }
 
-/// Whether tmux holds Esc back. `None` outside of tmux.
+/// Checks how long tmux delays Esc. `None` outside tmux.
 pub async fn tmux(env: EnvOverlay, cwd: &Path) -> Option<Finding> {
     env.non_empty("TMUX")?;
     let wait = Duration::from_secs(3);
-    // Newer ones have it as a server option, older ones show it among those of the session.
+    // Newer versions have it as a server option; older ones show it among the session's.
     let shown = output_of("tmux", &["show", "-sv", "escape-time"], &env, cwd, wait).await;
     Some(match shown {
         Ok(text) => escape_time(&text),
-        Err(why) => Finding::note(ABOUT, format!("tmux does not tell its escape-time: {why}")),
+        Err(why) => Finding::note(ABOUT, format!("cannot read the escape-time of tmux: {why}")),
     })
 }
 
@@ -72,18 +72,16 @@ fn escape_time(shown: &str) -> Finding {
     match shown.trim().parse::<u32>() {
         Ok(time) if time > ESCAPE_LIMIT => Finding::note(
             ABOUT,
-            format!(
-                "tmux holds Esc back for {time} ms: put `set -sg escape-time 10` into ~/.tmux.conf"
-            ),
+            format!("tmux delays Esc by {time} ms: put `set -sg escape-time 10` into ~/.tmux.conf"),
         ),
-        Ok(time) => Finding::ok(ABOUT, format!("tmux holds Esc back for {time} ms")),
-        Err(_) => Finding::note(ABOUT, "tmux does not tell its escape-time"),
+        Ok(time) => Finding::ok(ABOUT, format!("tmux delays Esc by {time} ms")),
+        Err(_) => Finding::note(ABOUT, "cannot read the escape-time of tmux"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
+    use super::super::FindingState;
     use super::*;
 
     #[test]
@@ -93,11 +91,11 @@ mod tests {
             (findings[0].state, findings[0].text.clone())
         };
         let wrong = look(&[("TERM", "dumb")]);
-        assert_eq!(wrong.0, State::Wrong);
+        assert_eq!(wrong.0, FindingState::Wrong);
         assert!(wrong.1.contains("xterm-256color"));
-        assert_eq!(look(&[("TERM", "xterm"), ("COLORTERM", "truecolor")]).1, "xterm, all colours");
-        assert_eq!(look(&[("TERM", "vt220")]).0, State::Note);
-        assert_eq!(look(&[("TERM", "vt220"), ("NO_COLOR", "1")]).0, State::Ok);
+        assert_eq!(look(&[("TERM", "xterm"), ("COLORTERM", "truecolor")]).1, "xterm, all colors");
+        assert_eq!(look(&[("TERM", "vt220")]).0, FindingState::Note);
+        assert_eq!(look(&[("TERM", "vt220"), ("NO_COLOR", "1")]).0, FindingState::Ok);
         let shift = |variables: &[(&str, &str)]| variables_of(variables)[1].text.clone();
         assert!(shift(&[("TERM", "xterm-kitty")]).starts_with("Shift+Enter makes"));
         assert!(shift(&[("TERM", "xterm-kitty"), ("TMUX", "x")]).contains("Ctrl+J"));
@@ -110,9 +108,9 @@ mod tests {
 
     #[test]
     fn a_long_escape_time_is_told_with_what_to_set() {
-        assert_eq!(escape_time("10\n").state, State::Ok);
+        assert_eq!(escape_time("10\n").state, FindingState::Ok);
         let long = escape_time("500\n");
-        assert!(long.state == State::Note && long.text.contains("set -sg escape-time 10"));
-        assert_eq!(escape_time("no server").state, State::Note);
+        assert!(long.state == FindingState::Note && long.text.contains("set -sg escape-time 10"));
+        assert_eq!(escape_time("no server").state, FindingState::Note);
     }
 }

@@ -1,85 +1,86 @@
-//! Reads the layers one by one, lowest first, and puts each on the ones before.
+//! Reads the layers one by one, lowest first, and merges each on top of the previous ones.
 
 use std::path::{Path, PathBuf};
 
 use toml::Value;
 
-use super::{Sources, check, defaults, read};
-use crate::config::error::{ConfigError, shown};
+use super::{ConfigSources, check_setting, default_settings, read_settings};
+use crate::config::error::{ConfigError, display_path};
 use crate::config::hooks::{self, HookConfig};
 use crate::config::layers::{Layers, Setting};
 use crate::config::overrides;
 use crate::config::project::Project;
 use crate::config::schema::SCHEMA;
-use crate::config::settings_file::{self, Owner, SettingsFile};
+use crate::config::settings_file::{self, SettingsFile, SettingsOwner};
 use crate::config::settings_layer::{self, Variables};
-use crate::config::start::Starts;
-use crate::config::untrusted::Untrusted;
+use crate::config::start::StartResolver;
+use crate::config::trust_filter::TrustFilter;
 use crate::disk::{leaves_folder, normalize, resolve};
 use crate::protocol::{RuleFile, printable_path};
 
-/// Reads the layers, and holds what has been read so far.
+/// The state of reading the layers.
 pub(super) struct LayerReader<'a> {
-    sources: Sources<'a>,
-    /// The folder above `.claude` of the project's settings files.
+    sources: ConfigSources<'a>,
+    /// The folder above the project's `.claude`.
     claude_root: &'a Path,
     pub layers: Layers,
-    pub untrusted: Untrusted<'a>,
-    pub starts: Starts<'a>,
-    /// The files that were looked for, and whether each was there.
+    pub untrusted: TrustFilter<'a>,
+    pub starts: StartResolver<'a>,
+    /// The files that were looked for, and whether each exists.
     pub files: Vec<(PathBuf, bool)>,
     pub settings: Vec<SettingsFile>,
-    /// The hooks of settings files that count.
+    /// The settings files' hooks that count.
     pub hooks: Vec<HookConfig>,
-    /// The variables of settings files that count.
+    /// The settings files' variables that count.
     pub variables: Variables,
     pub notices: Vec<String>,
 }
 
 impl<'a> LayerReader<'a> {
-    /// All layers of a project, from what is built in to the command line.
-    pub fn of(sources: Sources<'a>, project: &'a Project) -> Result<Self, ConfigError> {
+    /// Reads all layers of a project, from the defaults to the command line.
+    pub fn read(sources: ConfigSources<'a>, project: &'a Project) -> Result<Self, ConfigError> {
         let home = sources.env.get_os("HOME").map(Path::new);
         let mut reader = Self {
             sources,
             claude_root: &project.claude_root,
             layers: Layers::default(),
-            untrusted: Untrusted::new(sources.trust, sources.cwd, home),
-            starts: Starts::new(sources.trust, project, sources.dirs, sources.cwd),
+            untrusted: TrustFilter::new(sources.trust, sources.cwd, home),
+            starts: StartResolver::new(sources.trust, project, sources.dirs, sources.cwd),
             files: Vec::new(),
             settings: Vec::new(),
             hooks: Vec::new(),
             variables: Variables::default(),
             notices: Vec::new(),
         };
-        reader.layers.add(defaults(&SCHEMA)?);
-        let places = settings_file::places(project, sources.dirs);
-        let settings = |owner: Owner, reader: &mut Self| {
+        reader.layers.add(default_settings(&SCHEMA)?);
+        let places = settings_file::settings_paths(project, sources.dirs);
+        let settings = |owner: SettingsOwner, reader: &mut Self| {
             let place = places.iter().find(|(whose, _)| *whose == owner);
-            place.map_or(Ok(()), |(_, path)| reader.settings_file(owner, path.clone()))
+            place.map_or(Ok(()), |(_, path)| reader.read_settings_file(owner, path.clone()))
         };
-        settings(Owner::Person, &mut reader)?;
-        reader.own_file()?;
-        settings(Owner::Shared, &mut reader)?;
-        reader.project_file(project.file(RuleFile::Shared))?;
-        settings(Owner::Local, &mut reader)?;
-        reader.project_file(project.file(RuleFile::Local))?;
-        reader.command_line()?;
+        settings(SettingsOwner::User, &mut reader)?;
+        reader.read_user_file()?;
+        settings(SettingsOwner::Shared, &mut reader)?;
+        reader.read_project_file(project.file(RuleFile::Shared))?;
+        settings(SettingsOwner::Local, &mut reader)?;
+        reader.read_project_file(project.file(RuleFile::Local))?;
+        reader.read_command_line()?;
         Ok(reader)
     }
 
-    /// The person's own configuration.
-    fn own_file(&mut self) -> Result<(), ConfigError> {
+    /// Reads the user's configuration.
+    fn read_user_file(&mut self) -> Result<(), ConfigError> {
         let path = self.sources.dirs.config_file();
-        let settings = read(&path, self.sources.cwd, &SCHEMA)?;
-        self.look_for(path, settings.is_some());
-        self.add_own(settings.unwrap_or_default());
+        let settings = read_settings(&path, self.sources.cwd, &SCHEMA)?;
+        self.note_file(path, settings.is_some());
+        self.add_user_layer(settings.unwrap_or_default());
         Ok(())
     }
 
-    /// A layer from a file of the user's own, without the folders that a link may lead elsewhere which
-    /// is not the user's: a relative one counts in all projects, and any other may lie in one.
-    fn add_own(&mut self, mut layer: Vec<Setting>) {
+    /// Adds a layer from one of the user's files, without additional folders that a link may
+    /// redirect to a place the user did not choose: a relative folder applies to all projects, and
+    /// any other may be inside one.
+    fn add_user_layer(&mut self, mut layer: Vec<Setting>) {
         let cwd = self.sources.cwd;
         let home = self.sources.env.get_os("HOME").map(Path::new);
         let named = |text: &str| resolve(cwd).map(|cwd| normalize(&cwd.join(text)));
@@ -102,7 +103,7 @@ impl<'a> LayerReader<'a> {
                 if let Some(real) = entry.as_str().and_then(leads_to) {
                     let real = printable_path(&real);
                     self.notices.push(format!(
-                        "{origin}: the folder {entry} does not count, because a link leads it to {real}; \
+                        "{origin}: the folder {entry} is ignored because a link leads it to {real}; \
                          to add that folder, write its full path"
                     ));
                 } else {
@@ -114,38 +115,41 @@ impl<'a> LayerReader<'a> {
         self.layers.add(layer);
     }
 
-    /// One of the project's two configurations.
-    fn project_file(&mut self, path: PathBuf) -> Result<(), ConfigError> {
-        // With `CALIBAN_HOME` at a project's `.caliban` this is the person's own file, which is read already.
+    /// Reads one of the project's two configuration files.
+    fn read_project_file(&mut self, path: PathBuf) -> Result<(), ConfigError> {
+        // With `CALIBAN_HOME` at a project's `.caliban`, this is the user's own file, which has been read already.
         if path == self.sources.dirs.config_file() {
             return Ok(());
         }
-        let settings = read(&path, self.sources.cwd, &SCHEMA)?;
-        self.look_for(path, settings.is_some());
+        let settings = read_settings(&path, self.sources.cwd, &SCHEMA)?;
+        self.note_file(path, settings.is_some());
         let Some(mut settings) = settings else { return Ok(()) };
-        hooks::retain(&mut settings, |hook| self.untrusted.admits(hook.inert()))?;
-        let settings = self.untrusted.admit(settings, &self.layers.merged);
+        hooks::retain(&mut settings, |hook| self.untrusted.admit_item(hook.untrusted_item()))?;
+        let settings = self.untrusted.filter_settings(settings, &self.layers.merged);
         self.layers.add(settings);
         Ok(())
     }
 
-    /// One file of the settings.json shape.
-    fn settings_file(&mut self, owner: Owner, path: PathBuf) -> Result<(), ConfigError> {
+    /// Reads one settings.json file.
+    fn read_settings_file(
+        &mut self,
+        owner: SettingsOwner,
+        path: PathBuf,
+    ) -> Result<(), ConfigError> {
         let file = settings_file::read(owner, &path, self.sources.cwd)?;
-        self.look_for(path, file.is_some());
+        self.note_file(path, file.is_some());
         file.map_or(Ok(()), |file| self.add_settings(file))
     }
 
-    /// Notes whether a file is there. A link that leads nowhere is named, because the rules behind
-    /// it do not hold.
-    fn look_for(&mut self, path: PathBuf, is_there: bool) {
+    /// Records whether a file exists. Reports a broken link, because the rules behind it do not apply.
+    fn note_file(&mut self, path: PathBuf, is_there: bool) {
         let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         let broken = |path: &&Path| is_link(path) && !path.exists();
         let on_the_way = [Some(path.as_path()), path.parent()].into_iter().flatten();
         if let Some(link) = on_the_way.filter(|_| !is_there).find(broken) {
             let notice = format!(
-                "{} is a link that leads nowhere, so no settings or rules are read from it: fix the link or remove it",
-                printable_path(&shown(link, self.sources.cwd))
+                "{} is a broken link, so no settings or rules are read from it; fix or remove it",
+                printable_path(&display_path(link, self.sources.cwd))
             );
             // Both files of a folder can be behind one link.
             if !self.notices.contains(&notice) {
@@ -157,30 +161,30 @@ impl<'a> LayerReader<'a> {
 
     fn add_settings(&mut self, file: SettingsFile) -> Result<(), ConfigError> {
         self.notices.extend(file.notice());
-        let (mut layer, notice) = settings_layer::layer(&file);
+        let (mut layer, notice) = settings_layer::permissions_layer(&file);
         self.notices.extend(notice);
         let own = !file.owner.is_project();
         if own {
-            self.add_own(layer);
+            self.add_user_layer(layer);
         } else {
-            layer = self.untrusted.admit(layer, &self.layers.merged);
+            layer = self.untrusted.filter_settings(layer, &self.layers.merged);
             self.layers.add(layer);
         }
         for variable in settings_layer::variables(&file)? {
-            if own || self.untrusted.admits(variable.inert()) {
+            if own || self.untrusted.admit_item(variable.untrusted_item()) {
                 self.variables.set(variable);
             }
         }
         for hook in file.hooks.hooks.iter().cloned() {
             match file.owner {
-                // Such hooks were written for a program that starts them in the project.
-                Owner::Person => {
-                    let start = self.starts.of_user(hook.describe(), &hook.origin, true);
-                    self.hooks.push(HookConfig { asks_project: true, start, ..hook });
+                // These hooks were written for a program that starts them in the project.
+                SettingsOwner::User => {
+                    let start = self.starts.start_of_user(hook.describe(), &hook.origin, true);
+                    self.hooks.push(HookConfig { wants_project_cwd: true, start, ..hook });
                 }
-                Owner::Flag => self.hooks.push(hook.in_folder(self.sources.cwd)),
-                Owner::Shared | Owner::Local => {
-                    if self.untrusted.admits(hook.inert()) {
+                SettingsOwner::Flag => self.hooks.push(hook.in_folder(self.sources.cwd)),
+                SettingsOwner::Shared | SettingsOwner::Local => {
+                    if self.untrusted.admit_item(hook.untrusted_item()) {
                         self.hooks.push(hook.in_folder(self.claude_root));
                     }
                 }
@@ -190,15 +194,15 @@ impl<'a> LayerReader<'a> {
         Ok(())
     }
 
-    /// The environment, the file that the command line names, and the other options.
-    fn command_line(&mut self) -> Result<(), ConfigError> {
-        let Sources { env, overrides, cwd, .. } = self.sources;
+    /// Adds the environment, the file given on the command line, and the other options.
+    fn read_command_line(&mut self) -> Result<(), ConfigError> {
+        let ConfigSources { env, overrides, cwd, .. } = self.sources;
         let variables = overrides::from_env(env);
         let flags = overrides.settings();
-        variables.iter().chain(&flags).try_for_each(|setting| check(setting, &SCHEMA))?;
+        variables.iter().chain(&flags).try_for_each(|setting| check_setting(setting, &SCHEMA))?;
         self.layers.add(variables);
         if let Some(value) = &overrides.settings {
-            self.add_settings(settings_file::of_flag(value, cwd)?)?;
+            self.add_settings(settings_file::from_flag(value, cwd)?)?;
         }
         self.layers.add(flags);
         Ok(())

@@ -5,24 +5,24 @@ use std::fs;
 use pretty_assertions::assert_eq;
 use tempfile::TempDir;
 
-use super::super::untrusted;
+use super::super::trust_filter;
 use super::*;
-use crate::protocol::Mode;
+use crate::protocol::PermissionMode;
 
 mod hooks;
 mod project;
 mod settings_file;
 
-/// A home and a repository with files, gone at the end of the test.
-struct World {
+/// A temporary home and repository with files.
+struct LoadFixture {
     top: TempDir,
     dirs: Dirs,
     env: EnvOverlay,
     overrides: Overrides,
 }
 
-impl World {
-    /// `files` are written below `home` (the person's configuration) and `repo`.
+impl LoadFixture {
+    /// `files` are written below `home` (the user's configuration) and `repo`.
     fn new(files: &[(&str, &str)]) -> Self {
         let top = tempfile::tempdir().unwrap();
         fs::create_dir_all(top.path().join("repo/.git")).unwrap();
@@ -39,35 +39,35 @@ impl World {
         Self { top, dirs, env, overrides: Overrides::default() }
     }
 
-    fn load(&self) -> Result<Loaded, ConfigError> {
+    fn load(&self) -> Result<LoadedConfig, ConfigError> {
         self.load_with(&self.trust())
     }
 
-    fn load_with(&self, trust: &Trust) -> Result<Loaded, ConfigError> {
+    fn load_with(&self, trust: &Trust) -> Result<LoadedConfig, ConfigError> {
         let cwd = self.top.path().join("repo");
         let Self { dirs, env, overrides, .. } = self;
-        load(&Sources { dirs, cwd: &cwd, env, overrides, trust })
+        load(&ConfigSources { dirs, cwd: &cwd, env, overrides, trust })
     }
 
-    /// What the store says by now.
+    /// Returns the current trust.
     fn trust(&self) -> Trust {
         let cwd = self.top.path().join("repo");
         Trust::new(&self.dirs, &Project::discover(&cwd, None), &cwd)
     }
 
-    /// Loads, accepts what does nothing, and loads again, as a later start does.
-    fn load_trusted(&self) -> Loaded {
-        self.trust().accept(&self.load().unwrap().inert).unwrap();
+    /// Loads, accepts all untrusted items, and loads again, as a later start does.
+    fn load_trusted(&self) -> LoadedConfig {
+        self.trust().accept(&self.load().unwrap().untrusted).unwrap();
         self.load().unwrap()
     }
 
-    /// What does nothing, each with its place.
-    fn inert(&self, loaded: &Loaded) -> Vec<String> {
-        let line = |thing: &Inert| self.plain(&format!("{}: {}", thing.origin, thing.what));
-        loaded.inert.iter().map(line).collect()
+    /// Returns the untrusted items, each with its origin.
+    fn inert(&self, loaded: &LoadedConfig) -> Vec<String> {
+        let line = |thing: &UntrustedItem| self.plain(&format!("{}: {}", thing.origin, thing.what));
+        loaded.untrusted.iter().map(line).collect()
     }
 
-    /// A message with the temporary folder's name cut out.
+    /// Returns a message without the temporary folder's name.
     fn plain(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.top.path().display()), "")
     }
@@ -76,8 +76,8 @@ impl World {
         self.plain(&self.load().unwrap_err().to_string())
     }
 
-    fn origin(&self, loaded: &Loaded, key: &str) -> String {
-        self.plain(&loaded.origins.of(key).to_string())
+    fn origin(&self, loaded: &LoadedConfig, key: &str) -> String {
+        self.plain(&loaded.origins.get(key).to_string())
     }
 }
 
@@ -96,7 +96,7 @@ fn the_built_in_defaults_are_valid_and_as_documented() {
 
 #[test]
 fn a_higher_layer_wins_and_each_value_keeps_its_origin() {
-    let mut world = World::new(&[
+    let mut world = LoadFixture::new(&[
         (
             "home/config.toml",
             "[model]\nname = \"user\"\nmax_tokens = 3\neffort = \"low\"\n[tui]\nmouse = false",
@@ -123,7 +123,7 @@ fn a_higher_layer_wins_and_each_value_keeps_its_origin() {
 
 #[test]
 fn rules_of_all_layers_add_up_and_each_keeps_its_origin() {
-    let mut world = World::new(&[
+    let mut world = LoadFixture::new(&[
         (
             "home/config.toml",
             "[permissions]\nallow = [\"Read\",\n\"Grep\"]\nadditional_dirs = [\"~/notes\", \"../x\"]",
@@ -138,7 +138,7 @@ fn rules_of_all_layers_add_up_and_each_keeps_its_origin() {
     assert_eq!(permissions.allow, ["Read", "Grep", "Bash(ls:*)", "Glob"]);
     assert_eq!(permissions.deny, ["Bash(rm:*)", "WebFetch"]);
     let origins: Vec<String> = (0..4)
-        .map(|index| world.plain(&loaded.origins.of_entry("permissions.allow", index).to_string()))
+        .map(|index| world.plain(&loaded.origins.get_entry("permissions.allow", index).to_string()))
         .collect();
     assert_eq!(
         origins,
@@ -156,11 +156,11 @@ fn rules_of_all_layers_add_up_and_each_keeps_its_origin() {
 
 #[test]
 fn changing_the_provider_alone_takes_its_default_model() {
-    let mut world = World::new(&[(
+    let mut world = LoadFixture::new(&[(
         "home/config.toml",
         "[model]\nprovider = \"anthropic\"\nname = \"claude-opus-5\"",
     )]);
-    let name = |world: &World| world.load().unwrap().config.model.name;
+    let name = |world: &LoadFixture| world.load().unwrap().config.model.name;
     world.overrides.provider = Some("anthropic".to_owned());
     assert_eq!(name(&world).as_deref(), Some("claude-opus-5"));
     world.overrides.provider = Some("openai".to_owned());
@@ -171,14 +171,14 @@ fn changing_the_provider_alone_takes_its_default_model() {
 
 #[test]
 fn flags_and_environment_reach_their_keys() {
-    let mut world = World::new(&[]);
+    let mut world = LoadFixture::new(&[]);
     world.env = world.env.with([
         ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"),
         ("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"),
         ("CALIBAN_LOG", "warn,caliban=debug"),
     ]);
     world.overrides = Overrides {
-        permission_mode: Some(Mode::Plan),
+        permission_mode: Some(PermissionMode::Plan),
         skip_permissions: true,
         max_turns: Some(3),
         max_usd: Some(0.5),
@@ -188,7 +188,7 @@ fn flags_and_environment_reach_their_keys() {
     };
     let loaded = world.load().unwrap();
     let config = &loaded.config;
-    assert_eq!(config.permissions.mode, Mode::BypassPermissions);
+    assert_eq!(config.permissions.mode, PermissionMode::BypassPermissions);
     assert_eq!(world.origin(&loaded, "permissions.mode"), "--dangerously-skip-permissions");
     assert_eq!((config.budget.max_turns, config.budget.max_usd), (Some(3), Some(0.5)));
     assert_eq!((config.subagents.enabled, config.tui.theme.as_deref()), (false, Some("dark")));
@@ -215,7 +215,7 @@ fn mistakes_name_the_place_and_the_remedy() {
         ),
         (
             &[("home/config.toml", "[providers.x]\nkind = \"scripted\"")],
-            "home/config.toml:2: [providers.x] of kind scripted needs a `scenario`: the file with the answers",
+            "home/config.toml:2: [providers.x] of kind scripted needs a `scenario`, the file with its answers",
         ),
         (
             &[("home/config.toml", "[providers.openai]\nbase_url = \"ftp://h\"")],
@@ -223,15 +223,15 @@ fn mistakes_name_the_place_and_the_remedy() {
         ),
         (
             &[("home/config.toml", "[providers.openai]\nbase_url = \"https://me:pw@h\"")],
-            "home/config.toml:2: `providers.openai.base_url` must not hold a user or password; use api_key_env",
+            "home/config.toml:2: `providers.openai.base_url` must not contain a user name or password; use api_key_env",
         ),
         (
             &[("home/config.toml", "[providers.openai]\nbase_url = \"https://h/?key=k\"")],
-            "home/config.toml:2: `providers.openai.base_url` must not hold a `?` or `#`: the path of each request is put behind it",
+            "home/config.toml:2: `providers.openai.base_url` must not contain `?` or `#`: request paths are appended to it",
         ),
         (
             &[("home/config.toml", "[providers.openai]\napi_key_env = \"sk-secret\"")],
-            "home/config.toml:2: `providers.openai.api_key_env` must be the name of a variable, not the key itself",
+            "home/config.toml:2: `providers.openai.api_key_env` must be the name of an environment variable, not the key itself",
         ),
         (
             &[("home/config.toml", "[model]\nprovider = \"antropic\"")],
@@ -248,13 +248,13 @@ fn mistakes_name_the_place_and_the_remedy() {
         (&[("home/config.toml/x", "")], "home/config.toml: cannot be read: it is not a file"),
     ];
     for (files, expected) in table {
-        assert_eq!(World::new(files).error(), expected);
+        assert_eq!(LoadFixture::new(files).error(), expected);
     }
 }
 
 #[test]
 fn bad_flags_and_variables_are_named() {
-    let mut world = World::new(&[]);
+    let mut world = LoadFixture::new(&[]);
     world.overrides.model = Some(" ".to_owned());
     assert_eq!(world.error(), "--model: must not be empty");
     world.overrides = Overrides::default();
@@ -268,7 +268,7 @@ fn bad_flags_and_variables_are_named() {
 
 #[test]
 fn files_that_are_no_text_or_too_long_are_refused_with_a_reason() {
-    let world = World::new(&[("home/config.toml", "")]);
+    let world = LoadFixture::new(&[("home/config.toml", "")]);
     let file = world.dirs.config_file();
     fs::write(&file, b"[model]\nname = \"\xff\"").unwrap();
     assert_eq!(world.error(), "home/config.toml:2: not valid UTF-8 text");
@@ -280,7 +280,7 @@ fn files_that_are_no_text_or_too_long_are_refused_with_a_reason() {
 fn a_scenario_is_found_beside_the_file_that_names_it() {
     let text =
         "[providers.mock]\nkind = \"scripted\"\nscenario = \"s/one.json\"\nidle_timeout_s = 0.2";
-    let world = World::new(&[("home/config.toml", text)]);
+    let world = LoadFixture::new(&[("home/config.toml", text)]);
     let config = world.load().unwrap().config;
     let expected = world.top.path().join("home/s/one.json");
     assert_eq!(config.providers["mock"].scenario.as_deref(), Some(expected.as_path()));
@@ -292,7 +292,7 @@ fn the_shown_configuration_is_toml_with_origins_and_without_secrets() {
     let text = "[permissions]\nallow = [\"Read\"]\n\
                 [providers.anthropic]\napi_key_command = \"echo top-secret\"\n\
                 [providers.mock]\nkind = \"scripted\"\nscenario = \"x\"";
-    let world = World::new(&[("home/config.toml", text)]);
+    let world = LoadFixture::new(&[("home/config.toml", text)]);
     let loaded = world.load().unwrap();
     let shown = world.plain(&loaded.show());
     let found: Vec<&str> = shown.lines().filter(|line| line.contains("home/")).collect();
@@ -311,7 +311,7 @@ fn the_shown_configuration_is_toml_with_origins_and_without_secrets() {
     toml::from_str::<toml::Table>(&shown).unwrap();
 }
 
-/// All keys of the schema that have a value of their own, with dots; a name of one's own is `NAME`.
+/// Returns all keys of the schema that have a value of their own, with dots; a user-defined name is `NAME`.
 fn keys(schema: &Schema, above: &str) -> Vec<String> {
     let below = |name: &str, inner: &Schema| {
         keys(inner, &if above.is_empty() { name.to_owned() } else { format!("{above}.{name}") })
@@ -326,12 +326,12 @@ fn keys(schema: &Schema, above: &str) -> Vec<String> {
 #[test]
 fn a_link_that_leads_nowhere_in_the_place_of_rules_is_named() {
     for link in [".caliban", ".claude", ".caliban/config.toml"] {
-        let world = World::new(&[]);
+        let world = LoadFixture::new(&[]);
         let path = world.top.path().join("repo").join(link);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink("nowhere", path).unwrap();
         let notices = world.load().unwrap().notices;
         let [notice] = &notices[..] else { panic!("{notices:?}") };
-        assert!(notice.starts_with(&format!("{link} is a link that leads nowhere")), "{notice}");
+        assert!(notice.starts_with(&format!("{link} is a broken link")), "{notice}");
     }
 }

@@ -7,8 +7,8 @@ use super::*;
 use crate::config::{Dirs, Overrides, Trust, load};
 use crate::protocol::EnvOverlay;
 
-/// A person's folder and a project.
-struct Bench {
+/// A user's folder and a project.
+struct McpFixture {
     _top: tempfile::TempDir,
     user: PathBuf,
     project: PathBuf,
@@ -16,7 +16,7 @@ struct Bench {
     trusted: bool,
 }
 
-impl Bench {
+impl McpFixture {
     fn new() -> Self {
         let top = tempfile::tempdir().unwrap();
         let (user, project) = (top.path().join("user"), top.path().join("project"));
@@ -43,12 +43,12 @@ impl Bench {
         self
     }
 
-    fn load(&self) -> Result<crate::config::Loaded, ConfigError> {
+    fn load(&self) -> Result<crate::config::LoadedConfig, ConfigError> {
         let env = EnvOverlay::from_iter([("CALIBAN_HOME", self.user.as_os_str())]);
         let dirs = Dirs::new(&env, &self.project).unwrap();
         let trust = Trust::new(&dirs, &Project::discover(&self.project, None), &self.project);
         let load = || {
-            load(&Sources {
+            load(&ConfigSources {
                 dirs: &dirs,
                 cwd: &self.project,
                 env: &env,
@@ -57,12 +57,12 @@ impl Bench {
             })
         };
         if self.trusted {
-            trust.accept(&load()?.inert).unwrap();
+            trust.accept(&load()?.untrusted).unwrap();
         }
         load()
     }
 
-    /// Each server that counts: name, what it is, where it was written.
+    /// Returns each server that counts: name, description, origin.
     fn servers(&self) -> Vec<String> {
         let loaded = self.load().unwrap();
         let shown = |entry: &McpEntry| {
@@ -80,7 +80,7 @@ impl Bench {
 
 #[test]
 fn every_key_of_a_server_in_our_own_file_is_read() {
-    let bench = Bench::new().user(
+    let bench = McpFixture::new().user(
         r#"
 [mcp_servers.files]
 command = "npx"
@@ -124,15 +124,15 @@ fn a_server_that_is_none_names_its_line_and_what_it_needs() {
         ),
         (
             "[mcp_servers.x]\ncommand = \"a\"\nurl = \"http://b\"",
-            "~/config.toml:2: [mcp_servers.x] has a `command` and a `url`: it takes one of them",
+            "~/config.toml:2: [mcp_servers.x] has both `command` and `url`; use one of them",
         ),
         (
             "[mcp_servers.x]\ncommand = \"a\"\nheaders = { A = \"b\" }",
-            "~/config.toml:2: [mcp_servers.x] has `headers`, which go with a `url` alone",
+            "~/config.toml:2: [mcp_servers.x] has `headers`, which only work with `url`",
         ),
         (
             "[mcp_servers.x]\nurl = \"http://b\"\nenv = { A = \"b\" }",
-            "~/config.toml:3: [mcp_servers.x] has `args`, `env` or `cwd`, which go with a `command` alone",
+            "~/config.toml:3: [mcp_servers.x] has `args`, `env` or `cwd`, which only work with `command`",
         ),
         (
             "[mcp_servers.x]\ncomand = \"a\"",
@@ -143,7 +143,7 @@ fn a_server_that_is_none_names_its_line_and_what_it_needs() {
             "~/config.toml:3: `mcp_servers.x.timeout_s` must be at least 0.001, not 0",
         ),
     ] {
-        assert_eq!(Bench::new().user(toml).error(), expected, "{toml}");
+        assert_eq!(McpFixture::new().user(toml).error(), expected, "{toml}");
     }
 }
 
@@ -153,7 +153,7 @@ fn servers_that_do_something_different_have_different_lines_that_show_what_they_
         let args = args.iter().map(|&it| it.to_owned()).collect();
         let env = env.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         let command = "sh".to_owned();
-        super::line(&McpServer::new("x", McpTransport::Stdio { command, args, env }))
+        super::describe_server(&McpServer::new("x", McpTransport::Stdio { command, args, env }))
     };
     assert_eq!(line(&["-c", "a b"], &[]), "MCP server x: sh -c 'a b'");
     assert_eq!(line(&["-c", "a", "b"], &[]), "MCP server x: sh -c a b");
@@ -167,7 +167,7 @@ fn servers_that_do_something_different_have_different_lines_that_show_what_they_
         let args = args.iter().map(|&it| it.to_owned()).collect();
         let transport =
             McpTransport::Stdio { command: command.to_owned(), args, env: BTreeMap::new() };
-        super::line(&McpServer::new(name, transport))
+        super::describe_server(&McpServer::new(name, transport))
     };
     assert_eq!(program("x", "sh", &["a:", "b"]), "MCP server x: sh a: b");
     assert_eq!(program("x: sh a", "b", &[]), r"MCP server x\u{3a} sh a: b");
@@ -175,7 +175,8 @@ fn servers_that_do_something_different_have_different_lines_that_show_what_they_
     let (text, args) = ("http://host/run".to_owned(), Vec::new());
     let address = McpTransport::Http { url: text.clone(), headers: BTreeMap::new() };
     let program = McpTransport::Stdio { command: text, args, env: BTreeMap::new() };
-    let [address, program] = [address, program].map(|it| super::line(&McpServer::new("x", it)));
+    let [address, program] =
+        [address, program].map(|it| super::describe_server(&McpServer::new("x", it)));
     assert_eq!(address, "MCP server x: <http://host/run>");
     assert_eq!(program, "MCP server x: http://host/run");
 }
@@ -183,11 +184,12 @@ fn servers_that_do_something_different_have_different_lines_that_show_what_they_
 #[test]
 fn a_server_that_a_settings_file_disables_is_neither_used_nor_asked_about() {
     let servers = r#"{"mcpServers": {"wanted": {"command": "a"}, "not": {"command": "b"}}}"#;
-    let mut bench = Bench::new()
+    let mut bench = McpFixture::new()
         .project(".mcp.json", servers)
         .project(".claude/settings.local.json", r#"{"disabledMcpjsonServers": ["not"]}"#)
         .user("[mcp_servers.not]\ncommand = \"mine\"");
-    let inert: Vec<_> = bench.load().unwrap().inert.into_iter().map(|inert| inert.what).collect();
+    let inert: Vec<_> =
+        bench.load().unwrap().untrusted.into_iter().map(|inert| inert.what).collect();
     assert_eq!(inert, ["MCP server wanted: a"]);
     assert_eq!(bench.servers(), ["not: mine (~/config.toml:2)"], "one's own of that name stays");
     bench = bench.project(".claude/settings.local.json", r#"{"disabledMcpjsonServers": "not"}"#);
@@ -197,12 +199,12 @@ fn a_server_that_a_settings_file_disables_is_neither_used_nor_asked_about() {
 
 #[test]
 fn a_projects_servers_are_inert_until_it_is_trusted() {
-    let mut bench = Bench::new()
+    let mut bench = McpFixture::new()
         .project(".mcp.json", r#"{"mcpServers": {"json": {"command": "run", "args": ["x"], "env": {"KEY": "sk-1"}}}}"#)
         .project(".caliban/config.toml", "\n[mcp_servers.toml]\nurl = \"http://host\"\n")
         .user("[mcp_servers.own]\ncommand = \"mine\"");
     assert_eq!(bench.servers(), ["own: mine (~/config.toml:2)"]);
-    let inert: Vec<_> = bench.load().unwrap().inert;
+    let inert: Vec<_> = bench.load().unwrap().untrusted;
     let lines: Vec<_> = inert.iter().map(|inert| inert.what.clone()).collect();
     assert_eq!(lines[0], "mcp_servers.toml: url = \"http://host\"");
     assert_eq!(lines[1], "MCP server json: run x (KEY=sk-1)");
@@ -213,7 +215,11 @@ fn a_projects_servers_are_inert_until_it_is_trusted() {
         ".mcp.json",
         r#"{"mcpServers": {"json": {"command": "run", "args": ["x"], "env": {"KEY": "sk-2"}}}}"#,
     );
-    assert_ne!(other.load().unwrap().inert[1].what, lines[1], "another value is another server");
+    assert_ne!(
+        other.load().unwrap().untrusted[1].what,
+        lines[1],
+        "another value is another server"
+    );
 
     bench = other;
     bench.trusted = true;
@@ -225,13 +231,13 @@ fn a_projects_servers_are_inert_until_it_is_trusted() {
             "toml: http://host (.caliban/config.toml:3)"
         ]
     );
-    assert_eq!(bench.load().unwrap().inert, []);
+    assert_eq!(bench.load().unwrap().untrusted, []);
 }
 
 #[test]
 fn the_nearer_one_of_two_servers_with_one_name_counts_as_a_whole() {
     let json = r#"{"mcpServers": {"a": {"command": "json"}, "b": {"command": "json"}, "c": {"command": "json"}}}"#;
-    let mut bench = Bench::new()
+    let mut bench = McpFixture::new()
         .user("[mcp_servers.a]\ncommand = \"user\"\nargs = [\"1\"]\n[mcp_servers.d]\ncommand = \"user\"\nargs = [\"1\"]")
         .project(".mcp.json", json)
         .project(".caliban/config.toml", "[mcp_servers.b]\ncommand = \"project\"\n[mcp_servers.d]\nurl = \"http://project\"")
@@ -252,7 +258,7 @@ fn the_nearer_one_of_two_servers_with_one_name_counts_as_a_whole() {
 
 #[test]
 fn what_is_wrong_in_a_projects_file_is_told_with_its_line_and_costs_no_other_server() {
-    let bench = Bench::new().project(
+    let bench = McpFixture::new().project(
         ".mcp.json",
         r#"{"mcpServers": {
   "fine": {"command": "a", "alwaysAllow": [], "description": "d"},
@@ -265,24 +271,24 @@ fn what_is_wrong_in_a_projects_file_is_told_with_its_line_and_costs_no_other_ser
 }}"#,
     );
     let loaded = bench.load().unwrap();
-    assert_eq!(loaded.inert.len(), 1);
+    assert_eq!(loaded.untrusted.len(), 1);
     assert_eq!(
         loaded.notices,
         [
-            ".mcp.json:3: MCP server old is left out: type sse, the older way over HTTP, is not supported; most such servers have streamable HTTP too: type http",
-            ".mcp.json:4: MCP server odd is left out: type \"ws\" is not supported; allowed: stdio, http",
-            ".mcp.json:5: MCP server empty is left out: `url` is missing; a server has a `command` or a `url`; not known here: cmd",
-            ".mcp.json:7: MCP server args is left out: `args` must be a list, not a text",
-            ".mcp.json:8: MCP server mine is left out: type sdk is for the program that drives caliban alone",
-            ".mcp.json:2: of MCP server fine this means nothing here: alwaysAllow",
+            ".mcp.json:3: MCP server old skipped: type sse, the older HTTP transport, is not supported; most such servers also offer streamable HTTP: use type http",
+            ".mcp.json:4: MCP server odd skipped: type \"ws\" is not supported; allowed: stdio, http",
+            ".mcp.json:5: MCP server empty skipped: `url` is missing; a server has a `command` or a `url`; unknown keys: cmd",
+            ".mcp.json:7: MCP server args skipped: `args` must be a list, not a string",
+            ".mcp.json:8: MCP server mine skipped: type sdk only works for a program that drives caliban",
+            ".mcp.json:2: MCP server fine: unknown keys ignored: alwaysAllow",
         ]
     );
-    let broken = Bench::new().project(".mcp.json", "{\n  \"mcpServers\": {,}\n}");
+    let broken = McpFixture::new().project(".mcp.json", "{\n  \"mcpServers\": {,}\n}");
     assert_eq!(
         broken.load().unwrap().notices,
         [".mcp.json:2: not valid JSON: key must be a string"]
     );
-    let other = Bench::new().project(".mcp.json", "[]");
+    let other = McpFixture::new().project(".mcp.json", "[]");
     assert_eq!(
         other.load().unwrap().notices,
         [
@@ -293,7 +299,7 @@ fn what_is_wrong_in_a_projects_file_is_told_with_its_line_and_costs_no_other_ser
 
 #[test]
 fn the_flag_takes_json_and_files_and_a_mistake_in_it_is_an_error() {
-    let bench = Bench::new()
+    let bench = McpFixture::new()
         .project("more.json", "{\"mcpServers\": {\n\"b\": {\"command\": \"run\"}}}")
         .flag(r#"{"mcpServers": {"a": {"type": "sdk", "name": "a"}}}"#)
         .flag("more.json");
@@ -302,7 +308,7 @@ fn the_flag_takes_json_and_files_and_a_mistake_in_it_is_an_error() {
         ["a: in the program that drives caliban (--mcp-config)", "b: run (more.json:2)"]
     );
     for (value, expected) in [
-        ("none.json", "--mcp-config: there is no file none.json; it takes a file or JSON such as "),
+        ("none.json", "--mcp-config: no such file: none.json; expected a file or JSON such as "),
         ("{", "--mcp-config: not valid JSON: EOF while parsing an object"),
         (
             r#"{"mcpServers": {"x": {"type": "ws"}}}"#,
@@ -310,21 +316,21 @@ fn the_flag_takes_json_and_files_and_a_mistake_in_it_is_an_error() {
         ),
         (r#"{"mcpServers": []}"#, "--mcp-config: `mcpServers` must be an object"),
     ] {
-        let error = Bench::new().flag(value).error();
+        let error = McpFixture::new().flag(value).error();
         assert!(error.starts_with(expected), "{error}");
     }
 }
 
 #[test]
 fn only_servers_of_the_project_and_of_the_command_line_start_in_the_project() {
-    let start = |bench: &Bench, name: &str| {
+    let start = |bench: &McpFixture, name: &str| {
         let loaded = bench.load().unwrap();
         let found = loaded.mcp.iter().find(|entry| entry.server.name == name);
         found.map(|entry| entry.server.start.clone())
     };
     let table = |name: &str, more: &str| format!("[mcp_servers.{name}]\ncommand = \"c\"\n{more}");
     let json = r#"{"mcpServers": {"x": {"command": "c", "cwd": "project"}}}"#;
-    let mut bench = Bench::new().user(&table("x", ""));
+    let mut bench = McpFixture::new().user(&table("x", ""));
     assert_eq!(start(&bench, "x"), Some(StartDir::Private));
     bench = bench.user(&table("x", "cwd = \"project\"\n"));
     assert_eq!(start(&bench, "x"), Some(StartDir::Private), "asked for and not accepted");
@@ -333,17 +339,18 @@ fn only_servers_of_the_project_and_of_the_command_line_start_in_the_project() {
     assert_eq!(loaded.starts[0].entry, "MCP server x: c");
     for file in [".caliban/config.toml", ".mcp.json"] {
         let text = if file == ".mcp.json" { json.to_owned() } else { table("x", "") };
-        let mut bench = Bench::new().project(file, &text);
+        let mut bench = McpFixture::new().project(file, &text);
         assert_eq!(start(&bench, "x"), None);
         bench.trusted = true;
         assert_eq!(start(&bench, "x"), Some(StartDir::project(&bench.project)), "{file}");
     }
-    let bench = Bench::new().flag(json);
+    let bench = McpFixture::new().flag(json);
     assert_eq!(start(&bench, "x"), Some(StartDir::project(&bench.project)));
 }
 
 #[test]
 fn the_place_of_a_program_is_the_project_or_left_out() {
-    let error = Bench::new().user("[mcp_servers.x]\ncommand = \"c\"\ncwd = \"/tmp\"\n").error();
+    let error =
+        McpFixture::new().user("[mcp_servers.x]\ncommand = \"c\"\ncwd = \"/tmp\"\n").error();
     assert!(error.starts_with("~/config.toml:3: ") && error.contains("project"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! How hard a model can be asked to think, and in which words.
+//! Thinking modes and effort levels.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Thinking {
-    /// Nothing is said about it.
+    /// The request does not mention thinking.
     #[default]
     Off,
-    /// The model decides; a summary of its thoughts is asked for.
+    /// The model decides; the request asks for a summary of its thoughts.
     Adaptive,
-    /// The model is told not to think, as it would by default.
+    /// The request turns off thinking, which is on by default.
     Disabled,
     /// Older models: a fixed budget of thinking tokens.
     Budget(u32),
 }
 
-/// How the command line changes the way models think.
+/// A command-line override of how models think.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingOverride {
     /// As the catalogue says.
     Adaptive,
     Disabled,
-    /// At most so many tokens, where a model takes a number.
+    /// A maximum number of tokens, for models that take a number.
     Tokens(u32),
 }
 
 impl Thinking {
-    /// Whether a summary of thoughts is of use.
+    /// Whether to expect a summary of thoughts.
     #[must_use]
     pub fn is_on(self) -> bool {
         matches!(self, Self::Adaptive | Self::Budget(_))
@@ -38,8 +38,7 @@ impl Thinking {
 }
 
 impl ThinkingOverride {
-    /// The way a model thinks that the catalogue describes like this. A model that cannot think is
-    /// not made to.
+    /// Applies the override to the catalogue's mode. A model that cannot think is not made to.
     #[must_use]
     pub fn apply(self, thinking: Thinking) -> Thinking {
         match (self, thinking) {
@@ -54,9 +53,8 @@ impl ThinkingOverride {
         }
     }
 
-    /// The efforts that are left: one that stands for thinking tokens must not give back what this
-    /// takes away.
-    pub(super) fn limit(self, scale: EffortScale) -> EffortScale {
+    /// Limits the efforts: one that stands for thinking tokens must not undo the override.
+    pub(super) fn limit_scale(self, scale: EffortScale) -> EffortScale {
         match (self, scale) {
             (Self::Disabled | Self::Tokens(0), EffortScale::Budgets(_)) => {
                 EffortScale::Words(Vec::new())
@@ -77,13 +75,13 @@ impl ThinkingOverride {
     expecting = "`effort` must be a list of words, or a table from words to thinking tokens"
 )]
 pub enum EffortScale {
-    /// Words that the wire carries as they are. An empty list: the model takes none.
+    /// Words that are sent as they are. An empty list: the model takes none.
     Words(Vec<String>),
-    /// Words that stand for a thinking budget in tokens, for models that take budgets alone.
+    /// Words that stand for a thinking budget in tokens, for models that only take budgets.
     Budgets(BTreeMap<String, u32>),
 }
 
-/// What a request says about thinking.
+/// The thinking parameters of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reasoning<'a> {
     pub thinking: Thinking,
@@ -100,7 +98,7 @@ impl EffortScale {
         }
     }
 
-    /// Puts an effort into the model's terms. One that the model does not take is left out.
+    /// Translates an effort for the model. One that the model does not take is dropped.
     pub(super) fn apply<'a>(&self, thinking: Thinking, effort: &'a str) -> Reasoning<'a> {
         match self {
             Self::Words(_) => Reasoning { thinking, effort: self.takes(effort).then_some(effort) },
@@ -111,7 +109,7 @@ impl EffortScale {
         }
     }
 
-    /// The words from little effort to much.
+    /// Returns the words, lowest effort first.
     #[must_use]
     pub fn words(&self) -> Vec<&str> {
         match self {

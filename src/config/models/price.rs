@@ -1,4 +1,4 @@
-//! What tokens cost, and how sure that is.
+//! Token prices, and how certain they are.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ impl Rates {
     /// The price of a model that costs nothing.
     pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_write: 0.0, cache_read: 0.0 };
 
-    /// Checks rates. Without cache prices, cached tokens cost what others do.
+    /// Creates checked rates. Without cache prices, cached tokens cost the same as others.
     fn new(
         input: f64,
         output: f64,
@@ -53,8 +53,7 @@ pub struct Price {
     pub long: Option<LongRates>,
 }
 
-/// The rates of requests with more than so many tokens of input, cached ones included. They hold
-/// for the whole request.
+/// The rates of requests with more than `above` input tokens, including cached ones. They apply to the whole request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LongRates {
     pub above: u64,
@@ -65,8 +64,8 @@ impl Price {
     /// The price of a model that costs nothing.
     pub const FREE: Self = Self { rates: Rates::FREE, long: None };
 
-    /// Computes what one request costs. The sum of several requests cannot be priced: which rates
-    /// hold depends on the length of each.
+    /// Computes the cost of one request. The sum of several requests cannot be priced: the rates
+    /// depend on the length of each.
     #[must_use]
     pub fn usd(&self, request: Usage) -> f64 {
         let input = request.context() - request.output_tokens;
@@ -75,7 +74,7 @@ impl Price {
     }
 }
 
-/// The cheapest and the dearest price among the models of a family.
+/// The lowest and highest price in a family of models.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceRange {
@@ -83,25 +82,25 @@ pub struct PriceRange {
     pub most: Price,
 }
 
-/// What is known about the price of a model.
+/// The known price of a model, if any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pricing {
     #[default]
     Unknown,
     Known(Price),
-    /// The model itself is unknown; others of its family cost so much. Counted at the most.
+    /// The model itself is unknown; this is the range of its family. The highest price is charged.
     Family(PriceRange),
 }
 
 impl Pricing {
-    /// Whether nothing is known, so that no budget in dollars can hold.
+    /// Whether the price is unknown, so that no dollar budget can be enforced.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }
 
-    /// Computes what one request costs.
+    /// Computes the cost of one request.
     #[must_use]
     pub fn cost(&self, request: Usage) -> Cost {
         match self {
@@ -112,7 +111,7 @@ impl Pricing {
     }
 }
 
-/// A price as it is written.
+/// A price as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WirePrice {
@@ -123,7 +122,7 @@ struct WirePrice {
     long: Option<WireLong>,
 }
 
-/// The price of long requests as it is written.
+/// The price of long requests as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireLong {

@@ -1,12 +1,12 @@
 use super::*;
 
 fn with(text: &str) -> Result<Catalogue, ModelsError> {
-    Catalogue::with_user(text, Path::new("models.toml"))
+    Catalogue::with_user_models(text, Path::new("models.toml"))
 }
 
 #[test]
 fn the_built_in_file_is_readable_and_whole() {
-    let table: Table = toml::from_str(BUILT_IN).unwrap();
+    let table: ModelTable = toml::from_str(BUILT_IN_MODELS).unwrap();
     assert!(!table.models.is_empty());
     for (name, entry) in &table.models {
         let window = entry.context_window.unwrap();

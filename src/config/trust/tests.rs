@@ -2,11 +2,11 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-struct World {
+struct TrustFixture {
     top: tempfile::TempDir,
 }
 
-impl World {
+impl TrustFixture {
     fn new() -> Self {
         let top = tempfile::tempdir().unwrap();
         fs::create_dir_all(top.path().join("repo/.git")).unwrap();
@@ -35,13 +35,13 @@ impl World {
     }
 }
 
-fn thing(what: &str, path: impl Into<PathBuf>) -> Inert {
-    Inert { what: what.to_owned(), origin: Origin::File { path: path.into(), line: 3 } }
+fn thing(what: &str, path: impl Into<PathBuf>) -> UntrustedItem {
+    UntrustedItem { what: what.to_owned(), origin: Origin::File { path: path.into(), line: 3 } }
 }
 
 #[test]
 fn what_was_accepted_counts_in_later_processes_wherever_in_the_project_they_start() {
-    let world = World::new();
+    let world = TrustFixture::new();
     let hook = thing("hook Stop: ./x.sh", ".claude/settings.json");
     let here = world.trust("repo");
     assert!(!here.accepts(&hook));
@@ -55,7 +55,7 @@ fn what_was_accepted_counts_in_later_processes_wherever_in_the_project_they_star
         thing(&hook.what, ".claude/settings.local.json"),
         thing(&hook.what, "sub/.claude/settings.json"),
         thing(&hook.what, "/elsewhere/.claude/settings.json"),
-        Inert { origin: Origin::BuiltIn, ..hook.clone() },
+        UntrustedItem { origin: Origin::BuiltIn, ..hook.clone() },
     ] {
         assert!(!world.trust("repo").accepts(&other), "{other:?}");
     }
@@ -63,7 +63,7 @@ fn what_was_accepted_counts_in_later_processes_wherever_in_the_project_they_star
 
 #[test]
 fn trust_is_not_inherited_from_a_folder_above_or_below() {
-    let world = World::new();
+    let world = TrustFixture::new();
     let rule = thing("allow rule Bash", ".caliban/config.toml");
     world.trust("repo").accept(std::slice::from_ref(&rule)).unwrap();
     assert!(!world.trust("repo/sub/inner").accepts(&rule), "a repository of its own");
@@ -75,14 +75,15 @@ fn trust_is_not_inherited_from_a_folder_above_or_below() {
 
 #[test]
 fn more_is_added_to_what_was_accepted_and_all_of_it_can_be_taken_back() {
-    let world = World::new();
+    let world = TrustFixture::new();
     let [one, two] = ["one", "two"].map(|what| thing(what, ".mcp.json"));
     world.trust("repo").accept(std::slice::from_ref(&one)).unwrap();
     world.trust("repo").accept(std::slice::from_ref(&two)).unwrap();
     let other = world.trust("repo/sub/inner");
     other.accept(std::slice::from_ref(&one)).unwrap();
     assert!(world.trust("repo").accepts(&one) && world.trust("repo").accepts(&two));
-    let counts: Vec<usize> = trusted(&world.dirs()).unwrap().iter().map(|(_, all)| *all).collect();
+    let counts: Vec<usize> =
+        trusted_projects(&world.dirs()).unwrap().iter().map(|(_, all)| *all).collect();
     assert_eq!(counts, [2, 1]);
     let trust = world.trust("repo");
     assert_eq!((trust.revoke().unwrap(), trust.revoke().unwrap()), (true, false));
@@ -92,7 +93,7 @@ fn more_is_added_to_what_was_accepted_and_all_of_it_can_be_taken_back() {
 
 #[test]
 fn the_file_is_for_its_owner_alone_and_nothing_is_left_beside_it() {
-    let world = World::new();
+    let world = TrustFixture::new();
     world.trust("repo").accept(&[thing("env KEY: sk-1", ".claude/settings.json")]).unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&world.file()), mode(&world.dirs().data)), (0o600, 0o700));
@@ -104,12 +105,12 @@ fn the_file_is_for_its_owner_alone_and_nothing_is_left_beside_it() {
 
 #[test]
 fn a_file_that_is_not_ours_trusts_nothing_says_so_in_one_line_and_is_left_alone() {
-    let root = |world: &World| world.trust("repo").root().display().to_string();
-    let good = |world: &World, version: u32| {
+    let root = |world: &TrustFixture| world.trust("repo").root().display().to_string();
+    let good = |world: &TrustFixture, version: u32| {
         let root = root(world);
         format!(r#"{{"version": {version}, "projects": {{"{root}": {{".mcp.json": ["x"]}}}}}}"#)
     };
-    let world = World::new();
+    let world = TrustFixture::new();
     world.put(&good(&world, 1));
     let known = thing("x", ".mcp.json");
     assert!(world.trust("repo").accepts(&known), "the form that is broken below");
@@ -127,11 +128,11 @@ fn a_file_that_is_not_ours_trusts_nothing_says_so_in_one_line_and_is_left_alone(
         assert!(!trust.accepts(&known), "{text}");
         let notice = trust.notice(std::slice::from_ref(&known)).unwrap();
         let file = world.file().display().to_string();
-        assert!(notice.contains(&file) && notice.contains("mended or removed"), "{notice}");
+        assert!(notice.contains(&file) && notice.contains("fixed or removed"), "{notice}");
         assert_eq!(notice.lines().count(), 1, "{notice}");
         let error = trust.accept(std::slice::from_ref(&known)).unwrap_err();
         assert!(matches!(error, TrustError::Broken { .. }), "{error}");
-        assert!(trust.revoke().is_err() && trusted(&world.dirs()).is_err());
+        assert!(trust.revoke().is_err() && trusted_projects(&world.dirs()).is_err());
         assert_eq!(fs::read_to_string(world.file()).unwrap(), text);
     }
     fs::remove_file(world.file()).unwrap();
@@ -144,7 +145,7 @@ fn a_file_that_is_not_ours_trusts_nothing_says_so_in_one_line_and_is_left_alone(
 
 #[test]
 fn where_nothing_can_be_kept_nothing_counts() {
-    let world = World::new();
+    let world = TrustFixture::new();
     fs::create_dir_all(world.dirs().data.parent().unwrap()).unwrap();
     fs::write(world.dirs().data, "a file where the folder should be").unwrap();
     let trust = world.trust("repo");
@@ -155,7 +156,7 @@ fn where_nothing_can_be_kept_nothing_counts() {
 
 #[test]
 fn the_notice_names_things_without_what_may_be_secret_and_counts_the_rest() {
-    let world = World::new();
+    let world = TrustFixture::new();
     let trust = world.trust("repo");
     assert_eq!(trust.notice(&[]), None);
     let mut things = vec![thing("env TOKEN: sk-secret", ".claude/settings.json")];
@@ -164,7 +165,7 @@ fn the_notice_names_things_without_what_may_be_secret_and_counts_the_rest() {
     assert_eq!(
         notice,
         format!(
-            "Not trusted, so this does nothing: env TOKEN (.claude/settings.json:3). `caliban trust {root}` lets it count, with --show only lists it."
+            "Ignored until you trust it: env TOKEN (.claude/settings.json:3). Run `caliban trust {root}` to accept, `caliban trust --show {root}` to review."
         )
     );
     let forged = thing(&format!("allow rule x\n\u{1b}[31mTrusted{}", "y".repeat(500)), "a");
@@ -178,7 +179,7 @@ fn the_notice_names_things_without_what_may_be_secret_and_counts_the_rest() {
 
 #[test]
 fn processes_that_accept_at_the_same_time_lose_nothing() {
-    let world = World::new();
+    let world = TrustFixture::new();
     std::thread::scope(|scope| {
         for number in 0..8 {
             let trust = world.trust("repo");
@@ -192,7 +193,7 @@ fn processes_that_accept_at_the_same_time_lose_nothing() {
 
 #[test]
 fn a_process_that_does_not_let_go_is_waited_for_2_seconds_and_its_file_is_named() {
-    let world = World::new();
+    let world = TrustFixture::new();
     let hook = thing("hook Stop: ./x.sh", ".mcp.json");
     world.put("{\"version\": 1, \"projects\": {}}");
     let path = world.file().with_extension("lock");
@@ -214,7 +215,7 @@ fn start(entry: &str, path: impl Into<PathBuf>) -> ProjectStart {
 
 #[test]
 fn an_entry_of_the_users_own_starts_in_the_project_for_which_it_was_accepted_alone() {
-    let world = World::new();
+    let world = TrustFixture::new();
     let file = world.dirs().config_file();
     let hook = start("hook Stop: ./x.sh", &file);
     let here = world.trust("repo");
@@ -223,7 +224,7 @@ fn an_entry_of_the_users_own_starts_in_the_project_for_which_it_was_accepted_alo
     assert_eq!(waiting, std::slice::from_ref(&hook));
     here.accept_all(&[], &waiting).unwrap();
     assert!(here.accepts_start(&hook) && world.trust("repo/sub").accepts_start(&hook));
-    assert!(!here.accepts_some(), "nothing that the project brings");
+    assert!(!here.accepts_any(), "nothing that the project brings");
     for other in [start("hook Stop: ./y.sh", &file), start(&hook.entry, "/else/config.toml")] {
         assert!(!world.trust("repo").accepts_start(&other), "{other:?}");
     }
@@ -240,7 +241,7 @@ fn an_entry_of_the_users_own_starts_in_the_project_for_which_it_was_accepted_alo
 #[test]
 fn what_a_project_brings_and_what_the_user_has_are_not_one_thing_also_in_one_file_and_with_one_line()
  {
-    let world = World::new();
+    let world = TrustFixture::new();
     let file = ".caliban/config.toml";
     let (thing, start) = (thing("hook Stop: ./x.sh", file), start("hook Stop: ./x.sh", file));
     world.trust("repo").accept(std::slice::from_ref(&thing)).unwrap();
@@ -252,7 +253,7 @@ fn what_a_project_brings_and_what_the_user_has_are_not_one_thing_also_in_one_fil
 
 #[test]
 fn the_notice_of_starts_names_entries_without_what_may_be_secret() {
-    let world = World::new();
+    let world = TrustFixture::new();
     let trust = world.trust("repo");
     assert_eq!(trust.start_notice(&[]), None);
     let server = start("MCP server x: x (TOKEN=sk-secret)", "/home/ann/config.toml");
@@ -260,7 +261,7 @@ fn the_notice_of_starts_names_entries_without_what_may_be_secret() {
     assert_eq!(
         trust.start_notice(&[server]).unwrap(),
         format!(
-            "Started in an empty folder, not in this project: MCP server x (/home/ann/config.toml:3). `caliban trust {root}` starts your own entries here, with --show only lists them."
+            "Started in an empty folder, not in this project: MCP server x (/home/ann/config.toml:3). Run `caliban trust {root}` to start them here, `caliban trust --show {root}` to review."
         )
     );
 }

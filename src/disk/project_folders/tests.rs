@@ -3,12 +3,12 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-struct Bench {
+struct FoldersFixture {
     _top: tempfile::TempDir,
     root: PathBuf,
 }
 
-impl Bench {
+impl FoldersFixture {
     fn new() -> Self {
         let top = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(top.path()).unwrap();
@@ -35,7 +35,7 @@ impl Bench {
 
 #[test]
 fn a_path_has_absolute_folders_outside_of_the_project_alone() {
-    let bench = Bench::new();
+    let bench = FoldersFixture::new();
     symlink(bench.path("project/bin"), bench.path("linked")).unwrap();
     symlink("/usr/bin", bench.path("project/tools")).unwrap();
     symlink(bench.path("project/later"), bench.path("dangling")).unwrap();
@@ -63,7 +63,7 @@ fn a_path_has_absolute_folders_outside_of_the_project_alone() {
 
 #[test]
 fn a_checkout_around_any_working_directory_counts() {
-    let bench = Bench::new();
+    let bench = FoldersFixture::new();
     for folder in ["one/.git", "one/sub", "two/.git", "two/deep/sub"] {
         fs::create_dir_all(bench.path(folder)).unwrap();
     }
@@ -79,7 +79,7 @@ fn a_checkout_around_any_working_directory_counts() {
 
 #[test]
 fn a_folder_cannot_name_a_repository_of_the_users_as_its_own() {
-    let bench = Bench::new();
+    let bench = FoldersFixture::new();
     for folder in ["nvm/.git/objects", "nvm/.git/refs", "nvm/bin"] {
         fs::create_dir_all(bench.path(folder)).unwrap();
     }
@@ -91,7 +91,7 @@ fn a_folder_cannot_name_a_repository_of_the_users_as_its_own() {
 
 #[test]
 fn neither_a_library_nor_a_start_file_of_the_project_is_loaded() {
-    let bench = Bench::new();
+    let bench = FoldersFixture::new();
     let own = bench.path("project/lib").display().to_string();
     let env = EnvOverlay::from_iter([
         ("LD_LIBRARY_PATH", format!("{own}:/opt/libs")),

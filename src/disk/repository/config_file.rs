@@ -1,12 +1,11 @@
-//! The format of git's settings files, read as git reads it: quotes, comments and joined lines
-//! decide what a value is.
+//! Parses git's settings files as git does: quotes, comments and joined lines determine a value.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct GitSetting {
     /// The text between the brackets, in lower case.
     pub section: String,
     /// In lower case.
@@ -14,9 +13,8 @@ pub struct Setting {
     pub value: String,
 }
 
-/// The settings in order. One without a value is true, as for git. A line that git would refuse is
-/// passed over.
-pub fn parse(text: &str) -> Vec<Setting> {
+/// Returns the settings in order. One without a value is true, as for git. A line that git would reject is skipped.
+pub fn parse(text: &str) -> Vec<GitSetting> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let mut rest = text.chars().peekable();
     let mut section = String::new();
@@ -36,14 +34,14 @@ pub fn parse(text: &str) -> Vec<Setting> {
                 "true".to_owned()
             };
             if !key.is_empty() {
-                settings.push(Setting { section: section.clone(), key, value });
+                settings.push(GitSetting { section: section.clone(), key, value });
             }
         }
     }
     settings
 }
 
-/// The text between the brackets. A bracket in the quotes of a subsection does not end it.
+/// Reads the text between the brackets. A bracket in a quoted subsection does not end it.
 fn header(rest: &mut Peekable<Chars<'_>>) -> String {
     let mut name = String::new();
     let mut quoted = false;
@@ -68,7 +66,7 @@ fn key(rest: &mut Peekable<Chars<'_>>) -> String {
     key
 }
 
-/// The value up to the end of its line, or of the last one that is joined to it.
+/// Reads the value to the end of its line, or of the last joined line.
 fn value(rest: &mut Peekable<Chars<'_>>) -> String {
     let (mut value, mut blanks) = (String::new(), String::new());
     let mut quoted = false;
@@ -81,7 +79,7 @@ fn value(rest: &mut Peekable<Chars<'_>>) -> String {
             skip_line(rest);
             break;
         }
-        // Blanks around the value are no part of it.
+        // Blanks around the value do not belong to it.
         let between = std::mem::take(&mut blanks);
         if !value.is_empty() {
             value.push_str(&between);

@@ -1,7 +1,7 @@
-//! The entries of a git folder, which are regular files and folders as long as git alone makes them.
+//! Checks the entries of a git folder, which are regular files and folders as long as only git creates them.
 //!
-//! Git follows a link in there, and prints lines of what it finds: in a complaint about a file that
-//! it cannot read, or as the name of a branch. One link would show any file, or let git write
+//! Git follows a link in there, and prints lines of what it finds: in a complaint about an
+//! unreadable file, or as the name of a branch. One link could expose any file, or let git write
 //! anywhere.
 
 use std::fs::{self, FileType};
@@ -9,25 +9,25 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-/// A folder with more entries than this is not looked through.
+/// Maximum number of entries to check.
 const MAX_ENTRIES: usize = 1 << 18;
 
-/// The folder of the hooks. Git starts them and shows none, and people link their own.
+/// The hooks' folder. Git runs hooks and shows none, and people link their own.
 const HOOKS: &str = "hooks";
 
-/// The folder with the git folders of submodules. Git reads one of them only for a checkout that
-/// leads to it, and that checkout is a repository of its own.
+/// The folder with the submodules' git folders. Git reads one only for a checkout that leads to it,
+/// and that checkout is a repository of its own.
 const SUBMODULES: &str = "modules";
 
 /// The socket of git's file watcher.
 const WATCHER: &str = "fsmonitor--daemon.ipc";
 
-/// Checks that the git folder holds regular files and folders alone, as far as git reads them. Only
+/// Checks that the git folder contains only regular files and folders where git reads it. Only
 /// lists the folders: there can be thousands of branches and objects.
 ///
 /// # Errors
 ///
-/// Names the entry that is something else, or says why not all of them are known.
+/// Returns a message that names an entry of another kind, or says why not all are known.
 pub fn check(git: &Path) -> Result<(), String> {
     let mut folders = vec![PathBuf::new()];
     let mut seen = 0;
@@ -35,7 +35,7 @@ pub fn check(git: &Path) -> Result<(), String> {
         let failed = |_| format!("its .git holds a folder {folder:?} that cannot be read");
         let is_top = folder.as_os_str().is_empty();
         let entries = match fs::read_dir(git.join(&folder)) {
-            // Another git may have removed it since.
+            // Another git process may have removed it since.
             Err(error) if error.kind() == ErrorKind::NotFound && !is_top => continue,
             entries => entries.map_err(failed)?,
         };

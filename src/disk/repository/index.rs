@@ -1,53 +1,51 @@
-//! Git's index, read as far as it says which files of a checkout git tracks, and which of its
-//! folders are repositories of their own.
+//! Reads git's index for the tracked files of a checkout and its submodules.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-/// A larger index is not read. Bytes.
+/// Maximum size of an index, in bytes.
 const MAX_FILE: u64 = 256 << 20;
 
-/// Times, numbers and sizes before the mode of an entry; then owner, size and the hash follow. Bytes.
-const MODE: usize = 24;
-/// From the start of an entry to its hash. Bytes.
-const HASH: usize = 40;
+/// Offset of an entry's mode, after times and device numbers; owner, size and hash follow. Bytes.
+const MODE_OFFSET: usize = 24;
+/// Offset of an entry's hash, in bytes.
+const HASH_OFFSET: usize = 40;
 /// Modes of regular files.
-const FILES: [u32; 2] = [0o100_644, 0o100_755];
+const FILE_MODES: [u32; 2] = [0o100_644, 0o100_755];
 /// The mode of a link.
-const LINK: u32 = 0o120_000;
-/// Longer names are counted as this long in the flags of an entry. Bytes.
-const MAX_COUNTED: usize = 0xfff;
-/// The extensions that git writes beside the entries, which they leave as they are. Where the
-/// entries of each thread begin (`IEOT`) does not matter: agents' git reads the index in one
-/// thread.
+const LINK_MODE: u32 = 0o120_000;
+/// Maximum name length that an entry's flags can hold, in bytes.
+const MAX_FLAG_LENGTH: usize = 0xfff;
+/// Known extensions, which do not change the entries. `IEOT`, the offsets for threads, does not
+/// matter: agents' git reads the index in one thread.
 const EXTENSIONS: [&[u8]; 6] = [b"TREE", b"REUC", b"UNTR", b"FSMN", b"EOIE", b"IEOT"];
-/// The mode of a commit, which stands for a repository in the checkout.
-const COMMIT: u32 = 0o160_000;
+/// The mode of a commit, which stands for a submodule.
+const COMMIT_MODE: u32 = 0o160_000;
 
-/// The folders that the index at `path` has as commits, from the top of the checkout. `hash` is the
-/// length of an object's name in bytes.
+/// Returns the submodules in the index at `path`, relative to the checkout. `hash` is the length of
+/// an object name in bytes.
 ///
 /// # Errors
 ///
-/// Says why the index cannot be read, or that it is in several files.
+/// Fails if the index cannot be read or is split into several files.
 pub fn commits(path: &Path, hash: usize) -> Result<Vec<PathBuf>, &'static str> {
     let mut commits = Vec::new();
     read(path, hash, &mut |entry, name| {
-        if entry == Entry::Commit {
+        if entry == IndexEntry::Commit {
             commits.push(PathBuf::from(OsString::from_vec(name.to_owned())));
         }
     })?;
     Ok(commits)
 }
 
-/// Whether all paths of the index at `path` are so, from the top of the checkout. `hash` is the length
-/// of an object's name in bytes.
+/// Whether `is_so` holds for all paths of the index at `path`, relative to the checkout. `hash` is
+/// the length of an object name in bytes.
 ///
 /// # Errors
 ///
-/// As for [`commits`].
+/// Fails like [`commits`].
 pub fn all_names(
     path: &Path,
     hash: usize,
@@ -58,15 +56,15 @@ pub fn all_names(
     Ok(all)
 }
 
-/// The regular files that the index at `path` names. `hash` is the length of an object's name in bytes.
+/// Returns the regular files in the index at `path`. `hash` is the length of an object name in bytes.
 ///
 /// # Errors
 ///
-/// As for [`commits`].
+/// Fails like [`commits`].
 pub fn files(path: &Path, hash: usize) -> Result<TrackedFiles, &'static str> {
     let mut files = TrackedFiles::default();
     read(path, hash, &mut |entry, name| {
-        if entry == Entry::File {
+        if entry == IndexEntry::File {
             files.names.extend_from_slice(name);
             files.ends.push(files.names.len());
         }
@@ -74,33 +72,33 @@ pub fn files(path: &Path, hash: usize) -> Result<TrackedFiles, &'static str> {
     Ok(files)
 }
 
-/// The regular files that git tracks in a checkout, in the order of the index, which is that of
-/// their names' bytes. An index in another order hides files, and shows none that it does not name.
+/// The regular files that git tracks in a checkout, in the index's order, sorted by bytes. An
+/// unsorted index hides files, but adds none.
 #[derive(Debug, Default)]
 pub struct TrackedFiles {
-    /// All names, one behind the other.
+    /// All names, concatenated.
     names: Vec<u8>,
     /// The end of each name.
     ends: Vec<usize>,
 }
 
 impl TrackedFiles {
-    /// Whether git tracks the file of this path from the top of the checkout.
+    /// Whether git tracks the file at this path, relative to the checkout.
     #[must_use]
-    pub fn contain(&self, path: &Path) -> bool {
+    pub fn contains(&self, path: &Path) -> bool {
         let path = path.as_os_str().as_bytes();
-        self.first_from(path) == Some(path)
+        self.lower_bound(path) == Some(path)
     }
 
-    /// Whether git tracks a file below the folder of this path from the top of the checkout.
+    /// Whether git tracks a file below the folder at this path, relative to the checkout.
     #[must_use]
-    pub fn lie_below(&self, folder: &Path) -> bool {
+    pub fn has_below(&self, folder: &Path) -> bool {
         let start = [folder.as_os_str().as_bytes(), b"/"].concat();
-        self.first_from(&start).is_some_and(|name| name.starts_with(&start))
+        self.lower_bound(&start).is_some_and(|name| name.starts_with(&start))
     }
 
-    /// The first name that is not less than this one.
-    fn first_from(&self, name: &[u8]) -> Option<&[u8]> {
+    /// Returns the first name that is not less than this one.
+    fn lower_bound(&self, name: &[u8]) -> Option<&[u8]> {
         let (mut low, mut high) = (0, self.ends.len());
         while low < high {
             let middle = low + (high - low) / 2;
@@ -120,15 +118,19 @@ impl TrackedFiles {
 
 /// An entry of the index.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Entry {
+enum IndexEntry {
     File,
     Link,
-    /// A repository in the checkout.
+    /// A submodule.
     Commit,
 }
 
-/// Hands each entry of the index at `path` to `take`, with its name.
-fn read(path: &Path, hash: usize, take: &mut dyn FnMut(Entry, &[u8])) -> Result<(), &'static str> {
+/// Calls `take` for each entry of the index at `path`, with its name.
+fn read(
+    path: &Path,
+    hash: usize,
+    take: &mut dyn FnMut(IndexEntry, &[u8]),
+) -> Result<(), &'static str> {
     let metadata = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(_) => return Err("git's index cannot be read"),
@@ -141,11 +143,11 @@ fn read(path: &Path, hash: usize, take: &mut dyn FnMut(Entry, &[u8])) -> Result<
     parse(&bytes, hash, take).unwrap_or(Err("git's index has a form that is not understood"))
 }
 
-/// `None` where the bytes end too early or mean nothing.
+/// Returns `None` if the bytes end too early or are invalid.
 fn parse(
     bytes: &[u8],
     hash: usize,
-    take: &mut dyn FnMut(Entry, &[u8]),
+    take: &mut dyn FnMut(IndexEntry, &[u8]),
 ) -> Option<Result<(), &'static str>> {
     let version = number(bytes, 4)?;
     if bytes.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
@@ -153,7 +155,7 @@ fn parse(
     }
     let (mut at, mut name) = (12, Vec::<u8>::new());
     for _ in 0..number(bytes, 8)? {
-        let flags = at + HASH + hash;
+        let flags = at + HASH_OFFSET + hash;
         let extended = bytes.get(flags)? & 0x40 != 0;
         let start = flags + if extended { 4 } else { 2 };
         let (kept, start) = match version {
@@ -166,22 +168,22 @@ fn parse(
         let length = bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
         name.truncate(kept);
         name.extend_from_slice(&bytes[start..start + length]);
-        // Git goes by the length in the flags: a name that ends elsewhere would hide what follows.
-        let counted = number(bytes, flags - 2)? as usize & MAX_COUNTED;
-        if counted != name.len().min(MAX_COUNTED) || !is_plain(&name) {
+        // Git uses the length in the flags: a name that ends elsewhere would hide what follows.
+        let counted = number(bytes, flags - 2)? as usize & MAX_FLAG_LENGTH;
+        if counted != name.len().min(MAX_FLAG_LENGTH) || !is_plain(&name) {
             return None;
         }
-        let entry = match number(bytes, at + MODE)? {
-            COMMIT => Entry::Commit,
-            LINK => Entry::Link,
-            mode if FILES.contains(&mode) => Entry::File,
-            // Such as a whole folder, which git may fill in.
+        let entry = match number(bytes, at + MODE_OFFSET)? {
+            COMMIT_MODE => IndexEntry::Commit,
+            LINK_MODE => IndexEntry::Link,
+            mode if FILE_MODES.contains(&mode) => IndexEntry::File,
+            // For example a whole folder, which git may expand.
             _ => return None,
         };
         take(entry, &name);
         let end = match version {
             4 => start + length + 1,
-            // Entries end with one to eight zeros, so that each is a multiple of eight bytes long.
+            // Entries are padded with one to eight zeros to a multiple of eight bytes.
             _ => at + ((start + length - at) / 8 + 1) * 8,
         };
         if bytes.get(start + length..end)?.iter().any(|byte| *byte != 0) {
@@ -192,7 +194,7 @@ fn parse(
     parse_extensions(bytes, at, bytes.len().checked_sub(hash)?)
 }
 
-/// Looks at the extensions between the entries and the checksum: each is a name, a length, and as many bytes.
+/// Checks the extensions between the entries and the checksum: each is a name, a length, and as many bytes.
 fn parse_extensions(
     bytes: &[u8],
     entries_end: usize,
@@ -202,7 +204,7 @@ fn parse_extensions(
     while at < end {
         match bytes.get(at..at + 4)? {
             b"link" => return Some(Err("git's index is split into several files")),
-            // Git finds the extensions by this one: it must not lead into another.
+            // Git uses this one to find the extensions: it must not point into another.
             b"EOIE" if number(bytes, at + 8)? as usize != entries_end => return None,
             name if !EXTENSIONS.contains(&name) => return None,
             _ => {}
@@ -212,7 +214,7 @@ fn parse_extensions(
     (at == end).then_some(Ok(()))
 }
 
-/// Whether a name leads to a place in the checkout. Git does not look at that when it reads an index.
+/// Whether a name is a path within the checkout. Git does not check that when it reads an index.
 fn is_plain(name: &[u8]) -> bool {
     name.split(|byte| *byte == b'/')
         .all(|part| !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git"))
@@ -223,7 +225,8 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(four))
 }
 
-/// A number of seven bits a byte, and the place behind it; each byte but the last has its highest bit set.
+/// Reads a variable-length number of seven bits per byte, and returns it with the offset after it;
+/// each byte but the last has its highest bit set.
 fn offset(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let mut byte = *bytes.get(at)?;
     let mut value = usize::from(byte & 0x7f);

@@ -1,26 +1,26 @@
-//! What each known setting of a repository can do to a command of git that looks or checks out.
+//! The effects that known settings of a repository can have on a git command that reads or checks out.
 
-/// What a setting can do.
+/// The effect of a setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Effect {
-    /// Nothing, or it only changes how something looks.
+pub enum SettingEffect {
+    /// None, or only on the appearance of output.
     Nothing,
-    /// It changes how git fetches, which a command that looks does not do by itself.
+    /// It changes how git fetches, which a read-only command does not do by itself.
     Fetch,
     /// It names a program for a fetch.
     FetchProgram,
-    /// It makes the repository a partial clone: git fetches what is missing as soon as something asks for it.
+    /// It makes the repository a partial clone: git fetches missing objects on demand.
     Partial,
 }
 
-/// The effect of a setting, by its section and key in lower case; `None` for one that is not known.
-pub fn effect(section: &str, key: &str) -> Option<Effect> {
+/// Returns the effect of a setting, by its section and key in lower case; `None` if unknown.
+pub fn effect(section: &str, key: &str) -> Option<SettingEffect> {
     let tables = [
-        (PARTIAL, Effect::Partial),
-        (FETCH_PROGRAMS, Effect::FetchProgram),
-        (FETCHING, Effect::Fetch),
-        (INERT, Effect::Nothing),
-        (HARMLESS, Effect::Nothing),
+        (PARTIAL_KEYS, SettingEffect::Partial),
+        (FETCH_PROGRAM_KEYS, SettingEffect::FetchProgram),
+        (FETCH_KEYS, SettingEffect::Fetch),
+        (INERT_KEYS, SettingEffect::Nothing),
+        (HARMLESS_KEYS, SettingEffect::Nothing),
     ];
     tables.into_iter().find(|(table, _)| is_in(table, section, key)).map(|(_, effect)| effect)
 }
@@ -33,14 +33,13 @@ fn is_in(table: &[(&str, &str)], section: &str, key: &str) -> bool {
         .any(|known| known == "*" || known == key)
 }
 
-/// Whether no command of git can be made to start a program, or to work on another repository, by
-/// the name of the setting: only by its value, which [`Settings`](super::settings::Settings) looks
-/// at.
+/// Whether the setting's name cannot make any git command start a program or work on another
+/// repository; its value, which [`Settings`](super::settings::Settings) checks, still can.
 pub fn is_inert(section: &str, key: &str) -> bool {
-    is_in(INERT, section, key)
+    is_in(INERT_KEYS, section, key)
 }
 
-/// Fields by which branches and tags are sorted, of which git knows the values itself.
+/// Fields to sort branches and tags by, whose values git computes itself.
 const SORT_FIELDS: [&str; 16] = [
     "HEAD",
     "authordate",
@@ -69,9 +68,9 @@ pub fn is_sort_key(value: &str) -> bool {
     SORT_FIELDS.contains(&field) && form.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
-/// Keys that matter to no command of git, or only to how it works and looks: section and keys, `*`
-/// for all of them. What stands in quotes behind a section's name is not compared.
-const INERT: &[(&str, &str)] = &[
+/// Keys that affect no git command, or only its performance and appearance: section and keys, `*`
+/// for all. The quoted subsection is ignored.
+const INERT_KEYS: &[(&str, &str)] = &[
     ("advice", "*"),
     (
         "branch",
@@ -150,9 +149,9 @@ const INERT: &[(&str, &str)] = &[
     ("worktree", "guessremote userelativepaths"),
 ];
 
-/// Further keys that do not matter to git's `status`, `diff`, `log`, `show`, `branch` and `worktree
-/// add`, or only to how they look. Other commands may start what they name.
-const HARMLESS: &[(&str, &str)] = &[
+/// More keys that do not affect git's `status`, `diff`, `log`, `show`, `branch` and `worktree add`,
+/// or only their appearance. Other commands may start what they name.
+const HARMLESS_KEYS: &[(&str, &str)] = &[
     ("alias", "*"),
     ("apply", "*"),
     ("blame", "*"),
@@ -182,8 +181,8 @@ const HARMLESS: &[(&str, &str)] = &[
     ("worktree", "*"),
 ];
 
-/// Keys that only matter to fetching: harmless as long as nothing fetches by itself.
-const FETCHING: &[(&str, &str)] = &[
+/// Keys that only affect fetching: harmless as long as nothing fetches by itself.
+const FETCH_KEYS: &[(&str, &str)] = &[
     ("credential", "*"),
     ("fetch", "bundlecreationtoken bundleuri"),
     ("http", "*"),
@@ -194,7 +193,7 @@ const FETCHING: &[(&str, &str)] = &[
 ];
 
 /// Keys that name a program for a fetch, or let an address name one.
-const FETCH_PROGRAMS: &[(&str, &str)] = &[
+const FETCH_PROGRAM_KEYS: &[(&str, &str)] = &[
     ("core", "askpass gitproxy sshcommand"),
     ("credential", "helper"),
     ("protocol", "*"),
@@ -202,5 +201,5 @@ const FETCH_PROGRAMS: &[(&str, &str)] = &[
 ];
 
 /// Keys of a partial clone.
-const PARTIAL: &[(&str, &str)] =
+const PARTIAL_KEYS: &[(&str, &str)] =
     &[("extensions", "partialclone"), ("remote", "partialclonefilter promisor")];

@@ -1,52 +1,50 @@
-//! A repository's own settings, as far as each of them is known to start no program for a command
-//! that only looks.
+//! Checks a repository's own settings, each of which must be known to start no program in a read-only command.
 //!
-//! Settings are allowed by form: every line has to be one that git itself would write, and every
-//! key has to be in the table. A key that is missing there may start a program or lead elsewhere.
+//! Settings are allowed by form: every line must be one that git itself would write, and every key
+//! must be in the table. An unlisted key may start a program or lead elsewhere.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::keys::{Effect, effect, is_inert, is_sort_key};
+use super::keys::{SettingEffect, effect, is_inert, is_sort_key};
 
-/// A longer file is none that git writes. Bytes.
+/// Maximum size of a settings file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 /// The settings of one checkout, file by file.
 #[derive(Default)]
-pub struct Settings {
-    /// Folders of hooks, as they are written.
+pub struct RepositorySettings {
+    /// Folders of hooks, as written.
     pub hook_folders: Vec<PathBuf>,
-    /// The working tree, as it is written, each time.
+    /// The values of `core.worktree`, as written.
     pub worktrees: Vec<PathBuf>,
-    /// Each worktree may have a file of settings of its own.
+    /// Whether each worktree may have its own settings file.
     pub has_worktree_file: bool,
-    /// Git takes the folder for a repository without files, if it is not a linked one.
+    /// Whether git treats the folder as a bare repository, unless it is a linked one.
     pub is_bare: bool,
-    /// Objects have names of 32 bytes in place of 20.
+    /// Whether object names have 32 bytes instead of 20.
     pub sha256: bool,
-    /// The remotes from which git fetches what is missing, as soon as something asks for it.
+    /// The remotes from which git fetches missing objects on demand.
     lazy_remotes: BTreeSet<String>,
-    /// The remotes that have an address. Git takes the name of any other for its address.
+    /// The remotes that have an address. Git takes any other name for an address.
     addressed: BTreeSet<String>,
     /// The last setting that changes how git fetches.
     fetching: Option<String>,
     /// The last setting that names a program for a fetch.
     program: Option<String>,
-    /// The last setting by which some command of git may start a program, or work on another
-    /// repository on this machine.
+    /// The last setting that may make some git command start a program, or work on another local repository.
     active: Option<String>,
-    /// What settings name as the remote of a branch, or of all.
+    /// The remotes that settings name for a branch, or for all.
     chosen_remotes: BTreeSet<String>,
 }
 
-impl Settings {
-    /// Adds those of the file; one that is missing has none.
+impl RepositorySettings {
+    /// Adds the settings of the file, if it exists.
     ///
     /// # Errors
     ///
-    /// Names the setting that may start a program, or says what is wrong with the file.
+    /// Returns a message that names the setting that may start a program, or what is wrong with the file.
     pub fn add(&mut self, path: &Path) -> Result<(), String> {
         let metadata = match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -58,18 +56,19 @@ impl Settings {
         let text = text.ok_or("the settings of the repository cannot be read")?;
         let is_text = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
         let text = String::from_utf8(text).ok().filter(|text| text.chars().all(is_text));
-        let text = text.ok_or("the settings of the repository are no plain text")?;
-        let mut section = Section::default();
+        let text = text.ok_or("the settings of the repository are not plain text")?;
+        let mut section = GitSection::default();
         for line in text.split('\n') {
-            match read(line.strip_suffix('\r').unwrap_or(line)) {
-                Some(Line::Nothing) => {}
-                Some(Line::Section(name, of)) => {
-                    section = Section { name: name.to_ascii_lowercase(), of: of.to_owned() };
+            match parse_line(line.strip_suffix('\r').unwrap_or(line)) {
+                Some(SettingsLine::Nothing) => {}
+                Some(SettingsLine::Section(name, of)) => {
+                    section =
+                        GitSection { name: name.to_ascii_lowercase(), subsection: of.to_owned() };
                 }
-                Some(Line::Key(key, value)) if !section.name.is_empty() => {
-                    self.take(&section, &key.to_ascii_lowercase(), value)?;
+                Some(SettingsLine::Key(key, value)) if !section.name.is_empty() => {
+                    self.add_setting(&section, &key.to_ascii_lowercase(), value)?;
                 }
-                Some(Line::Key(..)) | None => {
+                Some(SettingsLine::Key(..)) | None => {
                     let line: String = line.trim().chars().take(40).collect();
                     return Err(format!(
                         "the repository's settings have an unusual line, {line:?}"
@@ -80,17 +79,17 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether git fetches what is missing as soon as something asks for it.
+    /// Whether git fetches missing objects on demand.
     pub fn is_partial(&self) -> bool {
         !self.lazy_remotes.is_empty()
     }
 
-    /// Checks that no setting names a program for a fetch, and that what a partial clone lacks
-    /// could only come by https or ssh.
+    /// Checks that no setting names a program for a fetch, and that a partial clone could fetch
+    /// missing objects only by https or ssh.
     ///
     /// # Errors
     ///
-    /// Names the setting that a fetch would use.
+    /// Returns a message that names the setting that a fetch would use.
     pub fn check_fetching(&self) -> Result<(), String> {
         if let Some(setting) = &self.program {
             return Err(may_start(setting));
@@ -105,18 +104,18 @@ impl Settings {
         }
         match self.lazy_remotes.difference(&self.addressed).next() {
             Some(name) => Err(format!(
-                "the repository is a partial clone of {name:?}, which is no remote with an address"
+                "the repository is a partial clone of {name:?}, which is not a remote with an address"
             )),
             None => Ok(()),
         }
     }
 
-    /// Checks that no command of git starts a program because of a setting, neither by itself nor
-    /// in another repository on this machine, whose hooks and settings may name some.
+    /// Checks that no setting makes a git command start a program, neither directly nor in another
+    /// local repository, whose hooks and settings may name some.
     ///
     /// # Errors
     ///
-    /// Names the setting.
+    /// Returns a message that names the setting.
     pub fn check_inert(&self) -> Result<(), String> {
         self.check_fetching()?;
         if let Some(setting) = &self.active {
@@ -125,7 +124,7 @@ impl Settings {
         let is_known = |name: &&String| *name == "." || self.addressed.contains(*name);
         match self.chosen_remotes.iter().find(|name| !is_known(name)) {
             Some(name) => Err(format!(
-                "the repository's settings name {name:?}, which is no remote with an address"
+                "the repository's settings name {name:?}, which is not a remote with an address"
             )),
             None => Ok(()),
         }
@@ -136,63 +135,70 @@ impl Settings {
         self.addressed.contains(name)
     }
 
-    /// The length of an object's name in bytes.
+    /// Returns the length of an object name in bytes.
     #[must_use]
     pub fn hash_length(&self) -> usize {
         if self.sha256 { 32 } else { 20 }
     }
 
-    fn take(&mut self, section: &Section, key: &str, value: &str) -> Result<(), String> {
+    fn add_setting(&mut self, section: &GitSection, key: &str, value: &str) -> Result<(), String> {
         let setting = format!("{}.{key}", section.name);
         let value = unquoted(value);
-        // Git looks for these keys without a name in quotes alone.
-        if matches!(section.name.as_str(), "core" | "extensions") && !section.of.is_empty() {
+        // Git only reads these keys without a subsection.
+        if matches!(section.name.as_str(), "core" | "extensions") && !section.subsection.is_empty()
+        {
             return Err(format!("the repository's setting {setting} is in an unusual section"));
         }
-        self.look_for_activity(section, key, value);
+        self.note_active(section, key, value);
         match (section.name.as_str(), key) {
-            ("core", "hookspath") => self.hook_folders.push(path(value)?),
-            ("core", "worktree") => self.worktrees.push(path(value)?),
+            ("core", "hookspath") => self.hook_folders.push(parse_path(value)?),
+            ("core", "worktree") => self.worktrees.push(parse_path(value)?),
             ("extensions", "objectformat") if matches!(value, "sha1" | "sha256") => {
                 self.sha256 = value == "sha256";
             }
-            ("extensions", "objectformat") => return Err(unusual(&setting, value)),
+            ("extensions", "objectformat") => return Err(unusual_value(&setting, value)),
             ("extensions", "partialclone") if !is_plain(value) => {
-                return Err(unusual(&setting, value));
+                return Err(unusual_value(&setting, value));
             }
             ("extensions", "worktreeconfig") if matches!(value, "true" | "false") => {
                 self.has_worktree_file = value == "true";
             }
-            ("extensions", "worktreeconfig") => return Err(unusual(&setting, value)),
-            // By a signature, which another program looks at.
+            ("extensions", "worktreeconfig") => return Err(unusual_value(&setting, value)),
+            // Sorting by a signature would start another program.
             ("branch" | "tag", "sort") if !is_sort_key(value) => return Err(may_start(&setting)),
             ("core", "bare") => self.is_bare |= value != "false",
-            // Others name a folder in which the branches are.
+            // Other values name a folder that contains the branches.
             ("extensions", "refstorage") if !matches!(value, "files" | "reftable") => {
                 return Err(format!("the repository's setting {setting} may lead elsewhere"));
             }
             ("extensions", "partialclone") => drop(self.lazy_remotes.insert(value.to_owned())),
-            ("remote", "url" | "pushurl") => self.take_address(section, key, value),
-            ("url", _) if names_helper(&section.of) => self.program = Some(setting),
+            ("remote", "url" | "pushurl") => self.add_address(section, key, value),
+            ("url", _) if names_helper(&section.subsection) => self.program = Some(setting),
             (name, _) => match effect(name, key) {
-                Some(Effect::Nothing) => {}
-                Some(Effect::Fetch) => self.fetching = Some(setting),
-                // An empty value takes back those of other files.
-                Some(Effect::FetchProgram) if value.is_empty() => self.fetching = Some(setting),
-                Some(Effect::FetchProgram) => self.program = Some(setting),
-                Some(Effect::Partial) => drop(self.lazy_remotes.insert(section.of.clone())),
+                Some(SettingEffect::Nothing) => {}
+                Some(SettingEffect::Fetch) => self.fetching = Some(setting),
+                // An empty value resets those of other files.
+                Some(SettingEffect::FetchProgram) if value.is_empty() => {
+                    self.fetching = Some(setting);
+                }
+                Some(SettingEffect::FetchProgram) => self.program = Some(setting),
+                Some(SettingEffect::Partial) => {
+                    self.lazy_remotes.insert(section.subsection.clone());
+                }
                 None => return Err(may_start(&setting)),
             },
         }
         Ok(())
     }
 
-    /// Notes what [`Self::check_inert`] has to know.
-    fn look_for_activity(&mut self, section: &Section, key: &str, value: &str) {
-        // Git hands the name to a command of its own, where one that looks like an option is one.
+    /// Records what [`Self::check_inert`] needs.
+    fn note_active(&mut self, section: &GitSection, key: &str, value: &str) {
+        // Git passes the name to a command of its own, where one that looks like an option is one.
         let is_named = matches!(section.name.as_str(), "branch" | "submodule");
-        let is_option = is_named && section.of.starts_with('-')
-            || section.name == "remote" && !section.of.is_empty() && !is_remote_name(&section.of);
+        let is_option = is_named && section.subsection.starts_with('-')
+            || section.name == "remote"
+                && !section.subsection.is_empty()
+                && !is_remote_name(&section.subsection);
         let is_inert = is_inert(&section.name, key)
             && !is_option
             && match (section.name.as_str(), key) {
@@ -200,7 +206,7 @@ impl Settings {
                 ("submodule", "url") => {
                     is_plain(value) && (is_plain_address(value) || value.starts_with("../"))
                 }
-                // Else a program that watches files.
+                // Otherwise a program that watches files.
                 ("core", "fsmonitor") => matches!(value, "true" | "false"),
                 ("submodule", "update") => {
                     matches!(value, "checkout" | "merge" | "none" | "rebase")
@@ -218,12 +224,12 @@ impl Settings {
         }
     }
 
-    fn take_address(&mut self, remote: &Section, key: &str, value: &str) {
+    fn add_address(&mut self, remote: &GitSection, key: &str, value: &str) {
         let setting = || Some(format!("remote.{key}"));
-        if key == "url" && is_remote_name(&remote.of) {
-            self.addressed.insert(remote.of.clone());
+        if key == "url" && is_remote_name(&remote.subsection) {
+            self.addressed.insert(remote.subsection.clone());
         }
-        // Git takes quotes and escapes out, and what is left may be another address.
+        // Git removes quotes and escapes, and the rest may be another address.
         if names_helper(value) || !is_plain(value) {
             self.program = setting();
         } else if key == "url" && !is_plain_address(value) {
@@ -234,27 +240,26 @@ impl Settings {
 
 /// A section of a file.
 #[derive(Default)]
-struct Section {
+struct GitSection {
     /// In lower case.
     name: String,
-    /// The text in quotes behind the name, such as that of a remote.
-    of: String,
+    /// The quoted subsection, such as the name of a remote.
+    subsection: String,
 }
 
-/// Whether git takes the value as it is written: without quotes, escapes and comments inside.
+/// Whether git takes the value literally: without quotes, escapes and comments inside.
 fn is_plain(value: &str) -> bool {
-    // Older versions of git take a tab for a blank.
+    // Older versions of git treat a tab as a space.
     !value.contains(['"', '\\', '#', ';', '\t'])
 }
 
-/// Whether git takes this for the name of a remote wherever it stands: not for an option, and not
-/// for a path.
+/// Whether git always takes this for the name of a remote: not for an option, and not for a path.
 fn is_remote_name(name: &str) -> bool {
     let is_known = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
     name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_known)
 }
 
-fn unusual(setting: &str, value: &str) -> String {
+fn unusual_value(setting: &str, value: &str) -> String {
     format!("the repository's setting {setting} has an unusual value, {value:?}")
 }
 
@@ -271,7 +276,7 @@ fn names_helper(url: &str) -> bool {
 /// Whether git fetches from the address by https or ssh.
 fn is_plain_address(url: &str) -> bool {
     let is_known = ["https://", "ssh://"].iter().any(|it| url.starts_with(it));
-    // `host:path`, as scp has it.
+    // `host:path`, as in scp.
     let is_host = url.split_once(':').is_some_and(|(host, path)| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "@.-_".contains(c);
         host.len() > 1
@@ -282,8 +287,8 @@ fn is_plain_address(url: &str) -> bool {
     is_known || is_host && !url.contains("::") && !url.contains("://")
 }
 
-/// A path without anything that git would replace in it, but for a leading `~/`.
-fn path(value: &str) -> Result<PathBuf, String> {
+/// Parses a path without anything that git would expand, except a leading `~/`.
+fn parse_path(value: &str) -> Result<PathBuf, String> {
     let text = unquoted(value);
     let is_plain = |c: char| !matches!(c, '"' | '\\' | '#' | ';' | '%' | '\t' | ':');
     let is_home = text.starts_with('~') && !text.starts_with("~/");
@@ -297,27 +302,27 @@ fn unquoted(value: &str) -> &str {
     value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value)
 }
 
-/// A line of settings that has one of the forms which git writes.
+/// A settings line in one of the forms that git writes.
 #[derive(Debug, PartialEq)]
-enum Line<'a> {
+enum SettingsLine<'a> {
     /// Empty, or a comment.
     Nothing,
-    /// With the text in quotes behind its name, which is empty where there is none.
+    /// Its name and quoted subsection, which is empty if there is none.
     Section(&'a str, &'a str),
-    /// With its value, which is empty where none is given.
+    /// A key and its value, which is empty if none is given.
     Key(&'a str, &'a str),
 }
 
-/// Reads one line; `None` for any other form, such as a setting behind a section's name or a value
-/// that goes on in the next line.
-fn read(line: &str) -> Option<Line<'_>> {
-    // Git takes one within a line for a blank, or for a part of a value.
+/// Parses one line; `None` for any other form, such as a setting after a section's name or a value
+/// that continues on the next line.
+fn parse_line(line: &str) -> Option<SettingsLine<'_>> {
+    // Git treats one within a line as a space, or as part of a value.
     if line.contains('\r') {
         return None;
     }
     let line = line.trim_matches([' ', '\t']);
     if line.is_empty() || line.starts_with(['#', ';']) {
-        return Some(Line::Nothing);
+        return Some(SettingsLine::Nothing);
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if let Some(rest) = line.strip_prefix('[') {
@@ -331,22 +336,23 @@ fn read(line: &str) -> Option<Line<'_>> {
             None => "",
         };
         let is_whole = !name.is_empty() && name.chars().all(plain);
-        return (is_whole && !of.contains(['"', '\\', ']'])).then_some(Line::Section(name, of));
+        return (is_whole && !of.contains(['"', '\\', ']']))
+            .then_some(SettingsLine::Section(name, of));
     }
     let (key, value) = line.split_once('=').unwrap_or((line, ""));
     let (key, value) = (key.trim_end_matches([' ', '\t']), value.trim_start_matches([' ', '\t']));
     let is_key = key.starts_with(|c: char| c.is_ascii_alphabetic()) && key.chars().all(plain);
-    (is_key && !value.ends_with('\\')).then_some(Line::Key(key, value))
+    (is_key && !value.ends_with('\\')).then_some(SettingsLine::Key(key, value))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read_all(text: &str) -> Result<Settings, String> {
+    fn read_all(text: &str) -> Result<RepositorySettings, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let mut settings = Settings::default();
+        let mut settings = RepositorySettings::default();
         settings.add(file.path())?;
         Ok(settings)
     }
@@ -433,7 +439,7 @@ mod tests {
                 format!("{of}[remote \"{name}\"]\npartialCloneFilter = blob:none"),
             ] {
                 let why = judge_fetching(&text).unwrap_err();
-                assert!(why.contains("no remote with an address"), "{why}");
+                assert!(why.contains("not a remote with an address"), "{why}");
             }
         }
     }
@@ -507,7 +513,7 @@ mod tests {
             "[remote]\npushDefault = up",
         ] {
             let why = judge(text).unwrap_err();
-            assert!(why.contains("which is no remote with an address"), "{why}");
+            assert!(why.contains("which is not a remote with an address"), "{why}");
         }
         assert!(judge("[core]\nsshCommand = x").is_err());
     }

@@ -7,11 +7,11 @@ use crate::protocol::EnvOverlay;
 mod user;
 
 /// A folder of repositories, made by git.
-struct Bench {
+struct RepositoryFixture {
     dir: tempfile::TempDir,
 }
 
-impl Bench {
+impl RepositoryFixture {
     fn new() -> Self {
         let bench = Self { dir: tempfile::tempdir().unwrap() };
         bench.git("", &["init", "-q", "a"]);
@@ -74,7 +74,7 @@ impl Bench {
 
 #[test]
 fn what_git_makes_is_accepted() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     bench.git("", &["init", "-q", "empty"]);
     bench.git("", &["init", "-q", "new", "--object-format=sha256"]);
     bench.write("new/file", "");
@@ -95,7 +95,7 @@ fn what_git_makes_is_accepted() {
 
 #[test]
 fn settings_count_in_each_file_that_git_reads() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     bench.git("a", &["worktree", "add", "-q", "../w"]);
     bench.git("", &["clone", "-q", "a", "b"]);
     bench.git("b", &["submodule", "--quiet", "add", "../a", "lib"]);
@@ -129,7 +129,7 @@ fn settings_count_in_each_file_that_git_reads() {
 
 #[test]
 fn a_git_folder_that_git_may_read_otherwise_or_that_is_anothers_is_refused() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     bench.git("a", &["worktree", "add", "-q", "../w"]);
     fs::create_dir_all(bench.path("a/sub/.git")).unwrap();
     bench.refuses("a/sub", "not a whole repository");
@@ -179,7 +179,7 @@ fn a_git_folder_that_git_may_read_otherwise_or_that_is_anothers_is_refused() {
 
 #[test]
 fn an_index_that_is_not_understood_is_refused() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     bench.git("a", &["update-index", "--split-index"]);
     bench.refuses("a", "git's index");
     bench.write("a/.git/index", "DIRC\0\0\0\u{2}\0\0\0\u{9}");
@@ -190,7 +190,7 @@ fn an_index_that_is_not_understood_is_refused() {
 
 #[test]
 fn an_entry_behind_a_link_is_found() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     bench.git("", &["init", "-q", "a"]);
     let root = bench.path("a");
     assert!(!has_entry_behind_link(&root));
@@ -215,7 +215,7 @@ fn an_entry_behind_a_link_is_found() {
 
 #[test]
 fn an_index_that_git_reads_otherwise_is_refused() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     let index = bench.path("a/.git/index");
     let plain = fs::read(&index).unwrap();
     assert_eq!(bench.check("a"), Ok(()));
@@ -238,7 +238,7 @@ fn an_index_that_git_reads_otherwise_is_refused() {
 
 #[test]
 fn an_index_whose_extensions_lead_elsewhere_is_refused() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     let index = bench.path("a/.git/index");
     bench.git("a", &["config", "index.recordEndOfIndexEntries", "true"]);
     bench.git("a", &["update-index", "--force-write-index"]);
@@ -266,7 +266,7 @@ fn an_index_whose_extensions_lead_elsewhere_is_refused() {
 
 #[test]
 fn the_length_of_hashes_is_as_git_takes_it() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     let config = bench.path("a/.git/config");
     let plain = fs::read_to_string(&config).unwrap();
     for (more, why) in [
@@ -285,7 +285,7 @@ fn the_length_of_hashes_is_as_git_takes_it() {
 
 #[test]
 fn a_sort_by_signatures_is_refused_as_it_starts_the_program_that_checks_them() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     let check = |kind: &str, value: &str| {
         bench.write("a/.git/config", &format!("[{kind}]\n\tsort = {value}\n"));
         bench.check("a")
@@ -303,12 +303,12 @@ fn a_sort_by_signatures_is_refused_as_it_starts_the_program_that_checks_them() {
 
 #[test]
 fn settings_and_files_that_git_reads_otherwise_are_refused() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     let config = bench.path("a/.git/config");
     let plain = fs::read(&config).unwrap();
     for more in [&b"[core]\n\thooksPath = h\xff\n"[..], b"[core]\n\thooksPath = h\0x\n"] {
         fs::write(&config, [&plain[..], more].concat()).unwrap();
-        bench.refuses("a", "no plain text");
+        bench.refuses("a", "not plain text");
     }
     fs::write(&config, [&plain[..], b"[core]\n\tworktree = ../x\n\tworktree = ..\n"].concat())
         .unwrap();
@@ -334,7 +334,7 @@ fn settings_and_files_that_git_reads_otherwise_are_refused() {
 
 #[test]
 fn a_git_folder_holds_files_and_folders_alone() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     bench.git("a", &["worktree", "add", "-q", "../w"]);
     bench.git("", &["clone", "-q", "a", "b"]);
     bench.git("b", &["submodule", "--quiet", "add", "../a", "lib"]);
@@ -388,7 +388,7 @@ fn a_git_folder_holds_files_and_folders_alone() {
 
 #[test]
 fn the_roots_around_a_folder_are_its_checkouts_and_those_of_its_worktrees() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     bench.git("a", &["worktree", "add", "-q", "../w"]);
     fs::create_dir_all(bench.path("w/sub")).unwrap();
     let real = |path: &str| fs::canonicalize(bench.path(path)).unwrap();
@@ -399,7 +399,7 @@ fn the_roots_around_a_folder_are_its_checkouts_and_those_of_its_worktrees() {
 
 #[test]
 fn the_nearest_entry_named_git_bounds_a_checkout_whatever_it_is() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     let [project, dangling, bare] = ["a", "a/dangling", "a/bare"].map(|path| bench.path(path));
     fs::create_dir_all(dangling.join("sub")).unwrap();
     symlink("/nowhere", dangling.join(".git")).unwrap();
@@ -415,7 +415,7 @@ fn the_nearest_entry_named_git_bounds_a_checkout_whatever_it_is() {
 
 #[test]
 fn the_branch_is_that_of_the_own_repository_and_nothing_else() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     bench.git("a", &["checkout", "-q", "-b", "fix/größe-#1"]);
     bench.git("a", &["worktree", "add", "-q", "-b", "side", "../b"]);
     bench.git("", &["init", "-q", "-b", "trunk", "--separate-git-dir", "elsewhere", "c"]);

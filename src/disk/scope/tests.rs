@@ -5,11 +5,11 @@ use super::*;
 
 /// A repository `repo` that tracks its `docs/style.md`, seen from `repo/lib`, where somebody else's
 /// files lie.
-struct Bench {
+struct ScopeFixture {
     dir: tempfile::TempDir,
 }
 
-impl Bench {
+impl ScopeFixture {
     fn new() -> Self {
         let bench = Self { dir: tempfile::tempdir().unwrap() };
         for file in ["repo/docs/style.md", "repo/README", "repo/lib/AGENTS.md", "extra/x.md"] {
@@ -52,13 +52,13 @@ impl Bench {
         ProjectScope::new(&folders, &[self.path("extra")])
     }
 
-    /// Where an import leads that is allowed, or why it is not.
+    /// Returns where an import leads, or why it is refused.
     fn import(&self, path: &str, importer: &str) -> Result<PathBuf, String> {
         let (path, importer) = (self.path(path), self.path(importer));
         self.scope().files().locate(&path, Some(&importer)).map_err(|why| why.to_string())
     }
 
-    /// The same of a file in its place.
+    /// Does the same for a file in its place.
     fn find(&self, path: &str) -> Result<PathBuf, String> {
         self.scope().files().locate(&self.path(path), None).map_err(|why| why.to_string())
     }
@@ -74,7 +74,7 @@ const UNTRACKED: &str = "outside of the working directories, and git does not tr
 
 #[test]
 fn an_import_reaches_the_working_directories_the_importers_folder_and_what_git_tracks() {
-    let bench = Bench::new();
+    let bench = ScopeFixture::new();
     let theirs = "repo/lib/AGENTS.md";
     for (path, importer) in [
         ("repo/lib/.env", theirs),
@@ -89,14 +89,14 @@ fn an_import_reaches_the_working_directories_the_importers_folder_and_what_git_t
     bench.refuses(bench.import("repo/docs/draft.md", theirs), UNTRACKED);
     bench.refuses(bench.import("repo/.env", "repo/docs/style.md"), UNTRACKED);
     bench.refuses(bench.import("repo/.git/config", theirs), UNTRACKED);
-    bench.refuses(bench.import("key", theirs), "lies outside of the project");
+    bench.refuses(bench.import("key", theirs), "lies outside the project");
     let advice = format!("add its folder with --add-dir {}", bench.path("repo").display());
     bench.refuses(bench.import("repo/.env", theirs), &advice);
 }
 
 #[test]
 fn a_link_reaches_no_more_than_an_import_from_its_folder() {
-    let bench = Bench::new();
+    let bench = ScopeFixture::new();
     bench.link("repo/lib/leak.md", "../.env");
     bench.link("repo/lib/out.md", "../../key");
     bench.link("repo/lib/style.md", "../docs/style.md");
@@ -130,7 +130,7 @@ fn a_link_reaches_no_more_than_an_import_from_its_folder() {
 
 #[test]
 fn who_works_in_a_folder_of_configuration_works_on_a_folder_like_any_other() {
-    let bench = Bench::new();
+    let bench = ScopeFixture::new();
     for file in ["s/AGENTS.md", "s/notes/x.md", "t/key.md"] {
         bench.write(&format!("repo/.claude/skills/{file}"));
     }
@@ -151,7 +151,7 @@ fn who_works_in_a_folder_of_configuration_works_on_a_folder_like_any_other() {
 
 #[test]
 fn what_takes_the_place_of_a_tracked_file_is_not_that_file() {
-    let bench = Bench::new();
+    let bench = ScopeFixture::new();
     let theirs = "repo/lib/AGENTS.md";
     fs::remove_file(bench.path("repo/README")).unwrap();
     bench.link("repo/README", ".env");
@@ -170,7 +170,7 @@ fn what_takes_the_place_of_a_tracked_file_is_not_that_file() {
 
 #[test]
 fn a_folder_is_entered_where_it_holds_files_that_may_be_read() {
-    let bench = Bench::new();
+    let bench = ScopeFixture::new();
     bench.write("repo/private/x.md");
     bench.link("repo/lib/tracked", "../docs");
     bench.link("repo/lib/private", "../private");
@@ -189,7 +189,7 @@ fn a_folder_is_entered_where_it_holds_files_that_may_be_read() {
 
 #[test]
 fn where_the_index_is_not_understood_nothing_counts_as_tracked() {
-    let bench = Bench::new();
+    let bench = ScopeFixture::new();
     let theirs = "repo/lib/AGENTS.md";
     let unknown = |words: &str| {
         let words = format!("whether git tracks it is unknown, since {words}");
@@ -214,7 +214,7 @@ fn where_the_index_is_not_understood_nothing_counts_as_tracked() {
 
 #[test]
 fn the_index_is_read_for_nothing_but_what_lies_above() {
-    let bench = Bench::new();
+    let bench = ScopeFixture::new();
     let scope = bench.scope();
     let files = scope.files();
     let importer = bench.path("repo/lib/AGENTS.md");
@@ -228,7 +228,7 @@ fn the_index_is_read_for_nothing_but_what_lies_above() {
 
 #[test]
 fn a_scope_of_no_project_holds_nothing() {
-    let bench = Bench::new();
+    let bench = ScopeFixture::new();
     for scope in [ProjectScope::default(), ProjectScope::new(&[], &[])] {
         assert!(!scope.contains(&bench.path("key")));
         assert!(scope.files().locate(&bench.path("key"), None).is_err());

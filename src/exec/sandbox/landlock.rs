@@ -1,4 +1,4 @@
-//! Restrictions on files: what the kernel lets the process open.
+//! Restrictions on files: which ones the kernel lets the process open.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -12,43 +12,42 @@ use ::landlock::{
 };
 
 use super::SandboxError;
-use super::readable::Readable;
+use super::readable::ReadableFiles;
 use crate::disk::Folder;
 
-/// The oldest version that covers every way to change a file's content; the ones before let files
-/// be cut short.
-const NEEDED: ABI = ABI::V3;
-/// The newest version whose other restrictions are used where they are there: device controls, the
-/// network, and signals and abstract sockets that leave the sandbox.
-const KNOWN: ABI = ABI::V6;
+/// The oldest version that covers every way to change a file's content; earlier ones let files be truncated.
+const REQUIRED_ABI: ABI = ABI::V3;
+/// The newest version whose other restrictions are used if available: device controls, the network,
+/// and signals and abstract sockets that leave the sandbox.
+const NEWEST_ABI: ABI = ABI::V6;
 
-/// Devices that nothing can be done to by writing.
+/// Devices that writing to does no harm.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 pub fn check() -> Result<(), SandboxError> {
-    ruleset(Kind::Write).map(drop)
+    ruleset(RulesetKind::Write).map(drop)
 }
 
-/// Lets the process write below the folders alone.
+/// Lets the process write only below the folders.
 pub fn restrict_writes(folders: &[Folder]) -> Result<(), SandboxError> {
-    let mut rules = ruleset(Kind::Write)?;
+    let mut rules = ruleset(RulesetKind::Write)?;
     for folder in folders {
-        rules = allow(rules, folder, AccessFs::from_write(KNOWN))?;
+        rules = allow(rules, folder, AccessFs::from_write(NEWEST_ABI))?;
     }
-    enforce(rules, AccessFs::from_write(KNOWN))
+    enforce(rules, AccessFs::from_write(NEWEST_ABI))
 }
 
-/// Lets the process write below `write`, read below `read` too, read and start programs in
-/// `others`, and do nothing else.
+/// Lets the process write below `write`, also read below `read`, read and start programs in
+/// `others`, and nothing else.
 pub fn restrict_all(
     write: &[Folder],
     read: &[Folder],
-    others: &Readable,
+    others: &ReadableFiles,
 ) -> Result<(), SandboxError> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
-    let mut rules = ruleset(Kind::All)?;
+    let mut rules = ruleset(RulesetKind::All)?;
     for folder in write {
-        rules = allow(rules, folder, AccessFs::from_write(KNOWN) | reading)?;
+        rules = allow(rules, folder, AccessFs::from_write(NEWEST_ABI) | reading)?;
     }
     for folder in read {
         rules = allow(rules, folder, reading)?;
@@ -60,37 +59,37 @@ pub fn restrict_all(
     for file in others.files.iter().filter(|file| file.is_file()) {
         rules = allow_path(rules, file, AccessFs::ReadFile.into())?;
     }
-    enforce(rules, AccessFs::from_write(KNOWN) | AccessFs::ReadFile)
+    enforce(rules, AccessFs::from_write(NEWEST_ABI) | AccessFs::ReadFile)
 }
 
-/// What the rules are about.
+/// The operations that the rules cover.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum RulesetKind {
     Write,
     /// Reading too, and the network.
     All,
 }
 
-/// The rules that forbid everything that they are about.
-fn ruleset(kind: Kind) -> Result<RulesetCreated, SandboxError> {
+/// Creates a rule set that forbids everything it covers.
+fn ruleset(kind: RulesetKind) -> Result<RulesetCreated, SandboxError> {
     let is_about = |abi| match kind {
-        Kind::Write => AccessFs::from_write(abi),
-        Kind::All => AccessFs::from_all(abi),
+        RulesetKind::Write => AccessFs::from_write(abi),
+        RulesetKind::All => AccessFs::from_all(abi),
     };
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(is_about(NEEDED))
+        .handle_access(is_about(REQUIRED_ABI))
         .map_err(|_| SandboxError::Unsupported)?
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(is_about(KNOWN))?
-        .scope(Scope::from_all(KNOWN))?;
-    if kind == Kind::All {
-        rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
+        .handle_access(is_about(NEWEST_ABI))?
+        .scope(Scope::from_all(NEWEST_ABI))?;
+    if kind == RulesetKind::All {
+        rules = rules.handle_access(AccessNet::from_all(NEWEST_ABI))?;
     }
     Ok(rules.create()?)
 }
 
-/// Restricts this process, but for such access to harmless devices.
+/// Restricts this process, except for such access to harmless devices.
 fn enforce(mut rules: RulesetCreated, devices: BitFlags<AccessFs>) -> Result<(), SandboxError> {
     for device in DEVICES {
         rules = allow_path(rules, Path::new(device), devices)?;
@@ -101,8 +100,8 @@ fn enforce(mut rules: RulesetCreated, devices: BitFlags<AccessFs>) -> Result<(),
     }
 }
 
-/// Allows access at a path, links followed. One that is not there, that the user cannot reach, or
-/// that is a pipe or socket needs no rule.
+/// Allows access at a path, following links. One that does not exist, that the user cannot reach,
+/// or that is a pipe or socket needs no rule.
 fn allow_path(
     rules: RulesetCreated,
     path: &Path,
@@ -118,8 +117,11 @@ fn allow_path(
         for_use: "reading",
         source: io::Error::other(error),
     })?;
-    let possible =
-        if metadata.is_dir() { AccessFs::from_all(KNOWN) } else { AccessFs::from_file(KNOWN) };
+    let possible = if metadata.is_dir() {
+        AccessFs::from_all(NEWEST_ABI)
+    } else {
+        AccessFs::from_file(NEWEST_ABI)
+    };
     allow(rules, opened, access & possible)
 }
 

@@ -1,5 +1,5 @@
-//! What a program needs to read beside the user's files: the system's programs and libraries, those
-//! of the user, and the settings of git. Nothing here can be decided by a project.
+//! Files that programs need to read besides the user's: the system's programs and libraries, those
+//! of the user, and the settings of git. A project can decide nothing here.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::disk::{GitConfigPaths, leads_outside};
 use crate::protocol::EnvOverlay;
 
-/// Folders of installed programs and of what they load.
+/// Folders of installed programs and of the files they load.
 const SYSTEM_FOLDERS: [&str; 12] = [
     "/usr",
     "/bin",
@@ -24,7 +24,7 @@ const SYSTEM_FOLDERS: [&str; 12] = [
     "/run/current-system",
 ];
 
-/// Files that libraries read at a start, or to name users and times.
+/// Files that libraries read at startup, or to name users and times.
 const SYSTEM_FILES: [&str; 10] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.preload",
@@ -42,10 +42,10 @@ const SYSTEM_FILES: [&str; 10] = [
 const USERS_FOLDERS: [&str; 5] =
     ["CALIBAN_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
 
-/// Folders beside a folder `bin` in which its programs keep what they load.
+/// Folders beside a `bin` in which its programs keep the files they load.
 const BESIDE_BIN: [&str; 5] = ["lib", "lib64", "libexec", "etc", "Cellar"];
 
-/// Settings of git that name a file.
+/// Git settings that name a file.
 const GIT_FILES: [(&str, &str); 4] = [
     ("core", "excludesfile"),
     ("core", "attributesfile"),
@@ -53,18 +53,18 @@ const GIT_FILES: [(&str, &str); 4] = [
     ("blame", "ignorerevsfile"),
 ];
 
-/// What may be read wherever a command runs.
+/// Files and folders that may be read wherever a command runs.
 #[derive(Debug, Default)]
-pub struct Readable {
-    /// With all below. Programs in there may be started.
+pub struct ReadableFiles {
+    /// Readable with everything below. Programs in there may be started.
     pub folders: Vec<PathBuf>,
     pub files: Vec<PathBuf>,
 }
 
-/// What the command's environment leads to, for git too if it is used: its settings hold addresses
-/// with passwords, which no other program needs. No folder of `PATH` counts that lies in `working`
-/// ones or holds the user's home.
-pub fn files(working: &[PathBuf], env: &EnvOverlay, uses_git: bool) -> Readable {
+/// Collects the files that the command's environment leads to, including git's if `uses_git`: its
+/// settings hold addresses with passwords, which no other program needs. Folders of `PATH` that lie
+/// in `working` or hold the user's home do not count.
+pub fn files(working: &[PathBuf], env: &EnvOverlay, uses_git: bool) -> ReadableFiles {
     let set = |name: &str| env.get_os(name).filter(|value| !value.is_empty());
     let home = set("HOME").map(PathBuf::from);
     let real_home = home.as_ref().and_then(|home| fs::canonicalize(home).ok());
@@ -88,11 +88,11 @@ pub fn files(working: &[PathBuf], env: &EnvOverlay, uses_git: bool) -> Readable 
         let path = path.iter().map(|folder| folder.as_os_str()).collect::<Vec<_>>();
         files.extend(git_files(&env.with([("PATH", path.join(OsStr::new(":")))])));
     }
-    Readable { folders, files }
+    ReadableFiles { folders, files }
 }
 
-/// The folder, or its entries but for those that lead to one of `others`: what lies there is the
-/// project's or the user's, and not an installed program.
+/// Returns the folder, or its entries except those that lead to one of `others`: files there are
+/// the project's or the user's, not installed programs.
 fn without(folder: PathBuf, others: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(real) = fs::canonicalize(&folder) else { return Vec::new() };
     if others.contains(&real) {
@@ -103,16 +103,16 @@ fn without(folder: PathBuf, others: &[PathBuf]) -> Vec<PathBuf> {
         return vec![folder];
     }
     let entries = fs::read_dir(&real).into_iter().flatten().flatten();
-    // A link may lead anywhere; what it leads to in here is an entry itself.
+    // A link may lead anywhere; its target inside the folder is an entry itself.
     let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
     let plain = plain.map(|entry| entry.path()).filter(|entry| !others.contains(entry));
     plain.flat_map(|entry| without(entry, others)).collect()
 }
 
-/// A folder of programs, with those beside it that the programs load from.
+/// Returns a folder of programs, with those beside it that the programs load from.
 fn with_libraries(folder: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
-    // Beside `/bin` lie the files of everybody, and beside `~/bin` those of the user.
+    // Everybody's files lie beside `/bin`, and the user's beside `~/bin`.
     let real = |path: &Path| fs::canonicalize(path).ok();
     let is_home =
         |prefix: &Path| home.is_some_and(|home| home == prefix || real(home) == real(prefix));
@@ -125,13 +125,13 @@ fn with_libraries(folder: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     folders
 }
 
-/// The settings files of git that are the user's or the system's, and the files that they name.
+/// Returns git's settings files of the user and the system, and the files that they name.
 fn git_files(env: &EnvOverlay) -> Vec<PathBuf> {
     let user = GitConfigPaths::new(env);
     let settings = user.settings();
     let mut files: Vec<_> =
         ["ignore", "attributes"].iter().filter_map(|it| user.file(it)).collect();
-    files.extend(settings.files_of(&GIT_FILES));
+    files.extend(settings.files_named_by(&GIT_FILES));
     files.extend(settings.files);
     files
 }
@@ -151,7 +151,7 @@ mod tests {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
         std::os::unix::fs::symlink(root.join("project/bin"), root.join("link")).unwrap();
-        // What a project has beside its programs may lead anywhere.
+        // Links beside a project's programs may lead anywhere.
         std::os::unix::fs::symlink("../home/.keys", root.join("project/lib")).unwrap();
         let named = ["home/bin", "home", "project/bin", "link", "brew/bin", "gone/bin", ""];
         let path = named.map(|folder| root.join(folder).display().to_string()).join(":");

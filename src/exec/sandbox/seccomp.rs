@@ -1,6 +1,6 @@
-//! System calls that what may only read does not make, because no rule about files covers them:
-//! they open sockets, change the mode, owner, times or attributes of a file, reach other processes,
-//! or change the machine.
+//! Forbids system calls to commands that may only read, where no rule about files covers them:
+//! those that open sockets, change the mode, owner, times or attributes of a file, reach other
+//! processes, or change the machine.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ const ARCH: TargetArch = TargetArch::aarch64;
 #[cfg(target_arch = "riscv64")]
 const ARCH: TargetArch = TargetArch::riscv64;
 
-/// Calls that are refused whatever they ask for.
-const REFUSED: &[c_long] = &[
+/// Calls that are refused whatever their arguments.
+const REFUSED_SYSCALLS: &[c_long] = &[
     // Sockets: one of a pair reaches others too, and a ring opens one without the call.
     libc::SYS_socket,
     libc::SYS_socketpair,
     libc::SYS_io_uring_setup,
-    // What files are, beside their content.
+    // File metadata.
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     libc::SYS_fchown,
@@ -75,7 +75,7 @@ const REFUSED: &[c_long] = &[
     libc::SYS_fsconfig,
     libc::SYS_fsmount,
     libc::SYS_open_by_handle_at,
-    // The machine: most of these take root.
+    // The machine: most of these need root.
     libc::SYS_acct,
     libc::SYS_adjtimex,
     libc::SYS_clock_adjtime,
@@ -100,7 +100,7 @@ const REFUSED: &[c_long] = &[
 
 /// Older calls that only some processors have.
 #[cfg(target_arch = "x86_64")]
-const OLDER: &[c_long] = &[
+const LEGACY_SYSCALLS: &[c_long] = &[
     libc::SYS_chmod,
     libc::SYS_chown,
     libc::SYS_lchown,
@@ -111,15 +111,15 @@ const OLDER: &[c_long] = &[
     libc::SYS_ioperm,
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const OLDER: &[c_long] = &[];
+const LEGACY_SYSCALLS: &[c_long] = &[];
 
 /// Newer calls, by the number that they have on every processor: `mount_setattr`, `quotactl_fd`, `fchmodat2`,
 /// `setxattrat`, `removexattrat`, `open_tree_attr` and `file_setattr`.
-const NEWER: &[c_long] = &[442, 443, 452, 463, 466, 467, 469];
+const NEWER_SYSCALLS: &[c_long] = &[442, 443, 452, 463, 466, 467, 469];
 
-/// Calls by which a process names another one, and the place of its number, which is 0 for the
-/// process itself.
-const OF_OTHERS: &[(c_long, u8)] = &[
+/// Calls by which a process names another one, with the position of the pid argument, which is 0
+/// for the process itself.
+const PID_SYSCALLS: &[(c_long, u8)] = &[
     (libc::SYS_prlimit64, 0),
     (libc::SYS_sched_setaffinity, 0),
     (libc::SYS_sched_setattr, 0),
@@ -130,7 +130,7 @@ const OF_OTHERS: &[(c_long, u8)] = &[
 /// The `ioctl` requests that a command may make: terminal queries, the number of readable bytes,
 /// non-blocking mode and close-on-exec. Others can change a file's attributes even if it is only
 /// open for reading.
-const REQUESTS: &[u64] = &[
+const ALLOWED_IOCTLS: &[u64] = &[
     libc::TCGETS,
     libc::TIOCGWINSZ,
     libc::TIOCGPGRP,
@@ -140,45 +140,48 @@ const REQUESTS: &[u64] = &[
     libc::FIONCLEX,
 ];
 
-/// Calls from this number on are newer than this list: they are not there for the process.
-const UNKNOWN: std::ops::Range<c_long> = 470..640;
+/// Calls from this number on are newer than this list: to the process they don't exist.
+const UNKNOWN_SYSCALLS: std::ops::Range<c_long> = 470..640;
 
 /// Marks the calls of the x32 interface of the same processor, which has its own numbers.
 const X32: c_long = 0x4000_0000;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// The first descriptor behind the standard streams, and those by which bash gets its start text
-/// and says where it ends.
-const FIRST_OTHER: i32 = 3;
-const OF_BASH: [i32; 2] = [4, 5];
+/// The first descriptor after the standard streams, and those by which bash gets its start text and
+/// reports where it ends.
+const FIRST_EXTRA_FD: i32 = 3;
+const BASH_FDS: [i32; 2] = [4, 5];
 
-/// Forbids this process such calls for good, and all that it will start. The program that it
+/// Forbids these calls to this process for good, and to everything it will start. The program it
 /// becomes gets none of the files and sockets that others have left open.
 pub fn forbid() -> Result<(), SandboxError> {
-    close_fds::set_fds_cloexec(FIRST_OTHER, &OF_BASH);
-    let always = [REFUSED, OLDER, NEWER].concat().into_iter().map(|call| (call, Vec::new()));
-    let mut refused: Rules = always.collect();
-    for (call, place) in OF_OTHERS {
+    close_fds::set_fds_cloexec(FIRST_EXTRA_FD, &BASH_FDS);
+    let always = [REFUSED_SYSCALLS, LEGACY_SYSCALLS, NEWER_SYSCALLS]
+        .concat()
+        .into_iter()
+        .map(|call| (call, Vec::new()));
+    let mut refused: SyscallRules = always.collect();
+    for (call, place) in PID_SYSCALLS {
         let rule = SeccompRule::new(vec![condition(*place, SeccompCmpOp::Ne, 0)?]);
         refused.insert(*call, vec![rule.map_err(|error| refused_by(&error))?]);
     }
-    let other = REQUESTS.iter().map(|request| condition(1, SeccompCmpOp::Ne, *request));
+    let other = ALLOWED_IOCTLS.iter().map(|request| condition(1, SeccompCmpOp::Ne, *request));
     let other =
         SeccompRule::new(other.collect::<Result<_, _>>()?).map_err(|error| refused_by(&error))?;
     refused.insert(libc::SYS_ioctl, vec![other]);
     apply(refused, EPERM)?;
-    apply(UNKNOWN.map(|call| (call, Vec::new())).collect(), ENOSYS)
+    apply(UNKNOWN_SYSCALLS.map(|call| (call, Vec::new())).collect(), ENOSYS)
 }
 
-/// A condition on one argument of a call.
+/// Creates a condition on one argument of a call.
 fn condition(place: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompCondition, SandboxError> {
     SeccompCondition::new(place, SeccompCmpArgLen::Dword, is, value)
         .map_err(|error| refused_by(&error))
 }
 
 /// Makes the calls fail with this error.
-fn apply(rules: Rules, error: i32) -> Result<(), SandboxError> {
+fn apply(rules: SyscallRules, error: i32) -> Result<(), SandboxError> {
     let x32 = rules.clone().into_iter().map(|(call, rules)| (call | X32, rules));
     let rules = rules.into_iter().chain(x32).collect();
     let action = SeccompAction::Errno(error.unsigned_abs());

@@ -4,15 +4,15 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 
 use super::*;
-use crate::exec::Exit;
+use crate::exec::CommandExit;
 
-struct Place {
+struct ShellFixture {
     folder: tempfile::TempDir,
     shell: Shell,
     env: EnvOverlay,
 }
 
-impl Place {
+impl ShellFixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
@@ -43,7 +43,7 @@ impl Place {
         self.shell.run(call, |_| {}).await.unwrap()
     }
 
-    /// A pipe whose reader sees the end once no process holds fd 9 of the command any more.
+    /// Returns a pipe whose reader sees the end once no process holds fd 9 of the command any more.
     fn witness(&self) -> pipe::Receiver {
         let path = self.folder.path().join("fifo");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-/// Reads what the command's processes say, up to the moment when all of them are gone.
+/// Reads the output of the command's processes until all of them are gone.
 async fn all_gone(mut witness: pipe::Receiver) -> String {
     let mut said = String::new();
     let read = witness.read_to_string(&mut said);
@@ -66,23 +66,23 @@ async fn ready(witness: &mut pipe::Receiver) {
 
 #[tokio::test]
 async fn both_outputs_come_in_order_and_the_exit_code_is_told() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     let outcome = place.run("echo one; echo two >&2; echo three; exit 3").await;
     assert_eq!(outcome.report(), "one\ntwo\nthree\nexit code 3");
-    assert_eq!(outcome.exit, Exit::Code(3));
+    assert_eq!(outcome.exit, CommandExit::Code(3));
     assert_eq!(place.run("true").await.report(), "(no output)");
-    assert_eq!(place.run("kill -KILL $$").await.report(), "ended by SIGKILL");
+    assert_eq!(place.run("kill -KILL $$").await.report(), "killed by SIGKILL");
 }
 
 #[tokio::test]
 async fn there_is_nothing_to_read_and_no_terminal() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     assert_eq!(place.run("cat; (: </dev/tty) 2>/dev/null || echo none").await.report(), "none");
 }
 
 #[tokio::test]
 async fn the_directory_is_kept_and_leaves_no_trace() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     let base = place.base();
     place.run("mkdir -p 'a b'/c && cd 'a b'").await;
     assert_eq!(place.shell.cwd(), base.join("a b"));
@@ -98,7 +98,7 @@ async fn the_directory_is_kept_and_leaves_no_trace() {
 
 #[tokio::test]
 async fn a_directory_that_is_gone_falls_back_to_the_base() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     place.run("mkdir a; cd a; rmdir ../a").await;
     assert_eq!(place.shell.cwd(), place.base());
     place.run("mkdir b; cd b").await;
@@ -116,7 +116,7 @@ async fn a_directory_that_is_gone_falls_back_to_the_base() {
 
 #[tokio::test]
 async fn a_directory_that_was_given_is_the_one_or_nothing_runs() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     let base = place.base();
     place.run("mkdir -p a b outside; ln -s outside link").await;
     let cancel = CancellationToken::new();
@@ -140,7 +140,7 @@ async fn a_directory_that_was_given_is_the_one_or_nothing_runs() {
 
 #[tokio::test]
 async fn cd_goes_where_its_argument_says() {
-    let mut place = Place::new();
+    let mut place = ShellFixture::new();
     let base = place.base();
     place.run("mkdir -p a/deep/er own other/own; ln -s a/deep/er link").await;
     let other = base.join("other").display().to_string();
@@ -170,12 +170,12 @@ async fn cd_goes_where_its_argument_says() {
 
 #[tokio::test]
 async fn bash_starts_as_the_gate_assumes_whatever_the_users_start_file_sets() {
-    let mut place = Place::new();
+    let mut place = ShellFixture::new();
     let start = place.base().join("start");
     let text =
         "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=me MARK=1\n";
     std::fs::write(&start, text).unwrap();
-    // Bash reads `.bashrc` in place of any other file where it takes itself for the shell of a login.
+    // Bash reads `.bashrc` in place of any other file where it takes itself for a login shell.
     std::fs::write(place.base().join(".bashrc"), "export MARK=2\n").unwrap();
     place.env = place.env.with([
         ("BASH_ENV", start.into_os_string()),
@@ -201,7 +201,7 @@ async fn bash_starts_as_the_gate_assumes_whatever_the_users_start_file_sets() {
 /// Git writes a text that it has converted to a reference of its own, which would start a hook.
 #[tokio::test]
 async fn git_starts_no_hook_in_a_command_that_only_reads() {
-    let mut place = Place::new();
+    let mut place = ShellFixture::new();
     place.env = place.env.with([("HOME", place.base().into_os_string())]);
     let settings = "[user]\n\tname = a\n\temail = a@example.org\n\
         [diff \"hex\"]\n\ttextconv = od -c\n\tcachetextconv = true\n";
@@ -214,7 +214,7 @@ async fn git_starts_no_hook_in_a_command_that_only_reads() {
             && chmod +x .git/hooks/reference-transaction",
         )
         .await;
-    assert_eq!(made.exit, Exit::Code(0), "{}", made.report());
+    assert_eq!(made.exit, CommandExit::Code(0), "{}", made.report());
     let read_only = ReadOnly { folders: [place.base()].into(), project: [].into(), uses_git: true };
     let cancel = CancellationToken::new();
     let call = ShellCall { read_only: Some(&read_only), ..place.call("git show", &cancel) };
@@ -228,7 +228,7 @@ async fn git_starts_no_hook_in_a_command_that_only_reads() {
 
 #[tokio::test]
 async fn the_environment_is_the_given_one_without_secrets() {
-    let mut place = Place::new();
+    let mut place = ShellFixture::new();
     place.env = place.env.with([("OPENAI_API_KEY", "k"), ("SECRET", "s"), ("MINE", "m")]);
     let names = place.run("env | cut -d= -f1 | sort").await;
     let allowed = ["CALIBAN_DEPTH", "MINE", "OLDPWD", "PATH", "PWD", "SHLVL", "_"];
@@ -239,7 +239,7 @@ async fn the_environment_is_the_given_one_without_secrets() {
 
 #[tokio::test]
 async fn a_background_process_neither_holds_the_call_nor_outlives_it() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     let witness = place.witness();
     let outcome = place.run("exec 9>fifo; sleep 1000 & echo started").await;
     assert_eq!(outcome.report(), "started");
@@ -249,7 +249,7 @@ async fn a_background_process_neither_holds_the_call_nor_outlives_it() {
 
 #[tokio::test]
 async fn a_cancel_ends_nested_processes_also_with_a_session_of_their_own() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     let mut witness = place.witness();
     let cancel = CancellationToken::new();
     let line = "exec 9>fifo; echo partial; (trap '' TERM; sleep 1000 & sleep 1000) & \
@@ -261,14 +261,14 @@ async fn a_cancel_ends_nested_processes_also_with_a_session_of_their_own() {
     };
     let (outcome, cancelled) = tokio::join!(place.run_with(line, None, &cancel), stop);
     assert!(cancelled.elapsed() < Duration::from_secs(2));
-    assert_eq!(outcome.exit, Exit::Cancelled);
+    assert_eq!(outcome.exit, CommandExit::Cancelled);
     assert!(outcome.report().starts_with("partial\n[cancelled after"), "{outcome:?}");
     all_gone(witness).await;
 }
 
 #[tokio::test]
 async fn a_timeout_keeps_the_last_words_of_the_command() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     let limit = Some(Duration::from_millis(1500));
     let line = "trap 'echo bye; exit' TERM; echo hi; sleep 1000 & wait";
     let outcome = place.run_with(line, limit, &CancellationToken::new()).await;
@@ -277,7 +277,7 @@ async fn a_timeout_keeps_the_last_words_of_the_command() {
 
 #[tokio::test]
 async fn dropping_the_run_kills_the_group() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     let mut witness = place.witness();
     let cancel = CancellationToken::new();
     tokio::select! {
@@ -291,7 +291,7 @@ async fn dropping_the_run_kills_the_group() {
 
 #[tokio::test]
 async fn a_process_that_has_left_the_group_does_not_hold_the_call() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     place.witness();
     let line = "mkfifo up; setsid sh -c 'echo > up; exec cat fifo' & read -r _ < up; \
                 mkdir a; cd a; echo $!";
@@ -304,7 +304,7 @@ async fn a_process_that_has_left_the_group_does_not_hold_the_call() {
 
 #[tokio::test]
 async fn a_background_command_goes_on_until_it_is_dropped() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     let mut witness = place.witness();
     let cancel = CancellationToken::new();
     let line = "exec 9>fifo; sleep 1000 & printf '!' >&9; wait";
@@ -318,7 +318,7 @@ async fn a_background_command_goes_on_until_it_is_dropped() {
 
 #[tokio::test]
 async fn endless_output_is_cut_and_shown_in_bounded_pieces() {
-    let place = Place::new();
+    let place = ShellFixture::new();
     let (mut longest, mut last) = (0, String::new());
     let cancel = CancellationToken::new();
     let line = "head -c 3000000 /dev/zero | tr '\\0' 'x'; echo; echo end";

@@ -1,26 +1,26 @@
-//! How full the main agent's window is, for `get_context_usage`.
+//! The main agent's context usage, for `get_context_usage`.
 
 use serde_json::{Value, json};
 
-use super::super::info::LimitsOf;
+use super::super::info::LimitsLookup;
 use crate::protocol::{AgentEvent, CompactionState, EventKind};
 
-/// What the last request of the main agent tells of its conversation.
+/// The context usage reported by the main agent's last request.
 #[derive(Debug)]
-pub(super) struct Context {
+pub(super) struct ContextUsage {
     model: String,
-    /// Tokens, as the provider has counted them; 0 before the first answer.
+    /// Tokens, as counted by the provider; 0 before the first answer.
     used: u64,
-    limits: LimitsOf,
+    limits: LimitsLookup,
 }
 
-impl Context {
-    /// Nothing was said yet.
-    pub fn new(model: String, limits: LimitsOf) -> Self {
+impl ContextUsage {
+    /// Starts with an empty conversation.
+    pub fn new(model: String, limits: LimitsLookup) -> Self {
         Self { model, used: 0, limits }
     }
 
-    /// Takes an event of the main agent into account.
+    /// Updates the usage from an event of the main agent.
     pub fn event(&mut self, event: &AgentEvent) {
         match &event.kind {
             EventKind::TurnFinished { usage, model, whole: true, .. } => {
@@ -42,7 +42,7 @@ impl Context {
         }
     }
 
-    /// As a line for a reader.
+    /// Describes the usage in one line.
     pub fn text(&self) -> String {
         let Self { model, used, .. } = self;
         let window = self.limits.get(model).context_window;
@@ -50,12 +50,12 @@ impl Context {
         format!("Context: {used} of {window} tokens ({percent} %), model {model}")
     }
 
-    /// In the shape that the SDK reads. Providers report one number for the whole conversation, so
-    /// there is one category for it.
+    /// Returns the usage in the SDK's format. Providers report one number for the whole
+    /// conversation, so it has one category.
     pub fn report(&self) -> Value {
         let window = self.limits.get(&self.model).context_window;
         let free = window.saturating_sub(self.used);
-        // Hundredths are enough for a person.
+        // Two decimals are enough.
         #[expect(clippy::cast_precision_loss, reason = "windows are far below 2^52 tokens")]
         let percentage = match window {
             0 => 0.0,

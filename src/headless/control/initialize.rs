@@ -1,4 +1,4 @@
-//! The handshake: what the driving program brings along before the first prompt.
+//! The handshake: what the driving program provides before the first prompt.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,42 +6,42 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::Request;
+use super::ControlRequest;
 use crate::protocol::HookEvent;
 
-/// What the program asks for at the start.
+/// The contents of the handshake.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Initialize {
-    /// Definitions of sub-agents by their names, as `--agents` takes them.
+    /// Definitions of sub-agents by name, in the format of `--agents`.
     pub agents: Option<String>,
-    /// In the order in which the program names them.
+    /// In the program's order.
     pub hooks: Vec<HookCallbacks>,
     /// Replaces the built-in prompt.
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
-    /// The skills that models are offered; absent: all.
+    /// The skills that are offered to models; `None` means all.
     pub skills: Option<Vec<String>>,
-    /// Whether frames tell what sub-agents write and think, besides their calls.
+    /// Whether frames include the text and thinking of sub-agents, not just their calls.
     pub forward_subagent_text: bool,
     pub servers: HandshakeServers,
-    /// What does not count, for the person.
+    /// Notices for the user about ignored fields.
     pub notices: Vec<String>,
 }
 
 /// MCP servers of the handshake.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HandshakeServers {
-    /// Servers for this program to start or connect to, as `--mcp-config` takes them.
+    /// Servers for this program to start or connect to, in the format of `--mcp-config`.
     pub own: Option<String>,
-    /// Servers inside of the driving program.
+    /// Servers inside the driving program.
     pub sdk: Vec<SdkServer>,
 }
 
-/// An MCP server inside of the driving program.
+/// An MCP server inside the driving program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SdkServer {
     pub name: String,
-    /// How long one call may take.
+    /// The time limit of a call.
     pub timeout: Option<Duration>,
 }
 
@@ -49,7 +49,7 @@ pub struct SdkServer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookCallbacks {
     pub event: HookEvent,
-    /// Which tools it is for; absent: all.
+    /// The tools it applies to; `None` means all.
     pub matcher: Option<String>,
     pub callback_ids: Vec<String>,
     pub timeout: Option<Duration>,
@@ -57,61 +57,61 @@ pub struct HookCallbacks {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
+struct InitializeBody {
     #[serde(rename = "subtype")]
     _subtype: String,
     hooks: Option<Map<String, Value>>,
     agents: Option<Map<String, Value>>,
-    system_prompt: Option<Texts>,
+    system_prompt: Option<PromptTexts>,
     append_system_prompt: Option<String>,
     sdk_mcp_servers: Option<Vec<String>>,
     sdk_mcp_server_configs: Option<BTreeMap<String, SdkServerConfig>>,
-    /// What such servers would answer at first. They are asked themselves.
+    /// Initial answers of such servers. Ignored: the servers are asked themselves.
     #[serde(rename = "sdkMcpServerManifests")]
     _sdk_mcp_server_manifests: Option<Value>,
     mcp_servers: Option<Map<String, Value>>,
     forward_subagent_text: Option<bool>,
     exclude_dynamic_sections: Option<bool>,
-    skills: Option<Skills>,
+    skills: Option<SkillSelection>,
     json_schema: Option<Value>,
     #[serde(flatten)]
     others: Map<String, Value>,
 }
 
-/// The settings of a server inside of the program.
+/// The settings of a server inside the program.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SdkServerConfig {
     /// Milliseconds.
     timeout: Option<u64>,
-    /// Whether its tools are asked about.
+    /// Permission policies of its tools.
     tools: Option<Vec<Value>>,
 }
 
-/// One text, or several that stand one below the other.
+/// One text, or several to be joined.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "`systemPrompt` must be a text or a list of texts")]
-enum Texts {
+enum PromptTexts {
     One(String),
     Several(Vec<String>),
 }
 
-/// Some skills, or each that there is.
+/// Some skills, or all.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "`skills` must be a list of names or `all`")]
-enum Skills {
+enum SkillSelection {
     Named(Vec<String>),
-    All(All),
+    All(AllKeyword),
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum All {
+enum AllKeyword {
     All,
 }
 
-impl Texts {
-    fn joined(self) -> String {
+impl PromptTexts {
+    fn join(self) -> String {
         match self {
             Self::One(text) => text,
             Self::Several(texts) => texts.join("\n\n"),
@@ -121,7 +121,7 @@ impl Texts {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Matcher {
+struct CallbackMatcher {
     matcher: Option<String>,
     hook_callback_ids: Vec<String>,
     /// Seconds.
@@ -130,12 +130,12 @@ struct Matcher {
 }
 
 impl Initialize {
-    /// Reads the handshake; the error says what cannot be done.
-    pub(in crate::headless) fn read(request: &Request) -> Result<Self, String> {
-        let body = Body::deserialize(request.body.as_ref().map_err(Clone::clone)?)
+    /// Parses the handshake. The error says what is not supported.
+    pub(in crate::headless) fn read(request: &ControlRequest) -> Result<Self, String> {
+        let body = InitializeBody::deserialize(request.body.as_ref().map_err(Clone::clone)?)
             .map_err(|error| format!("initialize: {error}"))?;
-        // Each of these would take rights away, or change what comes out.
-        let present = |field: &str| body.others.get(field).is_some_and(is_said);
+        // Each of these would restrict permissions or change the output, so it must not be ignored.
+        let present = |field: &str| body.others.get(field).is_some_and(is_set);
         for (field, asked) in [
             ("excludeDynamicSections", body.exclude_dynamic_sections == Some(true)),
             ("jsonSchema", body.json_schema.is_some()),
@@ -154,20 +154,20 @@ impl Initialize {
             sdk: sdk_servers(body.sdk_mcp_servers, body.sdk_mcp_server_configs)?,
         };
         let (hooks, strange) = callbacks(body.hooks.unwrap_or_default())?;
-        let others = body.others.iter().filter(|(_, value)| is_said(value));
+        let others = body.others.iter().filter(|(_, value)| is_set(value));
         let others = others.map(|(name, _)| {
-            format!("`{}` in initialize is not known and does nothing", name.escape_debug())
+            format!("initialize: unknown field `{}` ignored", name.escape_debug())
         });
         let notices = strange.into_iter().chain(others);
         Ok(Self {
             agents: body.agents.map(|agents| Value::Object(agents).to_string()),
             hooks,
-            system_prompt: body.system_prompt.map(Texts::joined),
+            system_prompt: body.system_prompt.map(PromptTexts::join),
             append_system_prompt: body.append_system_prompt,
             forward_subagent_text: body.forward_subagent_text == Some(true),
             skills: match body.skills {
-                Some(Skills::Named(names)) => Some(names),
-                Some(Skills::All(All::All)) | None => None,
+                Some(SkillSelection::Named(names)) => Some(names),
+                Some(SkillSelection::All(AllKeyword::All)) | None => None,
             },
             servers,
             notices: notices.collect(),
@@ -175,8 +175,8 @@ impl Initialize {
     }
 }
 
-/// Whether a field says anything.
-fn is_said(value: &Value) -> bool {
+/// Whether a field has a non-default value.
+fn is_set(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
         Value::Array(items) => !items.is_empty(),
@@ -185,7 +185,7 @@ fn is_said(value: &Value) -> bool {
     }
 }
 
-/// The servers of these names.
+/// Returns the servers of these names.
 fn sdk_servers(
     names: Option<Vec<String>>,
     configs: Option<BTreeMap<String, SdkServerConfig>>,
@@ -207,29 +207,32 @@ fn sdk_servers(
     names.unwrap_or_default().into_iter().map(server).collect()
 }
 
-/// The callbacks for events that happen here, and one line about those for others.
+/// Returns the callbacks for known events, and one line about those for others.
 fn callbacks(hooks: Map<String, Value>) -> Result<(Vec<HookCallbacks>, Option<String>), String> {
     let (mut all, mut strange) = (Vec::new(), Vec::new());
     for (name, matchers) in hooks {
-        let Some(event) = HookEvent::named(&name) else {
+        let Some(event) = HookEvent::from_name(&name) else {
             strange.push(name.escape_debug().to_string());
             continue;
         };
-        let matchers = Vec::<Matcher>::deserialize(matchers)
+        let matchers = Vec::<CallbackMatcher>::deserialize(matchers)
             .map_err(|error| format!("initialize: `hooks` of {name}: {error}"))?;
         for matcher in matchers {
-            all.push(matcher.of(event)?);
+            all.push(matcher.into_callbacks(event)?);
         }
     }
     let known = HookEvent::ALL.map(HookEvent::name).join(", ");
     let notice = (!strange.is_empty()).then(|| {
-        format!("initialize: hooks for {} never run here; events are {known}", strange.join(", "))
+        format!(
+            "initialize: hooks for {} never run; supported events are {known}",
+            strange.join(", ")
+        )
     });
     Ok((all, notice))
 }
 
-impl Matcher {
-    fn of(self, event: HookEvent) -> Result<HookCallbacks, String> {
+impl CallbackMatcher {
+    fn into_callbacks(self, event: HookEvent) -> Result<HookCallbacks, String> {
         if self.on_failure.as_deref().is_some_and(|wanted| wanted != "continue") {
             let name = event.name();
             return Err(format!(
@@ -258,7 +261,7 @@ mod tests {
     fn read(fields: &Value) -> Result<Initialize, String> {
         let mut body = json!({"subtype": "initialize"});
         body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        Initialize::read(&Request { id: json!("r1"), body: Ok(body) })
+        Initialize::read(&ControlRequest { id: json!("r1"), body: Ok(body) })
     }
 
     #[test]

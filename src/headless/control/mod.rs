@@ -1,14 +1,14 @@
-//! Control lines: what the driving program asks of us beside prompts, and what we ask of it.
+//! Control lines: requests of the driving program to us, and ours to it.
 
 mod context;
-mod desk;
+mod handler;
 mod initialize;
 mod peer;
 pub(super) mod permission;
 mod request;
 
-pub(super) use desk::Desk;
-pub use desk::{Backstage, Served};
+pub(super) use handler::ControlHandler;
+pub use handler::{ControlBackend, McpInventory};
 pub use initialize::{HandshakeServers, HookCallbacks, Initialize, SdkServer};
-pub(super) use peer::{Client, Delivered};
-pub(super) use request::Request;
+pub(super) use peer::{Delivery, PeerClient};
+pub(super) use request::ControlRequest;

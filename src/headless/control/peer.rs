@@ -1,4 +1,4 @@
-//! Questions to the program that drives us, and its answers.
+//! Sends requests to the driving program and receives its answers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,74 +7,74 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, oneshot};
 
-use super::super::stdout::Pieces;
+use super::super::stdout::StdoutSender;
 use super::permission;
 use crate::protocol::{Peer, PeerError, PeerRequest};
 
-/// What the ids of our questions begin with: the number behind it counts up.
-const PREFIX: &str = "caliban-";
+/// The prefix of our request ids, followed by a counter.
+const ID_PREFIX: &str = "caliban-";
 
-/// The driving program as parts ask it. Clones are the same.
+/// A handle for requests to the driving program. Clones share state.
 #[derive(Clone)]
-pub(in crate::headless) struct Client(Arc<Shared>);
+pub(in crate::headless) struct PeerClient(Arc<PeerClientShared>);
 
-struct Shared {
-    pieces: Pieces,
-    state: Mutex<State>,
-    /// Tells of questions that were withdrawn.
+struct PeerClientShared {
+    pieces: StdoutSender,
+    state: Mutex<PeerClientState>,
+    /// Signals withdrawn requests.
     changed: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct PeerClientState {
     asked: u64,
     open: HashMap<u64, oneshot::Sender<Result<Value, PeerError>>>,
-    /// Questions that nobody waits for any more, and whose end was not told yet.
+    /// Requests that nobody waits for any more and whose cancellation has not been sent yet.
     withdrawn: Vec<u64>,
-    /// Nothing can be answered any more.
+    /// Whether stdin has ended: no more answers can arrive.
     gone: bool,
 }
 
-/// What became of an answer.
+/// The result of delivering an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::headless) enum Delivered {
+pub(in crate::headless) enum Delivery {
     Taken,
-    /// The question was answered before, or withdrawn while the answer was on its way.
+    /// The request was already answered, or withdrawn while the answer was on its way.
     Late,
-    /// There never was such a question.
-    Foreign,
+    /// There was no such request.
+    Unknown,
 }
 
-impl Client {
-    /// A program that reads what goes into `pieces`.
-    pub fn new(pieces: Pieces) -> Self {
+impl PeerClient {
+    /// Creates a client that writes to `pieces`.
+    pub fn new(pieces: StdoutSender) -> Self {
         let (state, changed) = (Mutex::default(), Notify::new());
-        Self(Arc::new(Shared { pieces, state, changed }))
+        Self(Arc::new(PeerClientShared { pieces, state, changed }))
     }
 
-    /// Hands an answer to the one who asked.
-    pub fn deliver(&self, id: &str, answer: Result<Value, String>) -> Delivered {
-        let number = id.strip_prefix(PREFIX).and_then(|number| number.parse().ok());
+    /// Delivers an answer to its request.
+    pub fn deliver(&self, id: &str, answer: Result<Value, String>) -> Delivery {
+        let number = id.strip_prefix(ID_PREFIX).and_then(|number| number.parse().ok());
         let mut state = self.lock();
         let Some(number) = number.filter(|number| *number < state.asked) else {
-            return Delivered::Foreign;
+            return Delivery::Unknown;
         };
-        let Some(reply) = state.open.remove(&number) else { return Delivered::Late };
+        let Some(reply) = state.open.remove(&number) else { return Delivery::Late };
         match reply.send(answer.map_err(PeerError::Refused)) {
-            Ok(()) => Delivered::Taken,
-            Err(_) => Delivered::Late,
+            Ok(()) => Delivery::Taken,
+            Err(_) => Delivery::Late,
         }
     }
 
-    /// Stdin has ended: no question is answered any more.
+    /// Fails all open requests, because stdin has ended.
     pub fn end(&self) {
         let mut state = self.lock();
         state.gone = true;
         state.open.clear();
     }
 
-    /// Waits until questions were withdrawn, and answers with the lines that tell of it.
-    pub async fn withdrawn(&self) -> Vec<Value> {
+    /// Waits for withdrawn requests and returns the lines that cancel them.
+    pub async fn next_withdrawn(&self) -> Vec<Value> {
         loop {
             let changed = self.0.changed.notified();
             let withdrawn = std::mem::take(&mut self.lock().withdrawn);
@@ -87,18 +87,18 @@ impl Client {
         }
     }
 
-    /// Writes a line beside the frames. False when nobody reads it.
-    pub async fn tell(&self, line: &Value) -> bool {
+    /// Writes a line between the frames. Returns false if stdout is closed.
+    pub async fn write_line(&self, line: &Value) -> bool {
         self.0.pieces.line(line).await
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PeerClientState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
-impl Peer for Client {
+impl Peer for PeerClient {
     async fn ask(&self, request: PeerRequest) -> Result<Value, PeerError> {
         let (reply, answer) = oneshot::channel();
         let number = {
@@ -111,13 +111,13 @@ impl Peer for Client {
             state.open.insert(number, reply);
             number
         };
-        let mut question = Question { client: self, number, sent: false };
+        let mut question = PendingRequest { client: self, number, sent: false };
         let wants_nothing = is_notification(&request);
         let is_message = matches!(request, PeerRequest::McpMessage { .. });
         let line = json!({
             "type": "control_request", "request_id": name(number), "request": body(request),
         });
-        if !self.tell(&line).await {
+        if !self.write_line(&line).await {
             return Err(PeerError::Gone);
         }
         question.sent = true;
@@ -130,15 +130,15 @@ impl Peer for Client {
     }
 }
 
-/// A question that is waited for; dropping it withdraws it.
-struct Question<'a> {
-    client: &'a Client,
+/// An open request. Dropping it withdraws the request.
+struct PendingRequest<'a> {
+    client: &'a PeerClient,
     number: u64,
     /// Whether the program may have read it.
     sent: bool,
 }
 
-impl Drop for Question<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         let mut state = self.client.lock();
         if state.open.remove(&self.number).is_some() && self.sent {
@@ -150,10 +150,10 @@ impl Drop for Question<'_> {
 }
 
 fn name(number: u64) -> String {
-    format!("{PREFIX}{number}")
+    format!("{ID_PREFIX}{number}")
 }
 
-/// Whether it carries a message that no answer belongs to.
+/// Whether it carries a notification, which has no answer.
 fn is_notification(request: &PeerRequest) -> bool {
     matches!(request, PeerRequest::McpMessage { message, .. } if message.get("id").is_none())
 }
@@ -175,7 +175,7 @@ fn body(request: PeerRequest) -> Value {
 mod tests {
     use std::time::Duration;
 
-    use super::super::super::stdout::Pieces;
+    use super::super::super::stdout::StdoutSender;
     use super::*;
 
     fn message(id: Option<u64>) -> PeerRequest {
@@ -188,8 +188,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_goes_to_its_question_once_and_a_foreign_one_to_nobody() {
-        let (pieces, mut lines) = Pieces::channel();
-        let client = Client::new(pieces);
+        let (pieces, mut lines) = StdoutSender::channel();
+        let client = PeerClient::new(pieces);
         let (one, two) = (client.clone(), client.clone());
         let first = tokio::spawn(async move { one.ask(message(Some(1))).await });
         let line = lines.next().await;
@@ -199,11 +199,11 @@ mod tests {
             [line, lines.next().await].map(|line| line["request_id"].as_str().unwrap().to_owned());
         assert_ne!(ids[0], ids[1]);
         let answer = |text: &str| Ok(json!({"mcp_response": {"result": text}}));
-        assert_eq!(client.deliver(&ids[1], answer("b")), Delivered::Taken);
-        assert_eq!(client.deliver(&ids[0], answer("a")), Delivered::Taken);
-        assert_eq!(client.deliver(&ids[0], answer("c")), Delivered::Late);
+        assert_eq!(client.deliver(&ids[1], answer("b")), Delivery::Taken);
+        assert_eq!(client.deliver(&ids[0], answer("a")), Delivery::Taken);
+        assert_eq!(client.deliver(&ids[0], answer("c")), Delivery::Late);
         for foreign in ["caliban-2", "caliban-x", "req_1", ""] {
-            assert_eq!(client.deliver(foreign, answer("d")), Delivered::Foreign);
+            assert_eq!(client.deliver(foreign, answer("d")), Delivery::Unknown);
         }
         assert_eq!(first.await.unwrap(), Ok(json!({"result": "a"})));
         assert_eq!(second.await.unwrap(), Ok(Value::Null), "a notification has no answer");
@@ -211,15 +211,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_that_is_dropped_is_withdrawn_and_the_end_of_stdin_ends_all() {
-        let (pieces, mut lines) = Pieces::channel();
-        let client = Client::new(pieces);
+        let (pieces, mut lines) = StdoutSender::channel();
+        let client = PeerClient::new(pieces);
         let one = client.clone();
         let dropped = tokio::spawn(async move { one.ask(message(Some(1))).await });
         let id = lines.next().await["request_id"].clone();
         dropped.abort();
-        let told = tokio::time::timeout(Duration::from_secs(5), client.withdrawn()).await.unwrap();
+        let told =
+            tokio::time::timeout(Duration::from_secs(5), client.next_withdrawn()).await.unwrap();
         assert_eq!(told, [json!({"type": "control_cancel_request", "request_id": id})]);
-        assert_eq!(client.deliver(id.as_str().unwrap(), Ok(Value::Null)), Delivered::Late);
+        assert_eq!(client.deliver(id.as_str().unwrap(), Ok(Value::Null)), Delivery::Late);
         let two = client.clone();
         let open = tokio::spawn(async move { two.ask(message(Some(2))).await });
         lines.next().await;

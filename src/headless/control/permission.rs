@@ -1,23 +1,23 @@
-//! Permission questions as the driving program reads them, and its answers.
+//! Converts permission questions and answers to and from the SDK's format.
 
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::protocol::{Allowance, Answer, Mode, Question, RuleFile};
+use crate::protocol::{Allowance, Answer, PermissionMode, Question, RuleFile};
 
-/// An answer in our own words.
+/// A parsed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::headless) struct Said {
+pub(in crate::headless) struct PermissionAnswer {
     pub answer: Answer,
-    /// The mode from now on.
-    pub mode: Option<Mode>,
-    /// What of the answer does not count, and why.
+    /// The new mode, if it changes.
+    pub mode: Option<PermissionMode>,
+    /// The part of the answer that is ignored, and why.
     pub problem: Option<String>,
 }
 
-/// The body of `can_use_tool`.
+/// Builds the body of `can_use_tool`.
 pub(super) fn request(question: &Question) -> Value {
     json!({
         "subtype": "can_use_tool",
@@ -33,7 +33,7 @@ pub(super) fn request(question: &Question) -> Value {
     })
 }
 
-/// The rules that would let the like run, as one update for the asker's session.
+/// Returns the rules that would allow similar calls, as one update for the session.
 fn suggestions(rules: &[String]) -> Value {
     if rules.is_empty() {
         return json!([]);
@@ -51,23 +51,23 @@ fn suggestions(rules: &[String]) -> Value {
 
 #[derive(Deserialize)]
 #[serde(tag = "behavior", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Behavior {
+enum PermissionResult {
     Allow { updated_input: Option<Value>, updated_permissions: Option<Vec<Value>> },
     Deny { message: Option<String>, interrupt: Option<bool> },
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Update {
+enum PermissionUpdate {
     AddRules {
         rules: Vec<RuleValue>,
-        behavior: Allow,
-        destination: Destination,
+        behavior: AllowBehavior,
+        destination: UpdateDestination,
     },
     SetMode {
-        mode: Mode,
+        mode: PermissionMode,
         #[serde(rename = "destination")]
-        _destination: Session,
+        _destination: SessionDestination,
     },
 }
 
@@ -80,81 +80,82 @@ struct RuleValue {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Allow {
+enum AllowBehavior {
     Allow,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Session {
+enum SessionDestination {
     Session,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Destination {
+enum UpdateDestination {
     Session,
     LocalSettings,
     ProjectSettings,
 }
 
-/// Reads an answer of `who`. The error says what is wrong with it.
-pub(in crate::headless) fn read(answer: Value, who: &str) -> Result<Said, String> {
-    let behavior: Behavior = serde_json::from_value(answer).map_err(|error| error.to_string())?;
+/// Parses an answer of `who`. The error says what is wrong with it.
+pub(in crate::headless) fn read(answer: Value, who: &str) -> Result<PermissionAnswer, String> {
+    let behavior: PermissionResult =
+        serde_json::from_value(answer).map_err(|error| error.to_string())?;
     let (updated_input, updates) = match behavior {
-        Behavior::Deny { message, interrupt } => {
+        PermissionResult::Deny { message, interrupt } => {
             let message = message.filter(|message| !message.trim().is_empty());
             let why = message.map(|message| format!(": {}", message.trim())).unwrap_or_default();
-            let reason = format!("{who} said no{why}");
+            let reason = format!("denied by {who}{why}");
             let answer = match interrupt {
                 Some(true) => Answer::Stop { reason },
                 _ => Answer::Denied { reason },
             };
-            return Ok(Said { answer, mode: None, problem: None });
+            return Ok(PermissionAnswer { answer, mode: None, problem: None });
         }
-        Behavior::Allow { updated_input, updated_permissions } => {
+        PermissionResult::Allow { updated_input, updated_permissions } => {
             (updated_input, updated_permissions.unwrap_or_default())
         }
     };
-    let (kept, problem) = match kept(updates) {
+    let (kept, problem) = match parse_updates(updates) {
         Ok(kept) => (kept, None),
-        Err(problem) => (Kept::default(), Some(problem)),
+        Err(problem) => (PermissionUpdates::default(), Some(problem)),
     };
-    let Kept { session, written, mode } = kept;
+    let PermissionUpdates { session, written, mode } = kept;
     let allowance = Allowance { input: updated_input, session, written };
     let answer = Answer::Allowed(Box::new(allowance));
-    Ok(Said { answer, mode, problem })
+    Ok(PermissionAnswer { answer, mode, problem })
 }
 
-/// What of an answer holds for later.
+/// The lasting changes of an answer.
 #[derive(Default)]
-struct Kept {
+struct PermissionUpdates {
     session: Vec<String>,
     written: Vec<(RuleFile, Vec<String>)>,
-    mode: Option<Mode>,
+    mode: Option<PermissionMode>,
 }
 
-/// All updates, or what is wrong with one of them.
-fn kept(updates: Vec<Value>) -> Result<Kept, String> {
-    let mut kept = Kept::default();
+/// Parses all updates. The error says what is wrong with one of them.
+fn parse_updates(updates: Vec<Value>) -> Result<PermissionUpdates, String> {
+    let mut kept = PermissionUpdates::default();
     for (index, update) in updates.into_iter().enumerate() {
         let update = serde_json::from_value(update).map_err(|error| {
             format!(
-                "updatedPermissions[{index}] is not understood, so none of them counts: {error}; \
-                 what can be kept are addRules with behavior allow, for session, localSettings or projectSettings, \
+                "updatedPermissions[{index}] is invalid, so all of them are ignored: {error}; \
+                 supported are addRules with behavior allow, for session, localSettings or projectSettings, \
                  and setMode for session"
             )
         })?;
         match update {
-            Update::SetMode { mode, .. } => kept.mode = Some(mode),
-            Update::AddRules { rules, behavior: Allow::Allow, destination } => {
+            PermissionUpdate::SetMode { mode, .. } => kept.mode = Some(mode),
+            PermissionUpdate::AddRules { rules, behavior: AllowBehavior::Allow, destination } => {
                 let rules = rules.into_iter().map(RuleValue::text);
                 match destination {
-                    Destination::Session => kept.session.extend(rules),
-                    Destination::LocalSettings => {
+                    UpdateDestination::Session => kept.session.extend(rules),
+                    UpdateDestination::LocalSettings => {
                         kept.written.push((RuleFile::Local, rules.collect()));
                     }
-                    Destination::ProjectSettings => {
+                    UpdateDestination::ProjectSettings => {
                         kept.written.push((RuleFile::Shared, rules.collect()));
                     }
                 }
@@ -197,7 +198,7 @@ mod tests {
         }
     }
 
-    fn allowed(answer: Value) -> (Allowance, Option<Mode>) {
+    fn allowed(answer: Value) -> (Allowance, Option<PermissionMode>) {
         let said = read(answer, "who").unwrap();
         assert_eq!(said.problem, None);
         match said.answer {
@@ -234,7 +235,7 @@ mod tests {
             ],
         }));
         assert_eq!(allowance.input, Some(json!({"command": "true"})));
-        assert_eq!(mode, Some(Mode::AcceptEdits));
+        assert_eq!(mode, Some(PermissionMode::AcceptEdits));
         let written = [(RuleFile::Local, "Bash(make:*)"), (RuleFile::Shared, "Read")];
         assert_eq!(allowance.written, written.map(|(file, rule)| (file, vec![rule.to_owned()])));
         assert_eq!(allowed(json!({"behavior": "allow"})).0, Allowance::default());
@@ -262,8 +263,8 @@ mod tests {
     fn no_has_a_reason_and_may_stop_the_turn_and_anything_else_is_no_answer() {
         let said = json!({"behavior": "deny", "message": "not here", "interrupt": true});
         let said = read(said, "who");
-        let answer = Answer::Stop { reason: "who said no: not here".to_owned() };
-        assert_eq!(said, Ok(Said { answer, mode: None, problem: None }));
+        let answer = Answer::Stop { reason: "denied by who: not here".to_owned() };
+        assert_eq!(said, Ok(PermissionAnswer { answer, mode: None, problem: None }));
         for bad in [json!({}), json!({"behavior": "maybe"}), json!(null), json!("allow")] {
             read(bad, "who").unwrap_err();
         }

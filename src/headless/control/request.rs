@@ -1,29 +1,29 @@
-//! A control request as it comes in, and what it asks for.
+//! Incoming control requests.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::protocol::Mode;
+use crate::protocol::PermissionMode;
 
-/// Every subtype that is understood, for the error about others.
-const KNOWN: &str = "initialize, interrupt, set_permission_mode, set_model, mcp_status, get_context_usage, stop_task";
+/// The supported subtypes, for the error message.
+const KNOWN_SUBTYPES: &str = "initialize, interrupt, set_permission_mode, set_model, mcp_status, get_context_usage, stop_task";
 
-/// A request that waits for its answer.
+/// A request that expects an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::headless) struct Request {
+pub(in crate::headless) struct ControlRequest {
     /// As the client wrote it.
     pub id: Value,
-    /// What it asks for, or why that cannot be read.
+    /// Its body, or why that cannot be read.
     pub body: Result<Value, String>,
 }
 
-/// What a request asks for.
+/// The action that a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum ControlAction {
     Initialize,
     Interrupt,
-    SetPermissionMode(Mode),
-    /// Absent: the model of the start.
+    SetPermissionMode(PermissionMode),
+    /// `None` means the initial model.
     SetModel(Option<String>),
     McpStatus,
     ContextUsage,
@@ -32,7 +32,7 @@ pub(super) enum Ask {
 
 #[derive(Deserialize)]
 struct ModeField {
-    mode: Mode,
+    mode: PermissionMode,
 }
 
 #[derive(Deserialize)]
@@ -45,13 +45,13 @@ struct TaskField {
     task_id: String,
 }
 
-impl Request {
-    /// What is asked for, whether that is known or not.
+impl ControlRequest {
+    /// Returns the subtype, whether it is supported or not.
     pub fn subtype(&self) -> &str {
         self.body.as_ref().ok().and_then(|body| body["subtype"].as_str()).unwrap_or_default()
     }
 
-    /// The line that answers it.
+    /// Returns the line that answers it.
     pub fn answer(&self, answer: Result<Value, String>) -> Value {
         let response = match answer {
             Ok(response) => {
@@ -62,35 +62,35 @@ impl Request {
         json!({"type": "control_response", "response": response})
     }
 
-    /// Reads what is asked for; the error says what is wrong with it.
-    pub(super) fn ask(&self) -> Result<Ask, String> {
+    /// Parses the action. The error says what is wrong with it.
+    pub(super) fn action(&self) -> Result<ControlAction, String> {
         let body =
             self.body.as_ref().map_err(|why| format!("the request cannot be read: {why}"))?;
         Ok(match self.subtype() {
-            "initialize" => Ask::Initialize,
-            "interrupt" => Ask::Interrupt,
+            "initialize" => ControlAction::Initialize,
+            "interrupt" => ControlAction::Interrupt,
             "set_permission_mode" => {
                 let ModeField { mode } = self.fields(body)?;
-                Ask::SetPermissionMode(mode)
+                ControlAction::SetPermissionMode(mode)
             }
             "set_model" => {
                 let ModelField { model } = self.fields(body)?;
-                Ask::SetModel(model.filter(|model| !model.is_empty()))
+                ControlAction::SetModel(model.filter(|model| !model.is_empty()))
             }
-            "mcp_status" => Ask::McpStatus,
-            "get_context_usage" => Ask::ContextUsage,
+            "mcp_status" => ControlAction::McpStatus,
+            "get_context_usage" => ControlAction::ContextUsage,
             "stop_task" => {
                 let TaskField { task_id } = self.fields(body)?;
-                Ask::StopTask(task_id)
+                ControlAction::StopTask(task_id)
             }
             "rewind_files" => {
-                return Err("rewind_files is not supported: caliban keeps no earlier states of \
-                            files; a version control system does"
+                return Err("rewind_files is not supported: caliban keeps no history of \
+                            files; use version control"
                     .to_owned());
             }
             other => {
                 return Err(format!(
-                    "the control request `{}` is not supported; supported are {KNOWN}",
+                    "the control request `{}` is not supported; supported are {KNOWN_SUBTYPES}",
                     other.escape_debug()
                 ));
             }
@@ -106,21 +106,21 @@ impl Request {
 mod tests {
     use super::*;
 
-    fn ask(body: Value) -> Result<Ask, String> {
-        Request { id: json!("r1"), body: Ok(body) }.ask()
+    fn ask(body: Value) -> Result<ControlAction, String> {
+        ControlRequest { id: json!("r1"), body: Ok(body) }.action()
     }
 
     #[test]
     fn each_request_is_told_from_the_others() {
         let mode = json!({"subtype": "set_permission_mode", "mode": "acceptEdits"});
-        assert_eq!(ask(mode), Ok(Ask::SetPermissionMode(Mode::AcceptEdits)));
+        assert_eq!(ask(mode), Ok(ControlAction::SetPermissionMode(PermissionMode::AcceptEdits)));
         let model = json!({"subtype": "set_model", "model": "m"});
-        assert_eq!(ask(model), Ok(Ask::SetModel(Some("m".to_owned()))));
+        assert_eq!(ask(model), Ok(ControlAction::SetModel(Some("m".to_owned()))));
         let default = json!({"subtype": "set_model", "model": null});
-        assert_eq!(ask(default), Ok(Ask::SetModel(None)));
+        assert_eq!(ask(default), Ok(ControlAction::SetModel(None)));
         let stop = json!({"subtype": "stop_task", "task_id": "t"});
-        assert_eq!(ask(stop), Ok(Ask::StopTask("t".to_owned())));
-        assert_eq!(ask(json!({"subtype": "interrupt"})), Ok(Ask::Interrupt));
+        assert_eq!(ask(stop), Ok(ControlAction::StopTask("t".to_owned())));
+        assert_eq!(ask(json!({"subtype": "interrupt"})), Ok(ControlAction::Interrupt));
     }
 
     #[test]
@@ -137,13 +137,13 @@ mod tests {
             let error = ask(body.clone()).unwrap_err();
             assert!(error.contains(named), "{body}: {error}");
         }
-        let unread = Request { id: json!("r1"), body: Err("WHY-1".to_owned()) };
-        assert_eq!(unread.ask(), Err("the request cannot be read: WHY-1".to_owned()));
+        let unread = ControlRequest { id: json!("r1"), body: Err("WHY-1".to_owned()) };
+        assert_eq!(unread.action(), Err("the request cannot be read: WHY-1".to_owned()));
     }
 
     #[test]
     fn an_answer_bears_the_id_as_it_was_written() {
-        let request = Request { id: json!(7), body: Ok(json!({"subtype": "interrupt"})) };
+        let request = ControlRequest { id: json!(7), body: Ok(json!({"subtype": "interrupt"})) };
         let answer = request.answer(Err("no".to_owned()));
         assert_eq!(answer["response"], json!({"subtype": "error", "request_id": 7, "error": "no"}));
         let answer = request.answer(Ok(json!({})));

@@ -1,16 +1,16 @@
-use super::super::info::{LimitsOf, ModelLimits};
+use super::super::info::{LimitsLookup, ModelLimits};
 use super::*;
-use crate::protocol::{AgentId, Denial, Mode, Sender, ViolationKind};
+use crate::protocol::{AgentId, Denial, PermissionMode, Sender, ViolationKind};
 
-/// Frames of an open session, and a way to make events.
+/// Frames of an open session, and a constructor of events.
 fn open() -> Frames {
-    let limits = LimitsOf::new(|_| ModelLimits { context_window: 1, max_output: 1 });
+    let limits = LimitsLookup::new(|_| ModelLimits { context_window: 1, max_output: 1 });
     let mut frames = Frames::new(SessionInfo {
         slash_commands: Vec::new(),
         skills: Vec::new(),
         cwd: "/work".to_owned(),
         model: "m".to_owned(),
-        mode: Mode::Default,
+        mode: PermissionMode::Default,
         tools: vec!["Read".to_owned()],
         agents: Vec::new(),
         key_source: "none".to_owned(),
@@ -29,7 +29,7 @@ fn open() -> Frames {
 }
 
 fn frames_of(frames: &mut Frames, path: &AgentPath, kind: EventKind) -> Vec<Value> {
-    frames.of(&AgentEvent { path: path.clone(), seq: 0, at: Timestamp::now(), kind })
+    frames.encode(&AgentEvent { path: path.clone(), seq: 0, at: Timestamp::now(), kind })
 }
 
 fn one(frames: &mut Frames, path: &AgentPath, kind: EventKind) -> Value {
@@ -139,7 +139,7 @@ fn an_agent_that_has_ended_is_forgotten_and_one_that_is_resumed_is_known_again()
     let path = AgentPath::root().child(AgentId::generate());
     for _ in 0..2 {
         one(&mut frames, &path, started(true));
-        let finished = EventKind::Finished(Box::new(Outcome::without_work(End::Completed)));
+        let finished = EventKind::Finished(Box::new(RunOutcome::without_work(RunEnd::Completed)));
         let ended = frames_of(&mut frames, &path, finished);
         assert!(ended.iter().all(|frame| frame["parent_tool_use_id"] == "toolu_1"), "{ended:?}");
         assert!(frames.agents.is_empty() && frames.open.is_empty());

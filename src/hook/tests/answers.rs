@@ -1,4 +1,4 @@
-//! What hooks say by exit codes and JSON, and what counts of several.
+//! Exit codes and JSON answers of hooks, and how several are combined.
 
 use pretty_assertions::assert_eq;
 
@@ -6,30 +6,31 @@ use super::*;
 
 #[tokio::test]
 async fn exit_codes_mean_go_on_block_and_tell() {
-    let deny = |why: &str| Said {
-        opinion: Some(Opinion::Deny { why: why.to_owned() }),
-        ..Said::default()
+    let deny = |why: &str| HookOutput {
+        decision: Some(PermissionDecision::Deny { why: why.to_owned() }),
+        ..HookOutput::default()
     };
-    let block = |why: &str| Said { block: Some(why.to_owned()), ..Said::default() };
-    let context = |text: &str| Said { context: vec![text.to_owned()], ..Said::default() };
-    let (none, no_line) = (Said::default, "");
-    let prompt = Moment::UserPromptSubmit { prompt: "x" };
-    let stop = Moment::Stop { again: false, last: "" };
-    let start = Moment::SessionStart { opening: Opening::Startup, model: None };
-    let compact = Moment::PreCompact { by_hand: true, instructions: None };
-    let note = Moment::Notification(Need::Idle);
+    let block = |why: &str| HookOutput { block: Some(why.to_owned()), ..HookOutput::default() };
+    let context =
+        |text: &str| HookOutput { context: vec![text.to_owned()], ..HookOutput::default() };
+    let (none, no_line) = (HookOutput::default, "");
+    let prompt = HookInput::UserPromptSubmit { prompt: "x" };
+    let stop = HookInput::Stop { again: false, last: "" };
+    let start = HookInput::SessionStart { opening: SessionSource::Startup, model: None };
+    let compact = HookInput::PreCompact { by_hand: true, instructions: None };
+    let note = HookInput::Notification(NotificationKind::Idle);
     let (id, input) = (ToolUseId::new("t"), json!({}));
-    let call = ToolCall { id: &id, tool: "Bash", input: &input, file: None };
+    let call = HookToolCall { id: &id, tool: "Bash", input: &input, file: None };
     let (before, after) = (
-        Moment::PreToolUse(call),
-        Moment::PostToolUse { call, response: &[], took: Duration::ZERO },
+        HookInput::PreToolUse(call),
+        HookInput::PostToolUse { call, response: &[], took: Duration::ZERO },
     );
     let loud = "echo seen; echo 'not so' >&2; echo more >&2; exit 2";
     let why = "not so\nmore";
     let table = [
         (before, "echo seen", none(), no_line),
         (before, loud, deny(why), no_line),
-        (before, "exit 2", deny("it gave no reason"), no_line),
+        (before, "exit 2", deny("no reason given"), no_line),
         (before, "echo oops >&2; echo x >&2; exit 1", none(), ": exit 1: oops"),
         (before, "no-such-program-here", none(), ": exit 127: "),
         (before, "kill -KILL $$", none(), ": SIGKILL"),
@@ -46,7 +47,7 @@ async fn exit_codes_mean_go_on_block_and_tell() {
         (note, loud, none(), ": not so"),
     ];
     for (moment, line, expected, told) in table {
-        let bench = Bench::one(moment.event(false), line);
+        let bench = HookBench::one(moment.event(false), line);
         assert_eq!(bench.run(&moment).await, expected, "{moment:?}: {line}");
         let lines = bench.lines();
         assert_eq!(lines.len(), usize::from(!told.is_empty()), "{line}: {lines:?}");
@@ -68,59 +69,63 @@ async fn json_says_each_thing_that_is_documented() {
         specific("PreToolUse", why)
     };
     let because = || "why".to_owned();
-    let opinion = |opinion| Said { opinion: Some(opinion), ..Said::default() };
+    let opinion = |opinion| HookOutput { decision: Some(opinion), ..HookOutput::default() };
     let pre = HookEvent::PreToolUse;
     let table = [
-        (pre, json!({}), Said::default()),
-        (pre, json!({ "suppressOutput": true, "other": 1 }), Said::default()),
-        (pre, decide("allow"), opinion(Opinion::Allow)),
-        (pre, decide("ask"), opinion(Opinion::Ask { why: because() })),
-        (pre, decide("deny"), opinion(Opinion::Deny { why: because() })),
-        (pre, decide("defer"), Said::default()),
-        (pre, json!({ "decision": "approve" }), opinion(Opinion::Allow)),
+        (pre, json!({}), HookOutput::default()),
+        (pre, json!({ "suppressOutput": true, "other": 1 }), HookOutput::default()),
+        (pre, decide("allow"), opinion(PermissionDecision::Allow)),
+        (pre, decide("ask"), opinion(PermissionDecision::Ask { why: because() })),
+        (pre, decide("deny"), opinion(PermissionDecision::Deny { why: because() })),
+        (pre, decide("defer"), HookOutput::default()),
+        (pre, json!({ "decision": "approve" }), opinion(PermissionDecision::Allow)),
         (
             pre,
             json!({ "decision": "block", "reason": "why" }),
-            opinion(Opinion::Deny { why: because() }),
+            opinion(PermissionDecision::Deny { why: because() }),
         ),
         (
             pre,
             specific("PreToolUse", json!({ "updatedInput": { "command": "true" } })),
-            Said { input: Some(json!({ "command": "true" })), ..Said::default() },
+            HookOutput { input: Some(json!({ "command": "true" })), ..HookOutput::default() },
         ),
         (
             pre,
             json!({ "continue": false, "stopReason": "enough" }),
-            Said { stop: Some("enough".to_owned()), ..Said::default() },
+            HookOutput { stop: Some("enough".to_owned()), ..HookOutput::default() },
         ),
         (
             HookEvent::PostToolUse,
             specific("PostToolUse", json!({ "additionalContext": "know" })),
-            Said { context: vec!["know".to_owned()], ..Said::default() },
+            HookOutput { context: vec!["know".to_owned()], ..HookOutput::default() },
         ),
         (
             HookEvent::UserPromptSubmit,
             json!({ "decision": "block", "reason": "why" }),
-            Said { block: Some(because()), ..Said::default() },
+            HookOutput { block: Some(because()), ..HookOutput::default() },
         ),
         (
             HookEvent::Stop,
             json!({ "decision": "block", "reason": "why" }),
-            Said { block: Some(because()), ..Said::default() },
+            HookOutput { block: Some(because()), ..HookOutput::default() },
         ),
         (
             HookEvent::Stop,
             specific("Stop", json!({ "additionalContext": "look again" })),
-            Said { block: Some("look again".to_owned()), ..Said::default() },
+            HookOutput { block: Some("look again".to_owned()), ..HookOutput::default() },
         ),
-        (HookEvent::SessionEnd, json!({ "decision": "block", "reason": "why" }), Said::default()),
+        (
+            HookEvent::SessionEnd,
+            json!({ "decision": "block", "reason": "why" }),
+            HookOutput::default(),
+        ),
     ];
     for (event, json, expected) in table {
-        let answer = answer::of_json(event, json.clone()).unwrap();
-        assert_eq!((answer.said, answer.lines), (expected, vec![]), "{event:?} {json}");
+        let answer = answer::from_json(event, json.clone()).unwrap();
+        assert_eq!((answer.output, answer.lines), (expected, vec![]), "{event:?} {json}");
     }
-    let told = answer::of_json(pre, json!({ "systemMessage": "careful\nmore" })).unwrap();
-    assert_eq!((told.said, told.lines), (Said::default(), vec!["careful".to_owned()]));
+    let told = answer::from_json(pre, json!({ "systemMessage": "careful\nmore" })).unwrap();
+    assert_eq!((told.output, told.lines), (HookOutput::default(), vec!["careful".to_owned()]));
 }
 
 #[tokio::test]
@@ -137,15 +142,15 @@ async fn json_that_means_nothing_is_named_in_one_line() {
         ),
     ];
     for (json, expected) in table {
-        let bench = Bench::one(HookEvent::PreToolUse, &format!("echo '{json}'"));
-        assert_eq!(before_bash(&bench).await, Said::default(), "{json}");
+        let bench = HookBench::one(HookEvent::PreToolUse, &format!("echo '{json}'"));
+        assert_eq!(before_bash(&bench).await, HookOutput::default(), "{json}");
         let lines = bench.lines();
         assert_eq!(lines.len(), 1, "{lines:?}");
-        let end = format!(": its answer is not understood: {expected}");
+        let end = format!(": invalid answer: {expected}");
         assert!(lines[0].ends_with(&end), "{lines:?}");
     }
-    let bench = Bench::one(HookEvent::PreToolUse, r#"echo '{"decision": "block",}'"#);
-    assert_eq!(before_bash(&bench).await, Said::default());
+    let bench = HookBench::one(HookEvent::PreToolUse, r#"echo '{"decision": "block",}'"#);
+    assert_eq!(before_bash(&bench).await, HookOutput::default());
     let lines = bench.lines();
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains(": its answer is not valid JSON: "), "{lines:?}");
@@ -161,32 +166,36 @@ async fn of_several_hooks_the_strictest_counts_and_nothing_else_is_lost() {
     };
     let (allow, ask, deny) = (|| say("allow", "1"), || say("ask", "2"), || say("deny", "3"));
     let table = [
-        (vec![allow(), ask()], Opinion::Ask { why: "ask2".to_owned() }),
-        (vec![ask(), allow()], Opinion::Ask { why: "ask2".to_owned() }),
-        (vec![allow(), deny(), ask()], Opinion::Deny { why: "deny3".to_owned() }),
-        (vec![deny(), say("deny", "4")], Opinion::Deny { why: "deny3\ndeny4".to_owned() }),
-        (vec![allow()], Opinion::Allow),
+        (vec![allow(), ask()], PermissionDecision::Ask { why: "ask2".to_owned() }),
+        (vec![ask(), allow()], PermissionDecision::Ask { why: "ask2".to_owned() }),
+        (vec![allow(), deny(), ask()], PermissionDecision::Deny { why: "deny3".to_owned() }),
+        (
+            vec![deny(), say("deny", "4")],
+            PermissionDecision::Deny { why: "deny3\ndeny4".to_owned() },
+        ),
+        (vec![allow()], PermissionDecision::Allow),
     ];
     for (hooks, expected) in table {
         let count = hooks.len();
-        let said = before_bash(&Bench::new(hooks)).await;
-        assert_eq!((said.opinion, said.context.len()), (Some(expected), count));
+        let said = before_bash(&HookBench::new(hooks)).await;
+        assert_eq!((said.decision, said.context.len()), (Some(expected), count));
     }
 }
 
 #[tokio::test]
 async fn a_hook_that_prints_without_end_is_read_in_part_and_still_has_its_say() {
     let flood = "head -c 5000000 /dev/zero | tr '\\0' x";
-    let bench = Bench::one(HookEvent::PreToolUse, &format!("{flood}; echo no >&2; exit 2"));
+    let bench = HookBench::one(HookEvent::PreToolUse, &format!("{flood}; echo no >&2; exit 2"));
     let said = before_bash(&bench).await;
-    assert_eq!(said.opinion, Some(Opinion::Deny { why: "no".to_owned() }));
+    assert_eq!(said.decision, Some(PermissionDecision::Deny { why: "no".to_owned() }));
     let lines = bench.lines();
     assert!(
-        lines.len() == 1 && lines[0].ends_with("printed too much: of its stdout 256 KiB were read"),
+        lines.len() == 1
+            && lines[0].ends_with("too much output: only 256 KiB of its stdout were read"),
         "{lines:?}"
     );
-    let bench = Bench::one(HookEvent::UserPromptSubmit, flood);
-    let said = bench.run(&Moment::UserPromptSubmit { prompt: "x" }).await;
+    let bench = HookBench::one(HookEvent::UserPromptSubmit, flood);
+    let said = bench.run(&HookInput::UserPromptSubmit { prompt: "x" }).await;
     assert!(said.context[0].len() < 10_100 && said.context[0].ends_with("10000 characters]"));
     assert_eq!(bench.lines().len(), 1);
 }

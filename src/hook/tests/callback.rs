@@ -5,13 +5,13 @@ use pretty_assertions::assert_eq;
 use super::*;
 
 /// A driving program that answers each callback with the JSON of its id.
-struct Driver {
+struct DrivingProgram {
     asked: Mutex<Vec<PeerRequest>>,
     answers: Vec<(&'static str, Result<Value, PeerError>)>,
 }
 
 #[async_trait]
-impl Peer for Driver {
+impl Peer for DrivingProgram {
     async fn ask(&self, request: PeerRequest) -> Result<Value, PeerError> {
         let PeerRequest::HookCallback { callback_id, .. } = &request else { panic!("{request:?}") };
         let answer = self.answers.iter().find(|(id, _)| id == callback_id);
@@ -26,7 +26,7 @@ impl Peer for Driver {
 
 #[tokio::test]
 async fn callbacks_of_the_driving_program_have_the_same_say_as_commands() {
-    let driver = Arc::new(Driver {
+    let driver = Arc::new(DrivingProgram {
         asked: Mutex::new(Vec::new()),
         answers: vec![
             ("hook_0", Ok(json!({ "decision": "block", "reason": "no" }))),
@@ -38,13 +38,13 @@ async fn callbacks_of_the_driving_program_have_the_same_say_as_commands() {
     let hook = |matcher: Option<&str>, timeout: Option<Duration>, id: &str| {
         Hook::callback(HookEvent::PreToolUse, matcher, timeout, id.to_owned(), peer.clone())
     };
-    let bench = Bench::new(Vec::new());
+    let bench = HookBench::new(Vec::new());
     let ids = ["hook_0", "hook_1", "hook_2"];
     bench.set.register(ids.map(|id| hook(Some("Bash"), None, id).unwrap()).into());
     let late = hook(None, Some(Duration::from_millis(50)), "hook_9").unwrap();
     bench.set.register(vec![late]);
     let said = before_bash(&bench).await;
-    assert_eq!(said.opinion, Some(Opinion::Deny { why: "no".to_owned() }));
+    assert_eq!(said.decision, Some(PermissionDecision::Deny { why: "no".to_owned() }));
     let mut lines = bench.lines();
     lines.sort_unstable();
     let expected = [

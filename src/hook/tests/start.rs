@@ -1,4 +1,4 @@
-//! Where and with what a hook starts, and what it reads.
+//! The folder and environment that a hook starts with, and its input.
 
 use pretty_assertions::assert_eq;
 
@@ -8,8 +8,8 @@ use super::*;
 async fn a_command_runs_in_the_project_without_keys_and_reads_what_happened() {
     let line =
         "cat >told; pwd >where; env >env; echo \"$CLAUDE_PROJECT_DIR|$CALIBAN_PROJECT_DIR\" >dirs";
-    let bench = Bench::one(HookEvent::PreToolUse, line);
-    assert_eq!(before_bash(&bench).await, Said::default());
+    let bench = HookBench::one(HookEvent::PreToolUse, line);
+    assert_eq!(before_bash(&bench).await, HookOutput::default());
     assert_eq!(bench.lines(), [""; 0]);
     let project = bench.folder.path().canonicalize().unwrap().display().to_string();
     assert_eq!(bench.file("where").trim(), project);
@@ -29,9 +29,9 @@ async fn a_command_of_the_users_own_starts_in_an_empty_folder_each_time_and_know
     let line =
         "ls -A >\"$CALIBAN_PROJECT_DIR/seen\"; pwd -P >>\"$CLAUDE_PROJECT_DIR/places\"; touch left";
     let own = HookConfig { start: StartDir::Private, ..config(HookEvent::PreToolUse, "", line) };
-    let bench = Bench::new(vec![own]);
+    let bench = HookBench::new(vec![own]);
     for _ in 0..2 {
-        assert_eq!(before_bash(&bench).await, Said::default());
+        assert_eq!(before_bash(&bench).await, HookOutput::default());
         assert_eq!(bench.lines(), [""; 0]);
         assert_eq!(bench.file("seen"), "", "empty at each start");
     }
@@ -47,14 +47,14 @@ async fn a_command_of_the_users_own_starts_in_an_empty_folder_each_time_and_know
 async fn one_that_fails_in_an_empty_folder_says_how_to_start_it_in_the_project() {
     let fails = |asks_project| HookConfig {
         start: StartDir::Private,
-        asks_project,
+        wants_project_cwd: asks_project,
         ..config(HookEvent::PreToolUse, "", "./check.sh")
     };
     let add = "add `cwd = \"project\"` to its entry to start it in the project";
     for (asks, hint) in [(false, add), (true, "`caliban trust`")] {
-        let bench = Bench::new(vec![fails(asks)]);
+        let bench = HookBench::new(vec![fails(asks)]);
         std::fs::write(bench.folder.path().join("check.sh"), "touch ran").unwrap();
-        assert_eq!(before_bash(&bench).await, Said::default());
+        assert_eq!(before_bash(&bench).await, HookOutput::default());
         let lines = bench.lines();
         assert!(lines.len() == 1 && lines[0].contains("exit 127: "), "{lines:?}");
         assert!(lines[0].contains("it started in an empty folder") && lines[0].contains(hint));
@@ -66,7 +66,7 @@ async fn the_same_line_in_the_project_and_in_an_empty_folder_are_two_hooks() {
     let line = "pwd >>\"$CALIBAN_PROJECT_DIR/places\"";
     let here = config(HookEvent::PreToolUse, "", line);
     let own = HookConfig { start: StartDir::Private, ..here.clone() };
-    let bench = Bench::new(vec![own.clone(), here.clone(), own, here]);
+    let bench = HookBench::new(vec![own.clone(), here.clone(), own, here]);
     before_bash(&bench).await;
     assert_eq!(bench.file("places").lines().count(), 2);
 }
@@ -75,12 +75,12 @@ async fn the_same_line_in_the_project_and_in_an_empty_folder_are_two_hooks() {
 async fn the_same_line_in_the_same_place_is_one_hook_wherever_it_is_written() {
     let line = "echo ran >>\"$CALIBAN_PROJECT_DIR/ran\"; exit 2";
     let own = HookConfig { start: StartDir::Private, ..config(HookEvent::PreToolUse, "", line) };
-    let asking = HookConfig { asks_project: true, ..own.clone() };
-    let beside = HookConfig { unheard: true, ..own.clone() };
+    let asking = HookConfig { wants_project_cwd: true, ..own.clone() };
+    let beside = HookConfig { is_async: true, ..own.clone() };
     for hooks in [[&own, &asking], [&asking, &own], [&beside, &asking], [&own, &beside]] {
-        let bench = Bench::new(hooks.map(Clone::clone).to_vec());
+        let bench = HookBench::new(hooks.map(Clone::clone).to_vec());
         let said = before_bash(&bench).await;
-        assert!(matches!(said.opinion, Some(Opinion::Deny { .. })), "{said:?}");
+        assert!(matches!(said.decision, Some(PermissionDecision::Deny { .. })), "{said:?}");
         assert_eq!(bench.file("ran"), "ran\n");
     }
 }
@@ -88,7 +88,7 @@ async fn the_same_line_in_the_same_place_is_one_hook_wherever_it_is_written() {
 #[tokio::test]
 async fn a_call_whose_hook_cannot_be_started_is_denied_and_all_else_goes_on() {
     let own = |event| HookConfig { start: StartDir::Private, ..config(event, "", "true") };
-    let mut bench = Bench::new(Vec::new());
+    let mut bench = HookBench::new(Vec::new());
     let all = bench.elsewhere.path().to_owned();
     let hooks = [HookEvent::PreToolUse, HookEvent::UserPromptSubmit].map(own).to_vec();
     let project: Arc<Path> = bench.folder.path().into();
@@ -102,19 +102,22 @@ async fn a_call_whose_hook_cannot_be_started_is_denied_and_all_else_goes_on() {
     let (secrets, redactor) = Default::default();
     bench.set = HookSet::new(HookSettings { hooks, starts, env, secrets, redactor });
     let advice = "set TMPDIR to a folder outside of the project";
-    let Some(Opinion::Deny { why }) = before_bash(&bench).await.opinion else {
+    let Some(PermissionDecision::Deny { why }) = before_bash(&bench).await.decision else {
         panic!("it is let through")
     };
     assert!(why.contains("hook PreToolUse: true could not be started: "), "{why}");
     assert!(why.contains(advice), "{why}");
-    assert_eq!(bench.run(&Moment::UserPromptSubmit { prompt: "go" }).await, Said::default());
+    assert_eq!(
+        bench.run(&HookInput::UserPromptSubmit { prompt: "go" }).await,
+        HookOutput::default()
+    );
     let lines = bench.lines();
     assert!(lines.len() == 2 && lines.iter().all(|line| line.contains(advice)), "{lines:?}");
 
-    let bench = Bench::one(HookEvent::PreToolUse, "true");
+    let bench = HookBench::one(HookEvent::PreToolUse, "true");
     std::fs::remove_dir(bench.folder.path()).unwrap();
     let said = before_bash(&bench).await;
-    assert!(matches!(said.opinion, Some(Opinion::Deny { .. })), "{said:?}");
+    assert!(matches!(said.decision, Some(PermissionDecision::Deny { .. })), "{said:?}");
 }
 
 #[tokio::test]
@@ -123,12 +126,12 @@ async fn each_event_has_the_fields_that_scripts_read() {
     let took = Duration::from_millis(7);
     let id = ToolUseId::new("t");
     let (edit, other) = (json!({ "file_path": "/x" }), json!({}));
-    let call = |tool, input| ToolCall { id: &id, tool, input, file: None };
-    let after = |call| Moment::PostToolUse { call, response: &blocks[..1], took };
+    let call = |tool, input| HookToolCall { id: &id, tool, input, file: None };
+    let after = |call| HookInput::PostToolUse { call, response: &blocks[..1], took };
     let stdout = json!({ "stdout": "a\nb", "stderr": "", "interrupted": false, "isImage": false });
     let table = [
         (
-            Moment::PostToolUse { call: call("Bash", &other), response: &blocks, took },
+            HookInput::PostToolUse { call: call("Bash", &other), response: &blocks, took },
             json!({ "tool_name": "Bash", "tool_response": stdout, "duration_ms": 7 }),
         ),
         (
@@ -139,28 +142,31 @@ async fn each_event_has_the_fields_that_scripts_read() {
             after(call("Read", &edit)),
             json!({ "tool_response": { "content": [{ "type": "text", "text": "a" }] } }),
         ),
-        (Moment::PreToolUse(call("AgentTool", &other)), json!({ "tool_name": "Agent" })),
-        (Moment::PreToolUse(call("Task", &other)), json!({ "tool_name": "Task" })),
-        (Moment::UserPromptSubmit { prompt: "do" }, json!({ "prompt": "do" })),
+        (HookInput::PreToolUse(call("AgentTool", &other)), json!({ "tool_name": "Agent" })),
+        (HookInput::PreToolUse(call("Task", &other)), json!({ "tool_name": "Task" })),
+        (HookInput::UserPromptSubmit { prompt: "do" }, json!({ "prompt": "do" })),
         (
-            Moment::Stop { again: true, last: "done" },
+            HookInput::Stop { again: true, last: "done" },
             json!({ "stop_hook_active": true, "last_assistant_message": "done" }),
         ),
         (
-            Moment::SessionStart { opening: Opening::Resume, model: Some("m") },
+            HookInput::SessionStart { opening: SessionSource::Resume, model: Some("m") },
             json!({ "source": "resume", "model": "m" }),
         ),
-        (Moment::SessionEnd(Leaving::PromptInputExit), json!({ "reason": "prompt_input_exit" })),
         (
-            Moment::PreCompact { by_hand: true, instructions: Some("keep x") },
+            HookInput::SessionEnd(SessionEndReason::PromptInputExit),
+            json!({ "reason": "prompt_input_exit" }),
+        ),
+        (
+            HookInput::PreCompact { by_hand: true, instructions: Some("keep x") },
             json!({ "trigger": "manual", "custom_instructions": "keep x" }),
         ),
         (
-            Moment::PreCompact { by_hand: false, instructions: None },
+            HookInput::PreCompact { by_hand: false, instructions: None },
             json!({ "trigger": "auto", "custom_instructions": "" }),
         ),
         (
-            Moment::Notification(Need::Permission { tool: "Bash" }),
+            HookInput::Notification(NotificationKind::Permission { tool: "Bash" }),
             json!({
                 "message": "caliban needs your permission to use Bash",
                 "title": "Permission needed", "notification_type": "permission_prompt",
@@ -169,7 +175,7 @@ async fn each_event_has_the_fields_that_scripts_read() {
     ];
     for (moment, expected) in table {
         let event = moment.event(false);
-        let bench = Bench::one(event, "cat >told");
+        let bench = HookBench::one(event, "cat >told");
         bench.run(&moment).await;
         let told: Value = serde_json::from_str(&bench.file("told")).unwrap();
         assert_eq!(told["hook_event_name"], event.name());

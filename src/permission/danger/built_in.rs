@@ -1,29 +1,33 @@
-//! Values that name a part of the program itself, such as a reporter. An option that otherwise
-//! loads a module loads none with one of these, so a rule for the program covers it.
+//! Values that name a built-in part of the program, such as a reporter. An option that would
+//! otherwise load a module loads none with one of these, so a rule for the program covers it.
 
 use super::Spelling;
 
 /// An option with built-in values.
-struct BuiltIn {
+struct BuiltInValues {
     /// Programs, separated by blanks.
     programs: &'static str,
-    /// The option, in full, with its other names.
+    /// The full option and its other names.
     options: &'static str,
-    /// The values that the program has itself. None of them writes a file of the caller's choice.
+    /// The program's built-in values. None writes a file of the caller's choice.
     values: &'static str,
-    /// The option takes all words up to the next option, also behind `=`.
+    /// The option takes all words up to the next option, also after `=`.
     takes_many: bool,
 }
 
-const fn one(programs: &'static str, options: &'static str, values: &'static str) -> BuiltIn {
-    BuiltIn { programs, options, values, takes_many: false }
+const fn one(programs: &'static str, options: &'static str, values: &'static str) -> BuiltInValues {
+    BuiltInValues { programs, options, values, takes_many: false }
 }
 
-const fn many(programs: &'static str, options: &'static str, values: &'static str) -> BuiltIn {
-    BuiltIn { programs, options, values, takes_many: true }
+const fn many(
+    programs: &'static str,
+    options: &'static str,
+    values: &'static str,
+) -> BuiltInValues {
+    BuiltInValues { programs, options, values, takes_many: true }
 }
 
-const BUILT_IN: &[BuiltIn] = &[
+const BUILT_IN: &[BuiltInValues] = &[
     one(
         "mocha",
         "-R --reporter",
@@ -58,7 +62,7 @@ const BUILT_IN: &[BuiltIn] = &[
 #[must_use]
 pub fn is_built_in(name: &str, word: &str, following: &[Spelling<'_>]) -> bool {
     let (option, joined) = match word.split_once('=') {
-        // Behind a letter the sign may be part of the value.
+        // After a letter the sign may be part of the value.
         Some((option, value)) if option.starts_with("--") => (option, Some(value)),
         _ => (word, None),
     };

@@ -1,15 +1,15 @@
-//! Words of compilers that name a file to write, or that they hand on to a linker or an assembler.
+//! Compiler words that name a file to write, or that are passed on to a linker or assembler.
 
 use std::path::PathBuf;
 
 use super::Spelling;
 use super::place::{leads_out, leads_out_or_is_hidden};
 
-mod handed_on;
+mod passed_through;
 
-pub use handed_on::listed;
+pub use passed_through::listed;
 
-/// Compilers that take the options of gcc, under the names of the table.
+/// Compilers that take the options of gcc, by their names in the table.
 const LIKE_GCC: &[&str] =
     &["c++", "cc", "clang", "clang++", "clang-cpp", "cpp", "g++", "gcc", "gfortran"];
 
@@ -21,16 +21,16 @@ const OTHERS: &[(&str, &str)] = &[
     ("javac javadoc", "-d -h -s"),
 ];
 
-/// A word of a compiler, with those before it.
+/// A word of a compiler command, with those before it.
 struct CompilerWord<'a> {
     word: &'a Spelling<'a>,
-    /// With the program.
+    /// Including the program.
     before: &'a [Spelling<'a>],
     bases: &'a [PathBuf],
 }
 
-/// The danger in a word behind `before`: a linker or a plugin of the caller's choice, a file of
-/// options, or a file to write that is hidden or not below the folder.
+/// The danger in a word after `before`: a linker or plugin of the caller's choice, an option file,
+/// or an output file that is hidden or not below the folder.
 pub fn find(
     name: &str,
     word: &Spelling<'_>,
@@ -43,16 +43,16 @@ pub fn find(
         "go" if text.contains("-extld") => Some("-extld".to_owned()),
         "go" if has_unknown_go_flag(&text, found.previous()) => Some("-ldflags".to_owned()),
         "go" => go_file(&text, found.previous(), |path| found.is_no_output(path)),
-        "rustc" | "rustdoc" | "clippy-driver" => found.of_rustc(&text),
-        // What cargo hands on.
+        "rustc" | "rustdoc" | "clippy-driver" => found.find_rustc(&text),
+        // Arguments that cargo passes on.
         "cargo" => {
             let is_rustc = |word: &Spelling<'_>| {
                 ["rustc", "rustdoc", "clippy"].iter().any(|name| word.may_be(name))
             };
             let mark = before.iter().position(|word| word.exact() == Some("--"))?;
-            before[..mark].iter().any(is_rustc).then(|| found.of_rustc(&text)).flatten()
+            before[..mark].iter().any(is_rustc).then(|| found.find_rustc(&text)).flatten()
         }
-        _ if LIKE_GCC.contains(&name) => found.of_gcc(&text),
+        _ if LIKE_GCC.contains(&name) => found.find_gcc(&text),
         _ => {
             let is_name = |names: &str| names.split_whitespace().any(|known| known == name);
             let (_, options) = OTHERS.iter().find(|(names, _)| is_name(names))?;
@@ -61,7 +61,7 @@ pub fn find(
     }
 }
 
-/// Whether there is such a danger in a word that is only known in part.
+/// Whether a partly known word may contain such a danger.
 pub fn find_open(
     name: &str,
     word: &Spelling<'_>,
@@ -75,12 +75,12 @@ pub fn find_open(
 const OUTPUTS: &str = "-o -MF -MJ -J -aux-info -auxbase -dumpbase -dumpdir -dependency-file -index-store-path \
     -serialize-diagnostics --output --serialize-diagnostics";
 
-/// Options of gcc and clang with a value behind `=` that only read what it names, or only mention it.
+/// Options of gcc and clang with a value after `=` that only read or mention what it names.
 const READ: &str = "--sysroot -fauto-profile -fdebug-compilation-dir -fdebug-prefix-map -ffile-compilation-dir \
     -ffile-prefix-map -fmacro-prefix-map -fprofile-instr-use -fprofile-prefix-map -fprofile-sample-use -fprofile-use \
     -frandom-seed -fsanitize-blacklist -fsanitize-ignorelist --gcc-toolchain --include --param --std --target";
 
-/// The beginnings of options of gcc and clang behind which a file is read.
+/// Prefixes of options of gcc and clang that are followed by a file to read.
 const FLAGS: &[&str] = &[
     "-ansi",
     "-arch",
@@ -110,7 +110,7 @@ const FLAGS: &[&str] = &[
     "--sysroot",
 ];
 
-/// The same for options that stand alone.
+/// The same for options without a value.
 const FLAG_WORDS: &str = "-c -C -CC -E -H -M -MD -MG -MM -MMD -MP -P -Q -S -T -e -pie -s -u -v -w -z --verbose --version";
 
 impl CompilerWord<'_> {
@@ -123,10 +123,10 @@ impl CompilerWord<'_> {
         leads_out_or_is_hidden(path, self.word, self.bases)
     }
 
-    /// One of `options` with a file to write that no rule covers, here or in the word before.
+    /// One of `options` with an output file that no rule covers, here or in the previous word.
     fn output<'o>(&self, text: &str, options: impl Iterator<Item = &'o str>) -> Option<String> {
         for option in options {
-            // One dash and letters can have the value joined.
+            // An option of one dash and letters can have its value joined.
             let joined =
                 text.strip_prefix(option).map(|rest| rest.strip_prefix('=').unwrap_or(rest));
             let joined = joined.filter(|value| !value.is_empty());
@@ -139,13 +139,13 @@ impl CompilerWord<'_> {
         None
     }
 
-    /// Whether a value, or a part of it, names a file to write that no rule covers, or a program.
+    /// Whether a value, or a part of it, names a program, or an output file that no rule covers.
     fn has_no_output(&self, value: &str) -> bool {
         value.contains('|') || value.split(['=', ':', ',', ';']).any(|part| self.is_no_output(part))
     }
 
-    fn of_gcc(&self, text: &str) -> Option<String> {
-        if let Some(danger) = self.handed_on(text) {
+    fn find_gcc(&self, text: &str) -> Option<String> {
+        if let Some(danger) = self.passed_through(text) {
             return danger;
         }
         if text.starts_with("-fuse-ld=") {
@@ -161,7 +161,7 @@ impl CompilerWord<'_> {
             let is_read = READ.split_whitespace().any(|known| known == option);
             return (is_file && !is_read && self.has_no_output(value)).then(|| option.to_owned());
         }
-        // What stands behind an option that is not known may be a file that it writes.
+        // The argument of an unknown option may be a file that it writes.
         let option = self.previous();
         let is_flag = !option.starts_with('-')
             || option.len() == 1
@@ -171,7 +171,7 @@ impl CompilerWord<'_> {
         (!is_flag && leads_out(text, self.word, self.bases)).then(|| option.to_owned())
     }
 
-    fn of_rustc(&self, text: &str) -> Option<String> {
+    fn find_rustc(&self, text: &str) -> Option<String> {
         let found = self.output(text, ["-o", "--out-dir"].into_iter());
         let lists = ["--emit", "--print"].into_iter().find_map(|option| {
             let joined = text.strip_prefix(option).and_then(|rest| rest.strip_prefix('='));
@@ -182,7 +182,7 @@ impl CompilerWord<'_> {
     }
 }
 
-/// Options of go that name a file to write. One in the project that is not hidden does no harm.
+/// Options of go that name a file to write. A visible file in the project is harmless.
 const GO_FILES: &[&str] = &[
     "-o",
     "-coverprofile",
@@ -196,14 +196,14 @@ const GO_FILES: &[&str] = &[
     "-fuzzcachedir",
 ];
 
-/// The option of go for the folder of the others' files.
+/// The go option for the folder of the other output files.
 const GO_FOLDER: &str = "-outputdir";
 
 /// Flags of go's compiler, linker and assembler that neither name a file nor start a program.
 const GO_FLAGS: &[&str] = &["-s", "-w", "-N", "-l", "-m", "-X", "-e", "-race", "-trimpath"];
 
-/// Whether the word, or the value that it is of the option before it, hands a flag on to a tool of
-/// go that is none of [`GO_FLAGS`].
+/// Whether the word, alone or as the value of the option before it, passes a flag on to a go tool
+/// that is not one of [`GO_FLAGS`].
 fn has_unknown_go_flag(word: &str, previous: &str) -> bool {
     let hands_on = |option: &str| {
         let name = option.trim_start_matches('-');
@@ -216,7 +216,7 @@ fn has_unknown_go_flag(word: &str, previous: &str) -> bool {
     };
     let mut before = "";
     value.split([' ', '\t', '\n', '\'', '"']).filter(|flag| !flag.is_empty()).any(|flag| {
-        // A pattern of packages may stand before the first one.
+        // A package pattern may precede the first one.
         let flag = flag.find("=-").filter(|_| before.is_empty()).map_or(flag, |at| &flag[at + 1..]);
         let name = flag.split('=').next().unwrap_or_default();
         let is_known = GO_FLAGS.contains(&name) || before == "-X" && !flag.starts_with('-');
@@ -226,7 +226,7 @@ fn has_unknown_go_flag(word: &str, previous: &str) -> bool {
 }
 
 fn go_file(word: &str, previous: &str, leads_out: impl Fn(&str) -> bool) -> Option<String> {
-    // Each option has one dash or two, and those of tests a longer name as well.
+    // Each option has one dash or two, and those of tests also have a longer name.
     let bare = |option: &str| {
         let name = option.strip_prefix("--").or_else(|| option.strip_prefix('-'))?;
         Some(format!("-{}", name.strip_prefix("test.").unwrap_or(name)))

@@ -1,7 +1,7 @@
-//! Switches of dotnet and MSBuild. MSBuild takes them in any case, behind one dash, two, or a
-//! slash, and several properties in one word. A property can name a command to run, a file to
-//! import or a folder to write, and every project can read its own, so a rule covers the properties
-//! and switches that are known to do none of that.
+//! Switches of dotnet and MSBuild. MSBuild takes them in any case, after one dash, two, or a slash,
+//! and several properties in one word. A property can name a command to run, a file to import or a
+//! folder to write, and every project can define its own, so a rule covers only the properties and
+//! switches known to do none of that.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ const HARMLESS: &str = "a arch c check clp collect configuration consoleloggerpa
 const PLACES: &[&str] =
     &["artifacts-path", "binarylogger", "bl", "o", "output", "r", "results-directory"];
 
-/// Properties whose value is a name, a number or a list of them, in small letters.
+/// Properties whose value is a name, a number or a list of them, in lower case.
 const PROPERTIES: &str = "analysislevel analysismode assemblyversion buildinparallel buildprojectreferences \
     codeanalysistreatwarningsaserrors collectcoverage configuration continuousintegrationbuild coverletoutputformat \
     debugsymbols debugtype defineconstants deterministic excludebyattribute fileversion generatedocumentationfile \
@@ -34,20 +34,20 @@ const PROPERTIES: &str = "analysislevel analysismode assemblyversion buildinpara
     thresholdstat thresholdtype treatwarningsaserrors trimmode useapphost version versionprefix versionsuffix \
     vstestverbosity warnaserror warninglevel warningsaserrors warningsnotaserrors";
 
-/// Beginnings of properties that turn something on or off when the value is `true` or `false`.
+/// Prefixes of properties that turn something on or off when the value is `true` or `false`.
 const TOGGLES: &[&str] = &["allow", "disable", "enable", "is", "skip", "suppress", "treat", "use"];
 
-/// Loggers that `dotnet test` has itself.
+/// Loggers built into `dotnet test`.
 const LOGGERS: &[&str] = &["console", "html", "trx"];
 
-/// The danger in a word behind `before`, which begins with the program.
+/// The danger in a word after `before`, which begins with the program.
 pub fn find(word: &str, before: &[Spelling<'_>], bases: &[PathBuf]) -> Option<String> {
     let bare = word.replace('"', "");
     if bare != word && bare.starts_with('@') {
         return Some("@".to_owned());
     }
     let previous = before.last().and_then(Spelling::exact).unwrap_or_default();
-    // A path from the root looks like a switch.
+    // An absolute path looks like a switch.
     let place = switch(previous).filter(|(_, name)| is(PLACES, name) && !word.starts_with('-'));
     if place.is_some() && !is_plain_place(word, bases) {
         return Some(previous.to_owned());
@@ -77,21 +77,21 @@ pub fn find(word: &str, before: &[Spelling<'_>], bases: &[PathBuf]) -> Option<St
             (!is_plain_place(path, bases)).then_some(option)
         }
         lower if HARMLESS.split_whitespace().any(|known| known == lower) => None,
-        // An option of dotnet that the table does not have.
+        // A dotnet option that is not in the table.
         _ if rest.as_bytes().get(name.len()) == Some(&b'=') => None,
         _ => Some(option),
     }
 }
 
-/// Whether the path is written in the plain way and lies in the folder.
+/// Whether the path is written plainly and lies in the folder.
 fn is_plain_place(path: &str, bases: &[PathBuf]) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     let spelled = Spelling::Plain(path.into());
     path.chars().all(plain) && !leads_out_or_is_hidden(path, &spelled, bases)
 }
 
-/// Whether a word that is only known in part may hold such a danger besides the values of
-/// variables, which are judged once they are put in.
+/// Whether a partly known word may contain such a danger, apart from the values of variables, which
+/// are judged once they are substituted.
 pub fn find_open(word: &Spelling<'_>) -> bool {
     let Spelling::Open(pieces) = word else { return false };
     let is_certain = |piece: &Piece| matches!(piece, Piece::Char(_) | Piece::Variable(_));
@@ -100,7 +100,7 @@ pub fn find_open(word: &Spelling<'_>) -> bool {
     is_switch && !pieces.iter().all(is_certain)
 }
 
-/// The mark of a switch and what is behind it. A path from the root is no switch.
+/// The prefix of a switch and the rest. An absolute path is no switch.
 fn switch(word: &str) -> Option<(&'static str, &str)> {
     if let Some(rest) = word.strip_prefix('/') {
         let name = rest.split([':', '=']).next().unwrap_or_default();
@@ -114,12 +114,12 @@ fn is(names: &[&str], name: &str) -> bool {
     names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// The property of `a=b` that is not known to be harmless, or all of `a=b;c=d` where one is not: a
+/// The property in `a=b` if it is not known to be harmless, or all of `a=b;c=d` if one is not: a
 /// rule that names one does not name the others.
 fn property(list: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
     let is_harmless = |(at, piece): (usize, &str)| match piece.split_once('=') {
-        // More of the value before it. Without one, the first is no property.
+        // A continuation of the previous value. Without one, the first is no property.
         None => at == 0 || piece.chars().all(plain),
         Some((name, value)) => {
             let lower = name.to_ascii_lowercase();
@@ -138,12 +138,12 @@ fn property(list: &str) -> Option<String> {
     Some(format!("-p:{named}"))
 }
 
-/// The logger, unless it is one that `dotnet test` has itself and writes where it always does.
-/// MSBuild takes the name for that of a file.
+/// The logger, unless it is built into `dotnet test` and writes where it always does. MSBuild takes
+/// the name for a file name.
 fn logger(value: &str, option: &str, before: &[Spelling<'_>]) -> Option<String> {
     let is_test = before.get(1).and_then(Spelling::exact) == Some("test");
     if !is_test && option == "-l" {
-        // An option of another command. MSBuild's own has its value behind a colon.
+        // An option of another command. MSBuild's own has its value after a colon.
         let is_joined = before.last().and_then(Spelling::exact) != Some(option);
         return is_joined.then(|| option.to_owned());
     }

@@ -1,12 +1,12 @@
-//! The entries of the table that hold for a command, and which words are the option of an entry.
+//! The table entries that apply to a command, and the words that match an entry's option.
 
 use super::has_option_files;
 use super::table::{self, OPTIONS};
 use crate::permission::spelling::Spelling;
 
-/// One option of a row of the table.
+/// One option in a row of the table.
 #[derive(Clone, Copy)]
-pub struct Entry<'a> {
+pub struct OptionEntry<'a> {
     pub program: &'a str,
     pub option: &'static str,
     /// All words of the row.
@@ -18,7 +18,7 @@ pub struct Entry<'a> {
 /// The entry of a program that reads options from files.
 const OPTION_FILE: &str = "@*";
 
-/// The rows of the program, as far as its sub-command fits.
+/// The rows of the program that match its sub-command.
 pub fn rows<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item = &'static str> {
     let fits = move |names: &str| {
         names.split_whitespace().any(|entry| {
@@ -30,18 +30,21 @@ pub fn rows<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item 
     OPTIONS.iter().filter(move |(names, _)| fits(names)).map(|(_, row)| *row)
 }
 
-/// The entries of the program, as far as its sub-command fits.
-pub fn entries<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item = Entry<'a>> {
+/// The entries of the program that match its sub-command.
+pub fn entries<'a>(
+    name: &'a str,
+    words: &'a [Spelling<'a>],
+) -> impl Iterator<Item = OptionEntry<'a>> {
     let listed = rows(name, words).flat_map(move |row| {
         let frees = |word: &&str| word.starts_with('=') || word.starts_with("!--");
         let options = row.split_whitespace().filter(move |word| !frees(word));
-        options.map(move |option| Entry { program: name, option, row, is_known: true })
+        options.map(move |option| OptionEntry { program: name, option, row, is_known: true })
     });
     let files = has_option_files(name).then_some(OPTION_FILE);
-    listed.chain(files.map(|option| Entry { program: name, option, row: "", is_known: true }))
+    listed.chain(files.map(|option| OptionEntry { program: name, option, row: "", is_known: true }))
 }
 
-/// Values that name a format of the output rather than a file.
+/// Values that name an output format rather than a file.
 const FORMATS: &[&str] = &[
     "json", "jsonl", "yaml", "table", "text", "wide", "name", "tsv", "csv", "none", "plain",
     "short",
@@ -50,14 +53,14 @@ const FORMATS: &[&str] = &[
 /// An option that only linkers have.
 const LINKER_OPTION: &str = "-dependency-file";
 
-/// The letters at the beginning of an option that tell it from others.
+/// Letters at the beginning of an option that tell it apart from others.
 const BEGINNING: usize = 4;
 
-/// The options of npm that are one letter. It takes several of them together, and any number of dashes before them.
+/// npm's one-letter options. It takes several together, after any number of dashes.
 const NPM_LETTERS: &str = "?BCDEHLNOPSacdfghlmnpqsvwy";
 
-impl Entry<'_> {
-    /// Whether a word of the command is the option; `next` is the word behind it.
+impl OptionEntry<'_> {
+    /// Whether a word of the command is the option; `next` is the following word.
     pub fn is(self, word: &str, next: Option<&str>, place: usize) -> bool {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -71,8 +74,8 @@ impl Entry<'_> {
             let is_format = value.or(next).is_some_and(|value| FORMATS.contains(&value));
             let fits = match self.program {
                 "tsc" => given.eq_ignore_ascii_case(long),
-                // GNU programs and git take any beginning of an option that fits no other. Of a
-                // program that is not known, few letters may as well be those of another.
+                // GNU programs and git accept any unambiguous abbreviation. For an unknown program,
+                // a short prefix may just as well belong to another option.
                 _ => {
                     let is_beginning = self.is_known || given.len() >= BEGINNING;
                     given == long
@@ -82,7 +85,7 @@ impl Entry<'_> {
             return fits && !(long == "output" && is_format);
         }
         let Some(letters) = self.option.strip_prefix('-') else {
-            // A word such as `run`, or the beginning of one such as `+`.
+            // A word such as `run`, or a prefix such as `+`.
             return match self.option.strip_suffix('*') {
                 Some(start) => word.starts_with(start),
                 None => word == self.option,
@@ -94,7 +97,7 @@ impl Entry<'_> {
                 Some(start) => name.starts_with(start),
                 None => name == self.option,
             };
-            // Linkers take any beginning of it, behind one dash or two.
+            // Linkers take any abbreviation, after one dash or two.
             let is_beginning = |name: &str| {
                 let is_linker = self.row.contains(LINKER_OPTION);
                 is_linker && name.len() > 1 && self.option[1..].starts_with(name)
@@ -104,14 +107,14 @@ impl Entry<'_> {
                 || name.strip_prefix('-').is_some_and(is)
                 || short.len() < name.len() && is_beginning(short);
         }
-        // This takes short options with two dashes as well, and in either case.
+        // It also takes short options after two dashes, in either case.
         if self.program == "tsc" && name.starts_with('-') {
             return name.trim_start_matches('-').eq_ignore_ascii_case(letters);
         }
         let word = self.letters_behind_dashes(word).unwrap_or(word);
         match word.strip_prefix('-') {
             Some(cluster) if !cluster.starts_with('-') => {
-                // The whole word counts, up to the letter that takes what is left of it as a value.
+                // The whole word counts, up to the letter that takes the rest as a value.
                 flags(cluster, self.values()).contains(letters)
             }
             // `tar xIf`: the first word needs no dash.
@@ -120,7 +123,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Letters of npm behind more than one dash, with the last of the dashes.
+    /// Letters of npm after more than one dash, with the last of the dashes.
     fn letters_behind_dashes<'w>(&self, word: &'w str) -> Option<&'w str> {
         let start =
             word.strip_prefix("--").filter(|_| matches!(self.program, "npm" | "npx" | "pnpm"))?;
@@ -146,13 +149,13 @@ impl Entry<'_> {
         })
     }
 
-    /// Whether the programs of the row have an option of this very name, which is none of the dangerous ones.
+    /// Whether the programs of the row have a harmless option of exactly this name.
     fn has_whole(self, name: &str) -> bool {
         let wholes = self.row.split_whitespace().filter_map(|word| word.strip_prefix("!--"));
         wholes.into_iter().any(|whole| whole == name)
     }
 
-    /// Whether a word that begins like this, and is not known further, may be the option.
+    /// Whether a word with this known beginning may be the option.
     pub fn may_be_in(self, beginning: &str, place: usize) -> bool {
         if beginning.contains('=') {
             return self.is(beginning, None, place);
@@ -175,7 +178,7 @@ impl Entry<'_> {
         values_of(self.row)
     }
 
-    /// Whether what stands behind the letter in a word is its value.
+    /// Whether the rest of the word after the letter is its value.
     fn takes_rest(self, letter: char) -> bool {
         takes_rest(self.values(), letter)
     }
@@ -190,7 +193,7 @@ impl Entry<'_> {
     }
 }
 
-/// The name of an option of npm without each `no-` before it: npm's parser takes a value even then.
+/// The name of an npm option without any leading `no-`: npm's parser takes a value even then.
 fn without_negation(mut name: &str) -> &str {
     while let Some(rest) = name.get(3..).filter(|_| name[..3].eq_ignore_ascii_case("no-")) {
         name = rest;
@@ -198,7 +201,7 @@ fn without_negation(mut name: &str) -> &str {
     name
 }
 
-/// The letters of the programs of a row that take the rest of a word as their value; `*` for all.
+/// The letters of a row's programs that take the rest of a word as their value; `*` for all.
 pub fn values_of(row: &'static str) -> &'static str {
     row.split_whitespace().find_map(|word| word.strip_prefix('=')).unwrap_or_default()
 }
@@ -207,18 +210,18 @@ fn takes_rest(values: &str, letter: char) -> bool {
     values == "*" || values.contains(letter)
 }
 
-/// The part of a word of letters that holds options: up to the first that takes the rest as its value.
+/// The part of a letter cluster that holds options: up to the first letter that takes the rest as its value.
 pub fn flags<'a>(letters: &'a str, values: &str) -> &'a str {
     let end = letters.char_indices().find(|(_, letter)| takes_rest(values, *letter));
     end.map_or(letters, |(at, letter)| &letters[..at + letter.len_utf8()])
 }
 
-/// The letters for which every call of the program certainly takes the rest of a word as their value.
+/// The letters that take the rest of a word as their value in every call of the program.
 #[must_use]
 pub fn letters_with_value(program: &str) -> &'static str {
     let is_own =
         |(names, _): &&(&str, &'static str)| names.split_whitespace().any(|name| name == program);
     let rows = OPTIONS.iter().filter(is_own).map(|(_, row)| values_of(row));
-    // A program without words of letters has no letters to tell apart.
+    // A program without letter clusters has no letters to tell apart.
     rows.into_iter().find(|values| !matches!(*values, "" | "*")).unwrap_or_default()
 }

@@ -1,12 +1,11 @@
-//! Dangers that a word shows by its form: the name of an option that says what it does, a setting,
-//! an address.
+//! Dangers visible in a word's form: an option with a telling name, a setting, an address.
 
 use std::path::PathBuf;
 
 use super::place::leads_out;
 use super::{Spelling, compiler, dotnet};
 
-/// Last words of long options that name a program, whatever program has the option.
+/// Last words of long options that name a program, for any program.
 const RUNS: &str = "browser cmd command editor exec executable hook hooks interpreter launcher pager plugin plugins \
     preprocessor program shell";
 
@@ -14,8 +13,8 @@ const RUNS: &str = "browser cmd command editor exec executable hook hooks interp
 const WRITES: &str = "dump-file junit-xml log-dir log-directory log-file log-path out-dir out-file out-path output-dir \
     output-directory output-file output-path pid-file report-file status-file trace-file";
 
-/// The danger in a word of the program, which runs in one of `bases`; `words` are those before it,
-/// with the program.
+/// The danger in a word of the program, which runs in one of `bases`; `words` are the preceding
+/// ones, including the program.
 pub fn find(
     name: &str,
     spelled: &Spelling<'_>,
@@ -41,7 +40,7 @@ pub fn find(
         "pytest" | "py.test" => {
             pytest_plugin(word, before).or_else(|| pytest_report(word, before, bases))
         }
-        // An exclamation mark runs what follows.
+        // An exclamation mark runs the rest.
         "dc" => word.contains('!').then(|| "an exclamation mark".to_owned()),
         // A format can be a program as well.
         "pandoc" => word.contains(".lua").then(|| "a Lua script".to_owned()),
@@ -50,13 +49,13 @@ pub fn find(
     }
 }
 
-/// Whether there is such a danger in a word that is only known in part.
+/// Whether a partly known word may contain such a danger.
 pub fn find_open(name: &str, word: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> bool {
     MOUNTERS.contains(&name) && mount(word, previous, bases).is_some()
         || matches!(name, "dotnet" | "msbuild") && dotnet::find_open(word)
 }
 
-/// The option, where its name says that it runs a program or writes a file.
+/// The option, if its name says that it runs a program or writes a file.
 pub fn telling_option(word: &str) -> Option<String> {
     let option = word.split('=').next().unwrap_or_default();
     let name = option.strip_prefix("--").filter(|name| !name.starts_with("no-"))?;
@@ -70,12 +69,11 @@ pub fn telling_option(word: &str) -> Option<String> {
     (is(RUNS, last) || writes).then(|| option.to_owned())
 }
 
-/// The danger in a word of make's, which hands a variable's value to its shell, and expands
-/// `$(shell …)` in it.
+/// The danger in an argument of make, which passes variables to its shell and expands `$(shell …)` in them.
 fn make_word(word: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-+,:".contains(c);
     let Some((variable, value)) = word.split_once('=') else {
-        // Rules for patterns hand the name of a goal to a shell.
+        // Pattern rules pass the name of a goal to a shell.
         let is_goal = !word.starts_with('-');
         let is_plain = word.chars().all(|c| plain(c) || "/@%~".contains(c));
         return (is_goal && !is_plain).then(|| "a goal that a shell reads".to_owned());
@@ -86,12 +84,12 @@ fn make_word(word: &str) -> Option<String> {
     (decides || !value.chars().all(plain)).then(|| variable.to_owned())
 }
 
-/// An address that is a command line to git.
+/// An address that git runs as a command line.
 pub fn address(name: &str, word: &str) -> Option<String> {
     (name == "git" && word.starts_with("ext::")).then(|| "ext::".to_owned())
 }
 
-/// Settings of ssh that are about the connection alone.
+/// Settings of ssh that concern only the connection.
 const SSH_SETTINGS: &[&str] = &[
     "batchmode",
     "compression",
@@ -107,7 +105,7 @@ const SSH_SETTINGS: &[&str] = &[
     "user",
 ];
 
-/// `Name=value` behind `-o`, or joined with it, that is more than a connection's.
+/// `Name=value` after `-o`, or joined with it, that concerns more than the connection.
 fn ssh_setting(word: &str, previous: &str) -> Option<String> {
     let is_behind = previous.starts_with('-') && previous.ends_with('o');
     let joined = word.starts_with('-').then(|| word.split_once('o')).flatten();
@@ -117,14 +115,14 @@ fn ssh_setting(word: &str, previous: &str) -> Option<String> {
         _ if is_behind => word,
         _ => return None,
     };
-    // ssh passes over blanks, quotes and a mark before the name.
+    // ssh skips blanks, quotes and a mark before the name.
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'');
     let name = setting.trim_start_matches(is_mark).split(is_mark).next().unwrap_or_default();
     let harmless = SSH_SETTINGS.contains(&name.to_ascii_lowercase().as_str());
     (!harmless).then(|| format!("-o {name}"))
 }
 
-/// A format of curl's that writes a file, or that comes from one.
+/// A curl format that writes a file or is read from one.
 fn curl_format(word: &str, previous: &str) -> Option<String> {
     let option = "--write-out";
     let is_behind = match previous.starts_with("--") {
@@ -142,12 +140,12 @@ fn curl_format(word: &str, previous: &str) -> Option<String> {
 /// Programs that mount folders in containers.
 const MOUNTERS: &[&str] = &["docker", "podman", "nerdctl", "docker-compose", "podman-compose"];
 
-/// Keys of `--mount` whose values are about the inside of the container alone, and those without a value.
+/// Keys of `--mount` whose values concern only the inside of the container, and those without a value.
 const MOUNT_KEYS: &[&str] =
     &["consistency", "destination", "dst", "target", "tmpfs-mode", "tmpfs-size"];
 const MOUNT_FLAGS: &[&str] = &["bind-nonrecursive", "readonly", "ro", "rw", "volume-nocopy"];
 
-/// Options of a volume, behind its second colon, that are about the inside of the container alone.
+/// Volume options, after the second colon, that concern only the inside of the container.
 const VOLUME_OPTIONS: &[&str] = &[
     "",
     "O",
@@ -166,7 +164,7 @@ const VOLUME_OPTIONS: &[&str] = &[
     "z",
 ];
 
-/// A mount that is not known to give the container only what lies in the project.
+/// A mount that may give the container something outside the project.
 fn mount(spelled: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> Option<String> {
     let outline = spelled.outline();
     let word = outline.as_str();
@@ -196,7 +194,7 @@ fn mount(spelled: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> Option<St
         return Some(option.to_owned());
     }
     let (option, value) = long("--mount")?;
-    // The value is CSV, and keys may have capitals: what is not written in the plain way is not read.
+    // The value is CSV, and keys may be in upper case: anything not written plainly is not parsed.
     let is_known = |field: &str| match field.split_once('=') {
         None => MOUNT_FLAGS.contains(&field),
         Some(("type", kind)) => matches!(kind, "bind" | "volume" | "tmpfs"),
@@ -209,7 +207,7 @@ fn mount(spelled: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> Option<St
     (!value.split(',').all(is_known)).then(|| option.to_owned())
 }
 
-/// A coverage report that pytest writes out of the folder: `--cov-report=html:DIR`.
+/// A coverage report that pytest writes outside the folder: `--cov-report=html:DIR`.
 fn pytest_report(word: &str, previous: &str, bases: &[PathBuf]) -> Option<String> {
     let option = "--cov-report";
     let joined = word.strip_prefix(option).and_then(|rest| rest.strip_prefix('='));
@@ -218,7 +216,7 @@ fn pytest_report(word: &str, previous: &str, bases: &[PathBuf]) -> Option<String
     leads_out(path, &Spelling::Plain(path.into()), bases).then(|| option.to_owned())
 }
 
-/// A module that pytest loads as a plugin. `no:name` keeps one from being loaded.
+/// A module that pytest loads as a plugin. `no:name` prevents loading.
 fn pytest_plugin(word: &str, previous: &str) -> Option<String> {
     let is_flags = |text: &str| {
         text.strip_prefix('-').is_some_and(|flags| flags.chars().all(|c| "hlqsvx".contains(c)))

@@ -1,10 +1,9 @@
-//! Settings of git. Many name a program that git runs later, so only a few can be set by a rule
-//! that does not name `config`.
+//! Git settings. Many name a program that git runs later, so a rule that does not name `config` covers only a few.
 
 use super::{Danger, Spelling, Word};
 use crate::permission::program::Program;
 
-/// Options and words that make the command only read.
+/// Options and words that make the command read-only.
 const READS: &[&str] = &[
     "--get",
     "--get-all",
@@ -17,8 +16,8 @@ const READS: &[&str] = &[
 ];
 
 /// Options without a value that neither choose another file nor write more than the value.
-/// `--comment`, `--edit` and the options for whole sections are not among them: what they write is
-/// no setting, or one under another name.
+/// `--comment`, `--edit` and the options for whole sections are excluded: they write something
+/// other than a setting, or one under another name.
 const FLAGS: &[&str] = &[
     "--global",
     "--system",
@@ -49,13 +48,13 @@ const FLAGS: &[&str] = &[
     "--no-includes",
 ];
 
-/// Options with a value, behind `=` or as the next word.
+/// Options with a value, after `=` or in the next word.
 const VALUES: &[&str] = &["--type", "-t", "--default", "--value", "--url"];
 
-/// Options that choose the file. A file is harmless to read, and can be any program's to write.
+/// Options that choose the file. Reading any file is harmless, but the file written may belong to any program.
 const FILES: &[&str] = &["--file", "-f", "--blob"];
 
-/// Settings that name no program; all of a section where a dot ends the entry.
+/// Settings that name no program; all of a section if the entry ends with a dot.
 const PLAIN: &[&str] = &[
     "advice.",
     "color.",
@@ -79,16 +78,16 @@ pub fn find(name: &str, words: &[Word], spelled: &[Spelling<'_>]) -> Option<Dang
     let whole = words.len() == spelled.len();
     let operands =
         spelled.iter().zip(words).skip(place + 1).map(|(word, written)| match word.exact() {
-            Some(text) => Operand::Exact(text),
-            None if whole && is_one_word(written) => Operand::Open,
-            None => Operand::Unknown,
+            Some(text) => ConfigWord::Exact(text),
+            None if whole && is_one_word(written) => ConfigWord::Open,
+            None => ConfigWord::Unknown,
         });
     let harmless = whole && is_harmless(operands);
     let config = "config".to_owned();
     (!harmless).then(|| Danger::new(config.clone(), config, place))
 }
 
-/// The place of the sub-command; the value of an option before it is none.
+/// The position of the sub-command; the value of an option before it is none.
 pub fn sub_command(program: &Program, words: &[Spelling<'_>]) -> Option<usize> {
     let mut place = 1;
     loop {
@@ -100,25 +99,25 @@ pub fn sub_command(program: &Program, words: &[Spelling<'_>]) -> Option<usize> {
     }
 }
 
-/// A word behind `config`.
+/// A word after `config`.
 #[derive(Clone, Copy, PartialEq)]
-enum Operand<'a> {
+enum ConfigWord<'a> {
     Exact(&'a str),
-    /// One word, of which only the place is known.
+    /// One word, known only by its position.
     Open,
     /// Any number of words.
     Unknown,
 }
 
-/// Whether the words behind `config` only read, or only set a plain setting where git keeps its own.
-fn is_harmless<'a>(mut words: impl Iterator<Item = Operand<'a>>) -> bool {
+/// Whether the words after `config` only read, or only set a plain setting in git's own file.
+fn is_harmless<'a>(mut words: impl Iterator<Item = ConfigWord<'a>>) -> bool {
     let (mut reads, mut chooses_file) = (false, false);
     let mut operands = Vec::new();
     while let Some(word) = words.next() {
         let text = match word {
-            Operand::Unknown => return false,
-            Operand::Exact(text) if text.starts_with('-') => text,
-            Operand::Exact(_) | Operand::Open => {
+            ConfigWord::Unknown => return false,
+            ConfigWord::Exact(text) if text.starts_with('-') => text,
+            ConfigWord::Exact(_) | ConfigWord::Open => {
                 operands.push(word);
                 continue;
             }
@@ -131,7 +130,7 @@ fn is_harmless<'a>(mut words: impl Iterator<Item = Operand<'a>>) -> bool {
         let option = option.unwrap_or(text);
         if FILES.contains(&option) || VALUES.contains(&option) {
             chooses_file |= FILES.contains(&option);
-            if value.is_none() && !matches!(words.next(), Some(Operand::Exact(_))) {
+            if value.is_none() && !matches!(words.next(), Some(ConfigWord::Exact(_))) {
                 return false;
             }
         } else if READS.contains(&text) {
@@ -140,22 +139,22 @@ fn is_harmless<'a>(mut words: impl Iterator<Item = Operand<'a>>) -> bool {
             return false;
         }
     }
-    // Newer versions of git have words for what to do.
+    // Newer versions of git have words for the action.
     match operands.first() {
-        Some(Operand::Exact("get" | "list")) => {
+        Some(ConfigWord::Exact("get" | "list")) => {
             reads = true;
             operands.remove(0);
         }
-        Some(Operand::Exact("set" | "unset")) => drop(operands.remove(0)),
+        Some(ConfigWord::Exact("set" | "unset")) => drop(operands.remove(0)),
         _ => {}
     }
-    // A word that is not known can be an option which changes what the others mean. Alone it cannot
-    // do harm: git refuses it, or reads.
-    let open = operands.contains(&Operand::Open);
+    // An unknown word can be an option that changes the meaning of the others. Alone it is
+    // harmless: git rejects it, or reads.
+    let open = operands.contains(&ConfigWord::Open);
     if reads {
         return !open || operands.len() == 1;
     }
-    let Some(Operand::Exact(key)) = operands.first() else { return false };
+    let Some(ConfigWord::Exact(key)) = operands.first() else { return false };
     is_plain(key) && !chooses_file && (!open || operands.len() == 2)
 }
 
@@ -166,7 +165,7 @@ fn is_plain(key: &str) -> bool {
         .any(|entry| if entry.ends_with('.') { key.starts_with(entry) } else { key == **entry })
 }
 
-/// Whether the program gets the word as one, whatever is filled in: it is in double quotes from end to end.
+/// Whether the program gets exactly one word, whatever is substituted: it is entirely in double quotes.
 fn is_one_word(word: &Word) -> bool {
     let inside = word.raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let many = |text: &str| ["$@", "[@", "@}", "\"", "`"].iter().any(|part| text.contains(part));

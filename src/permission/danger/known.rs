@@ -1,23 +1,23 @@
-//! Programs most of whose options name files, programs or modules: of these a rule covers the
-//! options that are known to do none of that, and no others.
+//! Programs most of whose options name files, programs or modules: a rule covers only the options
+//! known to do none of that.
 
 use super::{Danger, Spelling};
 
-/// Such programs, and the words of theirs that a rule covers.
-struct Known {
+/// Such programs, and the words that a rule covers.
+struct KnownProgram {
     names: &'static str,
     /// The sub-commands; empty for a program without any.
     sub_commands: &'static str,
-    /// The options without dashes, each with any value; `start*` is every option that begins so.
+    /// The options without dashes, each with any value; `start*` is every option with that prefix.
     options: &'static str,
-    /// The letters in a word of one dash; empty for a program that reads no such words as letters.
+    /// The letters allowed after one dash; empty for a program that has no letter clusters.
     letters: &'static str,
     /// The letters that take the rest of such a word, or the next word.
     letters_with_value: &'static str,
 }
 
-const PROGRAMS: &[Known] = &[
-    Known {
+const PROGRAMS: &[KnownProgram] = &[
+    KnownProgram {
         names: "gpg gpg2",
         sub_commands: "",
         options: "always-trust armor ascii auto-key-locate batch card-status check-sigs check-signatures cipher-algo \
@@ -33,7 +33,7 @@ const PROGRAMS: &[Known] = &[
         letters: "abcdehkKnqstv",
         letters_with_value: "ruz",
     },
-    Known {
+    KnownProgram {
         names: "openssl",
         sub_commands: "asn1parse ciphers cms crl crl2pkcs7 dgst dhparam dsa dsaparam ec ecparam enc errstr gendsa genpkey \
             genrsa help list md5 nseq ocsp passwd pkcs12 pkcs7 pkcs8 pkey pkeyparam pkeyutl prime rand req rsa rsautl \
@@ -61,11 +61,11 @@ pub fn has(name: &str) -> bool {
     program(name).is_some()
 }
 
-fn program(name: &str) -> Option<&'static Known> {
+fn program(name: &str) -> Option<&'static KnownProgram> {
     PROGRAMS.iter().find(|program| program.names.split_whitespace().any(|own| own == name))
 }
 
-/// Finds options and a sub-command that are not known.
+/// Finds unknown options and an unknown sub-command.
 #[must_use]
 pub fn find(name: &str, words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
     let Some(program) = program(name) else { return Vec::new() };
@@ -74,7 +74,7 @@ pub fn find(name: &str, words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
         let text = word.beginning();
         let is_sub_command = place == 1 && !program.sub_commands.is_empty();
         let found = match word.exact() {
-            // Of an option the name has to be certain, not its value.
+            // An option's name must be certain, its value need not be.
             None if !text.starts_with('-') || text.contains('=') && program.covers(&text) => None,
             None => Some(text.as_str()),
             Some("-" | "--") => None,
@@ -89,7 +89,7 @@ pub fn find(name: &str, words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
     dangers
 }
 
-impl Known {
+impl KnownProgram {
     fn has_sub_command(&self, word: &str) -> bool {
         self.sub_commands.split_whitespace().any(|known| known == word)
     }

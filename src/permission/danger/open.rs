@@ -1,9 +1,8 @@
-//! Words that are only known when the line runs: which of them may turn into options, and which
-//! values the line itself gives to their variables.
+//! Words known only at run time: which may become options, and which values the line itself gives to their variables.
 
-/// A part of a word that is not certain.
+/// A part of an uncertain word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum WordPart {
     /// This character.
     Char(char),
     /// The value of a variable; in quotes it stays one word.
@@ -14,7 +13,7 @@ pub enum Part {
     Words,
 }
 
-/// Takes the place of a longer list of alternatives.
+/// Maximum alternatives; a longer list counts as any text.
 const MAX_ALTERNATIVES: usize = 64;
 /// Builtins that set variables without an assignment.
 const SETTERS: &[&str] = &[
@@ -41,21 +40,21 @@ const SETTERS: &[&str] = &[
     "trap",
 ];
 
-/// Splits a word, as it is written in the line, into its parts. Braces are not resolved.
+/// Splits a word, as written in the line, into its parts. Braces are not expanded.
 #[must_use]
-pub fn parts(raw: &str) -> Vec<Part> {
+pub fn parts(raw: &str) -> Vec<WordPart> {
     let text: Vec<char> = raw.chars().collect();
     let (mut parts, mut at, mut quoted) = (Vec::new(), 0, false);
     while let Some(&c) = text.get(at) {
         let next = text.get(at + 1).copied();
-        let any = if quoted { Part::Text } else { Part::Words };
+        let any = if quoted { WordPart::Text } else { WordPart::Words };
         match (c, next) {
             ('\\', Some('\n')) => at += 2,
             ('\\', Some(escaped)) => {
                 if quoted && !matches!(escaped, '$' | '`' | '"' | '\\') {
-                    parts.push(Part::Char('\\'));
+                    parts.push(WordPart::Char('\\'));
                 }
-                parts.push(Part::Char(escaped));
+                parts.push(WordPart::Char(escaped));
                 at += 2;
             }
             ('"', _) => {
@@ -64,11 +63,11 @@ pub fn parts(raw: &str) -> Vec<Part> {
             }
             ('\'', _) if !quoted => {
                 let end = position(&text, at + 1, '\'');
-                parts.extend(text[at + 1..end].iter().copied().map(Part::Char));
+                parts.extend(text[at + 1..end].iter().copied().map(WordPart::Char));
                 at = end + 1;
             }
             ('$', Some('(')) if text.get(at + 2) == Some(&'(') => {
-                parts.push(Part::Text);
+                parts.push(WordPart::Text);
                 at = closing(&text, at + 1);
             }
             ('$', Some('(')) => {
@@ -81,20 +80,20 @@ pub fn parts(raw: &str) -> Vec<Part> {
             }
             // The name of a pipe, which is a path.
             ('<' | '>', Some('(')) if !quoted => {
-                parts.push(Part::Char('/'));
+                parts.push(WordPart::Char('/'));
                 at = closing(&text, at + 1);
             }
             ('$', Some(_)) => at = variable(&text, at, quoted, &mut parts),
             ('~', _) if at == 0 => {
-                parts.push(Part::Char('/'));
+                parts.push(WordPart::Char('/'));
                 at += text.iter().take_while(|c| **c != '/').count();
             }
             ('*' | '?' | '[' | '{', _) if !quoted => {
-                parts.push(Part::Text);
+                parts.push(WordPart::Text);
                 at += 1;
             }
             _ => {
-                parts.push(Part::Char(c));
+                parts.push(WordPart::Char(c));
                 at += 1;
             }
         }
@@ -102,11 +101,11 @@ pub fn parts(raw: &str) -> Vec<Part> {
     parts
 }
 
-/// Reads what a `$` at `at` expands to, and returns the place behind it.
-fn variable(text: &[char], at: usize, quoted: bool, parts: &mut Vec<Part>) -> usize {
+/// Reads the expansion of a `$` at `at`, and returns the position after it.
+fn variable(text: &[char], at: usize, quoted: bool, parts: &mut Vec<WordPart>) -> usize {
     let is_letter = |c: &&char| c.is_ascii_alphanumeric() || **c == '_';
     let length = |from: usize| text[from.min(text.len())..].iter().take_while(is_letter).count();
-    let any = if quoted { Part::Text } else { Part::Words };
+    let any = if quoted { WordPart::Text } else { WordPart::Words };
     let (name, end) = match text.get(at + 1) {
         Some('{') => {
             let end = at + 2 + length(at + 2);
@@ -117,7 +116,7 @@ fn variable(text: &[char], at: usize, quoted: bool, parts: &mut Vec<Part>) -> us
             (&text[at + 2..end], end + 1)
         }
         Some('?' | '#' | '$') => {
-            parts.push(Part::Text);
+            parts.push(WordPart::Text);
             return at + 2;
         }
         Some(c) if c.is_ascii_alphabetic() || *c == '_' => {
@@ -125,8 +124,8 @@ fn variable(text: &[char], at: usize, quoted: bool, parts: &mut Vec<Part>) -> us
             (&text[at + 1..end], end)
         }
         Some('\'') if !quoted => {
-            // Its text is decoded elsewhere, where nothing else makes the word uncertain.
-            parts.push(Part::Text);
+            // Its text is decoded elsewhere, if nothing else makes the word uncertain.
+            parts.push(WordPart::Text);
             let mut end = at + 2;
             while end < text.len() && text[end] != '\'' {
                 end += if text[end] == '\\' { 2 } else { 1 };
@@ -142,38 +141,38 @@ fn variable(text: &[char], at: usize, quoted: bool, parts: &mut Vec<Part>) -> us
     let name: String = name.iter().collect();
     match name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
         true => parts.push(any),
-        false => parts.push(Part::Variable { name, quoted }),
+        false => parts.push(WordPart::Variable { name, quoted }),
     }
     end
 }
 
-/// Whether the word may turn into an option whatever the line gives its variables.
+/// Whether the word may become an option whatever values the line gives its variables.
 #[must_use]
 pub fn may_be_option(raw: &str) -> bool {
     let parts = parts(raw);
-    parts.contains(&Part::Words) || matches!(parts.first(), Some(Part::Text))
+    parts.contains(&WordPart::Words) || matches!(parts.first(), Some(WordPart::Text))
 }
 
-/// The words that this one becomes with the values that the line gives to its variables: a list of
-/// words for each combination of values. `None` where a value is not certain.
+/// The words that this one becomes with the values that the line gives its variables: a list of
+/// words for each combination of values. `None` if a value is uncertain.
 #[must_use]
 pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
-    // A NUL parts words; text that is not certain and stays within a word adds nothing to it.
+    // A NUL separates words; uncertain text that stays within a word adds nothing to it.
     let mut texts = vec![String::new()];
     for (at, part) in parts(raw).into_iter().enumerate() {
         match part {
-            Part::Char(c) => texts.iter_mut().for_each(|text| text.push(c)),
-            // It may be a part of an option's name, or begin one.
-            Part::Text if at > 0 && texts.iter().any(|text| names_option(text)) => return None,
-            Part::Text => texts.iter_mut().for_each(|text| text.push('?')),
-            Part::Words => return None,
-            Part::Variable { name, quoted: true } if path(&name, line).is_some() => {
+            WordPart::Char(c) => texts.iter_mut().for_each(|text| text.push(c)),
+            // It may be part of an option's name, or begin one.
+            WordPart::Text if at > 0 && texts.iter().any(|text| names_option(text)) => return None,
+            WordPart::Text => texts.iter_mut().for_each(|text| text.push('?')),
+            WordPart::Words => return None,
+            WordPart::Variable { name, quoted: true } if path(&name, line).is_some() => {
                 let path = path(&name, line)?;
                 texts.iter_mut().for_each(|text| text.push(path));
             }
-            Part::Variable { name, quoted } => {
+            WordPart::Variable { name, quoted } => {
                 let values = values(&name, line)?;
-                // Where the line sets it later, or not at all, it is empty.
+                // If the line sets it later, or never, it is empty.
                 let is_set = is_set_by_loop(&name, line);
                 let mut longer = if is_set { Vec::new() } else { texts.clone() };
                 for value in &values {
@@ -187,7 +186,7 @@ pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
             return None;
         }
     }
-    // What is empty without quotes is no word.
+    // An empty unquoted expansion is no word.
     let is_quoted = raw.contains(['"', '\'', '\\']);
     let split = |text: String| -> Option<Vec<String>> {
         let parts: Vec<&str> = text.split('\0').collect();
@@ -202,13 +201,13 @@ pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
     texts.into_iter().map(split).collect()
 }
 
-/// Whether the next character belongs to the name of an option or begins a word.
+/// Whether the next character belongs to an option's name or begins a word.
 fn names_option(text: &str) -> bool {
     let word = text.rsplit('\0').next().unwrap_or_default();
     word.is_empty() || word.starts_with('-') && !word.contains('=')
 }
 
-/// The short form of the folder that the variable holds, where the line only reads it.
+/// The short form of the folder that the variable holds, if the line only reads it.
 fn path(name: &str, line: &str) -> Option<char> {
     let path = match name {
         "PWD" => '.',
@@ -221,32 +220,31 @@ fn path(name: &str, line: &str) -> Option<char> {
 }
 
 /// One value that the line gives to a variable.
-struct Value(Vec<Part>);
+struct AssignedValue(Vec<WordPart>);
 
-impl Value {
-    /// The value's text, with a NUL where bash splits it; `None` where it is not certain enough.
+impl AssignedValue {
+    /// The value's text, with a NUL where bash splits it; `None` if it is not certain enough.
     fn text(&self, quoted: bool) -> Option<String> {
-        let is_certain = self.0.iter().all(|part| matches!(part, Part::Char(_)));
-        let begins = matches!(self.0.first(), Some(Part::Char(_)));
-        let stays = self.0.iter().all(|part| matches!(part, Part::Char(_) | Part::Text));
+        let is_certain = self.0.iter().all(|part| matches!(part, WordPart::Char(_)));
+        let begins = matches!(self.0.first(), Some(WordPart::Char(_)));
+        let stays = self.0.iter().all(|part| matches!(part, WordPart::Char(_) | WordPart::Text));
         if !(is_certain || quoted && begins && stays) {
             return None;
         }
-        let chars = self.0.iter().map(|part| if let Part::Char(c) = part { *c } else { '?' });
+        let chars = self.0.iter().map(|part| if let WordPart::Char(c) = part { *c } else { '?' });
         if quoted {
             return Some(chars.collect());
         }
         let text: String =
             chars.map(|c| if matches!(c, ' ' | '\t' | '\n') { '\0' } else { c }).collect();
-        // Bash looks for files that an unquoted value matches.
+        // Bash expands globs in an unquoted value.
         (!text.contains(['*', '?', '['])).then_some(text)
     }
 }
 
-/// The values that the line gives to the variable. `None` where the line may set it in any other
-/// way, or not at all.
-fn values(name: &str, line: &str) -> Option<Vec<Value>> {
-    // Bash gives `_` and many names in capitals values of its own.
+/// The values that the line gives to the variable. `None` if the line may set it in any other way, or never.
+fn values(name: &str, line: &str) -> Option<Vec<AssignedValue>> {
+    // Bash sets `_` and many upper-case names itself.
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         return None;
     }
@@ -283,7 +281,7 @@ fn is_loop(before: &[char]) -> bool {
     before.split_whitespace().next_back() == Some("for") && before.trim_end().len() < before.len()
 }
 
-/// Whether all of the line that has the variable is one loop over it.
+/// Whether the part of the line that uses the variable is entirely one loop over it.
 fn is_set_by_loop(name: &str, line: &str) -> bool {
     let plain = super::unquoted(line);
     let is_break = |c: char| c.is_whitespace() || ";|&()".contains(c);
@@ -295,8 +293,8 @@ fn is_set_by_loop(name: &str, line: &str) -> bool {
     is_header && dones == 1 && words.last() == Some(&"done")
 }
 
-/// The words of `for name in words;`, from behind the name.
-fn loop_values(text: &[char], from: usize) -> Option<Vec<Value>> {
+/// The words of `for name in words;`, starting after the name.
+fn loop_values(text: &[char], from: usize) -> Option<Vec<AssignedValue>> {
     if !text[from..].starts_with(&[' ', 'i', 'n', ' ']) {
         return None;
     }
@@ -317,8 +315,8 @@ fn loop_values(text: &[char], from: usize) -> Option<Vec<Value>> {
     }
 }
 
-/// The word at this place, and the place behind it. `None` for one that bash may read in more than one way.
-fn value(text: &[char], from: usize) -> Option<(Value, usize)> {
+/// The word at this position, and the position after it. `None` if bash may read it in more than one way.
+fn value(text: &[char], from: usize) -> Option<(AssignedValue, usize)> {
     let mut at = from;
     while let Some(&c) = text.get(at) {
         at = match c {
@@ -338,7 +336,7 @@ fn value(text: &[char], from: usize) -> Option<(Value, usize)> {
     }
     let end = at.min(text.len());
     let raw: String = text[from..end].iter().collect();
-    Some((Value(parts(&raw)), end))
+    Some((AssignedValue(parts(&raw)), end))
 }
 
 fn position(text: &[char], from: usize, mark: char) -> usize {
@@ -346,7 +344,7 @@ fn position(text: &[char], from: usize, mark: char) -> usize {
     rest.clone().position(|c| *c == mark).map_or(text.len(), |place| from + place)
 }
 
-/// The place behind the parenthesis that closes the one at `from`; the end of the text where none does.
+/// The position after the parenthesis that closes the one at `from`; the end of the text if none does.
 fn closing(text: &[char], from: usize) -> usize {
     let (mut depth, mut at) = (0_usize, from);
     while let Some(&c) = text.get(at) {

@@ -1,16 +1,16 @@
-//! Words that are no options and still write a file or run a program: scripts of sed, second files,
-//! and the command behind npx.
+//! Words that are not options and still write a file or run a program: sed scripts, second files,
+//! and the command that npx runs.
 
 use std::path::PathBuf;
 
-use super::{Danger, OPEN, Spelling};
+use super::{Danger, OPEN_WORDS, Spelling};
 
-/// Finds such words behind the name of the program, which runs in one of `bases`.
+/// Finds such words after the name of the program, which runs in one of `bases`.
 #[must_use]
 pub fn find(name: &str, words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
     match name {
         "sed" | "gsed" => sed_scripts(words),
-        // Both read one file and write the other.
+        // These read one file and write the other.
         "uniq" => second_file(words, "fsw", &["--skip-fields", "--skip-chars", "--check-chars"]),
         "xxd" => second_file(words, "cglonsR", &["-cols", "-groupsize", "-len", "-name", "-seek"]),
         "tar" | "bsdtar" | "gtar" => super::tar::find(words, bases),
@@ -18,15 +18,15 @@ pub fn find(name: &str, words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger
     }
 }
 
-/// The place of the command that npx starts. Options behind it are the command's own.
+/// The position of the command that npx starts. The options after it are the command's own.
 #[must_use]
-pub fn command_of_npx(name: &str, words: &[Spelling<'_>]) -> Option<usize> {
+pub fn npx_command(name: &str, words: &[Spelling<'_>]) -> Option<usize> {
     if !matches!(name, "npx" | "bunx") {
         return None;
     }
     let is_option = |word: &Spelling<'_>| word.exact().is_none_or(|text| text.starts_with('-'));
     let place = words.iter().skip(1).position(|word| !is_option(word))? + 1;
-    // The word behind an option may be its value.
+    // The word after an option may be its value.
     let is_flag = |word: &Spelling<'_>| {
         word.exact().is_some_and(|text| {
             text.contains('=') || matches!(text, "--yes" | "-y" | "--no" | "--no-install" | "--")
@@ -35,26 +35,26 @@ pub fn command_of_npx(name: &str, words: &[Spelling<'_>]) -> Option<usize> {
     words[1..place].iter().all(is_flag).then_some(place)
 }
 
-/// Programs that run one of a project's environment, which is among their first words.
+/// Programs that run a program of the project's environment, named among their first words.
 const RUNNERS: &[&str] = &[
     "bun", "bundle", "hatch", "mise", "npm", "pdm", "pipenv", "pnpm", "poetry", "rye", "uv", "uvx",
     "yarn",
 ];
 
-/// Programs that run the module behind `-m`.
+/// Programs that run the module named after `-m`.
 const MODULE_RUNNERS: &[&str] = &["coverage", "pypy", "python"];
 
 /// Sub-commands of runners whose words are packages.
 const PACKAGES: &[&str] =
     &["add", "i", "info", "install", "list", "outdated", "remove", "uninstall", "view", "why"];
 
-/// Words of a runner among which the program is looked for.
+/// Words of a runner that are searched for the program.
 const MAX_RUNNER: usize = 64;
 
-/// The places at which a runner may start a program that `is_listed` knows: at most two. Options
-/// behind it are the program's own.
+/// The positions at which a runner may start a program that `is_listed` knows: two at most. The
+/// options after it are the program's own.
 #[must_use]
-pub fn commands_of_runner(
+pub fn runner_commands(
     name: &str,
     words: &[Spelling<'_>],
     is_listed: impl Fn(&str, &[Spelling<'_>]) -> bool,
@@ -77,12 +77,79 @@ pub fn commands_of_runner(
     (1..words.len().min(MAX_RUNNER)).filter(is_program).take(2).collect()
 }
 
+/// Options that runners of tests, linters and bundlers take and that name no file and no program, by
+/// their names without a value.
+const SCRIPT_OPTIONS: &str = "--all --bail --check --ci --color --coverage --detectOpenHandles --dry-run --exact --fix \
+                              --forbid-only --forceExit --force-exit --format --grep --headed --headless --help \
+                              --host --invert --json --lib --list --listTests --maxWorkers --max-warnings --minify \
+                              --mode --name --no-color --no-coverage --no-watch --noEmit --only --onlyChanged \
+                              --only-changed --open --parallel --pass-with-no-tests --passWithNoTests --port \
+                              --pretty --prod --production --project --quiet --retries --retry --run --runInBand \
+                              --shard --silent --sourcemap --strict --test-name-pattern --test-only \
+                              --testNamePattern --testPathPattern --testPathPatterns --timeout --update \
+                              --updateSnapshot --verbose --version --watch --watchAll --workers -b -g -h -i -j -n \
+                              -q -s -t -u -v -w";
+
+/// Finds what a package script is handed on: which program gets it, only the script says, so a rule
+/// covers no option that may name a file or a program. `is_listed` knows the programs that have a
+/// table of their own.
+#[must_use]
+pub fn script_options(
+    name: &str,
+    words: &[Spelling<'_>],
+    is_listed: impl Fn(&str, &[Spelling<'_>]) -> bool,
+) -> Vec<Danger> {
+    let exact = |place: usize| words.get(place).and_then(Spelling::exact);
+    let is_operand = |place: &usize| exact(*place).is_some_and(|text| !text.starts_with('-'));
+    let mut operands = (1..words.len()).filter(is_operand);
+    let Some(first) = operands.next() else { return Vec::new() };
+    let runs = matches!(exact(first), Some("run" | "run-script" | "rum" | "urn"));
+    let script = if runs { operands.next() } else { Some(first) };
+    let Some(script) = script else { return Vec::new() };
+    let sub_command = exact(first).unwrap_or_default();
+    let is_script = match name {
+        "npm" => runs || matches!(sub_command, "test" | "t" | "tst" | "start" | "stop" | "restart"),
+        "pnpm" | "yarn" | "bun" => {
+            let is_own = PACKAGES.contains(&sub_command)
+                || matches!(sub_command, "exec" | "dlx" | "x" | "create" | "config" | "workspace")
+                || name == "bun" && matches!(sub_command, "test" | "build");
+            !is_own && !is_listed(exact(script).unwrap_or_default(), &words[script..])
+        }
+        _ => false,
+    };
+    if !is_script {
+        return Vec::new();
+    }
+    // npm keeps what stands before the mark.
+    let start = match name {
+        "npm" => (script..words.len()).find(|place| exact(*place) == Some("--")).map(|it| it + 1),
+        _ => Some(script + 1),
+    };
+    let is_harmless = |text: &str| {
+        let option = text.split('=').next().unwrap_or_default();
+        !text.starts_with('-')
+            || matches!(text, "-" | "--")
+            || SCRIPT_OPTIONS.split_whitespace().any(|known| known == option)
+    };
+    let handed_on = start.unwrap_or(words.len())..words.len();
+    let found = handed_on.filter_map(|place| match exact(place) {
+        Some(text) => {
+            let option = text.split('=').next().unwrap_or_default();
+            (!is_harmless(text)).then(|| danger(option, place))
+        }
+        None => {
+            let beginning = words[place].beginning();
+            (beginning.is_empty() || beginning.starts_with('-')).then(|| danger(OPEN_WORDS, place))
+        }
+    });
+    found.collect()
+}
+
 fn danger(option: &str, place: usize) -> Danger {
     Danger::new(option, option, place)
 }
 
-/// The second word that is no option, which names a file to write. `letters` and `options` take the
-/// next word as their value.
+/// The second non-option word, which names a file to write. `letters` and `options` take the next word as their value.
 fn second_file(words: &[Spelling<'_>], letters: &str, options: &[&str]) -> Vec<Danger> {
     let (mut files, mut ended, mut place) = (0, false, 1);
     while let Some(word) = words.get(place) {
@@ -107,25 +174,25 @@ fn second_file(words: &[Spelling<'_>], letters: &str, options: &[&str]) -> Vec<D
 
 const SCRIPT: &str = "a script that may write a file or run a command";
 
-/// Scripts of sed that do more than change text: the words behind `-e`, else the first that is no option.
+/// sed scripts that do more than edit text: the words after `-e`, or else the first non-option word.
 fn sed_scripts(words: &[Spelling<'_>]) -> Vec<Danger> {
     let exact = |place: usize| words.get(place).and_then(Spelling::exact);
     let (mut scripts, mut operand, mut place) = (Vec::new(), None, 1);
     while place < words.len() {
-        match exact(place).map_or(Given::Operand, given) {
-            Given::End => {
+        match exact(place).map_or(SedWord::Operand, parse_sed_word) {
+            SedWord::End => {
                 operand = operand.or(Some(place + 1));
                 break;
             }
-            Given::Operand => operand = operand.or(Some(place)),
-            Given::Script(text) => scripts.push((place, Some(text))),
-            Given::ScriptNext => {
+            SedWord::Operand => operand = operand.or(Some(place)),
+            SedWord::Script(text) => scripts.push((place, Some(text))),
+            SedWord::ScriptNext => {
                 place += 1;
                 scripts.push((place, exact(place)));
             }
-            Given::ValueNext => place += 1,
-            Given::Unclear => return vec![danger(SCRIPT, place)],
-            Given::Flags => {}
+            SedWord::ValueNext => place += 1,
+            SedWord::Unclear => return vec![danger(SCRIPT, place)],
+            SedWord::Flags => {}
         }
         place += 1;
     }
@@ -133,16 +200,16 @@ fn sed_scripts(words: &[Spelling<'_>]) -> Vec<Danger> {
         scripts.extend(operand.filter(|place| *place < words.len()).map(|at| (at, exact(at))));
     }
     let found = scripts.into_iter().filter_map(|(place, script)| match script {
-        None => Some(danger(OPEN, place)),
+        None => Some(danger(OPEN_WORDS, place)),
         Some(script) => (!only_edits(script)).then(|| danger(SCRIPT, place)),
     });
     found.collect()
 }
 
-/// A word behind sed.
-enum Given<'a> {
+/// A word of a sed command.
+enum SedWord<'a> {
     Operand,
-    /// The `--` behind which all are operands.
+    /// The `--` after which all words are operands.
     End,
     Flags,
     Script(&'a str),
@@ -150,13 +217,13 @@ enum Given<'a> {
     ScriptNext,
     /// The next word is some other value.
     ValueNext,
-    /// The next word is a value for some versions of sed, and a script for others.
+    /// The next word is a value in some versions of sed, and a script in others.
     Unclear,
 }
 
-fn given(word: &str) -> Given<'_> {
+fn parse_sed_word(word: &str) -> SedWord<'_> {
     if word == "--" {
-        return Given::End;
+        return SedWord::End;
     }
     if let Some(long) = word.strip_prefix("--") {
         let (name, value) = match long.split_once('=') {
@@ -165,29 +232,29 @@ fn given(word: &str) -> Given<'_> {
         };
         let is = |option: &str| option.starts_with(name);
         return match value {
-            Some(script) if is("expression") => Given::Script(script),
-            None if is("expression") => Given::ScriptNext,
-            None if is("file") || is("line-length") => Given::ValueNext,
-            _ => Given::Flags,
+            Some(script) if is("expression") => SedWord::Script(script),
+            None if is("expression") => SedWord::ScriptNext,
+            None if is("file") || is("line-length") => SedWord::ValueNext,
+            _ => SedWord::Flags,
         };
     }
     let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-        return Given::Operand;
+        return SedWord::Operand;
     };
-    // What is left of the word behind such a letter is its value; behind `i` it is the ending of a copy.
+    // The rest of the word after such a letter is its value; after `i` it is the suffix of a backup.
     let value = letters.find(['e', 'f', 'i', 'l']);
     match value.map(|at| (letters.as_bytes()[at], &letters[at + 1..])) {
-        // Of some versions it takes the rest as well.
-        Some((b'l', _)) => Given::Unclear,
-        Some((b'e', "")) => Given::ScriptNext,
-        Some((b'e', script)) => Given::Script(script),
-        Some((b'f', "")) => Given::ValueNext,
-        _ => Given::Flags,
+        // In some versions it takes the rest as well.
+        Some((b'l', _)) => SedWord::Unclear,
+        Some((b'e', "")) => SedWord::ScriptNext,
+        Some((b'e', script)) => SedWord::Script(script),
+        Some((b'f', "")) => SedWord::ValueNext,
+        _ => SedWord::Flags,
     }
 }
 
-/// Whether a script of sed consists of addresses and commands that only print and change text.
-/// Anything else, such as a label, a text to insert or a group, is not read and counts as more.
+/// Whether a sed script consists of addresses and commands that only print and edit text. Anything
+/// else, such as a label, inserted text or a group, is not parsed and counts as more.
 fn only_edits(script: &str) -> bool {
     let mut rest = script;
     loop {
@@ -221,7 +288,7 @@ fn only_edits(script: &str) -> bool {
     }
 }
 
-/// What stands behind the addresses: numbers, `$` and `/patterns/`.
+/// The text after the addresses: numbers, `$` and `/patterns/`.
 fn behind_addresses(text: &str) -> Option<&str> {
     let mut rest = text;
     loop {
@@ -236,7 +303,7 @@ fn behind_addresses(text: &str) -> Option<&str> {
     }
 }
 
-/// What stands behind `/pattern/text/flags`, where no flag runs the text or writes a file.
+/// The text after `/pattern/text/flags`, if no flag runs the text or writes a file.
 fn substitution(text: &str) -> Option<&str> {
     let behind = parts(text)?;
     let flags = behind.chars().take_while(|c| c.is_ascii_alphanumeric()).count();
@@ -244,7 +311,7 @@ fn substitution(text: &str) -> Option<&str> {
     flags.chars().all(|flag| "gpiImM".contains(flag) || flag.is_ascii_digit()).then_some(behind)
 }
 
-/// What stands behind `/one/two/`, with any delimiter.
+/// The text after `/one/two/`, with any delimiter.
 fn parts(text: &str) -> Option<&str> {
     let is_delimiter = |c: &char| c.is_ascii_punctuation() && *c != '\\';
     let delimiter = text.chars().next().filter(is_delimiter)?;
@@ -267,7 +334,7 @@ fn behind_delimiter(text: &str, delimiter: char) -> Option<&str> {
     None
 }
 
-/// Whether every bracket of the pattern has an end that all versions of sed find.
+/// Whether all versions of sed find the end of every bracket expression.
 fn closes_brackets(pattern: &str) -> bool {
     let mut rest = pattern;
     while let Some(at) = rest.find(['[', '\\']) {

@@ -1,4 +1,4 @@
-//! Where a path among the words leads. Its text alone does not say: a link in the project can lead anywhere.
+//! Where a path among the words leads. Its text alone does not tell: a link in the project can lead anywhere.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,13 +6,13 @@ use super::Spelling;
 use crate::permission::path::resolve;
 use crate::permission::spelling::Piece;
 
-/// Whether `path`, which is `word` or a part of it, may lead to no place below the folder that the
-/// command runs in, one of `bases`.
+/// Whether `path`, which is `word` or a part of it, may lead outside the folder that the command
+/// runs in, one of `bases`.
 pub fn leads_out(path: &str, word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
     is_outside(path, word, bases, |_| false)
 }
 
-/// Whether it may lead out of the folder, or to something hidden in there.
+/// Whether it may lead outside the folder, or to something hidden in it.
 pub fn leads_out_or_is_hidden(path: &str, word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
     is_outside(path, word, bases, |below| {
         let is_hidden = |part: Component<'_>| matches!(part, Component::Normal(name) if name.as_encoded_bytes().starts_with(b"."));
@@ -20,7 +20,7 @@ pub fn leads_out_or_is_hidden(path: &str, word: &Spelling<'_>, bases: &[PathBuf]
     })
 }
 
-/// The same, where `forbids` says which places below the folder count as outside.
+/// The same, where `forbids` decides which places below the folder count as outside.
 fn is_outside(
     path: &str,
     word: &Spelling<'_>,
@@ -37,13 +37,13 @@ fn is_outside(
         return true;
     }
     match word {
-        // A question mark stands for text that is only known when the line runs.
+        // A question mark stands for text known only at run time.
         Spelling::Plain(_) if path.contains('?') => true,
         Spelling::Plain(_) => {
             bases.is_empty() || bases.iter().any(|base| is_outside_of(base, path, &forbids))
         }
-        // The value of a variable is put in its place and judged by itself. Those of HOME and PWD
-        // may stand there as a tilde, which is no variable.
+        // The value of a variable is substituted and judged by itself. HOME and PWD may appear as a
+        // tilde, which is no variable.
         Spelling::Open(pieces) => {
             let holds = |own: &str| {
                 pieces.iter().any(|piece| matches!(piece, Piece::Variable(name) if name == own))
@@ -66,7 +66,7 @@ fn is_outside(
     }
 }
 
-/// Whether the path does not lead below `base`, once every link is followed, or `forbids` the place.
+/// Whether the path, with every link followed, does not lead below `base`, or `forbids` matches it.
 fn is_outside_of(base: &Path, path: &str, forbids: impl Fn(&Path) -> bool) -> bool {
     let Some(folder) = resolve(base) else { return true };
     let Some(real) = resolve(&folder.join(path)) else { return true };

@@ -1,5 +1,5 @@
-//! Files outside of the repository that git reads or writes because a word names them. A rule for a
-//! command of git is about its repository.
+//! Files outside the repository that git reads or writes because a word names them. A rule for a
+//! git command covers only its repository.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,28 +10,27 @@ use super::{Danger, Spelling};
 use crate::disk::{checkout_root, has_entry_behind_link, resolve};
 
 /// A sub-command that takes its message from a file.
-struct Reader {
+struct MessageCommand {
     name: &'static str,
     /// Letters that take the rest of the word or the next one as a value.
     values: &'static str,
-    /// Those of them whose value is a file.
+    /// The subset whose value is a file.
     files: &'static str,
 }
 
-const READERS: &[Reader] = &[
-    Reader { name: "commit", values: "cCFmStu", files: "Ft" },
-    Reader { name: "merge", values: "FmsSX", files: "F" },
-    Reader { name: "notes", values: "cCFm", files: "F" },
-    Reader { name: "tag", values: "Fmnu", files: "F" },
+const READERS: &[MessageCommand] = &[
+    MessageCommand { name: "commit", values: "cCFmStu", files: "Ft" },
+    MessageCommand { name: "merge", values: "FmsSX", files: "F" },
+    MessageCommand { name: "notes", values: "cCFm", files: "F" },
+    MessageCommand { name: "tag", values: "Fmnu", files: "F" },
 ];
 
-/// Sub-commands that refuse a path outside of the repository, or of which a repository is looked
-/// at elsewhere.
+/// Sub-commands that reject a path outside the repository, or whose repository is checked elsewhere.
 const REFUSES: &str =
     "add checkout commit fetch pull push reset restore sparse-checkout stage stash status switch";
 
-/// Sub-commands whose operands are files or revisions, and mean the folder that git starts in. Git
-/// takes many other names from the top of the checkout.
+/// Sub-commands whose operands are files or revisions, relative to the folder that git starts in.
+/// Git resolves many other names from the top of the checkout.
 const IN_FOLDER: &str = "annotate apply archive blame cat-file check-attr check-ignore clean describe diff \
     diff-files diff-index diff-tree grep log ls-files ls-tree mv rev-list rm shortlog show update-index whatchanged";
 
@@ -46,8 +45,8 @@ const TEXTS: &[(&str, &str)] = &[
 const LONG_TEXTS: &str =
     "--message --grep --author --committer --format --pretty --date --trailer --line-prefix";
 
-/// Finds words of the everyday sub-command at `place` that name a file which may lie outside of the
-/// repository, or of `bases` where the sub-command takes its message from there.
+/// Finds words of the everyday sub-command at `place` that name a file which may be outside the
+/// repository, or outside `bases` if the sub-command takes its message from there.
 pub fn find(
     sub_command: &str,
     place: usize,
@@ -87,7 +86,7 @@ pub fn find(
     dangers
 }
 
-/// The folders, and the tops of the checkouts around them.
+/// The folders, and the top folders of the checkouts around them.
 fn with_tops(bases: &[PathBuf]) -> Vec<PathBuf> {
     let tops = bases.iter().map(|base| checkout_root(base));
     bases.iter().cloned().chain(tops).collect()
@@ -97,7 +96,7 @@ fn is_listed(list: &str, sub_command: &str) -> bool {
     list.split_whitespace().any(|known| known == sub_command)
 }
 
-/// Whether the word is no option, and no option before it can take it as a value.
+/// Whether the word is not an option, nor possibly the value of one before it.
 fn is_operand(words: &[Spelling<'_>], at: usize) -> bool {
     let is_option = |word: &Spelling<'_>| {
         word.exact() != Some("--") && word.beginning().starts_with('-') || word.is_unknown()
@@ -105,8 +104,8 @@ fn is_operand(words: &[Spelling<'_>], at: usize) -> bool {
     !is_option(&words[at]) && !is_option(&words[at - 1])
 }
 
-/// Finds files that no path of the line shows: git names them itself, or finds them in the index
-/// and goes through a link that has taken the place of a folder. Also words that are git's own files.
+/// Finds files that no path in the line shows: git names them itself, or finds them in the index
+/// and follows a link that has replaced a folder. Also words that are git's own files.
 fn own_files(
     sub_command: &str,
     place: usize,
@@ -115,7 +114,7 @@ fn own_files(
 ) -> Vec<Danger> {
     let rest = || words.iter().enumerate().skip(place + 1);
     let danger = |option: &str, at: usize| vec![Danger::new(option, "", at)];
-    // Only a rule for the whole line names what no word shows.
+    // Only a rule for the whole line can name something that no word shows.
     let unseen = |option: &str| danger(option, usize::MAX);
     match sub_command {
         "format-patch" if !is_for_stdout(words, place) => unseen("files that git names"),
@@ -151,7 +150,7 @@ fn is_dashed(word: &Spelling<'_>) -> bool {
     word.beginning().starts_with('-') || word.exact().is_none()
 }
 
-/// Whether the word names a git folder or something in one, or leads there.
+/// Whether the word names or leads to a git folder or something in one.
 fn is_of_git(word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
     let has_git = |path: &Path| path.components().any(|part| is_git_folder(part.as_os_str()));
     let text = word.outline();
@@ -160,19 +159,19 @@ fn is_of_git(word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
         || bases.iter().any(|base| resolve(&base.join(&text)).is_none_or(|real| has_git(&real)))
 }
 
-/// Whether the name is that of a git folder on some file system: one without case, or with short names.
+/// Whether the name is a git folder's on some file system: case-insensitive, or with short names.
 fn is_git_folder(name: &OsStr) -> bool {
     [".git", "git~1"].iter().any(|own| name.eq_ignore_ascii_case(own))
 }
 
-/// The option in the word that names a file to read, and its value where that is joined with it.
-fn file<'a>(word: &'a str, reader: Option<&Reader>) -> Option<(String, Option<&'a str>)> {
+/// The option in the word that names a file to read, and its value if joined.
+fn file<'a>(word: &'a str, reader: Option<&MessageCommand>) -> Option<(String, Option<&'a str>)> {
     if word.starts_with("--") {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word, None),
         };
-        // Git takes the beginning of an option for the whole.
+        // Git accepts abbreviated options.
         let is_meant = |option: &&&str| name.len() > 3 && option.starts_with(name);
         let own: &[&str] = if reader.is_some() { &["--file", "--template"] } else { &[] };
         let option = own.iter().chain(&["--pathspec-from-file"]).find(is_meant)?;
@@ -185,7 +184,7 @@ fn file<'a>(word: &'a str, reader: Option<&Reader>) -> Option<(String, Option<&'
     Some((format!("-{letter}"), (!value.is_empty()).then_some(value)))
 }
 
-/// Whether the word is an option whose text is the next one.
+/// Whether the word is an option whose text is the next word.
 fn is_text_behind(option: &Spelling<'_>, sub_command: &str) -> bool {
     let Some(text) = option.exact() else { return false };
     match text.strip_prefix('-') {
@@ -204,8 +203,8 @@ fn takes_text(letter: char, sub_command: &str) -> bool {
     TEXTS.iter().any(|(names, letters)| is_own(names) && letters.contains(letter))
 }
 
-/// Whether the word is a path, or ends with one, that leads out of the repository around one of
-/// `bases`. A text behind an option that takes one is none.
+/// Whether the word is or ends with a path that leads outside the repository around one of `bases`.
+/// Text after an option that takes text does not count.
 fn is_outside(word: &Spelling<'_>, sub_command: &str, bases: &[PathBuf]) -> bool {
     let text = word.outline();
     let path = match (text.strip_prefix('-'), text.split_once('=')) {
@@ -231,6 +230,6 @@ fn is_outside(word: &Spelling<'_>, sub_command: &str, bases: &[PathBuf]) -> bool
 
 fn leads_out_of_checkout(path: &str, base: &Path) -> bool {
     let Some(root) = resolve(&checkout_root(base)) else { return true };
-    // A name that is too long is none of a file.
+    // A name that is too long is no file's.
     resolve(&base.join(path)).is_some_and(|real| !real.starts_with(&root))
 }

@@ -1,6 +1,5 @@
-//! Repositories that git is to speak with. One on this machine is a folder whose settings and hooks
-//! name programs, and git runs them: a folder of the project is such a repository when it looks
-//! like one.
+//! Repositories that git talks to. A local one is a folder whose settings and hooks name programs
+//! that git runs: any folder of the project that looks like a repository is one.
 
 use std::path::PathBuf;
 
@@ -8,8 +7,8 @@ use super::{Danger, Spelling};
 use crate::disk::{checkout_root, has_remote};
 
 /// Sub-commands with the options that take the next word as a value, and those without a value that
-/// often stand before the repository. Behind any other option, the next word may be its value or
-/// the repository.
+/// often precede the repository. After any other option, the next word may be its value or the
+/// repository.
 const SPEAKERS: &[(&str, &str, &str)] = &[
     (
         "push",
@@ -42,9 +41,8 @@ const SPEAKERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Finds repositories on this machine behind `git` and its sub-command at `place`. A name that is
-/// no path counts when it is a folder in one of `bases`, since git takes it for one when no remote
-/// has the name.
+/// Finds local repositories after `git` and its sub-command at `place`. A name that is no path
+/// counts if it is a folder in one of `bases`, since git uses it when no remote has the name.
 pub fn find(
     sub_command: &str,
     place: usize,
@@ -63,9 +61,9 @@ pub fn find(
     let part = next_operand(place + 1);
     let start = match (sub_command, words.get(part).and_then(Spelling::exact)) {
         ("remote", Some("show" | "prune" | "update")) => part + 1,
-        // The first operand is the name that the remote gets.
+        // The first operand is the name of the new remote.
         ("remote", Some("add" | "set-url")) => next_operand(part + 1) + 1,
-        // Here a folder needs to be written as one.
+        // Here a folder must be written as one.
         ("submodule", Some("add" | "set-url")) => {
             let all = words.iter().enumerate().skip(part + 1);
             let paths = all.filter(|(_, word)| is_path(&word.outline()));
@@ -81,8 +79,8 @@ fn is_option(word: &Spelling<'_>) -> bool {
     word.beginning().starts_with('-')
 }
 
-/// The places of the words that may be the repository: the first operand, and those before it that
-/// may be the value of an option.
+/// The positions of the words that may be the repository: the first operand, and those before it
+/// that may be the value of an option.
 fn operands(words: &[Spelling<'_>], values: &str, flags: &str) -> Vec<usize> {
     let is = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let is_flags = |word: &str| {
@@ -114,7 +112,7 @@ fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
     let text = word.outline();
     let is_folder = || match word.exact() {
         Some(name) if !name.contains(':') => {
-            // Git looks for both names, and cannot be said to find neither where it may run anywhere.
+            // Git looks for both names, and if it may run anywhere, either may exist.
             let exists = |base: &PathBuf| {
                 [name.to_owned(), format!("{name}.git")]
                     .iter()
@@ -122,7 +120,7 @@ fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
             };
             // It goes to the top of the checkout first.
             let tops = bases.iter().map(|base| checkout_root(base));
-            // One that is no remote may be a folder by the time that the command runs.
+            // A name that is no remote may be a folder by the time the command runs.
             let may_come = |base: &PathBuf| has_remote(base, name) == Some(false);
             bases.is_empty()
                 || bases.iter().any(exists)
@@ -130,7 +128,7 @@ fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
                 || bases.iter().any(may_come)
         }
         Some(_) => false,
-        // A glob can come to the name of a folder.
+        // A glob can match the name of a folder.
         None => true,
     };
     (is_path(&text) || has_folder(&text) || is_folder()).then(|| local(word, at))
@@ -142,12 +140,12 @@ fn is_path(text: &str) -> bool {
     file || text.starts_with(['/', '.', '~'])
 }
 
-/// Whether a slash comes before any colon: git takes no such word for an address.
+/// Whether a slash precedes any colon: git does not take such a word for an address.
 fn has_folder(text: &str) -> bool {
     text.find('/').is_some_and(|slash| text.find(':').is_none_or(|colon| slash < colon))
 }
 
-/// The rule names the repository as the command has it.
+/// The rule names the repository as in the command.
 fn local(word: &Spelling<'_>, place: usize) -> Danger {
     let written = word.exact().unwrap_or_default().to_owned();
     Danger::new("a repository on this machine", written, place)

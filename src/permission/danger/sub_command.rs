@@ -1,15 +1,15 @@
-//! Sub-commands, and the options that stand before them.
+//! Sub-commands, and the options that precede them.
 //!
-//! A rule that leaves the sub-command open is the user's word for the everyday ones. The others run
-//! what they are given, change what later commands run, serve or set up something elsewhere, or
-//! write where an argument says.
+//! A rule that leaves the sub-command open covers the everyday ones. The others run their
+//! arguments, change what later commands run, serve or set up something elsewhere, or write to a
+//! place given as an argument.
 
-use super::{Danger, OPEN, Spelling};
+use super::{Danger, OPEN_WORDS, Spelling};
 use crate::permission::program::Program;
 
-/// Programs, and the sub-commands that a rule for all of the program covers. `one/two` is a
-/// sub-command that is covered with this next word alone. The user's own commands and plugins are
-/// in no list.
+/// Programs, and the sub-commands that a rule for the whole program covers. `one/two` is a
+/// sub-command covered only with this next word. The user's own commands and plugins are in no
+/// list.
 const EVERYDAY: &[(&str, &str)] = &[
     ("git", GIT),
     (
@@ -40,7 +40,7 @@ const EVERYDAY: &[(&str, &str)] = &[
     ),
 ];
 
-/// The same for git: those that every git has. An alias takes the place of one that is missing.
+/// The same for git: the commands of every version. An alias can replace a missing one.
 const GIT: &str = "add am annotate apply archive bisect blame branch cat-file check-attr check-ignore \
     check-mailmap check-ref-format checkout cherry cherry-pick clean column commit config count-objects \
     describe diff diff-files diff-index diff-tree fetch for-each-ref format-patch fsck gc grep help \
@@ -49,8 +49,8 @@ const GIT: &str = "add am annotate apply archive bisect blame branch cat-file ch
     shortlog show show-branch show-ref sparse-checkout stage stash status stripspace submodule switch symbolic-ref \
     tag update-index var verify-commit verify-pack verify-tag version write-tree";
 
-/// Finds options before the sub-command that are not known to be harmless, since they decide for
-/// all of them, and a sub-command that is not [`EVERYDAY`].
+/// Finds options before the sub-command that are not known to be harmless, since they affect all of
+/// them, and a sub-command that is not [`EVERYDAY`].
 pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
     let Some(program) = Program::named(name).filter(|program| program.has_sub_commands()) else {
         return Vec::new();
@@ -59,7 +59,7 @@ pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
     let mut place = 1;
     while let Some(word) = words.get(place) {
         let Some(text) = word.exact() else {
-            dangers.push(Danger::new(OPEN, OPEN, place));
+            dangers.push(Danger::new(OPEN_WORDS, OPEN_WORDS, place));
             break;
         };
         if !text.starts_with(['-', '+']) {
@@ -78,7 +78,7 @@ pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
     dangers
 }
 
-/// Whether a rule for all of the program covers the sub-command, which `next` follows.
+/// Whether a rule for the whole program covers the sub-command, followed by `next`.
 pub fn is_everyday(name: &str, sub_command: &str, next: Option<&Spelling<'_>>) -> bool {
     let is_own = |names: &str| names.split_whitespace().any(|own| own == name);
     let Some((_, list)) = EVERYDAY.iter().find(|(names, _)| is_own(names)) else { return true };

@@ -1,18 +1,18 @@
 //! The options, program by program.
 
-/// Programs (separated by blanks; behind a slash a word that has to stand in the command) and their
-/// options: `--long` with all its short forms, `-x` alone and in a cluster, `-word` as it is, a
-/// bare word as it is, `start*`. What is not about options, such as scripts and settings among the
-/// words, is in the functions beside this table.
+/// Programs (separated by blanks; after a slash, a word that must be in the command) and their
+/// options: `--long` with all its short forms, `-x` alone and in a cluster, `-word` as is, a bare
+/// word as is, `start*`. Anything but options, such as scripts and settings among the words, is
+/// handled by the functions beside this table.
 ///
-/// Two kinds of words free what the others would cover, and hold for the options of their own row alone:
+/// Two kinds of words exempt what the others would cover, within their own row:
 ///
-/// - `=abc` lists the letters that every program of the row certainly gives the rest of the word as
-///   a value, so that no letter behind them is an option. `=*` says that the programs know no
-///   clusters. A letter that is a flag for one of the programs, in one of their versions, does not
-///   belong there: everything behind it would go unseen.
-/// - `!--name` is an option of these programs that a longer one in the row begins with, or that
-///   does no harm although its name sounds like it.
+/// - `=abc` lists the letters that take the rest of the word as a value in every program of the row,
+///   so that no letter after them is an option. `=*` says that the programs have no letter clusters.
+///   Never list a letter that is a flag in any version of one of the programs: everything after it
+///   would go unseen.
+/// - `!--name` is an option of these programs that is a prefix of a longer one in the row, or that is
+///   harmless although its name suggests otherwise.
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "git",
@@ -86,7 +86,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "tar bsdtar gtar",
         "=bCfHKLNTVX -I -F -T -g -P --absolute-names --one-top-level --index-file --listed-incremental \
          --volno-file --checkpoint-action --to-command --use-compress-program --rsh-command --info-script \
-         --new-volume-script --rmt-command",
+         --new-volume-script --rmt-command --remove-files",
     ),
     ("zip", "-T --unzip-command --test"),
     ("ssh", "=BbceiJLlmOopQRWwD -F -I -E -S"),
@@ -117,7 +117,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "=Fjp !--target --config --manifest-path --target-dir --logfile --out-dir --artifact-dir -C -Z --codegen @*",
     ),
     ("cargo/clippy", "-o --emit"),
-    ("cargo/nextest", "--extract-to --archive-file --tool-config-file --debugger --tracer"),
+    (
+        "cargo/nextest",
+        "--extract-to --archive-file --tool-config-file --config-file --debugger --tracer",
+    ),
     ("rustc clippy-driver", "-C -Z --codegen --sysroot"),
     ("rustdoc", "-C -Z --codegen --sysroot --test-builder --test-runtool --runtool"),
     (
@@ -182,7 +185,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "pytest py.test",
         "=kmnWpr !--co -c -o --override-ini --config-file --rootdir --basetemp --pdbcls --confcutdir --junitxml \
          --junit-xml --log-file --report-log --debug --html --json-report-file --pastebin \
-         --result-log --csv --tx --alluredir --cov-config --benchmark-json --benchmark-storage --benchmark-save \
+         --result-log --csv --tx --trace --pdb --alluredir --cov-config --benchmark-json --benchmark-storage --benchmark-save \
          --benchmark-autosave --profile-svg --gherkin-terminal-reporter --md-report-output --snapshot-dir",
     ),
     (
@@ -194,7 +197,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "=DPx -I -p -b -c -g --init-script --project-dir --build-file --settings-file --gradle-user-home \
          --include-build -Dorg.gradle.jvmargs -Dorg.gradle.java.home",
     ),
-    ("dotnet msbuild", "=* @* -a --test-adapter-path --settings --diag"),
+    (
+        "dotnet msbuild",
+        "=* @* -a -d -e -s --test-adapter-path --settings --diag --environment --packages --lock-file-path --configfile --source",
+    ),
     (
         "kubectl oc",
         "!--output !--command --kubeconfig --cache-dir --log-file --profile-output --output-directory --enable-helm \
@@ -210,14 +216,14 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "docker podman nerdctl docker-compose podman-compose",
         "--privileged --entrypoint --config --host --device --pid --security-opt --cap-add --iidfile --cidfile \
-         --metadata-file --rootfs",
+         --metadata-file --rootfs --cache-to",
     ),
     (
         "docker/build podman/build nerdctl/build docker/save podman/save nerdctl/save",
         "=ft -o --output --dest",
     ),
     ("docker/container podman/container nerdctl/container", "cp export"),
-    // A volume can be a folder of this machine.
+    // A volume can be a local folder.
     ("docker/volume podman/volume nerdctl/volume", "=d export import -o --opt"),
     ("terraform tofu", "=* -chdir -plugin-dir -out -state -state-out -backup -generate-config-out"),
     (
@@ -232,7 +238,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "mocha",
-        "=fgnORtu -O -n --reporter-option* --reporterOption* --node-option* --nodeOption* --experimental-*",
+        "=fgnORtu -O -n --ui --file --reporter-option* --reporterOption* --node-option* --nodeOption* --experimental-*",
     ),
     (
         "jest vitest mocha",
@@ -244,7 +250,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
          --dependency-extractor --cache-directory --coverage-directory --root-dir --snapshotSerializers \
          --snapshot-serializers --moduleNameMapper --module-name-mapper --preset --import --loader -R \
          --coverage.* --attachmentsDir --typecheck.* --execArgv --exec-argv --poolOptions* --pool-options* \
-         --browser.*",
+         --browser.* --json --outputJson",
     ),
     ("psql", "=cdFhPpRTUv !--command -f -o -L --file --output --log-file"),
     (
@@ -295,9 +301,9 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "phpunit",
         "=d -c --bootstrap --configuration --include-path --extension --printer --log-* --coverage-* --testdox-* \
-         --generate-baseline --cache-directory",
+         --generate-baseline --cache-directory --list-tests-xml --prepend",
     ),
-    ("rspec", "=eftP -r -O -o -I --require --options --out --default-path"),
+    ("rspec", "=eftP -r -O -o -I --require --options --out --default-path --deprecation-out"),
     ("tox nox", "=ep -c -f --conf --noxfile --workdir --force-dep"),
     ("ninja", "=djklw -f -C -t"),
     (
@@ -311,9 +317,9 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("gh/extension gh/extensions gh/ext", "install exec upgrade create remove"),
 ];
 
-/// Programs that read more options from a file when a word such as `@file` names one, so that the
-/// file decides what they load, run and write. Names with a target or a version, such as
-/// `llvm-nm-15`, count as well.
+/// Programs that read more options from a file when a word such as `@file` names one, so the file
+/// decides what they load, run and write. Names with a target or a version, such as `llvm-nm-15`,
+/// count as well.
 pub const OPTION_FILES: &str = "\
     addr2line ar as c++filt dlltool dllwrap dwp elfedit gcov gcov-tool gold gprof ld ld.bfd ld.gold ld.lld \
     ld.mold ld64.lld lld mold nm objcopy objdump ranlib readelf size strings strip windmc windres \

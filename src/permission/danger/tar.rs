@@ -1,24 +1,24 @@
-//! Archives that tar writes outside of the folder, or has another program fetch, and folders that it enters.
+//! Archives that tar writes outside the folder or has another program fetch, and folders that it enters.
 
 use std::path::{Path, PathBuf};
 
 use super::place::leads_out_or_is_hidden;
 use super::{Danger, Spelling};
 
-/// Letters that take a value, in GNU's tar and in that of the BSDs: the same word may end with a
-/// letter in one and go on with a value in the other.
+/// Letters that take a value in GNU tar and in BSD tar: the same word may end with a letter in one
+/// and continue with a value in the other.
 const VALUES: [&str; 2] = ["CFHIKLNTVXbfg", "CITWXbfs"];
 
-/// Long options with such a value, and the letter that does the same.
+/// Long options with such a value, and the equivalent letter.
 const LONG: &[(&str, char)] = &[("--file", 'f'), ("--directory", 'C'), ("--cd", 'C')];
 
 /// Long options that write an archive.
 const WRITES: &[&str] =
     &["--create", "--append", "--update", "--catenate", "--concatenate", "--delete"];
 
-/// Finds values of `-f` and `-C` that lead out of the folder, one of `bases`, or into a hidden one.
+/// Finds values of `-f` and `-C` that lead outside the folder, one of `bases`, or into a hidden one.
 pub fn find(words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
-    // A list of names may hold a folder to go to.
+    // A list of names may contain a folder to enter.
     let is_list = |text: &str| text.starts_with("--files");
     let lists = words.iter().enumerate().filter(|(_, word)| is_list(&word.outline()));
     let lists = lists.map(|(place, _)| Danger::new("--files-from", "--files-from", place));
@@ -29,7 +29,7 @@ pub fn find(words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
 fn find_with(letters: &str, words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
     let (values, writes) = read(letters, words);
     let mut dangers = Vec::new();
-    // Where the folders entered so far lead, from the first one. A later name may start in there.
+    // Targets of the folders entered so far, from the first one. A later name may start there.
     let mut entered = PathBuf::new();
     let mut is_known = true;
     for (letter, value, place) in values {
@@ -57,7 +57,7 @@ fn find_with(letters: &str, words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Da
     dangers
 }
 
-/// The values of the options of interest with their places, and whether an archive is written.
+/// The values of the relevant options with their positions, and whether an archive is written.
 fn read(letters: &str, words: &[Spelling<'_>]) -> (Vec<(char, String, usize)>, bool) {
     let (mut values, mut writes, mut at) = (Vec::new(), false, 1);
     while let Some(word) = words.get(at) {
@@ -80,7 +80,7 @@ fn read(letters: &str, words: &[Spelling<'_>]) -> (Vec<(char, String, usize)>, b
         let dashed = text.strip_prefix('-');
         let cluster = match dashed {
             Some(cluster) => cluster,
-            // The first word needs no dash, and the values of its letters follow it one by one.
+            // The first word needs no dash, and the values of its letters follow one by one.
             None if place == 1 => text.as_str(),
             None => continue,
         };
@@ -102,7 +102,7 @@ fn read(letters: &str, words: &[Spelling<'_>]) -> (Vec<(char, String, usize)>, b
     (values, writes)
 }
 
-/// The word behind a letter. One that looks like an option counts as a folder, whatever the letter:
+/// The word after a letter. One that looks like an option counts as a folder, whatever the letter:
 /// the letter may be the value of a long option before it.
 fn value_behind(letter: char, word: &Spelling<'_>, place: usize) -> (char, String, usize) {
     let text = word.outline();

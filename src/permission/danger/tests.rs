@@ -1,7 +1,7 @@
 use std::os::unix::fs::symlink;
 
 use super::super::judge::Decision::{Allow, Ask};
-use super::super::judge::testing::Bench;
+use super::super::judge::testing::JudgeFixture;
 
 mod coverage;
 mod git;
@@ -239,12 +239,14 @@ fn a_dangerous_option_never_rides_on_a_rule_that_does_not_name_it() {
         ("Bash(git bisect:*)", "x=run; git bisect $x ./p"),
         ("Bash(git commit:*)", "git commit -F -m \"$(echo --x)\""),
     ];
-    let wrong: Vec<_> =
-        rows.iter().filter(|(rule, line)| Bench::new().allow(rule).bash(line) != Ask).collect();
+    let wrong: Vec<_> = rows
+        .iter()
+        .filter(|(rule, line)| JudgeFixture::new().allow(rule).bash(line) != Ask)
+        .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     for (_, line) in rows {
         assert_eq!(
-            Bench::new().allow("Bash").bash(line),
+            JudgeFixture::new().allow("Bash").bash(line),
             Allow,
             "everything is everything: {line}"
         );
@@ -253,13 +255,15 @@ fn a_dangerous_option_never_rides_on_a_rule_that_does_not_name_it() {
 
 fn covered(rows: &[(&str, &str)]) {
     for (rule, line) in rows {
-        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
+        assert_eq!(JudgeFixture::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
     }
 }
 
 fn asked_about(rows: &[(&str, &str)]) {
-    let wrong: Vec<_> =
-        rows.iter().filter(|(rule, line)| Bench::new().allow(rule).bash(line) != Ask).collect();
+    let wrong: Vec<_> = rows
+        .iter()
+        .filter(|(rule, line)| JudgeFixture::new().allow(rule).bash(line) != Ask)
+        .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -314,6 +318,19 @@ fn the_beginning_of_an_option_is_that_option_unless_the_program_has_one_of_this_
         ("Bash(dotnet build:*)", "dotnet build -o ../x"),
         ("Bash(dotnet build:*)", "dotnet build --artifacts-path /x"),
         ("Bash(npm test:*)", "npm test ---C=../x"),
+        ("Bash(npm exec prettier:*)", "npm exec prettier -- --plugin=./plug.js ."),
+        ("Bash(pnpm exec jest:*)", "pnpm exec jest -- --globalSetup=./x"),
+        ("Bash(tar -czf:*)", "tar -czf x.tgz --remove-files /x"),
+        ("Bash(dotnet test:*)", "dotnet test -d /x"),
+        ("Bash(pytest:*)", "pytest --trace"),
+        ("Bash(cargo nextest run:*)", "cargo nextest run --config-file x"),
+        ("Bash(npm test:*)", "npm test -- --import 'data:text/javascript,x'"),
+        ("Bash(npm test:*)", "npm test -- --config x"),
+        ("Bash(npm run build:*)", "npm run build -- --outDir /x"),
+        ("Bash(npm run build:*)", "npm run -s build -- -o /x"),
+        ("Bash(pnpm build:*)", "pnpm build --outDir /x"),
+        ("Bash(yarn run test:*)", "yarn run test --require ./x"),
+        ("Bash(bun run build:*)", "bun run build --outdir /x"),
         ("Bash(npm test:*)", "npm test --sC ../x"),
         ("Bash(npm test:*)", "npm test ---script-sh ./x"),
         ("Bash(tsc:*)", "tsc -outfile x"),
@@ -602,7 +619,8 @@ fn runners_of_runners_are_looked_behind_up_to_a_bound() {
     for runner in ["npm ", "npx "] {
         let line = runner.repeat(8_000);
         let start = std::time::Instant::now();
-        let judgement = Bench::new().allow(&format!("Bash({}:*)", runner.trim())).bash(&line);
+        let judgement =
+            JudgeFixture::new().allow(&format!("Bash({}:*)", runner.trim())).bash(&line);
         assert_eq!(judgement, Ask, "{runner}");
         assert!(start.elapsed().as_secs() < 10, "{runner}");
     }

@@ -1,4 +1,4 @@
-//! The gate as one agent meets it: its calls are decided on here, and its questions opened and withdrawn.
+//! One agent's view of the gate: decides on its calls, and opens and withdraws its questions.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,137 +8,137 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{Gate, Shared, Verdict};
-use crate::permission::judge::{Advice, Call, Decision, Judgement};
+use super::{Gate, GateShared, Verdict};
+use crate::permission::agent_permissions::{AgentPermissions, Grants, InheritedPermissions};
+use crate::permission::judge::{Call, Decision, HookAdvice, Judgement};
 use crate::permission::path::Places;
-use crate::permission::question::{Approval, Asked, Waiting};
-use crate::permission::rule::Base;
-use crate::permission::standing::{Grants, Rights, Standing};
-use crate::permission::starts::Unreadable;
+use crate::permission::pattern_roots::UnreadableFiles;
+use crate::permission::question::{Approval, AskedCall, QuestionEntry};
+use crate::permission::rule::RuleBase;
 use crate::protocol::{
-    Access, Denial, EnvOverlay, EventKind, EventSink, Mode, Question, QuestionId, ReadOnly, Target,
+    Access, Denial, EnvOverlay, EventKind, EventSink, PathTarget, PermissionMode, Question,
+    QuestionId, ReadOnly,
 };
 
 impl Gate {
-    /// The gate of one agent: the shared rules, and grants of its own. `name` is the agent's on the screen.
+    /// The gate of one agent: the shared rules, and its own grants. `name` is the agent's name on the screen.
     #[must_use]
     pub fn for_agent(&self, name: String, events: EventSink) -> AgentGate {
         AgentGate {
             shared: self.0.clone(),
             name: name.into(),
             events,
-            standing: Standing::new(self.0.places.clone()),
+            permissions: AgentPermissions::new(self.0.places.clone()),
         }
     }
 }
 
-/// What comes before a question to the user.
+/// The outcome of the step before a question to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BeforeQuestion {
-    /// The user is asked, and sees this.
+pub enum PreviewOutcome {
+    /// Ask the user, and show this.
     Ask(Option<String>),
-    /// Somebody said yes in the user's place. It holds for what the call would do now.
+    /// Someone approved in the user's place. Applies to the call's effects as of now.
     Allow,
-    /// The same for another input, which has to pass [`AgentGate::recheck`].
+    /// The same for another input, which must pass [`AgentGate::recheck`].
     Change(Value),
-    /// Somebody said no in the user's place, for this reason.
+    /// Someone denied in the user's place, for this reason.
     Deny(String),
 }
 
-/// The gate as one agent sees it. Clones share the agent's grants.
+/// The gate for one agent. Clones share the agent's grants.
 #[derive(Clone)]
 pub struct AgentGate {
-    shared: Arc<Shared>,
+    shared: Arc<GateShared>,
     name: Arc<str>,
     events: EventSink,
-    standing: Standing,
+    permissions: AgentPermissions,
 }
 
 impl AgentGate {
     /// The gate of an agent below this one: within the same folders, and no freer than this one
     /// unless its rights say so.
     #[must_use]
-    pub fn child(&self, name: String, events: EventSink, rights: &Rights) -> Self {
-        let Standing { grants, places, mode, mut bounds } = self.standing.clone();
+    pub fn child(&self, name: String, events: EventSink, rights: &InheritedPermissions) -> Self {
+        let AgentPermissions { grants, places, mode, mut bounds } = self.permissions.clone();
         let grants = if rights.shares_grants { grants } else { Grants::default() };
-        let base = Base { project: &places.project, home: places.home.as_deref() };
+        let base = RuleBase { project: &places.project, home: places.home.as_deref() };
         if let Some(bound) = rights.bounds.read(base) {
             Arc::make_mut(&mut bounds).push(bound);
         }
-        let standing = Standing { grants, places, mode: mode.and(rights.mode), bounds };
-        Self { shared: self.shared.clone(), name: name.into(), events, standing }
+        let standing = AgentPermissions { grants, places, mode: mode.combine(rights.mode), bounds };
+        Self { shared: self.shared.clone(), name: name.into(), events, permissions: standing }
     }
 
     /// The gate of the whole tree.
     #[must_use]
-    pub fn of_all(&self) -> Gate {
+    pub fn shared_gate(&self) -> Gate {
         Gate(self.shared.clone())
     }
 
     /// This gate for an agent whose commands run with `env`.
     #[must_use]
     pub fn with_env(mut self, env: &EnvOverlay) -> Self {
-        self.standing.places = Arc::new(self.standing.places.with_env(env));
+        self.permissions.places = Arc::new(self.permissions.places.with_env(env));
         self
     }
 
-    /// This gate, with other working directories: those of an agent that works in a folder of its own.
+    /// Replaces the working directories, for an agent that works in a folder of its own.
     #[must_use]
-    pub fn within(mut self, dirs: Vec<PathBuf>) -> Self {
-        self.standing.places =
-            Arc::new(Places { dirs: dirs.into(), ..(*self.standing.places).clone() });
+    pub fn with_dirs(mut self, dirs: Vec<PathBuf>) -> Self {
+        self.permissions.places =
+            Arc::new(Places { dirs: dirs.into(), ..(*self.permissions.places).clone() });
         self
     }
 
-    /// Bounds this gate to the folder `dir`: no file tool writes outside it, in any mode. `cwd`,
-    /// which lies in there, becomes the only working directory. The agent's shell must be confined
+    /// Binds this gate to the folder `dir`: no file tool writes outside it, in any mode. `cwd`,
+    /// which must lie in it, becomes the only working directory. The agent's shell must be confined
     /// by other means.
     #[must_use]
-    pub fn bounded(mut self, dir: PathBuf, cwd: PathBuf) -> Self {
+    pub fn with_bound(mut self, dir: PathBuf, cwd: PathBuf) -> Self {
         let bound = Some(dir);
-        let places = (*self.standing.places).clone();
-        self.standing.places = Arc::new(Places { dirs: vec![cwd].into(), bound, ..places });
+        let places = (*self.permissions.places).clone();
+        self.permissions.places = Arc::new(Places { dirs: vec![cwd].into(), bound, ..places });
         self
     }
 
-    /// The mode that this agent's calls are judged by now.
+    /// The current mode for this agent's calls.
     #[must_use]
-    pub fn mode(&self) -> Mode {
-        self.shared.mode_for(self.standing.mode, self.shared.lock().mode)
+    pub fn mode(&self) -> PermissionMode {
+        self.shared.mode_for(self.permissions.mode, self.shared.lock().mode)
     }
 
-    /// The files that rules, the shared ones and those of its definition, keep this agent from
-    /// coming upon in `cwd`, when a permitted call names `place`.
+    /// The files in `cwd` that rules, shared and of its definition, hide from this agent, during a
+    /// permitted call that names `place`.
     #[must_use]
-    pub fn unreadable(&self, cwd: &Path, place: Option<&Target>) -> Unreadable {
-        self.shared.unreadable(&self.standing, cwd, place)
+    pub fn unreadable(&self, cwd: &Path, place: Option<&PathTarget>) -> UnreadableFiles {
+        self.shared.unreadable(&self.permissions, cwd, place)
     }
 
-    /// Why a permitted fetch of `from` must not be led on to `to`.
+    /// Why a permitted fetch of `from` must not be redirected to `to`.
     #[must_use]
-    pub fn refused_redirect(&self, from: &str, to: &str) -> Option<String> {
-        self.shared.refused_redirect(&self.standing, from, to)
+    pub fn redirect_refusal(&self, from: &str, to: &str) -> Option<String> {
+        self.shared.redirect_refusal(&self.permissions, from, to)
     }
 
-    /// Tells that a call was denied by what is not the gate.
-    pub fn denied(&self, call: &Call<'_>, denial: Denial) {
-        self.tell_denied(call, &Verdict::Denied(denial));
+    /// Reports a call that was denied by something other than the gate.
+    pub fn report_denied(&self, call: &Call<'_>, denial: Denial) {
+        self.report_verdict(call, &Verdict::Denied(denial));
     }
 
-    /// Decides on a call as [`Self::decide_with`] does, where nobody answers in the user's place.
+    /// Decides on a call like [`Self::decide_with`], with nobody to answer in the user's place.
     pub async fn decide(
         &self,
         call: &Call<'_>,
         preview: impl Future<Output = Option<String>>,
         cancel: &CancellationToken,
     ) -> Verdict {
-        self.decide_with(call, async { BeforeQuestion::Ask(preview.await) }, cancel).await
+        self.decide_with(call, async { PreviewOutcome::Ask(preview.await) }, cancel).await
     }
 
-    /// Decides on a call, and asks the user where that is needed. `preview` answers in the user's
-    /// place, or shows the user what would happen; it is awaited, once, only when a question is to
-    /// be opened. Ends at once when `cancel` fires; when it is dropped, an open question is
-    /// withdrawn.
+    /// Decides on a call, and asks the user if needed. `preview` answers in the user's place, or
+    /// shows the user what would happen; it is awaited, once, only before a question opens. Ends at
+    /// once when `cancel` fires; dropping it withdraws an open question.
     ///
     /// ```text
     /// judged: allow | deny | nobody to ask ─────────────────────────▶ verdict
@@ -150,7 +150,7 @@ impl AgentGate {
     pub async fn decide_with(
         &self,
         call: &Call<'_>,
-        preview: impl Future<Output = BeforeQuestion>,
+        preview: impl Future<Output = PreviewOutcome>,
         cancel: &CancellationToken,
     ) -> Verdict {
         let (mut preview, mut shown) = (Some(preview), None);
@@ -158,13 +158,13 @@ impl AgentGate {
             if cancel.is_cancelled() {
                 return Verdict::Cancelled;
             }
-            self.shared.look_at_rules();
-            let (judgement, revision) = self.shared.judge(call, &self.standing);
+            self.shared.reload_rules();
+            let (judgement, revision) = self.shared.judge(call, &self.permissions);
             match judgement.decision {
                 Decision::Allow => return Verdict::Allowed,
                 Decision::Deny => break Verdict::Denied(Denial::new(judgement.why)),
                 Decision::Ask if !self.shared.interactive => {
-                    break Verdict::Denied(Denial::new(nobody_to_ask(call, &judgement)));
+                    break Verdict::Denied(Denial::new(no_user_reason(call, &judgement)));
                 }
                 Decision::Ask => {}
             }
@@ -175,12 +175,14 @@ impl AgentGate {
                     before = preview => before,
                 };
                 shown = match before {
-                    BeforeQuestion::Ask(shown) => shown,
-                    BeforeQuestion::Allow => break Verdict::Approved(Approval::of(&judgement)),
-                    BeforeQuestion::Change(input) => break Verdict::Changed { input },
-                    BeforeQuestion::Deny(reason) => break Verdict::Denied(Denial::new(reason)),
+                    PreviewOutcome::Ask(shown) => shown,
+                    PreviewOutcome::Allow => {
+                        break Verdict::Approved(Approval::from_judgement(&judgement));
+                    }
+                    PreviewOutcome::Change(input) => break Verdict::Changed { input },
+                    PreviewOutcome::Deny(reason) => break Verdict::Denied(Denial::new(reason)),
                 };
-                // Rules and files may be others by now: the question is about what holds when it opens.
+                // Rules and files may have changed: the question must reflect what holds when it opens.
                 continue;
             }
             let Some(open) = self.ask(call, &mut shown, judgement, revision) else { continue };
@@ -189,30 +191,31 @@ impl AgentGate {
                 None => return Verdict::Cancelled,
             }
         };
-        self.tell_denied(call, &verdict);
+        self.report_verdict(call, &verdict);
         verdict
     }
 
-    /// Decides on a call whose input was changed by the one who allowed it: what is denied stays
-    /// denied, what would be asked about was asked. Returns what the change approves.
+    /// Decides on a call whose input was changed by whoever allowed it: a denied call stays denied,
+    /// one that would need approval counts as approved. Returns the approval that the change
+    /// implies.
     ///
     /// # Errors
-    /// With the reason, when the call is denied.
+    /// If the call is denied, with the reason.
     pub fn recheck(&self, call: &Call<'_>) -> Result<Option<Approval>, String> {
         let judgement = self.judge_now(call);
         match judgement.decision {
             Decision::Deny => self.refuse(call, judgement.why),
             Decision::Allow => Ok(None),
-            Decision::Ask => Ok(Some(Approval::of(&judgement))),
+            Decision::Ask => Ok(Some(Approval::from_judgement(&judgement))),
         }
     }
 
-    /// Judges a permitted call once more, right before it runs. A call that is to be asked about
-    /// runs only if the user approved all that the question would be about. Returns the bounds of a
+    /// Judges a permitted call once more, right before it runs. A call that needs approval runs
+    /// only if the user approved everything the question would cover. Returns the bounds of a
     /// command that runs because it only reads.
     ///
     /// # Errors
-    /// With the reason, when the call may not run any more.
+    /// If the call may no longer run, with the reason.
     pub fn confirm(
         &self,
         call: &Call<'_>,
@@ -235,16 +238,16 @@ impl AgentGate {
     }
 
     fn judge_now(&self, call: &Call<'_>) -> Judgement {
-        self.shared.look_at_rules();
-        self.shared.judge(call, &self.standing).0
+        self.shared.reload_rules();
+        self.shared.judge(call, &self.permissions).0
     }
 
     fn refuse<T>(&self, call: &Call<'_>, reason: String) -> Result<T, String> {
-        self.denied(call, Denial::new(reason.clone()));
+        self.report_denied(call, Denial::new(reason.clone()));
         Err(reason)
     }
 
-    fn tell_denied(&self, call: &Call<'_>, verdict: &Verdict) {
+    fn report_verdict(&self, call: &Call<'_>, verdict: &Verdict) {
         if let Verdict::Denied(denial) = verdict {
             self.events.emit(EventKind::PermissionDenied {
                 id: call.id.clone(),
@@ -255,8 +258,7 @@ impl AgentGate {
         }
     }
 
-    /// Opens a question, and takes the preview for it; `None` when rules or mode have changed since
-    /// the judgement.
+    /// Opens a question, and takes the preview for it; `None` if rules or mode have changed since the judgement.
     fn ask(
         &self,
         call: &Call<'_>,
@@ -265,7 +267,7 @@ impl AgentGate {
         revision: u64,
     ) -> Option<OpenQuestion<'_>> {
         let (reply, answer) = oneshot::channel();
-        let asked = Asked::new(call, &judgement, self.standing.clone());
+        let asked = AskedCall::new(call, &judgement, self.permissions.clone());
         let Judgement { why, warnings, suggestions, .. } = judgement;
         let id = {
             let mut state = self.shared.lock();
@@ -274,7 +276,7 @@ impl AgentGate {
             }
             let id = QuestionId(state.next_id);
             state.next_id += 1;
-            state.waiting.insert(id, Waiting { asked: Arc::new(asked), reply });
+            state.waiting.insert(id, QuestionEntry { asked: Arc::new(asked), reply });
             id
         };
         let open = OpenQuestion { gate: self, id, answer, allowed: None };
@@ -305,7 +307,7 @@ impl fmt::Debug for AgentGate {
     }
 }
 
-/// A question that is on the screen; dropping it takes it off again.
+/// A question on the screen; dropping it removes it.
 struct OpenQuestion<'a> {
     gate: &'a AgentGate,
     id: QuestionId,
@@ -314,8 +316,7 @@ struct OpenQuestion<'a> {
 }
 
 impl OpenQuestion<'_> {
-    /// Waits for the answer; `None` when the call is cancelled first. A no counts also where it
-    /// stops the run.
+    /// Waits for the answer; `None` if the call is cancelled first. A no counts even if it stops the run.
     async fn answer(mut self, cancel: &CancellationToken) -> Option<Verdict> {
         let verdict = tokio::select! {
             biased;
@@ -337,9 +338,9 @@ impl Drop for OpenQuestion<'_> {
     }
 }
 
-fn nobody_to_ask(call: &Call<'_>, judgement: &Judgement) -> String {
-    // No rule makes up for the word of a hook.
-    if let Advice::Ask { .. } = call.advice {
+fn no_user_reason(call: &Call<'_>, judgement: &Judgement) -> String {
+    // No rule replaces a hook's decision.
+    if let HookAdvice::Ask { .. } = call.advice {
         return format!("{}, and there is nobody to ask", judgement.why);
     }
     let is_command = matches!(call.access, Access::Command { .. });

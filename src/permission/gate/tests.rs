@@ -3,24 +3,24 @@ use std::fs;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::super::judge::Advice;
+use super::super::judge::HookAdvice;
 use super::*;
 use crate::protocol::{
     Access, AgentEvent, AgentId, EnvOverlay, EventKind, EventQueue, Question, ToolUseId,
 };
 
-struct Bench {
+struct GateFixture {
     dir: tempfile::TempDir,
     queue: EventQueue,
     gate: Gate,
 }
 
-impl Bench {
+impl GateFixture {
     fn new(interactive: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let project_dir = fs::canonicalize(dir.path()).unwrap();
         let gate = Gate::new(GateSettings {
-            mode: Mode::Default,
+            mode: PermissionMode::Default,
             rules: RuleSet::default(),
             dirs: vec![project_dir.clone()],
             home: None,
@@ -33,7 +33,7 @@ impl Bench {
             bash: None,
             bypass_disabled: false,
         });
-        Self { dir, queue: EventQueue::unhurried(), gate }
+        Self { dir, queue: EventQueue::unbounded(), gate }
     }
 
     fn agent(&self, name: &str) -> AgentGate {
@@ -41,13 +41,13 @@ impl Bench {
     }
 
     /// Starts a call, and waits until it has asked.
-    async fn ask(&self, agent: &AgentGate, line: &str) -> Open {
+    async fn ask(&self, agent: &AgentGate, line: &str) -> OpenDecision {
         let cancel = CancellationToken::new();
         let (agent, token, line) = (agent.clone(), cancel.clone(), line.to_owned());
         let cwd = self.gate.0.places.project.clone();
         let verdict = tokio::spawn(async move { run(&agent, &line, &cwd, &token).await });
         let question = self.next_question().await;
-        Open { question, verdict, cancel }
+        OpenDecision { question, verdict, cancel }
     }
 
     async fn next_question(&self) -> Question {
@@ -71,7 +71,7 @@ impl Bench {
         }
     }
 
-    /// Asks about a call, and answers with a yes.
+    /// Asks about a call, and approves it.
     async fn approved(&self, agent: &AgentGate, line: &str, answer: Answer) -> Approval {
         let open = self.ask(agent, line).await;
         assert!(self.gate.answer(open.question.id, answer).unwrap());
@@ -83,15 +83,15 @@ impl Bench {
     }
 
     /// Adds a rule for the whole tree.
-    fn rule(&self, text: &str, list: List) {
-        let base = Base { project: &self.gate.0.places.project, home: None };
-        let rule = Rule::parse(text, list, Origin::Session, base).unwrap();
+    fn rule(&self, text: &str, list: RuleList) {
+        let base = RuleBase { project: &self.gate.0.places.project, home: None };
+        let rule = Rule::parse(text, list, RuleOrigin::Session, base).unwrap();
         let mut state = self.gate.0.lock();
         let rules = Arc::make_mut(&mut state.rules);
         match list {
-            List::Allow => rules.allow.push(rule),
-            List::Ask => rules.ask.push(rule),
-            List::Deny => rules.deny.push(rule),
+            RuleList::Allow => rules.allow.push(rule),
+            RuleList::Ask => rules.ask.push(rule),
+            RuleList::Deny => rules.deny.push(rule),
         }
         state.revision += 1;
     }
@@ -102,7 +102,7 @@ impl Bench {
     }
 }
 
-struct Open {
+struct OpenDecision {
     question: Question,
     verdict: tokio::task::JoinHandle<Verdict>,
     cancel: CancellationToken,
@@ -111,16 +111,29 @@ struct Open {
 async fn run(agent: &AgentGate, line: &str, cwd: &Path, cancel: &CancellationToken) -> Verdict {
     let (id, input) = (ToolUseId::new("c1"), json!({"command": line}));
     let access = Access::Command { line: line.to_owned(), cwd: cwd.to_owned() };
-    let call =
-        Call { id: &id, tool: "Bash", input: &input, access: &access, cwd, advice: Advice::None };
+    let call = Call {
+        id: &id,
+        tool: "Bash",
+        input: &input,
+        access: &access,
+        cwd,
+        advice: HookAdvice::None,
+    };
     agent.decide(&call, async { None }, cancel).await
 }
 
-/// Calls `act` with a command as the gate is asked about it.
+/// Calls `act` with a command, as the gate gets it.
 fn with_call<T>(line: &str, cwd: &Path, act: impl FnOnce(&Call<'_>) -> T) -> T {
     let (id, input) = (ToolUseId::new("c1"), json!({"command": line}));
     let access = Access::Command { line: line.to_owned(), cwd: cwd.to_owned() };
-    act(&Call { id: &id, tool: "Bash", input: &input, access: &access, cwd, advice: Advice::None })
+    act(&Call {
+        id: &id,
+        tool: "Bash",
+        input: &input,
+        access: &access,
+        cwd,
+        advice: HookAdvice::None,
+    })
 }
 
 #[track_caller]
@@ -137,7 +150,7 @@ fn denied(verdict: Verdict) -> String {
 
 #[tokio::test]
 async fn two_agents_ask_at_once_and_each_gets_its_own_answer() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     let first = bench.ask(&bench.agent("explore-1"), "psql a").await;
     let second = bench.ask(&bench.agent("explore-2"), "make b").await;
     assert_eq!((first.question.agent.as_str(), first.question.path.depth()), ("explore-1", 1));
@@ -155,7 +168,7 @@ async fn two_agents_ask_at_once_and_each_gets_its_own_answer() {
 
 #[tokio::test]
 async fn a_cancelled_or_dropped_call_takes_its_question_along() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     let cancelled = bench.ask(&bench.agent("a"), "psql").await;
     cancelled.cancel.cancel();
     assert_eq!(cancelled.verdict.await.unwrap(), Verdict::Cancelled);
@@ -169,7 +182,7 @@ async fn a_cancelled_or_dropped_call_takes_its_question_along() {
 
 #[tokio::test]
 async fn a_grant_stays_with_its_agent_and_settles_what_that_agent_asks() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     let (one, two) = (bench.agent("one"), bench.agent("two"));
     let open = bench.ask(&one, "pytest a").await;
     let same = bench.ask(&one, "pytest a -k").await;
@@ -184,7 +197,7 @@ async fn a_grant_stays_with_its_agent_and_settles_what_that_agent_asks() {
 
 #[tokio::test]
 async fn a_program_allows_with_another_input_and_its_rules_count_all_or_none() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     let agent = bench.agent("one");
     let file = bench.dir.path().join(".caliban/config.local.toml");
     let changed = json!({"command": "psql other"});
@@ -213,12 +226,12 @@ async fn a_program_allows_with_another_input_and_its_rules_count_all_or_none() {
 
 #[tokio::test]
 async fn what_is_denied_stays_denied_with_a_changed_input() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     let agent = bench.agent("one");
     let cwd = bench.gate.0.places.project.clone();
-    let origin = Origin::Session;
-    let base = Base { project: &cwd, home: None };
-    let rule = Rule::parse("Bash(rm:*)", List::Deny, origin, base).unwrap();
+    let origin = RuleOrigin::Session;
+    let base = RuleBase { project: &cwd, home: None };
+    let rule = Rule::parse("Bash(rm:*)", RuleList::Deny, origin, base).unwrap();
     Arc::make_mut(&mut bench.gate.0.lock().rules).deny.push(rule);
     let recheck = |line: &str| with_call(line, &cwd, |call| agent.recheck(call));
     assert!(recheck("rm -r x").unwrap_err().contains("Bash(rm:*)"));
@@ -232,7 +245,7 @@ async fn what_is_denied_stays_denied_with_a_changed_input() {
 
 #[tokio::test]
 async fn an_approval_holds_until_the_call_runs_and_only_for_the_question_that_was_answered() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     let agent = bench.agent("one");
     let cwd = bench.gate.0.places.project.clone();
     let confirm = |line: &str, approval: Option<&Approval>| {
@@ -244,17 +257,17 @@ async fn an_approval_holds_until_the_call_runs_and_only_for_the_question_that_wa
     let why = confirm("psql", None).unwrap_err();
     assert!(why.contains("has changed since it was allowed"), "{why}");
     confirm("curl localhost", Some(&approval)).unwrap_err();
-    bench.rule("Bash(psql:*)", List::Ask);
+    bench.rule("Bash(psql:*)", RuleList::Ask);
     let why = confirm("psql", Some(&approval)).unwrap_err();
     assert!(why.contains("Bash(psql:*)") && why.contains("asks"), "a new reason: {why}");
-    bench.rule("Bash(psql:*)", List::Deny);
+    bench.rule("Bash(psql:*)", RuleList::Deny);
     let why = confirm("psql", Some(&approval)).unwrap_err();
     assert!(why.contains("Bash(psql:*)") && why.contains("denies"), "{why}");
 }
 
 #[tokio::test]
 async fn an_approval_holds_when_rules_that_came_with_it_cover_a_part_of_the_call() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     let agent = bench.agent("one");
     let cwd = bench.gate.0.places.project.clone();
     for (line, rule) in
@@ -272,7 +285,7 @@ async fn an_approval_holds_when_rules_that_came_with_it_cover_a_part_of_the_call
 
 #[tokio::test]
 async fn a_preview_is_made_once_and_only_for_a_question() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     let agent = bench.agent("one");
     let cwd = bench.gate.0.places.project.clone();
     let (id, input) = (ToolUseId::new("c1"), json!({}));
@@ -280,7 +293,7 @@ async fn a_preview_is_made_once_and_only_for_a_question() {
     let decide = async |line: &str, preview: &dyn Fn()| {
         let access = Access::Command { line: line.to_owned(), cwd: cwd.clone() };
         let (id, input, access, cwd) = (&id, &input, &access, &*cwd);
-        let call = Call { id, tool: "Bash", input, access, cwd, advice: Advice::None };
+        let call = Call { id, tool: "Bash", input, access, cwd, advice: HookAdvice::None };
         let preview = async {
             preview();
             Some("what would happen".to_owned())
@@ -290,7 +303,7 @@ async fn a_preview_is_made_once_and_only_for_a_question() {
     let made = std::cell::Cell::new(0);
     let rule = || {
         made.set(made.get() + 1);
-        bench.rule("Bash(psql:*)", List::Ask);
+        bench.rule("Bash(psql:*)", RuleList::Ask);
     };
     assert_eq!(decide("true", &rule).await, Verdict::Allowed);
     assert_eq!(made.get(), 0, "nobody is asked");
@@ -306,10 +319,10 @@ async fn a_preview_is_made_once_and_only_for_a_question() {
     let confirmed = with_call("psql", &cwd, |call| agent.confirm(call, Some(&approval)));
     assert_eq!(confirmed, Ok(None), "the user approved the rule that came with the preview");
     bench.closed().await;
-    let plan = || bench.gate.set_mode(Mode::Plan).unwrap();
+    let plan = || bench.gate.set_mode(PermissionMode::Plan).unwrap();
     assert!(denied(decide("make", &plan).await).contains("plan mode"));
     assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
-    bench.gate.set_mode(Mode::Default).unwrap();
+    bench.gate.set_mode(PermissionMode::Default).unwrap();
     let stop = || cancel.cancel();
     assert_eq!(decide("make", &stop).await, Verdict::Cancelled);
     assert!(bench.gate.0.lock().waiting.is_empty());
@@ -317,7 +330,7 @@ async fn a_preview_is_made_once_and_only_for_a_question() {
 
 #[tokio::test]
 async fn an_always_rule_is_written_and_settles_the_questions_of_all() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     let file = bench.dir.path().join(".caliban/config.toml");
     fs::create_dir(file.parent().unwrap()).unwrap();
     fs::write(&file, "# ours\n[permissions]\nallow = [] # none yet\n").unwrap();
@@ -339,7 +352,7 @@ async fn an_always_rule_is_written_and_settles_the_questions_of_all() {
 
 #[tokio::test]
 async fn a_rule_that_cannot_be_written_leaves_the_question_open() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     fs::write(bench.dir.path().join(".caliban"), "in the way").unwrap();
     let open = bench.ask(&bench.agent("a"), "psql").await;
     let always = Answer::Always { rules: open.question.rules.clone(), file: RuleFile::Local };
@@ -351,19 +364,19 @@ async fn a_rule_that_cannot_be_written_leaves_the_question_open() {
 
 #[tokio::test]
 async fn a_change_of_mode_counts_at_once_for_every_agent() {
-    let bench = Bench::new(true);
+    let bench = GateFixture::new(true);
     let agent = bench.agent("a");
     let open = bench.ask(&agent, "psql").await;
-    bench.gate.set_mode(Mode::Plan).unwrap();
+    bench.gate.set_mode(PermissionMode::Plan).unwrap();
     assert!(denied(open.verdict.await.unwrap()).contains("plan mode"));
     assert!(denied(bench.now(&agent, "psql").await).contains("plan mode"));
-    bench.gate.set_mode(Mode::BypassPermissions).unwrap();
+    bench.gate.set_mode(PermissionMode::BypassPermissions).unwrap();
     assert_eq!(bench.now(&agent, "psql").await, Verdict::Allowed);
 }
 
 #[tokio::test]
 async fn with_nobody_to_ask_the_denial_names_the_rule_that_would_help() {
-    let bench = Bench::new(false);
+    let bench = GateFixture::new(false);
     let reason = denied(bench.now(&bench.agent("a"), "psql x").await);
     assert!(reason.starts_with("no rule allows psql"), "{reason}");
     assert!(reason.contains("--allowed-tools 'Bash(psql x)'"), "{reason}");
@@ -376,13 +389,13 @@ async fn with_nobody_to_ask_the_denial_names_the_rule_that_would_help() {
 }
 
 /// A gate with these deny and ask rules.
-fn ruled(interactive: bool, mode: Mode, deny: &[&str], ask: &[&str]) -> Bench {
-    let bench = Bench::new(interactive);
+fn ruled(interactive: bool, mode: PermissionMode, deny: &[&str], ask: &[&str]) -> GateFixture {
+    let bench = GateFixture::new(interactive);
     let project = bench.gate.0.places.project.clone();
-    let base = Base { project: &project, home: None };
+    let base = RuleBase { project: &project, home: None };
     let mut rules = RuleSet::default();
-    rules.add(List::Deny, deny, &Origin::Session, base).unwrap();
-    rules.add(List::Ask, ask, &Origin::Session, base).unwrap();
+    rules.add(RuleList::Deny, deny, &RuleOrigin::Session, base).unwrap();
+    rules.add(RuleList::Ask, ask, &RuleOrigin::Session, base).unwrap();
     {
         let mut state = bench.gate.0.lock();
         (state.rules, state.mode) = (Arc::new(rules), mode);
@@ -392,11 +405,12 @@ fn ruled(interactive: bool, mode: Mode, deny: &[&str], ask: &[&str]) -> Bench {
 
 #[test]
 fn searches_come_upon_nothing_that_is_asked_about_unless_the_question_was_about_it() {
-    let bench = ruled(true, Mode::Default, &["Read(.env)"], &["Read(conf/**)", "Read(*.key)"]);
+    let bench =
+        ruled(true, PermissionMode::Default, &["Read(.env)"], &["Read(conf/**)", "Read(*.key)"]);
     let dir = bench.gate.0.places.project.clone();
     fs::create_dir(dir.join("conf")).unwrap();
     let hides = |gate: &Gate, place: Option<&str>, file: &str| {
-        let place = place.map(|place| Target::new(&dir, Path::new(place)));
+        let place = place.map(|place| PathTarget::new(&dir, Path::new(place)));
         gate.unreadable(&dir, place.as_ref()).contains(&dir.join(file))
     };
     for (place, file, expected) in [
@@ -411,8 +425,9 @@ fn searches_come_upon_nothing_that_is_asked_about_unless_the_question_was_about_
     ] {
         assert_eq!(hides(&bench.gate, place, file), expected, "{place:?} {file}");
     }
-    // Where the mode has answered what would be asked, nothing of it is hidden.
-    let bypass = ruled(false, Mode::BypassPermissions, &["Read(.env)"], &["Read(conf/**)"]);
+    // In bypass mode, nothing that would need approval is hidden.
+    let bypass =
+        ruled(false, PermissionMode::BypassPermissions, &["Read(.env)"], &["Read(conf/**)"]);
     let dir = bypass.gate.0.places.project.clone();
     let files = bypass.gate.unreadable(&dir, None);
     assert_eq!([".env", "conf/a"].map(|file| files.contains(&dir.join(file))), [true, false]);
@@ -422,16 +437,16 @@ fn searches_come_upon_nothing_that_is_asked_about_unless_the_question_was_about_
 fn a_redirect_is_refused_where_a_rule_is_about_its_host_and_was_not_asked() {
     let rules =
         ["WebFetch(domain:www.a.org)", "WebFetch(domain:www.b.org)", "WebFetch(domain:c.org)"];
-    let refuses = |bench: &Bench, host: &str| {
+    let refuses = |bench: &GateFixture, host: &str| {
         let (from, to) = (format!("https://{host}/"), format!("https://www.{host}/x"));
-        bench.gate.refused_redirect(&from, &to)
+        bench.gate.redirect_refusal(&from, &to)
     };
-    let bench = ruled(true, Mode::Default, &rules[..1], &rules[1..]);
+    let bench = ruled(true, PermissionMode::Default, &rules[..1], &rules[1..]);
     let why = |host| refuses(&bench, host);
     assert!(why("a.org").unwrap().ends_with("denies it"));
     assert!(why("b.org").unwrap().ends_with("asks about it. To go there, fetch it"));
     assert_eq!((why("c.org"), why("d.org")), (None, None));
-    let bypass = ruled(false, Mode::BypassPermissions, &rules[..1], &rules[1..]);
+    let bypass = ruled(false, PermissionMode::BypassPermissions, &rules[..1], &rules[1..]);
     assert!(refuses(&bypass, "a.org").is_some());
     assert_eq!(refuses(&bypass, "b.org"), None);
 }

@@ -6,25 +6,25 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::super::bounds::Bounds;
-use super::super::rule::{Base, List, Origin};
+use super::super::bounds::ToolBounds;
+use super::super::rule::{RuleBase, RuleList, RuleOrigin};
 use super::*;
 use crate::disk::ProjectFolders;
 
 /// A project on disk, rules, and a mode.
-pub struct Bench {
+pub struct JudgeFixture {
     pub _dir: tempfile::TempDir,
     pub root: PathBuf,
     pub places: Places,
     pub rules: RuleSet,
-    pub mode: Mode,
+    pub mode: PermissionMode,
     pub interactive: bool,
-    pub bounds: Vec<Bound>,
+    pub bounds: Vec<BoundRules>,
 }
 
-impl Bench {
+impl JudgeFixture {
     pub fn new() -> Self {
-        // Without a dot in its name, which protects what lies outside the working directories.
+        // Without a dot in its name, which would protect everything outside the working directories.
         let dir = tempfile::Builder::new().prefix("caliban-").tempdir().unwrap();
         let root = fs::canonicalize(dir.path()).unwrap();
         let git = ["project/.git/objects", "project/.git/refs"];
@@ -46,55 +46,55 @@ impl Bench {
             has_sandbox: true,
             ..Places::default()
         };
-        let (rules, mode) = (RuleSet::default(), Mode::Default);
+        let (rules, mode) = (RuleSet::default(), PermissionMode::Default);
         Self { _dir: dir, root, places, rules, mode, interactive: true, bounds: Vec::new() }
     }
 
-    pub fn rule(mut self, list: List, text: &str) -> Self {
-        let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
-        let origin = Origin::File(self.places.project.join(".caliban/config.toml"));
+    pub fn rule(mut self, list: RuleList, text: &str) -> Self {
+        let base = RuleBase { project: &self.places.project, home: self.places.home.as_deref() };
+        let origin = RuleOrigin::File(self.places.project.join(".caliban/config.toml"));
         self.rules.add(list, &[text], &origin, base).unwrap();
         self
     }
 
     pub fn allow(self, text: &str) -> Self {
-        self.rule(List::Allow, text)
+        self.rule(RuleList::Allow, text)
     }
 
-    /// Adds rules to the user's own settings, which are for all projects.
+    /// Adds rules to the user's settings, which apply to all projects.
     pub fn allow_everywhere(&mut self, rules: &[&str]) {
-        let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
-        let origin = Origin::UserFile(self.root.join("home/config.toml"));
-        self.rules.add(List::Allow, rules, &origin, base).unwrap();
+        let base = RuleBase { project: &self.places.project, home: self.places.home.as_deref() };
+        let origin = RuleOrigin::UserFile(self.root.join("home/config.toml"));
+        self.rules.add(RuleList::Allow, rules, &origin, base).unwrap();
     }
 
     pub fn ask(self, text: &str) -> Self {
-        self.rule(List::Ask, text)
+        self.rule(RuleList::Ask, text)
     }
 
     pub fn deny(self, text: &str) -> Self {
-        self.rule(List::Deny, text)
+        self.rule(RuleList::Deny, text)
     }
 
     pub fn bound(mut self, tools: &[&str], disallowed: &[&str]) -> Self {
         let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
-        let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
-        let bounds = Bounds::from_lists("scout", Some(&texts(tools)), &texts(disallowed));
+        let base = RuleBase { project: &self.places.project, home: self.places.home.as_deref() };
+        let bounds = ToolBounds::from_lists("scout", Some(&texts(tools)), &texts(disallowed));
         let bound = bounds.read(base);
         self.bounds.extend(bound);
         self
     }
 
-    pub fn mode(mut self, mode: Mode) -> Self {
+    pub fn mode(mut self, mode: PermissionMode) -> Self {
         self.mode = mode;
         self
     }
 
     pub fn judge(&self, tool: &str, access: &Access) -> Judgement {
-        self.judge_advised(tool, access, Advice::None)
+        self.judge_advised(tool, access, HookAdvice::None)
     }
 
-    pub fn judge_advised(&self, tool: &str, access: &Access, advice: Advice) -> Judgement {
+    pub fn judge_advised(&self, tool: &str, access: &Access, advice: HookAdvice) -> Judgement {
         let (id, input) = (ToolUseId::new("c1"), json!({}));
         let cwd = &self.places.project;
         let call = Call { id: &id, tool, input: &input, access, cwd, advice };
@@ -119,7 +119,7 @@ impl Bench {
         self.decides(Decision::Allow, lines);
     }
 
-    /// Checks that each of these lines is asked about.
+    /// Checks that each of these lines needs approval.
     #[track_caller]
     pub fn asks(&self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
         self.decides(Decision::Ask, lines);
@@ -145,7 +145,7 @@ impl Bench {
         self.judge("Bash", &Access::Command { line: line.to_owned(), cwd })
     }
 
-    /// The decision on a line whose shell stands in a folder of the project.
+    /// The decision on a line that runs in a folder of the project.
     pub fn bash_in(&self, folder: &str, line: &str) -> Judgement {
         let cwd = self.places.project.join(folder);
         self.judge("Bash", &Access::Command { line: line.to_owned(), cwd })
@@ -165,9 +165,9 @@ impl Bench {
 }
 
 pub fn reading(path: &Path) -> Access {
-    Access::Read { paths: vec![Target::new(Path::new("/"), path)] }
+    Access::Read { paths: vec![PathTarget::new(Path::new("/"), path)] }
 }
 
 pub fn writing(path: &Path) -> Access {
-    Access::Write { paths: vec![Target::new(Path::new("/"), path)] }
+    Access::Write { paths: vec![PathTarget::new(Path::new("/"), path)] }
 }

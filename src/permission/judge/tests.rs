@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use super::testing::{Bench, reading, writing};
+use super::testing::{JudgeFixture, reading, writing};
 use super::*;
 
 use Decision::{Allow, Ask, Deny};
@@ -13,8 +13,10 @@ mod free;
 
 #[test]
 fn an_allow_rule_covers_a_line_only_when_it_covers_every_command_of_it() {
-    let bench =
-        Bench::new().allow("Bash(git diff:*)").allow("Bash(npm run test)").allow("Bash(make:*)");
+    let bench = JudgeFixture::new()
+        .allow("Bash(git diff:*)")
+        .allow("Bash(npm run test)")
+        .allow("Bash(make:*)");
     for (line, expected) in [
         ("git diff", Allow),
         ("git diff --stat HEAD~1", Allow),
@@ -63,7 +65,7 @@ fn an_allow_rule_covers_a_line_only_when_it_covers_every_command_of_it() {
 
 #[test]
 fn what_runs_another_program_needs_a_rule_that_names_that_program() {
-    let bench = Bench::new()
+    let bench = JudgeFixture::new()
         .allow("Bash(timeout:*)")
         .allow("Bash(timeout 60 cargo:*)")
         .allow("Bash(sudo:*)")
@@ -82,8 +84,8 @@ fn what_runs_another_program_needs_a_rule_that_names_that_program() {
     ] {
         assert_eq!(bench.bash(line), expected, "{line}");
     }
-    assert_eq!(Bench::new().allow("Bash").bash("sudo rm x; $y > z"), Allow);
-    assert_eq!(Bench::new().allow("Bash(a && b > c)").bash("a && b > c"), Allow);
+    assert_eq!(JudgeFixture::new().allow("Bash").bash("sudo rm x; $y > z"), Allow);
+    assert_eq!(JudgeFixture::new().allow("Bash(a && b > c)").bash("a && b > c"), Allow);
 }
 
 #[test]
@@ -110,10 +112,14 @@ fn a_deny_rule_finds_its_command_wherever_it_hides_in_every_mode() {
         "a > b; rm x; )",
         "nohup bash -c \"a; rm x\" &",
     ];
-    for mode in
-        [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions]
-    {
-        let bench = Bench::new()
+    for mode in [
+        PermissionMode::Default,
+        PermissionMode::AcceptEdits,
+        PermissionMode::Plan,
+        PermissionMode::DontAsk,
+        PermissionMode::BypassPermissions,
+    ] {
+        let bench = JudgeFixture::new()
             .allow("Bash")
             .deny("Bash(rm:*)")
             .deny("Bash(git push:*)")
@@ -123,16 +129,16 @@ fn a_deny_rule_finds_its_command_wherever_it_hides_in_every_mode() {
             assert_eq!(bench.bash(line), Deny, "{line} in {mode:?}");
         }
     }
-    let judgement = Bench::new().deny("Bash(rm:*)").bash_judgement("rm x");
+    let judgement = JudgeFixture::new().deny("Bash(rm:*)").bash_judgement("rm x");
     assert_eq!(judgement.why, "rule Bash(rm:*) in .caliban/config.toml denies it");
-    let bypass = Bench::new().deny("Bash(rm:*)").mode(Mode::BypassPermissions);
+    let bypass = JudgeFixture::new().deny("Bash(rm:*)").mode(PermissionMode::BypassPermissions);
     assert_eq!((bypass.bash("rmdir x"), bypass.bash("echo rm")), (Allow, Allow));
 }
 
 #[test]
 fn each_mode_leaves_free_what_it_says() {
-    use Mode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
-    type Try = fn(&Bench) -> Decision;
+    use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+    type Try = fn(&JudgeFixture) -> Decision;
     let agent: Try =
         |bench| bench.judge("AgentTool", &Access::Agent { name: "explore".to_owned() }).decision;
     let todo: Try = |bench| bench.judge("TodoWrite", &Access::Nothing).decision;
@@ -178,18 +184,24 @@ fn each_mode_leaves_free_what_it_says() {
         for (mode, expected) in
             [Default, AcceptEdits, Plan, DontAsk, BypassPermissions].into_iter().zip(expected)
         {
-            assert_eq!(run(&Bench::new().mode(mode)), *expected, "{name} in {mode:?}");
+            assert_eq!(run(&JudgeFixture::new().mode(mode)), *expected, "{name} in {mode:?}");
         }
     }
 }
 
 #[test]
 fn t24_a_bound_agent_writes_nowhere_else_whatever_allows_it() {
-    let modes =
-        [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+    let modes = [
+        PermissionMode::Default,
+        PermissionMode::AcceptEdits,
+        PermissionMode::Plan,
+        PermissionMode::DontAsk,
+        PermissionMode::BypassPermissions,
+    ];
     for mode in modes {
-        let mut bench = Bench::new().mode(mode).allow("Edit").allow("Write").allow("Edit(//**)");
-        // Its folder is not the project, and the project is no working directory of it.
+        let mut bench =
+            JudgeFixture::new().mode(mode).allow("Edit").allow("Write").allow("Edit(//**)");
+        // Its folder is not the project, and the project is not one of its working directories.
         let tree = bench.root.join("outside");
         bench.places.dirs = vec![tree.clone()].into();
         bench.places.bound = Some(tree.clone());
@@ -209,11 +221,15 @@ fn t24_a_bound_agent_writes_nowhere_else_whatever_allows_it() {
             assert!(why.contains("worktree") && why.contains(tree.to_str().unwrap()), "{why}");
         }
         let inside = judge(tree.join("a.rs")).decision;
-        let expected = if mode == Mode::Plan { Decision::Deny } else { Decision::Allow };
+        let expected = if mode == PermissionMode::Plan { Decision::Deny } else { Decision::Allow };
         assert_eq!(inside, expected, "{mode:?}");
         let outside = reading(&bench.root.join("project/src/a.rs"));
         let outside = bench.judge("Read", &outside).decision;
-        assert_eq!(outside == Decision::Allow, mode == Mode::BypassPermissions, "{mode:?}");
+        assert_eq!(
+            outside == Decision::Allow,
+            mode == PermissionMode::BypassPermissions,
+            "{mode:?}"
+        );
         let inside = reading(&tree.join("a.rs"));
         assert_eq!(bench.judge("Read", &inside).decision, Decision::Allow, "{mode:?}");
     }
@@ -222,23 +238,24 @@ fn t24_a_bound_agent_writes_nowhere_else_whatever_allows_it() {
 #[test]
 fn rules_know_tools_by_their_other_names() {
     for name in ["Agent", "Task", "AgentTool", "AgentTool(explore)"] {
-        let bench = Bench::new().mode(Mode::DontAsk).allow(name);
+        let bench = JudgeFixture::new().mode(PermissionMode::DontAsk).allow(name);
         for tool in ["Agent", "Task", "AgentTool", "delegate_to_explore"] {
             let access = Access::Agent { name: "explore".to_owned() };
             assert_eq!(bench.judge(tool, &access).decision, Allow, "{name} {tool}");
         }
-        let denied = Bench::new().mode(Mode::BypassPermissions).deny(name);
+        let denied = JudgeFixture::new().mode(PermissionMode::BypassPermissions).deny(name);
         let access = Access::Agent { name: "explore".to_owned() };
         assert_eq!(denied.judge("Task", &access).decision, Deny, "{name}");
     }
-    let bench = Bench::new().allow("mcp__a").deny("mcp__a__drop_*");
+    let bench = JudgeFixture::new().allow("mcp__a").deny("mcp__a__drop_*");
     let decide = |tool: &str| bench.judge(tool, &Access::Other).decision;
     assert_eq!(
         (decide("mcp__a__get"), decide("mcp__a__drop_all"), decide("mcp__ab__get")),
         (Allow, Deny, Ask)
     );
-    let web =
-        Bench::new().allow("WebFetch(domain:example.com)").deny("WebFetch(domain:bad.example.com)");
+    let web = JudgeFixture::new()
+        .allow("WebFetch(domain:example.com)")
+        .deny("WebFetch(domain:bad.example.com)");
     assert_eq!(web.fetch("https://EXAMPLE.com/a"), Allow);
     assert_eq!(web.fetch("https://example.com@evil.org/"), Ask);
     assert_eq!(web.fetch("https://x.bad.example.com/"), Deny);
@@ -246,62 +263,73 @@ fn rules_know_tools_by_their_other_names() {
 
 #[test]
 fn what_a_hook_allows_yields_to_plan_mode_as_an_allow_rule_does() {
-    let mcp = |bench: Bench, advice| bench.judge_advised("mcp__a__b", &Access::Other, advice);
-    let plan = || Bench::new().mode(Mode::Plan);
-    assert_eq!(mcp(plan().allow("mcp__a"), Advice::None).decision, Ask);
-    assert_eq!(mcp(plan(), Advice::Allow).decision, Ask);
-    assert_eq!(mcp(Bench::new(), Advice::Allow).decision, Allow);
+    let mcp =
+        |bench: JudgeFixture, advice| bench.judge_advised("mcp__a__b", &Access::Other, advice);
+    let plan = || JudgeFixture::new().mode(PermissionMode::Plan);
+    assert_eq!(mcp(plan().allow("mcp__a"), HookAdvice::None).decision, Ask);
+    assert_eq!(mcp(plan(), HookAdvice::Allow).decision, Ask);
+    assert_eq!(mcp(JudgeFixture::new(), HookAdvice::Allow).decision, Allow);
     let bench = plan();
     let bash = Access::Command { line: "touch x".to_owned(), cwd: bench.places.project.clone() };
-    assert_eq!(bench.judge_advised("Bash", &bash, Advice::Allow).decision, Deny);
+    assert_eq!(bench.judge_advised("Bash", &bash, HookAdvice::Allow).decision, Deny);
 }
 
 #[test]
 fn an_ask_rule_asks_even_where_a_rule_or_the_mode_allows() {
-    let bench = Bench::new().allow("Bash(git:*)").ask("Bash(git push:*)");
+    let bench = JudgeFixture::new().allow("Bash(git:*)").ask("Bash(git push:*)");
     let judgement = bench.bash_judgement("git push");
     assert_eq!(judgement.why, "rule Bash(git push:*) in .caliban/config.toml asks");
     assert_eq!((judgement.decision, judgement.suggestions.len()), (Ask, 0));
     assert_eq!(bench.bash("git pull"), Allow);
-    assert_eq!(Bench::new().ask("Bash(rm:*)").mode(Mode::BypassPermissions).bash("a; rm x"), Ask);
-    assert_eq!(Bench::new().ask("Bash(rm:*)").mode(Mode::DontAsk).bash("rm x"), Deny);
+    assert_eq!(
+        JudgeFixture::new()
+            .ask("Bash(rm:*)")
+            .mode(PermissionMode::BypassPermissions)
+            .bash("a; rm x"),
+        Ask
+    );
+    assert_eq!(
+        JudgeFixture::new().ask("Bash(rm:*)").mode(PermissionMode::DontAsk).bash("rm x"),
+        Deny
+    );
 }
 
 #[test]
 fn a_hook_that_asks_is_heard_in_every_mode_whether_somebody_can_be_asked_or_not() {
-    let touch = |mode: Mode, interactive: bool| {
-        let bench = Bench { interactive, ..Bench::new().allow("Bash").mode(mode) };
+    let touch = |mode: PermissionMode, interactive: bool| {
+        let bench = JudgeFixture { interactive, ..JudgeFixture::new().allow("Bash").mode(mode) };
         let cwd = bench.places.project.clone();
         let access = Access::Command { line: "touch x".to_owned(), cwd };
         let judgement =
-            bench.judge_advised("Bash", &access, Advice::Ask { why: "look".to_owned() });
-        assert!(mode == Mode::Plan || judgement.why.starts_with("a hook asks: look"));
+            bench.judge_advised("Bash", &access, HookAdvice::Ask { why: "look".to_owned() });
+        assert!(mode == PermissionMode::Plan || judgement.why.starts_with("a hook asks: look"));
         judgement.decision
     };
     for (mode, expected) in [
-        (Mode::Default, Ask),
-        (Mode::AcceptEdits, Ask),
-        (Mode::BypassPermissions, Ask),
-        (Mode::DontAsk, Deny),
-        (Mode::Plan, Deny),
+        (PermissionMode::Default, Ask),
+        (PermissionMode::AcceptEdits, Ask),
+        (PermissionMode::BypassPermissions, Ask),
+        (PermissionMode::DontAsk, Deny),
+        (PermissionMode::Plan, Deny),
     ] {
         for interactive in [true, false] {
             assert_eq!(touch(mode, interactive), expected, "{mode:?} {interactive}");
         }
     }
-    let alone = Bench { interactive: false, ..Bench::new().ask("Bash(touch:*)") };
-    let alone = alone.mode(Mode::BypassPermissions);
+    let alone = JudgeFixture { interactive: false, ..JudgeFixture::new().ask("Bash(touch:*)") };
+    let alone = alone.mode(PermissionMode::BypassPermissions);
     assert_eq!(alone.bash("touch x"), Allow, "an ask rule gives way where nobody can be asked");
 }
 
 #[test]
 fn questions_offer_the_rules_that_a_sensible_person_would_want() {
-    let bench = Bench::new();
+    let bench = JudgeFixture::new();
     let outside = bench.root.join("outside").display().to_string();
     for (line, expected) in [
         ("psql -c 'select 1'", vec!["Bash(psql -c 'select 1')"]),
         ("git push origin main", vec!["Bash(git push origin main)"]),
-        ("npm run test -- --x", vec!["Bash(npm run test:*)"]),
+        ("npm run test -- --coverage", vec!["Bash(npm run test:*)"]),
+        ("npm run test -- --x", vec!["Bash(npm run test -- --x)"]),
         ("docker compose up -d", vec!["Bash(docker compose up -d)"]),
         ("cargo build && ls && psql", vec!["Bash(cargo build:*)", "Bash(psql)"]),
         ("timeout 60 cargo test x", vec!["Bash(timeout 60 cargo test:*)"]),
@@ -345,7 +373,7 @@ fn questions_offer_the_rules_that_a_sensible_person_would_want() {
 
 #[test]
 fn a_cd_that_may_end_elsewhere_than_its_text_says_is_asked_about() {
-    let bench = Bench::new();
+    let bench = JudgeFixture::new();
     symlink(bench.root.join("project/src"), bench.root.join("project/link")).unwrap();
     for line in ["cd src && cat a.rs", "cd src/ && ls", "cd ./src && ls", "cd .. && cd project"] {
         let expected = if line.contains("..") { Ask } else { Allow };
@@ -369,7 +397,7 @@ fn a_cd_that_may_end_elsewhere_than_its_text_says_is_asked_about() {
         "while true; do cd src; done; cat x",
         "until false; do cd src; cat x; done",
     ]);
-    // With rules for the commands that move, what follows is still not known to stay inside.
+    // With rules for the commands that move, the rest is still not known to stay inside.
     let bench = bench.allow("Bash(cd:*)").allow("Bash(builtin:*)").allow("Bash(pushd:*)");
     bench.asks([
         "cd link/.. && cat a.rs",
@@ -381,7 +409,7 @@ fn a_cd_that_may_end_elsewhere_than_its_text_says_is_asked_about() {
 
 #[test]
 fn a_question_warns_of_letters_that_only_look_like_ascii() {
-    let bench = Bench::new();
+    let bench = JudgeFixture::new();
     let expected = "\"\u{430}\" in \u{430}pt is U+0430, not the letter a";
     let line = bench.bash_judgement("\u{430}pt install x").warnings;
     assert!(line.contains(&expected.to_owned()), "{line:?}");

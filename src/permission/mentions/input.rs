@@ -1,17 +1,17 @@
-//! Commands that may take names of files from their input, rather than from their words.
+//! Commands that may take file names from their input rather than from their words.
 
 use super::is_message;
 use crate::permission::restriction::{interprets, takes_data};
 use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::shell::words_of_string;
 use crate::permission::wrapper::{self, base_name};
-use crate::permission::writers::{self, Writes};
+use crate::permission::writers::{self, WriteEffect};
 
-/// Programs that take words of their input as arguments or as settings, whatever they run.
+/// Programs that take words of their input as arguments or settings, whatever they run.
 const TAKERS: &str = "xargs parallel curl wget";
 
-/// Whether a command of the line may open a file that its input names. Most of those that take data
-/// show their input, and that is all.
+/// Whether a command of the line may open a file that its input names. Most commands that take data
+/// only show their input.
 pub fn is_read(script: &Script) -> bool {
     let commands = script.all_commands();
     let is_output = |word: &Word| word.raw.contains("$(") || word.raw.contains('`');
@@ -19,22 +19,22 @@ pub fn is_read(script: &Script) -> bool {
         || script.all_values().iter().any(|value| is_output(&value.word))
 }
 
-/// The words that the line prints, where one of its commands gets what others print.
+/// The words that the line prints, if one of its commands reads the output of others.
 pub fn printed(script: &Script) -> Vec<Word> {
     let commands = script.all_commands();
     let is_substituted = |word: &Word| word.raw.contains("<(") || word.raw.contains(">(");
     let is_fed =
         |command: &&SimpleCommand| command.is_fed || command.words.iter().any(is_substituted);
-    if !commands.iter().any(|command| is_fed(command)) {
+    if !commands.iter().any(is_fed) {
         return Vec::new();
     }
     let prints = |command: &&&SimpleCommand| {
-        let (starts, _) = wrapper::starts(&command.words);
+        let (starts, _) = wrapper::program_starts(&command.words);
         let mut programs = starts.iter().filter_map(|start| command.words.get(*start));
         programs.any(|word| matches!(base_name(&word.text), "echo" | "printf"))
     };
     let arguments = commands.iter().filter(prints).flat_map(|command| command.arguments());
-    // Both make blanks and ends of lines of these.
+    // Both turn these into blanks and line ends.
     let blanks = |text: &str| text.replace("\\n", "\n").replace("\\t", "\t");
     let words = arguments.flat_map(|word| {
         let (text, raw) = (blanks(&word.text), blanks(&word.raw));
@@ -46,16 +46,16 @@ pub fn printed(script: &Script) -> Vec<Word> {
 /// Whether a command of the line may change a file that its input names.
 pub fn is_changed(script: &Script) -> bool {
     script.all_commands().into_iter().any(|command| {
-        let starts = wrapper::starts(&command.words).0.into_iter();
+        let starts = wrapper::program_starts(&command.words).0.into_iter();
         let mut programs = starts.filter_map(|start| command.words.get(start));
         let is_shell = programs.any(|word| wrapper::evaluates(base_name(&word.text)));
-        takes_names(command) && (is_shell || writers::writes(command) != Writes::No)
+        takes_names(command) && (is_shell || writers::write_effect(command) != WriteEffect::No)
     })
 }
 
 fn takes_names(command: &SimpleCommand) -> bool {
     let is_taker = |word: &Word| TAKERS.split_whitespace().any(|it| it == base_name(&word.text));
-    let (starts, _) = wrapper::starts(&command.words);
+    let (starts, _) = wrapper::program_starts(&command.words);
     let mut programs = starts.iter().filter_map(|start| command.words.get(*start));
     let lists = |word: &Word| {
         let text = word.text.as_str();

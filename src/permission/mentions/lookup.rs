@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::Files;
+use super::NamedFiles;
 use crate::disk::checkout_root;
-use crate::permission::path::Target;
+use crate::permission::path::PathTarget;
 use crate::permission::restriction::has_positional;
 use crate::permission::script::{Script, Word};
-use crate::permission::spelling::{Piece, Spelling, filled, fits, globbed, spell};
+use crate::permission::spelling::{Piece, Spelling, fill_defaults, fits, globbed, spell};
 use crate::permission::{variables, wrapper};
 
-/// Programs that can set variables, or run what does.
+/// Programs that can set variables, or run something that does.
 const SETTERS: &[&str] = &[
     ".",
     "alias",
@@ -41,59 +41,59 @@ const SETTERS: &[&str] = &[
     "wait",
 ];
 
-/// Entries of folders and steps of paths that are looked at for one line, all its words together.
+/// Maximum folder entries and path steps examined for one line, all its words together.
 const MAX_STEPS: usize = 50_000;
-/// Bytes of a value that is read.
+/// Maximum bytes of a value that is read.
 const MAX_VALUE: usize = 256;
-/// Characters in a word behind which a file may be named, as in `--file=a`, `f=@a`, `f=<a`,
-/// `file:a` and `a,b`.
+/// Characters in a word that a file name may follow, as in `--file=a`, `f=@a`, `f=<a`, `file:a` and `a,b`.
 const MARKS: &str = "=:@<,;+%|";
-/// One-letter options in one word that are looked behind.
+/// Maximum one-letter options in one word to look behind.
 const MAX_LETTERS: usize = 6;
-/// Texts that the variables in one word make of it.
+/// Maximum texts that the variables in one word may produce.
 const MAX_TEXTS: usize = 64;
 
-type Values = BTreeMap<String, Vec<Vec<Piece>>>;
+type KnownValues = BTreeMap<String, Vec<Vec<Piece>>>;
 
-/// The values of the variables that get theirs in the line. Where a command may set some too, each
-/// may have another.
-fn values(script: &Script, home: Option<&Path>) -> Values {
-    let mut values = Values::new();
+/// The values of the variables that the line sets. If a command may set some too, each may have another.
+fn known_values(script: &Script, home: Option<&Path>) -> KnownValues {
+    let mut values = KnownValues::new();
     let sets = |words: &[Word]| {
         let program = words.first().map_or("", |word| wrapper::base_name(&word.text));
         let has_target = || words.iter().any(|word| word.text.starts_with("-v"));
         SETTERS.contains(&program) || program == "printf" && has_target()
     };
     let commands = script.all_commands();
-    let is_set = commands.into_iter().any(|command| wrapper::views(command).into_iter().any(sets));
-    // What a command sets may be any text, beside the values in the line.
+    let is_set = commands
+        .into_iter()
+        .any(|command| wrapper::possible_commands(command).into_iter().any(sets));
+    // A variable that a command sets may hold any text, besides the values in the line.
     let other = is_set.then(|| vec![Piece::Any]);
     let is_known = |piece: &Piece| !matches!(piece, Piece::Any | Piece::Variable(_));
-    for (name, texts) in variables::texts(script) {
-        let texts = texts.iter().map(|text| of_shell(text, home));
+    for (name, texts) in variables::variable_texts(script) {
+        let texts = texts.iter().map(|text| expand_shell_variables(text, home));
         let known = texts.map(|text| match text {
             text if text.len() > MAX_VALUE || text.contains(&Piece::Limit) => vec![Piece::Limit],
             text if text.iter().all(is_known) => text,
             _ => vec![Piece::Any],
         });
-        // Unquoted, it becomes several words. Where the line sets it later, or not, it is empty.
-        let known = known.map(|text| text.into_iter().map(parted).collect());
+        // Unquoted, it becomes several words. If the line sets it later, or never, it is empty.
+        let known = known.map(|text| text.into_iter().map(mark_blank).collect());
         let known = std::iter::once(Vec::new()).chain(known).chain(other.clone());
         values.insert(name, known.collect());
     }
     values
 }
 
-/// Stands for white space in a value, at which bash may split it.
-const PART: Piece = Piece::Char('\0');
+/// Stands for white space in a value, where bash may split it.
+const BLANK: Piece = Piece::Char('\0');
 
-fn parted(piece: Piece) -> Piece {
-    if matches!(piece, Piece::Char(c) if c.is_whitespace()) { PART } else { piece }
+fn mark_blank(piece: Piece) -> Piece {
+    if matches!(piece, Piece::Char(c) if c.is_whitespace()) { BLANK } else { piece }
 }
 
-/// The text with the variables that the shell sets itself. The folder in which it stands begins a
-/// relative name.
-fn of_shell(text: &[Piece], home: Option<&Path>) -> Vec<Piece> {
+/// The text with the variables that the shell sets itself substituted. The shell's current folder
+/// begins a relative name.
+fn expand_shell_variables(text: &[Piece], home: Option<&Path>) -> Vec<Piece> {
     let chars = |text: &str| text.chars().map(Piece::Char).collect::<Vec<_>>();
     let piece = |(at, piece): (usize, &Piece)| match (piece, home) {
         (Piece::Variable(name), Some(home)) if name == "HOME" => chars(&home.to_string_lossy()),
@@ -103,7 +103,7 @@ fn of_shell(text: &[Piece], home: Option<&Path>) -> Vec<Piece> {
     text.iter().enumerate().flat_map(piece).collect()
 }
 
-/// The text with `one` for `{one}`; `None` where there is no such part.
+/// The text with `one` for `{one}`; `None` if it has no such part.
 fn without_single_braces(text: &str) -> Option<String> {
     let mut plain = String::new();
     let (mut rest, mut found) = (text, false);
@@ -122,31 +122,31 @@ fn without_single_braces(text: &str) -> Option<String> {
 }
 
 /// Finds files for the words of one line.
-pub struct Lookup<'a> {
-    /// Folders from which relative names count.
+pub struct FileLookup<'a> {
+    /// Folders that relative names refer to.
     pub bases: Vec<PathBuf>,
     home: Option<&'a Path>,
-    values: Values,
-    /// Steps that may still be made; absent once there were too many.
+    values: KnownValues,
+    /// Steps left; absent once the limit was exceeded.
     left: Option<usize>,
 }
 
-impl<'a> Lookup<'a> {
-    /// Reads the variables of the script; its names count from `bases`.
+impl<'a> FileLookup<'a> {
+    /// Reads the variables of the script; its names are relative to `bases`.
     pub fn new(script: &Script, bases: Vec<PathBuf>, home: Option<&'a Path>) -> Self {
-        Self { bases, home, values: values(script, home), left: Some(MAX_STEPS) }
+        Self { bases, home, values: known_values(script, home), left: Some(MAX_STEPS) }
     }
 
-    /// Whether a word had more files than are looked at.
+    /// Whether a word had more files than the limit.
     pub fn is_exhausted(&self) -> bool {
         self.left.is_none()
     }
 
-    /// The files that a word may name: the whole of it, what follows one of [`MARKS`] or one-letter
-    /// options in it, up to the end or to the next mark, and what an address of a file names. Globs
-    /// count also in quotes: many programs expand them by themselves.
-    pub fn files(&mut self, word: &Word) -> Files {
-        let mut files = Files::default();
+    /// The files that a word may name: the whole word, the text after one of [`MARKS`] or
+    /// one-letter options in it, up to the end or to the next mark, and the target of a file
+    /// address. Quoted globs count as well: many programs expand them themselves.
+    pub fn files(&mut self, word: &Word) -> NamedFiles {
+        let mut files = NamedFiles::default();
         if self.is_exhausted() {
             return files;
         }
@@ -164,7 +164,7 @@ impl<'a> Lookup<'a> {
                 self.parts(&text, &mut files);
             }
         }
-        // Some programs expand braces by themselves, curl also `{one}`.
+        // Some programs expand braces themselves, curl also `{one}`.
         if word.text.contains('{') && self.spend(word.text.len()) {
             if let Some(text) = without_single_braces(&word.text) {
                 self.parts(&text.chars().map(Piece::Char).collect::<Vec<_>>(), &mut files);
@@ -198,14 +198,13 @@ impl<'a> Lookup<'a> {
         (folders, is_all)
     }
 
-    /// The texts of a word that is only known when the line runs, as far as the values of variables
-    /// tell them.
+    /// The possible texts of a word known only at run time, as far as the values of variables determine them.
     fn texts(&mut self, word: &Word) -> Vec<Vec<Piece>> {
         let mut texts = Vec::new();
         if !word.literal {
             texts.extend(spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces));
             // `${name:-file}` names a file, whatever the value of the variable.
-            if let Some(raw) = filled(&word.raw) {
+            if let Some(raw) = fill_defaults(&word.raw) {
                 let filled = Word { text: raw.clone(), raw, literal: false };
                 texts.extend(spell(&[filled]).into_iter().map(Spelling::into_pieces));
             }
@@ -213,12 +212,12 @@ impl<'a> Lookup<'a> {
         self.spend(texts.iter().map(Vec::len).sum::<usize>() / 8);
         let mut all: Vec<Vec<Piece>> = Vec::new();
         for text in texts.iter().flat_map(|text| self.substituted(text)) {
-            let parts: Vec<&[Piece]> = text.split(|piece| *piece == PART).collect();
+            let parts: Vec<&[Piece]> = text.split(|piece| *piece == BLANK).collect();
             if parts.len() > 1 {
                 let parts = parts.into_iter().filter(|part| !part.is_empty());
                 all.extend(parts.map(<[Piece]>::to_vec));
-                // In quotes it is one word.
-                let whole = |piece| if piece == PART { Piece::Char(' ') } else { piece };
+                // Quoted, it is one word.
+                let whole = |piece| if piece == BLANK { Piece::Char(' ') } else { piece };
                 all.push(text.into_iter().map(whole).collect());
             } else {
                 all.push(text);
@@ -227,7 +226,7 @@ impl<'a> Lookup<'a> {
         all
     }
 
-    /// The texts that the known values of variables make of one; what is not known stays open.
+    /// The texts that the known values of variables make of one; unknown variables stay open.
     fn substituted(&self, text: &[Piece]) -> Vec<Vec<Piece>> {
         let mut texts: Vec<Vec<Piece>> = vec![Vec::new()];
         for (at, piece) in text.iter().enumerate() {
@@ -240,7 +239,7 @@ impl<'a> Lookup<'a> {
                 (Some(values), ..) => values.clone(),
                 (None, "HOME", Some(home)) => chars(&home.to_string_lossy()),
                 (None, "PWD", _) if at == 0 => chars("."),
-                // One of the folders in which names are looked up, or none where no `cd` worked.
+                // One of the folders in which names are looked up, or none if no `cd` succeeded.
                 (None, "OLDPWD", _) if at == 0 => {
                     vec![vec![Piece::Char('.')], vec![Piece::Any]]
                 }
@@ -257,7 +256,7 @@ impl<'a> Lookup<'a> {
         texts
     }
 
-    fn parts(&mut self, text: &[Piece], files: &mut Files) {
+    fn parts(&mut self, text: &[Piece], files: &mut NamedFiles) {
         let is_mark = |piece: &Piece| matches!(piece, Piece::Char(c) if MARKS.contains(*c));
         let marks: Vec<usize> = (0..text.len()).filter(|&at| is_mark(&text[at])).collect();
         let mut starts = vec![0];
@@ -290,8 +289,8 @@ impl<'a> Lookup<'a> {
         self.address(text, files);
     }
 
-    /// The file that a `file:` address in the text names.
-    fn address(&mut self, text: &[Piece], files: &mut Files) {
+    /// The file named by a `file:` address in the text.
+    fn address(&mut self, text: &[Piece], files: &mut NamedFiles) {
         let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
         let Some(text) = text.iter().map(char).collect::<Option<String>>() else { return };
         let Some(at) = text.to_ascii_lowercase().find("file:") else { return };
@@ -305,8 +304,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// What git finds by `HEAD:NAME`: it starts at the top of the checkout.
-    fn paths_in_commits(&mut self, text: &[Piece], files: &mut Files) {
+    /// Adds the file that git finds by `HEAD:NAME`, from the top of the checkout.
+    fn paths_in_commits(&mut self, text: &[Piece], files: &mut NamedFiles) {
         let tops: Vec<PathBuf> = self.bases.iter().map(|base| checkout_root(base)).collect();
         let bases = std::mem::replace(&mut self.bases, tops);
         self.bases.retain(|top| !bases.contains(top));
@@ -314,8 +313,8 @@ impl<'a> Lookup<'a> {
         self.bases = bases;
     }
 
-    /// The file of this name and, with globs in it, those that it matches.
-    fn paths(&mut self, text: &[Piece], files: &mut Files) {
+    /// Adds the file of this name and, for globs, those that it matches.
+    fn paths(&mut self, text: &[Piece], files: &mut NamedFiles) {
         let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
         let plain: Option<String> = text.iter().map(char).collect();
         if text.is_empty() {
@@ -329,10 +328,10 @@ impl<'a> Lookup<'a> {
         let has_glob = text.iter().any(|piece| char(piece).is_none());
         for base in self.bases.clone() {
             if let Some(plain) = &plain {
-                // A program may expand it, too; in quotes, bash takes it for a folder of that name.
+                // A program may expand it, too; quoted, bash takes it for a folder of that name.
                 if let Some((below, home)) = plain.strip_prefix("~/").zip(self.home) {
                     self.target(&base, &home.join(below), &mut files.targets);
-                } else if let Some(path) = of_user(plain) {
+                } else if let Some(path) = user_path(plain) {
                     self.target(&base, &path, &mut files.targets);
                 }
                 self.target(&base, Path::new(plain), &mut files.targets);
@@ -345,14 +344,14 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    fn target(&mut self, base: &Path, path: &Path, targets: &mut Vec<Target>) {
+    fn target(&mut self, base: &Path, path: &Path, targets: &mut Vec<PathTarget>) {
         if self.spend(base.components().count() + path.components().count()) {
-            targets.push(Target::new(base, path));
+            targets.push(PathTarget::new(base, path));
         }
     }
 
-    /// The files and folders that a pattern below `base` matches, hidden ones too. Only the pattern
-    /// is one: a bracket in the name of `base` is a bracket.
+    /// The files and folders that a pattern below `base` matches, including hidden ones. Brackets
+    /// in the name of `base` are literal.
     fn matches(&mut self, base: &Path, pattern: &[Piece]) -> Vec<PathBuf> {
         let is_absolute = pattern.first() == Some(&Piece::Char('/'));
         let mut found = vec![if is_absolute { PathBuf::from("/") } else { base.to_owned() }];
@@ -382,14 +381,14 @@ impl<'a> Lookup<'a> {
             }
             found = next;
         }
-        // A pattern with a slash at its end matches folders alone.
+        // A pattern with a trailing slash matches only folders.
         if pattern.last() == Some(&Piece::Char('/')) {
             found.retain(|path| path.is_dir());
         }
         found
     }
 
-    /// Takes steps from those that are left.
+    /// Takes steps from those left.
     fn spend(&mut self, steps: usize) -> bool {
         self.left = self.left.and_then(|left| left.checked_sub(steps));
         self.left.is_some()
@@ -400,12 +399,12 @@ fn expand_home(text: &str, home: Option<&Path>) -> String {
     let below = ["~/", "$HOME/", "${HOME}/"].into_iter().find_map(|start| text.strip_prefix(start));
     match (below, home) {
         (Some(below), Some(home)) => home.join(below).to_string_lossy().into_owned(),
-        _ => of_user(text).map_or_else(|| text.to_owned(), |path| path.to_string_lossy().into()),
+        _ => user_path(text).map_or_else(|| text.to_owned(), |path| path.to_string_lossy().into()),
     }
 }
 
 /// The path that bash makes of `~NAME/…`: below the home of the user of this name.
-fn of_user(text: &str) -> Option<PathBuf> {
+fn user_path(text: &str) -> Option<PathBuf> {
     let (name, below) = text.strip_prefix('~')?.split_once('/')?;
     let user = nix::unistd::User::from_name(name).ok()??;
     Some(user.dir.join(below))

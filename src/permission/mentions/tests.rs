@@ -2,11 +2,11 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use super::super::judge::Decision::{Allow, Ask, Deny};
-use super::super::judge::testing::Bench;
-use crate::protocol::Mode;
+use super::super::judge::testing::JudgeFixture;
+use crate::protocol::PermissionMode;
 
-fn bench() -> Bench {
-    let bench = Bench::new().deny("Read(.env)");
+fn bench() -> JudgeFixture {
+    let bench = JudgeFixture::new().deny("Read(.env)");
     for name in [".env", "a", "b.txt"] {
         fs::write(bench.root.join("project").join(name), "").unwrap();
     }
@@ -85,7 +85,7 @@ fn what_may_name_a_denied_file_is_asked_about_past_every_limit() {
     for n in 0..8000 {
         fs::write(many.join(n.to_string()), "").unwrap();
     }
-    // Where every command is allowed, a line too long to be looked at is asked about all the same.
+    // Even if every command is allowed, a line too long to examine needs approval.
     let bench = bench.allow("Bash");
     assert_eq!(bench.bash(&format!("cat {} .env", numbers(1200).join(" "))), Deny);
     for line in [format!("cat {}", &words[..50_000]), "cat many/*".to_owned(), braces] {
@@ -130,7 +130,13 @@ fn plain_work_goes_on_beside_a_rule_against_reading() {
     let all = bench.allow("Bash");
     assert_eq!(all.bash("cat $x"), Allow);
     assert_eq!(all.bash("cat ${x:-b.txt} ${x%.env}"), Allow);
-    assert_eq!(Bench::new().deny("Read(.env)").mode(Mode::BypassPermissions).bash("cat $x"), Allow);
+    assert_eq!(
+        JudgeFixture::new()
+            .deny("Read(.env)")
+            .mode(PermissionMode::BypassPermissions)
+            .bash("cat $x"),
+        Allow
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which commands the rule of a tool that runs them covers.
+//! The commands that a rule for a shell tool covers.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use crate::permission::restriction::{Restriction, compare};
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
 
-/// Which shell commands a rule covers. Each simple command of a line is matched on its own.
+/// The shell commands that a rule covers. Each simple command of a line is matched on its own.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandPattern {
-    /// This command and no other.
+    /// Exactly this command.
     Exact(String),
     /// Commands that begin with these words.
     Prefix(String),
@@ -19,7 +19,7 @@ pub enum CommandPattern {
 }
 
 impl CommandPattern {
-    /// Reads the text between the parentheses; `None` is every command.
+    /// Parses the text between the parentheses; `None` is every command.
     pub fn parse(text: &str) -> Result<Option<Self>, String> {
         let text = text.trim();
         let (body, prefix) = match text.strip_suffix(":*").or_else(|| text.strip_suffix(" *")) {
@@ -51,15 +51,15 @@ impl CommandPattern {
         }
     }
 
-    /// How many words of a command say where files are: those that the pattern names, and one of
-    /// which it names the folder, as in `python3 scripts/*`.
+    /// How many words of a command say where files are: those that the pattern names, and one whose
+    /// folder it names, as in `python3 scripts/*`.
     #[must_use]
     pub fn file_words(&self) -> usize {
         let words = self.words();
         words.saturating_add(usize::from(self.folder_word().is_some()))
     }
 
-    /// The word of the pattern that names a folder before its `*`, where that is the first `*`.
+    /// The word of the pattern that names a folder before its `*`, if that is the first `*`.
     fn folder_word(&self) -> Option<&str> {
         let Self::Wild(text) = self else { return None };
         let word = text.split(' ').nth(self.words())?;
@@ -73,9 +73,9 @@ impl CommandPattern {
         text.split(' ').next().is_some_and(|word| word.contains('*'))
     }
 
-    /// Whether an allowing rule covers the command: every word the rule names must be certain,
-    /// nothing may stand before the program, and what runs another program is covered only by a
-    /// rule that names that program too. The command runs in one of `bases`.
+    /// Whether an allow rule covers the command: every word the rule names must be certain, nothing
+    /// may precede the program, and a command that runs another program is covered only by a rule
+    /// that names that program too. The command runs in one of `bases`.
     #[must_use]
     pub fn allows(&self, command: &SimpleCommand, bases: &[PathBuf]) -> bool {
         self.covers(command) && self.unnamed(command, bases).is_none()
@@ -87,8 +87,7 @@ impl CommandPattern {
         if self.covers(command) { self.unnamed(command, bases) } else { None }
     }
 
-    /// Whether a word that is only known when the line runs may stand for a dangerous option that
-    /// the rule does not name.
+    /// Whether a word known only at run time may stand for a dangerous option that the rule does not name.
     #[must_use]
     pub fn is_misled(&self, command: &SimpleCommand, line: &str, bases: &[PathBuf]) -> bool {
         let start = start_of(&command.words);
@@ -111,7 +110,8 @@ impl CommandPattern {
 
     /// Whether the rule names the dangerous option of the command that begins with the word at
     /// `start`: it is one of the rule's own words, or the value of the option that the rule ends
-    /// with. Another one of the same name, or with another value, is not what the user thought of.
+    /// with. Another option of the same name, or with another value, is not what the user had in
+    /// mind.
     fn names(&self, danger: &Danger, start: usize, words: &[Word]) -> bool {
         let place = danger.place.saturating_add(start);
         match self {
@@ -121,7 +121,7 @@ impl CommandPattern {
                 let last = text.rsplit(' ').next().filter(|last| last.starts_with('-'));
                 place < count || place == count && last.is_some_and(|last| danger.is_named(last))
             }
-            // The words from the first `*` on stand anywhere.
+            // The words from the first `*` on may be anywhere.
             Self::Wild(text) => {
                 let open = text.split(' ').skip(self.words()).collect::<Vec<_>>().join(" ");
                 place < self.words() || danger.is_named(&open)
@@ -138,10 +138,10 @@ impl CommandPattern {
         let certain = |count: usize| {
             words.len() >= count && words.iter().take(count).all(|word| word.literal)
         };
-        let reaches = |count: usize| match wrapper::wrapped(words) {
-            wrapper::Wrapped::Nothing => true,
-            wrapper::Wrapped::From(inner) => count > inner,
-            wrapper::Wrapped::Unclear => false,
+        let reaches = |count: usize| match wrapper::inner_command(words) {
+            wrapper::InnerCommand::Nothing => true,
+            wrapper::InnerCommand::From(inner) => count > inner,
+            wrapper::InnerCommand::Unclear => false,
         };
         match self {
             Self::Exact(text) => {
@@ -153,7 +153,7 @@ impl CommandPattern {
             }
             Self::Wild(text) => {
                 let count = self.words();
-                // What is below a folder does not leave it again.
+                // A word below a folder must not leave it again.
                 let stays = |word: &Word| !word.text.split('/').any(|part| part == "..");
                 let stays = self.folder_word().is_none() || words.get(count).is_some_and(stays);
                 let is_own = raw(words) == *text;
@@ -163,11 +163,11 @@ impl CommandPattern {
         }
     }
 
-    /// Whether a denying or asking rule is meant for these words, however they are written.
-    /// `appends` says that the command gets more words than these.
+    /// Whether a deny or ask rule applies to these words, however they are written. `appends` says
+    /// that the command gets further words.
     #[must_use]
     pub fn restricts(&self, words: &[Word], appends: bool) -> Restriction {
-        let joined = wrapper::undressed(words).join(" ");
+        let joined = wrapper::strip_wrappers(words).join(" ");
         let (text, meant) = match self {
             Self::Exact(text) => (text, joined == *text || raw(words) == *text),
             Self::Prefix(text) => (text, is_prefix(text, &joined) || is_prefix(text, &raw(words))),
@@ -187,7 +187,7 @@ impl CommandPattern {
         program.map(wrapper::base_name)
     }
 
-    /// The words behind the program, but for those that may be any.
+    /// The words after the program, except those that may be anything.
     pub fn arguments(&self) -> impl Iterator<Item = &str> {
         let (Self::Exact(text) | Self::Prefix(text) | Self::Wild(text)) = self;
         text.split(' ').skip(1).filter(|word| *word != "*")
@@ -201,7 +201,7 @@ impl CommandPattern {
         matches!(self, Self::Exact(text) if text == line)
     }
 
-    /// Whether a denying or asking rule is meant for the line as a whole, such as `curl * | sh`.
+    /// Whether a deny or ask rule applies to the line as a whole, such as `curl * | sh`.
     #[must_use]
     pub fn restricts_line(&self, line: &str) -> bool {
         let spaced = line.replace('|', " | ").replace(';', " ; ").replace('&', " & ");
@@ -223,8 +223,8 @@ fn raw(words: &[Word]) -> String {
     words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the words have these values, however they are quoted. What the text says with characters
-/// that mean something to bash is another matter: `'~/x'` is not `~/x`.
+/// Whether the words have these values, however they are quoted. Characters of the text that are
+/// special to bash must match as written: `'~/x'` is not `~/x`.
 fn same_words(words: &[Word], text: &str) -> bool {
     words.iter().map(|word| word.text.as_str()).eq(text.split(' '))
         && text.split(' ').all(is_plain_word)
@@ -233,20 +233,20 @@ fn same_words(words: &[Word], text: &str) -> bool {
 /// Whether bash takes the word as it is.
 fn is_plain_word(word: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:,@%+".contains(c);
-    // Elsewhere than in an option, it may set a variable.
+    // Anywhere but in an option, it may set a variable.
     let may_assign = !word.starts_with('-');
     word.chars().all(|c| is_plain(c) || c == '=' && !may_assign)
 }
 
-/// The place of the word with which the command begins, behind what only starts it.
+/// The position of the word with which the command begins, after its runners.
 fn start_of(words: &[Word]) -> usize {
-    match wrapper::wrapped(words) {
-        wrapper::Wrapped::From(inner) => inner,
-        wrapper::Wrapped::Nothing | wrapper::Wrapped::Unclear => 0,
+    match wrapper::inner_command(words) {
+        wrapper::InnerCommand::From(inner) => inner,
+        wrapper::InnerCommand::Nothing | wrapper::InnerCommand::Unclear => 0,
     }
 }
 
-/// How many of the words are those of the text, which they begin with. One in quotes may hold blanks.
+/// How many of the words are those of the text, which they begin with. A quoted one may contain blanks.
 fn named_words(words: &[Word], text: &str) -> usize {
     let count = text.split(' ').count();
     if words.len() >= count && same_words(&words[..count], text) {
@@ -269,8 +269,8 @@ fn is_prefix(prefix: &str, text: &str) -> bool {
     text.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// Whether `text` fits `pattern`, where `*` stands for any run of characters. Takes time linear in
-/// the product.
+/// Whether `text` matches `pattern`, where `*` stands for any run of characters. Takes time linear
+/// in the product of their lengths.
 pub fn wild(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Names of files that decide what runs.
 
-use super::{Protection, Reason, fold};
+use super::{Protection, ProtectionReason, fold};
 
-/// Names that a suggested rule never covers along with a whole folder: keys and start files.
+/// Names that a suggested rule never covers along with a whole folder: keys and startup files.
 const SENSITIVE: &[&str] = &[
     ".aws",
     ".bash_login",
@@ -33,7 +33,7 @@ const SENSITIVE: &[&str] = &[
     ".zshrc",
 ];
 
-/// Dot files that hold data alone: they name no program, no plugin and no file to load. Names that
+/// Dot files that hold only data: they name no program, no plugin and no file to load. Names that
 /// end with `ignore` or `keep` are such files too.
 const DATA: &[&str] = &[
     ".clippy.toml",
@@ -50,7 +50,7 @@ const EXAMPLES: &[&str] = &["dist", "example", "sample", "template"];
 /// Folders below `.github` that hold texts for people.
 const TEMPLATES: &[&str] = &["discussion_template", "issue_template", "pull_request_template"];
 
-/// Files without a dot that a program runs, or takes commands from, because they are there.
+/// Files without a dot that a program runs, or takes commands from, because they exist.
 const AUTOMATION: &[&str] = &[
     // Git hooks.
     "captainhook.config.json captainhook.json monk.yaml whisky.json",
@@ -58,8 +58,8 @@ const AUTOMATION: &[&str] = &[
     "hk.local.pkl hk.pkl hk.toml hk.yaml prek.toml",
     "nano-staged.cjs nano-staged.js nano-staged.json nano-staged.mjs pnpmfile.cjs",
     "simple-git-hooks.cjs simple-git-hooks.js simple-git-hooks.json",
-    // Versions and variables that a shell takes on when it enters the folder, and toolchains that may
-    // be a folder of the project.
+    // Versions and variables that a shell adopts on entering the folder, and toolchains that may be
+    // a folder of the project.
     "default.nix global.json guix.scm lean-toolchain manifest.scm replit.nix rust-toolchain rust-toolchain.toml",
     "aftman.toml aqua.yaml aqua.yml foreman.toml rokit.toml activate-hermit hermit.hcl",
     "devbox.json devenv.local.nix devenv.local.yaml devenv.nix devenv.yaml flake.nix mise.toml pkgx.yaml pkgx.yml shell.nix",
@@ -70,7 +70,7 @@ const AUTOMATION: &[&str] = &[
     "cloudbuild.json cloudbuild.yaml cloudbuild.yml codefresh.yml codemagic.yaml",
     "codeship-services.yml codeship-steps.yml jenkins-x.yml readthedocs.yaml readthedocs.yml",
     "screwdriver.yaml shippable.yml wercker.yml zuul.yaml",
-    // Hosts that build and start what was pushed.
+    // Hosts that build and start pushed code.
     "amplify.yml app.json appspec.yaml appspec.yml firebase.json fly.toml heroku.yml netlify.toml",
     "nixpacks.toml now.json procfile railway.json railway.toml render.yaml vercel.json",
     "wrangler.json wrangler.jsonc wrangler.toml",
@@ -78,7 +78,7 @@ const AUTOMATION: &[&str] = &[
     "codebuff.json conductor.json crush.json devfile.yaml devfile.yml opencode.json opencode.jsonc",
 ];
 
-/// The same, by how the name begins.
+/// The same, by prefix.
 const AUTOMATION_STARTS: &[&str] = &[
     "azure-pipelines",
     "commitlint.config.",
@@ -89,14 +89,14 @@ const AUTOMATION_STARTS: &[&str] = &[
     "mise.",
 ];
 
-/// The same, by how the name ends.
+/// The same, by suffix.
 const AUTOMATION_ENDS: &[&str] =
     &[".code-workspace", ".gocd.yaml", ".gocd.yml", ".sublime-project"];
 
 /// The same for all files in a folder.
 const AUTOMATION_FOLDERS: &[&str] = &["mise-tasks", "zuul.d"];
 
-/// Whether a rule for a whole folder should not be suggested because of this name on the way to it.
+/// Whether this name on the path to a file keeps a rule for a whole folder from being suggested.
 #[must_use]
 pub fn is_protected_name(name: &str) -> bool {
     SENSITIVE.contains(&fold(name).as_str())
@@ -106,17 +106,16 @@ pub fn is_protected_name(name: &str) -> bool {
 pub(super) fn protection(parts: &[String]) -> Option<Protection> {
     let dot = (0..parts.len()).find(|at| parts[*at].starts_with('.') && !is_data(&parts[*at..]));
     if let Some(at) = dot {
-        return Some(Protection { name: parts[at].clone(), reason: Reason::DotName });
+        return Some(Protection { name: parts[at].clone(), reason: ProtectionReason::DotName });
     }
     let (last, folders) = parts.split_last()?;
     let folder = folders.iter().find(|name| AUTOMATION_FOLDERS.contains(&name.as_str()));
     let is_file = || is_automation(last) || is_of_mise(parts);
     let name = folder.or_else(|| is_file().then_some(last))?;
-    Some(Protection { name: name.clone(), reason: Reason::Automation })
+    Some(Protection { name: name.clone(), reason: ProtectionReason::Automation })
 }
 
-/// Whether the version manager reads the file as its settings or a task, which it keeps in a folder
-/// instead of `mise.toml`.
+/// Whether the version manager reads the file as its settings or a task, kept in a folder instead of `mise.toml`.
 fn is_of_mise(parts: &[String]) -> bool {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let is_task = |folders: &[&str]| folders.windows(2).any(|two| two == ["mise", "tasks"]);
@@ -128,14 +127,14 @@ fn is_of_mise(parts: &[String]) -> bool {
     }
 }
 
-/// Whether a path that begins with a dot name leads to nothing but data.
+/// Whether a path that begins with a dot name leads only to data.
 pub(super) fn is_data(parts: &[String]) -> bool {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match parts.as_slice() {
         [name] => is_data_file(name),
         [".github" | ".changeset", file] => file.ends_with(".md"),
         [".github", folder, _] => TEMPLATES.contains(folder),
-        // Files that a web server hands out.
+        // Files that a web server serves.
         [".well-known", ..] => true,
         _ => false,
     }

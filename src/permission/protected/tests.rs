@@ -5,14 +5,14 @@ use super::*;
 use crate::permission::pattern::PathPattern;
 use crate::protocol::EnvOverlay;
 
-/// Folders on disk, and the places that hold there. No name on the way to them begins with a dot.
-struct Bench {
+/// Folders on disk, and the places protected there. No name on the path to them begins with a dot.
+struct ProtectedFixture {
     _dir: tempfile::TempDir,
     root: PathBuf,
     places: Places,
 }
 
-impl Bench {
+impl ProtectedFixture {
     /// One working directory, below the temporary folder.
     fn new(dir: &str) -> Self {
         let temporary = tempfile::Builder::new().prefix("caliban-").tempdir().unwrap();
@@ -48,15 +48,15 @@ impl Bench {
         self
     }
 
-    fn target(&self, path: &str) -> Target {
-        Target::new(&self.root, Path::new(path))
+    fn target(&self, path: &str) -> PathTarget {
+        PathTarget::new(&self.root, Path::new(path))
     }
 
     fn protects(&self, path: &str) -> bool {
         self.places.protects(&self.target(path))
     }
 
-    /// Compares what is protected with a table of paths.
+    /// Checks the protection of paths in a table.
     fn assert(&self, table: &[(&str, bool)]) {
         for (path, expected) in table {
             let protections = self.places.protections(&self.target(path));
@@ -67,7 +67,7 @@ impl Bench {
 
 #[test]
 fn names_count_from_the_working_directory_that_holds_the_file() {
-    let mut bench = Bench::new("p");
+    let mut bench = ProtectedFixture::new("p");
     let dirs = vec![bench.root.join("p"), bench.root.join("p/.caliban/worktrees/a")];
     bench.places.dirs = dirs.into();
     bench.assert(&[
@@ -86,7 +86,7 @@ fn names_count_from_the_working_directory_that_holds_the_file() {
 
 #[test]
 fn files_that_run_by_being_there_are_protected_and_ordinary_files_are_not() {
-    let bench = Bench::new("p");
+    let bench = ProtectedFixture::new("p");
     for name in [
         ".bash_aliases",
         ".npmrc",
@@ -204,7 +204,7 @@ fn files_that_run_by_being_there_are_protected_and_ordinary_files_are_not() {
 
 #[test]
 fn a_place_is_protected_under_every_name_and_so_is_what_links_in_it_lead_to() {
-    let bench = Bench::new("p")
+    let bench = ProtectedFixture::new("p")
         .folders(&["p/box/agents", "p/prompts", "p/rules"])
         .link("p/box", "p/alias")
         .link("p/rules/mine.toml", "p/box/config.toml")
@@ -212,9 +212,9 @@ fn a_place_is_protected_under_every_name_and_so_is_what_links_in_it_lead_to() {
         .with(|root| {
             let own = |name: &str| root.join("p/box").join(name);
             vec![
-                ProtectedPlace::unless_inside(own(""), Reason::Own),
-                ProtectedPlace::always(own("config.toml"), Reason::Own),
-                ProtectedPlace::always(own("agents"), Reason::Own),
+                ProtectedPlace::unless_inside(own(""), ProtectionReason::Own),
+                ProtectedPlace::always(own("config.toml"), ProtectionReason::Own),
+                ProtectedPlace::always(own("agents"), ProtectionReason::Own),
             ]
         });
     bench.assert(&[
@@ -232,10 +232,10 @@ fn a_place_is_protected_under_every_name_and_so_is_what_links_in_it_lead_to() {
 #[test]
 fn an_agent_that_works_inside_caliban_s_folders_is_free_but_for_the_files_that_decide() {
     let bench = |dir: &str| {
-        Bench::new(dir).folders(&["own/worktrees/a", "own/project"]).with(|root| {
+        ProtectedFixture::new(dir).folders(&["own/worktrees/a", "own/project"]).with(|root| {
             let own = root.join("own/project/..");
-            let config = ProtectedPlace::always(own.join("config.toml"), Reason::Own);
-            vec![ProtectedPlace::unless_inside(own, Reason::Own), config]
+            let config = ProtectedPlace::always(own.join("config.toml"), ProtectionReason::Own);
+            vec![ProtectedPlace::unless_inside(own, ProtectionReason::Own), config]
         })
     };
     bench("own/worktrees/a").assert(&[
@@ -251,7 +251,7 @@ fn an_agent_that_works_inside_caliban_s_folders_is_free_but_for_the_files_that_d
 #[test]
 fn the_home_directory_brings_its_programs_and_what_its_dot_links_lead_to() {
     let bench = |dir: &str| {
-        Bench::new(dir)
+        ProtectedFixture::new(dir)
             .folders(&["home/.config", "home/code/.old", "home/bin", "home/dots/nvim", "data/p"])
             .link("home/dots/bashrc", "home/.bashrc")
             .link("home/dots/nvim", "home/.config/nvim")
@@ -278,7 +278,7 @@ fn the_home_directory_brings_its_programs_and_what_its_dot_links_lead_to() {
 
 #[test]
 fn dot_links_of_the_folders_above_count_in_a_folder_that_they_lead_into() {
-    let bench = Bench::new("p/tools")
+    let bench = ProtectedFixture::new("p/tools")
         .folders(&["p/.git", "p/tools/gh", "p/.vscode", "p/.forgejo/workflows", "outside"])
         .link("p/tools/hooks.yaml", "p/.pre-commit-config.yaml")
         .link("p/tools/gh", "p/.github")
@@ -307,7 +307,7 @@ const SETTINGS: &str = r#"
 #[test]
 fn git_folders_are_known_by_what_is_in_them_and_by_the_file_that_names_them() {
     let bench = |dir: &str| {
-        Bench::new(dir)
+        ProtectedFixture::new(dir)
             .folders(&["p/lib.git/objects", "p/lib.git/main/src", "p/store", "p/tests/HEAD"])
             .file("p/lib.git/HEAD", "ref: refs/heads/main\n")
             .file("p/lib.git/main/.git", "gitdir: ../worktrees/main\n")
@@ -329,13 +329,14 @@ fn git_folders_are_known_by_what_is_in_them_and_by_the_file_that_names_them() {
         ("p/tests/a.rs", false),
     ]);
     bench("p/lib.git/main").assert(&[("p/lib.git/main/src/a.rs", false)]);
-    let inside = Bench::new("q/.git/hooks").folders(&["q/.git/objects", "q/.git/hooks"]);
+    let inside = ProtectedFixture::new("q/.git/hooks").folders(&["q/.git/objects", "q/.git/hooks"]);
     inside.file("q/.git/HEAD", "ref: x\n").assert(&[("q/.git/hooks/pre-commit", true)]);
 }
 
 /// Whether the hooks folder `tools` in the project is protected with these settings of its repository.
 fn protects_tools(settings: &str) -> bool {
-    let bench = Bench::new("p").folders(&["p/.git", "p/more"]).file("p/.git/config", settings);
+    let bench =
+        ProtectedFixture::new("p").folders(&["p/.git", "p/more"]).file("p/.git/config", settings);
     bench.protects("p/tools/pre-commit")
 }
 
@@ -366,17 +367,17 @@ fn settings_of_git_are_read_as_git_reads_them() {
     ] {
         assert!(!protects_tools(settings), "{settings}");
     }
-    let odd = Bench::new("p").folders(&["p/.git"]);
+    let odd = ProtectedFixture::new("p").folders(&["p/.git"]);
     let odd = odd.file("p/.git/config", "[core]\nhooksPath = a[b]#c\n[x] y = \"#\"\n");
     odd.assert(&[("p/a[b]/pre-commit", true), ("p/a[b]#c/x", false)]);
-    let quoted = Bench::new("p").folders(&["p/.git"]);
+    let quoted = ProtectedFixture::new("p").folders(&["p/.git"]);
     let quoted = quoted.file("p/.git/config", "[core]\nhooksPath = \"a[b]#c; d\"\n");
     quoted.assert(&[("p/a[b]#c; d/pre-commit", true)]);
 }
 
 #[test]
 fn files_that_settings_of_git_include_are_read_too() {
-    let bench = Bench::new("p").folders(&["p/.git", "p/more", "home"]);
+    let bench = ProtectedFixture::new("p").folders(&["p/.git", "p/more", "home"]);
     let mut bench = bench
         .file("p/.git/config", "[includeIf \"gitdir:[a-z]/\"] path = ../more/0\n")
         .file("home/.gitconfig", "[include]\npath = ~/own\n")
@@ -399,7 +400,7 @@ fn files_that_settings_of_git_include_are_read_too() {
 fn what_links_among_git_hooks_lead_to_is_protected() {
     let bench = |hooks: &str| {
         let folders = ["p/.git", "p/scripts/lib", "p/githooks", "p/checks"];
-        let bench = Bench::new("p").folders(&folders).folders(&[hooks]);
+        let bench = ProtectedFixture::new("p").folders(&folders).folders(&[hooks]);
         bench.link("p/scripts/pre-commit", &format!("{hooks}/pre-commit"))
     };
     let linked = [
@@ -429,7 +430,11 @@ fn what_links_among_git_hooks_lead_to_is_protected() {
 
 #[test]
 fn a_linked_worktree_has_the_hooks_of_its_repository() {
-    let bench = Bench::new("w").folders(&["w/tools", "main/.git/worktrees/w", "main/.git/hooks"]);
+    let bench = ProtectedFixture::new("w").folders(&[
+        "w/tools",
+        "main/.git/worktrees/w",
+        "main/.git/hooks",
+    ]);
     let bench = bench
         .file("w/.git", "gitdir: ../main/.git/worktrees/w\n")
         .file("main/.git/worktrees/w/commondir", "../..\n")
@@ -440,7 +445,7 @@ fn a_linked_worktree_has_the_hooks_of_its_repository() {
 #[test]
 fn blanks_belong_to_the_names_of_git_folders() {
     for name in ["comm ", "comm\u{a0}", "co\nmm"] {
-        let bench = Bench::new("p").folders(&["p/own", &format!("p/{name}/hooks")]);
+        let bench = ProtectedFixture::new("p").folders(&["p/own", &format!("p/{name}/hooks")]);
         let bench = bench
             .file("p/.git", "gitdir: own\n")
             .file("p/own/commondir", &format!("../{name}{}", "\n".repeat(70_000)));
@@ -461,8 +466,8 @@ fn the_settings_of_git_are_those_of_the_environment_of_commands() {
     ] {
         let bench = |text: &str| {
             let folders = ["p/.git", "p/xdg/git", "p/xdg/.config/git", "p/xdg/tilde"];
-            let mut bench = Bench::new("p").folders(&folders).file(file, text);
-            // What was looked up before the environment was known counts no more.
+            let mut bench = ProtectedFixture::new("p").folders(&folders).file(file, text);
+            // Lookups from before the environment was known no longer count.
             assert!(!bench.protects("p/checks/pre-commit"), "{name}");
             let home = bench.root.join("elsewhere");
             let env =
@@ -481,7 +486,8 @@ fn the_settings_of_git_are_those_of_the_environment_of_commands() {
 
 #[test]
 fn the_users_hooks_are_protected_without_a_repository_around_them() {
-    let bench = Bench::new("home").folders(&["home/xdg/git", "home/hooks", "home/tools"]);
+    let bench =
+        ProtectedFixture::new("home").folders(&["home/xdg/git", "home/hooks", "home/tools"]);
     let bench = bench.file("home/.gitconfig", "[core]\nhooksPath = ~/hooks\n");
     let bench = bench.link("home/tools/check", "home/hooks/pre-commit");
     bench.assert(&[
@@ -493,7 +499,7 @@ fn the_users_hooks_are_protected_without_a_repository_around_them() {
 
 #[test]
 fn a_working_directory_that_is_a_link_stays_what_it_was_when_the_agent_got_it() {
-    let mut bench = Bench::new("link").folders(&["one", "two"]).link("one", "link");
+    let mut bench = ProtectedFixture::new("link").folders(&["one", "two"]).link("one", "link");
     bench.places.dirs = vec![bench.root.join("link")].into();
     fs::remove_file(bench.root.join("link")).unwrap();
     symlink(bench.root.join("two"), bench.root.join("link")).unwrap();
@@ -503,7 +509,8 @@ fn a_working_directory_that_is_a_link_stays_what_it_was_when_the_agent_got_it() 
 
 #[test]
 fn places_that_come_or_go_later_are_protected_too() {
-    let bench = Bench::new("p").folders(&["p/scripts"]).link("p/scripts/old.sh", "p/.envrc");
+    let bench =
+        ProtectedFixture::new("p").folders(&["p/scripts"]).link("p/scripts/old.sh", "p/.envrc");
     let is_protected = |path: &str| {
         bench.places.renew_protected();
         bench.protects(path)
@@ -517,9 +524,10 @@ fn places_that_come_or_go_later_are_protected_too() {
 
 #[test]
 fn a_rule_covers_a_protected_file_when_it_names_what_protects_it() {
-    let bench = Bench::new("p").folders(&["p/box"]).with(|root| {
-        let own = ProtectedPlace::unless_inside(root.join("home/.config/caliban"), Reason::Own);
-        vec![ProtectedPlace::unless_inside(root.join("p/box"), Reason::Own), own]
+    let bench = ProtectedFixture::new("p").folders(&["p/box"]).with(|root| {
+        let own =
+            ProtectedPlace::unless_inside(root.join("home/.config/caliban"), ProtectionReason::Own);
+        vec![ProtectedPlace::unless_inside(root.join("p/box"), ProtectionReason::Own), own]
     });
     let home = bench.root.join("home");
     let names = |rule: &str, path: &str| {
@@ -551,7 +559,13 @@ fn a_rule_covers_a_protected_file_when_it_names_what_protects_it() {
 
 #[test]
 fn the_file_that_completes_a_repository_is_protected_whichever_it_is() {
-    let bench = Bench::new("p").folders(&["p/a/objects", "p/b", "p/c/refs", "p/d/config", "p/e"]);
+    let bench = ProtectedFixture::new("p").folders(&[
+        "p/a/objects",
+        "p/b",
+        "p/c/refs",
+        "p/d/config",
+        "p/e",
+    ]);
     let bench = bench.file("p/b/HEAD", "ref: refs/heads/main\n").file("p/e/commondir", "../b\n");
     bench.assert(&[
         ("p/a/HEAD", true),
@@ -571,7 +585,8 @@ fn the_file_that_completes_a_repository_is_protected_whichever_it_is() {
         ("p/src/HEAD/a.rs", false),
         ("p/config/objects/refs", false),
     ]);
-    // Git passes over a `.git` that is no repository.
-    let bench = Bench::new("p").folders(&["p/a/.git", "p/a/objects"]).file("p/a/HEAD", "");
+    // Git ignores a `.git` that is no repository.
+    let bench =
+        ProtectedFixture::new("p").folders(&["p/a/.git", "p/a/objects"]).file("p/a/HEAD", "");
     bench.assert(&[("p/a/config", true), ("p/a/src/a.rs", true), ("p/a/src/.git/x", true)]);
 }

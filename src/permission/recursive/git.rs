@@ -1,17 +1,17 @@
-//! The git commands that show content of files which they do not name.
+//! The git commands that show content of files they do not name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::silent::is_silent;
-use super::{Content, Here, Reading};
+use super::{CwdCondition, ReadBehavior, ShownContent};
 use crate::disk::{checkout_root, common_git_dir, has_dot_git, tracks};
 use crate::permission::pattern::PathPattern;
+use crate::permission::pattern_roots::PatternRoots;
 use crate::permission::program::Program;
 use crate::permission::script::Word;
-use crate::permission::starts::Starts;
 
-/// Options that make git say which files differ, and not how.
+/// Options that make git show which files differ, but not how.
 const SUMMARIES: &str = "--compact-summary --dirstat --name-only --name-status --no-patch --numstat --quiet --raw \
                          --shortstat --stat --summary -s -q";
 
@@ -22,8 +22,8 @@ const HARMLESS: &str = "--abbrev-commit --all --author --branches --cached --com
                         --no-renames --no-textconv --oneline --pretty --remotes --reverse --simplify-by-decoration \
                         --since --after --until --before --staged --tags --topo-order --color -i -n -z --";
 
-/// Options with which a command shows no more than the commits and files that it names: how the
-/// difference looks, and which commits come first.
+/// Options with which a command shows only the commits and files that it names: the form of the
+/// diff, and the order of commits.
 const NARROW: &str = "--abbrev --abbrev-commit --color --color-words --date --date-order --decorate --diff-algorithm \
                       --exit-code --first-parent --format --function-context --graph --histogram --ignore-all-space \
                       --ignore-blank-lines --ignore-space-change --indent-heuristic --max-count --minimal --no-color \
@@ -31,7 +31,7 @@ const NARROW: &str = "--abbrev --abbrev-commit --color --color-words --date --da
                       --patch-with-stat --patience --pretty --reverse --since --after --until --before --topo-order \
                       --unified --word-diff -W -b -n -p -s -u -w -z --";
 
-/// Options of a search that keep it among the files that git tracks; long ones are known only in full.
+/// Search options that limit it to tracked files; long ones only in full.
 const GREP: &str = "--all-match --and --break --cached --color --column --context --count --extended-regexp \
                     --files-with-matches --files-without-match --fixed-strings --full-name --heading --ignore-case \
                     --invert-match --line-number --max-count --max-depth --name-only --no-color --only-matching \
@@ -40,8 +40,8 @@ const GREP: &str = "--all-match --and --break --cached --color --column --contex
 /// Letters of such options that take no value.
 const GREP_LETTERS: &str = "aEFGhHiIlLnopPqrvwWz";
 
-/// What a git command with these arguments shows besides what it names.
-pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
+/// The content that a git command with these arguments shows besides what it names.
+pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
     let known = Program::named("git");
     let (mut at, mut elsewhere) = (0, false);
     while let Some(option) = arguments.get(at).filter(|word| word.text.starts_with('-')) {
@@ -53,20 +53,22 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
     let sub_command = arguments.get(at)?;
     let words = &arguments[at + 1..];
     let is = |text: &str| words.iter().any(|word| word.text == text);
-    let operands = Operands::new(words, bases);
+    let operands = GitOperands::new(words, bases);
     let name = sub_command.text.as_str();
     match name {
         _ if is_silent(name, words) => None,
-        "grep" if is("--no-index") => {
-            Some(Reading { content: Content::Files { hidden: true }, here: Here::Always })
-        }
-        // The first word is what it looks for.
+        "grep" if is("--no-index") => Some(ReadBehavior {
+            content: ShownContent::Files { hidden: true },
+            reads_cwd: CwdCondition::Always,
+        }),
+        // The first word is the search pattern.
         "grep" if operands.revisions.len() <= 1 && is_plain_search(words) => {
-            Some(Reading { content: Content::Tracked, here: Here::Always })
+            Some(ReadBehavior { content: ShownContent::Tracked, reads_cwd: CwdCondition::Always })
         }
-        "diff" | "difftool" if is("--no-index") => {
-            Some(Reading { content: Content::Files { hidden: true }, here: Here::Never })
-        }
+        "diff" | "difftool" if is("--no-index") => Some(ReadBehavior {
+            content: ShownContent::Files { hidden: true },
+            reads_cwd: CwdCondition::Never,
+        }),
         "diff" | "difftool" | "show" if is_summary(words) => None,
         "diff" | "difftool" | "show"
             if is_narrow(words, &["--cached", "--staged"])
@@ -78,10 +80,10 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
         // It compares the files with what git tracks now. A commit may hold others.
         "diff" | "difftool" if is_narrow(words, &[]) && operands.revisions.is_empty() => {
             let here = match operands.are_plain && !elsewhere {
-                true => Here::Never,
-                false => Here::Always,
+                true => CwdCondition::Never,
+                false => CwdCondition::Always,
             };
-            Some(Reading { content: Content::Tracked, here })
+            Some(ReadBehavior { content: ShownContent::Tracked, reads_cwd: here })
         }
         "show" | "cat-file" if is_narrow(words, &["-e", "-t"]) && operands.are_blobs() => None,
         "log" | "reflog" | "shortlog" | "stash" | "whatchanged"
@@ -91,26 +93,28 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
         }
         // They go through the changes of the files that they name.
         "add" | "stage" | "checkout" | "reset" | "restore" if operands.are_files => None,
-        "add" | "stage" => Some(Reading { content: Content::Tracked, here: Here::Always }),
-        "diff" | "difftool" | "show" | "log" | "whatchanged" => {
-            Some(Reading { content: Content::Changes, here: Here::Always })
+        "add" | "stage" => {
+            Some(ReadBehavior { content: ShownContent::Tracked, reads_cwd: CwdCondition::Always })
         }
-        _ => Some(Reading { content: Content::History, here: Here::Always }),
+        "diff" | "difftool" | "show" | "log" | "whatchanged" => {
+            Some(ReadBehavior { content: ShownContent::Changes, reads_cwd: CwdCondition::Always })
+        }
+        _ => Some(ReadBehavior { content: ShownContent::History, reads_cwd: CwdCondition::Always }),
     }
 }
 
-/// The words of a git command that are no options.
-struct Operands<'a> {
+/// The non-option words of a git command.
+struct GitOperands<'a> {
     /// Those that are no files or folders.
     revisions: Vec<&'a str>,
     /// Whether there are paths, and each names one file or folder: git takes others for patterns,
-    /// some of which leave out what they name.
+    /// some of which exclude what they name.
     are_plain: bool,
     /// Whether it is limited to files that it names.
     are_files: bool,
 }
 
-impl<'a> Operands<'a> {
+impl<'a> GitOperands<'a> {
     fn new(words: &'a [Word], bases: &[PathBuf]) -> Self {
         let end = words.iter().position(|word| word.text == "--");
         let (before, behind) = words.split_at(end.unwrap_or(words.len()));
@@ -127,8 +131,7 @@ impl<'a> Operands<'a> {
         Self { revisions, are_plain, are_files }
     }
 
-    /// Whether the words before the files are commits for certain: by its name, any file that git
-    /// keeps can be shown.
+    /// Whether the words before the files are certainly commits: a blob's name could show any file that git keeps.
     fn are_commits(&self, bases: &[PathBuf]) -> bool {
         let is_commit = |name: &str| {
             let name = name.split(['~', '^']).next().unwrap_or_default();
@@ -149,7 +152,7 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// Whether the repository around the folder has such a branch, of its own or of a remote.
+/// Whether the repository around the folder has this branch, local or remote.
 fn has_branch(folder: &Path, name: &str) -> bool {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._/-".contains(c));
     let Some(git) = common_git_dir(&checkout_root(folder)).filter(|_| is_plain) else {
@@ -183,7 +186,7 @@ fn is_harmless(words: &[Word]) -> bool {
     })
 }
 
-/// Whether every option is one of these, or is known to show no more than what the command names.
+/// Whether every option is one of these, or is known to show only what the command names.
 fn is_narrow(words: &[Word], others: &[&str]) -> bool {
     all_options(words, |text| {
         others.contains(&text)
@@ -193,8 +196,7 @@ fn is_narrow(words: &[Word], others: &[&str]) -> bool {
     })
 }
 
-/// Whether a search looks for its first word, and every option is known to keep it among the files
-/// that git tracks.
+/// Whether a search looks for its first word, and every option is known to limit it to tracked files.
 fn is_plain_search(words: &[Word]) -> bool {
     let is_letters = |text: &str| {
         let letters = text.strip_prefix('-').unwrap_or_default();
@@ -208,8 +210,7 @@ fn is_plain_search(words: &[Word]) -> bool {
     all_options(words, |text| is_letters(text) || lists(GREP, text))
 }
 
-/// Whether all options before the files are known; a word that is only known when the line runs may
-/// be another.
+/// Whether all options before the files are known; a word known only at run time may be another.
 fn all_options(words: &[Word], is_known: impl Fn(&str) -> bool) -> bool {
     let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
     let mut options =
@@ -217,7 +218,7 @@ fn all_options(words: &[Word], is_known: impl Fn(&str) -> bool) -> bool {
     options.all(|word| word.literal && is_known(&word.text))
 }
 
-/// Whether the text is a number behind a dash or one of the letters.
+/// Whether the text is a number after a dash or one of the letters.
 fn is_number(text: &str, letters: &[&str]) -> bool {
     let behind = letters.iter().find_map(|letter| text.strip_prefix(letter));
     let digits = behind.unwrap_or_else(|| text.trim_start_matches('-'));
@@ -229,9 +230,9 @@ fn lists(list: &str, option: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }
 
-/// Whether git tracks a file of the pattern in the repository around the folder. One that
-/// caliban cannot read may track any file.
-pub fn tracked(folder: &Path, pattern: &PathPattern, starts: &Starts) -> bool {
+/// Whether git tracks a file of the pattern in the repository around the folder. One that caliban
+/// cannot read may track any file.
+pub fn tracks_match(folder: &Path, pattern: &PathPattern, starts: &PatternRoots) -> bool {
     let root = checkout_root(folder);
     let is_meant = |name: &[u8]| {
         pattern.restricts_name(&root.join(String::from_utf8_lossy(name).as_ref()), starts)

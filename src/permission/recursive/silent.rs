@@ -1,18 +1,18 @@
-//! The git commands that show no content of files, with the options for which that is known. Any
-//! other command, and any other option, may show what commits hold.
+//! The git commands that show no file content, with the options for which that is known. Any other
+//! command, and any other option, may show the content of commits.
 
 use crate::permission::script::Word;
 
-/// A command of git that shows no content.
-struct Silent {
+/// A git command that shows no content.
+struct SilentCommand {
     /// Separated by blanks.
     names: &'static str,
-    /// It is so with one of these as the first word that is no option; with any where there are none.
+    /// Applies only if one of these is the first non-option word; empty for any.
     words: &'static str,
-    options: Options,
+    options: SilentOptions,
 }
 
-enum Options {
+enum SilentOptions {
     Any,
     Known {
         /// Letters without a value.
@@ -26,12 +26,12 @@ enum Options {
     },
 }
 
-const fn any(names: &'static str) -> Silent {
-    Silent { names, words: "", options: Options::Any }
+const fn any(names: &'static str) -> SilentCommand {
+    SilentCommand { names, words: "", options: SilentOptions::Any }
 }
 
-const fn words(names: &'static str, words: &'static str) -> Silent {
-    Silent { names, words, options: Options::Any }
+const fn words(names: &'static str, words: &'static str) -> SilentCommand {
+    SilentCommand { names, words, options: SilentOptions::Any }
 }
 
 const fn known(
@@ -40,11 +40,15 @@ const fn known(
     values: &'static str,
     joined: &'static str,
     long: &'static str,
-) -> Silent {
-    Silent { names, words: "", options: Options::Known { flags, values, joined, long } }
+) -> SilentCommand {
+    SilentCommand {
+        names,
+        words: "",
+        options: SilentOptions::Known { flags, values, joined, long },
+    }
 }
 
-const SILENT: &[Silent] = &[
+const SILENT: &[SilentCommand] = &[
     any(
         "apply annotate blame bugreport check-attr check-ignore check-mailmap check-ref-format cherry cherry-pick clean \
          column commit-graph commit-tree count-objects describe fetch fetch-pack gc hash-object help index-pack init \
@@ -157,7 +161,7 @@ const SILENT: &[Silent] = &[
         --no-verify --patch-format= --quiet --quit --quoted-cr= --reject --resolved --retry --scissors --signoff --skip \
         --whitespace=",
     ),
-    Silent {
+    SilentCommand {
         words: "apply branch clear create drop pop push save store",
         ..known(
             "stash",
@@ -188,7 +192,7 @@ const SILENT: &[Silent] = &[
     ),
 ];
 
-/// Whether a git command with these words behind it shows no content of files that it does not name.
+/// Whether a git command with these words shows no content of files that it does not name.
 pub fn is_silent(name: &str, words: &[Word]) -> bool {
     let lists = |list: &str, text: &str| list.split_whitespace().any(|it| it == text);
     let first = || words.iter().find(|word| !word.text.starts_with('-'));
@@ -199,9 +203,8 @@ pub fn is_silent(name: &str, words: &[Word]) -> bool {
     })
 }
 
-impl Options {
-    /// Whether every option among the words is listed. A word that is only known when the line runs
-    /// may be any option.
+impl SilentOptions {
+    /// Whether every option among the words is listed. A word known only at run time may be any option.
     fn cover(&self, words: &[Word]) -> bool {
         let Self::Known { flags, values, joined, long } = self else { return true };
         let mut rest = words.iter();
@@ -232,7 +235,7 @@ impl Options {
     }
 }
 
-/// Whether the option takes the next word; `None` for one that is not listed.
+/// Whether the option takes the next word; `None` if it is not listed.
 fn takes_next(option: &str, long: &str) -> Option<bool> {
     let (name, is_joined) =
         option.split_once('=').map_or((option, false), |(name, _)| (name, true));
@@ -241,7 +244,7 @@ fn takes_next(option: &str, long: &str) -> Option<bool> {
     Some(entry.ends_with('=') && !is_joined)
 }
 
-/// The same for letters behind one dash.
+/// The same for letters after one dash.
 fn takes_next_letter(letters: &str, flags: &str, values: &str, joined: &str) -> Option<bool> {
     for (at, letter) in letters.char_indices() {
         if values.contains(letter) {

@@ -3,11 +3,11 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::permission::judge::Decision::{Allow, Ask, Deny};
-use crate::permission::judge::testing::Bench;
+use crate::permission::judge::testing::JudgeFixture;
 
-/// A project with rules for the programs, where git tracks `src/a` and what `tracked` names.
-fn bench(tracked: &[&str]) -> Bench {
-    let bench = Bench::new();
+/// A project with rules for the programs, where git tracks `src/a` and the files in `tracked`.
+fn bench(tracked: &[&str]) -> JudgeFixture {
+    let bench = JudgeFixture::new();
     let project = bench.root.join("project");
     fs::remove_dir_all(project.join(".git")).unwrap();
     for name in ["src/a", "docs/b", ".env"].iter().chain(tracked) {
@@ -177,7 +177,7 @@ fn what_git_keeps_of_a_file_is_a_doubt_without_its_name() {
     }
     bench.asks(["cat .git/objects/*/*", "grep -ra x .git", "cp -r .git/lfs copy"]);
     bench.allows(["cat .git/HEAD", "cat .git/logs/HEAD .git/refs/heads/main", "ls -la .git"]);
-    let elsewhere = Bench::new().deny("Read(~/.ssh/**)").allow("Bash(cat:*)");
+    let elsewhere = JudgeFixture::new().deny("Read(~/.ssh/**)").allow("Bash(cat:*)");
     elsewhere.allows(["cat .git/objects/00/ff"]);
 }
 

@@ -4,32 +4,37 @@ use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::permission::path::{Target, resolve};
+use crate::permission::path::{PathTarget, resolve};
 use crate::permission::pattern::PathPattern;
-use crate::permission::starts::Starts;
+use crate::permission::pattern_roots::PatternRoots;
 
-/// Entries that are looked at for one folder and one pattern.
+/// Maximum entries examined for one folder and one pattern.
 pub(super) const MAX_ENTRIES: usize = 10_000;
 
-/// The outcome of looking for a file.
+/// The outcome of a search for a file.
 #[derive(Debug, PartialEq)]
-pub enum Search {
+pub enum SearchOutcome {
     Nothing,
     Found(PathBuf),
-    /// There are more files than are looked at.
+    /// There are more files than the limit.
     TooMany,
 }
 
 /// Finds the first file or folder below `folder` that the pattern restricts, nearest first. Links
-/// count by where they lead, whether the command follows them or not.
-pub fn find(folder: &Target, hidden: bool, pattern: &PathPattern, starts: &Starts) -> Search {
-    let Some(real) = folder.resolved.clone() else { return Search::TooMany };
+/// count by their target, whether the command follows them or not.
+pub fn find(
+    folder: &PathTarget,
+    hidden: bool,
+    pattern: &PathPattern,
+    starts: &PatternRoots,
+) -> SearchOutcome {
+    let Some(real) = folder.resolved.clone() else { return SearchOutcome::TooMany };
     let has_dot = |path: &Path| {
         path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
     };
-    // A pattern that needs a dot name meets nothing where none is on the way and none is read.
+    // A pattern that needs a dot name matches nothing if none is on the path and none is read.
     if !hidden && pattern.needs_dot_name() && !has_dot(&real) && !has_dot(&folder.written) {
-        return Search::Nothing;
+        return SearchOutcome::Nothing;
     }
     let mut left = MAX_ENTRIES;
     let mut seen = HashSet::from([real.clone()]);
@@ -41,12 +46,12 @@ pub fn find(folder: &Target, hidden: bool, pattern: &PathPattern, starts: &Start
             if !hidden && name.as_encoded_bytes().starts_with(b".") {
                 continue;
             }
-            let Some(next) = left.checked_sub(1) else { return Search::TooMany };
+            let Some(next) = left.checked_sub(1) else { return SearchOutcome::TooMany };
             left = next;
             let (file, named) = (real.join(&name), written.join(&name));
             let is_meant = |path: &Path| pattern.restricts_name(path, starts);
             if is_meant(&file) || named != file && is_meant(&named) {
-                return Search::Found(named);
+                return SearchOutcome::Found(named);
             }
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && seen.insert(file.clone()) {
@@ -54,7 +59,7 @@ pub fn find(folder: &Target, hidden: bool, pattern: &PathPattern, starts: &Start
             } else if kind.is_symlink() {
                 let Some(target) = resolve(&file) else { continue };
                 if is_meant(&target) {
-                    return Search::Found(named);
+                    return SearchOutcome::Found(named);
                 }
                 let leads_near = target.is_dir() && pattern.may_lie_in(&target, starts);
                 if leads_near && seen.insert(target.clone()) {
@@ -63,5 +68,5 @@ pub fn find(folder: &Target, hidden: bool, pattern: &PathPattern, starts: &Start
             }
         }
     }
-    Search::Nothing
+    SearchOutcome::Nothing
 }

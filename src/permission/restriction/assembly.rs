@@ -1,30 +1,29 @@
-//! Texts that a line puts together before a shell runs them, and programs that come from arguments.
+//! Texts that a line assembles before a shell runs them, and programs that come from arguments.
 
 use super::value;
 use crate::permission::script::{Script, Word};
-use crate::permission::spelling::{Piece, Spelling, filled, spell, unquoted};
+use crate::permission::spelling::{Piece, Spelling, fill_defaults, spell, unquoted};
 use crate::permission::wrapper::{self, base_name};
 
 /// Programs that run their arguments as a script.
 const EVALUATORS: &[&str] = &["eval", "trap", "alias"];
 
-/// Programs that read a script from their input or a file, and with an option `-c` from an argument.
+/// Programs that read a script from their input or a file, and with `-c` from an argument.
 const SHELLS: &[&str] =
     &["bash", "sh", "zsh", "dash", "ksh", "fish", "ash", "csh", "tcsh", "source", "."];
 
 /// Whether a program that the line starts comes from the arguments of a function or a script, or is
-/// the last word of the command before.
+/// the last word of the previous command.
 #[must_use]
 pub fn starts_positional(script: &Script) -> bool {
     script.all_commands().into_iter().any(|command| {
-        let (starts, _) = wrapper::starts(&command.words);
+        let (starts, _) = wrapper::program_starts(&command.words);
         let mut words = starts.into_iter().filter_map(|start| command.words.get(start));
         words.any(has_positional)
     })
 }
 
-/// Whether the word holds `$1`, `$@`, `$_` or the like: values that a line gives without an
-/// assignment.
+/// Whether the word contains `$1`, `$@`, `$_` or the like: values that a line gives without an assignment.
 #[must_use]
 pub fn has_positional(word: &Word) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -43,7 +42,7 @@ pub fn has_positional(word: &Word) -> bool {
         })
 }
 
-/// The shell of the line that may run a text in which a part is only known at run time.
+/// The shell of the line that may run a text partly known only at run time.
 #[must_use]
 pub fn shell_of_assembled_text(script: &Script) -> Option<&str> {
     let commands = script.all_commands();
@@ -62,7 +61,7 @@ pub fn shell_of_assembled_text(script: &Script) -> Option<&str> {
                 options.iter().any(|word| !word.text.starts_with("--") && word.text.contains('c'));
             let is_shell = SHELLS.contains(&program);
             let is_text = EVALUATORS.contains(&program) || is_shell && takes_text;
-            // A file that it names is its script, rather than what it reads.
+            // A file that it names is its script, so it does not run its input.
             let is_file =
                 |word: &Word| word.literal && word.text != "-" && !word.text.starts_with("/dev/");
             let is_stdin = options.iter().any(|word| word.text.contains('s'));
@@ -72,13 +71,13 @@ pub fn shell_of_assembled_text(script: &Script) -> Option<&str> {
             is_text && arguments.iter().any(is_assembled)
                 || reads && !takes_text && is_fed && is_any_assembled()
         };
-        let shell = wrapper::views(command).into_iter().find(runs)?;
+        let shell = wrapper::possible_commands(command).into_iter().find(runs)?;
         Some(base_name(&shell[0].text))
     })
 }
 
-/// Whether a value, braces or a glob makes a part of the word. Command output is unknown, but the
-/// command itself is checked separately.
+/// Whether a part of the word comes from a value, braces or a glob. Command output is unknown, but
+/// the command itself is checked separately.
 fn is_assembled(word: &Word) -> bool {
     let is_part = |piece: &Piece| !matches!(piece, Piece::Char(_) | Piece::Any);
     let has_value = || {
@@ -93,8 +92,8 @@ fn is_assembled(word: &Word) -> bool {
         })
 }
 
-/// Whether a part of the line comes to the program's name by values of the line, by defaults or by
-/// braces, wherever it stands. For lines whose commands are not all known.
+/// Whether a part of the line may become the program's name by values of the line, by defaults or
+/// by braces, wherever it is. For lines whose commands are not all known.
 #[must_use]
 pub fn spells(line: &str, script: &Script, program: &str) -> bool {
     let values = value::values_of(script);
@@ -102,8 +101,8 @@ pub fn spells(line: &str, script: &Script, program: &str) -> bool {
     let mut parts = line.split(is_break).filter(|part| part.contains(['$', '{']));
     parts.any(|part| {
         let raw = unquoted(part);
-        let texts = std::iter::once(raw.clone()).chain(filled(&raw));
+        let texts = std::iter::once(raw.clone()).chain(fill_defaults(&raw));
         let words = texts.map(|raw| Word { text: raw.clone(), raw, literal: false });
-        words.into_iter().any(|word| value::comes_to(&word, program, &values))
+        words.into_iter().any(|word| value::can_become(&word, program, &values))
     })
 }

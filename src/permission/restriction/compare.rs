@@ -5,18 +5,18 @@ use crate::permission::danger;
 use crate::permission::pattern::wild;
 use crate::permission::program::{Program, is_git_command};
 use crate::permission::script::Word;
-use crate::permission::spelling::{Spelling, filled, spell};
+use crate::permission::spelling::{Spelling, fill_defaults, spell};
 use crate::permission::wrapper::base_name;
 
 /// Compares the words of a rule with those of a command. `exact` rules end with their last word;
-/// `appends` says that more words may follow than stand in the line.
+/// `appends` says that more words may follow than are in the line.
 #[must_use]
 pub fn compare(rule: &str, exact: bool, words: &[Word], appends: bool) -> Restriction {
     let mut tokens = rule.split(' ').filter(|token| *token != "*");
     let Some(program) = tokens.next().filter(|program| !program.contains('*')) else {
         return Restriction::No;
     };
-    // `git-push` is git's own name of `git push`.
+    // `git-push` is git's own name for `git push`.
     let joined = tokens.clone().next().map(|token| format!("{}-{token}", base_name(program)));
     if let Some(joined) = joined
         && words.first().is_some_and(|word| base_name(&word.text) == joined)
@@ -60,26 +60,26 @@ fn same_program(program: &str, words: &[Word]) -> Restriction {
             Restriction::Maybe(format!("`{name}` may be the same program by another path"))
         }
         Some(_) => Restriction::Yes,
-        // What comes from elsewhere as a whole is compared with nothing.
+        // A name that comes entirely from elsewhere is compared with nothing.
         None if base.may_be(name) && (!base.is_one_value() || has_odd_default(words)) => {
-            Restriction::Maybe("which program runs is only known when it runs".to_owned())
+            Restriction::Maybe("which program runs is known only at run time".to_owned())
         }
         None => Restriction::No,
     }
 }
 
-/// Whether the first word is `${name:-text}` or the like with a text that bash spells out further.
+/// Whether the first word is `${name:-text}` or the like with a text that bash expands further.
 fn has_odd_default(words: &[Word]) -> bool {
-    let default = words.first().and_then(|word| filled(&word.raw));
+    let default = words.first().and_then(|word| fill_defaults(&word.raw));
     default.is_some_and(|text| text.contains(['*', '?', '[', '{', '$', '~']))
 }
 
 struct Comparison<'a> {
     name: &'a str,
     known: Option<&'static Program>,
-    /// With the program.
+    /// Including the program.
     words: Vec<Spelling<'a>>,
-    /// Without the program.
+    /// Excluding the program.
     tokens: Vec<&'a str>,
     /// The rule's second word is the name of a sub-command.
     names_command: bool,
@@ -87,7 +87,7 @@ struct Comparison<'a> {
     appends: bool,
 }
 
-/// Commands of git that run others, of git or not, which stand among their words.
+/// Git commands that run others, of git or not, named among their words.
 const STARTERS: &[&str] = &[
     "bisect",
     "difftool",
@@ -112,8 +112,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Goes through the words of the rule one by one, past the options that are known; also says
-    /// where the sub-command stands.
+    /// Goes through the words of the rule one by one, skipping known options; also returns the
+    /// position of the sub-command.
     fn in_order(&self) -> (Restriction, usize) {
         let (mut at, mut doubt) = (1, None);
         let mut sub_command = None;
@@ -141,12 +141,12 @@ impl Comparison<'_> {
             if !rest.iter().all(Spelling::is_unknown) {
                 return (Restriction::No, place);
             }
-            doubt = Some("how many words it has is only known when it runs".to_owned());
+            doubt = Some("how many words it has is known only at run time".to_owned());
         }
         (doubt.map_or(Restriction::Yes, Restriction::Maybe), place)
     }
 
-    /// The place of the first word from `at` on that is no known option.
+    /// The position of the first word from `at` on that is no known option.
     fn past_options(&self, mut at: usize, token: &str, doubt: &mut Option<String>) -> usize {
         while let Some(word) = self.words.get(at).and_then(Spelling::exact) {
             if word == token {
@@ -158,11 +158,11 @@ impl Comparison<'_> {
                 None => break,
             };
             let values = self.words.get(at + 1..at + words).unwrap_or_default();
-            // A value that is no single word may hold the sub-command too.
+            // A value that is no single word may contain the sub-command too.
             if values.iter().any(|value| value.exact().is_none())
                 && self.words[at..].iter().any(|word| word.exact() == Some(token))
             {
-                *doubt = Some("how many words it has is only known when it runs".to_owned());
+                *doubt = Some("how many words it has is known only at run time".to_owned());
             }
             at += words;
         }
@@ -173,7 +173,7 @@ impl Comparison<'_> {
         let Some(text) = word.exact() else {
             return match word.may_be(token) && !(token.starts_with('-') && word.is_unknown()) {
                 true => Restriction::Maybe(format!(
-                    "whether `{token}` is among its arguments is only known when it runs"
+                    "whether `{token}` is among its arguments is known only at run time"
                 )),
                 false => Restriction::No,
             };
@@ -185,7 +185,10 @@ impl Comparison<'_> {
         if let found @ (Restriction::Yes | Restriction::Maybe(_)) = same_file(token, text) {
             return found;
         }
-        // git takes no short forms of its commands; many others do.
+        if same_noun(token, text) {
+            return Restriction::Maybe(format!("`{text}` may mean the same as `{token}`"));
+        }
+        // git has no short forms of its commands; many others do.
         let is_short = text.len() > usize::from(token.starts_with("--")) * 2
             && token.starts_with(text)
             && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-')
@@ -196,14 +199,14 @@ impl Comparison<'_> {
         }
     }
 
-    /// Why the sub-command at `at` may be another name of any other.
+    /// Why the sub-command at `at` may be an alias of any other.
     fn alias(&self, at: usize) -> Option<String> {
         let before = self.words.get(1..at).unwrap_or_default();
         let names_alias = |word: &Spelling<'_>| {
             word.exact().is_some_and(|text| text.to_ascii_lowercase().contains("alias."))
         };
         if before.iter().any(names_alias) {
-            return Some(format!("it gives a command of {} another name", self.name));
+            return Some(format!("it defines an alias for a command of {}", self.name));
         }
         if self.name != "git" || self.tokens.is_empty() {
             return None;
@@ -211,8 +214,10 @@ impl Comparison<'_> {
         let sub_command = self.words.get(at)?;
         match sub_command.exact() {
             Some(text) if text.starts_with('-') || is_git_command(text) => None,
-            Some(text) => Some(format!("`{text}` is no command of git itself and may be an alias")),
-            None => Some("which command of git it runs is only known when it runs".to_owned()),
+            Some(text) => {
+                Some(format!("`{text}` is not a built-in git command and may be an alias"))
+            }
+            None => Some("which git command it runs is known only at run time".to_owned()),
         }
     }
 
@@ -228,11 +233,11 @@ impl Comparison<'_> {
         own.zip(wanted).is_some_and(|(own, wanted)| known.main_name(own) != known.main_name(wanted))
     }
 
-    /// Looks for the words of the rule among all arguments, in their order. The sub-command stands at `at`.
+    /// Looks for the words of the rule among all arguments, in their order. The sub-command is at `at`.
     fn anywhere(&self, at: usize) -> Restriction {
         let sub_command = self.words.get(at).and_then(Spelling::exact).unwrap_or_default();
         let starts = self.name == "git" && STARTERS.contains(&sub_command);
-        // A command that runs others may have theirs behind the mark.
+        // A command that runs others may have theirs after the mark.
         let end = self.words.iter().position(|word| !starts && word.exact() == Some("--"));
         let words = self.words.get(1..end.unwrap_or(self.words.len())).unwrap_or_default();
         if let Some(last) = self.tokens.last() {
@@ -254,8 +259,8 @@ impl Comparison<'_> {
         self.in_other_spelling(words, sub_command)
     }
 
-    /// Compares options by what they may come to, in any order and spelling: `rm -r -f` as `rm
-    /// -rf`, and `git push -f` as `git push --force`. The other words of the rule are among the
+    /// Compares options by their meaning, in any order and spelling: `rm -r -f` as `rm -rf`, and
+    /// `git push -f` as `git push --force`. The other words of the rule must be among the
     /// command's, in their order.
     fn in_other_spelling(&self, words: &[Spelling<'_>], sub_command: &str) -> Restriction {
         let is_option = |word: &str| word.starts_with('-') && word.len() > 1;
@@ -264,8 +269,7 @@ impl Comparison<'_> {
         let bundle = given.first().filter(|word| self.name.ends_with("tar") && !is_option(word));
         let bundle = bundle.map(|word| format!("-{word}"));
         given.extend(bundle.as_deref());
-        // `-fx`, `--file=x` and `--file x` for `-f x`: which long option a letter stands for, only the
-        // program knows.
+        // `-fx`, `--file=x` and `--file x` for `-f x`: only the program knows which long option a letter stands for.
         let has_value = |option: &str, value: &str| {
             given.iter().enumerate().any(|(at, word)| {
                 let rest = word.strip_suffix(value).unwrap_or_default();
@@ -297,14 +301,15 @@ impl Comparison<'_> {
         let mut operands = given.iter().filter(|word| !is_option(word));
         let has_names = names.iter().all(|name| operands.any(|word| fits(name, word)));
         let values = letters_with_value(self.name, sub_command);
-        let given = Options { words: &given, folds: names.is_empty(), values };
-        // git writes these as a mark before the name of a branch, too.
+        let given = GivenOptions { words: &given, folds: names.is_empty(), values };
+        // git also writes these as a mark before the name of a branch.
         let has_mark = |mark: char| {
             (self.name, sub_command) == ("git", "push")
                 && given.words.iter().any(|it| it.starts_with(mark))
         };
         let has = |option: &&str| {
             given.has(option)
+                || given.may_have(option)
                 || (*option == "-f" || option.starts_with("--force")) && has_mark('+')
                 || matches!(*option, "-d" | "--delete") && has_mark(':')
         };
@@ -312,14 +317,11 @@ impl Comparison<'_> {
         if is_certain || !has_names || !options.iter().all(has) {
             return Restriction::No;
         }
-        Restriction::Maybe(format!(
-            "its options may come to the same as `{}`",
-            self.tokens.join(" ")
-        ))
+        Restriction::Maybe(format!("its options may mean the same as `{}`", self.tokens.join(" ")))
     }
 }
 
-/// Commands of git, and the letters that always give the rest of their word to an option as its value.
+/// Git commands, and the letters that always give the rest of their word to an option as its value.
 const GIT_LETTERS: &[(&str, &str)] = &[
     ("branch", "u"),
     ("checkout", "bB"),
@@ -332,7 +334,7 @@ const GIT_LETTERS: &[(&str, &str)] = &[
     ("tag", "Fmnu"),
 ];
 
-/// Letters behind which a word of the command holds no more options.
+/// Letters after which a word of the command contains no more options.
 fn letters_with_value(program: &str, sub_command: &str) -> &'static str {
     if program != "git" {
         return danger::letters_with_value(program);
@@ -342,31 +344,51 @@ fn letters_with_value(program: &str, sub_command: &str) -> &'static str {
     found.map_or("", |(_, letters)| letters)
 }
 
-/// Long options that go by a letter in most programs that know them.
+/// Long options that have this letter in most programs that know them.
 const LETTERS: &[(&str, &str)] = &[
     ("--all", "aA"),
+    ("--amend", ""),
+    ("--cap-add", ""),
     ("--delete", "dD"),
     ("--extract", "x"),
+    ("--follow-tags", ""),
     ("--force", "f"),
+    ("--force-with-lease", ""),
+    ("--hard", ""),
     ("--in-place", "i"),
+    ("--message", "m"),
+    ("--mirror", ""),
+    ("--name-only", ""),
+    ("--no-edit", ""),
     ("--no-verify", "n"),
+    ("--oneline", ""),
+    ("--privileged", ""),
     ("--prune", "p"),
     ("--recursive", "rR"),
     ("--remove", "r"),
+    ("--set-upstream", "u"),
+    ("--stat", ""),
+    ("--tags", "t"),
     ("--yes", "y"),
 ];
 
+/// Long options that mean the same in every program, and have no letter that means anything else.
+const UNRELATED: &str = "--color --help --no-color --quiet --silent --verbose --version";
+
+/// Long options of git that mean the same.
+const SYNONYMS: &[[&str; 2]] = &[["--cached", "--staged"]];
+
 /// The options among the words of a command.
-struct Options<'a> {
+struct GivenOptions<'a> {
     words: &'a [&'a str],
-    /// Whether small and capital letters mean the same.
+    /// Whether lower and upper case letters mean the same.
     folds: bool,
     /// Letters that take the rest of their word as a value.
     values: &'static str,
 }
 
-impl Options<'_> {
-    /// Whether they may come to the option.
+impl GivenOptions<'_> {
+    /// Whether they may amount to the option.
     fn has(&self, option: &str) -> bool {
         if let Some(wanted) = letters(option) {
             // A value may follow the letter at once, as in `-i.bak`.
@@ -374,7 +396,7 @@ impl Options<'_> {
             return self.words.iter().any(is_joined)
                 || wanted.chars().all(|letter| self.has_letter(letter));
         }
-        // Most programs take the beginning of a long option for the whole.
+        // Most programs accept abbreviated long options.
         let is_beginning = |word: &&str| {
             let name = word.split('=').next().unwrap_or_default();
             name.len() > 2 && name.starts_with("--") && option.starts_with(name)
@@ -384,6 +406,27 @@ impl Options<'_> {
             || letters.is_some_and(|(_, any)| any.chars().any(|letter| self.stands_alone(letter)))
     }
 
+    /// Whether an option in the other form, a letter or a long name, may be the option: which letter
+    /// stands for which name, only the program knows.
+    fn may_have(&self, option: &str) -> bool {
+        let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
+        let bare = |word: &str| name(word).trim_start_matches('-').to_owned();
+        let is_long = |word: &&&str| word.len() > 2 && word.starts_with("--");
+        let known = |long: &str| LETTERS.iter().find(|(it, _)| *it == long);
+        if let Some(wanted) = letters(option).filter(|letters| letters.len() == 1) {
+            return self.words.iter().filter(is_long).map(|word| name(word)).any(|long| {
+                !UNRELATED.split_whitespace().any(|it| it == long)
+                    && known(&long).is_none_or(|(_, letters)| letters.contains(&wanted))
+            });
+        }
+        let has_same_name = self.words.iter().any(|word| {
+            word.starts_with('-') && bare(word) == bare(option)
+                || SYNONYMS.iter().any(|pair| pair.contains(&option) && pair.contains(word))
+        });
+        let has_letters = || self.words.iter().any(|word| letters(word).is_some());
+        has_same_name || option.starts_with("--") && known(option).is_none() && has_letters()
+    }
+
     fn has_letter(&self, wanted: char) -> bool {
         // `-D` of git is `-d -f`.
         let is_forced =
@@ -391,8 +434,7 @@ impl Options<'_> {
         self.is_given(wanted) || is_forced() && self.is_given('f')
     }
 
-    /// Whether the letter is given, or a long option for it: for a rule of options alone, any that
-    /// begins with it.
+    /// Whether the letter is given, or a long option for it: in a rule of options only, any that begins with it.
     fn is_given(&self, wanted: char) -> bool {
         let is_long = |word: &&str| {
             let Some(name) = word.strip_prefix("--") else { return false };
@@ -404,7 +446,7 @@ impl Options<'_> {
         self.stands_alone(wanted) || self.words.iter().any(is_long)
     }
 
-    /// Whether the letter is given behind a single dash.
+    /// Whether the letter is given after a single dash.
     fn stands_alone(&self, wanted: char) -> bool {
         let mut given = self.words.iter().filter_map(|word| letters(word));
         given.any(|letters| {
@@ -426,7 +468,16 @@ fn letters(word: &str) -> Option<String> {
     letters.chars().all(|c| c.is_ascii_alphabetic()).then(|| letters.to_owned())
 }
 
-/// Whether the word names the file that the token names, in another spelling of its path.
+/// Whether the words name the same kind of thing: `secret`, `secrets`, `secret/x` and `pod,secret`.
+fn same_noun(token: &str, word: &str) -> bool {
+    let singular = |noun: &str| noun.strip_suffix('s').unwrap_or(noun).to_owned();
+    let is_noun = |noun: &str| noun.len() > 2 && noun.chars().all(|c| c.is_ascii_alphabetic());
+    let kinds = word.split('/').next().unwrap_or_default();
+    is_noun(token)
+        && kinds.split(',').any(|kind| is_noun(kind) && singular(kind) == singular(token))
+}
+
+/// Compares a word with the file that the token names, in another spelling of its path.
 fn same_file(token: &str, word: &str) -> Restriction {
     let plain = |path: &str| {
         let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
@@ -453,7 +504,7 @@ fn same_file(token: &str, word: &str) -> Restriction {
     }
 }
 
-/// Whether the word is the token, or the option that the token names with a value behind it.
+/// Whether the word is the token, or the option that the token names with a value.
 fn fits(token: &str, word: &str) -> bool {
     if token.contains('*') {
         return wild(token, word);

@@ -1,13 +1,11 @@
-//! Commands that take the words behind them as data: as texts, patterns and names of files,
-//! packages or commits.
+//! Commands that take their arguments as data: as texts, patterns and names of files, packages or commits.
 
 use crate::permission::danger;
 use crate::permission::program::Program;
 use crate::permission::script::Word;
 use crate::permission::wrapper::{self, base_name};
 
-/// Programs, separated by blanks, and behind them those of their sub-commands that take data; none
-/// where all do.
+/// Programs, separated by blanks, followed by those of their sub-commands that take data; empty if all do.
 const DATA: &[(&str, &str)] = &[
     (
         "echo printf cat ls head tail wc grep egrep fgrep zgrep rg ag sort uniq cut tr tee diff cmp comm column",
@@ -39,14 +37,14 @@ const DATA: &[(&str, &str)] = &[
     ("gh glab", "pr mr issue release search label repo"),
 ];
 
-/// Programs whose first two words behind the options are names of their own.
+/// Programs whose first two non-option words are both names of sub-commands.
 const TWO_LEVELS: &[&str] =
     &["aws", "az", "gcloud", "gh", "glab", "docker", "podman", "kubectl", "oc", "helm"];
 
-/// Whether the command, behind the runners before it, takes its words as data.
+/// Whether the command, apart from its runners, takes its words as data.
 #[must_use]
 pub fn takes_data(words: &[Word]) -> bool {
-    let (starts, certain) = wrapper::starts(words);
+    let (starts, certain) = wrapper::program_starts(words);
     let behind = match starts.as_slice() {
         [only] => std::slice::from_ref(only),
         [_, behind @ ..] => behind,
@@ -63,7 +61,7 @@ pub fn takes_data(words: &[Word]) -> bool {
 fn is_data(words: &[Word]) -> bool {
     let Some(name) = words.first().map(|word| base_name(&word.text)) else { return false };
     if matches!(name, "command") {
-        // What it runs is looked at by itself; with `-v` it runs nothing.
+        // The command it runs is examined by itself; with `-v` it runs nothing.
         return true;
     }
     let sub_command = words.get(sub_command(words)).map_or("", |word| &word.text);
@@ -75,7 +73,7 @@ fn is_data(words: &[Word]) -> bool {
     fits && !danger::has_certain(words)
 }
 
-/// The place of the first word that is no option of the program.
+/// The position of the first word that is no option of the program.
 #[must_use]
 pub fn sub_command(words: &[Word]) -> usize {
     let known = words.first().and_then(|word| Program::named(&word.text));
@@ -87,11 +85,11 @@ pub fn sub_command(words: &[Word]) -> usize {
     at
 }
 
-/// Whether the word at `place` is the name of a sub-command, rather than that of a program.
+/// Whether the word at `place` is the name of a sub-command rather than of a program.
 #[must_use]
 pub fn is_sub_command(words: &[Word], place: usize) -> bool {
     let Some(first) = words.first() else { return false };
-    // What npx and its like are given first is a program, and the others run what they have no command for.
+    // The first argument of npx and the like is a program; the others run what they have no command for.
     let is_runner =
         matches!(base_name(&first.text), "npx" | "bunx" | "uvx" | "pipx" | "pnpm" | "yarn" | "bun");
     if is_runner || !Program::named(&first.text).is_some_and(Program::has_sub_commands) {

@@ -4,26 +4,26 @@ use super::{APPENDERS, Restriction, data, occurrences};
 use crate::permission::danger;
 use crate::permission::pattern::CommandPattern;
 use crate::permission::script::{SimpleCommand, Word};
-use crate::permission::spelling::{apart, spell, unquoted};
+use crate::permission::spelling::{separate_defaults, spell, unquoted};
 use crate::permission::wrapper::{self, base_name};
 
-/// Words behind a mention that are compared.
+/// Maximum words after a mention that are compared.
 const MAX_TAIL: usize = 64;
 
-/// How often the words of the command name the program, substitutions in them aside.
+/// How often the words of the command name the program, excluding substitutions in them.
 #[must_use]
 pub fn count(command: &SimpleCommand, program: &str) -> usize {
     command.words.iter().map(|word| occurrences(&own_text(word), program)).sum()
 }
 
-/// The word without quotes, up to the first substitution in it.
+/// The unquoted word, up to its first substitution.
 fn own_text(word: &Word) -> String {
     let starts = ["$(", "`", "<(", ">("];
     let end = starts.iter().filter_map(|start| word.raw.find(start)).min();
-    apart(&unquoted(&word.raw[..end.unwrap_or(word.raw.len())]))
+    separate_defaults(&unquoted(&word.raw[..end.unwrap_or(word.raw.len())]))
 }
 
-/// Whether the word names the program, also in a text, behind `=`, or joined with an option.
+/// Whether the word names the program, also in a text, after `=`, or joined with an option.
 #[must_use]
 pub fn holds(word: &Word, program: &str) -> bool {
     // `-Orm`, and `-vO'rm x'`, which is a text for a shell.
@@ -44,23 +44,23 @@ pub fn holds(word: &Word, program: &str) -> bool {
         || !word.literal && is_spelled(word, program)
 }
 
-/// Whether braces in the word make the program's name of it.
+/// Whether braces in the word can produce the program's name.
 fn is_spelled(word: &Word, program: &str) -> bool {
     let words = spell(std::slice::from_ref(word));
     words.iter().any(|word| word.exact().is_some_and(|text| occurrences(text, program) > 0))
 }
 
-/// Whether the program stands in the command where no program is certain to start, and in no text
-/// that is judged as a script of its own.
+/// Whether the program is in the command where no program is certain to start, and in no text that
+/// is judged as a script of its own.
 #[must_use]
 pub fn is_argument(command: &SimpleCommand, program: &str) -> bool {
     !arguments(command, program).is_empty()
 }
 
-/// The places of the arguments that name the program.
+/// The positions of the arguments that name the program.
 fn arguments(command: &SimpleCommand, program: &str) -> Vec<usize> {
     let words = &command.words;
-    let (starts, _) = wrapper::starts(words);
+    let (starts, _) = wrapper::program_starts(words);
     let from = starts.last().copied().unwrap_or_default();
     let (scripts, _) = wrapper::script_texts(command);
     let is_script = |word: &Word| {
@@ -79,14 +79,14 @@ fn arguments(command: &SimpleCommand, program: &str) -> Vec<usize> {
 pub fn sees_values(command: &SimpleCommand) -> bool {
     let is_set = command.assignments.iter().any(|assignment| !assignment.harmless);
     let is_open = command.words.iter().any(|word| !word.literal);
-    let (starts, _) = wrapper::starts(&command.words);
+    let (starts, _) = wrapper::program_starts(&command.words);
     let start = starts.last().copied().unwrap_or_default();
     let knows = || danger::knows(command.words.get(start..).unwrap_or_default());
     is_set || is_open && (!data::takes_data(&command.words) || knows())
 }
 
-/// Compares the rule with what follows each mention of its program among the arguments, unless the
-/// command takes them as data.
+/// Compares the rule with the words after each mention of its program among the arguments, unless
+/// the command takes them as data.
 #[must_use]
 pub fn in_arguments(
     pattern: &CommandPattern,
@@ -119,7 +119,7 @@ pub fn in_arguments(
     Restriction::No
 }
 
-/// The words that the argument holds from each mention of the program on; none where they cannot be told.
+/// The words of the argument from each mention of the program on; `None` if they are unknown.
 fn tails(word: &Word, program: &str) -> Vec<Option<Vec<Word>>> {
     let text = if word.literal { word.text.clone() } else { own_text(word) };
     let is_plain = |c: char| c.is_alphanumeric() || " -_./=:@,+%".contains(c);

@@ -1,9 +1,9 @@
 use super::super::judge::Decision::{self, Allow, Ask, Deny};
-use super::super::judge::testing::Bench;
-use crate::protocol::Mode;
+use super::super::judge::testing::JudgeFixture;
+use crate::protocol::PermissionMode;
 
-fn bypass(rule: &str) -> Bench {
-    Bench::new().deny(rule).mode(Mode::BypassPermissions)
+fn bypass(rule: &str) -> JudgeFixture {
+    JudgeFixture::new().deny(rule).mode(PermissionMode::BypassPermissions)
 }
 
 fn each(rows: &[(&str, &str)], expected: Decision) {
@@ -47,6 +47,19 @@ fn a_file_and_an_option_count_in_each_spelling() {
             ("Bash(kubectl --context prod:*)", "kubectl --context=prod get x"),
             ("Bash(aws --profile prod:*)", "aws --profile=prod s3 ls"),
             ("Bash(tar -xf:*)", "tar xf a"),
+            ("Bash(docker compose down -v:*)", "docker compose down --volumes"),
+            ("Bash(docker compose down --volumes:*)", "docker compose down -v"),
+            ("Bash(kubectl apply -k:*)", "kubectl apply --kustomize x"),
+            ("Bash(terraform apply -auto-approve:*)", "terraform apply --auto-approve"),
+            ("Bash(curl --insecure:*)", "curl -k u"),
+            ("Bash(git switch --discard-changes:*)", "git switch -f main"),
+            ("Bash(git rebase -i:*)", "git rebase --interactive main"),
+            ("Bash(git diff --staged:*)", "git diff --cached"),
+            ("Bash(git log -p:*)", "git log --patch"),
+            ("Bash(git branch -m:*)", "git branch --move a b"),
+            ("Bash(gh pr merge --squash:*)", "gh pr merge -s 1"),
+            ("Bash(kubectl get secret:*)", "kubectl get secrets"),
+            ("Bash(kubectl delete pods:*)", "kubectl delete pod/x"),
             ("Bash(tar -xf:*)", "tar --extract -f a"),
             ("Bash(sudo -u root:*)", "sudo --user root id"),
             ("Bash(sudo -u root:*)", "sudo -uroot id"),
@@ -220,13 +233,16 @@ fn what_may_be_meant_asks_and_is_denied_where_nobody_can_be_asked() {
     ];
     each(&rows, Ask);
     for (rule, line) in &rows {
-        for mode in [Mode::Default, Mode::BypassPermissions, Mode::DontAsk] {
-            let bench = Bench { interactive: false, ..Bench::new().allow("Bash").deny(rule) };
+        for mode in
+            [PermissionMode::Default, PermissionMode::BypassPermissions, PermissionMode::DontAsk]
+        {
+            let bench =
+                JudgeFixture { interactive: false, ..JudgeFixture::new().allow("Bash").deny(rule) };
             let judgement = bench.mode(mode).bash_judgement(line);
             assert_eq!(judgement.decision, Deny, "{rule} ~ {line} in {mode:?}");
             assert!(judgement.why.contains(rule), "{}", judgement.why);
         }
-        let ask = Bench::new().allow("Bash").ask(rule).bash_judgement(line);
+        let ask = JudgeFixture::new().allow("Bash").ask(rule).bash_judgement(line);
         assert_eq!(ask.decision, Ask, "{rule} ~ {line}");
     }
     let why = bypass("Bash(docker push:*)").bash_judgement("docker image push").why;
@@ -279,7 +295,7 @@ fn what_is_plainly_something_else_is_left_alone() {
 
 #[test]
 fn an_allow_rule_for_exactly_the_line_answers_the_question_and_no_other_does() {
-    let stash = || Bench::new().deny("Bash(git push:*)").deny("Bash(docker push:*)");
+    let stash = || JudgeFixture::new().deny("Bash(git push:*)").deny("Bash(docker push:*)");
     assert_eq!(stash().allow("Bash(docker image push)").bash("docker image push"), Allow);
     assert_eq!(stash().allow("Bash(docker image:*)").bash("docker image push"), Ask);
     assert_eq!(stash().allow("Bash").bash("docker image push"), Ask);
@@ -733,6 +749,6 @@ fn without_a_rule_that_restricts_nothing_is_in_doubt() {
         "mkdir -p a && cd $_",
         "set -- a b; cat $1",
     ] {
-        assert_eq!(Bench::new().allow("Bash").bash(line), Allow, "{line}");
+        assert_eq!(JudgeFixture::new().allow("Bash").bash(line), Allow, "{line}");
     }
 }

@@ -1,49 +1,48 @@
-//! Programs and arguments that are put together from values of variables that the line itself sets.
+//! Programs and arguments assembled from values of variables that the line itself sets.
 
 use super::{assembly::has_positional, interprets, occurrences};
 use crate::permission::script::{Script, SimpleCommand, Word};
-use crate::permission::spelling::{Piece, Spelling, filled, spell};
+use crate::permission::spelling::{Piece, Spelling, fill_defaults, spell};
 use crate::permission::variables;
 use crate::permission::wrapper;
 
-/// Texts that the values of variables make of one word; with more of them it may be any program.
+/// Maximum texts that the values of variables make of one word; with more it may be any program.
 const MAX_TEXTS: usize = 1024;
 
-/// Programs that set the variables they are given to what they read or print.
+/// Programs that set the variables they are given to their input or output.
 const READERS: [&str; 4] = ["mapfile", "printf", "read", "readarray"];
 
 /// Programs whose arguments are assignments.
 const DECLARERS: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"];
 
-/// Values by the names of their variables.
-pub type Values = Vec<(String, Vec<Piece>)>;
+/// Values, each with the name of its variable.
+pub type ValueList = Vec<(String, Vec<Piece>)>;
 
 /// The values that the line gives to variables.
-pub fn values_of(script: &Script) -> Values {
+pub fn values_of(script: &Script) -> ValueList {
     let named = |(name, texts): (String, Vec<Vec<Piece>>)| {
         texts.into_iter().map(move |text| (name.clone(), text))
     };
-    variables::texts(script).into_iter().flat_map(named).collect()
+    variables::variable_texts(script).into_iter().flat_map(named).collect()
 }
 
-/// Whether a program that the line starts can be this one, going by the values that the line sets.
+/// Whether a program that the line starts can be this one, given the values that the line sets.
 #[must_use]
 pub fn may_start(script: &Script, program: &str) -> bool {
     let values = values_of(script);
     let may_be = |word: &Word| {
         let spelled = spell(std::slice::from_ref(word)).into_iter();
         let texts: Vec<_> = spelled.map(Spelling::into_pieces).collect();
-        // With separators of its own, or cut by an expansion such as `${name#part}`, a part of a
-        // value is the name.
+        // With custom separators, or cut by an expansion such as `${name#part}`, a part of a value is the name.
         let is_cut = word.raw.contains("${") && texts.iter().any(|it| it.contains(&Piece::Any));
         let takes_parts = is_cut || values.iter().any(|(name, _)| name == "IFS");
         let holds = || values.iter().any(|(_, value)| text_of(value).contains(program));
-        takes_parts && holds() || texts.iter().any(|text| is_made(text, program, &values))
+        takes_parts && holds() || texts.iter().any(|text| can_make(text, program, &values))
     };
     let commands = script.all_commands();
     let set = set_by(&commands);
     let programs = commands.iter().flat_map(|command| {
-        let (starts, _) = wrapper::starts(&command.words);
+        let (starts, _) = wrapper::program_starts(&command.words);
         starts.into_iter().filter_map(|start| command.words.get(start))
     });
     let mut programs = programs.filter(|word| !word.literal);
@@ -51,21 +50,21 @@ pub fn may_start(script: &Script, program: &str) -> bool {
     if programs.any(|word| may_be(word) || is_open(word)) {
         return true;
     }
-    // A text that is run may be put together too, and so may what such a program reads.
+    // A text that is run may be assembled too, and so may the input of such a program.
     let words = commands.iter().flat_map(|command| &command.words);
     let mut words = words.chain(script.all_inputs()).filter(|word| !word.literal);
     commands.iter().any(|command| runs(command, interprets))
         && words.any(|word| {
             let filled =
-                filled(&word.raw).map(|raw| Word { text: raw.clone(), raw, literal: false });
-            comes_to(word, program, &values)
-                || filled.is_some_and(|it| comes_to(&it, program, &values))
+                fill_defaults(&word.raw).map(|raw| Word { text: raw.clone(), raw, literal: false });
+            can_become(word, program, &values)
+                || filled.is_some_and(|it| can_become(&it, program, &values))
         })
 }
 
-/// Whether the word holds the program's name once braces and the values are filled in.
+/// Whether the word contains the program's name once braces and values are expanded.
 #[must_use]
-pub fn comes_to(word: &Word, program: &str, values: &Values) -> bool {
+pub fn can_become(word: &Word, program: &str, values: &ValueList) -> bool {
     let mut texts = spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces);
     texts.any(|text| {
         let is_named = |text: &Vec<Piece>| occurrences(&text_of(text), program) > 0;
@@ -73,8 +72,8 @@ pub fn comes_to(word: &Word, program: &str, values: &Values) -> bool {
     })
 }
 
-/// Whether an argument of the program may hold one of the rule's words, or an option where the
-/// rule has one: by a value that the line sets, by a default, or by what a command puts out.
+/// Whether an argument of the program may contain one of the rule's words, or an option where the
+/// rule has one: by a value that the line sets, by a default, or by a command's output.
 #[must_use]
 pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
     let values = values_of(script);
@@ -85,23 +84,23 @@ pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
         tokens.contains(&word) || has_option && word.len() > 1 && word.starts_with('-')
     };
     let gives = |word: &&Word| {
-        // In quotes it is one word.
+        // Quoted, it is one word.
         let is_quoted = word.raw.starts_with('"');
         let is_meant = |text: &str| match is_quoted {
             true => is_token(text),
             false => text.split_whitespace().any(is_token),
         };
         let is_set = |piece: &Piece| matches!(piece, Piece::Variable(name) if values.iter().any(|(own, _)| own == name));
-        // A command sets it to what it reads.
+        // A command sets it to its input.
         let is_read = |piece: &Piece| match piece {
             Piece::Variable(name) => set.as_ref().is_none_or(|set| set.contains(name)),
             _ => false,
         };
         let mut texts = spell(std::slice::from_ref(*word)).into_iter().map(Spelling::into_pieces);
-        // A text in quotes is hardly one of the words, and often says what they are for.
+        // Quoted text is hardly one of the words, and often describes them.
         let in_output =
             |token: &&str| (token.starts_with('-') || !is_quoted) && word.raw.contains(*token);
-        filled(&word.raw).is_some_and(|text| is_meant(text.trim_matches('"')))
+        fill_defaults(&word.raw).is_some_and(|text| is_meant(text.trim_matches('"')))
             || word.raw.contains(['(', '`']) && tokens.iter().any(in_output)
             || has_option && has_positional(word)
             || texts.any(|text| {
@@ -111,7 +110,7 @@ pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
             })
     };
     commands.iter().any(|command| {
-        let (starts, _) = wrapper::starts(&command.words);
+        let (starts, _) = wrapper::program_starts(&command.words);
         starts.into_iter().filter_map(|start| command.words.get(start..)).any(|words| {
             words.split_first().is_some_and(|(name, arguments)| {
                 wrapper::base_name(&name.text) == program
@@ -121,20 +120,20 @@ pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
     })
 }
 
-/// Whether the command, or one that it may run, is such a one.
+/// Whether the predicate holds for the command, or for one that it may run.
 fn runs(command: &SimpleCommand, is_it: impl Fn(&[Word]) -> bool) -> bool {
-    wrapper::views(command).into_iter().any(is_it)
+    wrapper::possible_commands(command).into_iter().any(is_it)
 }
 
-/// The variables that commands of the line set to what it does not say. `None` where these may be
+/// The variables that commands of the line set to values not in the line. `None` if these may be
 /// any, or the positional ones.
 fn set_by(commands: &[&SimpleCommand]) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for command in commands {
-        for words in wrapper::views(command) {
+        for words in wrapper::possible_commands(command) {
             let Some((program, arguments)) = words.split_first() else { continue };
             let program = wrapper::base_name(&program.text);
-            // A quoted assignment is none for the grammar.
+            // The grammar does not see a quoted assignment as one.
             let is_plain = |word: &Word| word.literal && word.raw == word.text;
             let is_assignment = |word: &Word| is_plain(word) || !word.raw.contains(['=', '$']);
             match program {
@@ -183,8 +182,8 @@ fn is_open(word: &Word, program: &str, set: &[String]) -> bool {
         .any(|word| word.base().may_be(program) && word.into_pieces().iter().any(is_set))
 }
 
-/// Whether values in the word make the name of the program of it.
-fn is_made(word: &[Piece], program: &str, values: &Values) -> bool {
+/// Whether values in the word can make it the program's name.
+fn can_make(word: &[Piece], program: &str, values: &ValueList) -> bool {
     let is_set = |piece: &Piece| matches!(piece, Piece::Variable(name) if values.iter().any(|(own, _)| own == name));
     let is_blank = |piece: &Piece| matches!(piece, Piece::Char(c) if c.is_whitespace());
     let is_name = |text: Vec<Piece>| {
@@ -202,14 +201,14 @@ fn text_of(pieces: &[Piece]) -> String {
     pieces.iter().map(char).collect()
 }
 
-/// The value as bash takes it where it is not quoted: a glob in it stands for names of files.
+/// The value as bash takes it unquoted: a glob in it matches file names.
 fn globbed(value: &[Piece]) -> Vec<Piece> {
     let is_glob = |piece: &Piece| matches!(piece, Piece::Char('*' | '?' | '['));
     value.iter().map(|it| if is_glob(it) { Piece::Star } else { it.clone() }).collect()
 }
 
-/// The texts that the values make of one; `None` where they are too many.
-fn substituted(text: &[Piece], values: &Values) -> Option<Vec<Vec<Piece>>> {
+/// The texts that the values make of one; `None` if they are too many.
+fn substituted(text: &[Piece], values: &ValueList) -> Option<Vec<Vec<Piece>>> {
     let mut texts: Vec<Vec<Piece>> = vec![Vec::new()];
     for piece in text {
         let own: Vec<&[Piece]> = match piece {

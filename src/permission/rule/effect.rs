@@ -1,26 +1,26 @@
-//! What rules about files say of a command line: of the files it names, of folders above them, of its input.
+//! Rules about files, applied to a command line: to the files it names, the folders above them, and its input.
 
 use std::path::Path;
 
-use crate::permission::facts::{Facts, Shell, Unit};
+use crate::permission::call_access::{AccessItem, CallAccess, ShellLine};
 use crate::permission::git_store;
-use crate::permission::mentions::Files;
-use crate::permission::path::{Places, Target};
+use crate::permission::mentions::NamedFiles;
+use crate::permission::path::{PathTarget, Places};
 use crate::permission::pattern::PathPattern;
 use crate::permission::recursive;
 use crate::permission::restriction::Restriction;
-use crate::permission::writers::{Handled, How};
+use crate::permission::writers::{HandledPath, PathChange};
 
-/// What a rule about files is about.
+/// The effect that a rule about files restricts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum FileEffect {
     Reads,
     Writes,
 }
 
-impl Effect {
-    /// The files that a command line may name to this effect.
-    pub fn files(self, shell: &Shell) -> &Files {
+impl FileEffect {
+    /// The files that a command line may name with this effect.
+    pub fn files(self, shell: &ShellLine) -> &NamedFiles {
         let mentioned = shell.mentioned();
         match self {
             Self::Reads => &mentioned.all,
@@ -29,26 +29,40 @@ impl Effect {
     }
 
     /// Whether a command has this effect on a file of the pattern because it handles a folder above
-    /// it: what it moves or links has another name for the rest of the line, and for the next one.
+    /// it: anything it moves or links has another name for the rest of the line, and for the next
+    /// one.
     pub fn by_folder(
         self,
         pattern: &PathPattern,
-        shell: &Shell,
-        facts: &Facts,
+        shell: &ShellLine,
+        facts: &CallAccess,
         places: &Places,
     ) -> Restriction {
-        let starts = pattern.starts(facts.starts(places));
-        let effect = |handled: &Handled| {
+        let starts = pattern.roots(facts.pattern_roots(places));
+        let effect = |handled: &HandledPath| {
             let folder = &handled.target;
             let is_certain = match (self, handled.how) {
-                (Self::Writes, How::Removed | How::Moved) => true,
-                (Self::Writes, How::Changed) if handled.program == "find" && facts.all_commands => {
+                (Self::Writes, PathChange::Removed | PathChange::Moved) => true,
+                (Self::Writes, PathChange::Changed)
+                    if handled.program == "find" && facts.all_commands =>
+                {
                     return Restriction::No;
                 }
-                (Self::Writes, How::Changed | How::Linked) => false,
-                (Self::Reads, How::Moved | How::Linked) => false,
-                (Self::Reads, How::Removed | How::Changed | How::Filled) => return Restriction::No,
-                (Self::Writes, How::Filled) => {
+                (Self::Writes, PathChange::Changed | PathChange::Linked) => false,
+                (Self::Reads, PathChange::Moved | PathChange::Linked) => false,
+                (Self::Reads, _) => return Restriction::No,
+                (Self::Writes, PathChange::Unpacked) if facts.all_commands => {
+                    return Restriction::No;
+                }
+                (Self::Writes, PathChange::Unpacked) => {
+                    let may_meet =
+                        |name| pattern.is_anchored() && pattern.may_lie_in(name, &starts);
+                    return match folder.names().any(may_meet) {
+                        true => self.handles(handled, &folder.written, places),
+                        false => Restriction::No,
+                    };
+                }
+                (Self::Writes, PathChange::Filled) => {
                     let is_above = folder.names().any(|name| pattern.lies_below(name, &starts));
                     return match is_above {
                         true => self.handles(handled, &folder.written, places),
@@ -62,16 +76,16 @@ impl Effect {
                 return Restriction::No;
             }
             match recursive::find(folder, true, pattern, &starts) {
-                recursive::Search::Nothing => Restriction::No,
-                recursive::Search::Found(_) if is_certain => Restriction::Yes,
-                recursive::Search::Found(file) => self.handles(handled, &file, places),
-                recursive::Search::TooMany => self.handles(handled, &folder.written, places),
+                recursive::SearchOutcome::Nothing => Restriction::No,
+                recursive::SearchOutcome::Found(_) if is_certain => Restriction::Yes,
+                recursive::SearchOutcome::Found(file) => self.handles(handled, &file, places),
+                recursive::SearchOutcome::TooMany => self.handles(handled, &folder.written, places),
             }
         };
-        Restriction::strongest(shell.mentioned().handled.iter().map(effect))
+        Restriction::strongest(shell.mentioned().handled_paths.iter().map(effect))
     }
 
-    fn handles(self, handled: &Handled, file: &Path, places: &Places) -> Restriction {
+    fn handles(self, handled: &HandledPath, file: &Path, places: &Places) -> Restriction {
         let effect = match self {
             Self::Reads => "give another name to",
             Self::Writes => "change",
@@ -80,23 +94,22 @@ impl Effect {
         Restriction::Maybe(format!("`{program}` may {effect} {name}"))
     }
 
-    /// Why a command may have this effect on a file of the pattern whose name the line does not
-    /// give to it as a whole: it stands in the input of the command, or the folder in which the
-    /// command runs is not known.
+    /// Why a command may have this effect on a file of the pattern although the line does not give
+    /// it the whole name: the name is in its input, or the folder it runs in is unknown.
     pub fn unseen(
         self,
         pattern: &PathPattern,
-        shell: &Shell,
-        facts: &Facts,
+        shell: &ShellLine,
+        facts: &CallAccess,
         places: &Places,
     ) -> Restriction {
-        let starts = pattern.starts(facts.starts(places));
+        let starts = pattern.roots(facts.pattern_roots(places));
         let mentioned = shell.mentioned();
         let input = match self {
             Self::Reads => &mentioned.in_input,
             Self::Writes => &mentioned.changed_in_input,
         };
-        let is_meant = |file: &&Target| pattern.restricts(file, &starts) == Restriction::Yes;
+        let is_meant = |file: &&PathTarget| pattern.restricts(file, &starts) == Restriction::Yes;
         if let Some(file) = input.targets.iter().find(is_meant) {
             let name = places.show(&file.written);
             return Restriction::Maybe(format!("a command may take {name} from its input"));
@@ -104,33 +117,33 @@ impl Effect {
         let names = &self.files(shell).names;
         match shell.bases.is_open && names.iter().any(|name| pattern.may_end_in(name, &starts)) {
             true => {
-                Restriction::Maybe("which folder it runs in is only known when it runs".to_owned())
+                Restriction::Maybe("which folder it runs in is known only at run time".to_owned())
             }
             false => Restriction::No,
         }
     }
 
-    /// Whether the call reads a file in which git keeps the content of others. Where the user has let
-    /// every command run, a line that does so raises no doubt.
+    /// Whether the call reads a file in which git keeps the content of others. If the user has
+    /// allowed every command, such a line raises no doubt.
     pub fn in_git_store(
         self,
         pattern: &PathPattern,
-        facts: &Facts,
+        facts: &CallAccess,
         places: &Places,
     ) -> Restriction {
         if self == Self::Writes || facts.shell.is_some() && facts.all_commands {
             return Restriction::No;
         }
-        let starts = pattern.starts(facts.starts(places));
-        let is_store = |target: &&Target| {
+        let starts = pattern.roots(facts.pattern_roots(places));
+        let is_store = |target: &&PathTarget| {
             let path = target.resolved.as_deref();
             path.is_some_and(|path| git_store::may_hold(path, &facts.cwd, pattern, &starts))
         };
-        let read = facts.units.iter().filter_map(|unit| match unit {
-            Unit::Read(target) => Some(target),
+        let read = facts.items.iter().filter_map(|unit| match unit {
+            AccessItem::Read(target) => Some(target),
             _ => None,
         });
-        // Commands that go into folders are looked at by themselves.
+        // Commands that descend into folders are examined by themselves.
         let named = facts
             .shell
             .iter()
@@ -142,22 +155,22 @@ impl Effect {
         })
     }
 
-    /// Why a command may have this effect on a file of the pattern without being known for it.
-    /// Where the user has let every command run, that is no doubt: it is as much an answer to this.
+    /// Why a command not known to have this effect may have it on a file of the pattern. If the
+    /// user has allowed every command, that is no doubt: that answer covers this, too.
     pub fn doubt(
         self,
         pattern: &PathPattern,
-        shell: &Shell,
-        facts: &Facts,
+        shell: &ShellLine,
+        facts: &CallAccess,
         places: &Places,
     ) -> Restriction {
         if facts.all_commands {
             return Restriction::No;
         }
-        let starts = pattern.starts(facts.starts(places));
+        let starts = pattern.roots(facts.pattern_roots(places));
         match self {
             Self::Reads => {
-                let mut shown = shell.mentioned().shown.iter();
+                let mut shown = shell.mentioned().shown_folders.iter();
                 let doubt = shown.find_map(|shown| shown.doubt(pattern, &starts, places));
                 doubt.map_or(Restriction::No, Restriction::Maybe)
             }
@@ -174,32 +187,32 @@ impl Effect {
     }
 }
 
-/// Why a line may name a file that none of its known names is. Where the user has let every command
-/// run, a word that is only known later raises no doubt: such a command may read any file, named or
-/// not, and each second line has such a word. Too many names do all the same, or they would hide
-/// one among them.
-pub fn doubt(files: &Files, facts: &Facts) -> Restriction {
+/// Why a line may name a file besides its known ones. If the user has allowed every command, a word
+/// known only later raises no doubt: such a command may read any file, named or not, and every
+/// other line has such a word. Too many names still do, or they would hide one among them.
+pub fn doubt(files: &NamedFiles, facts: &CallAccess) -> Restriction {
     match &files.open {
         _ if files.unbounded => {
             Restriction::Maybe("caliban cannot tell which files the line names".to_owned())
         }
         Some(word) if !facts.all_commands => {
-            Restriction::Maybe(format!("which file `{word}` names is only known when it runs"))
+            Restriction::Maybe(format!("which file `{word}` names is known only at run time"))
         }
         _ => Restriction::No,
     }
 }
 
 pub fn restricts_paths(
-    effect: Effect,
+    effect: FileEffect,
     pattern: Option<&PathPattern>,
-    facts: &Facts,
+    facts: &CallAccess,
     places: &Places,
 ) -> Restriction {
-    let mut targets: Vec<&Target> = Vec::new();
-    for unit in &facts.units {
+    let mut targets: Vec<&PathTarget> = Vec::new();
+    for unit in &facts.items {
         match (unit, effect) {
-            (Unit::Read(target), Effect::Reads) | (Unit::Write(target), Effect::Writes) => {
+            (AccessItem::Read(target), FileEffect::Reads)
+            | (AccessItem::Write(target), FileEffect::Writes) => {
                 targets.push(target);
             }
             _ => {}
@@ -207,8 +220,8 @@ pub fn restricts_paths(
     }
     if let Some(shell) = &facts.shell {
         match effect {
-            Effect::Reads => targets.extend(&shell.read),
-            Effect::Writes => targets.extend(&shell.written),
+            FileEffect::Reads => targets.extend(&shell.read),
+            FileEffect::Writes => targets.extend(&shell.written),
         }
         // A command that names a file may well read it.
         if pattern.is_some() {
@@ -217,7 +230,7 @@ pub fn restricts_paths(
     }
     match pattern {
         Some(pattern) => {
-            let starts = pattern.starts(facts.starts(places));
+            let starts = pattern.roots(facts.pattern_roots(places));
             Restriction::strongest(targets.iter().map(|target| pattern.restricts(target, &starts)))
         }
         None => Restriction::certain(!targets.is_empty()),

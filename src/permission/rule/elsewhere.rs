@@ -1,8 +1,8 @@
 //! Commands that an allow rule names, run where the names mean something else.
 //!
 //! A rule names no folder. `Bash(./run.sh)` was written for the script of the project, and
-//! `Bash(git commit:*)` for its repository and hooks: an agent that goes into a folder which was
-//! unpacked there must not run what lies in it by those names.
+//! `Bash(git commit:*)` for its repository and hooks: in a folder that was unpacked there, an agent
+//! must not run something else by those names.
 
 use std::fs::DirEntry;
 use std::io;
@@ -12,19 +12,19 @@ use crate::disk::{
     check_starts_nothing, check_within, check_without_repository, checkout_around, checkout_root,
     common_git_dir, has_dot_git, named_git_dirs, resolve,
 };
-use crate::permission::facts::{Facts, Shell};
-use crate::permission::path::{Places, Target};
+use crate::permission::call_access::{CallAccess, ShellLine};
+use crate::permission::path::{PathTarget, Places};
 use crate::permission::read_only;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
 
-/// Programs that run a file or a folder which they are given, by names without version numbers.
+/// Programs that run a file or folder given as an argument, by names without version numbers.
 const INTERPRETERS: [&str; 16] = [
     "bun", "deno", "elixir", "groovy", "java", "lua", "node", "nodejs", "perl", "php", "pypy",
     "python", "ruby", "scala", "ts-node", "tsx",
 ];
 
-/// A folder with more entries may have any. Reading one takes about a millisecond for each thousand.
+/// A folder with more entries may contain any. Reading a thousand takes about a millisecond.
 const MAX_ENTRIES: usize = 5_000;
 
 /// Programs that run git in the folder where they start, besides those with git in their name.
@@ -45,28 +45,28 @@ const FRONT_ENDS: [&str; 13] = [
 ];
 
 /// Error for a command that may run anywhere.
-const UNKNOWN_FOLDER: &str = "the folder that it runs in is only known when the line runs";
+const UNKNOWN_FOLDER: &str = "the folder it runs in is known only at run time";
 
-/// How the rule can be made to hold.
-const OWN_RULE: &str = "to allow it here, put the rule into the project's own settings";
+/// A hint how to make the rule apply.
+const OWN_RULE_HINT: &str = "to allow it here, put the rule into the project's own settings";
 
-/// What a rule says of a command.
+/// How a rule matches a command.
 #[derive(Clone, Copy)]
 pub struct RuleMatch {
-    /// How many words of the command are the rule's.
+    /// How many words of the command the rule names.
     pub words: usize,
     /// The rule has all words of the command, so its author knew the files that they name.
     pub is_whole: bool,
-    /// It is for all projects, and nobody thought of this one.
+    /// It is for all projects, and was not written with this one in mind.
     pub is_general: bool,
 }
 
-/// Why a rule does not mean for this command what it means in the project.
-pub fn elsewhere(
+/// Why a rule means something else for this command than in the project.
+pub fn elsewhere_reason(
     command: &SimpleCommand,
     named: RuleMatch,
-    shell: &Shell,
-    facts: &Facts,
+    shell: &ShellLine,
+    facts: &CallAccess,
     places: &Places,
 ) -> Option<String> {
     let tops = tops(facts, places);
@@ -86,17 +86,17 @@ pub fn elsewhere(
     }
     if bases.iter().any(|base| !base.is_dir()) && (names_git(command) || names_file(command, named))
     {
-        return Some("the line itself makes the folder that it runs in".to_owned());
+        return Some("the line itself creates the folder it runs in".to_owned());
     }
     if (named.is_general || named.is_whole)
-        && let Some(why) = shell.led_away(places)
+        && let Some(why) = shell.link_escape(places)
     {
         return Some(why.to_owned());
     }
     if named.is_general
         && let Some(why) = other_program(command, bases, places)
     {
-        return Some(format!("{why} ({OWN_RULE})"));
+        return Some(format!("{why} ({OWN_RULE_HINT})"));
     }
     let runs_git = names_git(command) || named.is_general && may_run_git(command);
     if !runs_git {
@@ -113,20 +113,20 @@ pub fn elsewhere(
 fn other_program(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> Option<String> {
     let mut programs = programs(command);
     let first = command.words.first()?;
-    // Also one with its whole path starts others.
+    // Even one with an absolute path starts others.
     if places.has_start_file && (programs.len() > 1 || !read_only::is_builtin(&first.text)) {
         return Some("your BASH_ENV file may lead PATH into the project".to_owned());
     }
     if places.has_libraries_of_project(bases) {
-        return Some(read_only::LIBRARIES.to_owned());
+        return Some(read_only::PROJECT_LIBRARY.to_owned());
     }
-    programs.retain(|program| places.shadows_yours(&program.text, bases));
+    programs.retain(|program| places.shadows_user_program(&program.text, bases));
     let program = programs.first()?;
     Some(format!("the project has a program {} that PATH finds before yours", program.raw))
 }
 
-/// Why a command of git in one of `bases` may work on another repository than that of the project,
-/// or start what one brings.
+/// Why a git command in one of `bases` may work on a repository other than the project's, or start
+/// programs that one supplies.
 fn other_git(
     bases: &[PathBuf],
     tops: &[PathBuf],
@@ -159,12 +159,11 @@ fn other_git(
         None => check_without_repository(base, home, &places.git),
     };
     let why = bases.iter().find_map(|base| check(base).err())?;
-    Some(format!("{why} ({OWN_RULE})"))
+    Some(format!("{why} ({OWN_RULE_HINT})"))
 }
 
-/// Whether the file of a redirect is the one that the line names: no link of the project leads
-/// elsewhere.
-pub fn is_as_named(target: &Target, bases: &[PathBuf]) -> bool {
+/// Whether the file of a redirect is the one that the line names: no link in the project leads elsewhere.
+pub fn is_as_named(target: &PathTarget, bases: &[PathBuf]) -> bool {
     let below = bases.iter().find_map(|base| Some((base, target.written.strip_prefix(base).ok()?)));
     below.is_none_or(|(base, name)| {
         target.resolved.is_some() && target.resolved == resolve(base).map(|base| base.join(name))
@@ -181,12 +180,12 @@ fn is_other_repository(root: &Path, own: &[PathBuf]) -> bool {
     has_dot_git(root) && !is_top(root, own) && !shares()
 }
 
-/// Whether the folder lies among git's own files, those of the checkout around it or of one of `own`.
-/// Git finds no checkout there, so that `apply` would write hooks by their plain names.
+/// Whether the folder lies among git's own files, of the checkout around it or of one of `own`. Git
+/// finds no checkout there, so `apply` would write hooks by their plain names.
 fn is_in_git_folder(folder: &Path, own: &[PathBuf]) -> bool {
     let Some(folder) = resolve(folder) else { return true };
     let root = checkout_root(&folder);
-    // Any other checkout may lie there.
+    // Any other checkout may be there.
     let holds = |dir: &Path| folder.starts_with(dir) && !root.starts_with(dir);
     let first = folder.strip_prefix(&root).ok().and_then(|below| below.iter().next());
     let mut dirs = own.iter().map(|own| named_git_dirs(own));
@@ -198,15 +197,15 @@ fn is_in_git_folder(folder: &Path, own: &[PathBuf]) -> bool {
 }
 
 /// Whether a line starts where the rules were written for.
-pub fn starts_in_project(shell: &Shell, facts: &Facts, places: &Places) -> bool {
+pub fn starts_in_project(shell: &ShellLine, facts: &CallAccess, places: &Places) -> bool {
     let tops = tops(facts, places);
     shell.bases.shell.first().is_some_and(|start| is_top(start, &tops))
 }
 
 /// The folders for which rules are written: the working directories, the project and the agent's own folder.
-fn tops(facts: &Facts, places: &Places) -> Vec<PathBuf> {
+fn tops(facts: &CallAccess, places: &Places) -> Vec<PathBuf> {
     let others = [&places.project, &facts.cwd].into_iter().filter_map(|dir| resolve(dir));
-    // One that has become a link since is not the folder that the rules were written for.
+    // A folder that has since become a link is not the one that the rules were written for.
     let others = others.filter(|dir| places.is_of_session(dir));
     places.dirs.resolved().cloned().chain(others).collect()
 }
@@ -215,8 +214,8 @@ fn is_top(folder: &Path, tops: &[PathBuf]) -> bool {
     resolve(folder).is_some_and(|folder| tops.contains(&folder))
 }
 
-/// Whether the word may name a file in one of `bases` which is not the one that it names in a
-/// folder of `tops`. Without `bases`, that may be any folder.
+/// Whether the word may name a file in one of `bases` other than the one it names in a folder of
+/// `tops`. Without `bases`, that may be any folder.
 fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     let name = Path::new(&word.text);
     if name.is_absolute() || word.text.starts_with('-') || !word.literal {
@@ -240,25 +239,24 @@ fn names_file(command: &SimpleCommand, named: RuleMatch) -> bool {
     runs_files(command) || words.any(|word| word.text.contains('/') && !word.text.starts_with('/'))
 }
 
-/// Whether the program may run what a word names in a way of its own: a folder, or a file without
-/// the end of its name.
+/// Whether the program may resolve a word in its own way: a folder, or a file without its extension.
 fn runs_files(command: &SimpleCommand) -> bool {
     let name = |word: &Word| {
         wrapper::base_name(&word.text)
             .trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
             .to_owned()
     };
-    let mut programs = wrapper::views(command).into_iter().filter_map(|words| words.first());
+    let mut programs =
+        wrapper::possible_commands(command).into_iter().filter_map(|words| words.first());
     programs.any(|word| INTERPRETERS.contains(&name(word).as_str()))
 }
 
 /// The words by which the command starts programs.
 fn programs(command: &SimpleCommand) -> Vec<&Word> {
-    wrapper::views(command).into_iter().filter_map(|words| words.first()).collect()
+    wrapper::possible_commands(command).into_iter().filter_map(|words| words.first()).collect()
 }
 
-/// Whether the command runs git or a program that works with it, or hands its name on to another
-/// program, which may run it.
+/// Whether the command runs git or a program that uses it, or passes its name on to another program, which may run it.
 fn names_git(command: &SimpleCommand) -> bool {
     let is_git = |text: &str| {
         let name = wrapper::base_name(text);
@@ -272,8 +270,7 @@ fn names_git(command: &SimpleCommand) -> bool {
             && command.words.iter().any(|word| word.text.split(is_part).any(is_git))
 }
 
-/// Whether the command may run git in a script that it gets, or by a name that is only known when it
-/// runs.
+/// Whether the command may run git in a script, or by a name known only at run time.
 fn may_run_git(command: &SimpleCommand) -> bool {
     let mut words = command.words.iter();
     words.any(|word| word.text.contains("git") || word.raw.contains("git"))
@@ -294,8 +291,8 @@ fn is_other_entry(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     bases.is_empty() || bases.iter().any(is_other)
 }
 
-/// Whether the folder may have an entry that an interpreter takes for this name: `build.js` for
-/// `build`, `tool.py` for the module `tool.cli`.
+/// Whether the folder may contain an entry that an interpreter resolves this name to: `build.js`
+/// for `build`, `tool.py` for the module `tool.cli`.
 fn may_have(folder: &Path, name: &str) -> bool {
     let stem = |name: &str| name.split('.').find(|part| !part.is_empty()).map(str::to_owned);
     let own = stem(name);

@@ -1,7 +1,7 @@
 //! The text of `$'…'`.
 
-/// Decodes the escapes of bash between `$'` and `'`; `None` when the text is no such quotation, or
-/// when what it stands for depends on the locale.
+/// Decodes the escapes of bash between `$'` and `'`; `None` if the text is not such a quotation, or
+/// its meaning depends on the locale.
 pub fn decode(raw: &str) -> Option<String> {
     let inner = raw.strip_prefix("$'")?.strip_suffix('\'')?;
     let mut text = Vec::new();
@@ -66,7 +66,7 @@ pub fn decode(raw: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The number at the start of the text, of at most so many digits, and what follows it.
+/// The number at the start of the text, with this maximum of digits, and the rest.
 fn number(text: &str, most: usize, radix: u32) -> (u32, &str) {
     let length = text.chars().take(most).take_while(|c| c.is_digit(radix)).count();
     let (digits, rest) = text.split_at(length);

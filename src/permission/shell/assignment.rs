@@ -3,10 +3,9 @@
 use tree_sitter::Node;
 
 use super::{Splitter, expansion, named_children};
-use crate::permission::script::{Assignment, SimpleCommand, Value, Word};
+use crate::permission::script::{Assignment, SimpleCommand, VariableValue, Word};
 
-/// These change how a program talks, not what it does: colours, logging, time zone, language,
-/// number of threads.
+/// These change a program's output, not its effects: colors, logging, time zone, language, number of threads.
 const HARMLESS: &[&str] = &[
     "CARGO_TERM_COLOR",
     "CI",
@@ -21,12 +20,12 @@ const HARMLESS: &[&str] = &[
     "TZ",
 ];
 
-/// Variables that no program reads: what a line keeps for itself. One lower-case letter is such a name too.
+/// Variables that no program reads: a line's private ones. A single lower-case letter is such a name too.
 const PRIVATE: &[&str] = &["arg", "dir", "file", "item", "line", "name", "word"];
 
-/// Whether the assignment may stand before a command or be exported, so that programs see it.
+/// Whether the assignment may precede a command or be exported, so that programs see it.
 fn is_harmless(name: &str, value: &Word) -> bool {
-    // Bash reads the rest of the line by the character set of the locale, and the judge reads UTF-8.
+    // Bash decodes the rest of the line in the character set of the locale, and the judge reads UTF-8.
     let is_known_locale = ["C", "POSIX", "C.UTF-8", "en_US.UTF-8"].contains(&value.text.as_str());
     // Without a slash it cannot name a file of its own choosing.
     HARMLESS.contains(&name)
@@ -35,8 +34,8 @@ fn is_harmless(name: &str, value: &Word) -> bool {
         && (name != "LC_ALL" || is_known_locale)
 }
 
-/// Whether a variable is the line's own. Others may be exported already, so that setting them
-/// changes what programs do.
+/// Whether a variable is private to the line. Others may already be exported, so setting them
+/// changes the effects of programs.
 pub fn is_private(name: &str) -> bool {
     matches!(name.as_bytes(), [b'a'..=b'z']) || PRIVATE.contains(&name)
 }
@@ -72,7 +71,7 @@ pub fn sets_variables(command: &SimpleCommand) -> bool {
 }
 
 impl Splitter<'_> {
-    /// `export`, `local` and their kin: what they set is for other programs too.
+    /// `export`, `local` and the like: other programs see the variables too.
     pub(super) fn declaration(&mut self, node: Node<'_>) {
         self.check_gaps(node);
         if named_children(node).next().is_none() {
@@ -112,8 +111,8 @@ impl Splitter<'_> {
         let plain_name = name.is_some_and(|name| name.kind() == "variable_name");
         let name = name.map_or("", |name| self.text(name)).to_owned();
         if !is_name(&name) || !plain_name {
-            // A subscript is evaluated, and what is no name is run as a program. Bash looks up
-            // programs in arrays of its own.
+            // A subscript is evaluated, and anything that is no name is run as a program. Bash
+            // looks up programs in arrays of its own.
             let why = "the command has an assignment to what is no variable";
             match name.starts_with("BASH_") || name.contains(['$', '`']) || !name.contains('[') {
                 true => self.script.set_unread(why),
@@ -125,13 +124,17 @@ impl Splitter<'_> {
                 self.script.set_unclear("the command sets an array");
                 for element in named_children(value) {
                     let word = self.word(element);
-                    self.script.values.push(Value { name: name.clone(), word, appends: true });
+                    self.script.values.push(VariableValue {
+                        name: name.clone(),
+                        word,
+                        appends: true,
+                    });
                 }
                 return Assignment { name, harmless: false };
             }
             Some(value) => {
                 let word = self.word(value);
-                // Doubled a few times, its length tells by how long the line takes.
+                // Doubled a few times, its length is revealed by the running time.
                 if !word.literal {
                     self.told.extend(expansion::variables(&word.raw));
                 }
@@ -141,7 +144,7 @@ impl Splitter<'_> {
         };
         let appends = self.text(node).starts_with(&format!("{name}+="));
         let harmless = !appends && is_harmless(&name, &value);
-        self.script.values.push(Value { name: name.clone(), word: value, appends });
+        self.script.values.push(VariableValue { name: name.clone(), word: value, appends });
         Assignment { name, harmless }
     }
 }

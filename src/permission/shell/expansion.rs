@@ -1,7 +1,7 @@
-//! The forms of an expansion that only give text. Any other form may assign, evaluate or run
-//! something, so a line that has one is unclear.
+//! The expansions that only produce text. Any other form may assign, evaluate or run something, so
+//! a line with one is unclear.
 
-/// Operators between a name and a plain word. The longer of two stands first.
+/// Operators between a name and a plain word. The longer of two comes first.
 const OPERATORS: [&str; 8] = ["%%", "%", "##", "#", ":-", "-", ":+", "+"];
 
 /// Whether the text is `${name}`, `${#name}`, or `${name<operator>word}` with a plain word.
@@ -10,7 +10,7 @@ pub fn is_plain(raw: &str) -> bool {
     inner.is_some_and(is_plain_inside)
 }
 
-/// The variables that a text names behind a `$`, as far as they have a name.
+/// The named variables in a text, after a `$`.
 pub fn variables(raw: &str) -> impl Iterator<Item = String> {
     raw.split('$').skip(1).filter_map(|rest| {
         let rest = rest.strip_prefix('{').unwrap_or(rest);
@@ -20,8 +20,8 @@ pub fn variables(raw: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The variable of which a plain expansion takes a beginning or an end off. How long that takes
-/// tells whether the pattern fits.
+/// The variable that a plain expansion trims at the beginning or end. How long that takes reveals
+/// whether the pattern matches.
 pub fn shortened(raw: &str) -> Option<&str> {
     let inner = raw.strip_prefix("${")?.strip_suffix('}')?;
     let (name, rest) = inner.split_at(name_length(inner));
@@ -37,8 +37,8 @@ fn is_plain_inside(inner: &str) -> bool {
     is_name(name) && (rest.is_empty() || word.is_some_and(is_plain_word))
 }
 
-/// Whether the text of an unquoted document is the same however bash reads it: a dollar sign stands
-/// only before a name, before a plain `{…}` or before a blank, and there are no backquotes.
+/// Whether the text of an unquoted document is the same however bash reads it: a dollar sign only
+/// precedes a name, a plain `{…}` or a blank, and there are no backquotes.
 pub fn is_plain_document(text: &str) -> bool {
     let mut rest = text;
     while let Some(place) = rest.find(['$', '`']) {
@@ -63,14 +63,13 @@ pub fn is_plain_document(text: &str) -> bool {
 }
 
 /// Whether the text is a number with plain operators, in the double parentheses of an arithmetic
-/// expansion. A name in there is evaluated, and so is what its value holds.
+/// expansion. A name in there is evaluated, and so is its value.
 pub fn is_plain_arithmetic(raw: &str) -> bool {
     let inner = raw.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))"));
     inner.is_some_and(|inner| inner.chars().all(|c| c.is_ascii_digit() || " +-*/%()".contains(c)))
 }
 
-/// The length of the variable's name, or of the number of a positional parameter, at the start of
-/// the text. Bytes.
+/// The length of the variable's name, or of the number of a positional parameter, at the start of the text. Bytes.
 fn name_length(text: &str) -> usize {
     text.find(|c: char| !is_name_letter(c)).unwrap_or(text.len())
 }

@@ -1,6 +1,6 @@
-//! Inline documents: the grammar's idea of where one ends is checked against the rule that bash
-//! follows, and the text of one whose delimiter is not quoted is checked by itself, because the
-//! grammar misses much of what bash runs in it.
+//! Here-documents: compares where the grammar ends one with bash's own rule, and checks the text of
+//! one with an unquoted delimiter separately, because the grammar misses much of what bash runs in
+//! it.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use tree_sitter::Node;
 
 use super::expansion::is_plain_document;
 
-/// The place of the document's text with its closing line, when both readings end it there and
+/// The range of the document's text with its closing line, if both readings end it there and
 /// nothing in it runs: a plain delimiter, nothing else of a command on the opening line, and the
 /// first line that is exactly the delimiter closes it.
 pub fn document(node: Node<'_>, line: &str) -> Option<Range<usize>> {
@@ -48,7 +48,7 @@ pub fn document(node: Node<'_>, line: &str) -> Option<Range<usize>> {
             let runs_nothing = is_quoted || is_plain_document(&line[first..place]);
             return (closes && runs_nothing).then_some(first..end.end_byte());
         }
-        // A quoted delimiter takes lines as they are; else a backslash joins two of them.
+        // A quoted delimiter leaves lines unchanged; otherwise a backslash joins two of them.
         if !is_quoted && text.ends_with('\\') {
             return None;
         }

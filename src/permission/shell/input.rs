@@ -1,14 +1,14 @@
-//! The words of here-documents and here-strings. What reads them may take each for the name of a file.
+//! The words of here-documents and here-strings. Their reader may take each for the name of a file.
 
 use std::collections::HashSet;
 
 use crate::permission::script::Word;
 
-/// Characters between the words of an input. Some of what reads one takes it for a script or a list.
+/// Characters between the words of an input. Some readers take it for a script or a list.
 const SEPARATORS: &str = "'\"()[];|&<>`,";
 
-/// The words of a here-string, and the whole where it is put together.
-pub fn of_string(word: &Word) -> Vec<Word> {
+/// The words of a here-string, and the whole if it is assembled.
+pub fn here_string_words(word: &Word) -> Vec<Word> {
     if word.literal {
         return words(&word.text, false);
     }
@@ -17,12 +17,12 @@ pub fn of_string(word: &Word) -> Vec<Word> {
     all
 }
 
-/// The words of a here-document. `is_expanded` says that bash fills in values.
-pub fn of_document(text: &str, is_expanded: bool) -> Vec<Word> {
+/// The words of a here-document. `is_expanded` says that bash expands it.
+pub fn heredoc_words(text: &str, is_expanded: bool) -> Vec<Word> {
     words(text, is_expanded)
 }
 
-/// Each word of the text once: as it stands between blanks, without quotes, and what the separators part.
+/// Each word of the text once: as separated by blanks, without quotes, and as split at the separators.
 fn words(text: &str, is_expanded: bool) -> Vec<Word> {
     let bare = |word: &str| word.replace(['\'', '"', '\\'], "");
     let parts = |word: &str| {

@@ -1,4 +1,4 @@
-//! Redirections: files that a line reads and writes by itself.
+//! Redirections: files that a line itself reads and writes.
 
 use tree_sitter::Node;
 
@@ -37,16 +37,16 @@ impl Splitter<'_> {
             if child.kind() != "file_descriptor" {
                 words.push(self.word(child));
             } else if !is_standard_stream(self.text(child)) {
-                // A name is a word of the command for bash, and another number may be a pipe of ours.
+                // For bash a name is a word of the command, and another number may be one of our pipes.
                 self.script.set_unclear("the command has a redirection that is not understood");
             }
         }
         let [target] = words.as_slice() else {
-            // `> a b` writes to `a` and hands `b` to the program.
+            // `> a b` writes to `a` and passes `b` to the program.
             if !matches!(operator, "<&-" | ">&-") || !words.is_empty() {
-                self.script.set_unread("the command has words behind a redirection");
+                self.script.set_unread("the command has words after a redirection");
             }
-            // Which of them is the file, and what `<>` does with it, is not told apart.
+            // It is unclear which one is the file: count each as read and written.
             self.script.reads.extend(words.iter().cloned());
             self.script.writes.extend(words);
             return;
@@ -54,7 +54,7 @@ impl Splitter<'_> {
         if matches!(operator, ">&" | "<&") {
             let is_descriptor = target.text == "-" || is_standard_stream(&target.text);
             if !(target.literal && target.raw == target.text && is_descriptor) {
-                // Bash takes quotes off twice here, and a number for a stream instead of a file.
+                // Bash removes quotes twice here, and accepts a stream number instead of a file.
                 self.script.set_unclear("the command has a redirection that is not understood");
                 self.script.writes.push(target.clone());
             }
@@ -64,7 +64,7 @@ impl Splitter<'_> {
             return;
         }
         if !target.literal {
-            self.script.set_unclear("the name of a redirection's file is only known when it runs");
+            self.script.set_unclear("the name of a redirection's file is known only at run time");
         }
         if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
             self.script.set_unclear("the command opens a network connection");
@@ -85,7 +85,7 @@ impl Splitter<'_> {
         let delimiter = part("heredoc_start").map_or("", |start| self.text(start));
         let is_expanded = !delimiter.contains(['\'', '"', '\\']);
         let body = self.text(part("heredoc_body").unwrap_or(node));
-        self.script.inputs.extend(input::of_document(body, is_expanded));
+        self.script.inputs.extend(input::heredoc_words(body, is_expanded));
         self.note_version(body, BashVersion::SKIPS_DOCUMENTS);
         match heredoc::document(node, self.line) {
             Some(document) => {

@@ -1,4 +1,4 @@
-//! Counts what a line substitutes by its text alone: a second reading that the grammar's must agree with.
+//! Counts a line's substitutions by its text alone: a second reading to compare with the grammar's.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -8,37 +8,36 @@ use std::ops::Range;
 pub struct Substitutions {
     /// `$(`, `<(` and `>(`.
     pub count: usize,
-    /// Where two parentheses open without anything between them: bash may read arithmetic there, in
-    /// any place. Bytes of the line.
+    /// Where two parentheses open with nothing between them: bash may read arithmetic there,
+    /// anywhere. Byte offsets in the line.
     pub doubles: Vec<usize>,
     /// Quoted text, with its quotes, and comments. Byte ranges.
     pub quotations: HashSet<Range<usize>>,
-    /// Where a `$` begins an expansion of any kind, also in double quotes. Bytes of the line.
+    /// Where a `$` begins an expansion of any kind, also in double quotes. Byte offsets in the line.
     pub dollars: Vec<usize>,
     /// Whether there is arithmetic in the old form `$[…]`.
     pub has_brackets: bool,
     /// Whether a brace closes directly before a redirection, which takes `{name}` for a variable.
     pub has_named_redirect: bool,
-    /// Whether there is a backquote, whose inside is read by rules of its own.
+    /// Whether there is a backquote, which has parsing rules of its own.
     pub has_backquote: bool,
-    /// Whether a line goes on in the middle of a word or in double quotes: bash joins what stands
-    /// on both sides, so that a `$` at the end and a `(` at the start of the next line are one
-    /// sign.
+    /// Whether a line continues in the middle of a word or in double quotes: bash joins both sides,
+    /// so a `$` at the end and a `(` at the start of the next line form one sign.
     pub has_joint: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Context {
+enum QuoteContext {
     Parentheses,
-    /// From this byte on.
+    /// Starting at this byte.
     DoubleQuotes(usize),
 }
 
-/// Reads the line. `documents` are the here-documents in it, in order: their text is judged apart.
+/// Reads the line. `documents` are the here-documents in it, in order: their text is judged separately.
 pub fn read(line: &str, documents: &[Range<usize>]) -> Substitutions {
     let bytes = line.as_bytes();
     let mut found = Substitutions::default();
-    let mut contexts: Vec<Context> = Vec::new();
+    let mut contexts: Vec<QuoteContext> = Vec::new();
     let mut documents = documents.iter().peekable();
     let mut at = 0;
     while at < bytes.len() {
@@ -47,7 +46,7 @@ pub fn read(line: &str, documents: &[Range<usize>]) -> Substitutions {
             continue;
         }
         let quotes = match contexts.last() {
-            Some(Context::DoubleQuotes(start)) => Some(*start),
+            Some(QuoteContext::DoubleQuotes(start)) => Some(*start),
             _ => None,
         };
         let quoted = quotes.is_some();
@@ -65,7 +64,7 @@ pub fn read(line: &str, documents: &[Range<usize>]) -> Substitutions {
             b'`' => found.has_backquote = true,
             b'$' if next == Some(b'(') => {
                 found.count += 1;
-                contexts.push(Context::Parentheses);
+                contexts.push(QuoteContext::Parentheses);
                 // The parenthesis itself may be the first of two.
                 if bytes.get(at + 2) == Some(&b'(') {
                     found.doubles.push(at + 1);
@@ -79,12 +78,12 @@ pub fn read(line: &str, documents: &[Range<usize>]) -> Substitutions {
                     contexts.pop();
                     found.quotations.insert(start..at + 1);
                 }
-                None => contexts.push(Context::DoubleQuotes(at)),
+                None => contexts.push(QuoteContext::DoubleQuotes(at)),
             },
             _ if quoted => {}
             b'<' | b'>' if next == Some(b'(') => {
                 found.count += 1;
-                contexts.push(Context::Parentheses);
+                contexts.push(QuoteContext::Parentheses);
                 if bytes.get(at + 2) == Some(&b'(') {
                     found.doubles.push(at + 1);
                 }
@@ -92,7 +91,7 @@ pub fn read(line: &str, documents: &[Range<usize>]) -> Substitutions {
             }
             b'}' if matches!(next, Some(b'<' | b'>')) => found.has_named_redirect = true,
             b'(' => {
-                contexts.push(Context::Parentheses);
+                contexts.push(QuoteContext::Parentheses);
                 if next == Some(b'(') {
                     found.doubles.push(at);
                 }
@@ -119,12 +118,12 @@ pub fn read(line: &str, documents: &[Range<usize>]) -> Substitutions {
     found
 }
 
-/// Whether a `$` before this byte begins an expansion. Quotes have rules of their own.
+/// Whether a `$` before this byte begins an expansion. Quotes have their own rules.
 fn begins_expansion(next: u8) -> bool {
     next.is_ascii_alphanumeric() || b"_@*#?$!-{([".contains(&next)
 }
 
-/// The length of the text in single quotes that begins here, with both quotes.
+/// The length of the single-quoted text that begins here, including both quotes.
 fn single_quotes(bytes: &[u8], has_escapes: bool) -> usize {
     let mut at = 1;
     while at < bytes.len() && bytes[at] != b'\'' {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The commands of a line, one per `|`, with `?` in front when the line is unclear, and its redirections.
+/// The commands of a line, separated by `|`, with a leading `?` if the line is unclear, and its redirections.
 fn picture(line: &str) -> String {
     let script = split(line);
     let commands = script.commands.iter().map(|command| {
@@ -150,7 +150,7 @@ fn what_bash_might_read_otherwise_is_unclear() {
         "hash -p ./b ls",
         "export",
         "declare",
-        // A line end closes the test for bash, and the grammar reads on.
+        // For bash a line end closes the test, but the grammar reads on.
         "[ -f\n./a ]",
         "[ ! -f\n./a ]",
         "[\n-f a ]",
@@ -216,7 +216,7 @@ fn scripts_inside_arguments_are_seen_by_restrictions() {
     ] {
         let script = split(line);
         let views: Vec<&[Word]> =
-            script.all_commands().into_iter().flat_map(wrapper::views).collect();
+            script.all_commands().into_iter().flat_map(wrapper::possible_commands).collect();
         assert!(views.iter().any(|words| words[0].text == "rm"), "{line}: {script:?}");
     }
 }

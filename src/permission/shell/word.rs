@@ -57,7 +57,7 @@ impl Splitter<'_> {
         Word { text, raw, literal }
     }
 
-    /// Visits every command inside, wherever it stands.
+    /// Visits every command inside, at any depth.
     pub(super) fn parts(&mut self, node: Node<'_>) {
         if self.depth >= super::MAX_DEPTH {
             self.script.set_unread("the command is nested too deeply");
@@ -93,7 +93,7 @@ impl Splitter<'_> {
         // It begins like a substitution.
         self.substitutions += 1;
         match expansion::is_plain_arithmetic(raw) {
-            // Behind the `$`.
+            // After the `$`.
             true => self.arithmetic.push(node.start_byte() + 1),
             false => self.script.set_unclear("the command has arithmetic in it"),
         }
@@ -160,14 +160,14 @@ impl Splitter<'_> {
         let mut literal = true;
         for child in children(node) {
             let part = self.word(child);
-            // bash takes a dollar before a quote for a part of the quotation.
+            // Bash takes a dollar before a quote for part of the quotation.
             if part.raw.ends_with('$') && child.end_byte() < node.end_byte() {
                 self.script.set_unread("where a quotation begins is unclear");
             }
             text.push_str(&part.text);
             literal &= part.literal;
         }
-        // `{}` is no brace expansion, and find and xargs want it.
+        // `{}` is no brace expansion, and find and xargs need it.
         literal |= raw == "{}";
         (text, literal)
     }

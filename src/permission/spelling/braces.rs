@@ -1,4 +1,4 @@
-//! The words that braces make of one.
+//! Brace expansion.
 
 use super::quotes::after;
 use super::{LIMIT, MAX_ALTERNATIVES, MAX_WORD};
@@ -39,11 +39,11 @@ pub fn expand(text: Vec<char>, room: &mut usize) -> Vec<Vec<char>> {
     all
 }
 
-/// The texts of `{a..z}` or `{1..9}`; `None` when they are many or of another form.
+/// The texts of `{a..z}` or `{1..9}`; `None` if they are too many or of another form.
 fn range(inner: &[char]) -> Option<Vec<Vec<char>>> {
     let inner: String = inner.iter().collect();
     let (first, last) = inner.split_once("..")?;
-    // A step only leaves some out.
+    // A step only omits some.
     let last = match last.split_once("..") {
         Some((last, step)) => step.parse::<i64>().ok().map(|_| last)?,
         None => last,
@@ -67,7 +67,7 @@ fn range(inner: &[char]) -> Option<Vec<Vec<char>>> {
     is_short.then(|| numbers.map(|number| number.to_string().chars().collect()).collect())
 }
 
-/// The first braces that expand: where they open and close, and their commas; none of these for a range.
+/// The first braces that expand: where they open and close, and their commas (none for a range).
 fn group(text: &[char]) -> Option<(usize, usize, Vec<usize>)> {
     let (mut open, mut at): (Vec<(usize, Vec<usize>)>, usize) = (Vec::new(), 0);
     let mut first: Option<(usize, usize, Vec<usize>)> = None;

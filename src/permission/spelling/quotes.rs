@@ -1,6 +1,6 @@
 //! Where quotations, escapes and expansions end.
 
-/// The place behind the quotation, escape, expansion or single character that begins here.
+/// The position after the quotation, escape, expansion or single character that begins here.
 pub fn after(text: &[char], at: usize) -> usize {
     let end = match (text[at], text.get(at + 1)) {
         ('\\', _) => at + 2,
@@ -25,8 +25,8 @@ pub fn find(text: &[char], from: usize, mark: char) -> usize {
     text.iter().skip(from).position(|c| *c == mark).map_or(text.len(), |place| from + place)
 }
 
-/// The place of the double quote that ends a quotation. Goes as deep as expansions and quotes nest,
-/// which [`MAX_WORD`](super::MAX_WORD) bounds.
+/// The position of the double quote that ends a quotation. Recurses as deep as expansions and
+/// quotes nest, which [`MAX_WORD`](super::MAX_WORD) bounds.
 pub fn double_end(text: &[char], mut at: usize) -> usize {
     while at < text.len() && text[at] != '"' {
         at = match (text[at], text.get(at + 1)) {
@@ -40,7 +40,7 @@ pub fn double_end(text: &[char], mut at: usize) -> usize {
     at.min(text.len())
 }
 
-/// The place of the quote that ends a `$'…'` quotation.
+/// The position of the quote that ends a `$'…'` quotation.
 pub fn ansi_end(text: &[char], mut at: usize) -> usize {
     while at < text.len() && text[at] != '\'' {
         at += if text[at] == '\\' { 2 } else { 1 };
@@ -48,7 +48,7 @@ pub fn ansi_end(text: &[char], mut at: usize) -> usize {
     at.min(text.len())
 }
 
-/// The place behind the bracket that closes the one at `from`.
+/// The position after the bracket that closes the one at `from`.
 pub fn closing(text: &[char], from: usize, open: char, close: char) -> usize {
     let (mut depth, mut at) = (0, from);
     while at < text.len() {
@@ -57,7 +57,7 @@ pub fn closing(text: &[char], from: usize, open: char, close: char) -> usize {
         if depth == 0 {
             return at + 1;
         }
-        // Not by `after`: that would go as deep as the text nests.
+        // Not with `after`: that would recurse as deep as the text nests.
         at = match text[at] {
             '\\' => at + 2,
             '\'' => find(text, at + 1, '\'') + 1,

@@ -7,7 +7,7 @@ use super::Piece;
 pub struct CharSet {
     negated: bool,
     ranges: Vec<(char, char)>,
-    /// A class such as `[:alpha:]` is among them: letters beyond ASCII may belong to it.
+    /// It includes a class such as `[:alpha:]`: letters beyond ASCII may match.
     has_class: bool,
 }
 
@@ -32,9 +32,8 @@ const CLASSES: &[(&str, &[(char, char)])] = &[
 ];
 
 impl CharSet {
-    /// Reads the set that begins with the `[` at the start of the text, and returns its length as
-    /// well. `None` when it has no end, or has quotes, expansions or forms in it that are not
-    /// known.
+    /// Parses the set that begins with the `[` at the start of the text; also returns its length.
+    /// `None` if it has no end, or contains quotes, expansions or unknown forms.
     pub fn read(text: &[char]) -> Option<(Self, usize)> {
         let mut at = 1;
         let negated = matches!(text.get(at), Some('!' | '^'));
@@ -71,14 +70,14 @@ impl CharSet {
         }
     }
 
-    /// Whether the set may stand for the character.
+    /// Whether the set may match the character.
     pub fn has(&self, c: char) -> bool {
         let is_listed = self.ranges.iter().any(|(from, to)| (*from..=*to).contains(&c));
         is_listed != self.negated || self.has_class && !c.is_ascii()
     }
 }
 
-/// The pieces, with the globs in their certain text read as such: many programs expand globs by themselves.
+/// The pieces, with the globs in their certain text parsed: many programs expand globs themselves.
 pub fn globbed(pieces: &[Piece]) -> Vec<Piece> {
     let mut all = Vec::with_capacity(pieces.len());
     let last_bracket = pieces.iter().rposition(|piece| *piece == Piece::Char(']'));
@@ -100,7 +99,7 @@ pub fn globbed(pieces: &[Piece]) -> Vec<Piece> {
                         all.push(Piece::Set(set));
                         at += length - 1;
                     }
-                    // As wide as it can be.
+                    // The widest possible.
                     None => {
                         all.push(Piece::Star);
                         at = pieces

@@ -1,28 +1,28 @@
-//! Commands that change, move or link what lies below a folder that they name.
+//! Commands that change, move or link the contents of a folder that they name.
 
 use std::path::{Path, PathBuf};
 
 use super::{git_command, lists};
 use crate::disk::checkout_root;
-use crate::permission::mentions::Files;
-use crate::permission::path::Target;
+use crate::permission::mentions::NamedFiles;
+use crate::permission::path::PathTarget;
 use crate::permission::recursive::is_plain_path;
 use crate::permission::restriction::sub_command;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper::{self, base_name};
 
-/// A folder or file that a command handles with all below it.
+/// A folder or file that a command handles with everything below it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Handled {
+pub struct HandledPath {
     /// The program, for messages.
     pub program: String,
-    pub target: Target,
-    pub how: How,
+    pub target: PathTarget,
+    pub how: PathChange,
 }
 
-/// What becomes of a folder and of all below it.
+/// The fate of a folder and everything below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum PathChange {
     Removed,
     /// It has another name afterwards.
     Moved,
@@ -32,29 +32,38 @@ pub enum How {
     Changed,
     /// Other files may be put into it.
     Filled,
+    /// Files whose names no word of the command says are put into it.
+    Unpacked,
 }
 
-/// Long options of `mv`, `cp` and the like that take a value. They may be cut short.
-const VALUES: [&str; 2] = ["target-directory", "suffix"];
-/// Programs that change what lies below a folder with one of the letters behind a dash.
-const DESCENDERS: &str = "chmod chown chgrp gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma";
+/// Long options of `mv`, `cp` and the like that take a value. They may be abbreviated.
+const VALUE_OPTIONS: [&str; 2] = ["target-directory", "suffix"];
+/// Programs that change the contents of a folder with one of the letters after a dash.
+const RECURSIVE_WRITERS: &str = "chmod chown chgrp gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma";
 
-/// The folders and files that the command handles with all below them; `named` are the files of its
-/// arguments, and git takes patterns of its own from `bases`.
-pub fn handled(command: &SimpleCommand, named: &[Files], bases: &[PathBuf]) -> Vec<Handled> {
+/// Programs that write files of their own choice into the folder in which they run.
+const UNPACKERS: &str = "7z 7za 7zr 7zz aria2c cpio unrar unzip wget";
+
+/// The folders and files that the command handles with everything below them; `named` are the files
+/// of its arguments, and git matches its own patterns in `bases`.
+pub fn handled_paths(
+    command: &SimpleCommand,
+    named: &[NamedFiles],
+    bases: &[PathBuf],
+) -> Vec<HandledPath> {
     let mut all = Vec::new();
-    for (start, words) in wrapper::views(command).into_iter().enumerate() {
+    for (start, words) in wrapper::possible_commands(command).into_iter().enumerate() {
         let Some(program) = words.first() else { continue };
         let name = base_name(&program.text);
         let at = if name == "git" { sub_command(words) } else { 0 };
-        let call = Call {
+        let call = WriterCommand {
             name: if at > 0 { git_command(words) } else { name },
             words: words.get(at + 1..).unwrap_or_default(),
             named: named.get(start + at..).unwrap_or_default(),
             bases,
         };
-        let found = if name == "git" { call.of_git() } else { call.of_program() };
-        all.extend(found.into_iter().map(|(target, how)| Handled {
+        let found = if name == "git" { call.git_changes() } else { call.program_changes() };
+        all.extend(found.into_iter().map(|(target, how)| HandledPath {
             program: name.to_owned(),
             target,
             how,
@@ -63,49 +72,52 @@ pub fn handled(command: &SimpleCommand, named: &[Files], bases: &[PathBuf]) -> V
     all
 }
 
-/// An option of a command with its value.
-struct Valued {
-    /// It names the folder into which files are put.
+/// An option of a command that takes a value.
+struct ValueOption {
+    /// It names the folder to put files into.
     is_destination: bool,
-    /// The value stands in the same word.
+    /// The value is in the same word.
     is_joined: bool,
 }
 
-/// A command without what stands before its arguments.
-struct Call<'a> {
+/// A command from its arguments on.
+struct WriterCommand<'a> {
     name: &'a str,
     words: &'a [Word],
-    named: &'a [Files],
+    named: &'a [NamedFiles],
     bases: &'a [PathBuf],
 }
 
-impl Call<'_> {
-    fn of_program(&self) -> Vec<(Target, How)> {
+impl WriterCommand<'_> {
+    fn program_changes(&self) -> Vec<(PathTarget, PathChange)> {
         let recursive = self.has(&['r', 'R'], "--recursive");
         match self.name {
-            "rm" if recursive => self.each(How::Removed),
+            "rm" if recursive => self.each_operand(PathChange::Removed),
             "find" if self.words.iter().any(|word| word.text == "-delete") => {
-                self.each(How::Changed)
+                self.each_operand(PathChange::Changed)
             }
-            name if recursive && lists(DESCENDERS, name) => self.each(How::Changed),
-            "mv" => self.to_destination(Some(How::Moved)),
-            "ln" => self.to_destination(Some(How::Linked)),
+            name if recursive && lists(RECURSIVE_WRITERS, name) => {
+                self.each_operand(PathChange::Changed)
+            }
+            "mv" => self.to_destination(Some(PathChange::Moved)),
+            "ln" => self.to_destination(Some(PathChange::Linked)),
             "cp" | "gcp" | "install" | "rsync" => self.to_destination(None),
+            name if lists(UNPACKERS, name) => self.each_base(PathChange::Unpacked),
             _ => Vec::new(),
         }
     }
 
-    fn of_git(&self) -> Vec<(Target, How)> {
+    fn git_changes(&self) -> Vec<(PathTarget, PathChange)> {
         let is_index = self.has(&['S'], "--staged") && !self.has(&['W'], "--worktree");
         match self.name {
-            "mv" => self.to_destination(Some(How::Moved)),
+            "mv" => self.to_destination(Some(PathChange::Moved)),
             "rm" if self.has(&['r'], "--recursive") || self.has_patterns() => {
-                self.paths(How::Removed)
+                self.paths(PathChange::Removed)
             }
-            "checkout" => self.paths(How::Changed),
-            "restore" if !is_index => self.paths(How::Changed),
-            "clean" if self.operands().is_empty() => self.here(How::Changed),
-            "clean" => self.paths(How::Changed),
+            "checkout" => self.paths(PathChange::Changed),
+            "restore" if !is_index => self.paths(PathChange::Changed),
+            "clean" if self.operands().is_empty() => self.each_base(PathChange::Changed),
+            "clean" => self.paths(PathChange::Changed),
             _ => Vec::new(),
         }
     }
@@ -117,10 +129,11 @@ impl Call<'_> {
         })
     }
 
-    /// The places of the words that are no options.
+    /// The positions of the non-option words.
     fn operands(&self) -> Vec<usize> {
         let takes_values = self.name != "rsync";
-        let takes_next = |word: &Word| self.valued(&word.text).is_some_and(|it| !it.is_joined);
+        let takes_next =
+            |word: &Word| self.parse_value_option(&word.text).is_some_and(|it| !it.is_joined);
         let is_value = |at: usize| takes_values && at > 0 && takes_next(&self.words[at - 1]);
         let end = self.words.iter().position(|word| word.text == "--").unwrap_or(self.words.len());
         let is_operand = |at: &usize| {
@@ -129,41 +142,41 @@ impl Call<'_> {
         (0..self.words.len()).filter(is_operand).collect()
     }
 
-    fn targets(&self, at: usize) -> &[Target] {
+    fn targets(&self, at: usize) -> &[PathTarget] {
         self.named.get(at).map_or(&[], |files| files.targets.as_slice())
     }
 
-    fn each(&self, how: How) -> Vec<(Target, How)> {
+    fn each_operand(&self, how: PathChange) -> Vec<(PathTarget, PathChange)> {
         let targets = self.operands().into_iter().flat_map(|at| self.targets(at));
         targets.map(|target| (target.clone(), how)).collect()
     }
 
-    fn here(&self, how: How) -> Vec<(Target, How)> {
-        self.bases.iter().map(|base| (Target::new(base, base), how)).collect()
+    fn each_base(&self, how: PathChange) -> Vec<(PathTarget, PathChange)> {
+        self.bases.iter().map(|base| (PathTarget::new(base, base), how)).collect()
     }
 
-    /// The paths of a git command. A pattern of its own may mean any file.
-    fn paths(&self, how: How) -> Vec<(Target, How)> {
-        let mut all = self.each(how);
+    /// The paths of a git command. One of git's own patterns may match any file.
+    fn paths(&self, how: PathChange) -> Vec<(PathTarget, PathChange)> {
+        let mut all = self.each_operand(how);
         if self.has_patterns() {
             let tops = self.bases.iter().map(|base| checkout_root(base));
-            all.extend(tops.map(|top| (Target::new(&top, &top), how)));
+            all.extend(tops.map(|top| (PathTarget::new(&top, &top), how)));
         }
         all
     }
 
-    /// Whether an operand is none that git takes for the name of one file or folder.
+    /// Whether git may take an operand for anything but the name of one file or folder.
     fn has_patterns(&self) -> bool {
         self.operands().iter().any(|at| !is_plain_path(&self.words[*at]))
     }
 
-    /// The sources, and what they are in the destination.
-    fn to_destination(&self, sources_are: Option<How>) -> Vec<(Target, How)> {
+    /// The sources, and the corresponding paths in the destination.
+    fn to_destination(&self, sources_are: Option<PathChange>) -> Vec<(PathTarget, PathChange)> {
         let mut sources = self.operands();
         let into = self.destination_option();
-        let destination: Vec<&Target> = match into {
+        let destination: Vec<&PathTarget> = match into {
             Some(at) => self.targets(at).iter().collect(),
-            // The link gets the name of what it leads to.
+            // The link gets the name of its target.
             None if self.name == "ln" && sources.len() == 1 => Vec::new(),
             None => sources.pop().map(|at| self.targets(at)).unwrap_or_default().iter().collect(),
         };
@@ -176,10 +189,13 @@ impl Call<'_> {
             let joins = is_folder && !self.is_content(at);
             all.extend(self.targets(at).iter().map(|source| {
                 let name = source.written.file_name().filter(|_| joins).map(Path::new);
-                name.map_or_else(|| (*folder).clone(), |name| Target::new(&folder.written, name))
+                name.map_or_else(
+                    || (*folder).clone(),
+                    |name| PathTarget::new(&folder.written, name),
+                )
             }));
         }
-        let mut all: Vec<_> = all.into_iter().map(|target| (target, How::Filled)).collect();
+        let mut all: Vec<_> = all.into_iter().map(|target| (target, PathChange::Filled)).collect();
         if let Some(how) = sources_are {
             let sources = sources.into_iter().flat_map(|at| self.targets(at));
             all.extend(sources.map(|source| (source.clone(), how)));
@@ -187,7 +203,7 @@ impl Call<'_> {
         all
     }
 
-    /// Whether the source stands for all in it: `x/.` and, for rsync, `x/`.
+    /// Whether the source stands for its contents: `x/.` and, for rsync, `x/`.
     fn is_content(&self, at: usize) -> bool {
         let text = self.words[at].text.as_str();
         matches!(text, "." | "..")
@@ -195,32 +211,35 @@ impl Call<'_> {
             || self.name == "rsync" && text.ends_with('/')
     }
 
-    /// The place of the value of `-t`, or of the word that has it joined.
+    /// The position of the value of `-t`, or of the word with the joined value.
     fn destination_option(&self) -> Option<usize> {
         if self.name == "rsync" {
             return None;
         }
         let end = self.words.iter().position(|word| word.text == "--").unwrap_or(self.words.len());
         self.words[..end].iter().enumerate().find_map(|(at, word)| {
-            match self.valued(&word.text)? {
-                Valued { is_destination: true, is_joined } => Some(at + usize::from(!is_joined)),
-                Valued { is_destination: false, .. } => None,
+            match self.parse_value_option(&word.text)? {
+                ValueOption { is_destination: true, is_joined } => {
+                    Some(at + usize::from(!is_joined))
+                }
+                ValueOption { is_destination: false, .. } => None,
             }
         })
     }
 
     /// The option with a value in a word such as `-t`, `-rt`, `-rtDIR` or `--target=DIR`.
-    fn valued(&self, word: &str) -> Option<Valued> {
+    fn parse_value_option(&self, word: &str) -> Option<ValueOption> {
         if let Some(long) = word.strip_prefix("--") {
             let (name, is_joined) =
                 long.split_once('=').map_or((long, false), |(it, _)| (it, true));
-            let full = VALUES.iter().find(|full| !name.is_empty() && full.starts_with(name))?;
-            return Some(Valued { is_destination: *full == "target-directory", is_joined });
+            let full =
+                VALUE_OPTIONS.iter().find(|full| !name.is_empty() && full.starts_with(name))?;
+            return Some(ValueOption { is_destination: *full == "target-directory", is_joined });
         }
         let letters = word.strip_prefix('-')?;
         let takes = if self.name == "install" { "gmoSt" } else { "St" };
         let at = letters.find(|letter| takes.contains(letter))?;
         let is_joined = at + 1 < letters.len();
-        Some(Valued { is_destination: letters[at..].starts_with('t'), is_joined })
+        Some(ValueOption { is_destination: letters[at..].starts_with('t'), is_joined })
     }
 }

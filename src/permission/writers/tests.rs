@@ -1,12 +1,12 @@
 use std::fs;
 
 use crate::permission::judge::Decision::{Allow, Ask, Deny};
-use crate::permission::judge::testing::Bench;
-use crate::protocol::Mode;
+use crate::permission::judge::testing::JudgeFixture;
+use crate::protocol::PermissionMode;
 
 /// A project with `a/b/keep` and other folders.
-fn bench(mode: Mode) -> Bench {
-    let bench = Bench::new();
+fn bench(mode: PermissionMode) -> JudgeFixture {
+    let bench = JudgeFixture::new();
     let project = bench.root.join("project");
     for folder in ["a/b", "x/b", "docs"] {
         fs::create_dir_all(project.join(folder)).unwrap();
@@ -17,7 +17,7 @@ fn bench(mode: Mode) -> Bench {
 
 #[test]
 fn a_command_that_removes_or_moves_a_folder_edits_all_below_it() {
-    for mode in [Mode::Default, Mode::BypassPermissions] {
+    for mode in [PermissionMode::Default, PermissionMode::BypassPermissions] {
         let bench = bench(mode).deny("Edit(a/b/**)").deny("Edit(*.key)");
         bench.denies([
             "rm -r a",
@@ -75,8 +75,29 @@ fn a_command_that_removes_or_moves_a_folder_edits_all_below_it() {
 }
 
 #[test]
+fn what_unpacks_into_a_folder_is_a_doubt_for_rules_about_it() {
+    let bench = ["unzip", "wget", "npx", "eslint", "uv run", "npm exec", "python -m", "npm test"]
+        .into_iter()
+        .fold(JudgeFixture::new(), |bench, name| bench.allow(&format!("Bash({name}:*)")));
+    let bench = bench.deny("Edit(src/**)");
+    bench.asks([
+        "cd src && unzip ../x.zip",
+        "cd src && wget https://a/b",
+        "npx prettier --write src/a",
+        "eslint --fix src/a",
+        "uv run rm src/a",
+        "npm exec -- rm src/a",
+        "python -m black src/a",
+        "npx rimraf src/a",
+    ]);
+    bench.allows(["npx eslint src/a", "uv run pytest src/a", "npm test src/a"]);
+    let elsewhere = JudgeFixture::new().deny("Edit(*.lock)").allow("Bash(unzip:*)");
+    elsewhere.allows(["unzip x.zip"]);
+}
+
+#[test]
 fn git_patterns_reach_from_a_folder_to_the_top_of_the_checkout() {
-    let bench = bench(Mode::Default).deny("Edit(/a/b/**)").deny("Edit(.env)");
+    let bench = bench(PermissionMode::Default).deny("Edit(/a/b/**)").deny("Edit(.env)");
     fs::write(bench.root.join("project/.env"), "x\n").unwrap();
     for line in [
         "git checkout HEAD -- :/a",
@@ -98,7 +119,7 @@ fn git_patterns_reach_from_a_folder_to_the_top_of_the_checkout() {
 
 #[test]
 fn a_folder_with_another_name_is_a_doubt_for_reading_what_is_below_it() {
-    for mode in [Mode::Default, Mode::BypassPermissions] {
+    for mode in [PermissionMode::Default, PermissionMode::BypassPermissions] {
         let bench = bench(mode).deny("Read(a/b/**)");
         bench.asks([
             "mv a z; cat z/b/keep",

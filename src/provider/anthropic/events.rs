@@ -1,33 +1,33 @@
-//! Events of the Messages API, and what they mean. What nobody knows yet is passed over.
+//! Decodes events of the Messages API. Unknown ones are ignored.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::exchange::{Decode, Fault, Progress};
-use super::super::report::Report;
+use super::super::error_report::ErrorReport;
+use super::super::exchange::{AnswerProgress, DecodeError, EventDecoder};
 use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, ToolUseId, Usage};
 
-/// Reads one answer.
+/// Decodes one answer.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+pub(super) struct AnthropicDecoder {
     usage: Usage,
-    open: Vec<Open>,
+    open: Vec<AnthropicOpenBlock>,
     stopped: bool,
 }
 
 /// A block that has begun and not ended.
 #[derive(Debug)]
-struct Open {
+struct AnthropicOpenBlock {
     index: usize,
-    /// The input of a call when its first event held it; void once pieces follow.
+    /// The input of a call, if its first event held it; replaced once pieces follow.
     input: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Event {
+enum AnthropicEvent {
     MessageStart {
-        message: Start,
+        message: MessageHead,
     },
     ContentBlockStart {
         index: usize,
@@ -35,32 +35,32 @@ enum Event {
     },
     ContentBlockDelta {
         index: usize,
-        delta: WireDelta,
+        delta: AnthropicDelta,
     },
     ContentBlockStop {
         index: usize,
     },
     MessageDelta {
         delta: MessageDelta,
-        usage: Option<WireUsage>,
+        usage: Option<AnthropicUsage>,
     },
     MessageStop,
     Error {
         error: Value,
     },
-    /// A whole answer at once, which is what a server sends that does not stream.
+    /// A whole answer at once, from a server that does not stream.
     Message,
     #[serde(other)]
     Unknown,
 }
 
 #[derive(Deserialize)]
-struct Start {
+struct MessageHead {
     #[serde(default)]
     id: String,
     #[serde(default)]
     model: String,
-    usage: Option<WireUsage>,
+    usage: Option<AnthropicUsage>,
 }
 
 #[derive(Deserialize)]
@@ -91,7 +91,7 @@ enum WireBlock {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum WireDelta {
+enum AnthropicDelta {
     TextDelta {
         text: String,
     },
@@ -114,31 +114,31 @@ struct MessageDelta {
 }
 
 #[derive(Clone, Copy, Deserialize)]
-struct WireUsage {
+struct AnthropicUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
 }
 
-impl Decode for Decoder {
-    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+impl EventDecoder for AnthropicDecoder {
+    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
         if data.trim() == "[DONE]" {
             return Ok(());
         }
         match serde_json::from_str(data) {
-            Ok(event) => self.known(event, out),
+            Ok(event) => self.handle_event(event, out),
             Err(error) => Err(Self::unreadable(data, &error)),
         }
     }
 
-    fn progress(&self) -> Progress {
-        if self.stopped { Progress::Over } else { Progress::Underway }
+    fn progress(&self) -> AnswerProgress {
+        if self.stopped { AnswerProgress::Over } else { AnswerProgress::Underway }
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
         if !self.stopped {
-            return Err(Fault::Cut);
+            return Err(DecodeError::Cut);
         }
         while let Some(open) = self.open.first() {
             let index = open.index;
@@ -149,36 +149,48 @@ impl Decode for Decoder {
     }
 }
 
-impl Decoder {
-    fn known(&mut self, event: Event, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+impl AnthropicDecoder {
+    fn handle_event(
+        &mut self,
+        event: AnthropicEvent,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), DecodeError> {
         match event {
-            Event::MessageStart { message: Start { id, model, usage } } => {
+            AnthropicEvent::MessageStart { message: MessageHead { id, model, usage } } => {
                 self.count(usage);
                 out.push(StreamEvent::MessageStart { id, model, usage: self.usage });
             }
-            Event::ContentBlockStart { index, content_block } => {
+            AnthropicEvent::ContentBlockStart { index, content_block } => {
                 self.start_block(index, content_block, out);
             }
-            Event::ContentBlockDelta { index, delta } => self.extend_block(index, delta, out),
-            Event::ContentBlockStop { index } => self.stop_block(index, out),
-            Event::MessageDelta { delta, usage } => {
+            AnthropicEvent::ContentBlockDelta { index, delta } => {
+                self.extend_block(index, delta, out);
+            }
+            AnthropicEvent::ContentBlockStop { index } => self.stop_block(index, out),
+            AnthropicEvent::MessageDelta { delta, usage } => {
                 self.count(usage);
                 let stop_reason = delta.stop_reason.map(stop_reason);
                 out.push(StreamEvent::MessageDelta { stop_reason, usage: self.usage });
             }
-            Event::MessageStop => self.stopped = true,
-            Event::Error { error } => return Err(Fault::Reported(Report::parse(&error))),
-            Event::Message => return Err(Fault::Senseless("the answer does not stream".into())),
-            Event::Unknown => {}
+            AnthropicEvent::MessageStop => self.stopped = true,
+            AnthropicEvent::Error { error } => {
+                return Err(DecodeError::Reported(ErrorReport::parse(&error)));
+            }
+            AnthropicEvent::Message => {
+                return Err(DecodeError::Malformed("the answer does not stream".into()));
+            }
+            AnthropicEvent::Unknown => {}
         }
         Ok(())
     }
 
-    /// What is no event: a failure that some gateway reports in its own shape, or nonsense.
-    fn unreadable(data: &str, error: &serde_json::Error) -> Fault {
+    /// Classifies data that is not an event: a failure that a gateway reports in its own shape, or nonsense.
+    fn unreadable(data: &str, error: &serde_json::Error) -> DecodeError {
         match serde_json::from_str::<Value>(data) {
-            Ok(body) if body.get("error").is_some() => Fault::Reported(Report::parse(&body)),
-            _ => Fault::Senseless(error.to_string()),
+            Ok(body) if body.get("error").is_some() => {
+                DecodeError::Reported(ErrorReport::parse(&body))
+            }
+            _ => DecodeError::Malformed(error.to_string()),
         }
     }
 
@@ -202,22 +214,22 @@ impl Decoder {
             }
             WireBlock::Unknown => return,
         };
-        self.open.push(Open { index, input });
+        self.open.push(AnthropicOpenBlock { index, input });
         out.push(StreamEvent::BlockStart { index, block });
         let said = deltas.into_iter().filter(|delta| !is_empty(delta));
         out.extend(said.map(|delta| StreamEvent::BlockDelta { index, delta }));
     }
 
-    fn extend_block(&mut self, index: usize, delta: WireDelta, out: &mut Vec<StreamEvent>) {
+    fn extend_block(&mut self, index: usize, delta: AnthropicDelta, out: &mut Vec<StreamEvent>) {
         let Some(open) = self.open.iter_mut().find(|open| open.index == index) else {
             return;
         };
         let delta = match delta {
-            WireDelta::TextDelta { text } => Delta::Text(text),
-            WireDelta::InputJsonDelta { partial_json } => Delta::Input(partial_json),
-            WireDelta::ThinkingDelta { thinking } => Delta::Thinking(thinking),
-            WireDelta::SignatureDelta { signature } => Delta::Signature(signature),
-            WireDelta::Unknown => return,
+            AnthropicDelta::TextDelta { text } => Delta::Text(text),
+            AnthropicDelta::InputJsonDelta { partial_json } => Delta::Input(partial_json),
+            AnthropicDelta::ThinkingDelta { thinking } => Delta::Thinking(thinking),
+            AnthropicDelta::SignatureDelta { signature } => Delta::Signature(signature),
+            AnthropicDelta::Unknown => return,
         };
         if is_empty(&delta) {
             return;
@@ -238,8 +250,8 @@ impl Decoder {
         out.push(StreamEvent::BlockStop { index });
     }
 
-    /// The numbers are running totals, so they never fall; what is missing stays as it was.
-    fn count(&mut self, news: Option<WireUsage>) {
+    /// The numbers are running totals, so they never fall; missing ones stay unchanged.
+    fn count(&mut self, news: Option<AnthropicUsage>) {
         let Some(news) = news else { return };
         let raise = |total: &mut u64, news: Option<u64>| *total = (*total).max(news.unwrap_or(0));
         raise(&mut self.usage.input_tokens, news.input_tokens);

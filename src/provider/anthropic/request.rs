@@ -1,7 +1,8 @@
 //! Conversations as bodies of the Messages API.
 //!
 //! The same conversation gives the same bytes, and a longer one the same bytes up to where it grows
-//! (but for the cache mark on its last message), so that the server finds the prefix in its cache.
+//! (except for the cache mark on its last message), so that the server finds the prefix in its
+//! cache.
 
 use std::borrow::Cow;
 
@@ -14,17 +15,17 @@ use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
 
 /// How many blocks before a cache mark the server looks for an earlier entry.
-const LOOK_BACK: usize = 20;
-/// The least thinking budget that the API takes, in tokens.
-const LEAST_BUDGET: u32 = 1024;
+const CACHE_LOOKBACK: usize = 20;
+/// The smallest thinking budget that the API accepts, in tokens.
+const MIN_THINKING_BUDGET: u32 = 1024;
 
-/// The body of one request.
+/// Builds the body of a request.
 pub(super) fn body(request: &ModelRequest<'_>) -> serde_json::Result<Vec<u8>> {
     let turns = turns(request.messages, is_sent);
-    let marks = marks(&turns);
+    let marks = cache_marks(&turns);
     let messages =
         turns.iter().enumerate().map(|(at, turn)| wire_turn(turn, marks.contains(&Some(at))));
-    let body = Body {
+    let body = AnthropicRequest {
         model: request.model,
         max_tokens: request.max_tokens,
         stream: true,
@@ -39,26 +40,26 @@ pub(super) fn body(request: &ModelRequest<'_>) -> serde_json::Result<Vec<u8>> {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct AnthropicRequest<'a> {
     model: &'a str,
     max_tokens: u32,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<ThinkingConfig>,
+    thinking: Option<AnthropicThinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<OutputConfig<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tools: &'a [ToolSpec],
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Choice<'a>>,
+    tool_choice: Option<AnthropicToolChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<[Marked<'a>; 1]>,
-    messages: Vec<WireMessage<'a>>,
+    system: Option<[CacheMarked<'a>; 1]>,
+    messages: Vec<AnthropicMessage<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum ThinkingConfig {
+enum AnthropicThinking {
     Adaptive { display: &'static str },
     Disabled,
     Enabled { budget_tokens: u32 },
@@ -66,7 +67,7 @@ enum ThinkingConfig {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Choice<'a> {
+enum AnthropicToolChoice<'a> {
     Tool { name: &'a str },
     None,
 }
@@ -77,16 +78,16 @@ struct OutputConfig<'a> {
 }
 
 #[derive(Serialize)]
-struct WireMessage<'a> {
+struct AnthropicMessage<'a> {
     role: Role,
-    content: Vec<Marked<'a>>,
+    content: Vec<CacheMarked<'a>>,
 }
 
-/// A block, and whether the prefix up to its end is to be cached.
+/// A block, and whether to cache the prefix up to its end.
 #[derive(Serialize)]
-struct Marked<'a> {
+struct CacheMarked<'a> {
     #[serde(flatten)]
-    block: Block<'a>,
+    block: AnthropicBlock<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
 }
@@ -99,7 +100,7 @@ enum CacheControl {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'a> {
+enum AnthropicBlock<'a> {
     Text {
         text: &'a str,
     },
@@ -118,29 +119,29 @@ enum Block<'a> {
     ToolResult {
         tool_use_id: Cow<'a, str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        content: Vec<Block<'a>>,
+        content: Vec<AnthropicBlock<'a>>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
     Image {
-        source: Source<'a>,
+        source: AnthropicSource<'a>,
     },
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Source<'a> {
+enum AnthropicSource<'a> {
     Base64 { media_type: &'a str, data: &'a str },
 }
 
-/// Thoughts without a signature came from elsewhere: the API takes none of those.
+/// The API rejects thoughts without a signature: they came from elsewhere.
 fn is_sent(block: &ContentBlock) -> bool {
     !matches!(block, ContentBlock::Thinking { signature, .. } if signature.is_empty())
 }
 
-/// The turns whose end is marked: the last one of the user, and the one before it when the server
-/// could not see that far back from there.
-fn marks(turns: &[Turn<'_>]) -> [Option<usize>; 2] {
+/// Returns the turns whose end is marked: the last one of the user, and the one before if the
+/// server could not see that far back from there.
+fn cache_marks(turns: &[Turn<'_>]) -> [Option<usize>; 2] {
     let mut users = turns
         .iter()
         .enumerate()
@@ -150,60 +151,64 @@ fn marks(turns: &[Turn<'_>]) -> [Option<usize>; 2] {
     let last = users.next();
     let before = users.next().filter(|before| {
         let since: usize = turns[before + 1..].iter().map(|turn| turn.blocks.len()).sum();
-        since > LOOK_BACK
+        since > CACHE_LOOKBACK
     });
     [last, before]
 }
 
-fn wire_turn<'a>(turn: &Turn<'a>, marked: bool) -> WireMessage<'a> {
+fn wire_turn<'a>(turn: &Turn<'a>, marked: bool) -> AnthropicMessage<'a> {
     let mut content: Vec<_> = turn
         .blocks
         .iter()
-        .map(|block| Marked { block: wire_block(block), cache_control: None })
+        .map(|block| CacheMarked { block: wire_block(block), cache_control: None })
         .collect();
     if marked && let Some(last) = content.last_mut() {
         last.cache_control = Some(CacheControl::Ephemeral);
     }
-    WireMessage { role: turn.role, content }
+    AnthropicMessage { role: turn.role, content }
 }
 
-fn wire_block(block: &ContentBlock) -> Block<'_> {
+fn wire_block(block: &ContentBlock) -> AnthropicBlock<'_> {
     match block {
-        ContentBlock::Text { text, .. } => Block::Text { text },
-        ContentBlock::Thinking { thinking, signature } => Block::Thinking { thinking, signature },
-        ContentBlock::RedactedThinking { data } => Block::RedactedThinking { data },
-        ContentBlock::ToolUse { id, name, input, .. } => {
-            Block::ToolUse { id: wire_id(id), name, input }
+        ContentBlock::Text { text, .. } => AnthropicBlock::Text { text },
+        ContentBlock::Thinking { thinking, signature } => {
+            AnthropicBlock::Thinking { thinking, signature }
         }
-        ContentBlock::ToolResult { tool_use_id, content, is_error, .. } => Block::ToolResult {
-            tool_use_id: wire_id(tool_use_id),
-            content: wire_result(content, *is_error),
-            is_error: *is_error,
-        },
+        ContentBlock::RedactedThinking { data } => AnthropicBlock::RedactedThinking { data },
+        ContentBlock::ToolUse { id, name, input, .. } => {
+            AnthropicBlock::ToolUse { id: wire_id(id), name, input }
+        }
+        ContentBlock::ToolResult { tool_use_id, content, is_error, .. } => {
+            AnthropicBlock::ToolResult {
+                tool_use_id: wire_id(tool_use_id),
+                content: wire_result(content, *is_error),
+                is_error: *is_error,
+            }
+        }
         ContentBlock::Image { source } => wire_image(source),
     }
 }
 
-fn wire_result(content: &[ResultBlock], is_error: bool) -> Vec<Block<'_>> {
+fn wire_result(content: &[ResultBlock], is_error: bool) -> Vec<AnthropicBlock<'_>> {
     let mut pieces: Vec<_> = result_pieces(content)
         .map(|piece| match piece {
-            ResultBlock::Text { text } => Block::Text { text },
+            ResultBlock::Text { text } => AnthropicBlock::Text { text },
             ResultBlock::Image { source } => wire_image(source),
         })
         .collect();
-    // The API takes a success that says nothing, but no such failure.
+    // The API accepts an empty success, but not an empty failure.
     if pieces.is_empty() && is_error {
-        pieces.push(Block::Text { text: "failed without a message" });
+        pieces.push(AnthropicBlock::Text { text: "failed without a message" });
     }
     pieces
 }
 
-fn wire_image(source: &ImageSource) -> Block<'_> {
+fn wire_image(source: &ImageSource) -> AnthropicBlock<'_> {
     let ImageSource { media_type, data } = source;
-    Block::Image { source: Source::Base64 { media_type, data } }
+    AnthropicBlock::Image { source: AnthropicSource::Base64 { media_type, data } }
 }
 
-/// Ids of other providers may hold characters that this API refuses.
+/// Replaces characters that this API refuses in ids of other providers.
 fn wire_id(id: &ToolUseId) -> Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let id = id.as_str();
@@ -213,35 +218,36 @@ fn wire_id(id: &ToolUseId) -> Cow<'_, str> {
     Cow::Owned(id.chars().map(|c| if fits(c) { c } else { '_' }).collect())
 }
 
-fn system(text: &str) -> Option<[Marked<'_>; 1]> {
+fn system(text: &str) -> Option<[CacheMarked<'_>; 1]> {
     let blank = text.trim().is_empty();
-    (!blank).then_some([Marked {
-        block: Block::Text { text },
+    (!blank).then_some([CacheMarked {
+        block: AnthropicBlock::Text { text },
         cache_control: Some(CacheControl::Ephemeral),
     }])
 }
 
-/// Whether a tool must be called, or none may. A request that thinks, or that does not offer the
-/// tool, forces nothing: the API refuses both.
-fn choice<'a>(request: &ModelRequest<'a>) -> Option<Choice<'a>> {
+/// Forces a tool, or forbids all. A request that thinks, or that does not offer the tool, forces
+/// nothing: the API refuses both.
+fn choice<'a>(request: &ModelRequest<'a>) -> Option<AnthropicToolChoice<'a>> {
     match request.tool_choice {
         ToolChoice::Tool(name) if request.offers(name) && thinking(request).is_none() => {
-            Some(Choice::Tool { name })
+            Some(AnthropicToolChoice::Tool { name })
         }
-        ToolChoice::None if request.forbids_calls() => Some(Choice::None),
+        ToolChoice::None if request.forbids_calls() => Some(AnthropicToolChoice::None),
         ToolChoice::Tool(_) | ToolChoice::None | ToolChoice::Auto => None,
     }
 }
 
-/// A budget that the answer has no room for is halved to fit, or left out.
-fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingConfig> {
+/// Halves a budget that leaves no room for the answer, or leaves it out.
+fn thinking(request: &ModelRequest<'_>) -> Option<AnthropicThinking> {
     match request.thinking {
         Thinking::Off => None,
-        Thinking::Disabled => Some(ThinkingConfig::Disabled),
-        Thinking::Adaptive => Some(ThinkingConfig::Adaptive { display: "summarized" }),
+        Thinking::Disabled => Some(AnthropicThinking::Disabled),
+        Thinking::Adaptive => Some(AnthropicThinking::Adaptive { display: "summarized" }),
         Thinking::Budget(budget) => {
             let fitting = if budget < request.max_tokens { budget } else { request.max_tokens / 2 };
-            (fitting >= LEAST_BUDGET).then_some(ThinkingConfig::Enabled { budget_tokens: fitting })
+            (fitting >= MIN_THINKING_BUDGET)
+                .then_some(AnthropicThinking::Enabled { budget_tokens: fitting })
         }
     }
 }

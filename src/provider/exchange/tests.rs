@@ -3,8 +3,8 @@ use std::net::TcpListener;
 use pretty_assertions::assert_eq;
 
 use super::super::secret::Secret;
-use super::super::settings::{Key, Kind, ProviderSettings, build};
-use super::super::test_server::{Answer, TestServer};
+use super::super::settings::{Credential, ProviderSettings, WireKind, build};
+use super::super::test_server::{CannedResponse, TestServer};
 use super::super::{ErrorKind, ModelRequest, Provider, RetryPolicy, Thinking, ToolChoice};
 use super::*;
 use crate::protocol::{Accumulator, EnvOverlay, Message, Reply, StopReason};
@@ -42,9 +42,9 @@ data: {"id":"c1","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"s
 
 "#;
 
-fn settings(kind: Kind, base_url: &str) -> ProviderSettings {
+fn settings(kind: WireKind, base_url: &str) -> ProviderSettings {
     ProviderSettings {
-        key: Secret::new("sk-canary").map(Key::ApiKey),
+        key: Secret::new("sk-canary").map(Credential::ApiKey),
         key_hint: "ANTHROPIC_API_KEY".into(),
         ..ProviderSettings::new("anthropic", kind, base_url)
     }
@@ -89,7 +89,7 @@ async fn reply(provider: &dyn Provider) -> Reply {
     accumulator.into_reply()
 }
 
-async fn error_of(kind: Kind, answer: Answer) -> ProviderError {
+async fn error_of(kind: WireKind, answer: CannedResponse) -> ProviderError {
     let server = TestServer::start(vec![answer]).await;
     let settings = ProviderSettings { idle_timeout: IDLE, ..settings(kind, &server.url()) };
     let error = collect(ask(&*build(&settings, &http()))).await.1.unwrap();
@@ -99,10 +99,12 @@ async fn error_of(kind: Kind, answer: Answer) -> ProviderError {
 
 #[tokio::test]
 async fn the_wires_ask_at_their_paths_with_their_headers() {
-    let server = TestServer::start(vec![Answer::events(ANTHROPIC), Answer::events(CHAT)]).await;
-    let anthropic = build(&settings(Kind::Anthropic, &server.url()), &http());
+    let server =
+        TestServer::start(vec![CannedResponse::events(ANTHROPIC), CannedResponse::events(CHAT)])
+            .await;
+    let anthropic = build(&settings(WireKind::Anthropic, &server.url()), &http());
     let reply_1 = reply(&*anthropic).await;
-    let chat = build(&settings(Kind::OpenaiChat, &format!("{}/v1", server.url())), &http());
+    let chat = build(&settings(WireKind::OpenaiChat, &format!("{}/v1", server.url())), &http());
     let reply_2 = reply(&*chat).await;
     assert_eq!((reply_1.id.as_str(), reply_2.id.as_str()), ("msg_1", "c1"));
     let seen = server.seen.lock().unwrap();
@@ -121,9 +123,9 @@ async fn the_wires_ask_at_their_paths_with_their_headers() {
 
 #[tokio::test]
 async fn a_bearer_token_travels_in_its_own_header() {
-    let server = TestServer::start(vec![Answer::events(ANTHROPIC)]).await;
-    let key = Secret::new("token").map(Key::Bearer);
-    let settings = ProviderSettings { key, ..settings(Kind::Anthropic, &server.url()) };
+    let server = TestServer::start(vec![CannedResponse::events(ANTHROPIC)]).await;
+    let key = Secret::new("token").map(Credential::Bearer);
+    let settings = ProviderSettings { key, ..settings(WireKind::Anthropic, &server.url()) };
     reply(&*build(&settings, &http())).await;
     let head = server.seen.lock().unwrap().requests[0].0.clone();
     assert!(head.contains("\r\nauthorization: Bearer token"), "{head}");
@@ -132,8 +134,8 @@ async fn a_bearer_token_travels_in_its_own_header() {
 
 #[tokio::test]
 async fn a_body_cut_at_any_byte_gives_the_same_answer() {
-    for (kind, body) in [(Kind::Anthropic, ANTHROPIC), (Kind::OpenaiChat, CHAT)] {
-        let answers = (0..body.len()).map(|at| Answer::events(body).split_at(at)).collect();
+    for (kind, body) in [(WireKind::Anthropic, ANTHROPIC), (WireKind::OpenaiChat, CHAT)] {
+        let answers = (0..body.len()).map(|at| CannedResponse::events(body).split_at(at)).collect();
         let server = TestServer::start(answers).await;
         let provider = build(&settings(kind, &server.url()), &http());
         for at in 0..body.len() {
@@ -146,10 +148,10 @@ async fn a_body_cut_at_any_byte_gives_the_same_answer() {
 
 #[tokio::test]
 async fn one_connection_serves_requests_that_follow_each_other() {
-    let server = TestServer::start(vec![Answer::events(ANTHROPIC)]).await;
+    let server = TestServer::start(vec![CannedResponse::events(ANTHROPIC)]).await;
     let http = http();
     // Two providers: the pool belongs to the client.
-    let settings = settings(Kind::Anthropic, &server.url());
+    let settings = settings(WireKind::Anthropic, &server.url());
     for _ in 0..5 {
         reply(&*build(&settings, &http)).await;
     }
@@ -158,16 +160,16 @@ async fn one_connection_serves_requests_that_follow_each_other() {
 
 #[tokio::test]
 async fn a_stop_that_leaves_the_connection_open_ends_the_answer_all_the_same() {
-    let server = TestServer::start(vec![Answer::events(ANTHROPIC).silent()]).await;
-    let reply_1 = reply(&*build(&settings(Kind::Anthropic, &server.url()), &http())).await;
+    let server = TestServer::start(vec![CannedResponse::events(ANTHROPIC).silent()]).await;
+    let reply_1 = reply(&*build(&settings(WireKind::Anthropic, &server.url()), &http())).await;
     assert_eq!(reply_1.usage.output_tokens, 9);
     let chat = [CHAT, "data: [DONE]\n\n"].concat();
-    let server = TestServer::start(vec![Answer::events(chat).silent()]).await;
-    reply(&*build(&settings(Kind::OpenaiChat, &server.url()), &http())).await;
-    // Without the end mark all that matters has come, so silence is no failure.
-    let server = TestServer::start(vec![Answer::events(CHAT).silent()]).await;
+    let server = TestServer::start(vec![CannedResponse::events(chat).silent()]).await;
+    reply(&*build(&settings(WireKind::OpenaiChat, &server.url()), &http())).await;
+    // Without the end mark everything that matters has arrived, so silence is not a failure.
+    let server = TestServer::start(vec![CannedResponse::events(CHAT).silent()]).await;
     let settings =
-        ProviderSettings { idle_timeout: IDLE, ..settings(Kind::OpenaiChat, &server.url()) };
+        ProviderSettings { idle_timeout: IDLE, ..settings(WireKind::OpenaiChat, &server.url()) };
     reply(&*build(&settings, &http())).await;
 }
 
@@ -175,14 +177,14 @@ async fn a_stop_that_leaves_the_connection_open_ends_the_answer_all_the_same() {
 async fn an_answer_that_is_cut_or_falls_silent_is_an_error_after_its_events() {
     let half = &ANTHROPIC[..ANTHROPIC.find("event: content_block_stop").unwrap()];
     let table = [
-        (Answer::events(half).cut(), ErrorKind::Connection),
-        (Answer::events(half), ErrorKind::Connection),
-        (Answer::events(half).silent(), ErrorKind::Timeout),
+        (CannedResponse::events(half).cut(), ErrorKind::Connection),
+        (CannedResponse::events(half), ErrorKind::Connection),
+        (CannedResponse::events(half).silent(), ErrorKind::Timeout),
     ];
     for (answer, kind) in table {
         let server = TestServer::start(vec![answer]).await;
         let settings =
-            ProviderSettings { idle_timeout: IDLE, ..settings(Kind::Anthropic, &server.url()) };
+            ProviderSettings { idle_timeout: IDLE, ..settings(WireKind::Anthropic, &server.url()) };
         let (accumulator, error) = collect(ask(&*build(&settings, &http()))).await;
         let error = error.unwrap();
         assert_eq!(error.kind, kind, "{error}");
@@ -194,17 +196,17 @@ async fn an_answer_that_is_cut_or_falls_silent_is_an_error_after_its_events() {
 
 #[tokio::test]
 async fn silence_before_the_answer_is_a_timeout() {
-    let silent = Answer::events("").silent();
-    let error = error_of(Kind::Anthropic, silent).await;
+    let silent = CannedResponse::events("").silent();
+    let error = error_of(WireKind::Anthropic, silent).await;
     assert_eq!(error.kind, ErrorKind::Timeout);
-    assert!(error.message.starts_with("Nothing came from 127.0.0.1:"), "{error}");
+    assert!(error.message.starts_with("No data from 127.0.0.1:"), "{error}");
     assert!(error.message.contains(" for 400ms: "), "{error}");
 }
 
 #[tokio::test]
 async fn dropping_the_stream_closes_its_connection() {
-    let server = TestServer::start(vec![Answer::events(&ANTHROPIC[..300]).silent()]).await;
-    let mut stream = ask(&*build(&settings(Kind::Anthropic, &server.url()), &http()));
+    let server = TestServer::start(vec![CannedResponse::events(&ANTHROPIC[..300]).silent()]).await;
+    let mut stream = ask(&*build(&settings(WireKind::Anthropic, &server.url()), &http()));
     assert!(matches!(stream.next().await, Some(Ok(StreamEvent::MessageStart { .. }))));
     drop(stream);
     server.closed.notified().await;
@@ -212,18 +214,18 @@ async fn dropping_the_stream_closes_its_connection() {
 
 #[tokio::test]
 async fn a_proxy_is_used_for_remote_hosts_alone() {
-    let proxy = TestServer::start(vec![Answer::events(ANTHROPIC)]).await;
+    let proxy = TestServer::start(vec![CannedResponse::events(ANTHROPIC)]).await;
     let env: EnvOverlay = [("HTTP_PROXY", proxy.url().as_str()), ("NO_PROXY", "direct.invalid")]
         .into_iter()
         .collect();
     let http = HttpClient::new(&env);
-    reply(&*build(&settings(Kind::Anthropic, "http://model.invalid"), &http)).await;
+    reply(&*build(&settings(WireKind::Anthropic, "http://model.invalid"), &http)).await;
     let head = proxy.seen.lock().unwrap().requests[0].0.clone();
     assert!(head.starts_with("POST http://model.invalid/v1/messages HTTP/1.1"), "{head}");
 
-    let server = TestServer::start(vec![Answer::events(ANTHROPIC)]).await;
-    reply(&*build(&settings(Kind::Anthropic, &server.url()), &http)).await;
-    let direct = build(&settings(Kind::Anthropic, "http://direct.invalid"), &http);
+    let server = TestServer::start(vec![CannedResponse::events(ANTHROPIC)]).await;
+    reply(&*build(&settings(WireKind::Anthropic, &server.url()), &http)).await;
+    let direct = build(&settings(WireKind::Anthropic, "http://direct.invalid"), &http);
     assert_eq!(collect(ask(&*direct)).await.1.unwrap().kind, ErrorKind::Connection);
     assert_eq!(proxy.seen.lock().unwrap().requests.len(), 1);
 }
@@ -233,10 +235,10 @@ async fn a_proxy_that_makes_no_sense_is_named_without_its_password() {
     for value in ["socks5://me:canary@host", "http://[me:canary", "me canary"] {
         let env: EnvOverlay = [("http_proxy", value)].into_iter().collect();
         let provider =
-            build(&settings(Kind::Anthropic, "http://model.invalid"), &HttpClient::new(&env));
+            build(&settings(WireKind::Anthropic, "http://model.invalid"), &HttpClient::new(&env));
         let error = collect(ask(&*provider)).await.1.unwrap();
         assert_eq!(error.kind, ErrorKind::BadRequest, "{value}");
-        assert!(error.message.starts_with("HTTP_PROXY is no proxy"), "{error}");
+        assert!(error.message.starts_with("HTTP_PROXY is not a supported proxy"), "{error}");
         assert!(!error.message.contains("canary"), "{error}");
     }
 }
@@ -246,7 +248,7 @@ async fn a_refused_connection_asks_whether_the_server_runs() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let settings = settings(Kind::OpenaiChat, &format!("http://{address}/v1"));
+    let settings = settings(WireKind::OpenaiChat, &format!("http://{address}/v1"));
     let error = collect(ask(&*build(&settings, &http()))).await.1.unwrap();
     assert_eq!(error.kind, ErrorKind::Connection);
     assert_eq!(error.message, format!("Cannot reach {address}: is the server running?"));
@@ -254,11 +256,11 @@ async fn a_refused_connection_asks_whether_the_server_runs() {
 
 #[tokio::test]
 async fn no_key_is_an_error_that_never_leaves() {
-    let server = TestServer::start(vec![Answer::events(ANTHROPIC)]).await;
+    let server = TestServer::start(vec![CannedResponse::events(ANTHROPIC)]).await;
     let settings = ProviderSettings {
         key: None,
         key_required: true,
-        ..settings(Kind::Anthropic, &server.url())
+        ..settings(WireKind::Anthropic, &server.url())
     };
     let error = collect(ask(&*build(&settings, &http()))).await.1.unwrap();
     assert_eq!(error.kind, ErrorKind::Auth);
@@ -269,12 +271,14 @@ async fn no_key_is_an_error_that_never_leaves() {
 #[tokio::test]
 async fn rejections_keep_the_key_and_the_wait() {
     let body = r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key sk-canary"}}"#;
-    let error = error_of(Kind::Anthropic, Answer::new(401, "application/json", body)).await;
+    let error =
+        error_of(WireKind::Anthropic, CannedResponse::new(401, "application/json", body)).await;
     assert_eq!(error.message, "Anthropic rejected the key (401). Set ANTHROPIC_API_KEY");
-    let error = error_of(Kind::Anthropic, Answer::new(500, "application/json", body)).await;
+    let error =
+        error_of(WireKind::Anthropic, CannedResponse::new(500, "application/json", body)).await;
     assert_eq!(error.kind, ErrorKind::Server);
-    let limited = Answer::new(429, "application/json", "{}").header("retry-after", "2");
-    let error = error_of(Kind::OpenaiChat, limited).await;
+    let limited = CannedResponse::new(429, "application/json", "{}").header("retry-after", "2");
+    let error = error_of(WireKind::OpenaiChat, limited).await;
     assert_eq!(error.kind, ErrorKind::RateLimit);
     assert_eq!(RetryPolicy::default().next(1, &error), Some(Duration::from_secs(2)));
 }
@@ -282,7 +286,8 @@ async fn rejections_keep_the_key_and_the_wait() {
 #[tokio::test]
 async fn an_endless_error_body_is_read_no_further_than_needed() {
     let body = "x".repeat(1 << 20);
-    let error = error_of(Kind::Anthropic, Answer::new(400, "text/plain", body).silent()).await;
+    let error =
+        error_of(WireKind::Anthropic, CannedResponse::new(400, "text/plain", body).silent()).await;
     assert_eq!(error.kind, ErrorKind::BadRequest);
     assert!(error.message.len() < 500);
 }
@@ -290,8 +295,8 @@ async fn an_endless_error_body_is_read_no_further_than_needed() {
 #[tokio::test]
 async fn a_web_page_asks_for_the_base_url() {
     for status in [200, 404] {
-        let page = Answer::new(status, "text/html", "\n<!doctype html><title>Hi</title>");
-        let error = error_of(Kind::OpenaiChat, page).await;
+        let page = CannedResponse::new(status, "text/html", "\n<!doctype html><title>Hi</title>");
+        let error = error_of(WireKind::OpenaiChat, page).await;
         assert_eq!(error.kind, ErrorKind::Protocol);
         let end = format!("answered with a web page ({status}): is the base URL right?");
         assert!(error.message.ends_with(&end), "{error}");
@@ -300,29 +305,30 @@ async fn a_web_page_asks_for_the_base_url() {
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
-    let away = Answer::new(308, "text/plain", "").header("location", "http://127.0.0.1:1/");
-    let error = error_of(Kind::Anthropic, away).await;
+    let away = CannedResponse::new(308, "text/plain", "").header("location", "http://127.0.0.1:1/");
+    let error = error_of(WireKind::Anthropic, away).await;
     assert!(error.message.ends_with("redirects elsewhere (308). Check base_url"), "{error}");
 }
 
 #[tokio::test]
 async fn an_answer_in_one_piece_is_an_answer_or_a_clear_error() {
     let whole = r#"{"id":"c","choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#;
-    let server = TestServer::start(vec![Answer::new(200, "application/json", whole)]).await;
-    let chat = build(&settings(Kind::OpenaiChat, &server.url()), &http());
+    let server = TestServer::start(vec![CannedResponse::new(200, "application/json", whole)]).await;
+    let chat = build(&settings(WireKind::OpenaiChat, &server.url()), &http());
     assert_eq!(reply(&*chat).await.content, [crate::protocol::ContentBlock::text("hi")]);
-    let message = Answer::new(200, "application/json", r#"{"type":"message","content":[]}"#);
-    assert_eq!(error_of(Kind::Anthropic, message).await.kind, ErrorKind::Protocol);
+    let message =
+        CannedResponse::new(200, "application/json", r#"{"type":"message","content":[]}"#);
+    assert_eq!(error_of(WireKind::Anthropic, message).await.kind, ErrorKind::Protocol);
     let failure = r#"{"error":{"message":"busy","code":429}}"#;
-    let failure = Answer::new(200, "application/json", failure);
-    assert_eq!(error_of(Kind::OpenaiChat, failure).await.kind, ErrorKind::RateLimit);
+    let failure = CannedResponse::new(200, "application/json", failure);
+    assert_eq!(error_of(WireKind::OpenaiChat, failure).await.kind, ErrorKind::RateLimit);
 }
 
 #[tokio::test]
 async fn a_failure_in_mid_stream_has_its_class() {
     let error = r#"data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded sk-canary"}}"#;
     let body = format!("{}{error}\n\n", &ANTHROPIC[..ANTHROPIC.find("event: content").unwrap()]);
-    let error = error_of(Kind::Anthropic, Answer::events(body)).await;
+    let error = error_of(WireKind::Anthropic, CannedResponse::events(body)).await;
     assert_eq!(error.kind, ErrorKind::Overloaded);
     assert!(error.message.contains("is overloaded: Overloaded ***"), "{error}");
 }

@@ -1,12 +1,12 @@
 use super::super::secret::Secret;
-use super::super::settings::{Key, Kind, ProviderSettings};
+use super::super::settings::{Credential, ProviderSettings, WireKind};
 use super::*;
 
 fn endpoint() -> Endpoint {
     let settings = ProviderSettings {
-        key: Secret::new("sk-canary").map(Key::ApiKey),
+        key: Secret::new("sk-canary").map(Credential::ApiKey),
         key_hint: "ANTHROPIC_API_KEY".into(),
-        ..ProviderSettings::new("anthropic", Kind::Anthropic, "https://api.anthropic.com")
+        ..ProviderSettings::new("anthropic", WireKind::Anthropic, "https://api.anthropic.com")
     };
     Endpoint::new(&settings, &["v1", "messages"], None).unwrap()
 }
@@ -18,7 +18,7 @@ fn answer(status: u16, headers: &[(&'static str, &str)], body: &str) -> Provider
         .collect::<HeaderMap>();
     let status = StatusCode::from_u16(status).unwrap();
     let now = "2026-11-20T10:00:00Z".parse().unwrap();
-    rejection(&Rejection { status, headers: &headers, body }, &endpoint(), now)
+    rejection(&ErrorResponse { status, headers: &headers, body }, &endpoint(), now)
 }
 
 fn said(message: &str) -> String {
@@ -31,9 +31,9 @@ fn errors_name_the_host_the_status_and_what_to_do() {
         (401, "Anthropic rejected the key (401). Set ANTHROPIC_API_KEY"),
         (
             402,
-            "Anthropic refuses for reasons of payment (402): why. Check the plan, the credit and the spend limits of the account",
+            "Anthropic: payment required (402): why. Check the plan, the credit and the spend limits of the account",
         ),
-        (403, "Anthropic does not allow this request (403): why. Check the key's rights"),
+        (403, "Anthropic does not allow this request (403): why. Check the key's permissions"),
         (
             404,
             "api.anthropic.com does not know the model or the path (404): why. Check the model's name and base_url",
@@ -42,7 +42,7 @@ fn errors_name_the_host_the_status_and_what_to_do() {
             413,
             "The request is too large for api.anthropic.com (413): why. Start a new session (/clear), or send fewer images",
         ),
-        (429, "api.anthropic.com limits the rate of requests (429): why. Try again later"),
+        (429, "api.anthropic.com: rate limit reached (429): why. Try again later"),
         (500, "api.anthropic.com failed (500): why. Try again later"),
         (529, "api.anthropic.com is overloaded (529): why. Try again later"),
         (307, "api.anthropic.com redirects elsewhere (307): why. Check base_url"),

@@ -1,23 +1,22 @@
-//! Pieces of an answer of the Gemini API, and what they mean. Each is a whole answer in form; calls
-//! come in one piece.
+//! Decodes pieces of an answer of the Gemini API. Each has the form of a whole answer; calls come in one piece.
 
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::exchange::{self, Decode, Fault, Progress};
-use super::super::report::Report;
-use super::thought::Signed;
+use super::super::error_report::ErrorReport;
+use super::super::exchange::{self, AnswerProgress, DecodeError, EventDecoder};
+use super::signature::SignedContent;
 use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, ToolUseId, Usage};
 
-/// Reads one answer.
+/// Decodes one answer.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+pub(super) struct GeminiDecoder {
     started: bool,
     /// The text or thinking block that is being written.
-    open: Option<(usize, Writing)>,
+    open: Option<(usize, GeminiBlockKind)>,
     next_block: usize,
-    /// Signatures of the open text: they stand behind it when it is whole.
+    /// Signatures of the open text: they follow it when it is complete.
     signatures: Vec<String>,
     ids: Vec<String>,
     called: bool,
@@ -26,17 +25,17 @@ pub(super) struct Decoder {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writing {
+enum GeminiBlockKind {
     Text,
     Thinking,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Chunk {
+struct GeminiChunk {
     candidates: Option<Vec<Candidate>>,
-    prompt_feedback: Option<Feedback>,
-    usage_metadata: Option<WireUsage>,
+    prompt_feedback: Option<PromptFeedback>,
+    usage_metadata: Option<UsageMetadata>,
     model_version: Option<String>,
     response_id: Option<String>,
     error: Option<Value>,
@@ -45,28 +44,28 @@ struct Chunk {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Candidate {
-    content: Option<Content>,
+    content: Option<CandidateContent>,
     finish_reason: Option<String>,
     finish_message: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Content {
-    parts: Option<Vec<Part>>,
+struct CandidateContent {
+    parts: Option<Vec<CandidatePart>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part {
+struct CandidatePart {
     text: Option<String>,
     #[serde(default)]
     thought: bool,
     thought_signature: Option<String>,
-    function_call: Option<Call>,
+    function_call: Option<CandidateCall>,
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct CandidateCall {
     id: Option<String>,
     name: Option<String>,
     args: Option<Value>,
@@ -74,13 +73,13 @@ struct Call {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Feedback {
+struct PromptFeedback {
     block_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct WireUsage {
+struct UsageMetadata {
     prompt_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
     candidates_token_count: Option<u64>,
@@ -88,23 +87,25 @@ struct WireUsage {
     cached_content_token_count: Option<u64>,
 }
 
-impl Decode for Decoder {
-    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
-        let chunk: Chunk = exchange::piece(data)?;
+impl EventDecoder for GeminiDecoder {
+    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+        let chunk: GeminiChunk = exchange::parse_event(data)?;
         if let Some(error) = &chunk.error {
-            return Err(Fault::Reported(Report::parse(&serde_json::json!({ "error": error }))));
+            return Err(DecodeError::Reported(ErrorReport::parse(
+                &serde_json::json!({ "error": error }),
+            )));
         }
         self.chunk(chunk, out)
     }
 
     /// The numbers may follow the reason.
-    fn progress(&self) -> Progress {
-        if self.stop_reason.is_some() { Progress::Complete } else { Progress::Underway }
+    fn progress(&self) -> AnswerProgress {
+        if self.stop_reason.is_some() { AnswerProgress::Complete } else { AnswerProgress::Underway }
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
         let stop_reason = match self.stop_reason.clone() {
-            None => return Err(Fault::Cut),
+            None => return Err(DecodeError::Cut),
             Some(StopReason::EndTurn) if self.called => StopReason::ToolUse,
             Some(other) => other,
         };
@@ -115,13 +116,18 @@ impl Decode for Decoder {
     }
 }
 
-impl Decoder {
-    fn chunk(&mut self, chunk: Chunk, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
-        let Chunk {
-            candidates, prompt_feedback, usage_metadata, model_version, response_id, ..
+impl GeminiDecoder {
+    fn chunk(&mut self, chunk: GeminiChunk, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+        let GeminiChunk {
+            candidates,
+            prompt_feedback,
+            usage_metadata,
+            model_version,
+            response_id,
+            ..
         } = chunk;
         if candidates.is_none() && prompt_feedback.is_none() && usage_metadata.is_none() {
-            return Err(Fault::Senseless("a piece of an unknown shape".into()));
+            return Err(DecodeError::Malformed("an unknown format".into()));
         }
         self.start(response_id, model_version, out);
         if let Some(usage) = usage_metadata {
@@ -130,7 +136,7 @@ impl Decoder {
         if prompt_feedback.is_some_and(|feedback| feedback.block_reason.is_some()) {
             self.stop_reason = Some(StopReason::Refusal);
         }
-        // Only the first candidate is ours: we ask for one.
+        // Only the first candidate: we ask for one.
         match candidates.into_iter().flatten().next() {
             Some(candidate) => self.candidate(candidate, out),
             None => Ok(()),
@@ -147,7 +153,11 @@ impl Decoder {
         out.push(StreamEvent::MessageStart { id, model, usage: Usage::default() });
     }
 
-    fn candidate(&mut self, candidate: Candidate, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+    fn candidate(
+        &mut self,
+        candidate: Candidate,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), DecodeError> {
         let Candidate { content, finish_reason, finish_message } = candidate;
         for part in content.and_then(|content| content.parts).into_iter().flatten() {
             self.part(part, out);
@@ -158,32 +168,32 @@ impl Decoder {
         Ok(())
     }
 
-    fn part(&mut self, part: Part, out: &mut Vec<StreamEvent>) {
-        let Part { text, thought, thought_signature, function_call } = part;
+    fn part(&mut self, part: CandidatePart, out: &mut Vec<StreamEvent>) {
+        let CandidatePart { text, thought, thought_signature, function_call } = part;
         let signature = thought_signature.filter(|signature| !signature.is_empty());
         if let Some(call) = function_call {
             self.call(call, signature, out);
             return;
         }
-        let writing = if thought { Writing::Thinking } else { Writing::Text };
+        let writing = if thought { GeminiBlockKind::Thinking } else { GeminiBlockKind::Text };
         self.write(writing, text.unwrap_or_default(), out);
         self.signatures.extend(signature);
     }
 
-    /// A call, behind the thought that bears its signature.
-    fn call(&mut self, call: Call, signature: Option<String>, out: &mut Vec<StreamEvent>) {
+    /// Writes a call, after the thought that carries its signature.
+    fn call(&mut self, call: CandidateCall, signature: Option<String>, out: &mut Vec<StreamEvent>) {
         self.called = true;
         if let Some(signature) = signature {
-            if self.open.is_none_or(|(_, writing)| writing != Writing::Thinking)
+            if self.open.is_none_or(|(_, writing)| writing != GeminiBlockKind::Thinking)
                 || !self.signatures.is_empty()
             {
                 self.close(out);
-                self.begin(Writing::Thinking, out);
+                self.begin(GeminiBlockKind::Thinking, out);
             }
-            self.sign(&Signed::Call(&signature), out);
+            self.sign(&SignedContent::Call(&signature), out);
         }
         self.close(out);
-        let Call { id, name, args } = call;
+        let CandidateCall { id, name, args } = call;
         let given = id.filter(|id| !id.is_empty() && !self.ids.contains(id));
         self.ids.extend(given.clone());
         let id = given.map_or_else(ToolUseId::generate, ToolUseId::new);
@@ -199,7 +209,7 @@ impl Decoder {
     }
 
     /// Appends to the open block if it is of that kind, else to a new one.
-    fn write(&mut self, writing: Writing, text: String, out: &mut Vec<StreamEvent>) {
+    fn write(&mut self, writing: GeminiBlockKind, text: String, out: &mut Vec<StreamEvent>) {
         if text.is_empty() {
             return;
         }
@@ -211,45 +221,45 @@ impl Decoder {
             }
         };
         let delta = match writing {
-            Writing::Text => Delta::Text(text),
-            Writing::Thinking => Delta::Thinking(text),
+            GeminiBlockKind::Text => Delta::Text(text),
+            GeminiBlockKind::Thinking => Delta::Thinking(text),
         };
         out.push(StreamEvent::BlockDelta { index, delta });
     }
 
-    fn begin(&mut self, writing: Writing, out: &mut Vec<StreamEvent>) -> usize {
+    fn begin(&mut self, writing: GeminiBlockKind, out: &mut Vec<StreamEvent>) -> usize {
         let index = self.next_block;
         self.next_block += 1;
         self.open = Some((index, writing));
         let block = match writing {
-            Writing::Text => BlockStart::Text,
-            Writing::Thinking => BlockStart::Thinking,
+            GeminiBlockKind::Text => BlockStart::Text,
+            GeminiBlockKind::Thinking => BlockStart::Thinking,
         };
         out.push(StreamEvent::BlockStart { index, block });
         index
     }
 
-    fn sign(&self, signed: &Signed<'_>, out: &mut Vec<StreamEvent>) {
-        let delta = Delta::Signature(signed.seal());
+    fn sign(&self, signed: &SignedContent<'_>, out: &mut Vec<StreamEvent>) {
+        let delta = Delta::Signature(signed.encode());
         out.extend(self.open.map(|(index, _)| StreamEvent::BlockDelta { index, delta }));
     }
 
-    /// Ends the open block; the signatures that came meanwhile become thinking blocks behind it.
+    /// Ends the open block; the signatures received meanwhile become thinking blocks after it.
     fn close(&mut self, out: &mut Vec<StreamEvent>) {
         let open = self.open.take();
         out.extend(open.map(|(index, _)| StreamEvent::BlockStop { index }));
         for signature in std::mem::take(&mut self.signatures) {
-            let index = self.begin(Writing::Thinking, out);
-            self.sign(&Signed::Text(&signature), out);
+            let index = self.begin(GeminiBlockKind::Thinking, out);
+            self.sign(&SignedContent::Text(&signature), out);
             self.open = None;
             out.push(StreamEvent::BlockStop { index });
         }
     }
 }
 
-impl From<WireUsage> for Usage {
-    /// The wire counts cached tokens as part of the prompt, and thoughts apart from the answer.
-    fn from(wire: WireUsage) -> Self {
+impl From<UsageMetadata> for Usage {
+    /// The wire counts cached tokens as part of the prompt, and thoughts separately from the answer.
+    fn from(wire: UsageMetadata) -> Self {
         let count = |number: Option<u64>| number.unwrap_or(0);
         let read = count(wire.cached_content_token_count);
         let prompt = count(wire.prompt_token_count) + count(wire.tool_use_prompt_token_count);
@@ -263,7 +273,7 @@ impl From<WireUsage> for Usage {
 }
 
 /// An answer that the model itself could not write is a failure that may pass.
-fn stop_reason(name: String, message: Option<String>) -> Result<StopReason, Fault> {
+fn stop_reason(name: String, message: Option<String>) -> Result<StopReason, DecodeError> {
     Ok(match name.as_str() {
         "STOP" => StopReason::EndTurn,
         "MAX_TOKENS" => StopReason::MaxTokens,
@@ -271,7 +281,11 @@ fn stop_reason(name: String, message: Option<String>) -> Result<StopReason, Faul
         | "IMAGE_SAFETY" | "ESCALATION" | "MODEL_ARMOR" => StopReason::Refusal,
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
             let message = message.unwrap_or_else(|| format!("the answer ended with {name}"));
-            return Err(Fault::Reported(Report { class: name, message, ..Report::default() }));
+            return Err(DecodeError::Reported(ErrorReport {
+                class: name,
+                message,
+                ..ErrorReport::default()
+            }));
         }
         _ => StopReason::Other(name),
     })

@@ -8,19 +8,20 @@ use serde_json::{Value, json};
 use super::super::turns::{Turn, result_pieces, turns};
 use super::super::{ModelRequest, Thinking, ToolChoice};
 use super::bare;
-use super::thought::Signed;
+use super::signature::SignedContent;
 use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
 
-/// How the names of models begin that sign nothing that they insist on, and take no images in results.
-const OLDER: [&str; 2] = ["gemini-1", "gemini-2"];
+/// Name prefixes of models that do not insist on signatures, and accept no images in results.
+const LEGACY_MODELS: [&str; 2] = ["gemini-1", "gemini-2"];
 
 /// The signature that the API documents for a call that it did not make itself.
-const UNSIGNED: &str = "skip_thought_signature_validator";
+const SKIP_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// The body of one request.
+/// Builds the body of a request.
 pub(super) fn body(request: &ModelRequest<'_>) -> serde_json::Result<Vec<u8>> {
-    let mut contents = Contents { is_newer: is_newer(request.model), ..Contents::default() };
+    let mut contents =
+        ContentsBuilder { is_newer: is_newer(request.model), ..ContentsBuilder::default() };
     for turn in turns(request.messages, is_sent) {
         match turn.role {
             Role::User => contents.user(&turn),
@@ -28,9 +29,10 @@ pub(super) fn body(request: &ModelRequest<'_>) -> serde_json::Result<Vec<u8>> {
         }
     }
     let has_system = !request.system.trim().is_empty();
-    let body = Body {
-        system_instruction: has_system.then(|| Parts::of(Part::text(request.system))),
-        tools: Tools::of(request.tools),
+    let body = GeminiRequest {
+        system_instruction: has_system
+            .then(|| GeminiParts::build(GeminiPart::text(request.system))),
+        tools: GeminiTool::build(request.tools),
         tool_config: tool_config(request),
         generation_config: GenerationConfig {
             max_output_tokens: request.max_tokens,
@@ -43,15 +45,15 @@ pub(super) fn body(request: &ModelRequest<'_>) -> serde_json::Result<Vec<u8>> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
+struct GeminiRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    system_instruction: Option<Parts<'a>>,
+    system_instruction: Option<GeminiParts<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<[Tools<'a>; 1]>,
+    tools: Option<[GeminiTool<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_config: Option<Value>,
     generation_config: GenerationConfig,
-    contents: Vec<Content<'a>>,
+    contents: Vec<GeminiContent<'a>>,
 }
 
 #[derive(Serialize)]
@@ -75,23 +77,23 @@ struct ThinkingConfig {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tools<'a> {
-    function_declarations: Vec<Declaration<'a>>,
+struct GeminiTool<'a> {
+    function_declarations: Vec<FunctionDeclaration<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Declaration<'a> {
+struct FunctionDeclaration<'a> {
     name: &'a str,
     description: &'a str,
     parameters_json_schema: &'a Value,
 }
 
-impl<'a> Tools<'a> {
-    fn of(tools: &'a [ToolSpec]) -> Option<[Self; 1]> {
+impl<'a> GeminiTool<'a> {
+    fn build(tools: &'a [ToolSpec]) -> Option<[Self; 1]> {
         let declare = |tool: &'a ToolSpec| {
             let ToolSpec { name, description, input_schema } = tool;
-            Declaration { name, description, parameters_json_schema: input_schema }
+            FunctionDeclaration { name, description, parameters_json_schema: input_schema }
         };
         let function_declarations: Vec<_> = tools.iter().map(declare).collect();
         (!tools.is_empty()).then_some([Self { function_declarations }])
@@ -99,50 +101,50 @@ impl<'a> Tools<'a> {
 }
 
 #[derive(Serialize)]
-struct Parts<'a> {
-    parts: Vec<Part<'a>>,
+struct GeminiParts<'a> {
+    parts: Vec<GeminiPart<'a>>,
 }
 
-impl<'a> Parts<'a> {
-    fn of(part: Part<'a>) -> Self {
+impl<'a> GeminiParts<'a> {
+    fn build(part: GeminiPart<'a>) -> Self {
         Self { parts: vec![part] }
     }
 }
 
 #[derive(Serialize)]
-struct Content<'a> {
+struct GeminiContent<'a> {
     role: &'static str,
-    parts: Vec<Part<'a>>,
+    parts: Vec<GeminiPart<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Part<'a> {
+struct GeminiPart<'a> {
     #[serde(flatten)]
-    data: Datum<'a>,
+    data: GeminiPartData<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thought_signature: Option<&'a str>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Datum<'a> {
+enum GeminiPartData<'a> {
     Text(&'a str),
     #[serde(rename = "inlineData")]
     Image(Blob<'a>),
-    FunctionCall(Call<'a>),
-    FunctionResponse(Response<'a>),
+    FunctionCall(FunctionCall<'a>),
+    FunctionResponse(FunctionResponse<'a>),
 }
 
-impl<'a> From<Datum<'a>> for Part<'a> {
-    fn from(data: Datum<'a>) -> Self {
+impl<'a> From<GeminiPartData<'a>> for GeminiPart<'a> {
+    fn from(data: GeminiPartData<'a>) -> Self {
         Self { data, thought_signature: None }
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> GeminiPart<'a> {
     fn text(text: &'a str) -> Self {
-        Datum::Text(text).into()
+        GeminiPartData::Text(text).into()
     }
 }
 
@@ -154,7 +156,7 @@ struct Blob<'a> {
 }
 
 #[derive(Serialize)]
-struct Call<'a> {
+struct FunctionCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     name: &'a str,
@@ -162,34 +164,34 @@ struct Call<'a> {
 }
 
 #[derive(Serialize)]
-struct Response<'a> {
+struct FunctionResponse<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     name: &'a str,
-    response: Outcome,
-    /// Images, for models that take them here.
+    response: FunctionOutcome,
+    /// Images, for models that accept them here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    parts: Vec<Part<'a>>,
+    parts: Vec<GeminiPart<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+enum FunctionOutcome {
     Output(String),
     Error(String),
 }
 
 /// The conversation as it grows.
 #[derive(Default)]
-struct Contents<'a> {
+struct ContentsBuilder<'a> {
     is_newer: bool,
-    /// The tools of the calls so far.
+    /// Tool names of the calls so far.
     names: HashMap<&'a ToolUseId, &'a str>,
-    all: Vec<Content<'a>>,
+    all: Vec<GeminiContent<'a>>,
 }
 
-impl<'a> Contents<'a> {
-    /// The results first, in the order of their calls, then the rest.
+impl<'a> ContentsBuilder<'a> {
+    /// Adds the results first, in the order of their calls, then the rest.
     fn user(&mut self, turn: &Turn<'a>) {
         let (mut parts, mut rest) = (Vec::new(), Vec::new());
         for block in &turn.blocks {
@@ -199,18 +201,20 @@ impl<'a> Contents<'a> {
                     if !self.is_newer {
                         rest.append(&mut images);
                     }
-                    parts.push(Part::from(Datum::FunctionResponse(Response {
-                        id: given(tool_use_id),
-                        name: self.names.get(tool_use_id).copied().unwrap_or("unknown"),
-                        response: if *is_error {
-                            Outcome::Error(text)
-                        } else {
-                            Outcome::Output(text)
+                    parts.push(GeminiPart::from(GeminiPartData::FunctionResponse(
+                        FunctionResponse {
+                            id: provider_id(tool_use_id),
+                            name: self.names.get(tool_use_id).copied().unwrap_or("unknown"),
+                            response: if *is_error {
+                                FunctionOutcome::Error(text)
+                            } else {
+                                FunctionOutcome::Output(text)
+                            },
+                            parts: images,
                         },
-                        parts: images,
-                    })));
+                    )));
                 }
-                ContentBlock::Text { text, .. } => rest.push(Part::text(text)),
+                ContentBlock::Text { text, .. } => rest.push(GeminiPart::text(text)),
                 ContentBlock::Image { source } => rest.push(image(source)),
                 _ => {}
             }
@@ -218,7 +222,7 @@ impl<'a> Contents<'a> {
         parts.append(&mut rest);
         match self.all.last_mut() {
             Some(last) if last.role == "user" => last.parts.append(&mut parts),
-            _ => self.all.push(Content { role: "user", parts }),
+            _ => self.all.push(GeminiContent { role: "user", parts }),
         }
     }
 
@@ -228,22 +232,31 @@ impl<'a> Contents<'a> {
         let mut says = false;
         for block in &turn.blocks {
             match block {
-                ContentBlock::Thinking { signature: sealed, .. } => match Signed::open(sealed) {
-                    Some(Signed::Call(own)) => signature = Some(own),
-                    Some(Signed::Text(own)) => {
-                        parts.push(Part { data: Datum::Text(""), thought_signature: Some(own) });
+                ContentBlock::Thinking { signature: sealed, .. } => {
+                    match SignedContent::decode(sealed) {
+                        Some(SignedContent::Call(own)) => signature = Some(own),
+                        Some(SignedContent::Text(own)) => {
+                            parts.push(GeminiPart {
+                                data: GeminiPartData::Text(""),
+                                thought_signature: Some(own),
+                            });
+                        }
+                        None => {}
                     }
-                    None => {}
-                },
+                }
                 ContentBlock::Text { text, .. } => {
                     says = true;
-                    parts.push(Part::text(text));
+                    parts.push(GeminiPart::text(text));
                 }
                 ContentBlock::ToolUse { id, name, input, .. } => {
                     says = true;
                     self.names.insert(id, name);
-                    let data = Datum::FunctionCall(Call { id: given(id), name, args: input });
-                    parts.push(Part { data, thought_signature: signature.take() });
+                    let data = GeminiPartData::FunctionCall(FunctionCall {
+                        id: provider_id(id),
+                        name,
+                        args: input,
+                    });
+                    parts.push(GeminiPart { data, thought_signature: signature.take() });
                 }
                 _ => {}
             }
@@ -253,23 +266,23 @@ impl<'a> Contents<'a> {
         }
         // A signature alone is no answer.
         if says {
-            self.all.push(Content { role: "model", parts });
+            self.all.push(GeminiContent { role: "model", parts });
         }
     }
 }
 
-/// Newer models refuse an answer whose first call has no signature; one from elsewhere has none.
-fn sign_first_call(parts: &mut [Part<'_>]) {
-    let first = parts.iter_mut().find(|part| matches!(part.data, Datum::FunctionCall(_)));
+/// Newer models refuse an answer whose first call has no signature, as one from elsewhere.
+fn sign_first_call(parts: &mut [GeminiPart<'_>]) {
+    let first = parts.iter_mut().find(|part| matches!(part.data, GeminiPartData::FunctionCall(_)));
     if let Some(part) = first {
-        part.thought_signature.get_or_insert(UNSIGNED);
+        part.thought_signature.get_or_insert(SKIP_SIGNATURE);
     }
 }
 
-/// Thoughts themselves are not wanted back, only what they signed.
+/// Thoughts themselves are not sent back, only the parts they signed.
 fn is_sent(block: &ContentBlock) -> bool {
     match block {
-        ContentBlock::Thinking { signature, .. } => Signed::open(signature).is_some(),
+        ContentBlock::Thinking { signature, .. } => SignedContent::decode(signature).is_some(),
         ContentBlock::RedactedThinking { .. } => false,
         _ => true,
     }
@@ -277,22 +290,22 @@ fn is_sent(block: &ContentBlock) -> bool {
 
 fn is_newer(model: &str) -> bool {
     let model = bare(model);
-    model.starts_with("gemini") && !OLDER.iter().any(|older| model.starts_with(older))
+    model.starts_with("gemini") && !LEGACY_MODELS.iter().any(|older| model.starts_with(older))
 }
 
-/// The id as the server gave it: older models give none, and want none.
-fn given(id: &ToolUseId) -> Option<&str> {
+/// Returns the id from the server: older models give none, and expect none.
+fn provider_id(id: &ToolUseId) -> Option<&str> {
     (!id.is_generated()).then(|| id.as_str())
 }
 
-/// What the model reads of a result, and its images.
-fn result(content: &[ResultBlock]) -> (String, Vec<Part<'_>>) {
+/// Returns the text of a result for the model, and its images.
+fn result(content: &[ResultBlock]) -> (String, Vec<GeminiPart<'_>>) {
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for piece in result_pieces(content) {
         match piece {
             ResultBlock::Text { text } => texts.push(text.as_str()),
             ResultBlock::Image { source } => {
-                texts.push("(The image stands beside this text.)");
+                texts.push("(The image is attached to this text.)");
                 images.push(image(source));
             }
         }
@@ -301,12 +314,12 @@ fn result(content: &[ResultBlock]) -> (String, Vec<Part<'_>>) {
     (text, images)
 }
 
-fn image(source: &ImageSource) -> Part<'_> {
+fn image(source: &ImageSource) -> GeminiPart<'_> {
     let ImageSource { media_type, data } = source;
-    Datum::Image(Blob { mime_type: media_type, data }).into()
+    GeminiPartData::Image(Blob { mime_type: media_type, data }).into()
 }
 
-/// The tool that must be called, if the request offers it, or that none may.
+/// Forces the given tool, if the request offers it, or forbids all.
 fn tool_config(request: &ModelRequest<'_>) -> Option<Value> {
     match request.tool_choice {
         ToolChoice::Tool(name) if request.offers(name) => Some(json!({
@@ -319,7 +332,7 @@ fn tool_config(request: &ModelRequest<'_>) -> Option<Value> {
     }
 }
 
-/// The API takes a level or a budget, not both: the user's word goes before the catalogue's.
+/// The API accepts a level or a budget, not both: the user's setting wins over the catalogue's.
 fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingConfig> {
     let level = request.effort.map(str::to_ascii_uppercase);
     let budget = match request.thinking {

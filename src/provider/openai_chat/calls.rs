@@ -1,20 +1,20 @@
-//! Tool calls out of pieces, from servers that number, name and cut them each in their own way.
+//! Assembles tool calls from pieces, from servers that number, name and split them in different ways.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::protocol::{BlockStart, Delta, StreamEvent, ToolUseId};
 
-/// One piece of a call, as it stands on the wire.
+/// One piece of a call, as on the wire.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Piece {
+pub(super) struct CallDelta {
     pub index: Option<usize>,
     pub id: Option<String>,
-    pub function: Option<Function>,
+    pub function: Option<FunctionDelta>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Function {
+pub(super) struct FunctionDelta {
     pub name: Option<String>,
     /// JSON text in pieces, or from some servers the object itself.
     pub arguments: Option<Value>,
@@ -22,40 +22,40 @@ pub(super) struct Function {
 
 /// The calls of one answer.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct OpenCalls(Vec<OpenCall>);
 
 #[derive(Debug)]
-struct Call {
-    /// The number that the server gives to it; not always its own.
+struct OpenCall {
+    /// The number that the server gives it; not always unique.
     slot: usize,
-    /// The server's id; empty when there is none.
+    /// The server's id; empty if there is none.
     id: String,
     name: String,
-    scan: Scan,
+    scan: JsonScanner,
     /// Its block, once its name is known.
     block: Option<usize>,
     /// Arguments that came before the name.
     early: String,
 }
 
-impl Calls {
+impl OpenCalls {
     /// Whether the answer calls any tool.
     pub fn any(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// Takes one piece. `position` is its place in its list, which counts when it has no index;
-    /// `next_block` is the number of the next block.
+    /// Adds one piece. `position` is its place in its list, used if it has no index; `next_block`
+    /// is the number of the next block.
     pub fn push(
         &mut self,
-        piece: Piece,
+        piece: CallDelta,
         position: usize,
         next_block: &mut usize,
         out: &mut Vec<StreamEvent>,
     ) {
         let slot = piece.index.unwrap_or(position);
         let id = piece.id.unwrap_or_default();
-        let Function { name, arguments } = piece.function.unwrap_or_default();
+        let FunctionDelta { name, arguments } = piece.function.unwrap_or_default();
         let name = name.unwrap_or_default();
         let arguments = match arguments {
             None | Some(Value::Null) => String::new(),
@@ -67,7 +67,7 @@ impl Calls {
             Some(at) => at,
             None => {
                 let id = self.unused(id);
-                self.0.push(Call::new(slot, id));
+                self.0.push(OpenCall::new(slot, id));
                 self.0.len() - 1
             }
         };
@@ -86,7 +86,7 @@ impl Calls {
         }
     }
 
-    /// Ends all calls. One that never got a name becomes a call of nothing, which the model is told about.
+    /// Ends all calls. One that never got a name becomes a call of nothing, which the model gets an error for.
     pub fn end(&mut self, next_block: &mut usize, out: &mut Vec<StreamEvent>) {
         for call in &mut self.0 {
             if call.block.is_none() {
@@ -96,19 +96,19 @@ impl Calls {
         }
     }
 
-    /// An id that two calls share would make their results ambiguous.
+    /// Returns the id, unless it is taken: results of two calls that share one would be ambiguous.
     fn unused(&self, id: String) -> String {
         if self.0.iter().any(|call| call.id == id) { String::new() } else { id }
     }
 }
 
-impl Call {
+impl OpenCall {
     fn new(slot: usize, id: String) -> Self {
         Self {
             slot,
             id,
             name: String::new(),
-            scan: Scan::default(),
+            scan: JsonScanner::default(),
             block: None,
             early: String::new(),
         }
@@ -144,16 +144,16 @@ impl Call {
     }
 }
 
-/// Tells when a JSON object has come to its end, looking at each byte once.
+/// Detects the end of a JSON object, looking at each byte once.
 #[derive(Clone, Copy, Debug, Default)]
-struct Scan {
+struct JsonScanner {
     begun: bool,
     depth: usize,
     in_string: bool,
     escaped: bool,
 }
 
-impl Scan {
+impl JsonScanner {
     fn push(&mut self, text: &str) {
         for byte in text.bytes() {
             match byte {

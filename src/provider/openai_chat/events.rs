@@ -1,22 +1,22 @@
-//! Chunks of a chat completion, and what they mean. Everything in them may be missing.
+//! Decodes chunks of a chat completion. Everything in them may be missing.
 
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::exchange::{self, Decode, Fault, Progress};
-use super::super::report::Report;
-use super::calls::{Calls, Piece};
+use super::super::error_report::ErrorReport;
+use super::super::exchange::{self, AnswerProgress, DecodeError, EventDecoder};
+use super::calls::{CallDelta, OpenCalls};
 use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, Usage};
 
-/// Reads one answer.
+/// Decodes one answer.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+pub(super) struct ChatDecoder {
     started: bool,
     /// The text or thinking block that is being written.
-    open: Option<(usize, Writing)>,
+    open: Option<(usize, ChatBlockKind)>,
     next_block: usize,
-    calls: Calls,
+    calls: OpenCalls,
     refused: bool,
     stop_reason: Option<StopReason>,
     usage: Usage,
@@ -24,40 +24,40 @@ pub(super) struct Decoder {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writing {
+enum ChatBlockKind {
     Text,
     Thinking,
 }
 
 #[derive(Deserialize)]
-struct Chunk {
+struct ChatChunk {
     id: Option<String>,
     model: Option<String>,
-    choices: Option<Vec<Choice>>,
-    usage: Option<WireUsage>,
+    choices: Option<Vec<ChatChoice>>,
+    usage: Option<ChatUsage>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct ChatChoice {
     /// `message` in an answer that does not stream.
     #[serde(alias = "message")]
-    delta: Option<WireDelta>,
+    delta: Option<ChatDelta>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct WireDelta {
+struct ChatDelta {
     /// A text, or from some servers a list of parts.
     content: Option<Value>,
     reasoning_content: Option<Value>,
     reasoning: Option<Value>,
     refusal: Option<String>,
-    tool_calls: Option<Vec<Piece>>,
+    tool_calls: Option<Vec<CallDelta>>,
 }
 
 #[derive(Deserialize)]
-struct WireUsage {
+struct ChatUsage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
     prompt_tokens_details: Option<PromptDetails>,
@@ -69,30 +69,32 @@ struct PromptDetails {
     cache_write_tokens: Option<u64>,
 }
 
-impl Decode for Decoder {
-    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+impl EventDecoder for ChatDecoder {
+    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
         if data.trim() == "[DONE]" {
             self.done = true;
             return Ok(());
         }
-        let chunk: Chunk = exchange::piece(data)?;
+        let chunk: ChatChunk = exchange::parse_event(data)?;
         if let Some(error) = &chunk.error {
-            return Err(Fault::Reported(Report::parse(&serde_json::json!({ "error": error }))));
+            return Err(DecodeError::Reported(ErrorReport::parse(
+                &serde_json::json!({ "error": error }),
+            )));
         }
         self.chunk(chunk, out)
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> AnswerProgress {
         match (self.done, &self.stop_reason) {
-            (true, _) => Progress::Over,
-            (false, Some(_)) => Progress::Complete,
-            (false, None) => Progress::Underway,
+            (true, _) => AnswerProgress::Over,
+            (false, Some(_)) => AnswerProgress::Complete,
+            (false, None) => AnswerProgress::Underway,
         }
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
-        if self.progress() == Progress::Underway {
-            return Err(Fault::Cut);
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+        if self.progress() == AnswerProgress::Underway {
+            return Err(DecodeError::Cut);
         }
         self.close(out);
         self.calls.end(&mut self.next_block, out);
@@ -103,11 +105,11 @@ impl Decode for Decoder {
     }
 }
 
-impl Decoder {
-    fn chunk(&mut self, chunk: Chunk, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
-        let Chunk { id, model, choices, usage, .. } = chunk;
+impl ChatDecoder {
+    fn chunk(&mut self, chunk: ChatChunk, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+        let ChatChunk { id, model, choices, usage, .. } = chunk;
         if id.is_none() && choices.is_none() && usage.is_none() {
-            return Err(Fault::Senseless("a chunk of an unknown shape".into()));
+            return Err(DecodeError::Malformed("an unknown format".into()));
         }
         if !self.started {
             self.started = true;
@@ -119,24 +121,24 @@ impl Decoder {
         if let Some(usage) = usage {
             self.usage = usage.into();
         }
-        // Only the first choice is ours: we ask for one.
+        // Only the first choice: we ask for one.
         if let Some(choice) = choices.into_iter().flatten().next() {
             self.choice(choice, out);
         }
         Ok(())
     }
 
-    fn choice(&mut self, choice: Choice, out: &mut Vec<StreamEvent>) {
+    fn choice(&mut self, choice: ChatChoice, out: &mut Vec<StreamEvent>) {
         if let Some(delta) = choice.delta {
-            let WireDelta { content, reasoning_content, reasoning, refusal, tool_calls } = delta;
+            let ChatDelta { content, reasoning_content, reasoning, refusal, tool_calls } = delta;
             // Some servers send the same thought under both names.
             let thought = [reasoning_content, reasoning].into_iter().flatten().map(text);
             let thought = thought.into_iter().find(|text| !text.is_empty());
-            self.write(Writing::Thinking, thought.unwrap_or_default(), out);
-            self.write(Writing::Text, content.map(text).unwrap_or_default(), out);
+            self.write(ChatBlockKind::Thinking, thought.unwrap_or_default(), out);
+            self.write(ChatBlockKind::Text, content.map(text).unwrap_or_default(), out);
             if let Some(refusal) = refusal.filter(|text| !text.is_empty()) {
                 self.refused = true;
-                self.write(Writing::Text, refusal, out);
+                self.write(ChatBlockKind::Text, refusal, out);
             }
             for (position, piece) in tool_calls.into_iter().flatten().enumerate() {
                 self.close(out);
@@ -149,7 +151,7 @@ impl Decoder {
     }
 
     /// Appends to the open block if it is of that kind, else to a new one.
-    fn write(&mut self, writing: Writing, text: String, out: &mut Vec<StreamEvent>) {
+    fn write(&mut self, writing: ChatBlockKind, text: String, out: &mut Vec<StreamEvent>) {
         if text.is_empty() {
             return;
         }
@@ -161,16 +163,16 @@ impl Decoder {
                 self.next_block += 1;
                 self.open = Some((index, writing));
                 let block = match writing {
-                    Writing::Text => BlockStart::Text,
-                    Writing::Thinking => BlockStart::Thinking,
+                    ChatBlockKind::Text => BlockStart::Text,
+                    ChatBlockKind::Thinking => BlockStart::Thinking,
                 };
                 out.push(StreamEvent::BlockStart { index, block });
                 index
             }
         };
         let delta = match writing {
-            Writing::Text => Delta::Text(text),
-            Writing::Thinking => Delta::Thinking(text),
+            ChatBlockKind::Text => Delta::Text(text),
+            ChatBlockKind::Thinking => Delta::Thinking(text),
         };
         out.push(StreamEvent::BlockDelta { index, delta });
     }
@@ -189,9 +191,9 @@ impl Decoder {
     }
 }
 
-impl From<WireUsage> for Usage {
+impl From<ChatUsage> for Usage {
     /// The wire counts cached tokens as part of the prompt.
-    fn from(wire: WireUsage) -> Self {
+    fn from(wire: ChatUsage) -> Self {
         let details = wire.prompt_tokens_details.unwrap_or_default();
         let read = details.cached_tokens.unwrap_or(0);
         let written = details.cache_write_tokens.unwrap_or(0);
@@ -204,7 +206,7 @@ impl From<WireUsage> for Usage {
     }
 }
 
-/// A text that stands by itself or in a list of parts.
+/// Returns a text that stands alone or in a list of parts.
 fn text(value: Value) -> String {
     match value {
         Value::String(text) => text,

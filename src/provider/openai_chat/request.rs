@@ -3,17 +3,20 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::super::dialect::Dialect;
+use super::super::dialect::OpenaiDialect;
 use super::super::turns::{Turn, data_url, result_pieces, turns};
 use super::super::{ModelRequest, ToolChoice};
 use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
 
-/// The body of one request.
-pub(super) fn body(request: &ModelRequest<'_>, dialect: Dialect) -> serde_json::Result<Vec<u8>> {
+/// Builds the body of a request.
+pub(super) fn body(
+    request: &ModelRequest<'_>,
+    dialect: OpenaiDialect,
+) -> serde_json::Result<Vec<u8>> {
     let mut messages = Vec::new();
     if !request.system.trim().is_empty() {
-        messages.push(WireMessage::System { content: request.system });
+        messages.push(ChatMessage::System { content: request.system });
     }
     for turn in turns(request.messages, is_sent) {
         match turn.role {
@@ -23,17 +26,17 @@ pub(super) fn body(request: &ModelRequest<'_>, dialect: Dialect) -> serde_json::
     }
     let limit = Some(request.max_tokens);
     let (max_tokens, max_completion_tokens) = match dialect {
-        Dialect::OpenAi => (None, limit),
-        Dialect::Common => (limit, None),
+        OpenaiDialect::OpenAi => (None, limit),
+        OpenaiDialect::Common => (limit, None),
     };
-    let body = Body {
+    let body = ChatRequest {
         model: request.model,
         max_tokens,
         max_completion_tokens,
         stream: true,
         stream_options: StreamOptions { include_usage: true },
         reasoning_effort: request.effort,
-        tools: request.tools.iter().map(WireTool::new).collect(),
+        tools: request.tools.iter().map(ChatTool::new).collect(),
         tool_choice: choice(request),
         prompt_cache_key: dialect.cache_key(request),
         messages,
@@ -42,7 +45,7 @@ pub(super) fn body(request: &ModelRequest<'_>, dialect: Dialect) -> serde_json::
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ChatRequest<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
@@ -53,12 +56,12 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<WireTool<'a>>,
+    tools: Vec<ChatTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Choice<'a>>,
+    tool_choice: Option<ChatToolChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<String>,
-    messages: Vec<WireMessage<'a>>,
+    messages: Vec<ChatMessage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -68,20 +71,20 @@ struct StreamOptions {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum WireTool<'a> {
-    Function { function: Function<'a> },
+enum ChatTool<'a> {
+    Function { function: ChatFunction<'a> },
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Choice<'a> {
+enum ChatToolChoice<'a> {
     Word(&'static str),
-    Forced(Forced<'a>),
+    Forced(ChatNamedChoice<'a>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Forced<'a> {
+enum ChatNamedChoice<'a> {
     Function { function: FunctionName<'a> },
 }
 
@@ -91,32 +94,32 @@ struct FunctionName<'a> {
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
+struct ChatFunction<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
 }
 
-impl<'a> WireTool<'a> {
+impl<'a> ChatTool<'a> {
     fn new(tool: &'a ToolSpec) -> Self {
         let ToolSpec { name, description, input_schema } = tool;
-        Self::Function { function: Function { name, description, parameters: input_schema } }
+        Self::Function { function: ChatFunction { name, description, parameters: input_schema } }
     }
 }
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
-enum WireMessage<'a> {
+enum ChatMessage<'a> {
     System {
         content: &'a str,
     },
     User {
-        content: Content<'a>,
+        content: ChatContent<'a>,
     },
     Assistant {
         content: Option<String>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<WireCall<'a>>,
+        tool_calls: Vec<ChatToolCall<'a>>,
     },
     Tool {
         tool_call_id: &'a ToolUseId,
@@ -124,17 +127,17 @@ enum WireMessage<'a> {
     },
 }
 
-/// A plain text wherever one does: some servers know nothing else.
+/// A plain text wherever possible: some servers support nothing else.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Content<'a> {
+enum ChatContent<'a> {
     Text(String),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<ChatPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum ChatPart<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: ImageUrl },
 }
@@ -146,7 +149,7 @@ struct ImageUrl {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum WireCall<'a> {
+enum ChatToolCall<'a> {
     Function { id: &'a ToolUseId, function: CallFunction<'a> },
 }
 
@@ -156,13 +159,15 @@ struct CallFunction<'a> {
     arguments: String,
 }
 
-/// The tool that must be called, if the request offers it, or that none may.
-fn choice<'a>(request: &ModelRequest<'a>) -> Option<Choice<'a>> {
+/// Forces the given tool, if the request offers it, or forbids all.
+fn choice<'a>(request: &ModelRequest<'a>) -> Option<ChatToolChoice<'a>> {
     match request.tool_choice {
         ToolChoice::Tool(name) if request.offers(name) => {
-            Some(Choice::Forced(Forced::Function { function: FunctionName { name } }))
+            Some(ChatToolChoice::Forced(ChatNamedChoice::Function {
+                function: FunctionName { name },
+            }))
         }
-        ToolChoice::None if request.forbids_calls() => Some(Choice::Word("none")),
+        ToolChoice::None if request.forbids_calls() => Some(ChatToolChoice::Word("none")),
         ToolChoice::Tool(_) | ToolChoice::None | ToolChoice::Auto => None,
     }
 }
@@ -172,28 +177,28 @@ fn is_sent(block: &ContentBlock) -> bool {
     !matches!(block, ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. })
 }
 
-/// One `tool` message per result, then one user message with the rest. This wire has no images in
-/// results, so they go with the rest.
-fn user<'a>(turn: &Turn<'a>, messages: &mut Vec<WireMessage<'a>>) {
+/// Adds one `tool` message per result, then one user message with the rest. This wire has no images
+/// in results, so they go with the rest.
+fn user<'a>(turn: &Turn<'a>, messages: &mut Vec<ChatMessage<'a>>) {
     let mut parts = Vec::new();
     for block in &turn.blocks {
         match block {
             ContentBlock::ToolResult { tool_use_id, content, is_error, .. } => {
                 let content = result(content, *is_error, &mut parts);
-                messages.push(WireMessage::Tool { tool_call_id: tool_use_id, content });
+                messages.push(ChatMessage::Tool { tool_call_id: tool_use_id, content });
             }
-            ContentBlock::Text { text, .. } => parts.push(Part::Text { text }),
+            ContentBlock::Text { text, .. } => parts.push(ChatPart::Text { text }),
             ContentBlock::Image { source } => parts.push(image(source)),
             _ => {}
         }
     }
     if !parts.is_empty() {
-        messages.push(WireMessage::User { content: Content::from(parts) });
+        messages.push(ChatMessage::User { content: ChatContent::from(parts) });
     }
 }
 
-/// What the model reads of a result. Its images are appended to `parts`.
-fn result<'a>(content: &'a [ResultBlock], is_error: bool, parts: &mut Vec<Part<'a>>) -> String {
+/// Returns the text of a result for the model. Its images are appended to `parts`.
+fn result<'a>(content: &'a [ResultBlock], is_error: bool, parts: &mut Vec<ChatPart<'a>>) -> String {
     let mut texts = Vec::new();
     for piece in result_pieces(content) {
         match piece {
@@ -205,36 +210,36 @@ fn result<'a>(content: &'a [ResultBlock], is_error: bool, parts: &mut Vec<Part<'
         }
     }
     let text = if texts.is_empty() { "(no output)".to_owned() } else { texts.join("\n") };
-    // The wire has no flag for it.
+    // The wire has no flag for errors.
     if is_error { format!("Error: {text}") } else { text }
 }
 
-fn assistant<'a>(turn: &Turn<'a>) -> WireMessage<'a> {
+fn assistant<'a>(turn: &Turn<'a>) -> ChatMessage<'a> {
     let texts: Vec<_> = turn.blocks.iter().filter_map(|block| block.as_text()).collect();
     let calls = turn.blocks.iter().filter_map(|block| match block {
-        ContentBlock::ToolUse { id, name, input, .. } => Some(WireCall::Function {
+        ContentBlock::ToolUse { id, name, input, .. } => Some(ChatToolCall::Function {
             id,
             function: CallFunction { name, arguments: input.to_string() },
         }),
         _ => None,
     });
-    WireMessage::Assistant {
+    ChatMessage::Assistant {
         content: (!texts.is_empty()).then(|| texts.join("\n\n")),
         tool_calls: calls.collect(),
     }
 }
 
-fn image<'a>(source: &ImageSource) -> Part<'a> {
-    Part::ImageUrl { image_url: ImageUrl { url: data_url(source) } }
+fn image<'a>(source: &ImageSource) -> ChatPart<'a> {
+    ChatPart::ImageUrl { image_url: ImageUrl { url: data_url(source) } }
 }
 
-impl<'a> From<Vec<Part<'a>>> for Content<'a> {
-    fn from(parts: Vec<Part<'a>>) -> Self {
+impl<'a> From<Vec<ChatPart<'a>>> for ChatContent<'a> {
+    fn from(parts: Vec<ChatPart<'a>>) -> Self {
         let texts: Option<Vec<_>> = parts
             .iter()
             .map(|part| match part {
-                Part::Text { text } => Some(*text),
-                Part::ImageUrl { .. } => None,
+                ChatPart::Text { text } => Some(*text),
+                ChatPart::ImageUrl { .. } => None,
             })
             .collect();
         match texts {

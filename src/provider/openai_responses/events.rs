@@ -1,21 +1,21 @@
-//! Events of the Responses API, and what they mean. What nobody knows yet is passed over.
+//! Decodes events of the Responses API. Unknown ones are ignored.
 
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::exchange::{Decode, Fault, Progress};
-use super::super::report::Report;
-use super::thought;
+use super::super::error_report::ErrorReport;
+use super::super::exchange::{AnswerProgress, DecodeError, EventDecoder};
+use super::reasoning;
 use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, ToolUseId, Usage};
 
-/// Reads one answer.
+/// Decodes one answer.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+pub(super) struct ResponsesDecoder {
     started: bool,
-    open: Vec<Open>,
+    open: Vec<ResponsesOpenBlock>,
     next_block: usize,
-    /// Items that are whole, by their place in the answer.
+    /// Complete items, by their index in the answer.
     whole: Vec<usize>,
     called: bool,
     refused: bool,
@@ -25,26 +25,26 @@ pub(super) struct Decoder {
 
 /// A block that has begun and not ended.
 #[derive(Debug)]
-struct Open {
-    /// Its item's place in the answer.
+struct ResponsesOpenBlock {
+    /// Its item's index in the answer.
     item: usize,
-    /// Its place among the parts of a message.
+    /// Its index among the parts of a message.
     part: usize,
     block: usize,
-    /// The paragraph of a thought that was written last, and whether anything was written at all.
+    /// The paragraph of a thought that was written last, if any text was written.
     paragraph: Option<usize>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum Event {
+enum ResponsesEvent {
     #[serde(rename = "response.created")]
-    Created { response: Response },
+    Created { response: ResponseObject },
     #[serde(rename = "response.output_item.added")]
     ItemAdded {
         #[serde(default)]
         output_index: usize,
-        item: Item,
+        item: OutputItem,
     },
     #[serde(rename = "response.output_item.done")]
     ItemDone {
@@ -64,9 +64,9 @@ enum Event {
     #[serde(rename = "response.function_call_arguments.delta")]
     Arguments(PartDelta),
     #[serde(rename = "response.completed", alias = "response.incomplete")]
-    Ended { response: Response },
+    Ended { response: ResponseObject },
     #[serde(rename = "response.failed")]
-    Failed { response: Response },
+    Failed { response: ResponseObject },
     #[serde(rename = "error")]
     Error,
     #[serde(other)]
@@ -84,26 +84,26 @@ struct PartDelta {
 }
 
 #[derive(Deserialize)]
-struct Response {
+struct ResponseObject {
     #[serde(default)]
     id: String,
     #[serde(default)]
     model: String,
     #[serde(default)]
     output: Vec<Value>,
-    usage: Option<WireUsage>,
-    incomplete_details: Option<Incomplete>,
+    usage: Option<ResponsesUsage>,
+    incomplete_details: Option<IncompleteDetails>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Incomplete {
+struct IncompleteDetails {
     reason: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Item {
+enum OutputItem {
     Message {
         #[serde(default)]
         content: Vec<MessagePart>,
@@ -117,8 +117,8 @@ enum Item {
         arguments: String,
     },
     Reasoning {
-        summary: Option<Vec<ThoughtPart>>,
-        content: Option<Vec<ThoughtPart>>,
+        summary: Option<Vec<ReasoningPart>>,
+        content: Option<Vec<ReasoningPart>>,
     },
     #[serde(other)]
     Unknown,
@@ -138,13 +138,13 @@ enum MessagePart {
 }
 
 #[derive(Deserialize)]
-struct ThoughtPart {
+struct ReasoningPart {
     #[serde(default)]
     text: String,
 }
 
 #[derive(Default, Deserialize)]
-struct WireUsage {
+struct ResponsesUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     input_tokens_details: Option<InputDetails>,
@@ -156,24 +156,24 @@ struct InputDetails {
     cache_write_tokens: Option<u64>,
 }
 
-impl Decode for Decoder {
-    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+impl EventDecoder for ResponsesDecoder {
+    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
         if data.trim() == "[DONE]" {
             return Ok(());
         }
         match serde_json::from_str(data) {
-            Ok(Event::Error) => Err(reported(data)),
-            Ok(event) => self.known(event, out),
+            Ok(ResponsesEvent::Error) => Err(reported(data)),
+            Ok(event) => self.handle_event(event, out),
             Err(error) => self.whole_answer(data, &error, out),
         }
     }
 
-    fn progress(&self) -> Progress {
-        if self.stop_reason.is_some() { Progress::Over } else { Progress::Underway }
+    fn progress(&self) -> AnswerProgress {
+        if self.stop_reason.is_some() { AnswerProgress::Over } else { AnswerProgress::Underway }
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
-        let Some(stop_reason) = self.stop_reason.clone() else { return Err(Fault::Cut) };
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+        let Some(stop_reason) = self.stop_reason.clone() else { return Err(DecodeError::Cut) };
         let left: Vec<_> = self.open.drain(..).map(|open| open.block).collect();
         out.extend(left.into_iter().map(|index| StreamEvent::BlockStop { index }));
         out.push(StreamEvent::MessageDelta { stop_reason: Some(stop_reason), usage: self.usage });
@@ -182,47 +182,58 @@ impl Decode for Decoder {
     }
 }
 
-impl Decoder {
-    fn known(&mut self, event: Event, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+impl ResponsesDecoder {
+    fn handle_event(
+        &mut self,
+        event: ResponsesEvent,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), DecodeError> {
         match event {
-            Event::Created { response } => self.start(response.id, response.model, out),
-            Event::ItemAdded { output_index, item } => self.item_added(output_index, item, out),
-            Event::ItemDone { output_index, item } => self.item_done(output_index, &item, out),
-            Event::Text(delta) => self.write_text(&delta, out),
-            Event::Refusal(delta) => {
+            ResponsesEvent::Created { response } => self.start(response.id, response.model, out),
+            ResponsesEvent::ItemAdded { output_index, item } => {
+                self.item_added(output_index, item, out);
+            }
+            ResponsesEvent::ItemDone { output_index, item } => {
+                self.item_done(output_index, &item, out);
+            }
+            ResponsesEvent::Text(delta) => self.write_text(&delta, out),
+            ResponsesEvent::Refusal(delta) => {
                 self.refused = true;
                 self.write_text(&delta, out);
             }
-            Event::Thought(delta) => self.write_thought(&delta, out),
-            Event::Arguments(PartDelta { output_index, delta, .. }) => {
+            ResponsesEvent::Thought(delta) => self.write_thought(&delta, out),
+            ResponsesEvent::Arguments(PartDelta { output_index, delta, .. }) => {
                 self.write_arguments(output_index, delta, out);
             }
-            Event::Ended { response } => self.ended(response, out),
-            Event::Failed { response } => {
+            ResponsesEvent::Ended { response } => self.ended(response, out),
+            ResponsesEvent::Failed { response } => {
                 let error = response.error.unwrap_or_default();
-                return Err(Fault::Reported(Report::parse(&serde_json::json!({"error": error}))));
+                return Err(DecodeError::Reported(ErrorReport::parse(
+                    &serde_json::json!({"error": error}),
+                )));
             }
-            Event::Error | Event::Unknown => {}
+            ResponsesEvent::Error | ResponsesEvent::Unknown => {}
         }
         Ok(())
     }
 
-    /// What is no event: the whole answer as one object, a failure in some gateway's own shape, or nonsense.
+    /// Handles data that is not an event: the whole answer as one object, a failure in a gateway's
+    /// own shape, or nonsense.
     fn whole_answer(
         &mut self,
         data: &str,
         error: &serde_json::Error,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DecodeError> {
         let body: Value = serde_json::from_str(data).unwrap_or_default();
         if body["object"] == "response" && body["error"].is_null() {
-            let senseless = |error: serde_json::Error| Fault::Senseless(error.to_string());
-            self.ended(Response::deserialize(&body).map_err(senseless)?, out);
+            let senseless = |error: serde_json::Error| DecodeError::Malformed(error.to_string());
+            self.ended(ResponseObject::deserialize(&body).map_err(senseless)?, out);
             return Ok(());
         }
         match body.get("error").or_else(|| body.get(0)) {
-            Some(_) => Err(Fault::Reported(Report::parse(&body))),
-            None => Err(Fault::Senseless(error.to_string())),
+            Some(_) => Err(DecodeError::Reported(ErrorReport::parse(&body))),
+            None => Err(DecodeError::Malformed(error.to_string())),
         }
     }
 
@@ -234,29 +245,31 @@ impl Decoder {
         out.push(StreamEvent::MessageStart { id, model, usage: Usage::default() });
     }
 
-    fn item_added(&mut self, at: usize, item: Item, out: &mut Vec<StreamEvent>) {
+    fn item_added(&mut self, at: usize, item: OutputItem, out: &mut Vec<StreamEvent>) {
         match item {
-            Item::FunctionCall { call_id, name, .. } => self.begin_call(at, call_id, name, out),
-            Item::Reasoning { .. } => drop(self.block(at, 0, || BlockStart::Thinking, out)),
-            Item::Message { .. } | Item::Unknown => {}
+            OutputItem::FunctionCall { call_id, name, .. } => {
+                self.begin_call(at, call_id, name, out);
+            }
+            OutputItem::Reasoning { .. } => drop(self.block(at, 0, || BlockStart::Thinking, out)),
+            OutputItem::Message { .. } | OutputItem::Unknown => {}
         }
     }
 
-    /// An item is whole: what of it did not stream is taken from here.
+    /// Handles a complete item: takes everything from it that did not stream.
     fn item_done(&mut self, at: usize, item: &Value, out: &mut Vec<StreamEvent>) {
         self.whole.push(at);
-        match Item::deserialize(item).unwrap_or(Item::Unknown) {
-            Item::Message { content } => self.message_done(at, content, out),
-            Item::FunctionCall { call_id, name, arguments } => {
+        match OutputItem::deserialize(item).unwrap_or(OutputItem::Unknown) {
+            OutputItem::Message { content } => self.message_done(at, content, out),
+            OutputItem::FunctionCall { call_id, name, arguments } => {
                 self.begin_call(at, call_id, name, out);
                 if !self.is_written(at, 0) {
                     self.write_arguments(at, arguments, out);
                 }
             }
-            Item::Reasoning { summary, content } => {
+            OutputItem::Reasoning { summary, content } => {
                 self.thought_done(at, [summary, content], item, out);
             }
-            Item::Unknown => {}
+            OutputItem::Unknown => {}
         }
         self.close(at, out);
     }
@@ -281,19 +294,19 @@ impl Decoder {
     fn thought_done(
         &mut self,
         at: usize,
-        parts: [Option<Vec<ThoughtPart>>; 2],
+        parts: [Option<Vec<ReasoningPart>>; 2],
         item: &Value,
         out: &mut Vec<StreamEvent>,
     ) {
         if !self.is_written(at, 0) {
             let parts = parts.into_iter().flatten().flatten().enumerate();
-            for (content_index, ThoughtPart { text }) in parts {
+            for (content_index, ReasoningPart { text }) in parts {
                 let delta = PartDelta { output_index: at, content_index, delta: text };
                 self.write_thought(&delta, out);
             }
         }
         let index = self.block(at, 0, || BlockStart::Thinking, out);
-        let delta = thought::seal(item).map(Delta::Signature);
+        let delta = reasoning::encode(item).map(Delta::Signature);
         out.extend(delta.map(|delta| StreamEvent::BlockDelta { index, delta }));
     }
 
@@ -334,7 +347,7 @@ impl Decoder {
         }
     }
 
-    /// The block of one part of an item, begun if it has not.
+    /// Returns the block of one part of an item, and begins it if needed.
     fn block(
         &mut self,
         item: usize,
@@ -348,12 +361,12 @@ impl Decoder {
         }
         let index = self.next_block;
         self.next_block += 1;
-        self.open.push(Open { item, part, block: index, paragraph: None });
+        self.open.push(ResponsesOpenBlock { item, part, block: index, paragraph: None });
         out.push(StreamEvent::BlockStart { index, block: start() });
         index
     }
 
-    fn find(&self, item: usize, part: usize) -> Option<&Open> {
+    fn find(&self, item: usize, part: usize) -> Option<&ResponsesOpenBlock> {
         self.open.iter().find(|open| (open.item, open.part) == (item, part))
     }
 
@@ -361,7 +374,7 @@ impl Decoder {
         self.find(item, part).is_some_and(|open| open.paragraph.is_some())
     }
 
-    /// Notes that a block was written to; answers with the paragraph that was written before.
+    /// Records that a block was written to; returns the paragraph that was written before.
     fn mark(&mut self, block: usize, paragraph: usize) -> Option<usize> {
         let open = self.open.iter_mut().find(|open| open.block == block)?;
         open.paragraph.replace(paragraph)
@@ -372,8 +385,8 @@ impl Decoder {
         out.extend(ends.map(|open| StreamEvent::BlockStop { index: open.block }));
     }
 
-    fn ended(&mut self, response: Response, out: &mut Vec<StreamEvent>) {
-        let Response { id, model, output, usage, incomplete_details, .. } = response;
+    fn ended(&mut self, response: ResponseObject, out: &mut Vec<StreamEvent>) {
+        let ResponseObject { id, model, output, usage, incomplete_details, .. } = response;
         self.start(id, model, out);
         for (at, item) in output.iter().enumerate() {
             if !self.whole.contains(&at) {
@@ -391,9 +404,9 @@ impl Decoder {
     }
 }
 
-impl From<WireUsage> for Usage {
+impl From<ResponsesUsage> for Usage {
     /// The wire counts cached tokens as part of the input.
-    fn from(wire: WireUsage) -> Self {
+    fn from(wire: ResponsesUsage) -> Self {
         let details = wire.input_tokens_details.unwrap_or_default();
         let read = details.cached_tokens.unwrap_or(0);
         let written = details.cache_write_tokens.unwrap_or(0);
@@ -406,9 +419,9 @@ impl From<WireUsage> for Usage {
     }
 }
 
-/// An `error` event: its fields beside its type, or below `error`.
-fn reported(data: &str) -> Fault {
-    Fault::Reported(Report::parse(&serde_json::from_str(data).unwrap_or_default()))
+/// Decodes an `error` event: its fields are beside its type, or below `error`.
+fn reported(data: &str) -> DecodeError {
+    DecodeError::Reported(ErrorReport::parse(&serde_json::from_str(data).unwrap_or_default()))
 }
 
 fn incomplete(reason: String) -> StopReason {

@@ -3,18 +3,21 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::super::dialect::Dialect;
+use super::super::dialect::OpenaiDialect;
 use super::super::turns::{Turn, data_url, result_pieces, turns};
 use super::super::{ModelRequest, ToolChoice};
-use super::thought;
+use super::reasoning;
 use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
 
-/// How the names of models begin that do not reason: the API refuses to be asked for their thoughts.
-const NEVER_REASON: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt-4"];
+/// Name prefixes of models that do not reason: the API refuses requests for their thoughts.
+const NO_REASONING_MODELS: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt-4"];
 
-/// The body of one request.
-pub(super) fn body(request: &ModelRequest<'_>, dialect: Dialect) -> serde_json::Result<Vec<u8>> {
+/// Builds the body of a request.
+pub(super) fn body(
+    request: &ModelRequest<'_>,
+    dialect: OpenaiDialect,
+) -> serde_json::Result<Vec<u8>> {
     let mut input = Vec::new();
     for turn in turns(request.messages, is_sent) {
         match turn.role {
@@ -23,14 +26,14 @@ pub(super) fn body(request: &ModelRequest<'_>, dialect: Dialect) -> serde_json::
         }
     }
     let instructions = Some(request.system).filter(|text| !text.trim().is_empty());
-    let body = Body {
+    let body = ResponsesRequest {
         model: request.model,
         max_output_tokens: request.max_tokens,
         stream: true,
         store: false,
         include: include(request.model),
         reasoning: reasoning(request),
-        tools: request.tools.iter().map(WireTool::new).collect(),
+        tools: request.tools.iter().map(ResponsesTool::new).collect(),
         tool_choice: choice(request),
         prompt_cache_key: dialect.cache_key(request),
         instructions,
@@ -40,7 +43,7 @@ pub(super) fn body(request: &ModelRequest<'_>, dialect: Dialect) -> serde_json::
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ResponsesRequest<'a> {
     model: &'a str,
     max_output_tokens: u32,
     stream: bool,
@@ -48,20 +51,20 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Reasoning<'a>>,
+    reasoning: Option<ResponsesReasoning<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<WireTool<'a>>,
+    tools: Vec<ResponsesTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Choice<'a>>,
+    tool_choice: Option<ResponsesToolChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<&'a str>,
-    input: Vec<Item<'a>>,
+    input: Vec<InputItem<'a>>,
 }
 
 #[derive(Serialize)]
-struct Reasoning<'a> {
+struct ResponsesReasoning<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     effort: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,17 +73,17 @@ struct Reasoning<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum WireTool<'a> {
+enum ResponsesTool<'a> {
     Function {
         name: &'a str,
         description: &'a str,
         parameters: &'a Value,
-        /// The wire's default is true, which few schemas stand.
+        /// The wire's default is true, which few schemas satisfy.
         strict: bool,
     },
 }
 
-impl<'a> WireTool<'a> {
+impl<'a> ResponsesTool<'a> {
     fn new(tool: &'a ToolSpec) -> Self {
         let ToolSpec { name, description, input_schema } = tool;
         Self::Function { name, description, parameters: input_schema, strict: false }
@@ -89,43 +92,43 @@ impl<'a> WireTool<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Choice<'a> {
+enum ResponsesToolChoice<'a> {
     Word(&'static str),
-    Forced(Forced<'a>),
+    Forced(ResponsesNamedChoice<'a>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Forced<'a> {
+enum ResponsesNamedChoice<'a> {
     Function { name: &'a str },
 }
 
-/// One item of a conversation. A reasoning item goes back as it came.
+/// One item of a conversation. A reasoning item goes back unchanged.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Item<'a> {
-    Own(OwnItem<'a>),
+enum InputItem<'a> {
+    Own(BuiltItem<'a>),
     Reasoning(Value),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum OwnItem<'a> {
-    Message { role: Role, content: Content<'a> },
+enum BuiltItem<'a> {
+    Message { role: Role, content: ResponsesContent<'a> },
     FunctionCall { call_id: &'a ToolUseId, name: &'a str, arguments: String },
-    FunctionCallOutput { call_id: &'a ToolUseId, output: Content<'a> },
+    FunctionCallOutput { call_id: &'a ToolUseId, output: ResponsesContent<'a> },
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Content<'a> {
+enum ResponsesContent<'a> {
     Text(String),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<ResponsesPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum ResponsesPart<'a> {
     InputText { text: &'a str },
     InputImage { image_url: String, detail: &'static str },
 }
@@ -133,103 +136,108 @@ enum Part<'a> {
 /// Thoughts go back to the server that had them.
 fn is_sent(block: &ContentBlock) -> bool {
     match block {
-        ContentBlock::Thinking { signature, .. } => thought::open(signature).is_some(),
+        ContentBlock::Thinking { signature, .. } => reasoning::decode(signature).is_some(),
         ContentBlock::RedactedThinking { .. } => false,
         _ => true,
     }
 }
 
 fn include(model: &str) -> &'static [&'static str] {
-    let reasons = !NEVER_REASON.iter().any(|name| model.starts_with(name));
+    let reasons = !NO_REASONING_MODELS.iter().any(|name| model.starts_with(name));
     if reasons { &["reasoning.encrypted_content"] } else { &[] }
 }
 
-/// A summary is asked for where the model is known to reason: some others refuse the question.
-fn reasoning<'a>(request: &ModelRequest<'a>) -> Option<Reasoning<'a>> {
+/// Asks for a summary only if the model is known to reason: some others refuse the request.
+fn reasoning<'a>(request: &ModelRequest<'a>) -> Option<ResponsesReasoning<'a>> {
     let summary = request.thinking.is_on().then_some("auto");
     let asked = request.effort.is_some() || summary.is_some();
-    asked.then_some(Reasoning { effort: request.effort, summary })
+    asked.then_some(ResponsesReasoning { effort: request.effort, summary })
 }
 
-/// The tool that must be called, if the request offers it, or that none may.
-fn choice<'a>(request: &ModelRequest<'a>) -> Option<Choice<'a>> {
+/// Forces the given tool, if the request offers it, or forbids all.
+fn choice<'a>(request: &ModelRequest<'a>) -> Option<ResponsesToolChoice<'a>> {
     match request.tool_choice {
         ToolChoice::Tool(name) if request.offers(name) => {
-            Some(Choice::Forced(Forced::Function { name }))
+            Some(ResponsesToolChoice::Forced(ResponsesNamedChoice::Function { name }))
         }
-        ToolChoice::None if request.forbids_calls() => Some(Choice::Word("none")),
+        ToolChoice::None if request.forbids_calls() => Some(ResponsesToolChoice::Word("none")),
         ToolChoice::Tool(_) | ToolChoice::None | ToolChoice::Auto => None,
     }
 }
 
-/// One item per result, then one message with the rest.
-fn user<'a>(turn: &Turn<'a>, input: &mut Vec<Item<'a>>) {
+/// Adds one item per result, then one message with the rest.
+fn user<'a>(turn: &Turn<'a>, input: &mut Vec<InputItem<'a>>) {
     let mut parts = Vec::new();
     for block in &turn.blocks {
         match block {
             ContentBlock::ToolResult { tool_use_id, content, is_error, .. } => {
                 let output = output(content, *is_error);
-                let item = OwnItem::FunctionCallOutput { call_id: tool_use_id, output };
-                input.push(Item::Own(item));
+                let item = BuiltItem::FunctionCallOutput { call_id: tool_use_id, output };
+                input.push(InputItem::Own(item));
             }
-            ContentBlock::Text { text, .. } => parts.push(Part::InputText { text }),
+            ContentBlock::Text { text, .. } => parts.push(ResponsesPart::InputText { text }),
             ContentBlock::Image { source } => parts.push(image(source)),
             _ => {}
         }
     }
     if !parts.is_empty() {
-        let message = OwnItem::Message { role: Role::User, content: Content::Parts(parts) };
-        input.push(Item::Own(message));
+        let message =
+            BuiltItem::Message { role: Role::User, content: ResponsesContent::Parts(parts) };
+        input.push(InputItem::Own(message));
     }
 }
 
-/// What the model reads of a result: a plain text unless there are images.
-fn output(content: &[ResultBlock], is_error: bool) -> Content<'_> {
+/// Returns the content of a result for the model: plain text unless there are images.
+fn output(content: &[ResultBlock], is_error: bool) -> ResponsesContent<'_> {
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
     for piece in result_pieces(content) {
         match piece {
             ResultBlock::Text { text } => {
                 texts.push(text.as_str());
-                parts.push(Part::InputText { text });
+                parts.push(ResponsesPart::InputText { text });
             }
             ResultBlock::Image { source } => parts.push(image(source)),
         }
     }
-    // The wire has no flag for a failure.
+    // The wire has no flag for errors.
     if texts.len() < parts.len() {
         if is_error {
-            parts.insert(0, Part::InputText { text: "Error:" });
+            parts.insert(0, ResponsesPart::InputText { text: "Error:" });
         }
-        return Content::Parts(parts);
+        return ResponsesContent::Parts(parts);
     }
     let text = if texts.is_empty() { "(no output)".to_owned() } else { texts.join("\n") };
-    Content::Text(if is_error { format!("Error: {text}") } else { text })
+    ResponsesContent::Text(if is_error { format!("Error: {text}") } else { text })
 }
 
-/// The items of an answer in their order. The API refuses a reasoning item that nothing follows.
-fn assistant<'a>(turn: &Turn<'a>, input: &mut Vec<Item<'a>>) {
+/// Adds the items of an answer in their order. The API refuses a reasoning item that nothing follows.
+fn assistant<'a>(turn: &Turn<'a>, input: &mut Vec<InputItem<'a>>) {
     let is_thought = |block: &ContentBlock| matches!(block, ContentBlock::Thinking { .. });
     let said = turn.blocks.iter().rposition(|block| !is_thought(block)).map_or(0, |last| last + 1);
     for block in &turn.blocks[..said] {
         match block {
             ContentBlock::Thinking { signature, .. } => {
-                input.extend(thought::open(signature).map(Item::Reasoning));
+                input.extend(reasoning::decode(signature).map(InputItem::Reasoning));
             }
             ContentBlock::Text { text, .. } => {
-                let content = Content::Text(text.clone());
-                input.push(Item::Own(OwnItem::Message { role: Role::Assistant, content }));
+                let content = ResponsesContent::Text(text.clone());
+                input.push(InputItem::Own(BuiltItem::Message { role: Role::Assistant, content }));
             }
             ContentBlock::ToolUse { id, name, input: arguments, .. } => {
                 let arguments = arguments.to_string();
-                input.push(Item::Own(OwnItem::FunctionCall { call_id: id, name, arguments }));
+                input.push(InputItem::Own(BuiltItem::FunctionCall {
+                    call_id: id,
+                    name,
+                    arguments,
+                }));
             }
             _ => {}
         }
     }
 }
 
-fn image<'a>(source: &ImageSource) -> Part<'a> {
-    Part::InputImage { image_url: data_url(source), detail: "auto" }
+fn image<'a>(source: &ImageSource) -> ResponsesPart<'a> {
+    ResponsesPart::InputImage { image_url: data_url(source), detail: "auto" }
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::protocol::{ContentBlock, Message, ResultBlock, Role, ToolUseId};
 
-use super::scenario::{Agent, Reply, Scenario};
-use super::template::{CallResult, Results};
+use super::scenario::{Scenario, ScriptedAgent, ScriptedReply};
+use super::template::{ScriptedResult, ScriptedResults};
 
 /// A reply with all its slots filled.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Line {
+pub struct FilledReply {
     /// Seconds before the first word.
     pub pause: f64,
     pub thinking: String,
@@ -20,23 +20,25 @@ pub struct Line {
     pub calls: Vec<(String, Value)>,
 }
 
-/// The next line of the play.
-pub fn next_line(scenario: &Scenario, messages: &[Message]) -> Line {
-    let (prompt, played) = since_prompt(messages);
+/// Returns the next reply.
+pub fn next_reply(scenario: &Scenario, messages: &[Message]) -> FilledReply {
+    let (prompt, played) = split_at_prompt(messages);
     let Some(agent) = scenario.agents.iter().find(|agent| agent.pattern.is_match(&prompt)) else {
-        return Line { text: scenario.says.unmatched.clone(), ..Line::default() };
+        return FilledReply { text: scenario.says.unmatched.clone(), ..FilledReply::default() };
     };
-    let mut line = follow(agent, played)
-        .unwrap_or_else(|| Line { text: scenario.says.stuck.clone(), ..Line::default() });
+    let mut line = follow(agent, played).unwrap_or_else(|| FilledReply {
+        text: scenario.says.stuck.clone(),
+        ..FilledReply::default()
+    });
     if has_aside(played) {
         line.text = format!("{}\n\n{}", scenario.says.aside, line.text);
     }
     line
 }
 
-/// The text of the prompt that is being answered, and the messages after it. Text that comes in
-/// with or right behind the results of tools is no prompt of its own: the turn goes on.
-fn since_prompt(messages: &[Message]) -> (String, &[Message]) {
+/// Splits off the text of the prompt that is being answered, and returns it with the messages after
+/// it. Text that comes with or right after the results of tools does not start a new prompt.
+fn split_at_prompt(messages: &[Message]) -> (String, &[Message]) {
     let opens = |index: usize| {
         let first =
             index.checked_sub(1).is_none_or(|before| messages[before].role == Role::Assistant);
@@ -54,17 +56,16 @@ fn has_results(message: &Message) -> bool {
     message.content.iter().any(|block| matches!(block, ContentBlock::ToolResult { .. }))
 }
 
-/// Whether someone said something after the last answer.
+/// Whether a message came in after the last answer.
 fn has_aside(played: &[Message]) -> bool {
     let latest = played.iter().rev().take_while(|message| message.role == Role::User);
     latest.into_iter().any(|message| !message.text().trim().is_empty())
 }
 
-/// Plays the script along the answers that were given, so that each result gets its name, and takes
-/// the next reply.
-fn follow(agent: &Agent, played: &[Message]) -> Option<Line> {
+/// Replays the script along the given answers, so that each result gets its name, and takes the next reply.
+fn follow(agent: &ScriptedAgent, played: &[Message]) -> Option<FilledReply> {
     let mut replies = agent.replies.iter();
-    let mut results = Results::new();
+    let mut results = ScriptedResults::new();
     let mut names: BTreeMap<&ToolUseId, &str> = BTreeMap::new();
     for message in played {
         if message.role == Role::Assistant {
@@ -78,7 +79,7 @@ fn follow(agent: &Agent, played: &[Message]) -> Option<Line> {
                 continue;
             };
             if let Some(name) = names.get(tool_use_id) {
-                results.insert(name, CallResult { text: joined(content), failed: *is_error });
+                results.insert(name, ScriptedResult { text: joined(content), failed: *is_error });
             }
         }
     }
@@ -86,18 +87,18 @@ fn follow(agent: &Agent, played: &[Message]) -> Option<Line> {
 }
 
 fn next_that_fits<'a>(
-    replies: &mut impl Iterator<Item = &'a Reply>,
-    results: &Results<'_>,
-) -> Option<(&'a Reply, Line)> {
+    replies: &mut impl Iterator<Item = &'a ScriptedReply>,
+    results: &ScriptedResults<'_>,
+) -> Option<(&'a ScriptedReply, FilledReply)> {
     replies.find_map(|reply| Some((reply, fill(reply, results)?)))
 }
 
-fn fill(reply: &Reply, results: &Results<'_>) -> Option<Line> {
+fn fill(reply: &ScriptedReply, results: &ScriptedResults<'_>) -> Option<FilledReply> {
     if !reply.when.holds(results) {
         return None;
     }
     let calls = reply.calls.iter().map(|call| Some((call.tool.clone(), call.input.fill(results)?)));
-    Some(Line {
+    Some(FilledReply {
         pause: reply.pause,
         thinking: reply.thinking.fill(results)?,
         text: reply.text.fill(results)?,
@@ -146,8 +147,8 @@ mod tests {
         text = "It says {{run}}"
     "#;
 
-    /// A conversation whose user texts begin with `#` or not: `=x` and `!x` are a call's good and bad result.
-    fn line_after(turns: &[&str]) -> Line {
+    /// Plays a conversation whose user texts begin with `#` or not: `=x` and `!x` are a call's good and bad result.
+    fn line_after(turns: &[&str]) -> FilledReply {
         let mut messages = Vec::new();
         for (index, turn) in turns.iter().enumerate() {
             let id = || ToolUseId::new(format!("c{}", index / 2));
@@ -172,7 +173,7 @@ mod tests {
             });
         }
         let scenario = Scenario::parse(PLAY, Path::new("play.toml")).unwrap();
-        next_line(&scenario, &messages)
+        next_reply(&scenario, &messages)
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! A scenario as it stands in its file: who says what, calls which tools, and when.
+//! The file format of a scenario: texts and tool calls, and when they are played.
 //!
 //! ```toml
-//! prompt = "what the person asks"        # sent by itself where the scenario is a show
+//! prompt = "the user's question"         # sent automatically if the scenario is a show
 //! pace = 9.0                             # words a second; 0: at once
 //!
 //! [says]
@@ -9,9 +9,9 @@
 //! stuck = "the answer when no further reply fits what the tools said"
 //! aside = "said before a reply when a message came in while the tools ran"
 //!
-//! [[agent]]                              # the first one whose pattern is found in the prompt plays
-//! match = "what the person asks"
-//! [[agent.reply]]                        # in order; what does not fit is passed over
+//! [[agent]]                              # the first one whose pattern matches the prompt plays
+//! match = "the user's question"
+//! [[agent.reply]]                        # in order; skipped if the conditions do not hold
 //! pause = 0.5                            # seconds before the first word
 //! thinking = "…"
 //! text = "…"
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::template::{Pattern, Results, Template, TemplateError};
+use super::template::{LinePattern, ScriptedResults, Template, TemplateError};
 
 /// A whole scenario, checked.
 #[derive(Debug, Deserialize)]
@@ -40,36 +40,36 @@ pub struct Scenario {
     pub prompt: String,
     /// Words a second; 0 for no waiting between words.
     pub pace: f64,
-    pub says: Says,
+    pub says: FallbackTexts,
     #[serde(default, rename = "agent")]
-    pub agents: Vec<Agent>,
+    pub agents: Vec<ScriptedAgent>,
 }
 
-/// What is said outside of the scripts.
+/// Texts outside of the scripts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Says {
+pub struct FallbackTexts {
     pub unmatched: String,
     pub stuck: String,
     pub aside: String,
 }
 
-/// One part of the play.
+/// The script of one agent.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Agent {
+pub struct ScriptedAgent {
     #[serde(rename = "match")]
-    pub pattern: Pattern,
+    pub pattern: LinePattern,
     #[serde(rename = "reply")]
-    pub replies: Vec<Reply>,
+    pub replies: Vec<ScriptedReply>,
 }
 
 /// One answer of the model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reply {
+pub struct ScriptedReply {
     #[serde(default)]
-    pub when: When,
+    pub when: ReplyCondition,
     /// Seconds before the first word.
     #[serde(default)]
     pub pause: f64,
@@ -78,46 +78,46 @@ pub struct Reply {
     #[serde(default)]
     pub text: Template,
     #[serde(default, rename = "call")]
-    pub calls: Vec<Call>,
+    pub calls: Vec<ScriptedCall>,
 }
 
-/// What must hold for a reply to be played. All of it; nothing said always holds.
+/// Conditions for playing a reply. All must hold; without any it always plays.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct When {
+pub struct ReplyCondition {
     /// These calls succeeded.
     pub ok: Vec<String>,
     /// These calls were made and failed.
     pub failed: Vec<String>,
     /// The pattern is found in the result, whether it is a failure or not.
-    pub found: BTreeMap<String, Pattern>,
+    pub found: BTreeMap<String, LinePattern>,
     /// The pattern is not found, or there is no result.
-    pub missing: BTreeMap<String, Pattern>,
+    pub missing: BTreeMap<String, LinePattern>,
 }
 
 /// A tool call within a reply.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub struct ScriptedCall {
     pub tool: String,
     /// The name of its result in the rest of the script.
     #[serde(rename = "as")]
     pub name: String,
-    pub input: Input,
+    pub input: InputTemplate,
 }
 
 /// The input of a call, with slots in its strings.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Value")]
-pub enum Input {
+pub enum InputTemplate {
     Text(Template),
     List(Vec<Self>),
     Table(Vec<(String, Self)>),
-    /// A number or a truth value.
+    /// A number or boolean.
     Plain(Value),
 }
 
-/// Why a scenario cannot be played.
+/// The error of an invalid scenario.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     #[error("{}:{line}: {message}", path.display())]
@@ -129,12 +129,12 @@ pub enum ScenarioError {
     UnknownResult { path: PathBuf, agent: usize, reply: usize, name: String },
     #[error("{}: agent {agent} uses `as = \"{name}\"` twice; give each call its own", path.display())]
     SameName { path: PathBuf, agent: usize, name: String },
-    #[error("{}: {what} is {value}; it must be a number from 0 on", path.display())]
+    #[error("{}: {what} is {value}; it must be 0 or more", path.display())]
     Number { path: PathBuf, what: &'static str, value: f64 },
 }
 
 impl Scenario {
-    /// Reads and checks a scenario. `path` is for the errors alone.
+    /// Parses and checks a scenario. `path` is only for errors.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ScenarioError> {
         let scenario: Self = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
@@ -150,7 +150,7 @@ impl Scenario {
     }
 }
 
-impl Agent {
+impl ScriptedAgent {
     fn check(&self, agent: usize, path: &Path) -> Result<(), ScenarioError> {
         let mut known = BTreeSet::new();
         for (index, reply) in self.replies.iter().enumerate() {
@@ -177,8 +177,8 @@ fn check_number(path: &Path, what: &'static str, value: f64) -> Result<(), Scena
     Err(ScenarioError::Number { path: path.to_owned(), what, value })
 }
 
-impl Reply {
-    /// The results that the reply needs to know.
+impl ScriptedReply {
+    /// Returns the results that the reply refers to.
     fn names(&self) -> Vec<&str> {
         let when = &self.when;
         let mut names: Vec<&str> = when.ok.iter().chain(&when.failed).map(String::as_str).collect();
@@ -191,11 +191,11 @@ impl Reply {
     }
 }
 
-impl When {
+impl ReplyCondition {
     /// Whether a reply with this condition may be played now.
-    pub fn holds(&self, results: &Results<'_>) -> bool {
+    pub fn holds(&self, results: &ScriptedResults<'_>) -> bool {
         let failed = |name: &String| results.get(name.as_str()).map(|result| result.failed);
-        let found = |(name, pattern): (&String, &Pattern)| {
+        let found = |(name, pattern): (&String, &LinePattern)| {
             results.get(name.as_str()).is_some_and(|result| pattern.is_match(&result.text))
         };
         self.ok.iter().all(|name| failed(name) == Some(false))
@@ -205,9 +205,9 @@ impl When {
     }
 }
 
-impl Input {
-    /// The input as JSON with all slots filled; `None` when one cannot be.
-    pub fn fill(&self, results: &Results<'_>) -> Option<Value> {
+impl InputTemplate {
+    /// Returns the input as JSON with all slots filled; `None` if one cannot be.
+    pub fn fill(&self, results: &ScriptedResults<'_>) -> Option<Value> {
         Some(match self {
             Self::Text(template) => Value::String(template.fill(results)?),
             Self::List(items) => {
@@ -232,7 +232,7 @@ impl Input {
     }
 }
 
-impl TryFrom<Value> for Input {
+impl TryFrom<Value> for InputTemplate {
     type Error = TemplateError;
 
     fn try_from(value: Value) -> Result<Self, Self::Error> {

@@ -3,43 +3,43 @@
 //! | slot | becomes |
 //! |---|---|
 //! | `{{name}}` | the whole text of the result `name`, trimmed |
-//! | `{{name ~ regex}}` | what the pattern finds first: its first group, or all of it when it has no group |
-//! | `{{count name ~ regex}}` | how many matches there are |
+//! | `{{name ~ regex}}` | the first match: its first group, or all of it if there is no group |
+//! | `{{count name ~ regex}}` | the number of matches |
 //! | `{{list name ~ regex => $1 in $2}}` | each different match in the given form, joined by commas |
-//! | `{{lines name ~ regex => - $1}}` | the same, one a line |
-//! | `… ?? words}}` at the end of any of them | these words when nothing is found |
+//! | `{{lines name ~ regex => - $1}}` | the same, one per line |
+//! | `… ?? words}}` at the end of any of them | these words if nothing is found |
 //!
-//! `^` and `$` stand for the ends of a line. A slot that finds nothing and has no words for that
-//! leaves the whole template unfilled: the reply that holds it is not played, so a script cannot
-//! claim what did not happen.
+//! `^` and `$` match at the ends of a line. A slot that finds nothing and has no fallback leaves the
+//! whole template unfilled: its reply is not played, so a script cannot claim something that did not
+//! happen.
 
 use std::collections::BTreeMap;
 
 use regex::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 
-/// What the calls of one conversation came to, by the names that the scenario gives them.
-pub type Results<'a> = BTreeMap<&'a str, CallResult>;
+/// Results of the calls of one conversation, by their names in the scenario.
+pub type ScriptedResults<'a> = BTreeMap<&'a str, ScriptedResult>;
 
 /// The result of one call.
 #[derive(Clone, Debug)]
-pub struct CallResult {
+pub struct ScriptedResult {
     pub text: String,
     pub failed: bool,
 }
 
-/// A pattern whose `^` and `$` stand for the ends of a line.
+/// A pattern whose `^` and `$` match at the ends of a line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Pattern(Regex);
+pub struct LinePattern(Regex);
 
-impl Pattern {
+impl LinePattern {
     pub fn is_match(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
 }
 
-impl TryFrom<String> for Pattern {
+impl TryFrom<String> for LinePattern {
     type Error = regex::Error;
 
     fn try_from(source: String) -> Result<Self, Self::Error> {
@@ -47,33 +47,33 @@ impl TryFrom<String> for Pattern {
     }
 }
 
-/// A text with slots, checked when it is read.
+/// A text with slots, checked when parsed.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Template(Vec<Piece>);
+pub struct Template(Vec<TemplatePart>);
 
 #[derive(Clone, Debug)]
-enum Piece {
+enum TemplatePart {
     Text(String),
-    Slot(Slot),
+    Slot(TemplateSlot),
 }
 
 #[derive(Clone, Debug)]
-struct Slot {
+struct TemplateSlot {
     name: String,
-    take: Take,
+    take: SlotSelector,
     fallback: Option<String>,
 }
 
 #[derive(Clone, Debug)]
-enum Take {
+enum SlotSelector {
     Whole,
-    First(Pattern),
-    Count(Pattern),
-    Each { pattern: Pattern, form: String, joint: &'static str },
+    First(LinePattern),
+    Count(LinePattern),
+    Each { pattern: LinePattern, form: String, joint: &'static str },
 }
 
-/// Why a text is no template.
+/// The error of an invalid template.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
     #[error("`{{{{` has no `}}}}` after it; close the slot")]
@@ -84,30 +84,30 @@ pub enum TemplateError {
         "`{{{{{0}}}}}` lacks `=>` and the form of each match; write {{{{lines name ~ regex => $1}}}}"
     )]
     NoForm(String),
-    #[error("`{0}` is no name of a result; use the call's `as`")]
+    #[error("`{0}` is not the name of a result; use the call's `as`")]
     Name(String),
     #[error(transparent)]
     Pattern(#[from] regex::Error),
 }
 
 impl Template {
-    /// The text with all slots filled; `None` when one finds nothing and has no words for that.
-    pub fn fill(&self, results: &Results<'_>) -> Option<String> {
+    /// Returns the text with all slots filled; `None` if one finds nothing and has no fallback.
+    pub fn fill(&self, results: &ScriptedResults<'_>) -> Option<String> {
         let mut filled = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Text(text) => filled.push_str(text),
-                Piece::Slot(slot) => filled.push_str(&slot.fill(results)?),
+                TemplatePart::Text(text) => filled.push_str(text),
+                TemplatePart::Slot(slot) => filled.push_str(&slot.fill(results)?),
             }
         }
         Some(filled)
     }
 
-    /// The results that the slots name.
+    /// Returns the results that the slots name.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
-            Piece::Text(_) => None,
-            Piece::Slot(slot) => Some(slot.name.as_str()),
+            TemplatePart::Text(_) => None,
+            TemplatePart::Slot(slot) => Some(slot.name.as_str()),
         })
     }
 }
@@ -120,16 +120,16 @@ impl TryFrom<String> for Template {
         let mut rest = source.as_str();
         while let Some((text, after)) = rest.split_once("{{") {
             let (slot, after) = after.split_once("}}").ok_or(TemplateError::Open)?;
-            pieces.push(Piece::Text(text.to_owned()));
-            pieces.push(Piece::Slot(Slot::parse(slot)?));
+            pieces.push(TemplatePart::Text(text.to_owned()));
+            pieces.push(TemplatePart::Slot(TemplateSlot::parse(slot)?));
             rest = after;
         }
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.push(TemplatePart::Text(rest.to_owned()));
         Ok(Self(pieces))
     }
 }
 
-impl Slot {
+impl TemplateSlot {
     fn parse(source: &str) -> Result<Self, TemplateError> {
         let (body, fallback) = match source.rsplit_once(" ?? ") {
             Some((body, words)) => (body, Some(words.to_owned())),
@@ -142,18 +142,18 @@ impl Slot {
         let (verb, name) = head.split_once(' ').unwrap_or(("", head));
         let no_pattern = || TemplateError::NoPattern(source.to_owned());
         let take = match (verb, pattern) {
-            ("", None) => Take::Whole,
-            ("", Some(pattern)) => Take::First(Pattern::try_from(pattern.to_owned())?),
-            ("count", _) => {
-                Take::Count(Pattern::try_from(pattern.ok_or_else(no_pattern)?.to_owned())?)
-            }
+            ("", None) => SlotSelector::Whole,
+            ("", Some(pattern)) => SlotSelector::First(LinePattern::try_from(pattern.to_owned())?),
+            ("count", _) => SlotSelector::Count(LinePattern::try_from(
+                pattern.ok_or_else(no_pattern)?.to_owned(),
+            )?),
             ("list" | "lines", _) => {
                 let (pattern, form) = pattern
                     .ok_or_else(no_pattern)?
                     .rsplit_once(" => ")
                     .ok_or_else(|| TemplateError::NoForm(source.to_owned()))?;
-                Take::Each {
-                    pattern: Pattern::try_from(pattern.trim().to_owned())?,
+                SlotSelector::Each {
+                    pattern: LinePattern::try_from(pattern.trim().to_owned())?,
                     form: form.to_owned(),
                     joint: if verb == "list" { ", " } else { "\n" },
                 }
@@ -166,13 +166,13 @@ impl Slot {
         Ok(Self { name: name.to_owned(), take, fallback })
     }
 
-    fn fill(&self, results: &Results<'_>) -> Option<String> {
+    fn fill(&self, results: &ScriptedResults<'_>) -> Option<String> {
         let found = results.get(self.name.as_str()).and_then(|result| self.take.from(&result.text));
         found.or_else(|| self.fallback.clone())
     }
 }
 
-impl Take {
+impl SlotSelector {
     fn from(&self, text: &str) -> Option<String> {
         match self {
             Self::Whole => Some(text.trim().to_owned()),
@@ -207,8 +207,10 @@ mod tests {
     use super::*;
 
     fn fill(template: &str, result: &str) -> Option<String> {
-        let result = CallResult { text: result.to_owned(), failed: false };
-        Template::try_from(template.to_owned()).unwrap().fill(&Results::from([("run", result)]))
+        let result = ScriptedResult { text: result.to_owned(), failed: false };
+        Template::try_from(template.to_owned())
+            .unwrap()
+            .fill(&ScriptedResults::from([("run", result)]))
     }
 
     fn refusal(template: &str) -> String {
@@ -244,7 +246,7 @@ mod tests {
         assert!(refusal("{{run").contains("close the slot"));
         assert!(refusal("{{count run}}").contains("lacks `~`"));
         assert!(refusal("{{lines run ~ x}}").contains("lacks `=>`"));
-        assert!(refusal("{{big run}}").contains("no name of a result"));
+        assert!(refusal("{{big run}}").contains("not the name of a result"));
         assert!(refusal("{{run ~ (}}").contains("unclosed group"));
     }
 }

@@ -6,20 +6,21 @@ use serde_json::json;
 use super::*;
 use crate::protocol::event::AgentReport;
 use crate::protocol::{
-    AgentPath, ChildMeta, Compaction, ContentBlock, Cost, EventKind, Message, Past, ResultBlock,
-    SpendingJournal, Spent, Terms, ToolDetails, ToolUseId, Usage, remark,
+    AgentPath, ChildMeta, Compaction, ContentBlock, Cost, EventKind, Message, RequestCost,
+    ResultBlock, SpawnTerms, SpendingJournal, ToolDetails, ToolUseId, TranscriptEntry, Usage,
+    remark,
 };
-use crate::session::CallResult;
+use crate::session::AgentCallResult;
 
 mod sub_agents;
 mod summary;
 
-struct Bench {
+struct StoreFixture {
     dir: tempfile::TempDir,
     store: SessionStore,
 }
 
-impl Bench {
+impl StoreFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = SessionStore::new(dir.path());
@@ -71,14 +72,14 @@ fn child(id: AgentId, call: &str) -> ChildMeta {
         color: None,
         background: None,
         depth: 1,
-        terms: Terms::default(),
+        terms: SpawnTerms::default(),
         inherited: 0,
     }
 }
 
-/// An end in the words of these tests.
-fn worded(agent: &AgentSummary) -> Option<CallResult> {
-    let Outcome { end, text, .. } = agent.end.as_ref()?;
+/// Formats an end for these tests.
+fn worded(agent: &AgentSummary) -> Option<AgentCallResult> {
+    let RunOutcome { end, text, .. } = agent.end.as_ref()?;
     let report = AgentReport {
         agent_id: agent.meta.id,
         name: agent.meta.name.clone(),
@@ -92,14 +93,14 @@ fn worded(agent: &AgentSummary) -> Option<CallResult> {
         total: 0,
         with_parent: false,
     };
-    let is_error = *end != End::Completed;
+    let is_error = *end != RunEnd::Completed;
     let text = if is_error { format!("{} was interrupted", agent.meta.id) } else { text.clone() };
-    Some(CallResult { text, is_error, details: ToolDetails::Agent(Box::new(report)) })
+    Some(AgentCallResult { text, is_error, details: ToolDetails::Agent(Box::new(report)) })
 }
 
-fn outcome() -> Outcome {
-    Outcome {
-        end: End::Completed,
+fn outcome() -> RunOutcome {
+    RunOutcome {
+        end: RunEnd::Completed,
         api_error: None,
         text: "done".to_owned(),
         turns: 1,
@@ -110,12 +111,12 @@ fn outcome() -> Outcome {
     }
 }
 
-fn spent(output_tokens: u64, usd: f64) -> Spent<'static> {
+fn spent(output_tokens: u64, usd: f64) -> RequestCost<'static> {
     let usage = Usage { output_tokens, ..Usage::default() };
-    Spent { usage, cost: Cost::known(usd), model: "m", agent: None }
+    RequestCost { usage, cost: Cost::known(usd), model: "m", agent: None }
 }
 
-impl Bench {
+impl StoreFixture {
     fn load(&self, id: SessionId) -> Transcript {
         self.store.load(id, &worded).unwrap()
     }
@@ -124,7 +125,7 @@ impl Bench {
         self.store.load_agent(id, agent, &worded).unwrap()
     }
 
-    fn open(&self, id: SessionId) -> Opened {
+    fn open(&self, id: SessionId) -> OpenSession {
         self.store.open(id, &worded).unwrap()
     }
 }
@@ -135,12 +136,12 @@ fn said(text: &str) -> Message {
 
 #[tokio::test]
 async fn what_is_written_is_read_again_and_nothing_is_there_before_the_first_message() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     journal.finish(&outcome()).await.unwrap();
     assert!(!bench.dir.path().join("sessions").exists());
     let usage = Usage { output_tokens: 7, ..Usage::default() };
-    let spent = Spent { usage, cost: Cost::known(0.5), model: "m", agent: None };
+    let spent = RequestCost { usage, cost: Cost::known(0.5), model: "m", agent: None };
     journal.append(&Message::user_text("hello\nthere"), None).await.unwrap();
     journal.spent(spent).await.unwrap();
     journal.append(&said("hi"), Some("m")).await.unwrap();
@@ -156,7 +157,7 @@ async fn what_is_written_is_read_again_and_nothing_is_there_before_the_first_mes
 
 #[tokio::test]
 async fn a_request_under_way_when_the_program_was_killed_is_booked_once() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let file = bench.file(id).with_extension("request");
     journal.append(&Message::user_text("go"), None).await.unwrap();
@@ -182,7 +183,7 @@ async fn a_request_under_way_when_the_program_was_killed_is_booked_once() {
 
 #[tokio::test]
 async fn the_last_note_of_a_request_under_way_counts() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     journal.append(&Message::user_text("go"), None).await.unwrap();
     journal.begun(spent(1, 0.25)).await.unwrap();
@@ -194,7 +195,7 @@ async fn the_last_note_of_a_request_under_way_counts() {
 
 #[tokio::test]
 async fn a_crash_at_any_point_leaves_a_session_that_can_go_on() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let messages =
         [Message::user_text("go"), call("c1"), result("c1", "ok", false), call("c2"), said("end")];
@@ -220,7 +221,7 @@ async fn a_crash_at_any_point_leaves_a_session_that_can_go_on() {
 
 #[tokio::test]
 async fn lines_of_other_versions_and_broken_lines_are_passed_over() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     journal.append(&Message::user_text("go"), None).await.unwrap();
     drop(journal);
@@ -229,7 +230,7 @@ async fn lines_of_other_versions_and_broken_lines_are_passed_over() {
     let opened = bench.open(id);
     assert_eq!(opened.transcript.messages, [Message::user_text("go")]);
     assert_eq!(opened.transcript.warnings.len(), 1);
-    assert!(opened.transcript.warnings[0].starts_with("line 4 is left out"));
+    assert!(opened.transcript.warnings[0].starts_with("line 4 skipped"));
     assert_eq!(bench.store.list()[0].messages, 1);
     let old = json!({
         "id": AgentId::generate(), "path": [], "agent": "a", "name": "a-1", "description": "",
@@ -240,7 +241,7 @@ async fn lines_of_other_versions_and_broken_lines_are_passed_over() {
 
 #[tokio::test]
 async fn a_full_disk_is_an_error_that_names_the_file_and_the_way_out() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     fs::create_dir_all(bench.store.dir(id)).unwrap();
     symlink("/dev/full", bench.file(id)).unwrap();
@@ -252,7 +253,7 @@ async fn a_full_disk_is_an_error_that_names_the_file_and_the_way_out() {
 
 #[tokio::test]
 async fn only_one_process_at_a_time_writes_to_a_session() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     journal.append(&Message::user_text("go"), None).await.unwrap();
     let error = bench.store.open(id, &worded).err().unwrap().to_string();
@@ -267,9 +268,9 @@ async fn only_one_process_at_a_time_writes_to_a_session() {
 
 #[tokio::test]
 async fn a_history_has_no_remarks_of_the_program_for_the_model() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
-    let asides = [remark::WAS_STOPPED, "a hook has said this"].map(ContentBlock::aside);
+    let asides = [remark::STOPPED_NOTICE, "a hook has said this"].map(ContentBlock::aside);
     let prompt = asides.into_iter().chain([ContentBlock::text("go on")]).collect();
     journal.append(&Message::user(prompt), None).await.unwrap();
     drop(journal);
@@ -282,7 +283,7 @@ async fn a_history_has_no_remarks_of_the_program_for_the_model() {
 
 #[tokio::test]
 async fn a_fork_begins_with_the_history_and_leaves_the_original_alone() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     journal.append(&Message::user_text("go"), None).await.unwrap();
     journal.append(&call("c1"), None).await.unwrap();
@@ -299,7 +300,7 @@ async fn a_fork_begins_with_the_history_and_leaves_the_original_alone() {
 
 #[tokio::test]
 async fn sessions_are_found_by_prefix_and_by_directory() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (first, one) = bench.create();
     let (second, two) = bench.create();
     let prompt = Message::user_text(format!("  find\n the {}", "bug ".repeat(100)));
@@ -324,8 +325,8 @@ async fn sessions_are_found_by_prefix_and_by_directory() {
         .unwrap()
         .set_modified(newer)
         .unwrap();
-    assert_eq!(bench.store.newest_in(here), Some(first));
-    assert_eq!(bench.store.newest_in(Path::new("/")), None);
+    assert_eq!(bench.store.latest_in(here), Some(first));
+    assert_eq!(bench.store.latest_in(Path::new("/")), None);
     let list = bench.store.list();
     assert_eq!((list[0].id, list[1].id, list.len()), (second, first, 2));
     assert!(list[1].first_prompt.starts_with("find the bug bug"));
@@ -336,12 +337,12 @@ async fn sessions_are_found_by_prefix_and_by_directory() {
 #[tokio::test]
 async fn a_session_in_a_directory_that_is_not_utf_8_is_stored_and_found() {
     use std::os::unix::ffi::OsStrExt as _;
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let cwd = bench.dir.path().join(std::ffi::OsStr::from_bytes(b"a\xffb"));
     let id = SessionId::generate();
     let journal = bench.store.create(NewSession { cwd: cwd.clone(), ..bench.session(id) }).unwrap();
     journal.append(&Message::user_text("go"), None).await.unwrap();
-    assert_eq!(bench.store.newest_in(&cwd), Some(id));
-    assert_eq!(bench.store.newest_in(bench.dir.path()), None);
+    assert_eq!(bench.store.latest_in(&cwd), Some(id));
+    assert_eq!(bench.store.latest_in(bench.dir.path()), None);
     serde_json::to_value(bench.store.list()).unwrap();
 }

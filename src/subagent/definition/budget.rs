@@ -1,4 +1,4 @@
-//! What one sub-agent may spend, as a definition or a call asks for it.
+//! The budget of one sub-agent, as a definition or a call requests it.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use crate::budget::Limits;
 
-/// What an agent may use. Left out: no limit of its own.
+/// Limits of an agent; those left out do not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct BudgetSpec {
@@ -24,7 +24,7 @@ pub struct BudgetSpec {
     pub max_wall_s: Option<u64>,
 }
 
-/// Why a limit cannot be one.
+/// Why a limit is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetError {
     #[error("unknown key `budget.{}`; allowed: {}", .0.escape_debug(), BudgetSpec::KEYS.join(", "))]
@@ -35,14 +35,14 @@ pub enum BudgetError {
     Count(&'static str),
 }
 
-/// Whole numbers up to here are exact in 64 bits of floating point.
+/// The largest whole number below which all are exact in an `f64`.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl BudgetSpec {
     const KEYS: [&'static str; 5] =
         ["max_usd", "max_tokens", "max_turns", "max_tool_calls", "max_wall_s"];
 
-    /// Both at once: of each limit the smaller one.
+    /// Takes the smaller of each limit.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl BudgetSpec {
         }
     }
 
-    /// The limits of an account. Turns are counted run by run.
+    /// The limits of its account. Turns are counted per run.
     #[must_use]
     pub fn account(&self) -> Limits {
         Limits {
@@ -66,10 +66,10 @@ impl BudgetSpec {
         }
     }
 
-    /// Sets one limit by its name; what is no number is `None`.
+    /// Sets one limit by its name; a value that is not a number is `None`.
     ///
     /// # Errors
-    /// When there is no such limit, or it would be no limit that leaves anything to spend.
+    /// If there is no such limit, or it would leave nothing to spend.
     pub fn set(&mut self, key: &str, value: Option<f64>) -> Result<(), BudgetError> {
         match key {
             "max_usd" => {
@@ -98,12 +98,12 @@ fn count<T: TryFrom<u64>>(key: &'static str, value: Option<f64>) -> Result<T, Bu
     whole.and_then(|it| T::try_from(it as u64).ok()).ok_or(BudgetError::Count(key))
 }
 
-/// By hand, because every error has to name its field: what a model sends is mended by a model.
+/// Written by hand, because every error must name its field: a model has to fix what it sent.
 impl<'de> Deserialize<'de> for BudgetSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Limits;
+        struct LimitsVisitor;
 
-        impl<'de> Visitor<'de> for Limits {
+        impl<'de> Visitor<'de> for LimitsVisitor {
             type Value = BudgetSpec;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for BudgetSpec {
             }
         }
 
-        deserializer.deserialize_map(Limits)
+        deserializer.deserialize_map(LimitsVisitor)
     }
 }
 

@@ -1,32 +1,32 @@
-//! What counts of a definition that changes or appears while a session runs.
+//! Limits what a definition that changes or appears during a session may do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{BudgetSpec, Definition, Isolation};
 use crate::config::INHERIT;
-use crate::permission::ModeOf;
-use crate::protocol::{McpWish, Mode};
+use crate::permission::ModePolicy;
+use crate::protocol::{McpSelection, PermissionMode};
 
 impl Definition {
-    /// The same, as far as it may count in a session that began with `before`: whoever can write
-    /// the file, perhaps an agent, gains nothing before the next start. Second: whether that took
+    /// Limits it to what may apply in a session that began with `before`: whoever can write the
+    /// file, perhaps an agent, gains nothing before the next start. Also returns whether that took
     /// something away.
     ///
-    /// Each field is in one of three groups, and a new one has to be put into one of them here:
+    /// Each field is in one of three groups, and a new one must be added to one of them here:
     ///
-    /// | field | counts |
+    /// | field | applies |
     /// |---|---|
-    /// | who the agent is, and what it is told | as it is now |
+    /// | the agent's identity and instructions | as it is now |
     /// | what runs programs, sends keys, or sends the conversation elsewhere | as it was at the start |
     /// | rights and limits | as it is now where that narrows, else as it was at the start |
     ///
-    /// The model belongs to the provider: it changes freely while the provider stays. An agent that
-    /// is new has nothing of the second group and no mode of its own, and there is nothing that it
-    /// could widen. One that has the name of the user's and is now the project's, or the other way
-    /// round, is new.
+    /// The model belongs to the provider: it changes freely while the provider stays. A new agent
+    /// has nothing of the second group and no mode of its own, and there is nothing that it could
+    /// widen. An agent whose name moved from the user's definitions to the project's, or back, is
+    /// new.
     #[must_use]
-    pub fn with_starts_of(self: &Arc<Self>, before: Option<&Self>) -> (Arc<Self>, bool) {
+    pub fn limited_to_start(self: &Arc<Self>, before: Option<&Self>) -> (Arc<Self>, bool) {
         let is_same = |before: &&Self| before.source.is_project() == self.source.is_project();
         let start = before.filter(is_same).map_or_else(|| self.without_starts(), Self::clone);
         let Self { name, description, prompt, memory, color, background, returns, source, .. } =
@@ -67,7 +67,7 @@ impl Definition {
         (if changed { now.into() } else { self.clone() }, changed)
     }
 
-    /// The same agent as if its definition started nothing and limited nothing.
+    /// The same agent as if its definition started and limited nothing.
     fn without_starts(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -99,21 +99,24 @@ fn named(definition: &Definition) -> Option<&str> {
     definition.provider.as_deref().filter(|name| *name != INHERIT)
 }
 
-/// The mode, and whether it counts alone: it may where it did at the start, and there is no freer
-/// one than then.
-fn mode(start: (Option<Mode>, bool), now: (Option<Mode>, bool)) -> (Option<Mode>, bool) {
+/// The mode, and whether it applies regardless of the session's: only if it did at the start, and
+/// never a freer one than then.
+fn mode(
+    start: (Option<PermissionMode>, bool),
+    now: (Option<PermissionMode>, bool),
+) -> (Option<PermissionMode>, bool) {
     match (start, now) {
-        // Without a mode there is none to count alone.
+        // Without a mode, none applies.
         ((None, _), (None, own)) => (None, own),
         ((None, _), (Some(mode), _)) => (Some(mode), false),
         ((Some(most), own), (mode, own_now)) => {
-            let mode = mode.map_or(most, |mode| ModeOf::AtMost(most).given(mode));
+            let mode = mode.map_or(most, |mode| ModePolicy::AtMost(most).resolve(mode));
             (Some(mode), own && own_now)
         }
     }
 }
 
-/// The tools; an absent list is all of them.
+/// The tools; `None` is all of them.
 fn tools(start: Option<Vec<String>>, now: Option<&Vec<String>>) -> Option<Vec<String>> {
     match (start, now) {
         (None, now) => now.cloned(),
@@ -124,17 +127,20 @@ fn tools(start: Option<Vec<String>>, now: Option<&Vec<String>>) -> Option<Vec<St
     }
 }
 
-/// The tools that are left out: all that are now, and those that were.
+/// The disallowed tools: those of now and those of the start.
 fn disallowed(start: Vec<String>, now: &[String]) -> Vec<String> {
     let missing = start.into_iter().filter(|tool| !now.contains(tool));
     now.iter().cloned().chain(missing).collect()
 }
 
-/// The servers; an absent list is all of the session.
-fn servers(start: Option<Vec<McpWish>>, now: Option<&Vec<McpWish>>) -> Option<Vec<McpWish>> {
+/// The servers; `None` is all of the session's.
+fn servers(
+    start: Option<Vec<McpSelection>>,
+    now: Option<&Vec<McpSelection>>,
+) -> Option<Vec<McpSelection>> {
     match (start, now) {
         (None, now) => {
-            let of_session = |wish: &&McpWish| matches!(wish, McpWish::Named(_));
+            let of_session = |wish: &&McpSelection| matches!(wish, McpSelection::Named(_));
             now.map(|now| now.iter().filter(of_session).cloned().collect())
         }
         (Some(start), Some(now)) if now.iter().all(|wish| start.contains(wish)) => {
@@ -147,17 +153,17 @@ fn servers(start: Option<Vec<McpWish>>, now: Option<&Vec<McpWish>>) -> Option<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subagent::definition::{Dialect, Source};
+    use crate::subagent::definition::{DefinitionFormat, DefinitionSource};
 
     fn read(lines: &str, project: bool) -> Arc<Definition> {
         let text = format!("---\nname: scout\ndescription: d\n{lines}\n---\nLook.");
-        let source = Source::File { path: "scout.md".into(), project };
-        Definition::parse(&text, &source, Dialect::Own, None).unwrap().definition.into()
+        let source = DefinitionSource::File { path: "scout.md".into(), project };
+        Definition::parse(&text, &source, DefinitionFormat::Own, None).unwrap().definition.into()
     }
 
     #[test]
     fn a_change_counts_where_it_narrows_and_else_waits_for_the_next_start() {
-        // At the start, now, what counts.
+        // At the start, now, what applies.
         let table = [
             ("", "model: m", "model: m"),
             ("provider: a\nmodel: m", "provider: a\nmodel: n", "provider: a\nmodel: n"),
@@ -185,7 +191,7 @@ mod tests {
         ];
         for (start, now, counts) in table {
             let (start, now, counts) = (read(start, false), read(now, false), read(counts, false));
-            let (found, changed) = now.with_starts_of(Some(&start));
+            let (found, changed) = now.limited_to_start(Some(&start));
             assert!(found == counts, "{start:?}");
             assert_eq!(changed, now != counts);
         }
@@ -203,12 +209,12 @@ mod tests {
             let (now, counts) = (read(now, false), read(counts, false));
             let theirs = read("tools: Read", true);
             for before in [None, Some(&*theirs)] {
-                assert!(now.with_starts_of(before).0 == counts);
+                assert!(now.limited_to_start(before).0 == counts);
             }
         }
         let wide = read("permissionMode: acceptEdits", false);
-        assert!(wide.own_mode && !wide.with_starts_of(None).0.own_mode);
-        assert!(!wide.with_starts_of(Some(&read("", false))).0.own_mode);
-        assert!(wide.with_starts_of(Some(&wide)).0.own_mode);
+        assert!(wide.own_mode && !wide.limited_to_start(None).0.own_mode);
+        assert!(!wide.limited_to_start(Some(&read("", false))).0.own_mode);
+        assert!(wide.limited_to_start(Some(&wide)).0.own_mode);
     }
 }

@@ -1,56 +1,56 @@
-//! The keys of a definition and their values, wherever it was written: front matter or JSON.
+//! The keys of a definition and their values, from front matter or JSON.
 
 use super::DefinitionError;
-use super::source::Source;
+use super::source::DefinitionSource;
 use crate::config::node::{Node, NodeValue};
-pub(super) use crate::markdown::front_matter::{Document, Field, Pairs, Value};
+pub(super) use crate::markdown::front_matter::{Document, Field, FieldList, FieldValue};
 
-/// A field as readers take it that also read settings files.
+/// Converts a field for readers that also read settings files.
 pub(super) fn node(field: &Field) -> Node {
     let value = match &field.value {
-        Value::Text(text) => NodeValue::Text(text.clone()),
-        Value::Bare(text) => NodeValue::Bare(text.clone()),
-        Value::List(texts) => {
+        FieldValue::Text(text) => NodeValue::Text(text.clone()),
+        FieldValue::Bare(text) => NodeValue::Bare(text.clone()),
+        FieldValue::List(texts) => {
             let item =
                 |text: &String| Node { line: field.line, value: NodeValue::Text(text.clone()) };
             NodeValue::List(texts.iter().map(item).collect())
         }
-        Value::Items(items) => NodeValue::List(items.iter().map(node).collect()),
-        Value::Table(pairs) => NodeValue::Table(
+        FieldValue::Items(items) => NodeValue::List(items.iter().map(node).collect()),
+        FieldValue::Table(pairs) => NodeValue::Table(
             pairs.iter().map(|(name, field)| (name.clone(), node(field))).collect(),
         ),
-        Value::Other => NodeValue::Bare("null".to_owned()),
+        FieldValue::Other => NodeValue::Bare("null".to_owned()),
     };
     Node { line: field.line, value }
 }
 
-/// A key of a definition, present or not, as it is read: every error names the place and the key.
+/// A key of a definition, present or not: every error names the place and the key.
 #[derive(Clone, Copy)]
-pub(super) struct Key<'a> {
-    pub source: &'a Source,
+pub(super) struct DefinitionKey<'a> {
+    pub source: &'a DefinitionSource,
     pub name: &'a str,
     pub field: Option<&'a Field>,
 }
 
-impl<'a> Key<'a> {
+impl<'a> DefinitionKey<'a> {
     pub fn error(&self, message: impl Into<String>) -> DefinitionError {
         let line = self.field.and_then(|field| field.line);
         DefinitionError { place: self.source.clone(), line, message: message.into() }
     }
 
-    fn must_be(&self, what: &str) -> DefinitionError {
+    fn type_error(&self, what: &str) -> DefinitionError {
         self.error(format!("`{}` must be {what}", self.name))
     }
 
-    /// A text that is not blank; an absent key is `None`.
+    /// A text that is not blank; `None` if the key is absent.
     pub fn text(&self) -> Result<Option<String>, DefinitionError> {
         match self.field.map(|field| &field.value) {
             None => Ok(None),
-            Some(Value::Text(text)) if text.trim().is_empty() => {
+            Some(FieldValue::Text(text)) if text.trim().is_empty() => {
                 Err(self.error(format!("`{}` must not be empty", self.name)))
             }
-            Some(Value::Text(text)) => Ok(Some(text.trim().to_owned())),
-            Some(_) => Err(self.must_be("a text")),
+            Some(FieldValue::Text(text)) => Ok(Some(text.trim().to_owned())),
+            Some(_) => Err(self.type_error("a text")),
         }
     }
 
@@ -60,20 +60,20 @@ impl<'a> Key<'a> {
         let number = field.value.scalar().and_then(|text| text.parse::<u32>().ok());
         match number.filter(|number| *number > 0) {
             Some(number) => Ok(Some(number)),
-            None => Err(self.must_be("a whole number of at least 1")),
+            None => Err(self.type_error("a whole number of at least 1")),
         }
     }
 
-    /// `true` or `false`; an absent key is false.
+    /// `true` or `false`; false if the key is absent.
     pub fn flag(&self) -> Result<bool, DefinitionError> {
         match self.field.map(|field| field.value.scalar()) {
             None | Some(Some("false")) => Ok(false),
             Some(Some("true")) => Ok(true),
-            Some(_) => Err(self.must_be("true or false")),
+            Some(_) => Err(self.type_error("true or false")),
         }
     }
 
-    /// One of a few words, each with its meaning.
+    /// One of these words, each with its value.
     pub fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<Option<T>, DefinitionError> {
         let Some(field) = self.field else { return Ok(None) };
         let word = field.value.scalar().unwrap_or_default();
@@ -81,18 +81,18 @@ impl<'a> Key<'a> {
             Some((_, meaning)) => Ok(Some(*meaning)),
             None => {
                 let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
-                Err(self.must_be(&format!("one of: {}", names.join(", "))))
+                Err(self.type_error(&format!("one of: {}", names.join(", "))))
             }
         }
     }
 
-    /// Names. `Read, Grep` and `[Read, Grep]` are the same.
+    /// A list of names. `Read, Grep` and `[Read, Grep]` are the same.
     pub fn list(&self) -> Result<Option<Vec<String>>, DefinitionError> {
         let texts = match self.field.map(|field| &field.value) {
             None => return Ok(None),
-            Some(Value::Text(text)) => std::slice::from_ref(text),
-            Some(Value::List(texts)) => texts,
-            Some(_) => return Err(self.must_be("a list of names, such as Read, Grep")),
+            Some(FieldValue::Text(text)) => std::slice::from_ref(text),
+            Some(FieldValue::List(texts)) => texts,
+            Some(_) => return Err(self.type_error("a list of names, such as Read, Grep")),
         };
         let mut names = Vec::new();
         for text in texts {
@@ -104,14 +104,17 @@ impl<'a> Key<'a> {
     }
 
     /// The entries of a table, each with its scalar; `example` is one entry.
-    pub fn table(&self, example: &str) -> Result<Vec<(Key<'a>, &'a str)>, DefinitionError> {
+    pub fn table(
+        &self,
+        example: &str,
+    ) -> Result<Vec<(DefinitionKey<'a>, &'a str)>, DefinitionError> {
         let pairs = match self.field.map(|field| &field.value) {
             None => return Ok(Vec::new()),
-            Some(Value::Table(pairs)) => pairs,
-            Some(_) => return Err(self.must_be(&format!("a table, such as {{ {example} }}"))),
+            Some(FieldValue::Table(pairs)) => pairs,
+            Some(_) => return Err(self.type_error(&format!("a table, such as {{ {example} }}"))),
         };
         let entry = |(name, field): &'a (String, Field)| {
-            let key = Key { source: self.source, name, field: Some(field) };
+            let key = DefinitionKey { source: self.source, name, field: Some(field) };
             let wrong = || {
                 let path = format!("{}.{}", self.name, name.escape_debug());
                 key.error(format!("`{path}` must be one value, such as {example}"))

@@ -1,4 +1,4 @@
-//! The option `--agents`: definitions as JSON, an object with a name for each.
+//! The option `--agents`: definitions as a JSON object with a name for each.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,62 +6,66 @@ use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::field::{Document, Field, Key, Pairs, Value};
-use super::reader::Reader;
-use super::{DefinitionError, Dialect, Parsed, Source};
+use super::field::{DefinitionKey, Document, Field, FieldList, FieldValue};
+use super::reader::DefinitionReader;
+use super::{DefinitionError, DefinitionFormat, DefinitionSource, ParsedDefinition};
 
 const EXAMPLE: &str =
     r#"{"reviewer": {"description": "Reviews a change.", "prompt": "You review."}}"#;
 
-/// Reads all definitions of the option; their hooks and servers start in `cwd`. The first mistake
-/// is the error, with the agent's name before the key.
-pub(in crate::subagent) fn parse(json: &str, cwd: &Path) -> Result<Vec<Parsed>, DefinitionError> {
-    let Agents(agents) = serde_json::from_str(json)
+/// Parses all definitions of the option; their hooks and servers start in `cwd`. Fails with the
+/// first mistake, with the agent's name before the key.
+pub(in crate::subagent) fn parse(
+    json: &str,
+    cwd: &Path,
+) -> Result<Vec<ParsedDefinition>, DefinitionError> {
+    let AgentsFlag(agents) = serde_json::from_str(json)
         .map_err(|error| wrong(format!("not understood: {error}; it must be like {EXAMPLE}")))?;
-    let parse = |(name, value): (String, Value)| {
+    let parse = |(name, value): (String, FieldValue)| {
         let about = |error: DefinitionError| format!("{}: {}", name.escape_debug(), error.message);
         agent(&name, value, cwd).map_err(|error| wrong(about(error)))
     };
     agents.into_iter().map(parse).collect()
 }
 
-fn agent(name: &str, value: Value, cwd: &Path) -> Result<Parsed, DefinitionError> {
-    let Value::Table(mut fields) = value else {
+fn agent(name: &str, value: FieldValue, cwd: &Path) -> Result<ParsedDefinition, DefinitionError> {
+    let FieldValue::Table(mut fields) = value else {
         return Err(wrong(format!("must be an object, as in {EXAMPLE}")));
     };
     let prompt = fields.iter().position(|(key, _)| key == "prompt").map(|at| fields.remove(at).1);
-    let key = Key { source: &Source::Flag, name: "prompt", field: prompt.as_ref() };
+    let key =
+        DefinitionKey { source: &DefinitionSource::Flag, name: "prompt", field: prompt.as_ref() };
     let missing = || wrong("`prompt` is missing: it tells the agent who it is".to_owned());
     let prompt = key.text()?.ok_or_else(missing)?;
     let document = Document { fields, prompt, prompt_line: None };
-    let (source, name) = (&Source::Flag, name.to_owned());
-    let (dialect, document, folder) = (Dialect::Own, &document, Some(cwd));
-    Reader { source, dialect, document, name, accepted: None, folder }.read()
+    let (source, name) = (&DefinitionSource::Flag, name.to_owned());
+    let (dialect, document, folder) = (DefinitionFormat::Own, &document, Some(cwd));
+    DefinitionReader { source, dialect, document, name, accepted: None, folder }.read()
 }
 
 fn wrong(message: String) -> DefinitionError {
-    DefinitionError { place: Source::Flag, line: None, message }
+    DefinitionError { place: DefinitionSource::Flag, line: None, message }
 }
 
-/// The top object. Unlike a key, an agent cannot be left out by a null.
-struct Agents(Vec<(String, Value)>);
+/// The top-level object. Unlike a key, an agent cannot be left out with a null.
+struct AgentsFlag(Vec<(String, FieldValue)>);
 
-impl<'de> Deserialize<'de> for Agents {
+impl<'de> Deserialize<'de> for AgentsFlag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Entries(PhantomData::<Value>)).map(Self)
+        deserializer.deserialize_map(EntriesVisitor(PhantomData::<FieldValue>)).map(Self)
     }
 }
 
-impl<'de> Deserialize<'de> for Value {
+impl<'de> Deserialize<'de> for FieldValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Any)
+        deserializer.deserialize_any(ValueVisitor)
     }
 }
 
-/// The entries of an object, each name once.
-struct Entries<T>(PhantomData<T>);
+/// The entries of an object, with unique names.
+struct EntriesVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for EntriesVisitor<T> {
     type Value = Vec<(String, T)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,7 +76,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
         let mut entries: Self::Value = Vec::new();
         while let Some(name) = map.next_key::<String>()? {
             if entries.iter().any(|(other, _)| *other == name) {
-                return Err(A::Error::custom(format!("`{}` is there twice", name.escape_debug())));
+                return Err(A::Error::custom(format!("`{}` occurs twice", name.escape_debug())));
             }
             entries.push((name, map.next_value()?));
         }
@@ -80,54 +84,54 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
     }
 }
 
-/// Any value of JSON.
-struct Any;
+/// Any JSON value.
+struct ValueVisitor;
 
-impl<'de> Visitor<'de> for Any {
-    type Value = Value;
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = FieldValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::Text(text.to_owned()))
+    fn visit_str<E: Error>(self, text: &str) -> Result<FieldValue, E> {
+        Ok(FieldValue::Text(text.to_owned()))
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bare(value.to_string()))
+    fn visit_bool<E: Error>(self, value: bool) -> Result<FieldValue, E> {
+        Ok(FieldValue::Bare(value.to_string()))
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Bare(value.to_string()))
+    fn visit_u64<E: Error>(self, value: u64) -> Result<FieldValue, E> {
+        Ok(FieldValue::Bare(value.to_string()))
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Bare(value.to_string()))
+    fn visit_i64<E: Error>(self, value: i64) -> Result<FieldValue, E> {
+        Ok(FieldValue::Bare(value.to_string()))
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Bare(value.to_string()))
+    fn visit_f64<E: Error>(self, value: f64) -> Result<FieldValue, E> {
+        Ok(FieldValue::Bare(value.to_string()))
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Other)
+    fn visit_unit<E: Error>(self) -> Result<FieldValue, E> {
+        Ok(FieldValue::Other)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<FieldValue, A::Error> {
         let mut items = Vec::new();
         while let Some(value) = seq.next_element()? {
             items.push(Field { line: None, value });
         }
-        Ok(Value::list(items))
+        Ok(FieldValue::list(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Value, A::Error> {
-        let entries = Entries(PhantomData::<Option<Value>>).visit_map(map)?;
-        let field = |(name, value): (String, Option<Value>)| {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FieldValue, A::Error> {
+        let entries = EntriesVisitor(PhantomData::<Option<FieldValue>>).visit_map(map)?;
+        let field = |(name, value): (String, Option<FieldValue>)| {
             value.map(|value| (name, Field { line: None, value }))
         };
-        Ok(Value::Table(entries.into_iter().filter_map(field).collect::<Pairs>()))
+        Ok(FieldValue::Table(entries.into_iter().filter_map(field).collect::<FieldList>()))
     }
 }
 
@@ -137,13 +141,13 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::super::budget::BudgetSpec;
-    use super::super::{Definition, Isolation, Memory, Returns};
+    use super::super::{Definition, Isolation, MemoryScope, ReturnMode};
     use super::*;
 
-    fn parse(json: &str) -> Result<Vec<Parsed>, DefinitionError> {
+    fn parse(json: &str) -> Result<Vec<ParsedDefinition>, DefinitionError> {
         super::parse(json, Path::new("/work"))
     }
-    use crate::protocol::Mode;
+    use crate::protocol::PermissionMode;
 
     fn one(json: &Json) -> Definition {
         parse(&json.to_string()).unwrap().remove(0).definition
@@ -169,17 +173,17 @@ mod tests {
             provider: Some("openai".to_owned()),
             max_turns: Some(4),
             budget: BudgetSpec { max_usd: Some(0.5), max_turns: Some(4), ..BudgetSpec::default() },
-            permission_mode: Some(Mode::Plan),
+            permission_mode: Some(PermissionMode::Plan),
             own_mode: true,
-            memory: Some(Memory::None),
+            memory: Some(MemoryScope::None),
             color: Some("green".to_owned()),
             background: true,
             isolation: Isolation::Worktree,
             env: [("LEVEL", "3"), ("MODE", "x")].map(|(a, b)| (a.to_owned(), b.to_owned())).into(),
             hooks: Vec::new(),
-            returns: Returns::Verbatim,
+            returns: ReturnMode::Verbatim,
             mcp_servers: None,
-            source: Source::Flag,
+            source: DefinitionSource::Flag,
         };
         assert_eq!(definition, expected);
         let plain = one(&json!({ "x": { "description": "d", "prompt": "p", "tools": null } }));
@@ -196,7 +200,7 @@ mod tests {
             (json!({ "maxTurns": 1.5 }), "x: `maxTurns` must be a whole number of at least 1"),
             (json!({ "maxturns": 1 }), &unknown),
             (json!({ "name": "x" }), &named),
-            (json!({ "skills": [] }), "x: `skills` is not supported yet: leave it out"),
+            (json!({ "skills": [] }), "x: `skills` is not supported yet: remove it"),
             (json!({ "description": 5 }), "x: `description` must be a text"),
             (
                 json!({ "description": null }),
@@ -235,8 +239,8 @@ mod tests {
             ("[]", "expected an object of agents"),
             (r#"{"x": null}"#, "x: must be an object"),
             (r#"{"x": "y"}"#, "x: must be an object"),
-            (&format!(r#"{{"x": {fine}, "x": {fine}}}"#), "`x` is there twice"),
-            (r#"{"x": {"prompt": "p", "prompt": "q"}}"#, "`prompt` is there twice"),
+            (&format!(r#"{{"x": {fine}, "x": {fine}}}"#), "`x` occurs twice"),
+            (r#"{"x": {"prompt": "p", "prompt": "q"}}"#, "`prompt` occurs twice"),
         ] {
             let error = parse(json).unwrap_err().to_string();
             assert!(error.starts_with("--agents: ") && error.contains(part), "{json}: {error}");

@@ -1,13 +1,13 @@
-//! One sub-agent as a person defines it: a Markdown file whose front matter says who it is and
-//! whose body is its prompt, or the same keys as JSON on the command line.
+//! The definition of a sub-agent: a Markdown file with front matter and the prompt as its body, or
+//! the same keys as JSON on the command line.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::config::{HookConfig, Inert, ProjectStart, Trust};
+use crate::config::{HookConfig, ProjectStart, Trust, UntrustedItem};
 use crate::markdown::front_matter;
-use crate::protocol::{McpWish, Mode};
+use crate::protocol::{McpSelection, PermissionMode};
 
 mod advice;
 mod budget;
@@ -22,19 +22,19 @@ mod source;
 pub(super) use name::tool_name;
 
 pub use budget::{BudgetError, BudgetSpec};
-pub use source::{DefinitionError, Source};
+pub use source::{DefinitionError, DefinitionSource};
 
 /// A sub-agent that can be started by name.
 #[derive(Clone, PartialEq)]
 pub struct Definition {
-    /// Of lower-case letters, digits, hyphens and underscores; in files of other programs also
+    /// Lower-case letters, digits, hyphens and underscores; in files of other programs also
     /// capitals and dots.
     pub name: String,
-    /// What the model picks the agent by.
+    /// The text by which models choose the agent.
     pub description: String,
     /// The system prompt.
     pub prompt: String,
-    /// The tools it gets; `None` is all that its parent may hand on.
+    /// The tools it gets; `None` is all that its parent may pass on.
     pub tools: Option<Vec<String>>,
     /// Tools that it never gets.
     pub disallowed_tools: Vec<String>,
@@ -46,28 +46,29 @@ pub struct Definition {
     pub max_turns: Option<u32>,
     pub budget: BudgetSpec,
     /// How freely its tools act. It narrows the mode of the session.
-    pub permission_mode: Option<Mode>,
-    /// Whether that mode may also widen, where the configuration lets modes of definitions count alone.
+    pub permission_mode: Option<PermissionMode>,
+    /// Whether that mode may also widen rights, if the configuration lets modes of definitions
+    /// apply alone.
     pub own_mode: bool,
-    /// `None`: as the call has it.
-    pub memory: Option<Memory>,
+    /// `None`: the call decides.
+    pub memory: Option<MemoryScope>,
     pub color: Option<String>,
     /// Whether a call does not wait for it.
     pub background: bool,
     pub isolation: Isolation,
-    /// Variables of its own for the commands that it runs. May hold keys.
+    /// Its own variables for the commands it runs. May hold keys.
     pub env: BTreeMap<String, String>,
-    pub returns: Returns,
+    pub returns: ReturnMode,
     /// Hooks for this agent alone.
     pub hooks: Vec<HookConfig>,
-    /// The MCP servers that it gets; `None` is all of the session.
-    pub mcp_servers: Option<Vec<McpWish>>,
-    pub source: Source,
+    /// The MCP servers that it gets; `None` is all of the session's.
+    pub mcp_servers: Option<Vec<McpSelection>>,
+    pub source: DefinitionSource,
 }
 
 impl Definition {
-    /// The same for a copy of another agent, which has what that one has: nothing here narrows or
-    /// replaces it.
+    /// The definition for a fork, which has what the original has: nothing here narrows or replaces
+    /// it.
     #[must_use]
     pub fn for_fork(&self) -> Self {
         Self {
@@ -79,17 +80,17 @@ impl Definition {
             isolation: Isolation::None,
             env: BTreeMap::new(),
             hooks: Vec::new(),
-            returns: Returns::default(),
+            returns: ReturnMode::default(),
             mcp_servers: None,
             ..self.clone()
         }
     }
 }
 
-/// Which instructions the agent reads besides its prompt.
+/// The instructions that the agent reads besides its prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Memory {
-    /// Those of the project and the person.
+pub enum MemoryScope {
+    /// Those of the project and the user.
     #[default]
     Project,
     None,
@@ -105,17 +106,17 @@ pub enum Isolation {
     Worktree,
 }
 
-/// What becomes of the agent's final text.
+/// The use of the agent's final text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Returns {
-    /// Its parent gets it and tells of it.
+pub enum ReturnMode {
+    /// Its parent gets it and reports on it.
     #[default]
     Summary,
     /// It is also shown unchanged.
     Verbatim,
 }
 
-impl Memory {
+impl MemoryScope {
     const WORDS: [(&'static str, Self); 2] = [("project", Self::Project), ("none", Self::None)];
 }
 
@@ -123,62 +124,64 @@ impl Isolation {
     const WORDS: [(&'static str, Self); 2] = [("none", Self::None), ("worktree", Self::Worktree)];
 }
 
-impl Returns {
+impl ReturnMode {
     const WORDS: [(&'static str, Self); 2] =
         [("summary", Self::Summary), ("verbatim", Self::Verbatim)];
 }
 
 /// How strictly a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// Written for us: a key that we do not know is a mistake.
+pub enum DefinitionFormat {
+    /// Written for us: an unknown key is an error.
     Own,
-    /// Written for other tools: keys that we do not know are skipped with a warning.
+    /// Written for other tools: unknown keys are skipped with a warning.
     Foreign,
 }
 
-/// A definition and what is to be said about it.
+/// A definition with its warnings and advice.
 #[derive(Debug)]
-pub struct Parsed {
+pub struct ParsedDefinition {
     pub definition: Definition,
-    /// Parts of it that do not count.
+    /// Parts of it that are ignored.
     pub warnings: Vec<DefinitionError>,
-    /// What counts and could be better.
+    /// Parts that apply and could be better.
     pub advice: Vec<DefinitionError>,
-    /// Parts that do nothing until the person accepts them.
-    pub inert: Vec<Inert>,
+    /// Parts that are ignored until the user accepts them.
+    pub inert: Vec<UntrustedItem>,
     /// Hooks and servers of the user's own definition that start in an empty folder until the user
     /// accepts that they start in the project.
     pub starts: Vec<ProjectStart>,
 }
 
-/// What the person has accepted of the definitions that a project brings.
+/// The user's acceptance of the definitions that a project brings.
 #[derive(Clone, Debug)]
-pub struct Accepted {
+pub struct DefinitionTrust {
     pub trust: Trust,
-    /// Whether the configuration lets modes of definitions count alone, so that they may widen rights.
+    /// Whether the configuration lets modes of definitions apply alone, so that they may widen
+    /// rights.
     pub own_modes: bool,
-    /// The provider that an agent gets whose definition names none.
+    /// The provider for an agent whose definition names none.
     pub provider: Option<String>,
 }
 
 impl Definition {
-    /// Reads a file's text. Its path is for messages, and gives the name when the front matter has none.
-    /// Of a project's file, what widens rights counts as far as the person has `accepted` it.
+    /// Parses a file's text. Its path is for messages, and gives the name if the front matter has
+    /// none. In a project's file, parts that widen rights apply only if the user has `accepted`
+    /// them.
     pub fn parse(
         text: &str,
-        source: &Source,
-        dialect: Dialect,
-        accepted: Option<&Accepted>,
-    ) -> Result<Parsed, DefinitionError> {
-        let document =
-            front_matter::parse(text, dialect == Dialect::Foreign).map_err(|(line, message)| {
-                DefinitionError { place: source.clone(), line: Some(line), message }
-            })?;
+        source: &DefinitionSource,
+        dialect: DefinitionFormat,
+        accepted: Option<&DefinitionTrust>,
+    ) -> Result<ParsedDefinition, DefinitionError> {
+        let document = front_matter::parse(text, dialect == DefinitionFormat::Foreign).map_err(
+            |(line, message)| DefinitionError { place: source.clone(), line: Some(line), message },
+        )?;
         let stem = source.path().and_then(Path::file_stem);
         let name = stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = source.project_folder();
-        reader::Reader { source, dialect, document: &document, name, accepted, folder }.read()
+        reader::DefinitionReader { source, dialect, document: &document, name, accepted, folder }
+            .read()
     }
 
     /// The name of the tool that delegates to this agent alone.
@@ -189,7 +192,7 @@ impl Definition {
 }
 
 impl fmt::Debug for Definition {
-    /// Who it is, and no values of variables: they may be keys.
+    /// Omits the values of variables, which may be keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Definition")
             .field("name", &self.name)

@@ -1,18 +1,18 @@
-//! Names of agents: which are allowed, and the tool that each one becomes.
+//! Names of agents: which are allowed, and the tool names made from them.
 
-use super::Dialect;
+use super::DefinitionFormat;
 
-/// A tool that delegates to one agent is called this and the agent's name.
-const PREFIX: &str = "delegate_to_";
+/// The prefix of a tool that delegates to one agent, before the agent's name.
+const TOOL_PREFIX: &str = "delegate_to_";
 
-/// Model APIs take no longer name of a tool.
+/// The longest tool name that model APIs accept.
 const MAX_TOOL_NAME: usize = 64;
 
-/// So that every agent's tool has a name. Characters.
-const MAX_NAME: usize = MAX_TOOL_NAME - PREFIX.len();
+/// The longest agent name whose tool name still fits. Characters.
+const MAX_NAME_CHARS: usize = MAX_TOOL_NAME - TOOL_PREFIX.len();
 
-/// What an agent may not be called, because a rule or a call could mean either.
-pub(super) const TOOLS: [&str; 21] = [
+/// Names that agents may not have, because a rule or call could mean either.
+pub(super) const RESERVED_NAMES: [&str; 21] = [
     "Read",
     "Write",
     "Edit",
@@ -36,15 +36,15 @@ pub(super) const TOOLS: [&str; 21] = [
     "agent_send",
 ];
 
-/// The name of the tool that delegates to the agent `name`. Lower-case letters, digits and `_`
-/// only, so that names which differ in no more than case and separators have the same.
+/// The name of the tool that delegates to the agent `name`. Only lower-case letters, digits and
+/// `_`, so that names which differ only in case and separators have the same.
 pub(in crate::subagent) fn tool_name(name: &str) -> String {
-    format!("{PREFIX}{}", name.to_ascii_lowercase().replace(['-', '.'], "_"))
+    format!("{TOOL_PREFIX}{}", name.to_ascii_lowercase().replace(['-', '.'], "_"))
 }
 
-/// Why an agent cannot have this name. Files of other programs may also use capitals and dots.
-pub(super) fn check(name: &str, dialect: Dialect) -> Result<(), String> {
-    let foreign = dialect == Dialect::Foreign;
+/// Checks an agent's name. Files of other programs may also use capitals and dots.
+pub(super) fn check(name: &str, dialect: DefinitionFormat) -> Result<(), String> {
+    let foreign = dialect == DefinitionFormat::Foreign;
     let plain = |c: char| {
         c.is_ascii_lowercase()
             || c.is_ascii_digit()
@@ -52,19 +52,19 @@ pub(super) fn check(name: &str, dialect: Dialect) -> Result<(), String> {
             || foreign && (c.is_ascii_uppercase() || c == '.')
     };
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if !begins || name.len() > MAX_NAME || !name.chars().all(plain) {
+    if !begins || name.len() > MAX_NAME_CHARS || !name.chars().all(plain) {
         let allowed = match dialect {
-            Dialect::Own => "lower-case letters, digits and hyphens",
-            Dialect::Foreign => "letters, digits, hyphens and dots",
+            DefinitionFormat::Own => "lower-case letters, digits and hyphens",
+            DefinitionFormat::Foreign => "letters, digits, hyphens and dots",
         };
         return Err(format!(
-            "the name {name:?} is not allowed: use {allowed}, at most {MAX_NAME}, the first a letter or digit"
+            "the name {name:?} is not allowed: use {allowed}, at most {MAX_NAME_CHARS}, the first a letter or digit"
         ));
     }
     if name.eq_ignore_ascii_case("main") {
         return Err("the name \"main\" is that of the agent you talk to: choose another".to_owned());
     }
-    if let Some(tool) = TOOLS.iter().find(|tool| same_letters(tool, name)) {
+    if let Some(tool) = RESERVED_NAMES.iter().find(|tool| same_letters(tool, name)) {
         return Err(format!(
             "the name {name:?} is that of the tool {tool}: choose another, such as {name}-expert"
         ));
@@ -72,7 +72,7 @@ pub(super) fn check(name: &str, dialect: Dialect) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether two names differ in no more than case and separators.
+/// Whether two names differ only in case and separators.
 fn same_letters(one: &str, other: &str) -> bool {
     letters(one).eq(letters(other))
 }
@@ -92,12 +92,15 @@ mod tests {
     fn s4_29_the_tools_name_has_only_letters_digits_and_underscores_and_is_never_too_long() {
         assert_eq!(tool_name("db-scout_2"), "delegate_to_db_scout_2");
         let longest = "a".repeat(52);
-        assert_eq!((check(&longest, Dialect::Own), tool_name(&longest).len()), (Ok(()), 64));
-        assert!(check(&"a".repeat(53), Dialect::Own).unwrap_err().contains("at most 52"));
-        assert!(check("main", Dialect::Own).unwrap_err().contains("you talk to"));
+        assert_eq!(
+            (check(&longest, DefinitionFormat::Own), tool_name(&longest).len()),
+            (Ok(()), 64)
+        );
+        assert!(check(&"a".repeat(53), DefinitionFormat::Own).unwrap_err().contains("at most 52"));
+        assert!(check("main", DefinitionFormat::Own).unwrap_err().contains("you talk to"));
         for wrong in ["", "-x", "_x", "Scout", "a b", "é", "a.b", "a/b"] {
             assert!(
-                check(wrong, Dialect::Own).unwrap_err().contains("is not allowed"),
+                check(wrong, DefinitionFormat::Own).unwrap_err().contains("is not allowed"),
                 "{wrong:?}"
             );
         }
@@ -106,26 +109,26 @@ mod tests {
     #[test]
     fn files_of_other_programs_may_name_agents_with_capitals_and_dots() {
         for name in ["dotnet-4.8-Expert", "4.1-Beast", "x"] {
-            assert_eq!(check(name, Dialect::Foreign), Ok(()), "{name}");
+            assert_eq!(check(name, DefinitionFormat::Foreign), Ok(()), "{name}");
         }
         assert_eq!(tool_name("dotnet-4.8-Expert"), "delegate_to_dotnet_4_8_expert");
         for wrong in [".x", "a b", "é", "a/b", "Main", "Agent.Tool", "READ"] {
-            assert!(check(wrong, Dialect::Foreign).is_err(), "{wrong}");
+            assert!(check(wrong, DefinitionFormat::Foreign).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn t28_an_agent_is_never_named_like_a_tool() {
         for name in ["read", "bash", "agenttool", "agent-tool", "agent", "task", "agent-list"] {
-            let why = check(name, Dialect::Own).unwrap_err();
+            let why = check(name, DefinitionFormat::Own).unwrap_err();
             assert!(why.contains("is that of the tool"), "{name}: {why}");
         }
         for name in ["reader", "bash-expert", "tasks"] {
-            assert_eq!(check(name, Dialect::Own), Ok(()), "{name}");
+            assert_eq!(check(name, DefinitionFormat::Own), Ok(()), "{name}");
         }
         let settings = BuiltinSettings::new(Path::new("/").into());
         for tool in builtin(&settings) {
-            assert!(TOOLS.contains(&tool.spec().name.as_str()), "{}", tool.spec().name);
+            assert!(RESERVED_NAMES.contains(&tool.spec().name.as_str()), "{}", tool.spec().name);
         }
     }
 }

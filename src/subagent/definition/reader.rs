@@ -1,19 +1,23 @@
-//! From a document's keys to a definition. Every error names the place, the key and what to write instead.
+//! Turns a document's keys into a definition. Every error names the place, the key and what to
+//! write instead.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::budget::BudgetSpec;
-use super::field::{Document, Key, node};
-use super::source::{DefinitionError, Source};
+use super::field::{DefinitionKey, Document, node};
+use super::source::{DefinitionError, DefinitionSource};
 use super::{
-    Accepted, Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name, servers,
+    Definition, DefinitionFormat, DefinitionTrust, Isolation, MemoryScope, ParsedDefinition,
+    ReturnMode, advice, name, servers,
 };
 use crate::config::{
-    HookConfig, INHERIT, Inert, Origin, ProjectStart, mcp, read_hooks, relative_word,
+    HookConfig, INHERIT, Origin, ProjectStart, UntrustedItem, mcp, read_hooks, relative_word,
 };
-use crate::permission::{List, check_bound};
-use crate::protocol::{DEPTH_VARIABLE, HookEvent, McpServer, McpWish, Mode, StartDir};
+use crate::permission::{RuleList, check_bound};
+use crate::protocol::{
+    DEPTH_VARIABLE, HookEvent, McpSelection, McpServer, PermissionMode, StartDir,
+};
 
 /// The keys that a definition may have, besides its name and its prompt.
 const KEYS: [&str; 16] = [
@@ -35,28 +39,34 @@ const KEYS: [&str; 16] = [
     "mcpServers",
 ];
 
-/// Keys that other tools have and that would be missed here.
-const NOT_YET: [&str; 1] = ["skills"];
+/// Keys of other tools that are not supported here yet.
+const UNSUPPORTED_KEYS: [&str; 1] = ["skills"];
 
-const MODES: [Mode; 5] =
-    [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+const MODES: [PermissionMode; 5] = [
+    PermissionMode::Default,
+    PermissionMode::AcceptEdits,
+    PermissionMode::Plan,
+    PermissionMode::DontAsk,
+    PermissionMode::BypassPermissions,
+];
 
 /// Turns a document into a definition.
-pub(super) struct Reader<'a> {
-    pub source: &'a Source,
-    pub dialect: Dialect,
+pub(super) struct DefinitionReader<'a> {
+    pub source: &'a DefinitionSource,
+    pub dialect: DefinitionFormat,
     pub document: &'a Document,
     /// The name when no key gives one.
     pub name: String,
-    /// What the person has accepted of the project; nothing where it is absent.
-    pub accepted: Option<&'a Accepted>,
-    /// Where hooks and servers start that need no word on that: the folder of a project's
-    /// definition, or the working directory for one of the command line. `None` for the user's own.
+    /// The parts of the project that the user has accepted; `None` is nothing.
+    pub accepted: Option<&'a DefinitionTrust>,
+    /// The folder where hooks and servers start that need no acceptance for it: the folder of a
+    /// project's definition, or the working directory for one of the command line. `None` for the
+    /// user's own.
     pub folder: Option<&'a Path>,
 }
 
-impl<'a> Reader<'a> {
-    pub fn read(self) -> Result<Parsed, DefinitionError> {
+impl<'a> DefinitionReader<'a> {
+    pub fn read(self) -> Result<ParsedDefinition, DefinitionError> {
         let mut warnings = self.unknown_keys()?;
         let (mut inert, mut starts, mut odd) = (Vec::new(), Vec::new(), Vec::new());
         let Some(description) = self.key("description").text()? else {
@@ -73,15 +83,15 @@ impl<'a> Reader<'a> {
             name,
             description,
             prompt: self.prompt()?,
-            tools: self.tools("tools", List::Allow)?.filter(|tools| *tools != ["*"]),
-            disallowed_tools: self.tools("disallowedTools", List::Deny)?.unwrap_or_default(),
+            tools: self.tools("tools", RuleList::Allow)?.filter(|tools| *tools != ["*"]),
+            disallowed_tools: self.tools("disallowedTools", RuleList::Deny)?.unwrap_or_default(),
             model,
             provider,
             max_turns,
             budget,
             own_mode: self.own_mode(permission_mode, &mut inert)?,
             permission_mode,
-            memory: self.choice("memory", &Memory::WORDS, &mut warnings)?,
+            memory: self.choice("memory", &MemoryScope::WORDS, &mut warnings)?,
             color: self.key("color").text()?,
             background: self.key("background").flag()?,
             isolation: self
@@ -89,28 +99,28 @@ impl<'a> Reader<'a> {
                 .unwrap_or_default(),
             env: self.env(&mut inert)?,
             hooks: self.hooks(&mut inert, &mut starts, &mut warnings)?,
-            returns: self.key("return").one_of(&Returns::WORDS)?.unwrap_or_default(),
+            returns: self.key("return").one_of(&ReturnMode::WORDS)?.unwrap_or_default(),
             mcp_servers: self.servers(&mut inert, &mut starts, &mut odd)?,
             source: self.source.clone(),
         };
-        let mut advice = advice::of(
+        let mut advice = advice::advise(
             &definition,
             self.key("description"),
             self.key("tools"),
             self.key("disallowedTools"),
         );
-        advice.extend(inert.iter().map(|thing| self.waits(thing)));
-        advice.extend(starts.iter().map(|start| self.starts_elsewhere(start)));
+        advice.extend(inert.iter().map(|thing| self.untrusted_notice(thing)));
+        advice.extend(starts.iter().map(|start| self.start_notice(start)));
         advice.extend(odd);
-        Ok(Parsed { definition, warnings, advice, inert, starts })
+        Ok(ParsedDefinition { definition, warnings, advice, inert, starts })
     }
 
-    fn key(&self, name: &'a str) -> Key<'a> {
-        Key { source: self.source, name, field: self.document.get(name) }
+    fn key(&self, name: &'a str) -> DefinitionKey<'a> {
+        DefinitionKey { source: self.source, name, field: self.document.get(name) }
     }
 
-    /// A list of tools. Entries with a pattern are rules, and have to be readable as such.
-    fn tools(&self, name: &'a str, list: List) -> Result<Option<Vec<String>>, DefinitionError> {
+    /// A list of tools. Entries with a pattern are rules, and must be valid as such.
+    fn tools(&self, name: &'a str, list: RuleList) -> Result<Option<Vec<String>>, DefinitionError> {
         let key = self.key(name);
         let entries = key.list()?;
         for entry in entries.iter().flatten() {
@@ -119,25 +129,25 @@ impl<'a> Reader<'a> {
         Ok(entries)
     }
 
-    /// A mistake in the definition as a whole.
+    /// An error in the definition as a whole.
     fn error(&self, message: impl Into<String>) -> DefinitionError {
         let line = self.source.path().map(|_| 1);
         DefinitionError { place: self.source.clone(), line, message: message.into() }
     }
 
-    /// Refuses keys that do not exist, or warns of them in a file that was written for other tools.
+    /// Rejects unknown keys, or warns about them in a file written for other tools.
     fn unknown_keys(&self) -> Result<Vec<DefinitionError>, DefinitionError> {
-        let own_name = (*self.source != Source::Flag).then_some("name");
+        let own_name = (*self.source != DefinitionSource::Flag).then_some("name");
         let mut warnings = Vec::new();
         for (name, field) in &self.document.fields {
             let name = name.as_str();
             if KEYS.contains(&name) || own_name == Some(name) {
                 continue;
             }
-            let key = Key { source: self.source, name, field: Some(field) };
-            let foreign = self.dialect == Dialect::Foreign;
-            let error = if NOT_YET.contains(&name) {
-                let then = if foreign { " and passed over" } else { ": leave it out" };
+            let key = DefinitionKey { source: self.source, name, field: Some(field) };
+            let foreign = self.dialect == DefinitionFormat::Foreign;
+            let error = if UNSUPPORTED_KEYS.contains(&name) {
+                let then = if foreign { " and ignored" } else { ": remove it" };
                 key.error(format!("`{name}` is not supported yet{then}"))
             } else {
                 let allowed: Vec<&str> = own_name.into_iter().chain(KEYS).collect();
@@ -156,11 +166,11 @@ impl<'a> Reader<'a> {
         Ok(self.name_and_warning()?.0)
     }
 
-    /// The agent's name. Where a file of another program has one that is not allowed here, that of
-    /// the file counts, with a warning.
+    /// The agent's name. If a file of another program has one that is not allowed here, the file's
+    /// name is used instead, with a warning.
     fn name_and_warning(&self) -> Result<(String, Option<DefinitionError>), DefinitionError> {
         let key = self.key("name");
-        let given = if *self.source == Source::Flag { None } else { key.text()? };
+        let given = if *self.source == DefinitionSource::Flag { None } else { key.text()? };
         let check = |name: &str| name::check(name, self.dialect);
         let Some(name) = given else {
             let name = self.name.clone();
@@ -168,8 +178,8 @@ impl<'a> Reader<'a> {
         };
         match check(&name) {
             Ok(()) => Ok((name, None)),
-            Err(why) if self.dialect == Dialect::Foreign && check(&self.name).is_ok() => {
-                let why = format!("{why}; the file's name counts instead: {}", self.name);
+            Err(why) if self.dialect == DefinitionFormat::Foreign && check(&self.name).is_ok() => {
+                let why = format!("{why}; using the file's name instead: {}", self.name);
                 Ok((self.name.clone(), Some(key.error(why))))
             }
             Err(why) => Err(key.error(why)),
@@ -178,13 +188,13 @@ impl<'a> Reader<'a> {
 
     fn prompt(&self) -> Result<String, DefinitionError> {
         if self.document.prompt.is_empty() {
-            let message = "the text after the front matter is empty: it is the agent's prompt";
+            let message = "there is no text after the front matter: write the agent's prompt there";
             return Err(DefinitionError { line: self.document.prompt_line, ..self.error(message) });
         }
         Ok(self.document.prompt.clone())
     }
 
-    /// `maxTurns` and `budget`; of two turn limits the smaller one counts, and stands in both.
+    /// `maxTurns` and `budget`; the smaller of two turn limits applies, and is set in both.
     fn limits(&self) -> Result<(Option<u32>, BudgetSpec), DefinitionError> {
         let turns = self.key("maxTurns").count()?;
         let mut budget = BudgetSpec::default();
@@ -197,7 +207,7 @@ impl<'a> Reader<'a> {
         Ok((budget.max_turns, budget))
     }
 
-    /// One of a few words. Other tools know other words for these keys: then the default holds,
+    /// One of these words. Other tools have other words for these keys: then the default applies,
     /// with a warning.
     fn choice<T: Copy>(
         &self,
@@ -206,8 +216,8 @@ impl<'a> Reader<'a> {
         warnings: &mut Vec<DefinitionError>,
     ) -> Result<Option<T>, DefinitionError> {
         match (self.key(name).one_of(words), self.dialect) {
-            (Err(error), Dialect::Foreign) => {
-                let message = format!("{}; left out", error.message);
+            (Err(error), DefinitionFormat::Foreign) => {
+                let message = format!("{}; ignored", error.message);
                 warnings.push(DefinitionError { message, ..error });
                 Ok(None)
             }
@@ -215,40 +225,40 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Servers of its own that a project brings would run code. The names of the session's servers
-    /// only narrow.
+    /// Reads the servers. A project's own servers would run code; the names of the session's
+    /// servers only narrow.
     fn servers(
         &self,
-        inert: &mut Vec<Inert>,
+        inert: &mut Vec<UntrustedItem>,
         starts: &mut Vec<ProjectStart>,
         odd: &mut Vec<DefinitionError>,
-    ) -> Result<Option<Vec<McpWish>>, DefinitionError> {
+    ) -> Result<Option<Vec<McpSelection>>, DefinitionError> {
         let key = self.key("mcpServers");
         let Some(wishes) = servers::read(key)? else { return Ok(None) };
         let mut counted = Vec::new();
-        for servers::Wish { server, asks_project } in wishes {
+        for servers::ServerEntry { server, asks_project } in wishes {
             counted.push(match server {
-                McpWish::Named(name) => McpWish::Named(name),
-                McpWish::Own(server) => {
-                    let line = mcp::line(&server);
-                    if !self.admits(key, &line, inert)? {
+                McpSelection::Named(name) => McpSelection::Named(name),
+                McpSelection::Own(server) => {
+                    let line = mcp::describe_server(&server);
+                    if !self.is_accepted(key, &line, inert)? {
                         continue;
                     }
                     let start = self.start(key, &line, asks_project, starts)?;
                     let server = McpServer { start, ..server };
-                    odd.extend(relative(key, &server).filter(|_| !asks_project));
-                    McpWish::Own(server)
+                    odd.extend(relative_path_advice(key, &server).filter(|_| !asks_project));
+                    McpSelection::Own(server)
                 }
             });
         }
         Ok(Some(counted))
     }
 
-    /// Where a hook or server of the definition starts. One of the user's own that `asks` to start
-    /// in the project, and may not yet, is added to `starts`.
+    /// The directory where a hook or server of the definition starts. One of the user's own that
+    /// `asks` to start in the project, and may not yet, is added to `starts`.
     fn start(
         &self,
-        key: Key<'a>,
+        key: DefinitionKey<'a>,
         what: &str,
         asks: bool,
         starts: &mut Vec<ProjectStart>,
@@ -260,7 +270,8 @@ impl<'a> Reader<'a> {
             return Ok(StartDir::Private);
         };
         let line = key.field.and_then(|field| field.line).unwrap_or(1);
-        let path = self.accepted.map_or(path.to_owned(), |accepted| accepted.trust.shown(path));
+        let path =
+            self.accepted.map_or(path.to_owned(), |accepted| accepted.trust.display_path(path));
         let entry = format!("agent {} {}: {what}", self.name()?, key.name);
         let start = ProjectStart { entry, origin: Origin::File { path, line } };
         Ok(match self.accepted {
@@ -273,7 +284,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Says that a part starts in an empty folder although it asks for the project.
-    fn starts_elsewhere(&self, start: &ProjectStart) -> DefinitionError {
+    fn start_notice(&self, start: &ProjectStart) -> DefinitionError {
         let line = match &start.origin {
             Origin::File { line, .. } => Some(*line),
             _ => None,
@@ -285,22 +296,23 @@ impl<'a> Reader<'a> {
         DefinitionError { place: self.source.clone(), line, message }
     }
 
-    /// Whether a part counts that runs code or widens rights: of a project the person has to have
-    /// accepted it. `what` says in one line all that the part does; a part that does not count is
-    /// added to `inert`.
-    fn admits(
+    /// Whether a part that runs code or widens rights applies: the user must have accepted it if it
+    /// is a project's. `what` describes everything the part does in one line; a part that does not
+    /// apply is added to `inert`.
+    fn is_accepted(
         &self,
-        key: Key<'a>,
+        key: DefinitionKey<'a>,
         what: &str,
-        inert: &mut Vec<Inert>,
+        inert: &mut Vec<UntrustedItem>,
     ) -> Result<bool, DefinitionError> {
         let Some(path) = self.source.path().filter(|_| self.source.is_project()) else {
             return Ok(true);
         };
         let line = key.field.and_then(|field| field.line).unwrap_or(1);
-        let path = self.accepted.map_or(path.to_owned(), |accepted| accepted.trust.shown(path));
+        let path =
+            self.accepted.map_or(path.to_owned(), |accepted| accepted.trust.display_path(path));
         let what = format!("agent {} {}: {what}", self.name()?, key.name);
-        let thing = Inert { what, origin: Origin::File { path, line } };
+        let thing = UntrustedItem { what, origin: Origin::File { path, line } };
         Ok(match self.accepted {
             Some(accepted) => accepted.trust.admit(thing, inert),
             None => {
@@ -310,22 +322,23 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What is said of a part that does not count.
-    fn waits(&self, thing: &Inert) -> DefinitionError {
+    /// The notice about a part that does not apply.
+    fn untrusted_notice(&self, thing: &UntrustedItem) -> DefinitionError {
         let line = match &thing.origin {
             Origin::File { line, .. } => Some(*line),
             _ => None,
         };
-        let message = format!("{} does nothing until you trust it: caliban trust", thing.name());
+        let message =
+            format!("{} is ignored until you trust it: run `caliban trust`", thing.name());
         DefinitionError { place: self.source.clone(), line, message }
     }
 
-    /// `provider` and `model`. Another provider of a project's file would get the conversation, so
-    /// it waits, and with it the model that was meant for it. Even the usual one is not named until
-    /// it is accepted: the session may move to another provider, and the agent is to move with it.
+    /// `provider` and `model`. Another provider in a project's file would get the conversation, so
+    /// it needs acceptance, and so does the model meant for it. Even the usual provider is not set
+    /// until it is accepted: the session may move to another provider, and the agent moves with it.
     fn provider_and_model(
         &self,
-        inert: &mut Vec<Inert>,
+        inert: &mut Vec<UntrustedItem>,
     ) -> Result<(Option<String>, Option<String>), DefinitionError> {
         let key = self.key("provider");
         let (provider, model) = (key.text()?, self.key("model").text()?);
@@ -335,76 +348,80 @@ impl<'a> Reader<'a> {
         let shown = named.escape_debug().to_string();
         let usual = self.accepted.and_then(|accepted| accepted.provider.as_deref());
         if self.source.is_project() && usual == Some(named) {
-            let counts = self.admits(key, &shown, &mut Vec::new())?;
+            let counts = self.is_accepted(key, &shown, &mut Vec::new())?;
             return Ok((provider.filter(|_| counts), model));
         }
-        Ok(if self.admits(key, &shown, inert)? { (provider, model) } else { (None, None) })
+        Ok(if self.is_accepted(key, &shown, inert)? { (provider, model) } else { (None, None) })
     }
 
-    /// Whether the mode may count without regard to the session's, where the configuration lets
-    /// modes do that.
+    /// Whether the mode may apply regardless of the session's, if the configuration allows that.
     fn own_mode(
         &self,
-        mode: Option<Mode>,
-        inert: &mut Vec<Inert>,
+        mode: Option<PermissionMode>,
+        inert: &mut Vec<UntrustedItem>,
     ) -> Result<bool, DefinitionError> {
-        let widens = mode.filter(|mode| *mode != Mode::Plan);
+        let widens = mode.filter(|mode| *mode != PermissionMode::Plan);
         match widens {
             Some(mode) if self.accepted.is_some_and(|accepted| accepted.own_modes) => {
-                self.admits(self.key("permissionMode"), mode.name(), inert)
+                self.is_accepted(self.key("permissionMode"), mode.name(), inert)
             }
             _ => Ok(!self.source.is_project()),
         }
     }
 
-    fn env(&self, inert: &mut Vec<Inert>) -> Result<BTreeMap<String, String>, DefinitionError> {
+    fn env(
+        &self,
+        inert: &mut Vec<UntrustedItem>,
+    ) -> Result<BTreeMap<String, String>, DefinitionError> {
         let key = self.key("env");
         let mut variables = BTreeMap::new();
         for (variable, value) in key.table("RUST_LOG: debug")? {
             if !is_variable(variable.name) {
                 let name = variable.name.escape_debug();
                 let message = format!(
-                    "`env.{name}` is no name of a variable: use letters, digits and _, the first no digit"
+                    "`env.{name}` is not a variable name: use letters, digits and _, not starting with a digit"
                 );
                 return Err(variable.error(message));
             }
             if variable.name == DEPTH_VARIABLE {
                 let message =
-                    format!("`env.{DEPTH_VARIABLE}` counts the levels of agents and is not to set");
+                    format!("`env.{DEPTH_VARIABLE}` counts the levels of agents and cannot be set");
                 return Err(variable.error(message));
             }
             if value.contains('\0') {
                 let name = variable.name;
-                return Err(variable.error(format!("`env.{name}` must not hold a NUL character")));
+                return Err(
+                    variable.error(format!("`env.{name}` must not contain a NUL character"))
+                );
             }
             variables.insert(variable.name.to_owned(), value.to_owned());
         }
         let pairs: Vec<String> =
             variables.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
-        if !pairs.is_empty() && !self.admits(key, &pairs.join(", "), inert)? {
+        if !pairs.is_empty() && !self.is_accepted(key, &pairs.join(", "), inert)? {
             return Ok(BTreeMap::new());
         }
         Ok(variables)
     }
 }
 
-impl Reader<'_> {
-    /// Hooks for this agent alone, in the shape of settings files. Its end is that of a sub-agent,
-    /// however it is named.
+impl DefinitionReader<'_> {
+    /// Hooks for this agent alone, in the format of settings files. `Stop` means the end of this
+    /// sub-agent.
     fn hooks(
         &self,
-        inert: &mut Vec<Inert>,
+        inert: &mut Vec<UntrustedItem>,
         starts: &mut Vec<ProjectStart>,
         warnings: &mut Vec<DefinitionError>,
     ) -> Result<Vec<HookConfig>, DefinitionError> {
         let key = self.key("hooks");
         let Some(field) = key.field else { return Ok(Vec::new()) };
         let at = |line: Option<usize>| match self.source {
-            Source::File { path, .. } => {
+            DefinitionSource::File { path, .. } => {
                 Origin::File { path: path.clone(), line: line.unwrap_or(1) }
             }
-            Source::Flag => Origin::Flag { name: "--agents" },
-            Source::BuiltIn => Origin::BuiltIn,
+            DefinitionSource::Flag => Origin::Flag { name: "--agents" },
+            DefinitionSource::BuiltIn => Origin::BuiltIn,
         };
         let list = read_hooks(&node(field), at).map_err(|misfit| DefinitionError {
             place: self.source.clone(),
@@ -414,12 +431,12 @@ impl Reader<'_> {
         warnings.extend(list.notice().map(|notice| key.error(notice)));
         let mut own = Vec::new();
         for hook in list.hooks {
-            // Each is a thing of its own: two in one line could be taken for one.
+            // Each is accepted separately: two in one line could be taken for one.
             let line = hook.describe();
-            if !self.admits(key, &line, inert)? {
+            if !self.is_accepted(key, &line, inert)? {
                 continue;
             }
-            let start = self.start(key, &line, hook.asks_project, starts)?;
+            let start = self.start(key, &line, hook.wants_project_cwd, starts)?;
             let hook = HookConfig { start, ..hook };
             own.push(match hook.event {
                 HookEvent::Stop => HookConfig { event: HookEvent::SubagentStop, ..hook },
@@ -430,17 +447,17 @@ impl Reader<'_> {
     }
 }
 
-/// Advice about a server that starts in an empty folder and names a file relative to that.
-fn relative(key: Key<'_>, server: &McpServer) -> Option<DefinitionError> {
+/// Advice about a server that starts in an empty folder and names a file relative to it.
+fn relative_path_advice(key: DefinitionKey<'_>, server: &McpServer) -> Option<DefinitionError> {
     let word = relative_word(server, &|_| false).filter(|_| server.start == StartDir::Private)?;
     let name = &server.name;
     Some(key.error(format!(
-        "`{}.{name}` starts in an empty folder, where `{word}` is no file of the project: write the folder as ${{CALIBAN_PROJECT_DIR}}, or `cwd: project` to start it in projects that you accept for it",
+        "`{}.{name}` starts in an empty folder, where `{word}` is not a file of the project: write the project folder as ${{CALIBAN_PROJECT_DIR}}, or set `cwd: project` to start it in projects that you accept for it",
         key.name
     )))
 }
 
-fn modes() -> [(&'static str, Mode); 5] {
+fn modes() -> [(&'static str, PermissionMode); 5] {
     MODES.map(|mode| (mode.name(), mode))
 }
 

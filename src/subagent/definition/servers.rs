@@ -1,90 +1,90 @@
 //! `mcpServers` of a definition: names of the session's servers, and servers of its own.
 
 use super::DefinitionError;
-use super::field::Key;
+use super::field::DefinitionKey;
 use crate::config::mcp_file;
-use crate::config::node::{Misfit, Node, NodeValue};
-use crate::markdown::front_matter::{Field, Value};
-use crate::protocol::McpWish;
+use crate::config::node::{Node, NodeValue, ValueError};
+use crate::markdown::front_matter::{Field, FieldValue};
+use crate::protocol::McpSelection;
 
-/// What every error ends with.
+/// The example at the end of every error.
 const EXAMPLE: &str = "a list of names and of servers, such as [github, { files: { command: … } }]";
 
 /// A server, and whether its own definition says `cwd: project`.
-pub(super) struct Wish {
-    pub server: McpWish,
+pub(super) struct ServerEntry {
+    pub server: McpSelection,
     pub asks_project: bool,
 }
 
-impl Wish {
+impl ServerEntry {
     fn named(name: impl Into<String>) -> Self {
-        Self { server: McpWish::Named(name.into()), asks_project: false }
+        Self { server: McpSelection::Named(name.into()), asks_project: false }
     }
 }
 
-/// Reads the key. `None` when it is not there.
-pub(super) fn read(key: Key<'_>) -> Result<Option<Vec<Wish>>, DefinitionError> {
+/// Reads the key. `None` if it is absent.
+pub(super) fn read(key: DefinitionKey<'_>) -> Result<Option<Vec<ServerEntry>>, DefinitionError> {
     let wrong = || key.error(format!("`{}` must be {EXAMPLE}", key.name));
     let Some(field) = key.field else { return Ok(None) };
     let mut wishes = Vec::new();
     match &field.value {
-        Value::Text(_) | Value::List(_) => {
-            wishes.extend(key.list()?.unwrap_or_default().into_iter().map(Wish::named));
+        FieldValue::Text(_) | FieldValue::List(_) => {
+            wishes.extend(key.list()?.unwrap_or_default().into_iter().map(ServerEntry::named));
         }
-        Value::Items(items) => {
+        FieldValue::Items(items) => {
             for item in items {
                 match &item.value {
-                    Value::Text(name) => wishes.push(Wish::named(name.trim())),
-                    Value::Table(servers) => own(key, servers, &mut wishes)?,
+                    FieldValue::Text(name) => wishes.push(ServerEntry::named(name.trim())),
+                    FieldValue::Table(servers) => own(key, servers, &mut wishes)?,
                     _ => return Err(wrong()),
                 }
             }
         }
-        Value::Table(servers) => own(key, servers, &mut wishes)?,
-        Value::Bare(_) | Value::Other => return Err(wrong()),
+        FieldValue::Table(servers) => own(key, servers, &mut wishes)?,
+        FieldValue::Bare(_) | FieldValue::Other => return Err(wrong()),
     }
     Ok(Some(wishes))
 }
 
 fn own(
-    key: Key<'_>,
+    key: DefinitionKey<'_>,
     servers: &[(String, Field)],
-    wishes: &mut Vec<Wish>,
+    wishes: &mut Vec<ServerEntry>,
 ) -> Result<(), DefinitionError> {
     for (name, field) in servers {
         let node = node(field);
-        let wrong = |misfit: Misfit| {
+        let wrong = |misfit: ValueError| {
             let message = format!("`{}.{}`: {}", key.name, name.escape_debug(), misfit.message);
             DefinitionError { line: misfit.line.or(field.line), ..key.error(message) }
         };
-        let server = mcp_file::server(name, &node).map_err(wrong)?;
+        let server = mcp_file::parse_server(name, &node).map_err(wrong)?;
         let asks_project = match node.get("cwd").map(|cwd| (cwd, cwd.text("cwd"))) {
             None => false,
             Some((_, Ok("project"))) => true,
             Some((cwd, _)) => {
-                return Err(wrong(cwd.misfit("`cwd` is `project` or is left out".to_owned())));
+                return Err(wrong(cwd.error("`cwd` is `project` or is left out".to_owned())));
             }
         };
-        wishes.push(Wish { server: McpWish::Own(server), asks_project });
+        wishes.push(ServerEntry { server: McpSelection::Own(server), asks_project });
     }
     Ok(())
 }
 
-/// The same value in the form in which servers are read everywhere.
+/// Converts the value to the form that the server reader takes.
 fn node(field: &Field) -> Node {
     let line = field.line;
     let value = match &field.value {
-        Value::Text(text) => NodeValue::Text(text.clone()),
-        Value::Bare(text) => NodeValue::Bare(text.clone()),
-        Value::List(texts) => {
+        FieldValue::Text(text) => NodeValue::Text(text.clone()),
+        FieldValue::Bare(text) => NodeValue::Bare(text.clone()),
+        FieldValue::List(texts) => {
             let text = |text: &String| Node { line, value: NodeValue::Text(text.clone()) };
             NodeValue::List(texts.iter().map(text).collect())
         }
-        Value::Items(items) => NodeValue::List(items.iter().map(node).collect()),
-        Value::Table(pairs) => NodeValue::Table(
+        FieldValue::Items(items) => NodeValue::List(items.iter().map(node).collect()),
+        FieldValue::Table(pairs) => NodeValue::Table(
             pairs.iter().map(|(name, field)| (name.clone(), node(field))).collect(),
         ),
-        Value::Other => NodeValue::Bare("null".to_owned()),
+        FieldValue::Other => NodeValue::Bare("null".to_owned()),
     };
     Node { line, value }
 }

@@ -1,31 +1,31 @@
-//! Where a definition stands, and what is said about it.
+//! Where a definition comes from, and errors about it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::protocol::printable_path;
 
-/// Where a definition stands.
+/// Where a definition comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum DefinitionSource {
     BuiltIn,
     File {
         path: PathBuf,
-        /// Whether it came with the project: whoever cloned that has not read it.
+        /// Whether it came with the project: the user may not have read it.
         project: bool,
     },
     /// The option `--agents`.
     Flag,
 }
 
-impl Source {
+impl DefinitionSource {
     /// Whether it came with the project, and so may narrow rights but not widen them.
     #[must_use]
     pub fn is_project(&self) -> bool {
         matches!(self, Self::File { project: true, .. })
     }
 
-    /// The folder of the project whose definition it is: the one above `.caliban/agents` or `.claude/agents`.
+    /// The project folder of the definition: the one above `.caliban/agents` or `.claude/agents`.
     #[must_use]
     pub fn project_folder(&self) -> Option<&Path> {
         let Self::File { path, project: true } = self else { return None };
@@ -47,7 +47,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for DefinitionSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built in"),
@@ -57,11 +57,11 @@ impl fmt::Display for Source {
     }
 }
 
-/// Why a definition, or a part of it, does not count.
+/// Why a definition, or part of it, is ignored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct DefinitionError {
-    pub place: Source,
-    /// Counted from 1; `None` when it is about the whole file.
+    pub place: DefinitionSource,
+    /// Counted from 1; `None` if it concerns the whole file.
     pub line: Option<usize>,
     pub message: String,
 }

@@ -1,4 +1,4 @@
-//! What a definition's file may say, and what is told about each mistake in it.
+//! Tests of definition files and the errors about them.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use super::*;
 use crate::config::{Dirs, Matcher, Origin, Project};
 use crate::protocol::{HookEvent, StartDir};
 
-fn scout(project: bool) -> Source {
-    Source::File { path: ".caliban/agents/scout.md".into(), project }
+fn scout(project: bool) -> DefinitionSource {
+    DefinitionSource::File { path: ".caliban/agents/scout.md".into(), project }
 }
 
-fn parse(text: &str, dialect: Dialect) -> Result<Parsed, String> {
+fn parse(text: &str, dialect: DefinitionFormat) -> Result<ParsedDefinition, String> {
     Definition::parse(text, &scout(false), dialect, None).map_err(|error| error.to_string())
 }
 
 fn own(text: &str) -> Definition {
-    parse(text, Dialect::Own).unwrap().definition
+    parse(text, DefinitionFormat::Own).unwrap().definition
 }
 
 /// The messages without the file's name.
@@ -73,11 +73,11 @@ fn hook(event: HookEvent, matcher: &str, command: &str, seconds: u64, line: usiz
     HookConfig {
         event,
         matcher: Matcher::parse(matcher).unwrap(),
-        unheard: false,
+        is_async: false,
         command: command.to_owned(),
         timeout: Duration::from_secs(seconds),
         origin: Origin::File { path: ".caliban/agents/scout.md".into(), line },
-        asks_project: false,
+        wants_project_cwd: false,
         start: StartDir::Private,
     }
 }
@@ -101,9 +101,9 @@ fn every_key_is_read() {
             max_tool_calls: Some(30),
             max_wall_s: Some(600),
         },
-        permission_mode: Some(Mode::DontAsk),
+        permission_mode: Some(PermissionMode::DontAsk),
         own_mode: true,
-        memory: Some(Memory::None),
+        memory: Some(MemoryScope::None),
         color: Some("green".to_owned()),
         background: true,
         isolation: Isolation::Worktree,
@@ -114,7 +114,7 @@ fn every_key_is_read() {
             hook(HookEvent::PreToolUse, "Grep", "./look.sh", 5, 28),
             hook(HookEvent::SubagentStop, "", "./done.sh", 60, 32),
         ],
-        returns: Returns::Verbatim,
+        returns: ReturnMode::Verbatim,
         mcp_servers: None,
         source: scout(false),
     };
@@ -153,7 +153,7 @@ fn what_is_left_out_takes_its_default() {
         isolation: Isolation::None,
         env: BTreeMap::new(),
         hooks: Vec::new(),
-        returns: Returns::Summary,
+        returns: ReturnMode::Summary,
         mcp_servers: None,
         source: scout(false),
     };
@@ -177,7 +177,7 @@ fn a_file_without_sound_front_matter_is_told_what_it_lacks() {
         ),
         (
             "---\ndescription: d\n---\n \n",
-            "4: the text after the front matter is empty: it is the agent's prompt",
+            "4: there is no text after the front matter: write the agent's prompt there",
         ),
         (
             "---\ndescription: d\ndescription: e\n---\nLook.",
@@ -186,7 +186,7 @@ fn a_file_without_sound_front_matter_is_told_what_it_lacks() {
         ("---\n- description\n---\nLook.", "2: the front matter must be lines of `key: value`"),
     ];
     for (text, expected) in cases {
-        let error = parse(text, Dialect::Own).unwrap_err();
+        let error = parse(text, DefinitionFormat::Own).unwrap_err();
         assert_eq!(error, format!(".caliban/agents/scout.md:{expected}"), "{text:?}");
     }
 }
@@ -202,9 +202,9 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
         ("description: ' '", "3: the key `description` is there twice"),
         ("model: ' '", "3: `model` must not be empty"),
         ("model: [a]", "3: `model` must be a text"),
-        ("skills: x", "3: `skills` is not supported yet: leave it out"),
-        ("hooks: x", "3: `hooks` must be an object of keys and values, not a text"),
-        ("hooks:\n  Stop:\n    - matcher: x", "5: an entry of `hooks.Stop` needs `hooks`: a list"),
+        ("skills: x", "3: `skills` is not supported yet: remove it"),
+        ("hooks: x", "3: `hooks` must be an object of keys and values, not a string"),
+        ("hooks:\n  Stop:\n    - matcher: x", "5: an entry of `hooks.Stop` needs a `hooks` list"),
         (
             "mcpServers: [[x]]",
             "3: `mcpServers` must be a list of names and of servers, such as [github, { files: { command: … } }]",
@@ -268,21 +268,21 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
         ("env:\n  A: [1]", "4: `env.A` must be one value, such as RUST_LOG: debug"),
         (
             "env:\n  A: 1\n  A-B: 2",
-            "5: `env.A-B` is no name of a variable: use letters, digits and _, the first no digit",
+            "5: `env.A-B` is not a variable name: use letters, digits and _, not starting with a digit",
         ),
         (
             "env:\n  1A: 1",
-            "4: `env.1A` is no name of a variable: use letters, digits and _, the first no digit",
+            "4: `env.1A` is not a variable name: use letters, digits and _, not starting with a digit",
         ),
         (
             "env:\n  CALIBAN_DEPTH: 0",
-            "4: `env.CALIBAN_DEPTH` counts the levels of agents and is not to set",
+            "4: `env.CALIBAN_DEPTH` counts the levels of agents and cannot be set",
         ),
-        ("env:\n  A: \"\\0\"", "4: `env.A` must not hold a NUL character"),
+        ("env:\n  A: \"\\0\"", "4: `env.A` must not contain a NUL character"),
     ];
     for (line, expected) in cases {
         let text = format!("---\ndescription: d\n{line}\n---\nLook.");
-        let error = parse(&text, Dialect::Own).unwrap_err();
+        let error = parse(&text, DefinitionFormat::Own).unwrap_err();
         assert_eq!(error, format!(".caliban/agents/scout.md:{expected}"), "{text:?}");
     }
 }
@@ -290,24 +290,25 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
 #[test]
 fn invalid_yaml_names_its_line_and_the_likely_remedy() {
     let text = "---\nname: scout\ndescription: Use it so: often\n---\nLook.";
-    let error = parse(text, Dialect::Own).unwrap_err();
+    let error = parse(text, DefinitionFormat::Own).unwrap_err();
     assert!(error.starts_with(".caliban/agents/scout.md:3: the front matter is not valid YAML: "));
-    assert!(error.ends_with("a text with `: ` or ` #` in it needs quotes"), "{error}");
+    assert!(error.ends_with("quote text that contains `: ` or ` #`"), "{error}");
     let (open, close) = ("[".repeat(20), "]".repeat(20));
     let deep = format!("---\ndescription: d\ntools: {open}{close}\n---\nLook.");
-    assert!(parse(&deep, Dialect::Own).unwrap_err().contains("nests more than 16 deep"));
+    assert!(parse(&deep, DefinitionFormat::Own).unwrap_err().contains("nests more than 16 deep"));
 }
 
 #[test]
 fn s2_24_files_for_other_tools_are_read_with_warnings_where_they_say_more() {
     let text = "---\nname: scout\ndescription: Use it so: often. user: \"find x\"\nskills: a\nhooks:\n  TaskCreated: []\n  Stop: []\n\
                 memory: user\npermissionMode: auto\nisolation: remote\neffort: high\nbackground: true\nmaxTurns: 3\n---\nLook.";
-    let Parsed { definition, warnings, .. } = parse(text, Dialect::Foreign).unwrap();
+    let ParsedDefinition { definition, warnings, .. } =
+        parse(text, DefinitionFormat::Foreign).unwrap();
     assert_eq!(definition.description, "Use it so: often. user: \"find x\"");
     assert_eq!((definition.max_turns, definition.background), (Some(3), true));
     assert_eq!((definition.memory, definition.permission_mode), (None, None));
     let warnings = messages(&warnings);
-    assert_eq!(warnings[..1], ["4: `skills` is not supported yet and passed over"]);
+    assert_eq!(warnings[..1], ["4: `skills` is not supported yet and ignored"]);
     assert!(warnings[1].starts_with("11: unknown key `effort`; allowed: "), "{warnings:?}");
     assert!(
         warnings[2].starts_with("9: `permissionMode` must be one of: default, "),
@@ -316,11 +317,11 @@ fn s2_24_files_for_other_tools_are_read_with_warnings_where_they_say_more() {
     assert_eq!(
         warnings[3..5],
         [
-            "8: `memory` must be one of: project, none; left out",
-            "10: `isolation` must be one of: none, worktree; left out",
+            "8: `memory` must be one of: project, none; ignored",
+            "10: `isolation` must be one of: none, worktree; ignored",
         ]
     );
-    assert!(warnings[5].starts_with("5: not run here: TaskCreated (line 6); "), "{warnings:?}");
+    assert!(warnings[5].starts_with("5: hooks skipped: TaskCreated (line 6); "), "{warnings:?}");
     assert_eq!(warnings.len(), 6);
 }
 
@@ -328,12 +329,15 @@ fn s2_24_files_for_other_tools_are_read_with_warnings_where_they_say_more() {
 fn what_narrows_an_agent_is_never_skipped_in_files_for_other_tools() {
     for line in ["tools: {a: b}", "disallowedTools: Bash(", "maxTurns: x", "budget: x"] {
         let text = format!("---\ndescription: d\n{line}\n---\nLook.");
-        assert!(parse(&text, Dialect::Foreign).unwrap_err().contains("scout.md:3: `"), "{line}");
+        assert!(
+            parse(&text, DefinitionFormat::Foreign).unwrap_err().contains("scout.md:3: `"),
+            "{line}"
+        );
     }
 }
 
-/// What the person has accepted of the project at `top`.
-fn accepted(top: &Path, own_modes: bool) -> Accepted {
+/// The user's acceptance of the project at `top`.
+fn accepted(top: &Path, own_modes: bool) -> DefinitionTrust {
     let dirs = Dirs {
         config: top.join("home"),
         data: top.join("home"),
@@ -341,16 +345,17 @@ fn accepted(top: &Path, own_modes: bool) -> Accepted {
         claude: None,
     };
     let trust = Trust::new(&dirs, &Project::discover(top, None), top);
-    Accepted { trust, own_modes, provider: Some("openai".to_owned()) }
+    DefinitionTrust { trust, own_modes, provider: Some("openai".to_owned()) }
 }
 
 #[test]
 fn a_projects_variables_and_hooks_count_once_they_are_accepted_and_not_when_they_change() {
     let top = tempfile::tempdir().unwrap();
-    let source = Source::File { path: top.path().join(".claude/agents/scout.md"), project: true };
+    let source =
+        DefinitionSource::File { path: top.path().join(".claude/agents/scout.md"), project: true };
     let read = |text: &str| {
         let accepted = accepted(top.path(), false);
-        Definition::parse(text, &source, Dialect::Own, Some(&accepted)).unwrap()
+        Definition::parse(text, &source, DefinitionFormat::Own, Some(&accepted)).unwrap()
     };
     let before = read(EVERY_KEY);
     assert_eq!((before.definition.env, before.definition.hooks), (BTreeMap::new(), vec![]));
@@ -373,25 +378,27 @@ fn a_projects_variables_and_hooks_count_once_they_are_accepted_and_not_when_they
     assert_eq!(after.definition.hooks.len(), 2);
     let changed = read(&EVERY_KEY.replace(&format!("{name}:"), "OTHER:"));
     assert_eq!((changed.definition.env.len(), changed.inert.len()), (0, 1));
-    let unknown = Definition::parse(EVERY_KEY, &scout(true), Dialect::Own, None).unwrap();
+    let unknown = Definition::parse(EVERY_KEY, &scout(true), DefinitionFormat::Own, None).unwrap();
     assert_eq!((unknown.definition.env.len(), unknown.inert.len()), (0, 4));
 }
 
 #[test]
 fn a_projects_provider_counts_once_it_is_accepted_and_its_model_waits_with_it() {
     let top = tempfile::tempdir().unwrap();
-    let source = Source::File { path: top.path().join(".claude/agents/scout.md"), project: true };
+    let source =
+        DefinitionSource::File { path: top.path().join(".claude/agents/scout.md"), project: true };
     let read = |lines: &str| {
         let text = format!("---\ndescription: d\n{lines}\n---\nLook.");
         let accepted = accepted(top.path(), false);
-        let parsed = Definition::parse(&text, &source, Dialect::Own, Some(&accepted)).unwrap();
+        let parsed =
+            Definition::parse(&text, &source, DefinitionFormat::Own, Some(&accepted)).unwrap();
         let Definition { provider, model, .. } = parsed.definition;
         ((provider, model), parsed.inert)
     };
     let some = |text: &str| Some(text.to_owned());
     let (route, inert) = read("provider: vllm\nmodel: m");
     assert_eq!((route, inert[0].what.as_str()), ((None, None), "agent scout provider: vllm"));
-    // It goes wherever the session goes.
+    // It follows the session's provider.
     assert_eq!(read("provider: openai\nmodel: m"), ((None, some("m")), vec![]));
     assert_eq!(read("provider: inherit\nmodel: m"), ((some("inherit"), some("m")), vec![]));
     assert_eq!(read("model: m"), ((None, some("m")), vec![]));
@@ -403,11 +410,13 @@ fn a_projects_provider_counts_once_it_is_accepted_and_its_model_waits_with_it() 
 #[test]
 fn a_projects_mode_counts_alone_only_where_modes_may_and_it_is_accepted() {
     let top = tempfile::tempdir().unwrap();
-    let source = Source::File { path: top.path().join(".claude/agents/scout.md"), project: true };
+    let source =
+        DefinitionSource::File { path: top.path().join(".claude/agents/scout.md"), project: true };
     let read = |mode: &str, own_modes: bool| {
         let text = format!("---\ndescription: d\npermissionMode: {mode}\n---\nLook.");
         let accepted = accepted(top.path(), own_modes);
-        let parsed = Definition::parse(&text, &source, Dialect::Own, Some(&accepted)).unwrap();
+        let parsed =
+            Definition::parse(&text, &source, DefinitionFormat::Own, Some(&accepted)).unwrap();
         assert_eq!(parsed.definition.permission_mode.unwrap().name(), mode, "it always narrows");
         (parsed.definition.own_mode, parsed.inert)
     };
@@ -423,10 +432,10 @@ fn a_projects_mode_counts_alone_only_where_modes_may_and_it_is_accepted() {
 #[test]
 fn s2_13_and_s2_32_advice_names_the_line_and_what_to_write() {
     let text = "---\ndescription: does stuff\ntools: Read, Task, Agent(x), Bsah, mcp__a__b\ndisallowedTools: Edti, Agent, Bash(rm:*), mcp__a__c\n---\nLook.";
-    let parsed = parse(text, Dialect::Own).unwrap();
+    let parsed = parse(text, DefinitionFormat::Own).unwrap();
     let listed = |name: &str| {
         format!(
-            "3: `tools` lists {name}: that alone lets the agent start no others, the depth limit decides; without others to start leave it out"
+            "3: `tools` lists {name}: that alone does not let the agent start others, since the depth limit decides; remove it if the agent starts none"
         )
     };
     assert_eq!(
@@ -435,8 +444,8 @@ fn s2_13_and_s2_32_advice_names_the_line_and_what_to_write() {
             "2: `description` is too short to choose the agent by: write what the agent does and when to use it, such as \"Reviews a change for mistakes. Use it after edits.\"".to_owned(),
             listed("Task"),
             listed("Agent"),
-            "3: `tools` lists Bsah, which is no tool here: mend the name, or leave it out".to_owned(),
-            "4: `disallowedTools` lists Edti, which is no tool here: it takes nothing away".to_owned(),
+            "3: `tools` lists Bsah, which is not a tool: fix the name or remove it".to_owned(),
+            "4: `disallowedTools` lists Edti, which is not a tool: it has no effect".to_owned(),
         ]
     );
     assert_eq!(parsed.warnings, []);

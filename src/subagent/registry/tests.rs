@@ -1,4 +1,4 @@
-//! Which definition of a name counts, and what is said of the others.
+//! Tests of which definition of a name applies, and of the problems with the others.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn agent(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {description}\n---\nWork.")
 }
 
-/// Loads as from `repo/app` in a repository at `repo`, with `home/agents` as the person's own.
+/// Loads as from `repo/app` in a repository at `repo`, with `home/agents` as the user's own.
 fn load(top: &TempDir) -> Definitions {
     let project = [top.path().join("repo/app"), top.path().join("repo")];
     Definitions::load(&DefinitionSources::new(&project, top.path().join("home/agents")))
@@ -43,8 +43,8 @@ fn the_built_in_agents_are_valid_short_and_say_what_to_report() {
     assert_eq!(names, ["explore", "general-purpose", "plan"]);
     for definition in all.iter() {
         assert!(definition.prompt.len() < 700, "{}", definition.name);
-        assert!(definition.prompt.contains("Only your last message reaches the one who asked."));
-        assert_eq!(definition.source, Source::BuiltIn);
+        assert!(definition.prompt.contains("Only your last message reaches whoever asked."));
+        assert_eq!(definition.source, DefinitionSource::BuiltIn);
         assert_eq!(all.advice(), []);
     }
     let tools = |name: &str| all.get(name).unwrap().tools.clone();
@@ -100,7 +100,7 @@ fn a_project_brings_only_definitions_that_lie_in_it_and_may_be_read() {
         [
             "cannot be read: it is a link that leads out of the project",
             "cannot be read: it is a link that leads out of the project",
-            "a permission rule forbids to read it"
+            "a permission rule forbids reading it"
         ]
     );
 }
@@ -139,7 +139,7 @@ fn an_untrusted_project_replaces_neither_a_built_in_agent_nor_one_of_the_user() 
         ("home/agents/s.md", &agent("db_scout", "the user's")),
     ]);
     let all = load(&top);
-    assert_eq!(all.get("explore").unwrap().source, Source::BuiltIn);
+    assert_eq!(all.get("explore").unwrap().source, DefinitionSource::BuiltIn);
     assert_eq!(all.get("new").unwrap().description, "theirs");
     for name in ["mine", "db_scout"] {
         assert_eq!(all.get(name).unwrap().description, "the user's");
@@ -164,7 +164,7 @@ fn what_the_user_has_accepted_replaces_an_agent_until_its_text_changes() {
         let dirs = Dirs::new(&env, &project).unwrap();
         let trust = Trust::new(&dirs, &Project::discover(&project, None), &project);
         DefinitionSources::new(std::slice::from_ref(&project), dirs.agents())
-            .with_accepted(Accepted { trust, own_modes: false, provider: None })
+            .with_accepted(DefinitionTrust { trust, own_modes: false, provider: None })
     };
     let is_theirs = || Definitions::load(&sources()).get("explore").unwrap().source.is_project();
     assert!(!is_theirs());
@@ -193,7 +193,7 @@ fn sub_folders_count_by_the_rules_of_their_folder() {
     let all = load(&top);
     let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["explore", "general-purpose", "new", "own", "plan"]);
-    assert_eq!(all.get("explore").unwrap().source, Source::BuiltIn);
+    assert_eq!(all.get("explore").unwrap().source, DefinitionSource::BuiltIn);
     assert_eq!(all.inert().len(), 1);
     let found = problems(&all, &top);
     let starts = [
@@ -205,7 +205,7 @@ fn sub_folders_count_by_the_rules_of_their_folder() {
     for (problem, start) in found.iter().zip(starts) {
         assert!(problem.starts_with(start), "{problem}");
     }
-    assert!(matches!(all.problems()[0], Problem::Warning(_)));
+    assert!(matches!(all.problems()[0], DefinitionProblem::Warning(_)));
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_broken_file_is_reported_and_the_next_source_counts() {
         ("home/agents", "a file"),
     ]);
     let all = load(&top);
-    assert_eq!(all.get("plan").unwrap().source, Source::BuiltIn);
+    assert_eq!(all.get("plan").unwrap().source, DefinitionSource::BuiltIn);
     assert_eq!(all.get("one").unwrap().description, "first");
     let found = problems(&all, &top);
     assert_eq!(
@@ -265,13 +265,13 @@ fn s4_29_two_names_that_make_one_tool_do_not_both_count() {
     let all = load(&top);
     let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["db-scout", "explore", "general-purpose", "plan"]);
-    let tool = "since the tool of both would be delegate_to_db_scout: choose another";
+    let tool = "since both would get the tool delegate_to_db_scout: choose another";
     let first = "the name \"db_scout\" is too close to \"db-scout\" (repo/.caliban/agents/a.md)";
     assert_eq!(
         problems(&all, &top),
         [
             format!("repo/.caliban/agents/b.md: {first}, {tool}"),
-            "repo/.caliban/agents/c.md: the name \"general_purpose\" is too close to \"general-purpose\" (built in), since the tool of both would be delegate_to_general_purpose: choose another".to_owned(),
+            "repo/.caliban/agents/c.md: the name \"general_purpose\" is too close to \"general-purpose\" (built in), since both would get the tool delegate_to_general_purpose: choose another".to_owned(),
         ]
     );
 }
@@ -287,7 +287,7 @@ fn the_flag_goes_before_all_files_and_none_of_its_own_may_collide() {
     let one = r#"{"description": "flag", "prompt": "p"}"#;
     let all = Definitions::load(&with_flag(&format!(r#"{{"plan": {one}}}"#)).unwrap());
     let plan = all.get("plan").unwrap();
-    assert_eq!((plan.description.as_str(), &plan.source), ("flag", &Source::Flag));
+    assert_eq!((plan.description.as_str(), &plan.source), ("flag", &DefinitionSource::Flag));
     assert_eq!(all.advice()[0].to_string().split(':').next(), Some("--agents"));
     for (other, place) in [("a-b", "--agents"), ("general-purpose", "built in")] {
         let close = other.replace('-', "_");

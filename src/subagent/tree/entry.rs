@@ -1,4 +1,4 @@
-//! What the tree knows of one sub-agent.
+//! The tree's record of one sub-agent.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,47 +7,47 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::Done;
+use super::ResultSender;
 use crate::agent::{Announcement, Inbox};
 use crate::budget::Budget;
 use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, AgentInfo, AgentPath, End, EventSink, Outcome, PromptId};
+use crate::protocol::{AgentId, AgentInfo, AgentPath, EventSink, PromptId, RunEnd, RunOutcome};
 
-/// Where an agent is in its life.
+/// The phase of an agent's life.
 #[derive(Clone, Debug)]
-pub enum Phase {
+pub enum AgentPhase {
     /// It waits for a slot.
     Queued,
     Running,
-    Ended(Arc<Ended>),
+    Ended(Arc<AgentResult>),
 }
 
-impl Phase {
+impl AgentPhase {
     /// The phase in one word.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> AgentStatus {
         match self {
-            Self::Queued => Status::Queued,
-            Self::Running => Status::Running,
-            Self::Ended(ended) => Status::of(&ended.outcome.end),
+            Self::Queued => AgentStatus::Queued,
+            Self::Running => AgentStatus::Running,
+            Self::Ended(ended) => AgentStatus::from_end(&ended.outcome.end),
         }
     }
 }
 
-/// How an agent ended, and what its parent gets of it.
+/// How an agent ended, and its report for its parent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
+pub struct AgentResult {
     pub info: AgentInfo,
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     pub report: AgentReport,
-    /// The text for the parent: cut to size, with a line on how it ended where that is needed.
+    /// The text for the parent: cut to size, with a line on how it ended if needed.
     pub text: String,
 }
 
-/// An agent's life in one word.
+/// The state of an agent in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum AgentStatus {
     Queued,
     Running,
     Completed,
@@ -55,18 +55,18 @@ pub enum Status {
     Cancelled,
 }
 
-impl Status {
-    /// How a run ended, in one word. What is partial is not a success.
+impl AgentStatus {
+    /// The state for the end of a run. A partial result is not a success.
     #[must_use]
-    pub fn of(end: &End) -> Self {
+    pub fn from_end(end: &RunEnd) -> Self {
         match end {
-            End::Completed => Self::Completed,
-            End::Cancelled { .. } => Self::Cancelled,
+            RunEnd::Completed => Self::Completed,
+            RunEnd::Cancelled { .. } => Self::Cancelled,
             _ => Self::Failed,
         }
     }
 
-    /// Whether nothing more will come of it.
+    /// Whether it has ended.
     #[must_use]
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
@@ -87,29 +87,29 @@ impl Status {
 
 /// One agent as others see it.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct AgentSnapshot {
     pub id: AgentId,
     pub path: AgentPath,
     pub info: AgentInfo,
-    pub phase: Phase,
+    pub phase: AgentPhase,
     pub background: bool,
-    /// Since it joined, or all that it took.
+    /// Time since it joined, or its total time.
     pub took: Duration,
-    /// Tokens that it and all below it have used.
+    /// Tokens used by it and all below it.
     pub tokens: u64,
 }
 
-impl Listed {
-    /// Its life in one word.
+impl AgentSnapshot {
+    /// Its state in one word.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> AgentStatus {
         self.phase.status()
     }
 }
 
-/// How many agents of a list are in which state.
+/// How many agents of a list are in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct StatusCounts {
     pub running_count: usize,
     pub completed_count: usize,
     pub failed_count: usize,
@@ -118,18 +118,18 @@ pub struct Counts {
     pub total_count: usize,
 }
 
-impl Counts {
+impl StatusCounts {
     /// Counts a list.
     #[must_use]
-    pub fn of(list: &[Listed]) -> Self {
+    pub fn count(list: &[AgentSnapshot]) -> Self {
         let mut counts = Self { total_count: list.len(), ..Self::default() };
         for agent in list {
             *match agent.status() {
-                Status::Queued => &mut counts.queued_count,
-                Status::Running => &mut counts.running_count,
-                Status::Completed => &mut counts.completed_count,
-                Status::Failed => &mut counts.failed_count,
-                Status::Cancelled => &mut counts.cancelled_count,
+                AgentStatus::Queued => &mut counts.queued_count,
+                AgentStatus::Running => &mut counts.running_count,
+                AgentStatus::Completed => &mut counts.completed_count,
+                AgentStatus::Failed => &mut counts.failed_count,
+                AgentStatus::Cancelled => &mut counts.cancelled_count,
             } += 1;
         }
         counts
@@ -138,13 +138,13 @@ impl Counts {
 
 /// The tree's own record of one agent.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct AgentEntry {
     pub id: AgentId,
-    /// Counts up, for the order of start.
+    /// A running number, for the order of start.
     pub number: u64,
     pub path: AgentPath,
     pub info: AgentInfo,
-    pub phase: Phase,
+    pub phase: AgentPhase,
     pub background: bool,
     pub joined: Instant,
     pub cancel: CancellationToken,
@@ -152,56 +152,56 @@ pub(super) struct Entry {
     pub with_parent: bool,
     pub inbox: Inbox,
     pub budget: Option<Budget>,
-    /// Whether it counts against the limit of agents at work.
+    /// Whether it counts against the limit of running agents.
     pub has_slot: bool,
-    /// Whether it has answered and waits for a message: then nobody waits for it.
-    pub resting: watch::Sender<bool>,
+    /// Whether it has answered and waits for a message: then nothing waits for it.
+    pub idle: watch::Sender<bool>,
     /// Messages that its parent has sent it.
     pub sent: Vec<PromptId>,
-    /// Calls of its own that wait for other agents.
-    pub waits: usize,
-    pub done: Done,
+    /// The number of its own calls that wait for other agents.
+    pub waiting_calls: usize,
+    pub done: ResultSender,
     /// Fires when it goes to the background.
     pub detached: CancellationToken,
-    /// Its parent's queue, and while it runs in the background the announcement there.
+    /// Its parent's queue, and its announcement there while it runs in the background.
     pub report_to: Inbox,
     pub announcement: Option<Announcement>,
     /// Carries its path.
     pub events: EventSink,
-    /// The message with its result, until that is handed over.
-    pub pushed: Option<(Inbox, PromptId)>,
+    /// The message with its result, until that is read.
+    pub pending_report: Option<(Inbox, PromptId)>,
 }
 
-impl Entry {
-    pub fn status(&self) -> Status {
+impl AgentEntry {
+    pub fn status(&self) -> AgentStatus {
         self.phase.status()
     }
 
-    /// Whether it counts against its parent's limit. One that rests would hold the place for as
-    /// long as nobody needs it.
+    /// Whether it counts against its parent's limit. An idle one would hold its place for as long
+    /// as it is not needed.
     pub fn is_at_work(&self) -> bool {
-        matches!(self.phase, Phase::Running) && !*self.resting.borrow()
+        matches!(self.phase, AgentPhase::Running) && !*self.idle.borrow()
     }
 
-    /// Whether it stands below `path`, at any depth.
+    /// Whether it is below `path`, at any depth.
     pub fn is_below(&self, path: &AgentPath) -> bool {
         self.path != *path && self.path.is_within(path)
     }
 
-    /// What one needs to end it and to see it end.
-    pub fn watched(&self) -> (CancellationToken, watch::Receiver<Option<Arc<Ended>>>) {
+    /// The token that cancels it and the channel that reports its end.
+    pub fn watch_end(&self) -> (CancellationToken, watch::Receiver<Option<Arc<AgentResult>>>) {
         (self.cancel.clone(), self.done.subscribe())
     }
 
-    pub fn listed(&self) -> Listed {
+    pub fn snapshot(&self) -> AgentSnapshot {
         let (took, tokens) = match &self.phase {
-            Phase::Ended(ended) => (ended.outcome.took, ended.outcome.usage.counted()),
+            AgentPhase::Ended(ended) => (ended.outcome.took, ended.outcome.usage.counted()),
             _ => {
                 let spent = self.budget.as_ref().map(|budget| budget.spent().usage.counted());
                 (self.joined.elapsed(), spent.unwrap_or_default())
             }
         };
-        Listed {
+        AgentSnapshot {
             id: self.id,
             path: self.path.clone(),
             info: self.info.clone(),

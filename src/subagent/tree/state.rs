@@ -1,4 +1,5 @@
-//! The tree's state, and every change of it. One lock guards it, so a change is seen whole or not at all.
+//! The tree's state and all changes to it. One lock guards it, so a change is seen whole or not at
+//! all.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -7,211 +8,221 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::entry::{Ended, Entry, Listed, Phase};
-use super::jobs::Told;
-use super::member::{Ending, Handle, Joining, Membership};
-use super::slots::{OverLimit, Waiting};
-use super::{AgentTree, Slots, below};
+use super::entry::{AgentEntry, AgentPhase, AgentResult, AgentSnapshot};
+use super::handle::{AgentHandle, Completion, HandleParts, NewAgent};
+use super::shells::ExitNotices;
+use super::slots::{LimitError, QueuedAgent};
+use super::{AgentTree, SlotLimits, below};
 use crate::agent::Inbox;
 use crate::protocol::{
-    AgentId, AgentPath, End, EventKind, EventSink, PromptId, QueuedPrompt, Sender, When,
+    AgentId, AgentPath, EventKind, EventSink, PromptId, PromptTiming, QueuedPrompt, RunEnd, Sender,
 };
 
-/// Ended agents that can still be asked about; older ones are on disk only.
-const ENDED_KEPT: usize = 256;
+/// Ended agents kept in memory; older ones are on disk only.
+const MAX_ENDED: usize = 256;
 
-/// Messages of agents are numbered from here on, beyond what persons send.
-const FIRST_MESSAGE: u64 = 1 << 48;
+/// The first number for messages of agents, beyond those of user prompts.
+const FIRST_MESSAGE_ID: u64 = 1 << 48;
 
 #[derive(Debug)]
-pub(super) struct State {
-    pub slots: Slots,
-    pub entries: BTreeMap<AgentId, Entry>,
-    /// Those without a slot, in order of arrival.
-    pub waiting: VecDeque<Waiting>,
+pub(super) struct TreeState {
+    pub slots: SlotLimits,
+    pub entries: BTreeMap<AgentId, AgentEntry>,
+    /// Agents without a slot, in order of arrival.
+    pub waiting: VecDeque<QueuedAgent>,
     /// Ended agents, oldest first.
     ended: VecDeque<AgentId>,
-    /// How many of each definition there have been, for their names.
-    named: HashMap<String, u32>,
-    /// How many each agent has started.
-    pub started: HashMap<AgentPath, usize>,
+    /// The number of agents started from each definition, for their names.
+    name_counts: HashMap<String, u32>,
+    /// The number of agents started by each agent.
+    pub children_started: HashMap<AgentPath, usize>,
     /// Cancels everything.
     root: CancellationToken,
     /// The main agent's queue.
     pub main: Inbox,
-    /// Ends of commands that were told.
-    pub told: Told,
+    /// Queued messages about ended commands.
+    pub exit_notices: ExitNotices,
     joined: u64,
     messages: u64,
 }
 
-impl State {
-    pub fn new(slots: Slots) -> Self {
+impl TreeState {
+    pub fn new(slots: SlotLimits) -> Self {
         Self {
             slots,
             entries: BTreeMap::new(),
             waiting: VecDeque::new(),
             ended: VecDeque::new(),
-            named: HashMap::new(),
-            started: HashMap::new(),
+            name_counts: HashMap::new(),
+            children_started: HashMap::new(),
             root: CancellationToken::new(),
             main: Inbox::default(),
-            told: Told::default(),
+            exit_notices: ExitNotices::default(),
             joined: 0,
-            messages: FIRST_MESSAGE,
+            messages: FIRST_MESSAGE_ID,
         }
     }
 
-    pub fn name(&mut self, definition: &str) -> String {
-        let count = self.named.entry(definition.to_owned()).or_default();
+    pub fn next_name(&mut self, definition: &str) -> String {
+        let count = self.name_counts.entry(definition.to_owned()).or_default();
         *count += 1;
         format!("{definition}-{count}")
     }
 
-    pub fn join(&mut self, tree: &AgentTree, joining: Joining) -> Result<Membership, OverLimit> {
-        let Joining { info, events, report_to, budget, may_queue } = joining;
+    pub fn join(&mut self, tree: &AgentTree, joining: NewAgent) -> Result<AgentHandle, LimitError> {
+        let NewAgent { info, events, report_to, budget, may_queue } = joining;
         let path = events.path().clone();
         if !may_queue {
-            self.room_for(&path)?;
+            self.check_room(&path)?;
         }
-        // One that goes on is no new one.
+        // A resumed agent is not a new one.
         if !path.id().is_some_and(|id| self.entries.contains_key(&id)) {
             self.count_child(&path)?;
         }
         let id = path.id().unwrap_or_else(AgentId::generate);
-        // An agent that goes on may have outlived the one above it, whose token has fired.
+        // A resumed agent may have outlived its parent, whose token has fired.
         let above = path.parent().and_then(|parent| self.entries.get(&parent.id()?));
         let above = above.filter(|entry| !entry.status().is_final());
         let cancel = below(above.map_or(&self.root, |entry| &entry.cancel));
         let background = info.background;
         let inbox = Inbox::default();
         self.joined += 1;
-        let entry = Entry {
+        let entry = AgentEntry {
             id,
             number: self.joined,
             path,
             info,
-            phase: Phase::Queued,
+            phase: AgentPhase::Queued,
             background,
             joined: Instant::now(),
             cancel: cancel.clone(),
             inbox: inbox.clone(),
             budget: Some(budget),
             has_slot: false,
-            resting: watch::Sender::new(false),
+            idle: watch::Sender::new(false),
             sent: Vec::new(),
-            waits: 0,
+            waiting_calls: 0,
             done: watch::Sender::new(None),
             detached: CancellationToken::new(),
             with_parent: false,
             announcement: background.then(|| report_to.announce(cancel.clone())),
             report_to,
             events: events.clone(),
-            pushed: None,
+            pending_report: None,
         };
         let detached = entry.detached.clone();
         events.emit(EventKind::Started(Box::new(entry.info.clone())));
         self.ended.retain(|known| *known != id);
         let before = self.entries.insert(id, entry);
-        // That it was interrupted is no news once it goes on. A result still is.
-        if let Some(Entry { phase: Phase::Ended(ended), pushed: Some((inbox, number)), .. }) =
-            before
-            && ended.outcome.end == End::Interrupted
+        // Once it is resumed, the news that it was interrupted is stale. A result is not.
+        if let Some(AgentEntry {
+            phase: AgentPhase::Ended(ended),
+            pending_report: Some((inbox, number)),
+            ..
+        }) = before
+            && ended.outcome.end == RunEnd::Interrupted
         {
             let _ = inbox.take_back(number);
         }
         let started = Arc::new(Notify::new());
         let start = started.clone();
-        // Places in the queue go by the order of the calls, not by that of the tasks.
-        let waiting = Waiting { id, events: events.clone(), start, place: 0, returns: false };
+        // Positions in the queue follow the order of the calls, not of the tasks.
+        let waiting =
+            QueuedAgent { id, events: events.clone(), start, position: 0, is_reacquiring: false };
         self.waiting.push_back(waiting);
-        self.hand_out();
-        let handle = Handle { id, cancel, inbox, detached, started };
-        Ok(Membership::new(tree.clone(), events, handle))
+        self.grant_slots();
+        let handle = HandleParts { id, cancel, inbox, detached, started };
+        Ok(AgentHandle::new(tree.clone(), events, handle))
     }
 
-    /// Puts the message of an agent's end into this queue, and answers with its number.
-    pub fn tell(&mut self, inbox: &Inbox, name: &str, id: AgentId, text: String) -> PromptId {
+    /// Queues the message of an agent's end, and returns its number.
+    pub fn push_report(
+        &mut self,
+        inbox: &Inbox,
+        name: &str,
+        id: AgentId,
+        text: String,
+    ) -> PromptId {
         let number = self.next_message();
         inbox.push(QueuedPrompt {
             from: Sender::Agent { name: name.to_owned() },
             report: Some(id),
-            ..QueuedPrompt::typed(number, text, When::NextStep)
+            ..QueuedPrompt::typed(number, text, PromptTiming::NextStep)
         });
         number
     }
 
-    pub fn restore(&mut self, events: &EventSink, ended: Ended, message: Option<String>) {
+    pub fn restore(&mut self, events: &EventSink, ended: AgentResult, message: Option<String>) {
         let path = events.path().clone();
         let Some(id) = path.id() else { return };
         let pushed = message.map(|text| {
             let main = self.main.clone();
-            let number = self.tell(&main, &ended.info.name, id, text);
+            let number = self.push_report(&main, &ended.info.name, id, text);
             (main, number)
         });
         self.joined += 1;
         self.count_name(&ended.info.agent, &ended.info.name);
-        let entry = Entry {
+        let entry = AgentEntry {
             id,
             number: self.joined,
             path,
             info: ended.info.clone(),
-            phase: Phase::Ended(Arc::new(ended.clone())),
+            phase: AgentPhase::Ended(Arc::new(ended.clone())),
             background: ended.info.background,
             joined: Instant::now(),
             cancel: CancellationToken::new(),
             inbox: Inbox::default(),
             budget: None,
             has_slot: false,
-            resting: watch::Sender::new(false),
+            idle: watch::Sender::new(false),
             sent: Vec::new(),
-            waits: 0,
+            waiting_calls: 0,
             done: watch::Sender::new(Some(Arc::new(ended))),
             detached: CancellationToken::new(),
             with_parent: false,
             announcement: None,
             report_to: self.main.clone(),
             events: events.clone(),
-            pushed,
+            pending_report: pushed,
         };
         self.entries.insert(id, entry);
         self.keep_ended(id);
     }
 
-    /// A name that is taken by an agent of an earlier process is not given again.
+    /// Reserves a name taken by an agent of an earlier process.
     pub fn count_name(&mut self, definition: &str, name: &str) {
         let number = name.strip_prefix(definition).and_then(|rest| rest.strip_prefix('-'));
         if let Some(number) = number.and_then(|number| number.parse::<u32>().ok()) {
-            let count = self.named.entry(definition.to_owned()).or_default();
+            let count = self.name_counts.entry(definition.to_owned()).or_default();
             *count = number.max(*count);
         }
     }
 
-    /// Books an agent's end, frees its slot, and tells those who wait and the one who is to be told.
-    pub fn finish(&mut self, id: AgentId, ending: Ending) {
+    /// Records an agent's end, frees its slot, and notifies its waiters and its parent.
+    pub fn finish(&mut self, id: AgentId, ending: Completion) {
         let number = self.next_message();
         self.waiting.retain(|waiting| waiting.id != id);
         let Some(entry) = self.entries.get_mut(&id) else { return };
-        // What a person sent too late to be read comes back, and then nothing more is said of this agent.
+        // User prompts that came too late are returned, before this agent's last event.
         for QueuedPrompt { id, text, .. } in entry.inbox.take_typed() {
             entry.events.emit(EventKind::PromptReturned { id, text });
         }
-        let Ending { outcome, mut report, mut text, message, brief } = ending;
-        report.with_parent = entry.with_parent && matches!(outcome.end, End::Cancelled { .. });
-        // One that rests has told its last answer when it gave it.
-        let mut told = if *entry.resting.borrow() { brief } else { message };
+        let Completion { outcome, mut report, mut text, message, brief } = ending;
+        report.with_parent = entry.with_parent && matches!(outcome.end, RunEnd::Cancelled { .. });
+        // An idle agent has already reported its last answer.
+        let mut told = if *entry.idle.borrow() { brief } else { message };
         if let Some(unread) = entry.unread() {
             text.push_str(&unread);
             told.push_str(&unread);
         }
         let finished = EventKind::Finished(Box::new(outcome.clone()));
-        let ended = Arc::new(Ended { info: entry.info.clone(), outcome, report, text });
-        entry.phase = Phase::Ended(ended.clone());
+        let ended = Arc::new(AgentResult { info: entry.info.clone(), outcome, report, text });
+        entry.phase = AgentPhase::Ended(ended.clone());
         entry.has_slot = false;
         entry.budget = None;
         if entry.background {
-            // What nobody waits for ends its parent's run by way of the queue.
-            if let End::Failed { failure, message } = &ended.outcome.end
+            // A fatal background failure ends its parent's run by way of the queue.
+            if let RunEnd::Failed { failure, message } = &ended.outcome.end
                 && failure.is_fatal()
             {
                 let name = &entry.info.name;
@@ -220,27 +231,27 @@ impl State {
             let report = QueuedPrompt {
                 from: Sender::Agent { name: entry.info.name.clone() },
                 report: Some(id),
-                ..QueuedPrompt::typed(number, told, When::NextStep)
+                ..QueuedPrompt::typed(number, told, PromptTiming::NextStep)
             };
-            entry.report_to.push_told(report, || entry.events.emit(finished));
-            entry.pushed = Some((entry.report_to.clone(), number));
+            entry.report_to.push_with(report, || entry.events.emit(finished));
+            entry.pending_report = Some((entry.report_to.clone(), number));
         } else {
             entry.events.emit(finished);
         }
-        // After the message, so that whoever waits for the last of the announced work finds it.
+        // After the message, so that whoever waits for the last announced work finds it.
         entry.announcement = None;
         entry.done.send_replace(Some(ended));
         self.keep_ended(id);
-        self.hand_out();
+        self.grant_slots();
     }
 
-    /// The id of one more message of ours.
+    /// The id of the next message of ours.
     pub fn next_message(&mut self) -> PromptId {
         self.messages += 1;
         PromptId(self.messages)
     }
 
-    /// The queue of the agent at `path`, while it lives.
+    /// The queue of the agent at `path`, while it is alive.
     pub fn inbox(&self, path: &AgentPath) -> Option<Inbox> {
         if path.is_root() {
             return Some(self.main.clone());
@@ -251,21 +262,21 @@ impl State {
 
     fn keep_ended(&mut self, id: AgentId) {
         self.ended.push_back(id);
-        while self.ended.len() > ENDED_KEPT {
+        while self.ended.len() > MAX_ENDED {
             if let Some(oldest) = self.ended.pop_front() {
                 self.entries.remove(&oldest);
             }
         }
     }
 
-    /// Decides who learns of the agent's end.
+    /// Moves an agent to the background: decides who is notified of its end.
     ///
     /// # The states of an agent that a call waits for
     /// - *waited for*: its end is the call's result. It leaves this state once, under the lock: by
-    ///   [`Self::detach`], by [`Self::cancel_waited`], by the cancellation of one above it, or by
-    ///   its end.
+    ///   [`Self::detach`], by [`Self::cancel_waited`], by the cancellation of an agent above it, or
+    ///   by its end.
     /// - *in the background*: its end is a message to its parent. The call has returned, or returns
-    ///   as soon as it looks; its own cancellation does not reach the agent any more.
+    ///   as soon as it checks; its own cancellation no longer reaches the agent.
     /// - *cancelled*: it is ending, and its end is the call's result. It cannot go to the background.
     /// - *ended*: nothing changes any more.
     pub fn detach(&mut self, id: AgentId) -> bool {
@@ -281,14 +292,14 @@ impl State {
         true
     }
 
-    /// Cancels an agent unless it went to the background: the other way out of *waited for* in
+    /// Cancels an agent unless it moved to the background: the other way out of *waited for* in
     /// [`Self::detach`].
     pub fn cancel_waited(&mut self, id: AgentId, overdue: Option<Duration>) -> bool {
         let Some(entry) = self.entries.get(&id) else { return true };
         if entry.background && !entry.status().is_final() {
             return false;
         }
-        // One that was cancelled before ends as that.
+        // If it was cancelled before, that is how it ends.
         if let (Some(limit), Some(budget), false) =
             (overdue, &entry.budget, entry.cancel.is_cancelled())
         {
@@ -298,8 +309,8 @@ impl State {
         true
     }
 
-    /// Cancels an agent and all below it. `with_parent` tells whether the run of its parent was
-    /// stopped. The first cancellation of an agent decides that.
+    /// Cancels an agent and all below it. `with_parent`: the run of its parent was stopped. The
+    /// first cancellation of an agent decides that.
     pub fn cancel(&mut self, id: AgentId, with_parent: bool) {
         let Some(entry) = self.entries.get(&id) else { return };
         let (token, is_first) = (entry.cancel.clone(), !entry.cancel.is_cancelled());
@@ -309,8 +320,8 @@ impl State {
         }
     }
 
-    /// Fires tokens, and records of each agent that a call waits for and that this cancels that the
-    /// run of its parent was stopped.
+    /// Fires tokens, and records for each agent that this cancels and that a call waits for that
+    /// the run of its parent was stopped.
     pub fn fire(&mut self, tokens: impl IntoIterator<Item = CancellationToken>) {
         let mut live = Vec::new();
         for entry in self.entries.values_mut() {
@@ -326,11 +337,11 @@ impl State {
         }
     }
 
-    pub fn list(&self, path: &AgentPath) -> Vec<Listed> {
+    pub fn list(&self, path: &AgentPath) -> Vec<AgentSnapshot> {
         let mut below: Vec<_> =
             self.entries.values().filter(|entry| entry.is_below(path)).collect();
         below.sort_by_key(|entry| entry.number);
-        below.into_iter().map(Entry::listed).collect()
+        below.into_iter().map(AgentEntry::snapshot).collect()
     }
 
     pub fn cancel_all(&mut self) {
@@ -342,19 +353,19 @@ impl State {
         for id in std::mem::take(&mut self.ended) {
             self.entries.remove(&id);
         }
-        self.named.clear();
-        self.started.clear();
+        self.name_counts.clear();
+        self.children_started.clear();
         self.main = Inbox::default();
-        self.told = Told::default();
+        self.exit_notices = ExitNotices::default();
     }
 
-    /// Tells those who wait for a slot their places.
-    pub fn tell_places(&mut self) {
-        let queued = self.waiting.iter_mut().filter(|waiting| !waiting.returns);
+    /// Notifies queued agents of their positions.
+    pub fn emit_positions(&mut self) {
+        let queued = self.waiting.iter_mut().filter(|waiting| !waiting.is_reacquiring);
         for (index, waiting) in queued.enumerate() {
-            if waiting.place != index + 1 {
-                waiting.place = index + 1;
-                waiting.events.emit(EventKind::Queued { place: waiting.place });
+            if waiting.position != index + 1 {
+                waiting.position = index + 1;
+                waiting.events.emit(EventKind::Queued { place: waiting.position });
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::budget::{Budget, Limits};
 use crate::protocol::event::AgentReport;
 use crate::protocol::{AgentInfo, Cost, EventQueue, Sender, ToolUseId, Usage};
 
-struct Fixture {
+struct TreeFixture {
     tree: AgentTree,
     queue: EventQueue,
     main: Inbox,
@@ -25,8 +25,8 @@ fn info(background: bool) -> AgentInfo {
     }
 }
 
-fn ending(end: End) -> Ending {
-    let outcome = Outcome { text: "found".to_owned(), ..Outcome::without_work(end) };
+fn ending(end: RunEnd) -> Completion {
+    let outcome = RunOutcome { text: "found".to_owned(), ..RunOutcome::without_work(end) };
     let report = AgentReport {
         agent_id: AgentId::generate(),
         name: "explore-1".to_owned(),
@@ -40,7 +40,7 @@ fn ending(end: End) -> Ending {
         total: 5,
         with_parent: false,
     };
-    Ending {
+    Completion {
         outcome,
         report,
         text: "found".to_owned(),
@@ -49,14 +49,14 @@ fn ending(end: End) -> Ending {
     }
 }
 
-impl Fixture {
+impl TreeFixture {
     fn new(concurrent: usize, children: usize) -> Self {
-        let tree = AgentTree::new(Slots { concurrent, children, children_ever: None });
-        Self { tree, queue: EventQueue::unhurried(), main: Inbox::default() }
+        let tree = AgentTree::new(SlotLimits { concurrent, children, children_total: None });
+        Self { tree, queue: EventQueue::unbounded(), main: Inbox::default() }
     }
 
-    fn below(&self, parent: &AgentPath, background: bool, may_queue: bool) -> Joining {
-        Joining {
+    fn below(&self, parent: &AgentPath, background: bool, may_queue: bool) -> NewAgent {
+        NewAgent {
             info: info(background),
             events: self.queue.sink_at(parent.child(AgentId::generate())),
             report_to: self.main.clone(),
@@ -65,105 +65,105 @@ impl Fixture {
         }
     }
 
-    fn join(&self) -> Membership {
+    fn join(&self) -> AgentHandle {
         self.tree.join(self.below(&AgentPath::root(), false, true)).unwrap()
     }
 
-    fn spawn(&self) -> Result<Membership, OverLimit> {
+    fn spawn(&self) -> Result<AgentHandle, LimitError> {
         self.tree.join(self.below(&AgentPath::root(), true, false))
     }
 }
 
 #[tokio::test]
 async fn c7_over_the_limit_foreground_agents_wait_in_order() {
-    let fixture = Fixture::new(1, 5);
+    let fixture = TreeFixture::new(1, 5);
     let (first, second, third) = (fixture.join(), fixture.join(), fixture.join());
-    assert!(first.slot().await);
-    let (mut two, mut three) = (Box::pin(second.slot()), Box::pin(third.slot()));
+    assert!(first.wait_for_slot().await);
+    let (mut two, mut three) = (Box::pin(second.wait_for_slot()), Box::pin(third.wait_for_slot()));
     assert!(futures_util::poll!(&mut two).is_pending());
     assert!(futures_util::poll!(&mut three).is_pending());
-    first.finish(ending(End::Completed));
+    first.finish(ending(RunEnd::Completed));
     assert!(two.await);
     assert!(futures_util::poll!(&mut three).is_pending());
 }
 
 #[tokio::test]
 async fn t11_cancelled_while_waiting_never_starts_and_frees_its_place() {
-    let fixture = Fixture::new(1, 5);
+    let fixture = TreeFixture::new(1, 5);
     let (first, second, third) = (fixture.join(), fixture.join(), fixture.join());
-    assert!(first.slot().await);
-    let mut two = Box::pin(second.slot());
-    let mut three = Box::pin(third.slot());
+    assert!(first.wait_for_slot().await);
+    let mut two = Box::pin(second.wait_for_slot());
+    let mut three = Box::pin(third.wait_for_slot());
     assert!(futures_util::poll!(&mut two).is_pending());
     assert!(futures_util::poll!(&mut three).is_pending());
     let cancelled = fixture.tree.cancel(second.id()).unwrap();
-    assert_eq!((cancelled.success, cancelled.previous), (true, Status::Queued));
+    assert_eq!((cancelled.success, cancelled.previous), (true, AgentStatus::Queued));
     assert!(!two.await);
-    second.finish(ending(End::Cancelled { before_start: true }));
-    first.finish(ending(End::Completed));
+    second.finish(ending(RunEnd::Cancelled { before_start: true }));
+    first.finish(ending(RunEnd::Completed));
     assert!(three.await);
 }
 
 #[tokio::test]
 async fn s3_22_one_parent_has_its_own_limit() {
-    let fixture = Fixture::new(8, 1);
+    let fixture = TreeFixture::new(8, 1);
     let (first, second) = (fixture.join(), fixture.join());
-    assert!(first.slot().await);
-    assert!(futures_util::poll!(Box::pin(second.slot())).is_pending());
+    assert!(first.wait_for_slot().await);
+    assert!(futures_util::poll!(Box::pin(second.wait_for_slot())).is_pending());
 }
 
 #[tokio::test]
 async fn s3_21_in_the_background_a_limit_is_an_error_with_its_value_and_count() {
-    let fixture = Fixture::new(2, 8);
+    let fixture = TreeFixture::new(2, 8);
     let members = [fixture.spawn().unwrap(), fixture.spawn().unwrap()];
     let over = fixture.spawn().unwrap_err();
-    assert_eq!(over, OverLimit { limit: "max_concurrent_agents", value: 2, count: 2 });
+    assert_eq!(over, LimitError { limit: "max_concurrent_agents", value: 2, count: 2 });
     assert_eq!(fixture.tree.list(&AgentPath::root()).len(), 2, "nothing was taken in");
     let [first, second] = members;
-    first.finish(ending(End::Completed));
+    first.finish(ending(RunEnd::Completed));
     let third = fixture.spawn().unwrap();
     let over = fixture.spawn().unwrap_err();
     assert_eq!((over.value, over.count), (2, 2), "the one that has ended does not count");
     drop((second, third));
     assert!(fixture.spawn().is_ok());
-    let fixture = Fixture::new(8, 1);
+    let fixture = TreeFixture::new(8, 1);
     let _one = fixture.spawn().unwrap();
     assert_eq!(fixture.spawn().unwrap_err().limit, "max_children_per_agent");
 }
 
 #[tokio::test]
 async fn t18_a_parent_that_waits_lends_its_slot_and_gets_it_back_first() {
-    let fixture = Fixture::new(1, 5);
+    let fixture = TreeFixture::new(1, 5);
     let parent = fixture.join();
-    assert!(parent.slot().await);
+    assert!(parent.wait_for_slot().await);
     let sink = fixture.queue.sink_at(AgentPath::root().child(parent.id()));
-    let lent = fixture.tree.lend(sink.path());
+    let lent = fixture.tree.release_slot(sink.path());
     let child = fixture.tree.join(fixture.below(sink.path(), false, true)).unwrap();
-    assert!(child.slot().await);
+    assert!(child.wait_for_slot().await);
     let other = fixture.join();
-    let mut waits = Box::pin(other.slot());
+    let mut waits = Box::pin(other.wait_for_slot());
     assert!(futures_util::poll!(&mut waits).is_pending());
     let never = CancellationToken::new();
-    let mut back = Box::pin(lent.take_back(&sink, &never));
+    let mut back = Box::pin(lent.reacquire(&sink, &never));
     assert!(futures_util::poll!(&mut back).is_pending());
-    child.finish(ending(End::Completed));
+    child.finish(ending(RunEnd::Completed));
     back.await;
     assert!(futures_util::poll!(&mut waits).is_pending(), "the parent goes first");
-    parent.finish(ending(End::Completed));
+    parent.finish(ending(RunEnd::Completed));
     assert!(waits.await);
 }
 
 #[tokio::test]
 async fn t21_a_completion_is_pushed_once_or_handed_over_once() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let (pushed, taken) = (fixture.spawn().unwrap(), fixture.spawn().unwrap());
     let taken_id = taken.id();
     assert_eq!(fixture.main.announced(), 2);
-    pushed.finish(ending(End::Completed));
-    taken.finish(ending(End::Completed));
+    pushed.finish(ending(RunEnd::Completed));
+    taken.finish(ending(RunEnd::Completed));
     assert_eq!(fixture.main.announced(), 0);
-    fixture.tree.handed_over(taken_id, &fixture.main);
-    fixture.tree.handed_over(taken_id, &fixture.main);
+    fixture.tree.mark_reported(taken_id, &fixture.main);
+    fixture.tree.mark_reported(taken_id, &fixture.main);
     let read = fixture.main.take_next_step();
     assert_eq!(read.len(), 1);
     assert_eq!(read[0].from, Sender::Agent { name: "explore-1".to_owned() });
@@ -171,69 +171,74 @@ async fn t21_a_completion_is_pushed_once_or_handed_over_once() {
 
 #[tokio::test]
 async fn t22_the_second_cancel_finds_nothing_to_do() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let member = fixture.spawn().unwrap();
     let id = member.id();
     assert!(fixture.tree.cancel(id).unwrap().success);
     assert!(member.cancel().is_cancelled());
-    member.finish(ending(End::Cancelled { before_start: false }));
+    member.finish(ending(RunEnd::Cancelled { before_start: false }));
     let again = fixture.tree.cancel(id).unwrap();
-    assert_eq!((again.success, again.previous), (false, Status::Cancelled));
+    assert_eq!((again.success, again.previous), (false, AgentStatus::Cancelled));
     assert_eq!(fixture.tree.cancel(AgentId::generate()), None);
 }
 
 #[tokio::test]
 async fn t34_a_completion_between_the_look_and_the_wait_is_not_lost() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let member = fixture.spawn().unwrap();
     let id = member.id();
-    assert_eq!(fixture.tree.look_up(id).unwrap().status(), Status::Running);
-    member.finish(ending(End::Completed));
+    assert_eq!(fixture.tree.look_up(id).unwrap().status(), AgentStatus::Running);
+    member.finish(ending(RunEnd::Completed));
     assert_eq!(fixture.tree.ended(id).await.unwrap().text, "found");
 }
 
 #[tokio::test]
 async fn t34_a_wait_for_the_next_run_is_not_met_by_the_last_one() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let joining = fixture.below(&AgentPath::root(), true, false);
     let events = joining.events.clone();
     let member = fixture.tree.join(joining).unwrap();
     let id = member.id();
-    member.finish(ending(End::Interrupted));
-    let again = Joining { events, ..fixture.below(&AgentPath::root(), true, false) };
+    member.finish(ending(RunEnd::Interrupted));
+    let again = NewAgent { events, ..fixture.below(&AgentPath::root(), true, false) };
     let member = fixture.tree.join(again).unwrap();
     let mut ended = Box::pin(fixture.tree.ended(id));
     assert!(futures_util::poll!(&mut ended).is_pending());
-    member.finish(ending(End::Completed));
-    assert_eq!(ended.await.unwrap().outcome.end, End::Completed);
+    member.finish(ending(RunEnd::Completed));
+    assert_eq!(ended.await.unwrap().outcome.end, RunEnd::Completed);
 }
 
 #[test]
 fn an_agent_of_another_session_that_main_reads_of_keeps_its_name() {
-    let tree = Fixture::new(1, 1).tree;
-    tree.tell_main("explore", "explore-2", AgentId::generate(), "explore-2 has ended".to_owned());
+    let tree = TreeFixture::new(1, 1).tree;
+    tree.push_main_report(
+        "explore",
+        "explore-2",
+        AgentId::generate(),
+        "explore-2 has ended".to_owned(),
+    );
     assert_eq!(tree.main_inbox().take_next_step().len(), 1);
-    assert_eq!([tree.name("explore"), tree.name("plan")], ["explore-3", "plan-1"]);
+    assert_eq!([tree.next_name("explore"), tree.next_name("plan")], ["explore-3", "plan-1"]);
 }
 
 #[tokio::test]
 async fn an_agent_moves_to_the_background_once_and_not_after_its_end() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let member = fixture.join();
     let id = member.id();
     assert!(fixture.tree.detach(id));
     assert!(member.detached().is_cancelled());
     assert!(!fixture.tree.detach(id));
     assert_eq!(fixture.main.announced(), 1);
-    member.finish(ending(End::Completed));
+    member.finish(ending(RunEnd::Completed));
     assert!(!fixture.tree.detach(id));
     assert_eq!(fixture.main.take_next_step().len(), 1);
 }
 
 #[tokio::test]
 async fn an_end_is_told_to_the_call_or_to_the_parent_whichever_way_a_stop_and_a_move_cross() {
-    let fixture = Fixture::new(8, 5);
-    let (tree, cancelled) = (&fixture.tree, End::Cancelled { before_start: false });
+    let fixture = TreeFixture::new(8, 5);
+    let (tree, cancelled) = (&fixture.tree, RunEnd::Cancelled { before_start: false });
     // Stopped first: the call waits for the end, and the parent gets no message.
     let stopped = fixture.join();
     let id = stopped.id();
@@ -241,19 +246,19 @@ async fn an_end_is_told_to_the_call_or_to_the_parent_whichever_way_a_stop_and_a_
     assert!(!stopped.detached().is_cancelled());
     stopped.finish(ending(cancelled.clone()));
     assert!(tree.ended(id).await.is_some() && fixture.main.is_empty());
-    // Moved first: the call lets go of it, and it goes on.
+    // Moved first: the call stops waiting, and it continues.
     let moved = fixture.join();
     let id = moved.id();
     assert!(tree.detach(id) && !tree.cancel_waited(id, None));
     assert!(!moved.cancel().is_cancelled());
-    moved.finish(ending(End::Completed));
+    moved.finish(ending(RunEnd::Completed));
     assert_eq!(fixture.main.take_next_step().len(), 1);
-    // What ended by itself is the call's result.
+    // An agent that ended by itself is the call's result.
     let done = fixture.join();
     let id = done.id();
-    done.finish(ending(End::Completed));
+    done.finish(ending(RunEnd::Completed));
     assert!(!tree.detach(id) && tree.cancel_waited(id, None) && fixture.main.is_empty());
-    // Stopped with the one above it, before the call has looked.
+    // Stopped with its parent, before the call has looked.
     let above = fixture.join();
     let path = AgentPath::root().child(above.id());
     let below = tree.join(fixture.below(&path, false, true)).unwrap();
@@ -265,20 +270,23 @@ async fn an_end_is_told_to_the_call_or_to_the_parent_whichever_way_a_stop_and_a_
 }
 
 /// An agent that a call waits for, and one below it that a call of its own waits for.
-fn parent_and_child(fixture: &Fixture) -> [Membership; 2] {
+fn parent_and_child(fixture: &TreeFixture) -> [AgentHandle; 2] {
     let parent = fixture.join();
     let path = AgentPath::root().child(parent.id());
     let child = fixture.tree.join(fixture.below(&path, false, true)).unwrap();
     [parent, child]
 }
 
-/// Ends cancelled agents, and says of each whether it was cancelled with its parent.
-async fn with_parent<const N: usize>(fixture: &Fixture, members: [Membership; N]) -> [bool; N] {
+/// Ends cancelled agents, and returns whether each was cancelled with its parent.
+async fn with_parent<const N: usize>(
+    fixture: &TreeFixture,
+    members: [AgentHandle; N],
+) -> [bool; N] {
     let mut with_parent = [false; N];
     for (member, with_parent) in members.into_iter().zip(&mut with_parent) {
         assert!(member.cancel().is_cancelled());
         let id = member.id();
-        member.finish(ending(End::Cancelled { before_start: false }));
+        member.finish(ending(RunEnd::Cancelled { before_start: false }));
         *with_parent = fixture.tree.ended(id).await.unwrap().report.with_parent;
     }
     with_parent
@@ -286,7 +294,7 @@ async fn with_parent<const N: usize>(fixture: &Fixture, members: [Membership; N]
 
 #[tokio::test]
 async fn a_stop_of_mains_run_cancels_agents_with_their_parents() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let [parent, child] = parent_and_child(&fixture);
     assert!(fixture.tree.cancel_waited(parent.id(), None));
     // Its own call finds the child cancelled.
@@ -296,7 +304,7 @@ async fn a_stop_of_mains_run_cancels_agents_with_their_parents() {
 
 #[tokio::test]
 async fn the_end_of_the_program_cancels_waited_agents_with_their_parents() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let ([parent, child], aside) = (parent_and_child(&fixture), fixture.spawn().unwrap());
     let path = AgentPath::root().child(aside.id());
     let below = fixture.tree.join(fixture.below(&path, false, true)).unwrap();
@@ -304,7 +312,7 @@ async fn the_end_of_the_program_cancels_waited_agents_with_their_parents() {
     fixture.tree.cancel(alone.id());
     let done = fixture.join();
     let done_id = done.id();
-    done.finish(ending(End::Completed));
+    done.finish(ending(RunEnd::Completed));
     assert!(fixture.tree.end_all(Duration::from_secs(10)).await);
     assert!(fixture.tree.cancel_waited(parent.id(), None));
     assert!(fixture.tree.cancel_waited(alone.id(), None));
@@ -315,7 +323,7 @@ async fn the_end_of_the_program_cancels_waited_agents_with_their_parents() {
 
 #[tokio::test]
 async fn an_agent_that_was_cancelled_alone_stays_so_when_main_is_stopped_after_that() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let [parent, child] = parent_and_child(&fixture);
     assert!(fixture.tree.cancel(parent.id()).unwrap().success);
     assert!(fixture.tree.cancel_waited(parent.id(), None));
@@ -324,9 +332,9 @@ async fn an_agent_that_was_cancelled_alone_stays_so_when_main_is_stopped_after_t
 
 #[tokio::test]
 async fn an_agent_whose_calls_time_is_over_has_reached_that_limit() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let ([parent, child], alone) = (parent_and_child(&fixture), fixture.join());
-    let time_up = |member: &Membership| {
+    let time_up = |member: &AgentHandle| {
         fixture.tree.lock().entries[&member.id()].budget.as_ref().unwrap().time_up()
     };
     let (limit, later) = (Duration::from_secs(9), Duration::from_secs(10));
@@ -341,54 +349,54 @@ async fn an_agent_whose_calls_time_is_over_has_reached_that_limit() {
 
 #[tokio::test]
 async fn an_agent_that_ends_by_itself_while_it_is_stopped_was_not_cancelled() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let member = fixture.join();
     let id = member.id();
     assert!(fixture.tree.cancel_waited(id, None));
-    member.finish(ending(End::Completed));
+    member.finish(ending(RunEnd::Completed));
     assert!(!fixture.tree.ended(id).await.unwrap().report.with_parent);
 }
 
 #[tokio::test]
 async fn t12_a_member_that_is_lost_ends_as_an_internal_failure_and_frees_its_slot() {
-    let fixture = Fixture::new(1, 1);
+    let fixture = TreeFixture::new(1, 1);
     let member = fixture.join();
     let id = member.id();
-    assert!(member.slot().await);
+    assert!(member.wait_for_slot().await);
     drop(member);
     let ended = fixture.tree.ended(id).await.unwrap();
     assert!(matches!(
         ended.outcome.end,
-        End::Failed { failure: crate::protocol::Failure::Internal, .. }
+        RunEnd::Failed { failure: crate::protocol::Failure::Internal, .. }
     ));
-    assert!(fixture.join().slot().await);
+    assert!(fixture.join().wait_for_slot().await);
 }
 
 #[tokio::test]
 async fn the_end_of_all_cancels_every_level_and_waits_for_it() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let member = fixture.spawn().unwrap();
     let path = AgentPath::root().child(member.id());
     let child = fixture.tree.join(fixture.below(&path, true, false)).unwrap();
     for member in [member, child] {
         fixture.tree.spawn(async move {
             member.cancel().cancelled().await;
-            member.finish(ending(End::Cancelled { before_start: false }));
+            member.finish(ending(RunEnd::Cancelled { before_start: false }));
         });
     }
     assert!(fixture.tree.end_all(Duration::from_secs(10)).await);
     let list = fixture.tree.list(&AgentPath::root());
-    assert_eq!(Counts::of(&list).cancelled_count, 2);
+    assert_eq!(StatusCounts::count(&list).cancelled_count, 2);
 }
 
 #[tokio::test]
 async fn ended_agents_are_kept_up_to_a_number() {
-    let fixture = Fixture::new(8, 8);
+    let fixture = TreeFixture::new(8, 8);
     let first = fixture.join();
     let first_id = first.id();
-    first.finish(ending(End::Completed));
+    first.finish(ending(RunEnd::Completed));
     for _ in 0..256 {
-        fixture.join().finish(ending(End::Completed));
+        fixture.join().finish(ending(RunEnd::Completed));
     }
     assert!(fixture.tree.look_up(first_id).is_none());
     assert_eq!(fixture.tree.list(&AgentPath::root()).len(), 256);
@@ -396,21 +404,21 @@ async fn ended_agents_are_kept_up_to_a_number() {
 
 mod jobs {
     use super::*;
-    use crate::exec::{Exit, ShellState};
+    use crate::exec::{CommandExit, ShellState};
     use crate::protocol::ShellId;
     use crate::tool::ShellRegister;
 
-    const FAILED: ShellState = ShellState::Exited(Exit::Code(1));
+    const FAILED: ShellState = ShellState::Exited(CommandExit::Code(1));
 
-    fn ends(fixture: &Fixture, owner: &AgentPath, end: ShellState) -> ShellId {
-        let id = ShellId::numbered(1);
-        fixture.tree.tell_end(owner, &id, "npm run dev\nwait", end);
+    fn ends(fixture: &TreeFixture, owner: &AgentPath, end: ShellState) -> ShellId {
+        let id = ShellId::from_number(1);
+        fixture.tree.notify_end(owner, &id, "npm run dev\nwait", end);
         id
     }
 
     #[test]
     fn the_end_of_a_command_is_told_to_its_owner_with_the_next_step() {
-        let fixture = Fixture::new(1, 1);
+        let fixture = TreeFixture::new(1, 1);
         ends(&fixture, &AgentPath::root(), FAILED);
         let told = fixture.tree.main_inbox().take_next_step();
         let text =
@@ -421,22 +429,22 @@ mod jobs {
 
     #[test]
     fn what_its_owner_has_read_or_somebody_has_killed_is_not_told() {
-        let (fixture, root) = (Fixture::new(1, 1), AgentPath::root());
+        let (fixture, root) = (TreeFixture::new(1, 1), AgentPath::root());
         let id = ends(&fixture, &root, FAILED);
-        fixture.tree.end_read(&id);
+        fixture.tree.mark_end_read(&id);
         ends(&fixture, &root, ShellState::Killed);
         assert!(fixture.tree.main_inbox().take_next_step().is_empty());
     }
 
     #[tokio::test]
     async fn a_sub_agent_is_told_as_long_as_it_lives() {
-        let fixture = Fixture::new(1, 1);
+        let fixture = TreeFixture::new(1, 1);
         let member = fixture.join();
         let path = fixture.tree.look_up(member.id()).unwrap().path;
         ends(&fixture, &path, FAILED);
         assert_eq!(member.inbox().take_next_step().len(), 1);
         let inbox = member.inbox().clone();
-        member.finish(ending(End::Completed));
+        member.finish(ending(RunEnd::Completed));
         ends(&fixture, &path, FAILED);
         assert!(inbox.take_next_step().is_empty());
         assert!(fixture.tree.main_inbox().take_next_step().is_empty());
@@ -445,11 +453,11 @@ mod jobs {
 
 #[tokio::test]
 async fn one_that_goes_on_lives_although_the_one_above_it_was_cancelled() {
-    let fixture = Fixture::new(4, 4);
+    let fixture = TreeFixture::new(4, 4);
     let above = fixture.join();
     let path = fixture.tree.look_up(above.id()).unwrap().path;
     fixture.tree.cancel(above.id());
-    above.finish(ending(End::Cancelled { before_start: false }));
+    above.finish(ending(RunEnd::Cancelled { before_start: false }));
     let below = fixture.tree.join(fixture.below(&path, true, false)).unwrap();
     assert!(!below.cancel().is_cancelled());
 }

@@ -1,12 +1,12 @@
-//! Runs git for this program: with no hook of the project, no prompt, no fetch of what is missing,
-//! and no variable that would point it elsewhere.
+//! Runs git for this program: without hooks of the project, prompts, fetches of missing objects, or
+//! variables that would point it elsewhere.
 //!
-//! In a worktree, git converts files with the filters of the user's settings. [`WorktreeGit`] is the
-//! only git that looks into one: it runs those alone that are known to take nothing but data from
-//! the folder in which they start, and keeps them to its bounds.
+//! In a worktree, git converts files with the filters of the user's settings. [`WorktreeGit`] is
+//! the only git that looks into one: it runs only filters known to take nothing but data from the
+//! folder in which they start, and confines them to its bounds.
 //!
 //! Git can take long: it waits for another git's lock, checks out a large tree, or runs a filter
-//! that downloads. Each git is a process group of its own, which a token ends with all that it
+//! that downloads. Each git is its own process group, which a token ends with everything it
 //! started.
 
 use std::collections::BTreeSet;
@@ -20,68 +20,69 @@ use tokio_util::sync::CancellationToken;
 
 use crate::disk::{ProjectFolders, is_plain_filter};
 use crate::exec::{
-    Confinement, ExecError, Exit, Filter, Filtered, GIT_SETTINGS, NO_HOOKS, ServiceCommand,
+    CommandExit, Confinement, ExecError, FilterCommand, FilterOutput, GIT_SETTINGS, NO_HOOKS,
+    ServiceCommand,
 };
 use crate::protocol::EnvOverlay;
 
-/// The exit codes of a shell for programs that cannot run and that are not there.
-const NOT_STARTED: [i32; 2] = [126, 127];
+/// The exit codes of a shell for programs that cannot run or do not exist.
+const NOT_STARTED_CODES: [i32; 2] = [126, 127];
 
-/// What every git of one piece of work gets.
+/// The context for all git runs of one task.
 #[derive(Clone, Debug)]
 pub struct GitContext {
     pub env: EnvOverlay,
-    /// Ends the git that runs and lets no further one start.
+    /// Ends the running git and lets no further one start.
     pub stop: CancellationToken,
 }
 
 /// Git in a directory of the user's, or for a repository. Never looks into the files of a worktree.
-/// Waits for each process: only for threads that may block, within a runtime.
+/// Blocks on each process: only for threads that may block, within a runtime.
 #[derive(Clone, Debug)]
 pub struct Git {
     dir: PathBuf,
-    /// The repository's own folder, where it is not to be found by the `.git` around `dir`.
+    /// The repository's own folder, if it is not to be found by the `.git` around `dir`.
     repository: Option<PathBuf>,
     context: GitContext,
     confinement: Option<Confinement>,
 }
 
-/// Git in a worktree, with all that it starts kept to the worktree's bounds.
+/// Git in a worktree, with everything it starts confined to the worktree.
 #[derive(Clone, Debug)]
 pub struct WorktreeGit(Git);
 
-/// Why git did not do what it was asked to.
+/// Why git failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     #[error("cannot start git: {0}; is it installed and on PATH?")]
     Start(String),
     #[error("cannot run git: {0}")]
     Run(#[from] ExecError),
-    #[error("git was stopped before it was done")]
+    #[error("git was stopped before it finished")]
     Stopped,
     #[error("cannot remove {}: {source}", path.display())]
     Remove { path: PathBuf, source: io::Error },
-    /// What git says.
+    /// Git's error output.
     #[error("git says: {0}")]
     Failed(String),
 }
 
 impl GitContext {
-    /// A context that nothing stops.
+    /// Creates a context that nothing stops.
     pub fn unstoppable(env: &EnvOverlay) -> Self {
         Self { env: env.clone(), stop: CancellationToken::new() }
     }
 }
 
 impl Git {
-    /// Git in `dir`, with what of the environment does not steer it.
+    /// Git in `dir`, with the variables that do not steer it.
     pub fn new(dir: &Path, context: &GitContext) -> Self {
         let GitContext { env, stop } = context;
         let plain = env.iter().filter(|(name, _)| !name.as_bytes().starts_with(b"GIT_"));
         let own = [
             ("GIT_TERMINAL_PROMPT", "0"),
             ("GIT_OPTIONAL_LOCKS", "0"),
-            // A partial clone would fetch what is missing.
+            // A partial clone would fetch missing objects.
             ("GIT_NO_LAZY_FETCH", "1"),
             ("LC_ALL", "C"),
         ];
@@ -93,11 +94,11 @@ impl Git {
     }
 
     /// Git for the repository whose own folder is `common`, in that folder.
-    pub fn of(common: &Path, context: &GitContext) -> Self {
+    pub fn for_repository(common: &Path, context: &GitContext) -> Self {
         Self { repository: Some(common.to_owned()), ..Self::new(common, context) }
     }
 
-    /// This git, with all that it starts kept to these bounds.
+    /// Confines everything that this git starts.
     pub fn confined(self, confinement: Confinement) -> Self {
         Self { confinement: Some(confinement), ..self }
     }
@@ -107,7 +108,7 @@ impl Git {
         &self.context.stop
     }
 
-    /// What git prints, byte for byte.
+    /// Runs git and returns its output byte for byte.
     pub fn output<A: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -117,10 +118,12 @@ impl Git {
         let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let said = lines.join("; ");
         match done.exit {
-            Exit::Code(0) => Ok(done.stdout.bytes),
-            Exit::Cancelled => Err(GitError::Stopped),
-            Exit::Code(code) if NOT_STARTED.contains(&code) => Err(GitError::Start(said)),
-            exit if said.is_empty() => Err(GitError::Failed(exit.words().unwrap_or_default())),
+            CommandExit::Code(0) => Ok(done.stdout.bytes),
+            CommandExit::Cancelled => Err(GitError::Stopped),
+            CommandExit::Code(code) if NOT_STARTED_CODES.contains(&code) => {
+                Err(GitError::Start(said))
+            }
+            exit if said.is_empty() => Err(GitError::Failed(exit.describe().unwrap_or_default())),
             _ => Err(GitError::Failed(said)),
         }
     }
@@ -128,13 +131,13 @@ impl Git {
     fn run<A: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
-    ) -> Result<Filtered, GitError> {
+    ) -> Result<FilterOutput, GitError> {
         let GitContext { env, stop } = &self.context;
         if stop.is_cancelled() {
             return Err(GitError::Stopped);
         }
-        // A hook, or a watcher that git would start, is a program that a project chose. So is all
-        // that a folder names which a project made look like a repository.
+        // A hook, or a watcher that git would start, is a program chosen by a project. So is
+        // everything named by a folder that a project made to look like a repository.
         let settings = GIT_SETTINGS.into_iter().chain([NO_HOOKS]);
         let words = settings.flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={value}")]);
         let mut args: Vec<OsString> = words.map(OsString::from).collect();
@@ -151,11 +154,11 @@ impl Git {
         let command =
             ServiceCommand { program: "git", args: &args, cwd, env, confinement, supervisor };
         let keep = usize::MAX;
-        let git = Filter { command, input: b"", keep, limit: None, cancel: stop };
+        let git = FilterCommand { command, input: b"", keep, limit: None, cancel: stop };
         Ok(Handle::current().block_on(git.run())?)
     }
 
-    /// The one line that git prints.
+    /// Runs git and returns its one line of output.
     pub fn line<A: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -170,7 +173,7 @@ impl Git {
 
 impl WorktreeGit {
     /// Git in the worktree at `path`, confined. It runs no filter that may load files of the
-    /// worktree, and without a confinement none at all.
+    /// worktree, and none at all without a confinement.
     pub fn new(
         path: &Path,
         confinement: Option<Confinement>,
@@ -195,7 +198,7 @@ impl WorktreeGit {
         Ok(Self(git))
     }
 
-    /// What git prints, byte for byte.
+    /// Runs git and returns its output byte for byte.
     pub fn output<A: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -203,7 +206,7 @@ impl WorktreeGit {
         self.0.output(arguments)
     }
 
-    /// The one line that git prints.
+    /// Runs git and returns its one line of output.
     pub fn line<A: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -217,9 +220,8 @@ impl WorktreeGit {
     }
 }
 
-/// Settings that take the commands of filters away: of all, or where git finds `programs` in these
-/// folders, of those that name one that is not known. `list` has all settings, each with its value
-/// on the next line.
+/// Settings that disable filters: all of them, or, where git finds `programs` in these folders,
+/// those with an unknown command. `list` has all settings, each with its value on the next line.
 fn without_filters(list: &[u8], programs: Option<&[PathBuf]>) -> Vec<(OsString, &'static str)> {
     let filter = |setting: &[u8]| {
         let end = setting.iter().position(|byte| *byte == b'\n').unwrap_or(setting.len());

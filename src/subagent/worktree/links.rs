@@ -1,6 +1,6 @@
-//! The few files that tell git where a worktree's repository is and what it is set to. An agent can
-//! write them, and git runs programs that a repository's settings name: they are put back before
-//! this program asks git anything there.
+//! The files that tell git where a worktree's repository is and how it is configured. An agent can
+//! write them, and git runs programs that a repository's settings name: they are restored before
+//! this program runs git there.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use crate::disk::Folder;
 
 /// The folder in the repository that belongs to the fresh worktree at `path`, as git has just
-/// written it there.
+/// recorded it there.
 pub fn own_folder(path: &Path) -> io::Result<PathBuf> {
     let link = fs::read(path.join(".git"))?;
     let target = link.strip_prefix(b"gitdir: ").and_then(|link| link.strip_suffix(b"\n"));
-    let target = target.ok_or_else(|| io::Error::other("its file .git names no repository"))?;
+    let target = target.ok_or_else(|| io::Error::other("its .git file names no repository"))?;
     path.join(OsStr::from_bytes(target)).canonicalize()
 }
 
 /// The files as git made them.
 #[derive(Debug)]
-pub struct Links {
-    /// Absent ones are to stay absent.
+pub struct GitLinks {
+    /// Absent ones must stay absent.
     files: Vec<(PathBuf, Option<Vec<u8>>)>,
     /// The worktree's own folder, two levels below its repository's.
     own: PathBuf,
@@ -30,9 +30,10 @@ pub struct Links {
     branch: String,
 }
 
-impl Links {
-    /// Those of the worktree at `path` with its branch, whose own folder in the repository is `own`.
-    pub fn of(path: &Path, own: &Path, branch: &str) -> io::Result<Self> {
+impl GitLinks {
+    /// Reads those of the worktree at `path` with its branch, whose own folder in the repository is
+    /// `own`.
+    pub fn read(path: &Path, own: &Path, branch: &str) -> io::Result<Self> {
         let files = [path.join(".git"), own.join("commondir"), own.join("gitdir")];
         let mut known = Vec::new();
         for file in files.into_iter().chain([own.join("config.worktree")]) {
@@ -47,7 +48,7 @@ impl Links {
 
     /// Those that git makes for the worktree at `path`, whose own folder `own` is two levels below
     /// its repository's.
-    pub fn as_made(path: &Path, own: &Path, branch: &str) -> Self {
+    pub fn expected(path: &Path, own: &Path, branch: &str) -> Self {
         let line = |start: &[u8], path: &Path| [start, path.as_os_str().as_bytes(), b"\n"].concat();
         let dot_git = path.join(".git");
         let files = vec![
@@ -59,11 +60,12 @@ impl Links {
         Self { files, own: own.to_owned(), branch: branch.to_owned() }
     }
 
-    /// Puts back what was changed, and takes away symbolic links, through which git would write elsewhere.
+    /// Restores what was changed, and removes symbolic links, through which git would write
+    /// elsewhere.
     pub fn restore(&self) -> io::Result<()> {
         for (path, content) in &self.files {
-            if !is(path, content.as_deref()) {
-                take_away(path)?;
+            if !has_content(path, content.as_deref()) {
+                remove_path(path)?;
                 if let Some(content) = content {
                     fs::write(path, content)?;
                 }
@@ -76,8 +78,9 @@ impl Links {
                 fs::remove_file(entry.path())?;
             }
         }
-        // Where the user's git appends to a log, or writes the branch. Other agents work beside
-        // these: their folders are held, so that no link in the place of one leads elsewhere.
+        // The files where the user's git appends to a log or writes the branch. Other agents work
+        // beside these: their folders are held open, so that no link in their place leads
+        // elsewhere.
         remove_link(&self.own.join("logs"), OsStr::new("HEAD"))?;
         let own = self.own.ancestors().nth(2).zip(self.branch.rsplit_once('/'));
         for kind in ["refs/heads", "logs/refs/heads"] {
@@ -88,7 +91,7 @@ impl Links {
     }
 }
 
-/// Removes the entry of the folder where it is a link. A folder that is none removes nothing.
+/// Removes the entry of the folder if it is a link. Does nothing if the folder is not one.
 fn remove_link(folder: &Path, name: &OsStr) -> io::Result<()> {
     match Folder::open(folder) {
         Ok(folder) => folder.remove_link(name),
@@ -96,8 +99,8 @@ fn remove_link(folder: &Path, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// Whether that very file, not one behind a link, has this content.
-fn is(path: &Path, content: Option<&[u8]>) -> bool {
+/// Whether the file itself, not one behind a link, has this content.
+fn has_content(path: &Path, content: Option<&[u8]>) -> bool {
     match (fs::symlink_metadata(path), content) {
         (Ok(found), Some(content)) => {
             found.is_file()
@@ -109,7 +112,7 @@ fn is(path: &Path, content: Option<&[u8]>) -> bool {
     }
 }
 
-fn take_away(path: &Path) -> io::Result<()> {
+fn remove_path(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),

@@ -1,4 +1,4 @@
-//! Puts an agent back into its worktree. It may have been killed in there, so that nothing it could
+//! Puts an agent back into its worktree. It may have been killed there, so nothing that it could
 //! write is trusted.
 
 use std::ffi::OsStr;
@@ -6,21 +6,24 @@ use std::fs;
 use std::path::Path;
 
 use super::git::GitContext;
-use super::links::Links;
+use super::links::GitLinks;
 use super::repository::{self, Repository};
-use super::{BRANCHES, NewWorktree, Worktree, WorktreeError, private_folder, same_folder};
-use crate::protocol::Checkout;
+use super::{BRANCH_FOLDER, NewWorktree, Worktree, WorktreeError, private_folder, same_folder};
+use crate::protocol::WorktreeInfo;
 
-/// Where git keeps what belongs to one worktree, below the repository's own folder.
-const OWN_FOLDERS: &str = "worktrees";
+/// The folder where git keeps the data of each worktree, below the repository's own folder.
+const WORKTREES_FOLDER: &str = "worktrees";
 
 impl Worktree {
-    /// The worktree of an agent that goes on, with the bounds that it had; `None` when it is not
-    /// there any more. A dropped future leaves it as it is.
+    /// Reopens the worktree of a resumed agent, with its former bounds; `None` if it no longer
+    /// exists. A dropped future leaves it unchanged.
     ///
     /// # Errors
-    /// When there is no repository where the parent works, or git or the disk refuses.
-    pub async fn reopen(new: NewWorktree, known: Checkout) -> Result<Option<Self>, WorktreeError> {
+    /// If there is no repository where the parent works, or git or the disk fails.
+    pub async fn reopen(
+        new: NewWorktree,
+        known: WorktreeInfo,
+    ) -> Result<Option<Self>, WorktreeError> {
         let (stop, pool) = (new.stop.child_token(), new.pool.clone());
         let _stop_when_dropped = stop.clone().drop_guard();
         let found = pool.run(move || Self::find(&new, &new.git_context(stop), known));
@@ -30,7 +33,7 @@ impl Worktree {
     fn find(
         new: &NewWorktree,
         context: &GitContext,
-        known: Checkout,
+        known: WorktreeInfo,
     ) -> Result<Option<Self>, WorktreeError> {
         let root = private_folder(&new.root)?;
         if new.cwd.starts_with(&root) {
@@ -38,14 +41,14 @@ impl Worktree {
         }
         let repository = Repository::around(&new.cwd, context)?;
         let Some(slug) = slug_of(&known, &root) else { return Ok(None) };
-        let own = repository.common.join(OWN_FOLDERS).join(&slug);
-        if !is_that_folder(&known.path) || !is_that_folder(&own) {
+        let own = repository.common.join(WORKTREES_FOLDER).join(&slug);
+        if !is_real_folder(&known.path) || !is_real_folder(&own) {
             return Ok(None);
         }
-        // Only now is git asked anything in there.
-        let links = Links::as_made(&known.path, &own, &known.branch);
+        // Git runs in there only from here on.
+        let links = GitLinks::expected(&known.path, &own, &known.branch);
         links.restore().map_err(|source| WorktreeError::Folder { path: own.clone(), source })?;
-        let Checkout { path, branch, start } = known;
+        let WorktreeInfo { path, branch, start } = known;
         let tree = Self {
             cwd: same_folder(&path, &repository.prefix),
             temp: private_folder(&root.join(format!("{slug}.tmp")))?,
@@ -70,16 +73,16 @@ impl Worktree {
 }
 
 /// The name that its folder and its branch share, if it is one of ours.
-fn slug_of(known: &Checkout, root: &Path) -> Option<String> {
+fn slug_of(known: &WorktreeInfo, root: &Path) -> Option<String> {
     let slug = known.path.file_name().and_then(OsStr::to_str)?;
     let ours = known.path == root.join(slug)
-        && known.branch == format!("{BRANCHES}/{slug}")
+        && known.branch == format!("{BRANCH_FOLDER}/{slug}")
         && !known.start.is_empty()
         && known.start.bytes().all(|byte| byte.is_ascii_hexdigit());
     ours.then(|| slug.to_owned())
 }
 
-/// Whether a directory is there, with no link on the way.
-fn is_that_folder(path: &Path) -> bool {
+/// Whether a directory exists, with no link on the way.
+fn is_real_folder(path: &Path) -> bool {
     path.is_dir() && path.canonicalize().is_ok_and(|real| real == path)
 }

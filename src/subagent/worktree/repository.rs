@@ -1,5 +1,4 @@
-//! What a worktree needs to know of its repository: where it is, how one is added and removed, what
-//! one holds.
+//! The repository of a worktree: finding it, adding and removing worktrees, counting their changes.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,14 +11,14 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::git::{Git, GitContext, GitError, WorktreeGit};
-use super::{BRANCHES, WorktreeError};
+use super::{BRANCH_FOLDER, WorktreeError};
 use crate::disk::{check_checkout, has_own_repository, repository_root};
 use crate::exec::Sandbox;
 
-/// What git says where there is no repository, and where it has no working tree.
-const NOT_THERE: [&str; 2] = ["not a git repository", "must be run in a work tree"];
+/// Git's messages if there is no repository, or no working tree.
+const NO_REPOSITORY_TEXTS: [&str; 2] = ["not a git repository", "must be run in a work tree"];
 
-/// The time between two tries to lock a repository.
+/// The time between two attempts to lock a repository.
 const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A repository with at least one commit, seen from a directory in its working tree.
@@ -29,17 +28,17 @@ pub struct Repository {
     pub common: PathBuf,
     /// The newest commit.
     pub head: String,
-    /// The directory, from the top of the working tree.
+    /// The directory, relative to the top of the working tree.
     pub prefix: PathBuf,
     /// Git in that directory.
     git: Git,
 }
 
-/// The format in which each branch is a file, or a line of one that only tidying writes. An agent
-/// is confined by those files.
-const FILES: &str = "files";
+/// The format in which each branch is a file, or a line of one that only maintenance writes. Those
+/// files confine an agent.
+const FILES_FORMAT: &str = "files";
 
-/// The format in which the repository keeps its branches; `None` for a git that knows only one.
+/// The format in which the repository keeps its branches; `None` if git knows only one.
 fn ref_format(git: &Git) -> Result<Option<String>, GitError> {
     const OPTION: &str = "--show-ref-format";
     let format = git.line(["rev-parse", OPTION])?.to_string_lossy().into_owned();
@@ -48,7 +47,7 @@ fn ref_format(git: &Git) -> Result<Option<String>, GitError> {
 }
 
 impl Repository {
-    /// The repository around `cwd`.
+    /// Finds the repository around `cwd`.
     pub fn around(cwd: &Path, context: &GitContext) -> Result<Self, WorktreeError> {
         if !has_own_repository(cwd) {
             return Err(WorktreeError::NoRepository(cwd.to_owned()));
@@ -60,7 +59,9 @@ impl Repository {
         check_checkout(cwd).map_err(WorktreeError::Programs)?;
         let git = Git::new(cwd, context);
         let no_repository = |error| match error {
-            GitError::Failed(said) if NOT_THERE.iter().any(|words| said.contains(words)) => {
+            GitError::Failed(said)
+                if NO_REPOSITORY_TEXTS.iter().any(|words| said.contains(words)) =>
+            {
                 WorktreeError::NoRepository(cwd.to_owned())
             }
             other => other.into(),
@@ -73,13 +74,13 @@ impl Repository {
             head => head?.to_string_lossy().into_owned(),
         };
         match ref_format(&git)? {
-            Some(format) if format != FILES => Err(WorktreeError::References(format)),
+            Some(format) if format != FILES_FORMAT => Err(WorktreeError::References(format)),
             _ => Ok(Self { common: common.into(), head, prefix, git }),
         }
     }
 
-    /// Adds a worktree at `path`, on a new branch, with no files yet: to write those, git may run
-    /// filters. Other agents can write where their branches are, so where there is a `sandbox`, git
+    /// Adds a worktree at `path`, on a new branch and without files yet, since git may run filters
+    /// to write those. Other agents can write where their branches are, so with a `sandbox`, git
     /// follows no link out of there; `temp` is its folder for temporary files.
     pub fn add(
         &self,
@@ -88,8 +89,8 @@ impl Repository {
         sandbox: Option<&Sandbox>,
         temp: &Path,
     ) -> Result<(), GitError> {
-        let _turn = turn(&self.common, self.git.stop())?;
-        let branches = Path::new("refs/heads").join(BRANCHES);
+        let _turn = lock_worktrees(&self.common, self.git.stop())?;
+        let branches = Path::new("refs/heads").join(BRANCH_FOLDER);
         let logs = Path::new("logs").join(&branches);
         let shared = [Path::new("worktrees"), &branches, &logs].map(|name| self.common.join(name));
         let write = [path.to_owned()].into_iter().chain(shared);
@@ -104,16 +105,16 @@ impl Repository {
     }
 }
 
-/// Lets one worktree come or go at a time, also among several programs: git looks into all of them
-/// meanwhile, and stumbles over those that are half made. Goes ahead without a lock where there are
-/// none.
-fn turn(common: &Path, stop: &CancellationToken) -> Result<Option<File>, GitError> {
+/// Locks the repository, across programs, so that worktrees are added and removed one at a time:
+/// git inspects all of them meanwhile, and fails on half-made ones. Continues without a lock if the
+/// system has none.
+fn lock_worktrees(common: &Path, stop: &CancellationToken) -> Result<Option<File>, GitError> {
     let Ok(folder) = File::open(common) else { return Ok(None) };
     loop {
         match folder.try_lock() {
             Ok(()) => return Ok(Some(folder)),
             Err(TryLockError::WouldBlock) if stop.is_cancelled() => return Err(GitError::Stopped),
-            // A wait for the lock itself could not be stopped.
+            // A blocking wait for the lock could not be stopped.
             Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_INTERVAL),
             Err(TryLockError::Error(_)) => return Ok(None),
         }
@@ -130,8 +131,8 @@ pub fn own_folder(git: &WorktreeGit) -> Result<PathBuf, GitError> {
     git.line(["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
 }
 
-/// Removes a worktree with all that is in it, its `own` folder in the repository, and its branch.
-/// `common` is the folder of the repository.
+/// Removes a worktree with its contents, its `own` folder in the repository, and its branch.
+/// `common` is the repository's folder.
 pub fn remove(
     common: &Path,
     path: &Path,
@@ -139,22 +140,22 @@ pub fn remove(
     branch: &str,
     context: &GitContext,
 ) -> Result<(), GitError> {
-    let _turn = turn(common, &context.stop)?;
-    // Git would go by the files of other worktrees, which their agents can write.
+    let _turn = lock_worktrees(common, &context.stop)?;
+    // Git would follow the files of other worktrees, which their agents can write.
     let removed = [path, own].into_iter().try_for_each(|folder| match fs::remove_dir_all(folder) {
         Err(source) if source.kind() != ErrorKind::NotFound => {
             Err(GitError::Remove { path: folder.to_owned(), source })
         }
         _ => Ok(()),
     });
-    // Not from the worktree, and not from where the parent works: those may go away.
-    let git = Git::of(common, context);
+    // Not from the worktree or the parent's directory: those may disappear.
+    let git = Git::for_repository(common, context);
     let branch = format!("refs/heads/{branch}");
     let deleted = git.output(["update-ref", "--no-deref", "-d", branch.as_str()]);
     removed.and(deleted.map(drop))
 }
 
-/// How many files git sees as changed or new in the worktree.
+/// The number of files that git sees as changed or new in the worktree.
 pub fn changed_files(git: &WorktreeGit) -> Result<usize, GitError> {
     let tracked = git.output(["ls-files", "--stage", "-z"])?;
     let repositories = entries(&tracked).filter_map(|entry| {
@@ -164,13 +165,13 @@ pub fn changed_files(git: &WorktreeGit) -> Result<usize, GitError> {
     // In a fresh worktree they are empty.
     let filled = |path: &PathBuf| fs::read_dir(path).is_ok_and(|mut all| all.next().is_some());
     let filled = repositories.filter(filled).count();
-    // A repository inside has settings of its own, which git would follow: it is not looked into.
+    // A nested repository has its own settings, which git would follow: it is not inspected.
     let words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
     let status = git.output(words.into_iter().chain(["--ignore-submodules=all"]))?;
     Ok(entries(&status).count() + filled)
 }
 
-/// How many commits the worktree and its branch have beyond `start`.
+/// The number of commits that the worktree and its branch have beyond `start`.
 pub fn new_commits(git: &WorktreeGit, branch: &str, start: &str) -> Result<usize, GitError> {
     let (own, before) = (format!("refs/heads/{branch}"), format!("^{start}"));
     let mut words = vec!["rev-list", "--count", "HEAD", &before];

@@ -14,14 +14,14 @@ use crate::protocol::{EventQueue, Span, ToolUseId};
 use crate::tool::{BuiltinSettings, FileLock, ToolContext, ToolRegistry, builtin};
 
 /// A repository with one commit, `src/a.txt`, and a folder for worktrees beside it.
-struct Place {
+struct GitFixture {
     _folder: tempfile::TempDir,
     repository: PathBuf,
     root: PathBuf,
     env: EnvOverlay,
 }
 
-impl Place {
+impl GitFixture {
     fn empty() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
@@ -30,7 +30,7 @@ impl Place {
         let env = EnvOverlay::from_iter([
             ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
             ("HOME", base.as_os_str().to_owned()),
-            // Git would follow it, were it handed on.
+            // Git would follow it if it were passed on.
             ("GIT_DIR", "/nowhere".into()),
         ]);
         Self { _folder: folder, repository, root: base.join("worktrees"), env }
@@ -77,7 +77,7 @@ impl Place {
         Worktree::create(self.wish("")).await.unwrap()
     }
 
-    /// Waits until so much is left: nobody tells when it is removed in the background.
+    /// Waits until this much is left: nothing signals a removal in the background.
     async fn comes_to(&self, expected: (usize, usize, usize)) {
         let look = async {
             while self.left() != expected {
@@ -88,7 +88,7 @@ impl Place {
         assert!(waited.is_ok(), "{:?} is left, not {expected:?}", self.left());
     }
 
-    /// What is left: worktrees that git knows, our branches, entries of the folder.
+    /// The rest: worktrees known to git, our branches, entries of the folder.
     fn left(&self) -> (usize, usize, usize) {
         // Git's own lists fail while another git makes or removes a worktree.
         let count = |folder: &Path| fs::read_dir(folder).map_or(0, Iterator::count);
@@ -100,7 +100,7 @@ impl Place {
 
 #[tokio::test]
 async fn a_worktree_is_the_last_commit_on_a_branch_of_its_own_and_goes_when_unchanged() {
-    let place = Place::new();
+    let place = GitFixture::new();
     place.write("src/a.txt", "not committed\n");
     let tree = place.tree().await;
     assert_eq!(fs::read_to_string(tree.path().join("src/a.txt")).unwrap(), "one\n");
@@ -110,7 +110,7 @@ async fn a_worktree_is_the_last_commit_on_a_branch_of_its_own_and_goes_when_unch
     assert_eq!(branch.trim(), tree.branch());
     let mode = place.root.metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0, "others cannot look into it: {mode:o}");
-    // What is ignored is no change.
+    // An ignored file is no change.
     fs::create_dir(tree.path().join("target")).unwrap();
     fs::write(tree.path().join("target/big"), "x").unwrap();
     assert_eq!(place.left(), (1, 1, 2));
@@ -122,7 +122,7 @@ async fn a_worktree_is_the_last_commit_on_a_branch_of_its_own_and_goes_when_unch
 
 #[tokio::test]
 async fn changes_and_commits_are_kept_and_counted() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let tree = place.tree().await;
     let path = tree.path().to_owned();
     fs::write(path.join("src/a.txt"), "two\n").unwrap();
@@ -139,7 +139,10 @@ async fn changes_and_commits_are_kept_and_counted() {
     run_git(tree.path(), &["commit", "-qam", "third"]);
     let (path, branch) = (tree.path().to_owned(), tree.branch().to_owned());
     let finished = tree.finish().await;
-    assert_eq!(finished, Finished::Kept { path, branch: branch.clone(), files: 0, commits: 1 });
+    assert_eq!(
+        finished,
+        WorktreeOutcome::Kept { path, branch: branch.clone(), files: 0, commits: 1 }
+    );
     assert!(finished.to_string().ends_with(", 1 commit)"), "{finished}");
     assert_eq!(place.git(&["show", &format!("{branch}:src/a.txt")]), "three\n");
     assert_eq!(place.left(), (2, 2, 2), "the folders for temporary files are gone");
@@ -147,7 +150,7 @@ async fn changes_and_commits_are_kept_and_counted() {
 
 #[tokio::test]
 async fn the_child_works_in_the_same_directory_where_the_commit_has_it() {
-    let place = Place::new();
+    let place = GitFixture::new();
     fs::create_dir(place.repository.join("fresh")).unwrap();
     let tree = Worktree::create(place.wish("src")).await.unwrap();
     assert_eq!(tree.cwd(), tree.path().join("src"));
@@ -159,7 +162,7 @@ async fn the_child_works_in_the_same_directory_where_the_commit_has_it() {
 
 #[tokio::test]
 async fn where_there_is_nothing_to_start_from_the_error_says_what_to_do() {
-    let place = Place::empty();
+    let place = GitFixture::empty();
     let error = Worktree::create(place.wish("")).await.unwrap_err().to_string();
     assert!(error.contains("needs a git repository") && error.contains("`git init`"), "{error}");
     let bare = place.repository.join("src");
@@ -179,7 +182,7 @@ async fn where_there_is_nothing_to_start_from_the_error_says_what_to_do() {
 
 #[tokio::test]
 async fn what_git_refuses_leaves_nothing_behind() {
-    let place = Place::new();
+    let place = GitFixture::new();
     // No branch can stand below a branch.
     place.git(&["branch", "caliban"]);
     let error = Worktree::create(place.wish("")).await.unwrap_err().to_string();
@@ -189,7 +192,7 @@ async fn what_git_refuses_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn no_worktree_is_made_from_one() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let tree = place.tree().await;
     let wish = NewWorktree { cwd: tree.path().join("src"), ..place.wish("") };
     let error = Worktree::create(wish).await.unwrap_err();
@@ -199,20 +202,20 @@ async fn no_worktree_is_made_from_one() {
 
 #[tokio::test]
 async fn several_at_once_do_not_meet() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let all = (0..4).map(|_| Worktree::create(place.wish("")));
     let trees = futures_util::future::join_all(all).await;
     let trees: Vec<_> = trees.into_iter().map(Result::unwrap).collect();
     assert_eq!(place.left(), (4, 4, 8));
     for tree in trees {
-        assert_eq!(tree.finish().await, Finished::Removed);
+        assert_eq!(tree.finish().await, WorktreeOutcome::Removed);
     }
     assert_eq!(place.left(), (0, 0, 0));
 }
 
 #[tokio::test]
 async fn no_hook_of_the_project_runs() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let ran = place.root.with_file_name("ran");
     for hook in ["post-checkout", "reference-transaction", "post-index-change"] {
         let file = place.repository.join(".git/hooks").join(hook);
@@ -228,7 +231,7 @@ async fn no_hook_of_the_project_runs() {
 
 #[test]
 fn git_and_what_it_starts_see_no_keys() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let keys = [("ANTHROPIC_API_KEY", "KEY-77"), ("MY_KEY", "KEY-88"), ("LANG", "C")];
     let wish = place.wish("");
     let wish =
@@ -240,7 +243,7 @@ fn git_and_what_it_starts_see_no_keys() {
 
 #[tokio::test]
 async fn without_a_confinement_no_filter_runs_in_a_worktree() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let ran = place.root.with_file_name("ran");
     let [touch, cat] = [format!("touch {}; cat", ran.display()), "cat".to_owned()];
     for (name, clean, smudge, process) in
@@ -265,13 +268,13 @@ async fn without_a_confinement_no_filter_runs_in_a_worktree() {
     let known = tree.checkout();
     drop(tree);
     let tree = Worktree::reopen(place.wish(""), known).await.unwrap().unwrap();
-    assert_eq!(tree.finish().await, Finished::Removed);
+    assert_eq!(tree.finish().await, WorktreeOutcome::Removed);
     assert!(!ran.exists());
 }
 
 #[tokio::test]
 async fn a_repository_that_the_agent_put_in_its_place_runs_nothing() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let ran = place.root.with_file_name("ran");
     let tree = place.tree().await;
     let path = tree.path().to_owned();
@@ -289,16 +292,16 @@ async fn a_repository_that_the_agent_put_in_its_place_runs_nothing() {
     assert!(ran.exists(), "the trap is a good one");
     fs::remove_file(&ran).unwrap();
     let finished = tree.finish().await;
-    assert!(matches!(finished, Finished::Kept { files: 1, commits: 0, .. }), "{finished:?}");
+    assert!(matches!(finished, WorktreeOutcome::Kept { files: 1, commits: 0, .. }), "{finished:?}");
     assert!(!ran.exists());
     assert!(!own.join("config.worktree").exists() && !own.join("COMMIT_EDITMSG").is_symlink());
     assert!(run_git(&path, &["status", "--porcelain"]).contains("kept.txt"));
-    assert!(!ran.exists(), "nor for the person who looks later");
+    assert!(!ran.exists(), "nor for the user who looks later");
 }
 
 #[tokio::test]
 async fn an_agent_that_was_killed_goes_on_in_its_worktree_and_nothing_it_left_there_runs() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let ran = place.root.with_file_name("ran");
     let tree = place.tree().await;
     let (known, own) = (tree.checkout(), tree.own.clone());
@@ -313,14 +316,14 @@ async fn an_agent_that_was_killed_goes_on_in_its_worktree_and_nothing_it_left_th
     fs::write(own.join("commondir"), evil.join(".git").as_os_str().as_encoded_bytes()).unwrap();
     fs::write(own.join("gitdir"), "/nowhere/.git\n").unwrap();
     fs::write(known.path.join("kept.txt"), "x").unwrap();
-    // The repository goes on meanwhile: this is none of its commits.
+    // The repository gets new commits meanwhile: this is none of the worktree's.
     place.write("src/a.txt", "two\n");
     place.commit("second");
     let tree = Worktree::reopen(place.wish(""), known.clone()).await.unwrap().unwrap();
     assert_eq!((tree.checkout(), tree.cwd()), (known.clone(), cwd.as_path()));
     assert_eq!(tree.own, own);
     let finished = tree.finish().await;
-    assert!(matches!(finished, Finished::Kept { files: 1, commits: 0, .. }), "{finished:?}");
+    assert!(matches!(finished, WorktreeOutcome::Kept { files: 1, commits: 0, .. }), "{finished:?}");
     assert!(!ran.exists());
     assert!(run_git(&known.path, &["status", "--porcelain"]).contains("kept.txt"));
     assert!(!ran.exists());
@@ -328,16 +331,17 @@ async fn an_agent_that_was_killed_goes_on_in_its_worktree_and_nothing_it_left_th
 
 #[tokio::test]
 async fn what_is_not_that_worktree_any_more_is_not_gone_on_with() {
-    let place = Place::new();
-    let gone =
-        async |known: Checkout| Worktree::reopen(place.wish(""), known).await.unwrap().is_none();
+    let place = GitFixture::new();
+    let gone = async |known: WorktreeInfo| {
+        Worktree::reopen(place.wish(""), known).await.unwrap().is_none()
+    };
     let tree = place.tree().await;
     let known = tree.checkout();
     let strange = [
-        Checkout { path: place.repository.clone(), ..known.clone() },
-        Checkout { path: place.root.join("../repository"), ..known.clone() },
-        Checkout { branch: "main".to_owned(), ..known.clone() },
-        Checkout { start: "--all".to_owned(), ..known.clone() },
+        WorktreeInfo { path: place.repository.clone(), ..known.clone() },
+        WorktreeInfo { path: place.root.join("../repository"), ..known.clone() },
+        WorktreeInfo { branch: "main".to_owned(), ..known.clone() },
+        WorktreeInfo { start: "--all".to_owned(), ..known.clone() },
     ];
     for strange in strange {
         assert!(gone(strange.clone()).await, "{strange:?}");
@@ -353,7 +357,7 @@ async fn what_is_not_that_worktree_any_more_is_not_gone_on_with() {
 
 #[tokio::test]
 async fn a_repository_inside_is_a_change_and_is_not_looked_into() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let tree = place.tree().await;
     let inside = tree.path().join("inside");
     fs::create_dir(&inside).unwrap();
@@ -365,22 +369,22 @@ async fn a_repository_inside_is_a_change_and_is_not_looked_into() {
     let ran = place.root.with_file_name("ran");
     run_git(&inside, &["config", "core.fsmonitor", &format!("touch {}; false", ran.display())]);
     let finished = tree.finish().await;
-    assert!(matches!(finished, Finished::Kept { files: 1.., .. }), "{finished:?}");
+    assert!(matches!(finished, WorktreeOutcome::Kept { files: 1.., .. }), "{finished:?}");
     assert!(!ran.exists());
 }
 
 #[tokio::test]
 async fn what_cannot_be_looked_into_is_kept_and_a_lost_one_is_removed() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let tree = place.tree().await;
     fs::remove_file(tree.own.join("HEAD")).unwrap();
     let finished = tree.finish().await;
-    assert!(matches!(finished, Finished::Unclear { .. }), "{finished:?}");
+    assert!(matches!(finished, WorktreeOutcome::Unclear { .. }), "{finished:?}");
     assert!(finished.to_string().contains("because"), "{finished}");
-    let place = Place::new();
+    let place = GitFixture::new();
     drop(place.tree().await);
     assert_eq!(place.left(), (1, 1, 2), "as after a crash");
-    drop(Unclaimed(Some(place.tree().await)));
+    drop(RemoveOnDrop(Some(place.tree().await)));
     place.comes_to((1, 1, 2)).await;
 }
 
@@ -400,14 +404,14 @@ fn names_become_branches() {
 
 #[tokio::test]
 async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_it() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let tree = Worktree::create(place.wish("src")).await.unwrap();
     place.write("src/a.txt", "the original\n");
     let settings = BuiltinSettings::new(place.repository.as_path().into());
     let settings = settings.bounded(tree.cwd().into(), tree.path().into(), tree.shell());
     let tools = ToolRegistry::new(builtin(&settings));
     assert!(tools.get("Bash").is_none(), "no shell where none can be confined");
-    let queue = EventQueue::unhurried();
+    let queue = EventQueue::unbounded();
     let call = async |name: &str, input: Value| {
         let tool = tools.get(name).unwrap();
         let cx = ToolContext {
@@ -425,7 +429,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             conversation: crate::tool::Conversation::default(),
             masked: Default::default(),
             read_only: None,
-            asked_content: None,
+            approved_content: None,
             file_guard: Some(FileLock::default().hold().await),
             files: BlockingPool::for_files(),
         };
@@ -440,7 +444,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
     call("Edit", edit).await.unwrap();
     call("Write", json!({"file_path": "../new/b.txt", "content": "b\n"})).await.unwrap();
     assert!(tree.path().join("new/b.txt").exists());
-    // What the gate let pass may have become a link since.
+    // A path that the gate allowed may have become a link since.
     std::os::unix::fs::symlink(place.repository.join("src"), tree.path().join("link")).unwrap();
     let deep = place.repository.join("made/deep/c.txt");
     let plain = place.repository.join("src/c.txt");
@@ -453,12 +457,12 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
     assert!(!place.repository.join("made").exists(), "not even a folder");
     assert_eq!(fs::read_to_string(place.repository.join("src/a.txt")).unwrap(), "the original\n");
     let finished = tree.finish().await;
-    assert!(matches!(finished, Finished::Kept { files: 3, .. }), "{finished}");
+    assert!(matches!(finished, WorktreeOutcome::Kept { files: 3, .. }), "{finished}");
 }
 
 #[tokio::test]
 async fn a_folder_that_looks_like_a_bare_repository_is_none() {
-    let place = Place::new();
+    let place = GitFixture::new();
     place.write(".gitattributes", "* filter=evil\n");
     place.commit("second");
     // As a clone can bring it: the folders of a repository, whose settings name programs.
@@ -478,7 +482,7 @@ async fn a_folder_that_looks_like_a_bare_repository_is_none() {
 
 #[tokio::test]
 async fn worktrees_of_a_bare_repository_have_worktrees_of_their_own() {
-    let place = Place::new();
+    let place = GitFixture::new();
     run_git(&place.repository, &["clone", "-q", "--bare", ".", "../bare.git"]);
     let bare = place.repository.with_file_name("bare.git");
     run_git(&bare, &["worktree", "add", "-q", "../side"]);
@@ -486,13 +490,13 @@ async fn worktrees_of_a_bare_repository_have_worktrees_of_their_own() {
     let tree = Worktree::create(wish).await.unwrap();
     assert!(tree.path().join("src/a.txt").exists());
     let path = tree.path().to_owned();
-    assert_eq!(tree.finish().await, Finished::Removed);
+    assert_eq!(tree.finish().await, WorktreeOutcome::Removed);
     assert!(!path.exists());
 }
 
 #[tokio::test]
 async fn no_program_of_the_parents_checkout_is_git_wherever_git_runs() {
-    let place = Place::new();
+    let place = GitFixture::new();
     let side = place.repository.with_file_name("side");
     run_git(&place.repository, &["worktree", "add", "-q", "../side"]);
     let bin = side.join("bin");
@@ -506,6 +510,6 @@ async fn no_program_of_the_parents_checkout_is_git_wherever_git_runs() {
     let tree = Worktree::create(wish()).await.unwrap();
     let known = tree.checkout();
     let tree = Worktree::reopen(wish(), known).await.unwrap().unwrap();
-    assert_eq!(tree.finish().await, Finished::Removed);
+    assert_eq!(tree.finish().await, WorktreeOutcome::Removed);
     assert!(!marker.exists(), "the project's git ran");
 }

@@ -3,12 +3,12 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-struct Place {
+struct IgnoreFixture {
     _folder: tempfile::TempDir,
     root: PathBuf,
 }
 
-impl Place {
+impl IgnoreFixture {
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("root");
@@ -25,7 +25,7 @@ impl Place {
         fs::write(path, text).unwrap();
     }
 
-    /// The files with the ending `.f` that a walk of `folder` finds.
+    /// Returns the files with the ending `.f` that a walk of `folder` finds.
     fn found(&self, folder: &str, ignored: IgnoreFiles) -> String {
         let top = self.root.join(folder);
         let names = walk(&top, ignored, Override::empty()).build().flatten().filter_map(|entry| {
@@ -48,7 +48,7 @@ impl Place {
 
 #[test]
 fn the_nearest_pattern_decides_and_ignore_comes_before_gitignore() {
-    let place = Place::new(&[
+    let place = IgnoreFixture::new(&[
         (".gitignore", "\u{feff}a.f\nb.f\n/top.f\nout/\n"),
         (".ignore", "!b.f\nc.f\n"),
         ("sub/.gitignore", "!a.f\nd.f\n"),
@@ -68,7 +68,7 @@ fn the_nearest_pattern_decides_and_ignore_comes_before_gitignore() {
 
 #[test]
 fn the_exclude_file_of_a_repository_counts_also_in_its_worktrees() {
-    let place = Place::new(&[
+    let place = IgnoreFixture::new(&[
         ("main/.git/info/exclude", "a.f\n"),
         ("main/.git/worktrees/w/commondir", "../..\n"),
         ("w/b.f", ""),
@@ -93,7 +93,7 @@ fn the_exclude_file_of_a_repository_counts_also_in_its_worktrees() {
 
 #[test]
 fn the_users_list_takes_gits_files_only_from_the_repository_and_leaves_out_dot_files() {
-    let place = Place::new(&[
+    let place = IgnoreFixture::new(&[
         (".gitignore", "a.f\n"),
         (".ignore", "b.f\n"),
         ("a.f", ""),
@@ -113,7 +113,7 @@ fn the_users_list_takes_gits_files_only_from_the_repository_and_leaves_out_dot_f
 #[test]
 fn links_and_what_is_no_file_do_not_count() {
     for name in [".ignore", ".gitignore"] {
-        let place = Place::new(&[("list", "a.f\n"), ("p/a.f", ""), ("p/b.f", "")]);
+        let place = IgnoreFixture::new(&[("list", "a.f\n"), ("p/a.f", ""), ("p/b.f", "")]);
         let file = place.root.join("p").join(name);
         for target in ["../list", "list", "/dev/zero", "nowhere"] {
             let _ = fs::remove_file(&file);
@@ -132,10 +132,10 @@ fn links_and_what_is_no_file_do_not_count() {
 
 #[test]
 fn a_file_that_is_hidden_from_the_search_does_not_count() {
-    let place = Place::new(&[("p/.gitignore", "a.f\n"), ("p/a.f", ""), ("p/b.f", "")]);
+    let place = IgnoreFixture::new(&[("p/.gitignore", "a.f\n"), ("p/a.f", ""), ("p/b.f", "")]);
     assert_eq!(place.agent("p"), "b.f");
-    let hidden = crate::tool::Hidden::by(|_, _| |file: &Path| file.ends_with(".gitignore"));
-    let ignored = IgnoreFiles::for_agent(hidden.from_reading(&place.root));
+    let hidden = crate::tool::HiddenRules::new(|_, _| |file: &Path| file.ends_with(".gitignore"));
+    let ignored = IgnoreFiles::for_agent(hidden.for_reading(&place.root));
     assert_eq!(place.found("p", ignored), "a.f b.f");
 }
 
@@ -145,13 +145,13 @@ fn the_length_of_all_that_counts_in_a_folder_is_bounded() {
         let comment = format!("#{}\n", "x".repeat(998));
         comment.repeat(usize::try_from(bytes / 1000).unwrap())
     };
-    let place = Place::new(&[("a/a.f", ""), ("a/b.f", ""), ("b/a.f", "")]);
-    place.write(".gitignore", &format!("{}a.f\n", long(LIMIT - 2000)));
+    let place = IgnoreFixture::new(&[("a/a.f", ""), ("a/b.f", ""), ("b/a.f", "")]);
+    place.write(".gitignore", &format!("{}a.f\n", long(MAX_IGNORE_BYTES - 2000)));
     assert_eq!(place.agent(""), "a/b.f");
     place.write("a/.gitignore", &format!("{}b.f\n", long(4000)));
     assert_eq!(place.agent(""), "a/b.f", "no room is left for the second one");
     place.write(".gitignore", "#\n");
     assert_eq!(place.agent(""), "a/a.f b/a.f");
-    place.write(".gitignore", &format!("a.f\n{}", long(LIMIT + 2000)));
+    place.write(".gitignore", &format!("a.f\n{}", long(MAX_IGNORE_BYTES + 2000)));
     assert_eq!(place.agent(""), "a/a.f b/a.f", "too long");
 }

@@ -1,4 +1,4 @@
-//! One live connection to a server: opened, asked for its tools, called, closed.
+//! A live connection to a server: opened, asked for its tools, called, closed.
 
 use std::error::Error;
 use std::time::Duration;
@@ -19,100 +19,100 @@ use tokio::task::{JoinError, JoinHandle};
 
 use super::http;
 use super::listener::Listener;
-use super::listing::Listed;
+use super::listing::ToolListing;
 use super::peer::PeerTransport;
-use super::reader::{Printed, Unreadable};
-use super::session::Means;
-use super::stdio::Program;
+use super::reader::{BadLines, FirstOutput};
+use super::session::ServerDeps;
+use super::stdio::ServerProcess;
 use crate::protocol::{EnvOverlay, McpServer, McpTransport};
 use crate::tool::mcp::expand;
 use crate::tool::{SoftKind, ToolContext, ToolError};
 
-/// How long a server may take to start, and to say what tools it has, when its configuration does not say.
-const STARTUP: Duration = Duration::from_secs(30);
+/// Default time limit for starting a server and listing its tools.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long the orderly end of a connection is waited for.
+/// How long to wait for the orderly end of a connection.
 const CLOSE_WAIT: Duration = Duration::from_millis(500);
 
-/// The most characters of a server's own message in one of ours.
-const MESSAGE: usize = 500;
+/// Maximum characters of a server's own message in ours.
+const MAX_MESSAGE_CHARS: usize = 500;
 
-/// How many pages a list of tools may have.
-const PAGES: usize = 200;
+/// Maximum pages of a list of tools.
+const MAX_PAGES: usize = 200;
 
-/// A server that answers. Dropped, it is closed; [`Connection::end`] also waits for that.
+/// A server that answers. Dropping it closes it; [`Connection::end`] also waits for that.
 pub struct Connection {
-    pub line: Line,
+    pub client: McpClient,
     service: JoinHandle<Result<QuitReason, JoinError>>,
     stop: Option<RunningServiceCancellationToken>,
-    program: Option<Program>,
+    program: Option<ServerProcess>,
 }
 
-/// What calls go over. Cheap to clone; says an error once the connection has ended.
+/// Sends calls to the server. Cheap to clone; fails once the connection has ended.
 #[derive(Clone)]
-pub struct Line {
+pub struct McpClient {
     peer: Peer<RoleClient>,
     listener: Listener,
-    unreadable: Unreadable,
+    unreadable: BadLines,
 }
 
 impl Connection {
-    /// Starts or reaches the server and shakes hands. What a program prints first is in `first`
+    /// Starts or reaches the server and shakes hands. The first output of a program is in `first`
     /// meanwhile. The error is one line.
     ///
-    /// `initialize` comes first: older servers do not expect anything else, and some end when it
-    /// comes. A server that has no `initialize` says so, and is then started or reached once more
-    /// with `server/discover`, because the first connection is used up.
+    /// `initialize` comes first: older servers expect nothing else, and some end when it comes. A
+    /// server without `initialize` says so, and is then started or reached once more with
+    /// `server/discover`, because the first connection is used up.
     pub async fn open(
         server: &McpServer,
         env: &EnvOverlay,
         depth: u32,
-        means: &Means,
-        first: &Printed,
+        means: &ServerDeps,
+        first: &FirstOutput,
     ) -> Result<Self, String> {
-        let place = Place { server, env, depth, means, first };
+        let place = ConnectParams { server, env, depth, means, first };
         match place.connect(ClientLifecycleMode::Initialize).await {
             Ok(connection) => Ok(connection),
-            Err(Refusal { why, has_initialize: true }) => Err(why),
-            Err(Refusal { why, has_initialize: false }) => {
+            Err(HandshakeError { why, has_initialize: true }) => Err(why),
+            Err(HandshakeError { why, has_initialize: false }) => {
                 let preferred_versions = vec![ProtocolVersion::LATEST];
                 let discover = ClientLifecycleMode::Discover { preferred_versions };
-                // One that has neither is told of by its answer to the first.
+                // A server with neither is described by its answer to the first.
                 place.connect(discover).await.map_err(|_| why)
             }
         }
     }
 
-    /// Waits until it has ended by itself, and says why in one line. Safe to drop at any point.
+    /// Waits until it has ended by itself, and returns the reason in one line. Safe to drop at any point.
     pub async fn ended(&mut self) -> String {
         let service = &mut self.service;
         match &mut self.program {
             None => {
-                over(service).await;
+                wait_finished(service).await;
                 "the connection has ended".to_owned()
             }
             Some(program) => {
                 tokio::select! {
-                    () = over(service) => {}
+                    () = wait_finished(service) => {}
                     () = program.ended() => {
-                        // What it had written before is still to be read.
-                        let _ = tokio::time::timeout(CLOSE_WAIT, over(service)).await;
+                        // Its earlier output is still to be read.
+                        let _ = tokio::time::timeout(CLOSE_WAIT, wait_finished(service)).await;
                     }
                 }
-                program.obituary().await
+                program.exit_reason().await
             }
         }
     }
 
-    /// Closes it, and ends the program if it is one.
+    /// Closes it, and ends the program, if any.
     pub async fn end(mut self) {
         if let Some(program) = &mut self.program {
-            program.look_below();
+            program.scan_descendants();
         }
         if let Some(stop) = self.stop.take() {
             stop.cancel();
         }
-        if tokio::time::timeout(CLOSE_WAIT, over(&mut self.service)).await.is_err() {
+        if tokio::time::timeout(CLOSE_WAIT, wait_finished(&mut self.service)).await.is_err() {
             self.service.abort();
         }
         if let Some(program) = self.program.take() {
@@ -121,31 +121,31 @@ impl Connection {
     }
 }
 
-/// A server, and all that it takes to start or reach it.
+/// A server, with everything needed to start or reach it.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ConnectParams<'a> {
     server: &'a McpServer,
     env: &'a EnvOverlay,
     depth: u32,
-    means: &'a Means,
-    first: &'a Printed,
+    means: &'a ServerDeps,
+    first: &'a FirstOutput,
 }
 
 /// Why a handshake failed.
-struct Refusal {
+struct HandshakeError {
     /// One line.
     why: String,
-    /// Whether the server may know the handshake that was tried.
+    /// Whether the server may support the handshake that was tried.
     has_initialize: bool,
 }
 
-impl From<String> for Refusal {
+impl From<String> for HandshakeError {
     fn from(why: String) -> Self {
         Self { why, has_initialize: true }
     }
 }
 
-impl From<ClientInitializeError> for Refusal {
+impl From<ClientInitializeError> for HandshakeError {
     fn from(error: ClientInitializeError) -> Self {
         let has_none = matches!(
             &error,
@@ -156,72 +156,72 @@ impl From<ClientInitializeError> for Refusal {
     }
 }
 
-impl Place<'_> {
-    async fn connect(self, lifecycle: ClientLifecycleMode) -> Result<Connection, Refusal> {
+impl ConnectParams<'_> {
+    async fn connect(self, lifecycle: ClientLifecycleMode) -> Result<Connection, HandshakeError> {
         let Self { server, env, depth, means, first } = self;
-        let limit = server.startup.unwrap_or(STARTUP);
+        let limit = server.startup.unwrap_or(STARTUP_TIMEOUT);
         let transport =
             expand::transport(&server.transport, env).map_err(|unset| unset.to_string())?;
         if let Some((mut program, pipes)) =
-            Program::start(&transport, &server.start, env, depth, means, first)?
+            ServerProcess::start(&transport, &server.start, env, depth, means, first)?
         {
-            return match within(limit, greet(pipes, means, lifecycle)).await {
+            return match with_timeout(limit, greet(pipes, means, lifecycle)).await {
                 Ok(Ok(mut connection)) => {
-                    connection.line.unreadable = program.unreadable();
+                    connection.client.unreadable = program.unreadable();
                     connection.program = Some(program);
                     Ok(connection)
                 }
-                // What has ended cannot be written to either.
+                // A program that has ended cannot be written to either.
                 Ok(Err(
                     ClientInitializeError::ConnectionClosed(_)
                     | ClientInitializeError::TransportError { .. },
-                )) => Err(program.obituary().await.into()),
+                )) => Err(program.exit_reason().await.into()),
                 Ok(Err(error)) => {
-                    let mut refusal = Refusal::from(error);
+                    let mut refusal = HandshakeError::from(error);
                     if refusal.has_initialize {
-                        refusal.why = program.with_words(refusal.why);
+                        refusal.why = program.with_stderr(refusal.why);
                     } else {
                         program.end().await;
                     }
                     Err(refusal)
                 }
-                Err(late) => Err(program.with_words(late).into()),
+                Err(late) => Err(program.with_stderr(late).into()),
             };
         }
         let greeted = async {
             match &transport {
                 McpTransport::Http { url, headers } => {
                     let way = http::connect(url, headers, &means.http).await?;
-                    greet(way, means, lifecycle).await.map_err(Refusal::from)
+                    greet(way, means, lifecycle).await.map_err(HandshakeError::from)
                 }
                 _ => {
-                    let none = || "no program drives caliban".to_owned();
+                    let none = || "no program is driving caliban".to_owned();
                     let peer = means.peer.clone().ok_or_else(none)?;
                     let way = PeerTransport::new(&server.name, peer);
-                    greet(way, means, lifecycle).await.map_err(Refusal::from)
+                    greet(way, means, lifecycle).await.map_err(HandshakeError::from)
                 }
             }
         };
-        within(limit, greeted).await?
+        with_timeout(limit, greeted).await?
     }
 }
 
 async fn greet<T, E, A>(
     transport: T,
-    means: &Means,
+    means: &ServerDeps,
     lifecycle: ClientLifecycleMode,
 ) -> Result<Connection, ClientInitializeError>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: Error + Send + Sync + 'static,
 {
-    let listener = Listener::masking(means.redactor.clone());
+    let listener = Listener::new(means.redactor.clone());
     // Boxed: the handshake of each transport is large.
     let running =
         Box::pin(serve_client_with_lifecycle(listener.clone(), transport, lifecycle)).await?;
-    let line = Line { peer: running.peer().clone(), listener, unreadable: Unreadable::none() };
+    let line = McpClient { peer: running.peer().clone(), listener, unreadable: BadLines::none() };
     let stop = Some(running.cancellation_token());
-    Ok(Connection { line, service: tokio::spawn(running.waiting()), stop, program: None })
+    Ok(Connection { client: line, service: tokio::spawn(running.waiting()), stop, program: None })
 }
 
 impl Drop for Connection {
@@ -232,8 +232,8 @@ impl Drop for Connection {
     }
 }
 
-impl Line {
-    /// Whether nothing goes over it any more.
+impl McpClient {
+    /// Whether the connection has ended.
     pub fn is_closed(&self) -> bool {
         self.peer.is_transport_closed()
     }
@@ -244,32 +244,32 @@ impl Line {
     }
 
     /// Asks for all tools, page by page.
-    pub async fn list(&self, server: &McpServer) -> Result<Listed, String> {
-        let mut listed = Listed::default();
+    pub async fn list(&self, server: &McpServer) -> Result<ToolListing, String> {
+        let mut listed = ToolListing::default();
         let Some(info) = self.peer.peer_info().filter(|info| info.capabilities.tools.is_some())
         else {
             return Ok(listed);
         };
-        listed.instruct(&server.name, info.instructions.as_deref().unwrap_or_default());
-        let limit = server.startup.unwrap_or(STARTUP);
+        listed.set_instructions(&server.name, info.instructions.as_deref().unwrap_or_default());
+        let limit = server.startup.unwrap_or(STARTUP_TIMEOUT);
         let pages = async {
             let mut cursor = None;
-            for _ in 0..PAGES {
+            for _ in 0..MAX_PAGES {
                 let page = self.page(cursor).await?;
-                let tools = page["tools"].as_array().ok_or("its list of tools is no list")?;
-                listed.take(&server.name, tools);
+                let tools = page["tools"].as_array().ok_or("its list of tools is not an array")?;
+                listed.add_page(&server.name, tools);
                 cursor = page["nextCursor"].as_str().map(str::to_owned);
                 if cursor.is_none() || listed.is_full() {
                     return Ok(());
                 }
             }
-            Err("its list of tools does not end".to_owned())
+            Err("its list of tools never ends".to_owned())
         };
-        within(limit, pages).await.and_then(|read: Result<(), String>| read)?;
+        with_timeout(limit, pages).await.and_then(|read: Result<(), String>| read)?;
         Ok(listed.finish())
     }
 
-    /// As JSON, because one tool that is not what it should be must not cost the others.
+    /// As JSON, so that one malformed tool does not cost the others.
     async fn page(&self, cursor: Option<String>) -> Result<Value, String> {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
         let request = ListToolsRequest::with_param(params);
@@ -283,9 +283,9 @@ impl Line {
         serde_json::to_value(answer).map_err(|error| error.to_string())
     }
 
-    /// Calls a tool by the server's own name for it. `cx` shows the progress. A cancel returns at
-    /// once; it and a drop tell the server. The error of a cancel names text that came in place of
-    /// an answer.
+    /// Calls a tool by the server's own name for it, and shows progress through `cx`. A cancel
+    /// returns at once; it and a drop notify the server. The error of a cancel quotes text that
+    /// came in place of an answer.
     pub async fn call(
         &self,
         server: &str,
@@ -308,17 +308,17 @@ impl Line {
             }
         };
         let _watching = self.listener.watch(sent.progress_token.clone(), cx);
-        let mut unanswered = Unanswered(Some(sent));
+        let mut unanswered = PendingCall(Some(sent));
         let answer = tokio::select! {
             biased;
             answer = unanswered.answer() => answer,
             () = cx.cancel.cancelled() => {
-                return Err(unreadable.stray().map_or_else(cancelled, |text| {
+                return Err(unreadable.stray_line().map_or_else(cancelled, |text| {
                     let why = format!("MCP server {server} sent no answer, but {text}");
                     ToolError::soft(SoftKind::Cancelled, why)
                 }));
             }
-            // Which call it was to answer cannot be known: all that wait fail.
+            // The call it was meant for is unknown: all waiting ones fail.
             why = unreadable.message() => {
                 return Err(ToolError::failed(format!("MCP server {server}: {why}")));
             }
@@ -328,10 +328,10 @@ impl Line {
     }
 }
 
-/// A request that waits for its answer. Dropped before that, it tells the server that nobody waits any more.
-struct Unanswered(Option<RequestHandle<RoleClient>>);
+/// A request that waits for its answer. Dropping it notifies the server.
+struct PendingCall(Option<RequestHandle<RoleClient>>);
 
-impl Unanswered {
+impl PendingCall {
     async fn answer(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(sent) = &mut self.0 else { return Err(ServiceError::TransportClosed) };
         let answer = (&mut sent.rx).await;
@@ -340,52 +340,52 @@ impl Unanswered {
     }
 }
 
-impl Drop for Unanswered {
+impl Drop for PendingCall {
     fn drop(&mut self) {
         // Without a runtime the connection is gone too.
         if let (Some(sent), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
-            // A server that does not read must not hold up the one who drops this.
+            // A server that does not read must not block the drop.
             let cancel = sent.cancel(Some("cancelled".to_owned()));
             runtime.spawn(async { tokio::time::timeout(CLOSE_WAIT, cancel).await });
         }
     }
 }
 
-/// Waits for the end of a task that may have been waited for before.
-async fn over<T>(task: &mut JoinHandle<T>) {
+/// Waits for the end of a task that may have been awaited before.
+async fn wait_finished<T>(task: &mut JoinHandle<T>) {
     if !task.is_finished() {
         let _ = task.await;
     }
 }
 
-async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
+async fn with_timeout<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
     let late = |_| format!("it did not answer within {} s", limit.as_secs_f64());
     tokio::time::timeout(limit, work).await.map_err(late)
 }
 
-/// Why a server did not shake hands, in one line.
+/// Describes why the handshake failed, in one line.
 fn refused(error: &ClientInitializeError) -> String {
     match error {
-        ClientInitializeError::JsonRpcError(error) => short(&error.message),
-        ClientInitializeError::TransportError { error, .. } => short(&innermost(&*error.error)),
+        ClientInitializeError::JsonRpcError(error) => one_line(&error.message),
+        ClientInitializeError::TransportError { error, .. } => one_line(&innermost(&*error.error)),
         ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
-        other => format!("it does not speak the protocol: {}", short(&other.to_string())),
+        other => format!("it does not speak the protocol: {}", one_line(&other.to_string())),
     }
 }
 
-/// Why a request has no answer, in one line.
+/// Describes why a request failed, in one line.
 fn failed(error: &ServiceError) -> String {
     match error {
-        ServiceError::McpError(error) => short(&error.message),
-        ServiceError::TransportSend(error) => short(&innermost(&*error.error)),
+        ServiceError::McpError(error) => one_line(&error.message),
+        ServiceError::TransportSend(error) => one_line(&innermost(&*error.error)),
         ServiceError::TransportClosed => "it ended before it answered".to_owned(),
-        other => short(&other.to_string()),
+        other => one_line(&other.to_string()),
     }
 }
 
-/// What the client of HTTP says, or the cause at the bottom of an error, which says most.
+/// Returns the HTTP client's own description, or else the innermost cause, which says most.
 fn innermost(error: &(dyn Error + 'static)) -> String {
-    http::unanswered(error).unwrap_or_else(|| {
+    http::describe_error(error).unwrap_or_else(|| {
         let mut error = error;
         while let Some(source) = error.source() {
             error = source;
@@ -394,10 +394,10 @@ fn innermost(error: &(dyn Error + 'static)) -> String {
     })
 }
 
-fn short(text: &str) -> String {
-    let clean = crate::exec::Cleaner::whole(text);
+fn one_line(text: &str) -> String {
+    let clean = crate::exec::OutputCleaner::clean(text);
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().take(MESSAGE).collect()
+    words.chars().take(MAX_MESSAGE_CHARS).collect()
 }
 
 pub fn cancelled() -> ToolError {

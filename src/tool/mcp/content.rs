@@ -1,33 +1,34 @@
-//! From what a server answers to what a model reads.
+//! Converts a server's results to content for the model.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::exec::{Capture, Cleaner};
+use crate::exec::{Capture, OutputCleaner};
 use crate::protocol::{Failure, ImageSource, ResultBlock};
 use crate::tool::read::image_type;
 use crate::tool::{ToolError, ToolOutcome};
 
-/// Characters of all texts of a result together that a model reads, from the start and from the end.
-const TEXT: (usize, usize) = (60_000, 20_000);
+/// Maximum characters of all texts of a result together, from the start and from the end.
+const TEXT_LIMITS: (usize, usize) = (60_000, 20_000);
 
-/// The largest image that a model is shown, in bytes.
-const IMAGE: usize = 5 * 1024 * 1024;
+/// Maximum size of an image for the model, in bytes.
+const MAX_IMAGE_BYTES: usize = 5 * 1024 * 1024;
 
-/// How many images of one result a model is shown.
-const IMAGES: usize = 8;
+/// Maximum images of one result for the model.
+const MAX_IMAGES: usize = 8;
 
-/// The kinds of images that models read.
+/// The image types that models read.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// What a call came to. `soften` lets a violation of autonomy be told to the model instead of ending the run.
+/// Converts the result of a call. `soften` leaves violations of autonomy to the model instead of ending the run.
 ///
 /// # Errors
-/// When the server says that the run is to end: see [`fatal`].
+///
+/// When the server says that the run must end: see [`fatal`].
 pub fn outcome(result: &Value, soften: bool) -> Result<ToolOutcome, ToolError> {
     let is_error = result["isError"] == true;
-    let mut reading = Reading::default();
+    let mut reading = ResultBuilder::default();
     for block in result["content"].as_array().into_iter().flatten() {
         reading.block(block);
     }
@@ -38,7 +39,7 @@ pub fn outcome(result: &Value, soften: bool) -> Result<ToolOutcome, ToolError> {
     let content = reading.finish();
     if is_error && let Some(failure) = fatal(structured) {
         let message = structured["error"]["message"].as_str().unwrap_or("no reason given");
-        let message = Cleaner::whole(message);
+        let message = OutputCleaner::clean(message);
         if failure != Failure::Autonomy || !soften {
             return Err(ToolError::fatal(failure, message));
         }
@@ -47,7 +48,7 @@ pub fn outcome(result: &Value, soften: bool) -> Result<ToolOutcome, ToolError> {
     Ok(ToolOutcome { content, is_error, summary, details: None })
 }
 
-/// Of an error result, whether it is one that the model cannot mend: its structured content says
+/// Returns the failure of an error result that the model cannot fix: its structured content says
 /// `{"error": {"kind": "autonomy" | "auth", "message": "…"}}`.
 fn fatal(structured: &Value) -> Option<Failure> {
     match structured["error"]["kind"].as_str()? {
@@ -74,21 +75,21 @@ fn summary(content: &[ResultBlock], is_error: bool) -> String {
     }
 }
 
-/// The blocks of one result, in their order; texts in a row become one.
+/// The blocks of one result, in order; consecutive texts are joined.
 #[derive(Default)]
-struct Reading {
+struct ResultBuilder {
     texts: Vec<String>,
     /// Each image with the number of texts before it.
     images: Vec<(usize, ImageSource)>,
 }
 
-impl Reading {
+impl ResultBuilder {
     fn is_empty(&self) -> bool {
         self.texts.is_empty() && self.images.is_empty()
     }
 
     fn text(&mut self, text: &str) {
-        let clean = Cleaner::whole(text);
+        let clean = OutputCleaner::clean(text);
         if !clean.trim().is_empty() {
             self.texts.push(clean);
         }
@@ -121,15 +122,15 @@ impl Reading {
 
     fn image(&mut self, media_type: &str, data: &str) {
         let why = match STANDARD.decode(data) {
-            _ if !IMAGE_TYPES.contains(&media_type) => "models do not read this type",
-            _ if self.images.len() == IMAGES => "too many images",
+            _ if !IMAGE_TYPES.contains(&media_type) => "models cannot read this type",
+            _ if self.images.len() == MAX_IMAGES => "too many images",
             Err(_) => "it is not valid base64",
             Ok(bytes) if bytes.is_empty() => "it is empty",
-            Ok(bytes) if bytes.len() > IMAGE => "it is larger than 5 MB",
-            // A provider refuses one that is not what it is said to be, with each further request
-            // of the conversation.
+            Ok(bytes) if bytes.len() > MAX_IMAGE_BYTES => "it is larger than 5 MB",
+            // A provider refuses an image of another type than declared, and every further request
+            // of the conversation with it.
             Ok(bytes) => match image_type(&bytes) {
-                None => "it is no image that models read",
+                None => "it is not an image that models can read",
                 Some(found) => {
                     let source =
                         ImageSource { media_type: found.to_owned(), data: data.to_owned() };
@@ -144,9 +145,9 @@ impl Reading {
         let total: usize = self.texts.iter().map(|text| text.chars().count()).sum();
         let mut images = self.images.into_iter().peekable();
         let mut content = Vec::new();
-        if total > TEXT.0 + TEXT.1 {
-            // What is cut has lost its places.
-            let mut capture = Capture::new(TEXT);
+        if total > TEXT_LIMITS.0 + TEXT_LIMITS.1 {
+            // Positions are lost when the text is cut.
+            let mut capture = Capture::new(TEXT_LIMITS);
             self.texts.iter().for_each(|text| {
                 capture.push(text);
                 capture.push("\n");
@@ -211,9 +212,9 @@ mod tests {
             "[resource file:///c of type a/b: not shown]",
             "[resource file:///d: d the d]",
             "[audio of type audio/wav: not shown]",
-            "[image of type image/tiff: not shown, models do not read this type]",
+            "[image of type image/tiff: not shown, models cannot read this type]",
             "[image of type image/png: not shown, it is not valid base64]",
-            "[image of type image/png: not shown, it is no image that models read]",
+            "[image of type image/png: not shown, it is not an image that models can read]",
             "[content of type \"hologram\": not shown]",
         ];
         assert_eq!(

@@ -1,16 +1,19 @@
-//! Fills in `${VAR}` and `${VAR:-default}`.
+//! Expands `${VAR}` and `${VAR:-default}`.
 
 use std::collections::BTreeMap;
 
 use crate::protocol::{EnvOverlay, McpTransport};
 
-/// A variable that is needed and not set.
+/// A required variable that is not set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the variable {0} is not set: set it, or give a default with ${{{0}:-…}}")]
-pub struct Unset(String);
+pub struct UnsetVariable(String);
 
-/// The transport with all variables filled in.
-pub fn transport(transport: &McpTransport, env: &EnvOverlay) -> Result<McpTransport, Unset> {
+/// Expands all variables in a transport.
+pub fn transport(
+    transport: &McpTransport,
+    env: &EnvOverlay,
+) -> Result<McpTransport, UnsetVariable> {
     Ok(match transport {
         McpTransport::Stdio { command, args, env: variables } => McpTransport::Stdio {
             command: text(command, env)?,
@@ -27,65 +30,67 @@ pub fn transport(transport: &McpTransport, env: &EnvOverlay) -> Result<McpTransp
 fn values(
     map: &BTreeMap<String, String>,
     env: &EnvOverlay,
-) -> Result<BTreeMap<String, String>, Unset> {
+) -> Result<BTreeMap<String, String>, UnsetVariable> {
     map.iter().map(|(name, value)| Ok((name.clone(), text(value, env)?))).collect()
 }
 
-/// One text. A default counts for an unset variable and for an empty one; what is no reference
-/// stays as it is.
-fn text(text: &str, env: &EnvOverlay) -> Result<String, Unset> {
+/// Expands one text. A default applies to unset and empty variables; anything that is not a
+/// reference stays unchanged.
+fn text(text: &str, env: &EnvOverlay) -> Result<String, UnsetVariable> {
     pieces(text).iter().map(|piece| piece.value(env)).collect()
 }
 
-/// The variables that a text refers to, each with the value that stands in its place. An unset one
-/// is left out.
-pub fn filled<'a>(text: &'a str, env: &'a EnvOverlay) -> Vec<(&'a str, &'a str)> {
-    let variable = |piece: &Piece<'a>| match *piece {
-        Piece::Variable { name, .. } => piece.value(env).ok().map(|value| (name, value)),
-        Piece::Text(_) => None,
+/// Returns the variables that a text refers to, each with its value. Unset ones are left out.
+pub fn expanded_variables<'a>(text: &'a str, env: &'a EnvOverlay) -> Vec<(&'a str, &'a str)> {
+    let variable = |piece: &TextSegment<'a>| match *piece {
+        TextSegment::Variable { name, .. } => piece.value(env).ok().map(|value| (name, value)),
+        TextSegment::Text(_) => None,
     };
     pieces(text).iter().filter_map(variable).collect()
 }
 
 /// A part of a text.
 #[derive(Clone, Copy)]
-enum Piece<'a> {
+enum TextSegment<'a> {
     Text(&'a str),
     Variable { name: &'a str, default: Option<&'a str> },
 }
 
-impl<'a> Piece<'a> {
-    fn value(&self, env: &'a EnvOverlay) -> Result<&'a str, Unset> {
+impl<'a> TextSegment<'a> {
+    fn value(&self, env: &'a EnvOverlay) -> Result<&'a str, UnsetVariable> {
         match *self {
             Self::Text(text) => Ok(text),
             Self::Variable { name, default: Some(default) } => {
                 Ok(env.non_empty(name).unwrap_or(default))
             }
             Self::Variable { name, default: None } => {
-                env.get(name).ok_or_else(|| Unset(name.to_owned()))
+                env.get(name).ok_or_else(|| UnsetVariable(name.to_owned()))
             }
         }
     }
 }
 
-fn pieces(text: &str) -> Vec<Piece<'_>> {
+fn pieces(text: &str) -> Vec<TextSegment<'_>> {
     let mut all = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find("${") {
-        // A reference without an end is text.
+        // An unterminated reference is text.
         let Some((inner, after)) = rest[start + 2..].split_once('}') else { break };
         let (name, default) = match inner.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (inner, None),
         };
         if is_variable(name) {
-            all.extend([Piece::Text(&rest[..start]), Piece::Variable { name, default }]);
+            all.extend([
+                TextSegment::Text(&rest[..start]),
+                TextSegment::Variable { name, default },
+            ]);
         } else {
-            all.push(Piece::Text(&rest[..start + inner.len() + 3]));
+            all.push(TextSegment::Text(&rest[..start + inner.len() + 3]));
         }
         rest = after;
     }
-    all.push(Piece::Text(rest));
+    all.push(TextSegment::Text(rest));
     all
 }
 

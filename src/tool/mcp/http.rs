@@ -15,35 +15,35 @@ use rmcp::transport::streamable_http_client::{
 use rmcp::transport::worker::WorkerQuitReason;
 use url::Url;
 
-/// Why there is no way to a URL, in one line.
-pub type Unreachable = String;
+/// The reason why a URL cannot be reached, in one line.
+pub type ConnectError = String;
 
 /// Finds the client for a URL: the session's own, with its proxies and certificates.
 pub type HttpSource =
-    Arc<dyn Fn(Url) -> BoxFuture<'static, Result<Client, Unreachable>> + Send + Sync>;
+    Arc<dyn Fn(Url) -> BoxFuture<'static, Result<Client, ConnectError>> + Send + Sync>;
 
-/// The way to a server. Nothing is sent yet.
+/// Prepares the connection to a server. Nothing is sent yet.
 pub async fn connect(
     url: &str,
     headers: &BTreeMap<String, String>,
     http: &HttpSource,
-) -> Result<StreamableHttpClientTransport<Client>, Unreachable> {
+) -> Result<StreamableHttpClientTransport<Client>, ConnectError> {
     let parsed = Url::parse(url).map_err(|error| format!("its url is not valid: {error}"))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err("its url must start with http:// or https://".to_owned());
     }
     let client = http(parsed).await?;
     let config = StreamableHttpClientTransportConfig::with_uri(url)
-        .custom_headers(named(headers)?)
+        .custom_headers(parse_headers(headers)?)
         .reinit_on_expired_session(true);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// Why nothing came back, in one line, where the error is the client's own. Names the server
+/// Describes a failed request in one line, if the error is the client's own. Names the server
 /// without its query, which may hold a key.
-pub fn unanswered(error: &(dyn Error + 'static)) -> Option<String> {
+pub fn describe_error(error: &(dyn Error + 'static)) -> Option<String> {
     let error = chain(error).find_map(|error| error.downcast_ref::<reqwest::Error>())?;
-    let place = error.url().map_or_else(|| "the server".to_owned(), place);
+    let place = error.url().map_or_else(|| "the server".to_owned(), redacted_url);
     if let Some(status) = error.status() {
         return Some(format!("{place} answered {status}"));
     }
@@ -53,9 +53,9 @@ pub fn unanswered(error: &(dyn Error + 'static)) -> Option<String> {
     } else if error.is_timeout() {
         "no answer in time".to_owned()
     } else if error.is_dns() || chain(error).any(|error| error.to_string().contains("dns error")) {
-        "there is no server of that name".to_owned()
+        "name not found".to_owned()
     } else {
-        // The outermost alone names the whole address.
+        // Only the outermost error names the whole address.
         match chain(error).skip(1).last() {
             Some(cause) => cause.to_string(),
             None => return Some(format!("the connection to {place} failed")),
@@ -64,14 +64,14 @@ pub fn unanswered(error: &(dyn Error + 'static)) -> Option<String> {
     Some(format!("cannot reach {place}: {reason}"))
 }
 
-/// Where a server is, without what may be secret.
-fn place(url: &Url) -> String {
+/// Returns the address of a server without parts that may be secret.
+fn redacted_url(url: &Url) -> String {
     let path = if url.path() == "/" { "" } else { url.path() };
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}{path}", url.scheme(), url.host_str().unwrap_or_default())
 }
 
-/// The error and its causes. Some wrap another without calling it their source.
+/// Iterates over the error and its causes. Some wrap another without exposing it as their source.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
         let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
@@ -82,9 +82,9 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
     })
 }
 
-/// The client's own error inside of one of the transport's, which does not tell of it.
+/// Returns the client's own error inside of one of the transport's, which does not expose it.
 fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    if let Some(WorkerQuitReason::Fatal { error, .. }) = error.downcast_ref::<Quit>() {
+    if let Some(WorkerQuitReason::Fatal { error, .. }) = error.downcast_ref::<WorkerQuit>() {
         return Some(error);
     }
     match error.downcast_ref::<StreamableHttpError<reqwest::Error>>()? {
@@ -93,13 +93,13 @@ fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
     }
 }
 
-/// Why the transport's own task has ended.
-type Quit = WorkerQuitReason<StreamableHttpError<reqwest::Error>>;
+/// The reason why the transport's task has ended.
+type WorkerQuit = WorkerQuitReason<StreamableHttpError<reqwest::Error>>;
 
-/// The headers as they are sent. The errors leave values out: they may be keys.
-fn named(
+/// Converts the headers. The errors leave values out: they may be keys.
+fn parse_headers(
     headers: &BTreeMap<String, String>,
-) -> Result<HashMap<HeaderName, HeaderValue>, Unreachable> {
+) -> Result<HashMap<HeaderName, HeaderValue>, ConnectError> {
     let header = |(name, value): (&String, &String)| {
         let bad = || format!("its header {name:?} cannot be sent");
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;

@@ -1,4 +1,4 @@
-//! What in the definition of a server may be a key, with its variables filled in.
+//! Finds possible keys in the configuration of a server, with its variables expanded.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::expand;
 use crate::protocol::{EnvOverlay, McpTransport, Redactor};
 
-/// How the names of headers, variables and parts of a query end that hold keys.
-const NAMES: [&str; 9] = [
+/// Name endings of headers, variables and query parameters that hold keys.
+const KEY_SUFFIXES: [&str; 9] = [
     "auth",
     "authorization",
     "cookie",
@@ -20,9 +20,8 @@ const NAMES: [&str; 9] = [
     "token",
 ];
 
-/// Variables that hold no key, whatever a server is given them for. Their values are all over what
-/// people read.
-const HARMLESS: [&str; 9] = [
+/// Variables that hold no key, whatever a server is given them for. Their values are all over ordinary text.
+const HARMLESS_VARIABLES: [&str; 9] = [
     "CALIBAN_PROJECT_DIR",
     "CLAUDE_PROJECT_DIR",
     "HOME",
@@ -36,37 +35,37 @@ const HARMLESS: [&str; 9] = [
 
 /// The keys of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Keys {
+pub struct ServerKeys {
     /// Values of variables and headers, each of the words of a header, the query and password of an
-    /// address, and what variables were filled in there: any may be a key.
+    /// address, and values of expanded variables: any may be a key.
     pub possible: BTreeSet<String>,
-    /// Those of them whose name says that they are.
+    /// Those whose name says that they are keys.
     pub certain: BTreeSet<String>,
 }
 
-impl Keys {
-    /// Those of a transport as it is written, in the environment of the agent that uses it.
-    pub fn of(written: &McpTransport, env: &EnvOverlay) -> Self {
+impl ServerKeys {
+    /// Finds the keys of a configured transport, in the environment of the agent that uses it.
+    pub fn from_transport(written: &McpTransport, env: &EnvOverlay) -> Self {
         let mut keys = Self::default();
         for (field, text) in fields(written) {
-            for (variable, value) in expand::filled(&text, env) {
-                keys.take(&[&field, variable], value, env);
+            for (variable, value) in expand::expanded_variables(&text, env) {
+                keys.add(&[&field, variable], value, env);
             }
         }
-        // One that cannot be filled in is not started.
+        // One that cannot be expanded is not started.
         if let Ok(whole) = expand::transport(written, env) {
             for (field, text) in fields(&whole) {
-                keys.take(&[&field], &text, env);
+                keys.add(&[&field], &text, env);
             }
         }
         keys
     }
 
-    fn take(&mut self, names: &[&str], value: &str, env: &EnvOverlay) {
-        if value.is_empty() || HARMLESS.iter().any(|name| env.get(name) == Some(value)) {
+    fn add(&mut self, names: &[&str], value: &str, env: &EnvOverlay) {
+        if value.is_empty() || HARMLESS_VARIABLES.iter().any(|name| env.get(name) == Some(value)) {
             return;
         }
-        if names.iter().any(|name| is_of_a_key(name)) {
+        if names.iter().any(|name| is_key_name(name)) {
             self.certain.insert(value.to_owned());
         }
         self.possible.insert(value.to_owned());
@@ -87,8 +86,8 @@ pub fn mask(value: &mut Value, keys: &Redactor) {
     }
 }
 
-/// Whether a value looks drawn by lot. One that is named like a key may be a path, a word or a
-/// simple password, which stand in ordinary text too.
+/// Whether a value looks random. One that is named like a key may be a path, a word or a simple
+/// password, which appear in ordinary text too.
 pub fn is_token(value: &str) -> bool {
     let plain = |c: char| c.is_ascii_graphic();
     let has = |kind: fn(&char) -> bool| value.chars().any(|c| kind(&c));
@@ -97,12 +96,12 @@ pub fn is_token(value: &str) -> bool {
     value.chars().all(plain) && mixed && !path
 }
 
-fn is_of_a_key(name: &str) -> bool {
+fn is_key_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    NAMES.iter().any(|end| name.ends_with(end))
+    KEY_SUFFIXES.iter().any(|end| name.ends_with(end))
 }
 
-/// What may hold keys, each with its name.
+/// Returns the values that may be keys, each with its name.
 fn fields(transport: &McpTransport) -> Vec<(String, String)> {
     let mut all = Vec::new();
     match transport {
@@ -143,7 +142,7 @@ mod tests {
     fn keys(transport: &McpTransport) -> (Vec<String>, Vec<String>) {
         let env =
             EnvOverlay::from_iter([("TOKEN", "tok"), ("HOME", "/home/me"), ("PLACE", "lair")]);
-        let Keys { possible, certain } = Keys::of(transport, &env);
+        let ServerKeys { possible, certain } = ServerKeys::from_transport(transport, &env);
         (possible.into_iter().collect(), certain.into_iter().collect())
     }
 

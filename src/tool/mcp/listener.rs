@@ -1,4 +1,4 @@
-//! What a server says by itself: how far a call has come, and that its tools have changed.
+//! Handles notifications of a server: the progress of a call, and changes of its tools.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,54 +11,54 @@ use rmcp::model::{
 use rmcp::service::NotificationContext;
 use tokio::sync::Notify;
 
-use crate::exec::Cleaner;
+use crate::exec::OutputCleaner;
 use crate::protocol::Redactor;
 use crate::tool::ToolContext;
 
-/// How many words on calls that nobody has registered yet are kept.
-const EARLY: usize = 16;
+/// Maximum progress messages kept for calls that are not registered yet.
+const MAX_EARLY: usize = 16;
 
-/// The most characters that one call shows while it runs.
-const SHOWN: usize = 20_000;
+/// Maximum characters of progress per call.
+const MAX_SHOWN_CHARS: usize = 20_000;
 
-/// Hears one server. Clones are the same.
+/// Handles the notifications of one server. Clones share state.
 #[derive(Clone, Debug, Default)]
 pub struct Listener {
-    progress: Arc<Mutex<Progress>>,
+    progress: Arc<Mutex<ProgressState>>,
     changed: Arc<Notify>,
     redactor: Redactor,
 }
 
 #[derive(Debug, Default)]
-struct Progress {
-    open: HashMap<ProgressToken, Watcher>,
-    /// The answer to a request may be faster than the one who has sent it.
+struct ProgressState {
+    open: HashMap<ProgressToken, ProgressWatcher>,
+    /// Progress can arrive before the sender of the request has registered it.
     early: VecDeque<(ProgressToken, String)>,
 }
 
 /// A call whose progress is shown.
 #[derive(Debug)]
-struct Watcher {
+struct ProgressWatcher {
     cx: ToolContext,
     room: usize,
 }
 
-/// Hears the progress of a call until it is dropped.
-pub struct Watching<'a> {
+/// Receives the progress of a call until dropped.
+pub struct WatchGuard<'a> {
     listener: &'a Listener,
     token: ProgressToken,
 }
 
 impl Listener {
-    /// Shows nothing that `redactor` masks.
-    pub fn masking(redactor: Redactor) -> Self {
+    /// Creates a listener whose output is masked by `redactor`.
+    pub fn new(redactor: Redactor) -> Self {
         Self { redactor, ..Self::default() }
     }
 
     /// Shows the progress under `token` as that of the call.
-    pub fn watch(&self, token: ProgressToken, cx: &ToolContext) -> Watching<'_> {
+    pub fn watch(&self, token: ProgressToken, cx: &ToolContext) -> WatchGuard<'_> {
         let mut progress = self.lock();
-        let mut watcher = Watcher { cx: cx.clone(), room: SHOWN };
+        let mut watcher = ProgressWatcher { cx: cx.clone(), room: MAX_SHOWN_CHARS };
         let early = std::mem::take(&mut progress.early);
         for (of, text) in early {
             if of == token {
@@ -69,32 +69,32 @@ impl Listener {
         }
         progress.open.insert(token.clone(), watcher);
         drop(progress);
-        Watching { listener: self, token }
+        WatchGuard { listener: self, token }
     }
 
-    /// Waits until the server says that its tools have changed. What it said since the last wait counts.
+    /// Waits until the server reports that its tools have changed. Changes since the last wait count.
     pub async fn tools_changed(&self) {
         self.changed.notified().await;
     }
 
-    fn hear(&self, params: ProgressNotificationParam) {
+    fn handle_progress(&self, params: ProgressNotificationParam) {
         let text = self.redactor.mask(&words(&params)).into_owned();
         let mut progress = self.lock();
         if let Some(watcher) = progress.open.get_mut(&params.progress_token) {
             return watcher.show(&text);
         }
-        if progress.early.len() == EARLY {
+        if progress.early.len() == MAX_EARLY {
             progress.early.pop_front();
         }
         progress.early.push_back((params.progress_token, text));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Progress> {
+    fn lock(&self) -> MutexGuard<'_, ProgressState> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Watcher {
+impl ProgressWatcher {
     fn show(&mut self, text: &str) {
         let size = text.chars().count();
         if size <= self.room {
@@ -104,7 +104,7 @@ impl Watcher {
     }
 }
 
-impl Drop for Watching<'_> {
+impl Drop for WatchGuard<'_> {
     fn drop(&mut self) {
         self.listener.lock().open.remove(&self.token);
     }
@@ -116,7 +116,7 @@ impl ClientHandler for Listener {
         params: ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.hear(params);
+        self.handle_progress(params);
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -125,20 +125,20 @@ impl ClientHandler for Listener {
 
     fn get_info(&self) -> ClientConfig {
         let client = Implementation::new("caliban", env!("CARGO_PKG_VERSION"));
-        // The newest revision has no `initialize`: naming it there asks for what cannot be.
+        // The newest revision has no `initialize`: naming it there would ask for something impossible.
         ClientConfig::new(Default::default(), client)
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 }
 
-/// One line of progress: what the server says, else how far it is.
+/// Formats one line of progress: the server's message, or else the numbers.
 fn words(params: &ProgressNotificationParam) -> String {
     let count = match params.total {
         Some(total) => format!("{}/{total}", params.progress),
         None => params.progress.to_string(),
     };
     match params.message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
-        Some(message) => format!("{}\n", Cleaner::whole(message)),
+        Some(message) => format!("{}\n", OutputCleaner::clean(message)),
         None => format!("{count}\n"),
     }
 }
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_handshake_names_a_revision_that_has_one() {
-        let info = Listener::masking(Redactor::default()).get_info();
+        let info = Listener::new(Redactor::default()).get_info();
         assert!(info.protocol_version.has_initialize(), "{}", info.protocol_version);
     }
 
@@ -159,10 +159,10 @@ mod tests {
     fn no_key_is_shown_as_progress() {
         let redactor = Redactor::default();
         redactor.add("sk-secret-1");
-        let listener = Listener::masking(redactor);
+        let listener = Listener::new(redactor);
         let token = ProgressToken(NumberOrString::Number(1));
         let params = ProgressNotificationParam::new(token, 1.0).with_message("with sk-secret-1");
-        listener.hear(params);
+        listener.handle_progress(params);
         assert_eq!(listener.lock().early[0].1, "with ***\n");
     }
 }

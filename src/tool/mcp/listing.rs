@@ -1,55 +1,55 @@
-//! What a server says about its tools, read one by one: a bad one costs no other.
+//! Parses a server's tools one by one: a bad one costs no other.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::exec::Cleaner;
+use crate::exec::OutputCleaner;
 use crate::protocol::mcp_name;
 use crate::tool::ToolSpec;
 
-/// The most characters of a description that a model is told, and of what a server says of all its tools.
-const DESCRIPTION: usize = 4000;
-const INSTRUCTIONS: usize = 4000;
+/// Maximum characters of a tool's description, and of a server's instructions.
+const MAX_DESCRIPTION_CHARS: usize = 4000;
+const MAX_INSTRUCTIONS_CHARS: usize = 4000;
 
-/// The most tools of one server that are offered.
-const TOOLS: usize = 512;
+/// Maximum tools of one server.
+const MAX_TOOLS: usize = 512;
 
-/// The most bytes that one tool may take in every request, and all tools of a server together.
-const TOOL_BYTES: usize = 64 * 1024;
-const ALL_BYTES: usize = 1024 * 1024;
+/// Maximum bytes per request of one tool, and of all tools of a server.
+const MAX_TOOL_BYTES: usize = 64 * 1024;
+const MAX_ALL_BYTES: usize = 1024 * 1024;
 
-/// The longest list of problems; more are counted.
-const PROBLEMS: usize = 20;
+/// Maximum length of the list of problems; more are only counted.
+const MAX_PROBLEMS: usize = 20;
 
-/// What some provider refuses at the top of a schema, and every request with it.
-const NOT_AT_THE_TOP: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
+/// Schema keywords that some provider refuses at the top level, and every request with them.
+const REFUSED_AT_TOP: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
 
 /// One tool of a server.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Listing {
-    /// As the server calls it.
+pub struct ListedTool {
+    /// The server's own name for it.
     pub remote: String,
-    /// As models see it.
+    /// The tool as models see it.
     pub spec: ToolSpec,
 }
 
-/// The tools that can be offered, and a line about each that cannot.
+/// The usable tools, and a line about each other one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Listed {
-    pub tools: Vec<Listing>,
+pub struct ToolListing {
+    pub tools: Vec<ListedTool>,
     pub problems: Vec<String>,
-    /// What the server says of all its tools, as a part of a system prompt.
+    /// The server's instructions for all its tools, as part of a system prompt.
     pub instructions: Option<Arc<str>>,
     /// Size of the tools in a request, in bytes.
     bytes: usize,
-    /// Tools beyond what one server may offer.
+    /// Number of tools beyond the limit of one server.
     surplus: usize,
 }
 
-impl Listed {
-    /// Takes in one page of `server`'s tools.
-    pub fn take(&mut self, server: &str, page: &[Value]) {
+impl ToolListing {
+    /// Adds one page of `server`'s tools.
+    pub fn add_page(&mut self, server: &str, page: &[Value]) {
         for entry in page {
             if let Err(problem) = read(server, entry).and_then(|tool| self.add(tool)) {
                 self.problems.push(problem);
@@ -57,65 +57,64 @@ impl Listed {
         }
     }
 
-    /// Takes in what `server` says of all its tools.
-    pub fn instruct(&mut self, server: &str, words: &str) {
-        let clean = Cleaner::whole(words);
-        let text: String = clean.trim().chars().take(INSTRUCTIONS).collect();
+    /// Adds the instructions of `server`.
+    pub fn set_instructions(&mut self, server: &str, words: &str) {
+        let clean = OutputCleaner::clean(words);
+        let text: String = clean.trim().chars().take(MAX_INSTRUCTIONS_CHARS).collect();
         self.instructions = (!text.is_empty()).then(|| {
-            format!("# MCP server {server}\nThe server says of its tools:\n{text}").into()
+            format!("# MCP server {server}\nThe server says about its tools:\n{text}").into()
         });
     }
 
     /// Returns the list once all pages are in, with one line about the tools beyond the bounds.
     #[must_use]
     pub fn finish(mut self) -> Self {
-        let more = self.problems.len().saturating_sub(PROBLEMS);
+        let more = self.problems.len().saturating_sub(MAX_PROBLEMS);
         if more > 0 {
-            self.problems.truncate(PROBLEMS);
+            self.problems.truncate(MAX_PROBLEMS);
             self.problems.push(format!("{more} more of its tools are left out"));
         }
         if self.surplus > 0 {
             let (surplus, kept) = (self.surplus, self.tools.len());
             self.problems.push(format!(
-                "offers too many tools: {surplus} are left out after the first {kept}; at most {TOOLS} and {} MB \
+                "offers too many tools: {surplus} are left out after the first {kept}; at most {MAX_TOOLS} and {} MB \
                  of descriptions and schemas fit",
-                ALL_BYTES / 1024 / 1024
+                MAX_ALL_BYTES / 1024 / 1024
             ));
         }
         self
     }
 
-    /// Whether nothing more can be taken in, so that further pages are not worth asking for.
+    /// Whether nothing more can be added, so that further pages need not be requested.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.tools.len() >= TOOLS && self.surplus > 0
+        self.tools.len() >= MAX_TOOLS && self.surplus > 0
     }
 
-    fn add(&mut self, tool: Listing) -> Result<(), String> {
+    fn add(&mut self, tool: ListedTool) -> Result<(), String> {
         if self.tools.iter().any(|other| other.remote == tool.remote) {
-            let name = shown(&tool.remote);
-            return Err(format!("offers two tools {name}: the first counts"));
+            let name = display_name(&tool.remote);
+            return Err(format!("lists two tools named {name}: the first is used"));
         }
         if let Some(other) = self.tools.iter().find(|other| other.spec.name == tool.spec.name) {
             return Err(format!(
-                "its tools {} and {} would both be {}: the first counts",
-                shown(&other.remote),
-                shown(&tool.remote),
+                "its tools {} and {} would both be {}: the first is used",
+                display_name(&other.remote),
+                display_name(&tool.remote),
                 tool.spec.name
             ));
         }
         let bytes = size(&tool.spec);
-        if bytes > TOOL_BYTES {
+        if bytes > MAX_TOOL_BYTES {
             return Err(format!(
                 "its tool {} is left out: description and schema take {} KB, at most {} KB fit",
-                shown(&tool.remote),
+                display_name(&tool.remote),
                 bytes.div_ceil(1024),
-                TOOL_BYTES / 1024
+                MAX_TOOL_BYTES / 1024
             ));
         }
-        // What comes later is left out too, small or not: else which tools there are would depend
-        // on their sizes.
-        if self.surplus > 0 || self.tools.len() == TOOLS || self.bytes + bytes > ALL_BYTES {
+        // Later tools are left out too, small or not: otherwise their sizes would decide which tools there are.
+        if self.surplus > 0 || self.tools.len() == MAX_TOOLS || self.bytes + bytes > MAX_ALL_BYTES {
             self.surplus += 1;
             return Ok(());
         }
@@ -130,25 +129,25 @@ fn size(spec: &ToolSpec) -> usize {
     spec.name.len() + spec.description.len() + spec.input_schema.to_string().len()
 }
 
-fn read(server: &str, entry: &Value) -> Result<Listing, String> {
+fn read(server: &str, entry: &Value) -> Result<ListedTool, String> {
     let Some(remote) = entry["name"].as_str().filter(|name| !name.is_empty()) else {
         return Err("offers a tool without a name: it is left out".to_owned());
     };
     let schema = schema(&entry["inputSchema"]).ok_or_else(|| {
-        format!("the schema of its tool {} is no object: it is left out", shown(remote))
+        format!("the schema of its tool {} is not an object: it is left out", display_name(remote))
     })?;
     let words = |key: &str| entry[key].as_str().filter(|text| !text.trim().is_empty());
     let text = words("description").or_else(|| words("title")).unwrap_or(remote);
-    let clean = Cleaner::whole(text);
+    let clean = OutputCleaner::clean(text);
     let spec = ToolSpec {
-        name: mcp_name::of_tool(server, remote),
-        description: clean.trim().chars().take(DESCRIPTION).collect(),
+        name: mcp_name::tool_name(server, remote),
+        description: clean.trim().chars().take(MAX_DESCRIPTION_CHARS).collect(),
         input_schema: Value::Object(schema),
     };
-    Ok(Listing { remote: remote.to_owned(), spec })
+    Ok(ListedTool { remote: remote.to_owned(), spec })
 }
 
-/// A schema that every wire takes: of an object, with its properties, if there are any.
+/// Returns a schema that every wire accepts: of an object, with its properties, if any.
 fn schema(schema: &Value) -> Option<Map<String, Value>> {
     let mut schema = schema.as_object()?.clone();
     match schema.get("type") {
@@ -159,13 +158,13 @@ fn schema(schema: &Value) -> Option<Map<String, Value>> {
         Some(_) => return None,
     }
     // The server checks its input itself.
-    NOT_AT_THE_TOP.iter().for_each(|key| drop(schema.remove(*key)));
+    REFUSED_AT_TOP.iter().for_each(|key| drop(schema.remove(*key)));
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
     properties.is_object().then_some(schema)
 }
 
-/// A name for a message.
-fn shown(name: &str) -> String {
+/// Formats a tool name for a message.
+fn display_name(name: &str) -> String {
     name.chars().take(80).collect::<String>().escape_debug().to_string()
 }
 
@@ -173,9 +172,9 @@ fn shown(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn listed(entries: &Value) -> Listed {
-        let mut listed = Listed::default();
-        listed.take("srv", entries.as_array().unwrap());
+    fn listed(entries: &Value) -> ToolListing {
+        let mut listed = ToolListing::default();
+        listed.add_page("srv", entries.as_array().unwrap());
         listed
     }
 
@@ -260,12 +259,12 @@ mod tests {
         assert_eq!(
             all.problems,
             [
-                "the schema of its tool list is no object: it is left out",
-                "the schema of its tool text is no object: it is left out",
-                "the schema of its tool none is no object: it is left out",
+                "the schema of its tool list is not an object: it is left out",
+                "the schema of its tool text is not an object: it is left out",
+                "the schema of its tool none is not an object: it is left out",
                 "offers a tool without a name: it is left out",
-                "offers two tools ok: the first counts",
-                "its tools a.b and a/b would both be mcp__srv__a_b: the first counts",
+                "lists two tools named ok: the first is used",
+                "its tools a.b and a/b would both be mcp__srv__a_b: the first is used",
                 "offers a tool without a name: it is left out",
             ]
         );

@@ -1,4 +1,4 @@
-//! Servers inside of the program that drives us: each message goes there, and its answer comes back.
+//! Servers inside the program that drives us: messages go there, and answers come back.
 
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -8,53 +8,53 @@ use tokio::sync::mpsc;
 
 use crate::protocol::{PeerError, PeerRequest, SharedPeer};
 
-/// How many answers may wait to be read.
-const WAITING: usize = 64;
+/// Maximum number of unread answers.
+const QUEUE_CAPACITY: usize = 64;
 
-type Answer = RxJsonRpcMessage<RoleClient>;
+type IncomingMessage = RxJsonRpcMessage<RoleClient>;
 
-/// The way to one such server.
+/// The transport to one such server.
 ///
 /// # The states of a message
-/// - *asked*: it went to the program as a control request. If it is a request of MCP, somebody here
-///   waits for its answer; a notification only waits for the program's receipt, which says nothing.
-/// - *answered*: the server's answer goes to the call that waits. A refusal by the program, or an
-///   answer that is no message of MCP, fails that call alone; the server stays connected.
-/// - *given up*: the call was stopped or took too long. The server learns of it by a notification
-///   like any other, and a late answer goes to nobody.
-/// - *withdrawn*: the connection was closed first. The program is told that it need not answer any more.
-/// - *lost*: stdin has ended, so nothing can be answered. Every message fails at once, those that
-///   were asked before too.
+/// - *asked*: sent to the program as a control request. An MCP request waits for its answer; a
+///   notification only waits for the program's empty receipt.
+/// - *answered*: the server's answer goes to the waiting call. A refusal by the program, or an
+///   answer that is not an MCP message, fails only that call; the server stays connected.
+/// - *given up*: the call was stopped or took too long. The server gets a notification like any
+///   other, and a late answer is dropped.
+/// - *withdrawn*: the connection was closed first. The program is notified that it need not answer.
+/// - *lost*: stdin has ended, so no answer can come. Every message fails at once, including those
+///   sent before.
 pub struct PeerTransport {
     server: String,
     peer: SharedPeer,
-    answers: (mpsc::Sender<Answer>, mpsc::Receiver<Answer>),
+    answers: (mpsc::Sender<IncomingMessage>, mpsc::Receiver<IncomingMessage>),
 }
 
-/// A message that found no way.
+/// A message that could not be delivered.
 #[derive(Debug, thiserror::Error)]
-pub enum PeerFault {
+pub enum PeerTransportError {
     #[error("{0}")]
     Peer(#[from] PeerError),
     #[error("a message could not be written: {0}")]
     Message(#[from] serde_json::Error),
-    #[error("its answer is no message of MCP: {0}")]
+    #[error("its answer is not an MCP message: {0}")]
     Answer(String),
 }
 
 impl PeerTransport {
     pub fn new(server: &str, peer: SharedPeer) -> Self {
-        Self { server: server.to_owned(), peer, answers: mpsc::channel(WAITING) }
+        Self { server: server.to_owned(), peer, answers: mpsc::channel(QUEUE_CAPACITY) }
     }
 }
 
 impl Transport<RoleClient> for PeerTransport {
-    type Error = PeerFault;
+    type Error = PeerTransportError;
 
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = Result<(), PeerFault>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), PeerTransportError>> + Send + 'static {
         let (server, peer, answers) =
             (self.server.clone(), self.peer.clone(), self.answers.0.clone());
         async move {
@@ -70,22 +70,21 @@ impl Transport<RoleClient> for PeerTransport {
         }
     }
 
-    async fn receive(&mut self) -> Option<Answer> {
+    async fn receive(&mut self) -> Option<IncomingMessage> {
         self.answers.1.recv().await
     }
 
-    async fn close(&mut self) -> Result<(), PeerFault> {
+    async fn close(&mut self) -> Result<(), PeerTransportError> {
         self.answers.1.close();
         Ok(())
     }
 }
 
-/// What cannot be read is told to the one who waits for it.
-fn read(answer: Value) -> Result<Answer, PeerFault> {
+/// Parses an answer. A malformed one becomes the error of its request.
+fn read(answer: Value) -> Result<IncomingMessage, PeerTransportError> {
     match answer {
-        Value::Null => Err(PeerFault::Answer("there is no `mcp_response`".to_owned())),
-        answer => {
-            serde_json::from_value(answer).map_err(|error| PeerFault::Answer(error.to_string()))
-        }
+        Value::Null => Err(PeerTransportError::Answer("there is no `mcp_response`".to_owned())),
+        answer => serde_json::from_value(answer)
+            .map_err(|error| PeerTransportError::Answer(error.to_string())),
     }
 }

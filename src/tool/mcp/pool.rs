@@ -5,20 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio_util::task::TaskTracker;
 
 use super::Server;
-use super::server::Tell;
-use super::session::Means;
+use super::server::NoticeFn;
+use super::session::ServerDeps;
 use crate::protocol::{EnvOverlay, McpServer};
 
-/// The servers of a session that somebody holds.
-pub struct Pool {
-    means: Arc<Means>,
-    tell: Mutex<Tell>,
+/// The running servers of a session.
+pub struct ServerPool {
+    means: Arc<ServerDeps>,
+    tell: Mutex<NoticeFn>,
     tasks: TaskTracker,
     running: Mutex<Vec<Weak<Server>>>,
 }
 
-impl Pool {
-    pub fn new(means: Means) -> Self {
+impl ServerPool {
+    pub fn new(means: ServerDeps) -> Self {
         Self {
             means: Arc::new(means),
             tell: Mutex::new(Arc::new(|_| {})),
@@ -27,14 +27,14 @@ impl Pool {
         }
     }
 
-    /// Who is told what goes wrong with servers from now on.
-    pub fn tell_to(&self, tell: Tell) {
+    /// Sets the receiver of errors of servers from now on.
+    pub fn set_notice(&self, tell: NoticeFn) {
         *self.tell.lock().unwrap_or_else(PoisonError::into_inner) = tell;
     }
 
-    /// A server of this configuration for this environment: one that runs, if its configuration
-    /// lets agents share it and both are the same, else a new one. It runs until nobody holds it.
-    /// One that is shared keeps the depth of the agent for which it was started.
+    /// Returns a server of this configuration for this environment: a running one, if its
+    /// configuration lets agents share it and both are the same, else a new one. It runs until
+    /// nobody holds it. A shared one keeps the depth of the agent for which it was started.
     pub fn get(&self, config: &McpServer, env: &EnvOverlay, depth: u32) -> Arc<Server> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|server| server.strong_count() > 0);
@@ -53,12 +53,12 @@ impl Pool {
     }
 
     /// Waits until every server that nobody holds any more is gone.
-    pub async fn ended(&self) {
+    pub async fn wait_ended(&self) {
         self.tasks.close();
         self.tasks.wait().await;
     }
 
-    pub fn means(&self) -> &Means {
+    pub fn deps(&self) -> &ServerDeps {
         &self.means
     }
 }

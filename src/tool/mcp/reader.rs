@@ -1,4 +1,4 @@
-//! The output of a server that is a program: passed on as it is, and watched for what is not the protocol.
+//! Passes the output of a server program on unchanged, and watches for output that is not the protocol.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,30 +9,30 @@ use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
-use crate::exec::Cleaner;
+use crate::exec::OutputCleaner;
 
-/// How much of the first output is kept, to show what a server prints instead of the protocol. Bytes.
-const FIRST_WORDS: usize = 200;
+/// Bytes kept of the first output, to show what a server prints instead of the protocol.
+const FIRST_OUTPUT_BYTES: usize = 200;
 
-/// The largest message that a server may send, in bytes. A larger one is passed over.
+/// Maximum size of a server's message, in bytes. A larger one is skipped.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// Lines up to this length are checked whole, in bytes; of a longer one only the beginning.
-const CHECKED: usize = 64 * 1024;
+/// Maximum bytes of a line that are checked; of a longer one only the beginning.
+const MAX_CHECKED_LINE: usize = 64 * 1024;
 
-/// How much of a line is shown. Characters.
-const SHOWN: usize = 120;
+/// Maximum characters shown of a line.
+const MAX_SHOWN_CHARS: usize = 120;
 
 /// The first output of a program. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Printed(Arc<Mutex<Vec<u8>>>);
+pub struct FirstOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Printed {
-    /// That its first line is none of the protocol, if there is one already.
+impl FirstOutput {
+    /// Returns an error if the first line is there already and is not the protocol.
     pub fn complaint(&self) -> Option<String> {
-        let printed = Cleaner::whole(&String::from_utf8_lossy(&self.bytes()));
+        let printed = OutputCleaner::clean(&String::from_utf8_lossy(&self.bytes()));
         let line = printed.lines().map(str::trim).find(|line| !line.is_empty())?;
-        (!line.starts_with('{')).then(|| format!("it printed what is not MCP: {line:?}"))
+        (!line.starts_with('{')).then(|| format!("it printed text that is not MCP: {line:?}"))
     }
 
     fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
@@ -40,12 +40,12 @@ impl Printed {
     }
 }
 
-/// Counts what has been read so far.
+/// Counts of the lines read so far.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct LineCounts {
     /// Pieces of lines beyond the largest message.
     too_large: usize,
-    /// Lines that begin like a message and are none.
+    /// Lines that begin like a message but are not valid.
     broken: usize,
     /// Lines of plain text.
     stray: usize,
@@ -53,17 +53,17 @@ struct Seen {
     last: String,
 }
 
-/// Tells of output that cannot be read as messages. A clone tells of what comes after it was made.
+/// Reports output that cannot be read as messages. A clone reports only output after its creation.
 #[derive(Debug)]
-pub struct Unreadable {
-    seen: Option<watch::Receiver<Seen>>,
-    before: Seen,
+pub struct BadLines {
+    seen: Option<watch::Receiver<LineCounts>>,
+    before: LineCounts,
 }
 
-impl Unreadable {
-    /// Never tells of anything: for servers that are no programs.
+impl BadLines {
+    /// Never reports anything: for servers that are not programs.
     pub fn none() -> Self {
-        Self { seen: None, before: Seen::default() }
+        Self { seen: None, before: LineCounts::default() }
     }
 
     /// Waits for a message that is too large or broken, and describes it in one line.
@@ -80,21 +80,21 @@ impl Unreadable {
         let seen = self.seen.as_ref()?.borrow();
         if seen.too_large != self.before.too_large {
             let limit = MAX_LINE / 1024 / 1024;
-            return Some(format!("it sent a message of more than {limit} MB, which is not read"));
+            return Some(format!("it sent a message larger than {limit} MB, which was skipped"));
         }
         let broken = seen.broken != self.before.broken;
-        broken.then(|| format!("it sent what is not a JSON-RPC message: {:?}", seen.last))
+        broken.then(|| format!("it sent an invalid JSON-RPC message: {:?}", seen.last))
     }
 
-    /// The last line of plain text, in words. It says nothing about an answer, which may still
-    /// come: it only helps to explain that none came.
-    pub fn stray(&self) -> Option<String> {
+    /// Returns the last line of plain text, as a description. An answer may still come: the text
+    /// only helps to explain why none came.
+    pub fn stray_line(&self) -> Option<String> {
         let seen = self.seen.as_ref()?.borrow();
         let fresh = seen.stray != self.before.stray;
         fresh.then(|| format!("printed text: {:?} (a server must log to stderr)", seen.last))
     }
 
-    /// Waits for the next line, for ever when there is none.
+    /// Waits for the next line, forever if there is none.
     async fn changed(&mut self) {
         if let Some(seen) = &mut self.seen
             && seen.changed().await.is_ok()
@@ -105,7 +105,7 @@ impl Unreadable {
     }
 }
 
-impl Clone for Unreadable {
+impl Clone for BadLines {
     fn clone(&self) -> Self {
         let mut seen = self.seen.clone();
         let before = seen.as_mut().map(|seen| seen.borrow_and_update().clone()).unwrap_or_default();
@@ -113,34 +113,34 @@ impl Clone for Unreadable {
     }
 }
 
-/// A pipe that remembers how it began, and looks at its lines.
+/// A pipe that remembers its first output and checks its lines.
 #[derive(Debug)]
-pub struct Reader<R> {
+pub struct LineReader<R> {
     inner: R,
-    first: Printed,
-    /// The beginning of the line that is being read, and the length of what was read of it.
+    first: FirstOutput,
+    /// The beginning of the current line, and the length read so far.
     line: Vec<u8>,
     len: usize,
-    seen: watch::Sender<Seen>,
+    seen: watch::Sender<LineCounts>,
 }
 
-impl<R> Reader<R> {
-    /// Watches `inner`. What it prints first is kept in `first`, in the place of what is there.
-    pub fn new(inner: R, first: Printed) -> (Self, Unreadable) {
+impl<R> LineReader<R> {
+    /// Watches `inner`. Replaces the content of `first` by its first output.
+    pub fn new(inner: R, first: FirstOutput) -> (Self, BadLines) {
         first.bytes().clear();
-        let (seen, receiver) = watch::channel(Seen::default());
-        let unreadable = Unreadable { seen: Some(receiver), before: Seen::default() };
+        let (seen, receiver) = watch::channel(LineCounts::default());
+        let unreadable = BadLines { seen: Some(receiver), before: LineCounts::default() };
         (Self { inner, first, line: Vec::new(), len: 0, seen }, unreadable)
     }
 
-    fn look(&mut self, bytes: &[u8]) {
+    fn scan(&mut self, bytes: &[u8]) {
         let times = |len: usize| len.saturating_sub(1) / MAX_LINE;
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             let before = times(self.len);
             self.len += part.len();
-            let room = CHECKED.saturating_sub(self.line.len());
+            let room = MAX_CHECKED_LINE.saturating_sub(self.line.len());
             self.line.extend(part.iter().take(room));
-            // A line without an end is reported again and again: each call that is made meanwhile fails.
+            // An endless line is reported again and again: each call made meanwhile fails.
             if times(self.len) > before {
                 self.seen.send_modify(|seen| seen.too_large = seen.too_large.wrapping_add(1));
             }
@@ -152,12 +152,12 @@ impl<R> Reader<R> {
 
     fn end_line(&mut self) {
         let kind = kind(&self.line, self.len > self.line.len());
-        if kind != Line::Blank {
+        if kind != LineKind::Blank {
             self.seen.send_modify(|seen| {
                 match kind {
-                    Line::Broken => seen.broken = seen.broken.wrapping_add(1),
-                    Line::Stray => seen.stray = seen.stray.wrapping_add(1),
-                    Line::Blank | Line::Message => return,
+                    LineKind::Broken => seen.broken = seen.broken.wrapping_add(1),
+                    LineKind::Stray => seen.stray = seen.stray.wrapping_add(1),
+                    LineKind::Blank | LineKind::Message => return,
                 }
                 seen.last = words(&self.line);
             });
@@ -167,50 +167,55 @@ impl<R> Reader<R> {
     }
 }
 
-/// What a line of a server's output is.
+/// The kind of a line in a server's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
+enum LineKind {
     Blank,
     Message,
-    /// It begins like a message, but is none.
+    /// Begins like a message, but is not valid.
     Broken,
     Stray,
 }
 
-/// The fields that messages of JSON-RPC are known by.
+/// The fields that identify messages of JSON-RPC.
 #[derive(Deserialize)]
-struct Head {
+struct MessageFields {
     id: Option<IgnoredAny>,
     method: Option<IgnoredAny>,
     result: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
 }
 
-/// Looks at a line; of a `cut` one only the beginning is there.
-fn kind(line: &[u8], cut: bool) -> Line {
+/// Classifies a line; of a `cut` one only the beginning is there.
+fn kind(line: &[u8], cut: bool) -> LineKind {
     let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
     match text.first() {
-        None => Line::Blank,
-        Some(b'{') if cut => Line::Message,
-        Some(b'{') => match serde_json::from_slice::<Head>(text) {
-            // An answer without an id answers nothing; JSON-RPC has it for requests that could not be read.
-            Ok(Head { method: Some(_), .. } | Head { id: Some(_), .. }) => Line::Message,
-            Ok(Head { result: None, error: Some(_), .. }) => Line::Message,
-            Ok(Head { result: Some(_), .. }) | Err(_) => Line::Broken,
-            // The line of a logger.
-            Ok(_) => Line::Stray,
+        None => LineKind::Blank,
+        Some(b'{') if cut => LineKind::Message,
+        Some(b'{') => match serde_json::from_slice::<MessageFields>(text) {
+            // JSON-RPC allows an error without an id, for requests that could not be read. A result
+            // without one is useless.
+            Ok(MessageFields { method: Some(_), .. } | MessageFields { id: Some(_), .. }) => {
+                LineKind::Message
+            }
+            Ok(MessageFields { result: None, error: Some(_), .. }) => LineKind::Message,
+            Ok(MessageFields { result: Some(_), .. }) | Err(_) => LineKind::Broken,
+            // A logger's line.
+            Ok(_) => LineKind::Stray,
         },
-        Some(_) => Line::Stray,
+        Some(_) => LineKind::Stray,
     }
 }
 
-/// The beginning of a line, for a message.
+/// Returns the beginning of a line, for a message.
 fn words(line: &[u8]) -> String {
-    let text = Cleaner::whole(&String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]));
-    text.trim().chars().take(SHOWN).collect()
+    let text = OutputCleaner::clean(&String::from_utf8_lossy(
+        &line[..line.len().min(4 * MAX_SHOWN_CHARS)],
+    ));
+    text.trim().chars().take(MAX_SHOWN_CHARS).collect()
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Reader<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for LineReader<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -219,9 +224,9 @@ impl<R: AsyncRead + Unpin> AsyncRead for Reader<R> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
         let fresh = &buffer.filled()[before..];
-        self.look(fresh);
+        self.scan(fresh);
         let mut first = self.first.bytes();
-        let room = FIRST_WORDS.saturating_sub(first.len());
+        let room = FIRST_OUTPUT_BYTES.saturating_sub(first.len());
         first.extend(fresh.iter().take(room));
         Poll::Ready(Ok(()))
     }
@@ -234,43 +239,43 @@ mod tests {
     #[test]
     fn a_line_is_a_message_by_its_form() {
         for (line, expected) in [
-            ("", Line::Blank),
-            (" \r\n", Line::Blank),
-            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Line::Message),
-            ("\u{feff}{\"id\":\"a\",\"result\":[]}\r\n", Line::Message),
-            (r#"{"method":"notifications/message"}"#, Line::Message),
-            (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#, Line::Message),
-            (r#"{"jsonrpc":"2.0","result":{}}"#, Line::Broken),
-            (r#"{"level":"info"}"#, Line::Stray),
-            (r#"{"id":1,"result":"#, Line::Broken),
-            ("{oops}", Line::Broken),
-            ("[info] calling", Line::Stray),
-            ("42", Line::Stray),
-            ("\u{1b}[32mdone", Line::Stray),
+            ("", LineKind::Blank),
+            (" \r\n", LineKind::Blank),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, LineKind::Message),
+            ("\u{feff}{\"id\":\"a\",\"result\":[]}\r\n", LineKind::Message),
+            (r#"{"method":"notifications/message"}"#, LineKind::Message),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#, LineKind::Message),
+            (r#"{"jsonrpc":"2.0","result":{}}"#, LineKind::Broken),
+            (r#"{"level":"info"}"#, LineKind::Stray),
+            (r#"{"id":1,"result":"#, LineKind::Broken),
+            ("{oops}", LineKind::Broken),
+            ("[info] calling", LineKind::Stray),
+            ("42", LineKind::Stray),
+            ("\u{1b}[32mdone", LineKind::Stray),
         ] {
             assert_eq!(kind(line.as_bytes(), false), expected, "{line}");
         }
-        assert_eq!(kind(b"{\"id\":1,\"result\":\"xxx", true), Line::Message);
+        assert_eq!(kind(b"{\"id\":1,\"result\":\"xxx", true), LineKind::Message);
     }
 
     #[tokio::test]
     async fn text_is_remembered_and_only_what_looks_like_a_message_ends_the_wait() {
-        let (mut reader, unreadable) = Reader::new(tokio::io::empty(), Printed::default());
-        reader.look(b"Welcome!\n");
+        let (mut reader, unreadable) = LineReader::new(tokio::io::empty(), FirstOutput::default());
+        reader.scan(b"Welcome!\n");
         let mut waiting = unreadable.clone();
-        assert_eq!(waiting.stray(), None, "it came before");
-        reader.look(b"Compiling...\n{\"method\":\"notifications/progress\"}\n");
+        assert_eq!(waiting.stray_line(), None, "it came before");
+        reader.scan(b"Compiling...\n{\"method\":\"notifications/progress\"}\n");
         tokio::select! {
             biased;
             why = waiting.message() => panic!("{why}"),
             () = std::future::ready(()) => {}
         }
         let said = r#"printed text: "Compiling..." (a server must log to stderr)"#;
-        assert_eq!(waiting.stray().as_deref(), Some(said));
-        reader.look(b"{\"id\":1,\"resu\n");
+        assert_eq!(waiting.stray_line().as_deref(), Some(said));
+        reader.scan(b"{\"id\":1,\"resu\n");
         assert_eq!(
             waiting.message().await,
-            r#"it sent what is not a JSON-RPC message: "{\"id\":1,\"resu""#
+            r#"it sent an invalid JSON-RPC message: "{\"id\":1,\"resu""#
         );
     }
 }

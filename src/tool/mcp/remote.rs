@@ -1,4 +1,4 @@
-//! A tool of a server.
+//! A tool that a server offers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use serde_json::Value;
 
 use super::Server;
 use super::content;
-use super::listing::Listing;
+use super::listing::ListedTool;
 use crate::protocol::Access;
 use crate::tool::{InvalidInput, SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec};
 
-/// How long a call may take when the configuration does not say.
-const TIME: Duration = Duration::from_secs(120);
+/// Default time limit of a call.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The most characters of the line that says what a call is about.
-const SUMMARY: usize = 120;
+/// Maximum characters of the summary of a call.
+const MAX_SUMMARY_CHARS: usize = 120;
 
-/// The tool. Holding it keeps its server up.
-pub struct Remote {
+/// The tool. Holding it keeps its server running.
+pub struct RemoteTool {
     server: Arc<Server>,
-    listing: Listing,
+    listing: ListedTool,
     instructions: Option<Arc<str>>,
-    /// Whether a violation of autonomy is told to the model instead of ending the run.
+    /// Whether a violation of autonomy is left to the model instead of ending the run.
     soften: bool,
 }
 
-impl Remote {
-    /// A tool of `server`, which says `instructions` of all its tools.
+impl RemoteTool {
+    /// Creates a tool of `server`, which gives `instructions` for all its tools.
     pub fn new(
         server: Arc<Server>,
-        listing: Listing,
+        listing: ListedTool,
         instructions: Option<Arc<str>>,
         soften: bool,
     ) -> Self {
@@ -41,7 +41,7 @@ impl Remote {
 }
 
 #[async_trait]
-impl Tool for Remote {
+impl Tool for RemoteTool {
     fn spec(&self) -> &ToolSpec {
         &self.listing.spec
     }
@@ -50,7 +50,7 @@ impl Tool for Remote {
         self.instructions.as_deref()
     }
 
-    /// The server knows best what it takes; but no server takes anything but an object.
+    /// The server itself knows its input best; but no server accepts anything but an object.
     fn validate(&self, input: &Value) -> Result<(), InvalidInput> {
         match input.is_object() {
             true => Ok(()),
@@ -58,21 +58,21 @@ impl Tool for Remote {
         }
     }
 
-    /// The first text of the input.
+    /// Returns the first text of the input.
     fn summary(&self, input: &Value) -> String {
         let fields = input.as_object().into_iter().flat_map(serde_json::Map::values);
         let text = fields.filter_map(Value::as_str).find(|text| !text.trim().is_empty());
         let line = text.and_then(|text| text.trim().lines().next()).unwrap_or_default();
-        line.chars().take(SUMMARY).collect()
+        line.chars().take(MAX_SUMMARY_CHARS).collect()
     }
 
-    /// What a server says of its tools' effects is a hint that gives no right.
+    /// A server's hints about its tools' effects grant no permission.
     fn access(&self, _input: &Value, _cwd: &Path) -> Access {
         Access::Other
     }
 
     fn time_limit(&self) -> Option<Duration> {
-        Some(self.server.config().timeout.unwrap_or(TIME))
+        Some(self.server.config().timeout.unwrap_or(DEFAULT_TIMEOUT))
     }
 
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError> {

@@ -1,4 +1,4 @@
-//! One server with the task that keeps it up: started, asked for its tools, started again when it dies.
+//! A server with the task that keeps it running: starts it, lists its tools, restarts it when it dies.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,101 +10,92 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use super::connection::{Connection, Line, cancelled};
-use super::keys::{self, Keys};
-use super::listing::Listed;
-use super::reader::Printed;
-use super::session::Means;
+use super::connection::{Connection, McpClient, cancelled};
+use super::keys::{self, ServerKeys};
+use super::listing::ToolListing;
+use super::reader::FirstOutput;
+use super::session::ServerDeps;
 use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus, Redactor, mcp_name};
 use crate::tool::{ToolContext, ToolError};
 
-/// How long the first request waits for a server, from the moment it was started.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the first request waits for a server, from the start of the server.
+const REQUEST_WAIT: Duration = Duration::from_secs(5);
 
-/// How often in a row a server that has died is started again.
-const RESTARTS: u32 = 5;
+/// Maximum restarts in a row of a server that dies.
+const MAX_RESTARTS: u32 = 5;
 
-/// The wait before the first of them; each further one is twice as long.
+/// The pause before the first restart; each further one is twice as long.
 const BACK_OFF: Duration = Duration::from_millis(200);
 
-/// A server that has lived this long starts with a clean sheet.
-const HEALTHY: Duration = Duration::from_secs(60);
+/// A server that has run this long starts with a clean slate.
+const HEALTHY_AFTER: Duration = Duration::from_secs(60);
 
-/// The least time between two looks at a list of tools that keeps changing.
+/// Minimum pause between two requests for a list of tools that keeps changing.
 const LIST_PAUSE: Duration = Duration::from_millis(100);
 
-/// How many lines are said of one server. Only its end for good comes after them.
-const LINES: usize = 20;
+/// Maximum warnings about one server. Only its final failure comes after them.
+const MAX_WARNINGS: usize = 20;
 
-/// Says a line to the person.
-pub type Tell = Arc<dyn Fn(String) + Send + Sync>;
+/// Shows a line to the user.
+pub type NoticeFn = Arc<dyn Fn(String) + Send + Sync>;
 
-/// A server that is kept up until this is dropped.
+/// A server that is kept running until this is dropped.
 pub struct Server {
     config: McpServer,
     env: EnvOverlay,
     started: Instant,
-    standing: watch::Receiver<Standing>,
-    first: Printed,
+    state: watch::Receiver<ServerState>,
+    first: FirstOutput,
     redactor: Redactor,
-    /// What no result of its tools may hold.
+    /// Keys to mask in results of its tools.
     keys: Redactor,
     _stop: DropGuard,
 }
 
-/// How it stands.
+/// The state of a server.
 #[derive(Clone, Default)]
-struct Standing {
+struct ServerState {
     state: McpState,
-    /// Kept while it is started again: what a model was told of does not vanish.
-    listed: Arc<Listed>,
+    /// Kept while it is restarted: tools that a model knows do not vanish.
+    listed: Arc<ToolListing>,
     error: Option<String>,
-    line: Option<Line>,
+    client: Option<McpClient>,
 }
 
 impl Server {
-    /// Starts it in a task of `tasks` for an agent that is `depth` below the main agent, and says
-    /// to `tell` what goes wrong with it.
+    /// Starts it in a task of `tasks` for an agent that is `depth` below the main agent, and
+    /// reports errors to `tell`.
     pub fn start(
         config: McpServer,
         env: EnvOverlay,
         depth: u32,
-        means: Arc<Means>,
-        tell: Tell,
+        means: Arc<ServerDeps>,
+        tell: NoticeFn,
         tasks: &TaskTracker,
     ) -> Self {
         let full = means.starts.with_project(&config.start, &env);
-        let Keys { possible, certain } = Keys::of(&config.transport, &full);
+        let ServerKeys { possible, certain } = ServerKeys::from_transport(&config.transport, &full);
         possible.iter().for_each(|key| means.redactor.suspect(key));
         let words = certain.iter().flat_map(|key| key.split(' '));
         words.filter(|word| keys::is_token(word)).for_each(|key| means.redactor.add(key));
         let (redactor, keys) = (means.redactor.clone(), Redactor::default());
         certain.iter().for_each(|key| keys.add(key));
-        let (standing, seen) = watch::channel(Standing::default());
-        let (stop, first) = (CancellationToken::new(), Printed::default());
-        let keeper = Keeper {
+        let (standing, seen) = watch::channel(ServerState::default());
+        let (stop, first) = (CancellationToken::new(), FirstOutput::default());
+        let keeper = ServerTask {
             config: config.clone(),
             env: full,
             depth,
-            means,
+            deps: means,
             tell,
-            told: BTreeSet::new(),
-            standing,
+            warned: BTreeSet::new(),
+            state: standing,
             first: first.clone(),
             stop: stop.clone(),
         };
-        tasks.spawn(keeper.keep_up());
+        tasks.spawn(keeper.run());
         let started = Instant::now();
-        Self {
-            config,
-            env,
-            started,
-            standing: seen,
-            first,
-            redactor,
-            keys,
-            _stop: stop.drop_guard(),
-        }
+        Self { config, env, started, state: seen, first, redactor, keys, _stop: stop.drop_guard() }
     }
 
     pub fn config(&self) -> &McpServer {
@@ -115,14 +106,14 @@ impl Server {
         &self.env
     }
 
-    /// What it offers now, or did when it was last up.
-    pub fn listed(&self) -> Arc<Listed> {
-        self.standing.borrow().listed.clone()
+    /// Returns its tools, or those of its last run.
+    pub fn listed(&self) -> Arc<ToolListing> {
+        self.state.borrow().listed.clone()
     }
 
-    /// How it stands, for people.
+    /// Returns its status for the user.
     pub fn status(&self) -> McpStatus {
-        let standing = self.standing.borrow();
+        let standing = self.state.borrow();
         McpStatus {
             name: self.config.name.clone(),
             state: standing.state,
@@ -132,33 +123,33 @@ impl Server {
         }
     }
 
-    /// That it prints what is not the protocol, while it is waited for.
+    /// Returns an error if it prints something other than the protocol while it starts.
     pub fn complaint(&self) -> Option<String> {
-        let waits = self.standing.borrow().state == McpState::Pending;
+        let waits = self.state.borrow().state == McpState::Pending;
         let complaint = waits.then(|| self.first.complaint()).flatten()?;
         Some(self.redactor.mask(&complaint).into_owned())
     }
 
-    /// Whether it is being started for the first time: of one that has died the tools stay.
-    pub fn is_missing(&self) -> bool {
-        let standing = self.standing.borrow();
+    /// Whether it is starting for the first time: the tools of one that died stay.
+    pub fn is_starting(&self) -> bool {
+        let standing = self.state.borrow();
         standing.state == McpState::Pending && standing.error.is_none()
     }
 
-    /// Waits until it is up or has failed, but not longer than a request waits for a server.
-    pub async fn settled(&self) {
-        self.settled_by(self.started + PATIENCE).await;
+    /// Waits until it is up or has failed, or a request's wait is over.
+    pub async fn wait_ready(&self) {
+        self.wait_ready_by(self.started + REQUEST_WAIT).await;
     }
 
-    /// The same with a moment of one's own.
-    pub async fn settled_by(&self, moment: Instant) {
-        let mut standing = self.standing.clone();
+    /// The same with a given deadline.
+    pub async fn wait_ready_by(&self, moment: Instant) {
+        let mut standing = self.state.clone();
         let settled = standing.wait_for(|standing| standing.state != McpState::Pending);
-        // Late or gone: the one who waits looks for himself.
+        // On timeout the caller re-checks the state.
         let _ = tokio::time::timeout_at(moment, settled).await;
     }
 
-    /// Calls a tool by the server's own name for it. While the server is being started this waits.
+    /// Calls a tool by the server's own name for it. Waits while the server is starting.
     pub async fn call(
         &self,
         tool: &str,
@@ -168,12 +159,11 @@ impl Server {
         let line = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => return Err(cancelled()),
-            line = self.line() => line?,
+            line = self.client() => line?,
         };
         match line.call(&self.config.name, tool, input, cx).await {
             Ok(mut result) => {
-                // A value that only may be a key can be what the tool is about: a folder, the name
-                // of a table.
+                // A value that only may be a key can be the tool's subject: a folder, the name of a table.
                 keys::mask(&mut result, &self.keys);
                 Ok(result)
             }
@@ -184,42 +174,43 @@ impl Server {
         }
     }
 
-    async fn line(&self) -> Result<Line, ToolError> {
-        let mut standing = self.standing.clone();
-        // Of a server that has just died nobody may know yet but the line.
-        let has_died = |standing: &Standing| standing.line.as_ref().is_some_and(Line::is_closed);
+    async fn client(&self) -> Result<McpClient, ToolError> {
+        let mut standing = self.state.clone();
+        // When a server has just died, the connection may be the first to know.
+        let has_died =
+            |standing: &ServerState| standing.client.as_ref().is_some_and(McpClient::is_closed);
         let settled = standing
             .wait_for(|standing| standing.state != McpState::Pending && !has_died(standing))
             .await;
         let why = match settled {
-            Ok(standing) => match &standing.line {
+            Ok(standing) => match &standing.client {
                 Some(line) => return Ok(line.clone()),
                 None => standing.error.clone().unwrap_or_default(),
             },
             Err(_) => "it was stopped".to_owned(),
         };
-        Err(ToolError::failed(format!("MCP server {} is not there: {why}", self.config.name)))
+        Err(ToolError::failed(format!("MCP server {} is not available: {why}", self.config.name)))
     }
 }
 
-/// The task behind a server.
-struct Keeper {
+/// The task that keeps a server running.
+struct ServerTask {
     config: McpServer,
     /// The agent's variables, and those that name the project.
     env: EnvOverlay,
     /// Hops of that agent below the main agent.
     depth: u32,
-    means: Arc<Means>,
-    tell: Tell,
-    /// Each line is said once, however often the server is started.
-    told: BTreeSet<String>,
-    standing: watch::Sender<Standing>,
-    first: Printed,
+    deps: Arc<ServerDeps>,
+    tell: NoticeFn,
+    /// Warnings given so far: each is given once, however often the server is started.
+    warned: BTreeSet<String>,
+    state: watch::Sender<ServerState>,
+    first: FirstOutput,
     stop: CancellationToken,
 }
 
-impl Keeper {
-    async fn keep_up(mut self) {
+impl ServerTask {
+    async fn run(mut self) {
         let stop = self.stop.clone();
         let mut deaths = 0;
         loop {
@@ -230,7 +221,7 @@ impl Keeper {
                 () = stop.cancelled() => return,
                 opened = opening => opened,
             };
-            // One that was never up needs a person, not another try.
+            // A server that never started needs the user, not another attempt.
             let mut connection = match opened {
                 Ok(connection) => connection,
                 Err(why) => return self.fail(why).await,
@@ -238,19 +229,19 @@ impl Keeper {
             let why = tokio::select! {
                 biased;
                 () = stop.cancelled() => None,
-                why = self.attend(&mut connection) => Some(why),
+                why = self.watch_tools(&mut connection) => Some(why),
             };
             connection.end().await;
             let Some(why) = why else { return };
-            deaths = if up.elapsed() >= HEALTHY { 1 } else { deaths + 1 };
-            if deaths > RESTARTS {
-                return self.fail(format!("{why}, and so it did {deaths} times in a row")).await;
+            deaths = if up.elapsed() >= HEALTHY_AFTER { 1 } else { deaths + 1 };
+            if deaths > MAX_RESTARTS {
+                return self.fail(format!("{why}, {deaths} times in a row")).await;
             }
-            let why = self.means.redactor.mask(&why).into_owned();
-            self.say(&format!("has ended and is started again: {why}"));
-            self.standing.send_modify(|standing| {
+            let why = self.deps.redactor.mask(&why).into_owned();
+            self.warn_once(&format!("ended and is being restarted: {why}"));
+            self.state.send_modify(|standing| {
                 standing.state = McpState::Pending;
-                standing.line = None;
+                standing.client = None;
                 standing.error = Some(why);
             });
             tokio::select! {
@@ -263,14 +254,14 @@ impl Keeper {
 
     /// Connects and asks for the tools.
     async fn open(&mut self) -> Result<Connection, String> {
-        if let Some(problem) = mcp_name::problem(&self.config.name) {
+        if let Some(problem) = mcp_name::check_server(&self.config.name) {
             return Err(problem);
         }
         let connection =
-            Connection::open(&self.config, &self.env, self.depth, &self.means, &self.first).await?;
-        match connection.line.list(&self.config).await {
+            Connection::open(&self.config, &self.env, self.depth, &self.deps, &self.first).await?;
+        match connection.client.list(&self.config).await {
             Ok(listed) => {
-                self.connected(&connection.line, listed);
+                self.connected(&connection.client, listed);
                 Ok(connection)
             }
             Err(why) => {
@@ -280,20 +271,20 @@ impl Keeper {
         }
     }
 
-    fn connected(&mut self, line: &Line, listed: Listed) {
+    fn connected(&mut self, line: &McpClient, listed: ToolListing) {
         for problem in &listed.problems {
-            self.say(problem);
+            self.warn_once(problem);
         }
-        self.standing.send_modify(|standing| {
+        self.state.send_modify(|standing| {
             standing.state = McpState::Connected;
             standing.listed = Arc::new(listed);
-            standing.line = Some(line.clone());
+            standing.client = Some(line.clone());
         });
     }
 
-    /// Keeps the list of tools up to date until the connection ends; says why it did.
-    async fn attend(&mut self, connection: &mut Connection) -> String {
-        let line = connection.line.clone();
+    /// Keeps the list of tools up to date until the connection ends; returns the reason.
+    async fn watch_tools(&mut self, connection: &mut Connection) -> String {
+        let line = connection.client.clone();
         loop {
             tokio::select! {
                 biased;
@@ -305,38 +296,38 @@ impl Keeper {
                 why = connection.ended() => return why,
                 listed = line.list(&self.config) => match listed {
                     Ok(listed) => self.connected(&line, listed),
-                    Err(why) => self.say(&format!("its tools have changed, but {why}")),
+                    Err(why) => self.warn_once(&format!("its tools have changed, but {why}")),
                 },
             }
             tokio::time::sleep(LIST_PAUSE).await;
         }
     }
 
-    /// It is of no use; waits until nobody wants it any more.
+    /// Marks it as failed, and waits until nobody holds it any more.
     async fn fail(self, why: String) {
-        let why = self.means.redactor.mask(&why).into_owned();
-        self.tell(&why);
-        self.standing.send_modify(|standing| {
+        let why = self.deps.redactor.mask(&why).into_owned();
+        self.warn(&why);
+        self.state.send_modify(|standing| {
             standing.state = McpState::Failed;
-            standing.line = None;
+            standing.client = None;
             standing.error = Some(why);
         });
         self.stop.cancelled().await;
     }
 
-    /// Says what is wrong, but not what was said before, and not without end.
-    fn say(&mut self, what: &str) {
-        if self.told.len() == LINES || !self.told.insert(what.to_owned()) {
+    /// Warns about a problem, each once and up to a limit.
+    fn warn_once(&mut self, what: &str) {
+        if self.warned.len() == MAX_WARNINGS || !self.warned.insert(what.to_owned()) {
             return;
         }
-        self.tell(what);
-        if self.told.len() == LINES {
-            self.tell("what else is wrong with it is not shown");
+        self.warn(what);
+        if self.warned.len() == MAX_WARNINGS {
+            self.warn("further problems are not shown");
         }
     }
 
-    fn tell(&self, what: &str) {
-        let what = self.means.redactor.mask(what);
+    fn warn(&self, what: &str) {
+        let what = self.deps.redactor.mask(what);
         let line = format!("MCP server {}: {what}", self.config.name);
         tracing::warn!("{line}");
         (self.tell)(line);

@@ -1,4 +1,4 @@
-//! What a session holds of servers.
+//! The servers of a session.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,21 +10,21 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::fleet::Fleet;
 use super::http::HttpSource;
-use super::pool::Pool;
+use super::pool::ServerPool;
+use super::server_set::ServerSet;
 use crate::budget::{Budget, Limits};
 use crate::exec::{BlockingPool, StartDirs};
 use crate::protocol::{
-    Access, EnvOverlay, EventQueue, McpServer, McpState, McpStatus, McpWish, Redactor, SharedPeer,
-    Span, ToolUseId, mcp_name,
+    Access, EnvOverlay, EventQueue, McpSelection, McpServer, McpState, McpStatus, Redactor,
+    SharedPeer, Span, ToolUseId, mcp_name,
 };
 use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec};
 
-/// How long the end of servers is waited for.
+/// How long to wait for the end of servers.
 const END_WAIT: Duration = Duration::from_secs(4);
 
-/// All that servers need to know of the session.
+/// Settings of a session's servers.
 pub struct McpSettings {
     /// In the order of the configuration.
     pub servers: Vec<McpServer>,
@@ -34,19 +34,19 @@ pub struct McpSettings {
     pub starts: StartDirs,
     /// The session's variables.
     pub env: EnvOverlay,
-    /// Variables, beside the well-known provider keys, that programs must not see.
+    /// Variables, besides the well-known provider keys, that programs must not see.
     pub secrets: Arc<[String]>,
     pub http: HttpSource,
     /// Absent when no program drives us.
     pub peer: Option<SharedPeer>,
-    /// Whether a tool that reports a violation of autonomy leaves it to the model instead of ending the run.
+    /// Whether a violation of autonomy is left to the model instead of ending the run.
     pub soften: bool,
-    /// Is told the keys of servers: values of variables and headers, and the query of an address.
+    /// Receives the keys of servers: values of variables and headers, and the query of an address.
     pub redactor: Redactor,
 }
 
-/// What a server needs to be started.
-pub(super) struct Means {
+/// Everything needed to start a server.
+pub(super) struct ServerDeps {
     pub cwd: Arc<Path>,
     pub starts: StartDirs,
     pub secrets: Arc<[String]>,
@@ -55,32 +55,32 @@ pub(super) struct Means {
     pub redactor: Redactor,
 }
 
-/// The servers of a session and of its sub-agents. Nothing runs before [`Mcp::start`]. Cheap to clone.
+/// The servers of a session and its sub-agents. Nothing runs before [`Mcp::start`]. Cheap to clone.
 #[derive(Clone)]
-pub struct Mcp(Arc<Inner>);
+pub struct Mcp(Arc<McpInner>);
 
-struct Inner {
+struct McpInner {
     servers: Vec<McpServer>,
     env: EnvOverlay,
     soften: bool,
-    pool: Pool,
+    pool: ServerPool,
     /// The main agent's; empty before the start and after the end.
-    main: Mutex<Fleet>,
-    /// What the main agent is offered in its present run.
+    main: Mutex<ServerSet>,
+    /// The main agent's tools in its current run.
     offered: Mutex<Vec<Arc<dyn Tool>>>,
-    /// Names and lines that the person was told.
+    /// Names and lines that the user has already seen.
     told: Mutex<BTreeSet<String>>,
 }
 
 impl Mcp {
-    /// Knows the servers and starts none.
+    /// Stores the settings. Starts no server.
     #[must_use]
     pub fn new(settings: McpSettings) -> Self {
         let McpSettings { servers, cwd, starts, env, secrets, http, peer, soften, redactor } =
             settings;
-        let pool = Pool::new(Means { cwd, starts, secrets, http, peer, redactor });
+        let pool = ServerPool::new(ServerDeps { cwd, starts, secrets, http, peer, redactor });
         let (main, offered, told) = Default::default();
-        Self(Arc::new(Inner { servers, env, soften, pool, main, offered, told }))
+        Self(Arc::new(McpInner { servers, env, soften, pool, main, offered, told }))
     }
 
     /// Whether the session has no servers of its own.
@@ -89,75 +89,74 @@ impl Mcp {
         self.0.servers.is_empty()
     }
 
-    /// Starts all servers side by side and returns at once. What goes wrong with one is said to
-    /// `tell` in a line.
+    /// Starts all servers in parallel and returns at once. Reports errors to `tell`, one line each.
     pub fn start(&self, tell: impl Fn(String) + Send + Sync + 'static) {
-        self.0.pool.tell_to(Arc::new(tell));
+        self.0.pool.set_notice(Arc::new(tell));
         let mut main = lock(&self.0.main);
         if main.status().is_empty() && !self.is_empty() {
-            *main = self.fleet(self.0.servers.iter(), &self.0.env, 0);
+            *main = self.server_set(self.0.servers.iter(), &self.0.env, 0);
         }
     }
 
-    fn fleet<'a>(
+    fn server_set<'a>(
         &self,
         servers: impl Iterator<Item = &'a McpServer>,
         env: &EnvOverlay,
         depth: u32,
-    ) -> Fleet {
+    ) -> ServerSet {
         let servers = servers.map(|server| self.0.pool.get(server, env, depth)).collect();
-        Fleet::new(servers, self.0.soften)
+        ServerSet::new(servers, self.0.soften)
     }
 
-    /// The main agent's servers.
+    /// Returns the main agent's servers.
     #[must_use]
-    pub fn main(&self) -> Fleet {
+    pub fn main(&self) -> ServerSet {
         lock(&self.0.main).clone()
     }
 
-    /// What the main agent is offered until this is asked again: the tools that are there now. Also
-    /// says what has to be left out, each once.
-    pub fn renew(&self) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
+    /// Updates the main agent's tools to the ones available now, and returns them with any new problems.
+    pub fn refresh_tools(&self) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
         let offered = self.main().offered();
         lock(&self.0.offered).clone_from(&offered.tools);
-        (offered.tools, self.untold(offered.problems))
+        (offered.tools, self.take_untold(offered.problems))
     }
 
-    /// The main agent's servers that are still being started, in words for a person, each once.
+    /// Returns the main agent's servers that are still starting, described for the user, each once.
     #[must_use]
-    pub fn missing(&self) -> Vec<String> {
-        self.untold(self.main().missing())
+    pub fn still_starting(&self) -> Vec<String> {
+        self.take_untold(self.main().still_starting())
     }
 
-    /// What the person was not told before.
-    fn untold(&self, mut all: Vec<String>) -> Vec<String> {
+    /// Keeps the lines that the user has not seen yet.
+    fn take_untold(&self, mut all: Vec<String>) -> Vec<String> {
         let mut told = lock(&self.0.told);
         all.retain(|text| told.insert(text.clone()));
         all
     }
 
-    /// What the main agent is offered.
+    /// Returns the main agent's tools.
     #[must_use]
     pub fn offered(&self) -> Vec<Arc<dyn Tool>> {
         lock(&self.0.offered).clone()
     }
 
-    /// The servers of a sub-agent with these variables, so deep below the main agent: those that
-    /// its definition asks for, else all of the session. Also says which names are no server's.
+    /// Returns the servers of a sub-agent with these variables at this depth below the main agent:
+    /// those that its definition asks for, or else all of the session. Also returns the names that
+    /// match no server.
     #[must_use]
     pub fn for_agent(
         &self,
-        wishes: Option<&[McpWish]>,
+        wishes: Option<&[McpSelection]>,
         env: &EnvOverlay,
         depth: u32,
-    ) -> (Fleet, Vec<String>) {
+    ) -> (ServerSet, Vec<String>) {
         let Some(wishes) = wishes else {
-            return (self.fleet(self.0.servers.iter(), env, depth), Vec::new());
+            return (self.server_set(self.0.servers.iter(), env, depth), Vec::new());
         };
         let mut unknown = Vec::new();
         let servers = wishes.iter().filter_map(|wish| match wish {
-            McpWish::Own(server) => Some(server),
-            McpWish::Named(name) => {
+            McpSelection::Own(server) => Some(server),
+            McpSelection::Named(name) => {
                 let known = self.0.servers.iter().find(|server| server.name == *name);
                 if known.is_none() {
                     unknown.push(name.clone());
@@ -172,10 +171,10 @@ impl Mcp {
                 named.push(server);
             }
         }
-        (self.fleet(named.into_iter(), env, depth), unknown)
+        (self.server_set(named.into_iter(), env, depth), unknown)
     }
 
-    /// How each server of the session stands.
+    /// Returns the status of each server of the session.
     #[must_use]
     pub fn status(&self) -> Vec<McpStatus> {
         let running = self.main().status();
@@ -192,17 +191,18 @@ impl Mcp {
         waiting.collect()
     }
 
-    /// The same once all are up or have failed, but after `limit` at the latest.
-    pub async fn settled_status(&self, limit: Duration) -> Vec<McpStatus> {
-        self.main().settled_by(Instant::now() + limit).await;
+    /// The same once all are up or have failed, or after `limit`.
+    pub async fn wait_status(&self, limit: Duration) -> Vec<McpStatus> {
+        self.main().wait_ready_by(Instant::now() + limit).await;
         self.status()
     }
 
-    /// Calls a tool of the session by its name on the wire, outside of any agent's loop: no rule is
-    /// asked, nothing is shown.
+    /// Calls a tool of the session by its name on the wire, outside of any agent's loop, without
+    /// permission rules or display.
     ///
     /// # Errors
-    /// Soft ones for an unknown tool, a call that fails, is cancelled or takes longer than the tool may.
+    ///
+    /// Soft ones for an unknown tool, and for a call that fails, is cancelled or exceeds the tool's time limit.
     pub async fn call(
         &self,
         tool: &str,
@@ -213,7 +213,7 @@ impl Mcp {
         tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(super::connection::cancelled()),
-            () = fleet.settled() => {}
+            () = fleet.wait_ready() => {}
         }
         let offered = fleet.offered().tools;
         let Some(found) = offered.iter().find(|known| known.spec().name == tool) else {
@@ -229,16 +229,16 @@ impl Mcp {
         answer.unwrap_or_else(|_| Err(late()))
     }
 
-    /// The surroundings of a call that no agent makes.
+    /// Creates the context of a call that no agent makes.
     fn context(&self, cancel: &CancellationToken) -> ToolContext {
         ToolContext {
             tool_use_id: ToolUseId::new("outside"),
-            events: EventQueue::unhurried().sink(),
+            events: EventQueue::unbounded().sink(),
             cancel: cancel.clone(),
             overdue: Arc::default(),
             access: Access::Other,
             order: 0,
-            cwd: self.0.pool.means().cwd.clone(),
+            cwd: self.0.pool.deps().cwd.clone(),
             env: self.0.env.clone(),
             budget: Budget::new(Limits::default()),
             depth: 0,
@@ -246,7 +246,7 @@ impl Mcp {
             conversation: Conversation::default(),
             masked: Default::default(),
             read_only: None,
-            asked_content: None,
+            approved_content: None,
             file_guard: None,
             files: BlockingPool::for_files(),
         }
@@ -254,30 +254,30 @@ impl Mcp {
 
     /// Ends all servers and waits until they are gone. Agents that hold one must have ended.
     pub async fn end(&self) {
-        *lock(&self.0.main) = Fleet::default();
+        *lock(&self.0.main) = ServerSet::default();
         lock(&self.0.offered).clear();
-        if tokio::time::timeout(END_WAIT, self.0.pool.ended()).await.is_err() {
+        if tokio::time::timeout(END_WAIT, self.0.pool.wait_ended()).await.is_err() {
             tracing::warn!("an MCP server did not end in time");
         }
     }
 }
 
-/// Whether an entry of a list of tools means this one of a server: `mcp__server`, `mcp__server__*`,
-/// `mcp__server__tool`.
+/// Whether an entry of a list of tools covers this tool of a server: `mcp__server`,
+/// `mcp__server__*`, `mcp__server__tool`.
 #[must_use]
 pub fn is_listed(entry: &str, tool: &str) -> bool {
     match mcp_name::parts(entry) {
-        Some((server, None)) => tool.starts_with(&mcp_name::of_server(server)),
-        Some((server, Some(own))) => tool == mcp_name::of_tool(server, own),
+        Some((server, None)) => tool.starts_with(&mcp_name::server_prefix(server)),
+        Some((server, Some(own))) => tool == mcp_name::tool_name(server, own),
         None => false,
     }
 }
 
-/// Whether a tool, or an entry of a list of tools, is of the server of this name.
+/// Whether a tool, or an entry of a list of tools, belongs to the server of this name.
 #[must_use]
 pub fn is_of_server(server: &str, tool: &str) -> bool {
-    let own = mcp_name::of_server(server);
-    mcp_name::parts(tool).is_some_and(|(named, _)| mcp_name::of_server(named) == own)
+    let own = mcp_name::server_prefix(server);
+    mcp_name::parts(tool).is_some_and(|(named, _)| mcp_name::server_prefix(named) == own)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

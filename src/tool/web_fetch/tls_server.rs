@@ -10,10 +10,10 @@ use rustls::{ServerConfig, ServerConnection, Stream};
 
 /// The certificate of `localhost` and `127.0.0.1`, which is its own issuer.
 pub const CERTIFICATE: &[u8] = include_bytes!("localhost.pem");
-/// Serves tests alone.
+/// Used only in tests.
 const KEY: &[u8] = include_bytes!("localhost.key");
 
-/// Serves the answers to paths until the test ends, and returns the address.
+/// Serves `answer` for each path until the test ends, and returns the address.
 pub fn start(answer: impl Fn(&str) -> String + Send + 'static) -> String {
     let certificate = CertificateDer::from_pem_slice(CERTIFICATE).unwrap();
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
@@ -48,7 +48,7 @@ pub fn start(answer: impl Fn(&str) -> String + Send + 'static) -> String {
     format!("https://{address}")
 }
 
-/// The answer that holds a page.
+/// Returns an answer with a page.
 pub fn page(text: &str) -> String {
     let length = text.len();
     format!(
@@ -56,7 +56,7 @@ pub fn page(text: &str) -> String {
     )
 }
 
-/// The answer that leads elsewhere.
+/// Returns an answer that redirects.
 pub fn redirect(location: &str) -> String {
     format!(
         "HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"

@@ -1,43 +1,43 @@
-//! A text with a cursor: the draft of a prompt, a filter, a reason. Knows editing, nothing of keys
+//! An editable text with a cursor: the draft of a prompt, a filter, a reason. Knows nothing of keys
 //! or drawing.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::lines;
 
-/// Steps of undo that are kept.
+/// Undo steps kept.
 const UNDO_STEPS: usize = 100;
 
-/// Bytes of undo that are kept, so that large pastes do not pile up.
+/// Bytes of undo kept, so that large pastes don't pile up.
 const UNDO_BYTES: usize = 4 * 1024 * 1024;
 
 /// An editable text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Buffer {
+pub struct TextBuffer {
     text: String,
     /// Byte position, always between two grapheme clusters.
     cursor: usize,
     killed: String,
     undo: Vec<(String, usize)>,
-    /// Whether the last change was typing, which undo takes back as a whole.
+    /// Whether the last change was typing, which is undone as a whole.
     typing: bool,
-    /// Counts up with each change of text or cursor.
+    /// Increases with each change of text or cursor.
     revision: u64,
 }
 
-impl From<&str> for Buffer {
+impl From<&str> for TextBuffer {
     fn from(text: &str) -> Self {
         Self { text: text.to_owned(), cursor: text.len(), ..Self::default() }
     }
 }
 
-impl Buffer {
+impl TextBuffer {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Counts up with each change of text or cursor.
+    /// Increases with each change of text or cursor.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision
@@ -53,14 +53,14 @@ impl Buffer {
         self.text.is_empty()
     }
 
-    /// Replaces the whole text and puts the cursor to its end. Can be undone.
+    /// Replaces the whole text and moves the cursor to its end. Can be undone.
     pub fn set(&mut self, text: &str) {
         self.remember(false);
         text.clone_into(&mut self.text);
         self.cursor = self.text.len();
     }
 
-    /// Empties the buffer and answers with what it held.
+    /// Empties the buffer and returns its text.
     pub fn take(&mut self) -> String {
         self.revision += 1;
         self.undo.clear();
@@ -69,7 +69,7 @@ impl Buffer {
         std::mem::take(&mut self.text)
     }
 
-    /// Writes one typed character.
+    /// Inserts one typed character.
     pub fn type_char(&mut self, letter: char) {
         let goes_on = !letter.is_whitespace();
         self.remember(true);
@@ -78,7 +78,7 @@ impl Buffer {
         self.cursor += letter.len_utf8();
     }
 
-    /// Writes a text at the cursor. Line ends become `\n`; other control characters but tabs are dropped.
+    /// Inserts text at the cursor. Line ends become `\n`; other control characters except tabs are dropped.
     pub fn insert(&mut self, text: &str) {
         self.remember(false);
         let clean: String = text
@@ -98,8 +98,8 @@ impl Buffer {
         self.cursor = start + text.len();
     }
 
-    /// Puts a text before everything else; the cursor stays with its text.
-    pub fn prepend(&mut self, at: usize, text: &str) {
+    /// Inserts text at a byte position; the cursor stays with its text.
+    pub fn insert_at(&mut self, at: usize, text: &str) {
         self.remember(false);
         self.text.insert_str(at, text);
         if self.cursor >= at {
@@ -108,53 +108,53 @@ impl Buffer {
     }
 
     pub fn left(&mut self) {
-        self.go(self.before());
+        self.move_to(self.previous_cluster());
     }
 
     pub fn right(&mut self) {
-        self.go(self.after());
+        self.move_to(self.next_cluster());
     }
 
     pub fn word_left(&mut self) {
-        self.go(self.word_before());
+        self.move_to(self.word_before());
     }
 
     pub fn word_right(&mut self) {
-        self.go(self.word_after());
+        self.move_to(self.word_after());
     }
 
     pub fn line_start(&mut self) {
-        self.go(self.start_of_line());
+        self.move_to(self.start_of_line());
     }
 
     pub fn line_end(&mut self) {
-        self.go(self.end_of_line());
+        self.move_to(self.end_of_line());
     }
 
-    /// One line up, where lines have so many cells. Answers false when there is none.
+    /// Moves one line up, with lines `room` cells wide. Returns false on the first line.
     pub fn up(&mut self, room: usize) -> bool {
         self.move_line(room, |row| row.checked_sub(1))
     }
 
-    /// One line down, where lines have so many cells. Answers false when there is none.
+    /// Moves one line down, with lines `room` cells wide. Returns false on the last line.
     pub fn down(&mut self, room: usize) -> bool {
         self.move_line(room, |row| row.checked_add(1))
     }
 
     fn move_line(&mut self, room: usize, next: impl Fn(usize) -> Option<usize>) -> bool {
         let lines = lines::lines(&self.text, room);
-        let (row, column) = lines::place(&self.text, &lines, self.cursor);
+        let (row, column) = lines::position_of(&self.text, &lines, self.cursor);
         let Some(line) = next(row).and_then(|row| lines.get(row)) else { return false };
-        self.go(lines::at_column(&self.text, line, column));
+        self.move_to(lines::at_column(&self.text, line, column));
         true
     }
 
     pub fn backspace(&mut self) {
-        self.erase(self.before(), false);
+        self.erase(self.previous_cluster(), false);
     }
 
     pub fn delete(&mut self) {
-        self.erase(self.after(), false);
+        self.erase(self.next_cluster(), false);
     }
 
     pub fn kill_word_left(&mut self) {
@@ -168,16 +168,16 @@ impl Buffer {
     /// Kills to the start of the line; at the start, the newline before it.
     pub fn kill_line_left(&mut self) {
         let start = self.start_of_line();
-        self.erase(if start == self.cursor { self.before() } else { start }, true);
+        self.erase(if start == self.cursor { self.previous_cluster() } else { start }, true);
     }
 
     /// Kills to the end of the line; at the end, the newline.
     pub fn kill_line_right(&mut self) {
         let end = self.end_of_line();
-        self.erase(if end == self.cursor { self.after() } else { end }, true);
+        self.erase(if end == self.cursor { self.next_cluster() } else { end }, true);
     }
 
-    /// Writes what was killed last.
+    /// Inserts the text killed last.
     pub fn yank(&mut self) {
         let killed = self.killed.clone();
         self.insert(&killed);
@@ -192,7 +192,7 @@ impl Buffer {
         self.typing = false;
     }
 
-    fn go(&mut self, to: usize) {
+    fn move_to(&mut self, to: usize) {
         self.revision += 1;
         self.cursor = to;
         self.typing = false;
@@ -224,12 +224,12 @@ impl Buffer {
         }
     }
 
-    fn before(&self) -> usize {
+    fn previous_cluster(&self) -> usize {
         let cluster = self.text[..self.cursor].graphemes(true).next_back();
         self.cursor - cluster.map_or(0, str::len)
     }
 
-    fn after(&self) -> usize {
+    fn next_cluster(&self) -> usize {
         let cluster = self.text[self.cursor..].graphemes(true).next();
         self.cursor + cluster.map_or(0, str::len)
     }
@@ -269,7 +269,7 @@ impl Buffer {
     }
 }
 
-/// Whether a cluster belongs to a word, whatever marks stand on its letter.
+/// Whether a cluster belongs to a word, ignoring combining marks.
 fn is_word(cluster: &str) -> bool {
     cluster.chars().next().is_some_and(char::is_alphanumeric)
 }
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn editing_moves_by_clusters_and_words() {
-        let mut buffer = Buffer::from("fix the e\u{301}tude");
+        let mut buffer = TextBuffer::from("fix the e\u{301}tude");
         buffer.word_left();
         assert_eq!(buffer.cursor(), 8);
         buffer.right();
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn killing_to_a_line_end_takes_the_newline_only_when_nothing_else_is_left() {
-        let mut buffer = Buffer::from("one\ntwo");
+        let mut buffer = TextBuffer::from("one\ntwo");
         buffer.kill_line_left();
         assert_eq!(buffer.text(), "one\n");
         buffer.kill_line_left();
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn undo_takes_back_a_typed_word_at_a_time() {
-        let mut buffer = Buffer::default();
+        let mut buffer = TextBuffer::default();
         "check it".chars().for_each(|letter| buffer.type_char(letter));
         buffer.undo();
         assert_eq!(buffer.text(), "check ");
@@ -314,19 +314,19 @@ mod tests {
 
     #[test]
     fn pasted_line_ends_become_newlines_and_escapes_are_dropped() {
-        let mut buffer = Buffer::default();
+        let mut buffer = TextBuffer::default();
         buffer.insert("a\r\nb\rc\u{1b}[31m");
         assert_eq!(buffer.text(), "a\nb\nc[31m");
     }
 
     #[test]
     fn moving_between_lines_keeps_the_column() {
-        let mut buffer = Buffer::from("first line\n2\nthird line");
+        let mut buffer = TextBuffer::from("first line\n2\nthird line");
         assert!(buffer.up(80));
         assert!(buffer.up(80));
         assert_eq!(buffer.cursor(), 1);
         assert!(!buffer.up(80));
-        let mut soft = Buffer::from("first second");
+        let mut soft = TextBuffer::from("first second");
         assert!(soft.up(6) && soft.up(6));
         assert!(!soft.up(6));
     }

@@ -1,4 +1,4 @@
-//! The draft as lines of a width: broken at the edge, so that nothing moves while it is written.
+//! Wraps the draft at the edge, without word wrapping, so that nothing moves while the user types.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tui::text::width;
 
-/// Cells of a tab.
-const TAB: usize = 4;
+/// Width of a tab, in cells.
+const TAB_WIDTH: usize = 4;
 
-/// The bytes of each line, without its newline. A last line that is full is followed by an empty
-/// one, for the cursor.
+/// The byte range of each line, without its newline. A full last line is followed by an empty one
+/// for the cursor.
 #[must_use]
 pub fn lines(text: &str, room: usize) -> Vec<Range<usize>> {
     let room = room.max(1);
@@ -38,7 +38,7 @@ pub fn lines(text: &str, room: usize) -> Vec<Range<usize>> {
 
 /// Row and column of a byte position, in cells.
 #[must_use]
-pub fn place(text: &str, lines: &[Range<usize>], cursor: usize) -> (usize, usize) {
+pub fn position_of(text: &str, lines: &[Range<usize>], cursor: usize) -> (usize, usize) {
     let row = lines.partition_point(|line| line.start <= cursor).saturating_sub(1);
     let start = lines.get(row).map_or(0, |line| line.start);
     let column = text.get(start..cursor).unwrap_or_default().graphemes(true).map(cells).sum();
@@ -58,14 +58,14 @@ pub fn at_column(text: &str, line: &Range<usize>, column: usize) -> usize {
     line.end
 }
 
-/// A line as it is drawn.
+/// The text of a line for drawing.
 #[must_use]
-pub fn shown(text: &str, line: &Range<usize>) -> String {
-    text[line.clone()].replace('\t', &" ".repeat(TAB))
+pub fn display_line(text: &str, line: &Range<usize>) -> String {
+    text[line.clone()].replace('\t', &" ".repeat(TAB_WIDTH))
 }
 
 fn cells(cluster: &str) -> usize {
-    if cluster == "\t" { TAB } else { width(cluster) }
+    if cluster == "\t" { TAB_WIDTH } else { width(cluster) }
 }
 
 #[cfg(test)]
@@ -79,16 +79,16 @@ mod tests {
     #[test]
     fn a_long_draft_breaks_at_the_edge_and_the_cursor_follows() {
         assert_eq!(wrapped("abcdef", 4), ["abcd", "ef"]);
-        assert_eq!(place("abcdef", &lines("abcdef", 4), 6), (1, 2));
-        assert_eq!(place("abcd", &lines("abcd", 4), 4), (1, 0));
+        assert_eq!(position_of("abcdef", &lines("abcdef", 4), 6), (1, 2));
+        assert_eq!(position_of("abcd", &lines("abcd", 4), 4), (1, 0));
         assert_eq!(wrapped("a\n\nb", 4), ["a", "", "b"]);
-        assert_eq!(place("a\n\nb", &lines("a\n\nb", 4), 2), (1, 0));
+        assert_eq!(position_of("a\n\nb", &lines("a\n\nb", 4), 2), (1, 0));
     }
 
     #[test]
     fn wide_clusters_are_never_split_and_a_tab_takes_four_cells() {
         assert_eq!(wrapped("日本語", 5), ["日本", "語"]);
         assert_eq!(wrapped("a\tb", 5), ["a\t", "b"]);
-        assert_eq!(place("e\u{301}x", &lines("e\u{301}x", 9), 3), (0, 1));
+        assert_eq!(position_of("e\u{301}x", &lines("e\u{301}x", 9), 3), (0, 1));
     }
 }

@@ -2,12 +2,12 @@
 
 use super::Composer;
 
-/// What is being completed.
+/// The kind of completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MenuKind {
     Command,
     Mention,
-    /// A file in the person's own command, once they have asked for it.
+    /// A file in a `!` command, after Tab.
     Path,
 }
 
@@ -15,23 +15,23 @@ pub enum MenuKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Menu {
     pub kind: MenuKind,
-    /// Byte position of the sign that opened it.
+    /// Byte position of the character that opened it.
     pub start: usize,
-    /// What was typed behind the sign.
+    /// The text typed after that character.
     pub query: String,
     pub items: Vec<MenuItem>,
     pub selected: usize,
 }
 
-/// One row.
+/// One row of the menu.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MenuItem {
-    /// What takes the place of sign and query, without a blank.
+    /// The text that replaces the opening character and the query, without a space.
     pub insert: String,
     pub detail: String,
 }
 
-/// Where completion could happen in a draft.
+/// A place in the draft where completion is possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trigger {
     pub kind: MenuKind,
@@ -40,7 +40,7 @@ pub struct Trigger {
 }
 
 impl Composer {
-    /// What could be completed at the cursor.
+    /// The completion possible at the cursor, if any.
     #[must_use]
     pub fn trigger(&self) -> Option<Trigger> {
         let head = &self.buffer.text()[..self.buffer.cursor()];
@@ -64,8 +64,7 @@ impl Composer {
         Some(Trigger { kind: MenuKind::Mention, start, query })
     }
 
-    /// Tab in the person's own command: the word at the cursor is to be completed. Answers false
-    /// where there is none.
+    /// Starts completing the word at the cursor in a `!` command. Returns false when there is none.
     pub fn complete_path(&mut self) -> bool {
         let head = &self.buffer.text()[..self.buffer.cursor()];
         let word = head.rsplit(char::is_whitespace).next().unwrap_or_default();
@@ -76,7 +75,7 @@ impl Composer {
         true
     }
 
-    /// Replaces sign and query with the chosen row and closes the menu.
+    /// Replaces the opening character and the query with the selected row, and closes the menu.
     pub fn take_menu_item(&mut self) -> Option<MenuItem> {
         let menu = self.menu.take()?;
         let item = menu.items.get(menu.selected)?.clone();
@@ -85,14 +84,14 @@ impl Composer {
         Some(item)
     }
 
-    /// Moves the choice in the menu, round and round.
+    /// Moves the selection in the menu, wrapping around.
     pub fn move_menu(&mut self, down: bool) {
         let Some(menu) = &mut self.menu else { return };
         let count = menu.items.len().max(1);
         menu.selected = if down { menu.selected + 1 } else { menu.selected + count - 1 } % count;
     }
 
-    /// Closes the menu; it stays closed until something else is completed.
+    /// Closes the menu until something else can be completed.
     pub fn dismiss_menu(&mut self) {
         if let Some(menu) = self.menu.take() {
             self.dismissed = Some(menu.start);

@@ -4,40 +4,40 @@ mod buffer;
 pub mod lines;
 pub mod menu;
 
-pub use buffer::Buffer;
+pub use buffer::TextBuffer;
 pub use menu::{Menu, MenuItem, MenuKind, Trigger};
 
-use crate::protocol::{AgentPath, When};
+use crate::protocol::{AgentPath, PromptTiming};
 
-/// Prompts that are kept for Up and Ctrl+R.
-const HISTORY_KEPT: usize = 1000;
+/// Prompts kept for Up and Ctrl+R.
+const MAX_HISTORY: usize = 1000;
 
 /// The state of the prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Composer {
-    pub buffer: Buffer,
+    pub buffer: TextBuffer,
     pub menu: Option<Menu>,
-    /// Start of the word whose menu was closed by hand.
+    /// Start of the word whose menu the user closed.
     pub dismissed: Option<usize>,
     /// Start of the word of a `!` command that is being completed.
     completing: Option<usize>,
-    /// A message that was taken back from the queue and can be put back.
-    pub taken: Option<Taken>,
+    /// Origin of a message taken back from the queue, which can be put back.
+    pub recalled: Option<RecalledMessage>,
     /// Oldest first.
     history: Vec<String>,
-    /// Where Up and Down stand in the history, and the draft that they left.
+    /// Position of Up and Down in the history, and the draft from before.
     browsing: Option<(usize, String)>,
 }
 
-/// Where a message came from that was taken back.
+/// The origin of a message taken back from the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct RecalledMessage {
     pub to: AgentPath,
-    pub when: When,
+    pub when: PromptTiming,
 }
 
 impl Composer {
-    /// An empty prompt with the given history, oldest first.
+    /// Creates an empty prompt with the given history, oldest first.
     #[must_use]
     pub fn new(history: Vec<String>) -> Self {
         Self { history, ..Self::default() }
@@ -61,24 +61,24 @@ impl Composer {
         text
     }
 
-    /// Empties the prompt without a trace.
+    /// Empties the prompt without adding to the history.
     pub fn discard(&mut self) {
         self.buffer.take();
         self.reset();
     }
 
-    /// Adds to the history, but not twice in a row.
+    /// Adds to the history, without consecutive duplicates.
     pub fn remember(&mut self, text: &str) {
         if text.trim().is_empty() || self.history.last().is_some_and(|last| last == text) {
             return;
         }
-        if self.history.len() >= HISTORY_KEPT {
+        if self.history.len() >= MAX_HISTORY {
             self.history.remove(0);
         }
         self.history.push(text.to_owned());
     }
 
-    /// One prompt back in the history. Answers false when there is none.
+    /// Goes one prompt back in the history. Returns false when there is none.
     pub fn older(&mut self) -> bool {
         let at = match &self.browsing {
             Some((0, _)) => return false,
@@ -95,7 +95,7 @@ impl Composer {
         true
     }
 
-    /// One prompt forward, at last the draft that was left.
+    /// Goes one prompt forward, and after the last one back to the draft.
     pub fn newer(&mut self) -> bool {
         let Some((at, draft)) = self.browsing.take() else { return false };
         if let Some(text) = self.history.get(at + 1) {
@@ -107,17 +107,17 @@ impl Composer {
         true
     }
 
-    /// Whether Up and Down walk the history now.
+    /// Whether Up and Down are browsing the history.
     #[must_use]
     pub fn browsing(&self) -> bool {
         self.browsing.is_some()
     }
 
-    /// The draft was changed by hand: Up begins at the newest prompt again.
+    /// The user has edited the draft: Up starts at the newest prompt again.
     pub fn edited(&mut self) {
         self.browsing = None;
         if self.buffer.is_empty() {
-            self.taken = None;
+            self.recalled = None;
             self.dismissed = None;
         }
     }
@@ -142,7 +142,7 @@ impl Composer {
         self.menu = None;
         self.completing = None;
         self.dismissed = None;
-        self.taken = None;
+        self.recalled = None;
         self.browsing = None;
     }
 }

@@ -14,7 +14,7 @@ use crate::tui::text::CopyError;
 struct NoHost;
 
 #[async_trait]
-impl Host for NoHost {
+impl ScreenHost for NoHost {
     async fn files(&self, _: &str) -> Vec<String> {
         Vec::new()
     }
@@ -24,7 +24,7 @@ impl Host for NoHost {
     async fn commands(&self) -> Vec<CommandChoice> {
         Vec::new()
     }
-    async fn examine(&self) -> Vec<String> {
+    async fn doctor(&self) -> Vec<String> {
         Vec::new()
     }
     async fn sessions(&self) -> Vec<SessionChoice> {
@@ -49,13 +49,13 @@ impl Host for NoHost {
     async fn remember(&self, _: &str) {}
 }
 
-/// A screen in memory that counts its frames.
-struct Paper {
+/// An in-memory surface that counts its frames.
+struct TestSurface {
     terminal: Terminal<TestBackend>,
     frames: usize,
 }
 
-impl Surface for Paper {
+impl Surface for TestSurface {
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
         self.frames += 1;
         self.terminal.draw(|frame| render(frame)).map(|_| ()).map_err(io::Error::other)
@@ -93,8 +93,8 @@ fn key(code: KeyCode, modifiers: KeyModifiers) -> io::Result<Event> {
     Ok(Event::Key(KeyEvent::new(code, modifiers)))
 }
 
-fn paper() -> Paper {
-    Paper { terminal: Terminal::new(TestBackend::new(80, 24)).unwrap(), frames: 0 }
+fn paper() -> TestSurface {
+    TestSurface { terminal: Terminal::new(TestBackend::new(80, 24)).unwrap(), frames: 0 }
 }
 
 fn connected(commands: mpsc::Sender<Command>, events: EventQueue) -> TuiIo {
@@ -105,7 +105,7 @@ fn connected(commands: mpsc::Sender<Command>, events: EventQueue) -> TuiIo {
         settings: TuiSettings::default(),
         history: Vec::new(),
         keymap: Keymap::built_in().unwrap(),
-        typed: Typed::default(),
+        pending: PendingInput::default(),
         log: None,
     }
 }
@@ -114,7 +114,7 @@ fn connected(commands: mpsc::Sender<Command>, events: EventQueue) -> TuiIo {
 async fn t10_an_error_of_a_closed_terminal_is_a_hangup_and_any_other_is_told() {
     for (errno, hangs_up) in [(nix::errno::Errno::EIO, true), (nix::errno::Errno::EBADF, false)] {
         let (commands, mut sent) = mpsc::channel(8);
-        let io = connected(commands, EventQueue::unhurried());
+        let io = connected(commands, EventQueue::unbounded());
         let error = move || Err(io::Error::from_raw_os_error(errno as i32));
         let keys = Box::pin(stream::iter([error()]).chain(stream::pending()));
         let ended = run_on(io, Arc::new(NoHost), Theme::default(), &mut paper(), keys).await;
@@ -129,7 +129,7 @@ async fn t10_an_error_of_a_closed_terminal_is_a_hangup_and_any_other_is_told() {
 #[tokio::test]
 async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     let (commands, mut sent) = mpsc::channel(8);
-    let events = EventQueue::unhurried();
+    let events = EventQueue::unbounded();
     events.sink().emit(EventKind::PromptRead {
         id: None,
         text: "earlier".to_owned(),
@@ -138,7 +138,7 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     events.sink().emit(EventKind::TextDelta { text: "A **streamed** word".to_owned() });
     let io = connected(commands, events.clone());
     let mut paper = paper();
-    // The second half of the keys waits until the runtime has the first prompt.
+    // Send the second half of the keys once the runtime has the first prompt.
     let (tell, told) = tokio::sync::oneshot::channel::<()>();
     let typed: Vec<_> = "hi"
         .chars()
@@ -150,7 +150,7 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
         key(KeyCode::Char('d'), KeyModifiers::CONTROL)
     });
     let mut keys = Box::pin(stream::iter(typed).chain(later).chain(stream::pending()));
-    // A stream may keep the waker it sees, so that it must never see one that wakes nobody.
+    // A stream may keep the waker it sees, so it must never see a no-op waker.
     let keys = stream::poll_fn(move |context| {
         assert!(!context.waker().will_wake(futures_util::task::noop_waker_ref()));
         keys.poll_next_unpin(context)
@@ -160,8 +160,8 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
         let Command::Prompt { to, prompt } = command else { panic!("{command:?}") };
         assert!(to.is_root());
         assert_eq!(prompt.text, "hi");
-        events.sink().emit(crate::tui::testing::finish(crate::protocol::End::Completed, "done"));
-        // The screen has heard of the end once it has drawn it.
+        events.sink().emit(crate::tui::testing::finish(crate::protocol::RunEnd::Completed, "done"));
+        // The screen has processed the end once it has drawn it.
         while events.drain_ready(&mut Vec::new(), 0) > 0 {}
         tokio::time::sleep(Duration::from_millis(60)).await;
         tell.send(()).unwrap();
@@ -172,7 +172,7 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     assert_eq!(shutdown, Some(Command::Quit));
     let exit = exit.unwrap();
     assert_eq!(exit.signal, None);
-    assert_eq!(exit.farewell.first().map(String::as_str), Some("A **streamed** word"));
+    assert_eq!(exit.summary.first().map(String::as_str), Some("A **streamed** word"));
     let shown = paper.terminal.backend().to_string();
     assert!(shown.contains("A streamed word"), "{shown}");
     assert!(paper.frames < 12, "{} frames", paper.frames);

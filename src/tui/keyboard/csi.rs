@@ -1,70 +1,73 @@
-//! Sequences that begin with `ESC [`: keys in their old and new forms, the mouse, focus and pastes.
-//! All others are answers that nobody waits for, and have one grammar by which their end is known.
+//! Sequences that start with `ESC [`: legacy and kitty keys, the mouse, focus and pastes. All others
+//! are unsolicited responses; a common grammar tells where they end.
 
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 
-use super::decode::First;
+use super::decode::DecodeResult;
 
-/// What stands around a paste.
+/// The markers around a paste.
 pub(super) const PASTE_BEGIN: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// Whether a paste ends in these bytes, of which the first `known` were looked at before.
+/// Whether a paste ends in these bytes, of which the first `known` were checked before.
 pub(super) fn holds_paste_end(bytes: &[u8], known: usize) -> bool {
     let from = known.saturating_sub(PASTE_END.len() - 1);
     bytes[from..].windows(PASTE_END.len()).any(|window| window == PASTE_END)
 }
 
-/// What the sequence at the start of the bytes is.
-pub(super) fn first(bytes: &[u8]) -> First {
+/// Decodes the sequence at the start of the bytes.
+pub(super) fn decode_csi(bytes: &[u8]) -> DecodeResult {
     if bytes.starts_with(PASTE_BEGIN) {
         return paste(bytes);
     }
     match bytes {
         // Function keys of the Linux console.
-        [_, _, b'['] => return First::Unfinished,
+        [_, _, b'['] => return DecodeResult::Unfinished,
         [_, _, b'[', letter @ b'A'..=b'E', ..] => {
-            return First::Event(4, pressed(KeyCode::F(letter - b'A' + 1), KeyModifiers::NONE));
+            return DecodeResult::Event(
+                4,
+                pressed(KeyCode::F(letter - b'A' + 1), KeyModifiers::NONE),
+            );
         }
-        // The mouse in its oldest form: three bytes of any value.
+        // The oldest mouse encoding: three bytes of any value.
         [_, _, b'M', button, column, row, ..] => {
             let place = [button, column, row].map(|byte| u16::from(byte.saturating_sub(32)));
-            return found(6, mouse(place, false));
+            return or_ignored(6, mouse(place, false));
         }
-        [_, _, b'M', ..] => return First::Unfinished,
+        [_, _, b'M', ..] => return DecodeResult::Unfinished,
         _ => {}
     }
     let Some(end) = bytes.iter().skip(2).position(|byte| !matches!(byte, 0x20..=0x3f)) else {
-        return First::Unfinished;
+        return DecodeResult::Unfinished;
     };
     let end = end + 2;
     match bytes[end] {
-        letter @ 0x40..=0x7e => found(end + 1, event(&bytes[2..end], letter)),
-        // No sequence has such a byte: it was broken off before.
-        _ => First::Nothing(end),
+        letter @ 0x40..=0x7e => or_ignored(end + 1, event(&bytes[2..end], letter)),
+        // No sequence contains such a byte: it was cut off before.
+        _ => DecodeResult::Ignored(end),
     }
 }
 
-fn found(count: usize, event: Option<Event>) -> First {
-    event.map_or(First::Nothing(count), |event| First::Event(count, event))
+fn or_ignored(count: usize, event: Option<Event>) -> DecodeResult {
+    event.map_or(DecodeResult::Ignored(count), |event| DecodeResult::Event(count, event))
 }
 
 fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Event {
     Event::Key(KeyEvent::new(code, modifiers))
 }
 
-fn paste(bytes: &[u8]) -> First {
+fn paste(bytes: &[u8]) -> DecodeResult {
     let text = &bytes[PASTE_BEGIN.len()..];
     let Some(end) = text.windows(PASTE_END.len()).position(|window| window == PASTE_END) else {
-        return First::Unfinished;
+        return DecodeResult::Unfinished;
     };
     let pasted = String::from_utf8_lossy(&text[..end]).into_owned();
-    First::Event(PASTE_BEGIN.len() + end + PASTE_END.len(), Event::Paste(pasted))
+    DecodeResult::Event(PASTE_BEGIN.len() + end + PASTE_END.len(), Event::Paste(pasted))
 }
 
-/// What a whole sequence with these parameters and this last letter means, if anything.
+/// The event of a complete sequence with these parameters and this final byte, if any.
 fn event(parameters: &[u8], last: u8) -> Option<Event> {
     let text = std::str::from_utf8(parameters).ok()?;
     match (text.chars().next(), last) {
@@ -76,13 +79,13 @@ fn event(parameters: &[u8], last: u8) -> Option<Event> {
     }
 }
 
-/// Three numbers between semicolons.
+/// Parses three numbers separated by semicolons.
 fn numbers(text: &str) -> Option<[u16; 3]> {
     let mut fields = text.split(';').map(|field| field.parse().ok());
     Some([fields.next()??, fields.next()??, fields.next()??])
 }
 
-/// `number : … ; modifiers : kind ; …` and a letter. What is left out is 1.
+/// Parses `number : … ; modifiers : kind ; …` and a letter. Omitted numbers are 1.
 fn key(text: &str, last: u8) -> Option<Event> {
     let mut fields = text.split(';');
     let number = |field: Option<&str>| match field.unwrap_or_default() {
@@ -98,10 +101,10 @@ fn key(text: &str, last: u8) -> Option<Event> {
         _ => KeyEventKind::Press,
     };
     let code = match last {
-        b'~' => tilde(which)?,
-        b'u' => unicode(which)?,
+        b'~' => tilde_key(which)?,
+        b'u' => unicode_key(which)?,
         b'Z' => KeyCode::BackTab,
-        _ => lettered(last)?,
+        _ => letter_key(last)?,
     };
     let code = match code {
         KeyCode::Tab if modifiers.contains(KeyModifiers::SHIFT) => KeyCode::BackTab,
@@ -113,7 +116,7 @@ fn key(text: &str, last: u8) -> Option<Event> {
     Some(Event::Key(KeyEvent::new_with_kind(code, modifiers, kind)))
 }
 
-/// The number is one more than the sum of the held keys. Caps Lock and Num Lock say nothing here.
+/// Decodes modifiers: the number is one more than their sum. Caps Lock and Num Lock are ignored.
 fn modifiers(number: u32) -> KeyModifiers {
     let held = number.saturating_sub(1);
     let all = [
@@ -128,8 +131,8 @@ fn modifiers(number: u32) -> KeyModifiers {
     held.fold(KeyModifiers::NONE, |all, (_, one)| all | one)
 }
 
-/// Keys with a letter of their own. F3 has none: its `R` is also the answer where the cursor is.
-pub(super) fn lettered(letter: u8) -> Option<KeyCode> {
+/// Keys with a final letter of their own. F3 has none: its `R` also ends a cursor position report.
+pub(super) fn letter_key(letter: u8) -> Option<KeyCode> {
     Some(match letter {
         b'A' => KeyCode::Up,
         b'B' => KeyCode::Down,
@@ -145,7 +148,7 @@ pub(super) fn lettered(letter: u8) -> Option<KeyCode> {
 }
 
 /// Keys with a number before a tilde.
-fn tilde(number: u32) -> Option<KeyCode> {
+fn tilde_key(number: u32) -> Option<KeyCode> {
     let function = |key: u32| u8::try_from(key).ok().map(KeyCode::F);
     match number {
         1 | 7 => Some(KeyCode::Home),
@@ -162,7 +165,7 @@ fn tilde(number: u32) -> Option<KeyCode> {
 }
 
 /// Keys by their character, as the kitty protocol writes them, and those of its keypad.
-fn unicode(number: u32) -> Option<KeyCode> {
+fn unicode_key(number: u32) -> Option<KeyCode> {
     const KEYPAD: [char; 10] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
     match number {
         9 => Some(KeyCode::Tab),
@@ -187,13 +190,13 @@ fn unicode(number: u32) -> Option<KeyCode> {
         57424 => Some(KeyCode::End),
         57425 => Some(KeyCode::Insert),
         57426 => Some(KeyCode::Delete),
-        // The other keys of the private area are no characters.
+        // The other keys of the private use area are not characters.
         57344..=63743 => None,
         _ => char::from_u32(number).filter(|letter| !letter.is_control()).map(KeyCode::Char),
     }
 }
 
-/// Button, column and row, from 1; `released` is told apart only in the newer form.
+/// Decodes button, column and row, from 1. Only the newer encoding tells which button was `released`.
 fn mouse([button, column, row]: [u16; 3], released: bool) -> Option<Event> {
     let drags = button & 32 != 0;
     let named = |number| match number {

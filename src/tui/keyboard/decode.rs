@@ -1,4 +1,4 @@
-//! From the terminal's bytes to events. What nobody can use is dropped whole, and nothing else with it.
+//! Decodes the terminal's bytes into events. Unusable sequences are dropped whole, and nothing else with them.
 
 use std::collections::VecDeque;
 
@@ -9,57 +9,57 @@ use super::csi;
 pub(super) const ESC: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
-/// What was typed and is not used yet: whole events, and the bytes of one that has begun.
+/// Input that was read but not used yet: complete events, and the bytes of an unfinished one.
 #[derive(Debug, Default)]
-pub struct Typed {
+pub struct PendingInput {
     events: VecDeque<Event>,
     bytes: Vec<u8>,
 }
 
-/// What the first bytes are.
+/// Result of decoding the first bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum First {
-    /// So many bytes are this event.
+pub(super) enum DecodeResult {
+    /// This many bytes are this event.
     Event(usize, Event),
-    /// So many bytes are nothing to us.
-    Nothing(usize),
-    /// More has to come.
+    /// This many bytes are ignored.
+    Ignored(usize),
+    /// More bytes are needed.
     Unfinished,
 }
 
-impl Typed {
-    /// Takes bytes that came at once: an Esc at their end is the key.
+impl PendingInput {
+    /// Adds bytes that arrived together: an Esc at their end is the key.
     pub fn push(&mut self, bytes: &[u8]) {
         let before = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
-        // The end of a long paste is looked for in what is new alone.
+        // Search only the new bytes for the end of a long paste.
         if self.is_paste() && !csi::holds_paste_end(&self.bytes, before) {
             return;
         }
         let mut from = 0;
         while from < self.bytes.len() {
-            match first(&self.bytes[from..]) {
-                First::Event(count, event) => {
+            match decode_first(&self.bytes[from..]) {
+                DecodeResult::Event(count, event) => {
                     self.events.push_back(event);
                     from += count;
                 }
-                First::Nothing(count) => from += count,
-                First::Unfinished => break,
+                DecodeResult::Ignored(count) => from += count,
+                DecodeResult::Unfinished => break,
             }
         }
         self.bytes.drain(..from);
         if self.bytes.is_empty() {
-            // One huge paste need not stay in memory.
-            self.bytes.shrink_to(super::CHUNK);
+            // Don't keep the memory of one huge paste.
+            self.bytes.shrink_to(super::READ_SIZE);
         }
     }
 
-    /// The next event.
+    /// Removes and returns the next event.
     pub fn take(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Whether a sequence has begun that can be given up. A paste cannot: its end always comes.
+    /// Whether there is an unfinished sequence that may be dropped. A paste may not: its end always comes.
     pub fn is_unfinished(&self) -> bool {
         !self.bytes.is_empty() && !self.is_paste()
     }
@@ -68,8 +68,8 @@ impl Typed {
         self.bytes.starts_with(csi::PASTE_BEGIN)
     }
 
-    /// The rest does not come: two bytes are a key with Alt, anything else is dropped.
-    pub fn give_up(&mut self) {
+    /// Stops waiting for the rest: Esc and a character are a key with Alt, anything else is dropped.
+    pub fn flush_incomplete(&mut self) {
         if let [ESC, letter @ 0x20..=0x7e] = self.bytes[..] {
             let code = KeyCode::Char(char::from(letter));
             self.events.push_back(key(code, KeyModifiers::ALT));
@@ -78,30 +78,32 @@ impl Typed {
     }
 }
 
-/// A key that was pressed.
+/// Creates the event of a key press.
 pub(super) fn key(code: KeyCode, modifiers: KeyModifiers) -> Event {
     Event::Key(KeyEvent::new(code, modifiers))
 }
 
-/// What stands at the start of the bytes, of which there is at least one.
-pub(super) fn first(bytes: &[u8]) -> First {
+/// Decodes the start of the bytes, of which there is at least one.
+pub(super) fn decode_first(bytes: &[u8]) -> DecodeResult {
     match bytes {
-        [ESC] => First::Event(1, key(KeyCode::Esc, KeyModifiers::NONE)),
-        [ESC, b'[', ..] => csi::first(bytes),
-        [ESC, b'O'] => First::Unfinished,
+        [ESC] => DecodeResult::Event(1, key(KeyCode::Esc, KeyModifiers::NONE)),
+        [ESC, b'[', ..] => csi::decode_csi(bytes),
+        [ESC, b'O'] => DecodeResult::Unfinished,
         [ESC, b'O', letter, ..] => function_key(*letter),
-        [ESC, b']' | b'P', ..] => answer(bytes),
-        // Esc Esc is two keys; before a sequence, the first one is an Alt.
-        [ESC, ESC] | [ESC, ESC, ESC, ..] => First::Event(1, key(KeyCode::Esc, KeyModifiers::NONE)),
-        [ESC, rest @ ..] => with_alt(first(rest)),
-        [byte @ 0x80..=0xff, ..] => letter(bytes, *byte),
-        [byte, ..] => First::Event(1, plain(*byte)),
-        [] => First::Unfinished,
+        [ESC, b']' | b'P', ..] => terminal_response(bytes),
+        // Esc Esc is two keys; before a sequence, the first one is Alt.
+        [ESC, ESC] | [ESC, ESC, ESC, ..] => {
+            DecodeResult::Event(1, key(KeyCode::Esc, KeyModifiers::NONE))
+        }
+        [ESC, rest @ ..] => with_alt(decode_first(rest)),
+        [byte @ 0x80..=0xff, ..] => multibyte_char(bytes, *byte),
+        [byte, ..] => DecodeResult::Event(1, single_byte_key(*byte)),
+        [] => DecodeResult::Unfinished,
     }
 }
 
-/// Keys of one byte.
-fn plain(byte: u8) -> Event {
+/// Decodes a key of one byte.
+fn single_byte_key(byte: u8) -> Event {
     let control = |letter: u8| key(KeyCode::Char(char::from(letter)), KeyModifiers::CONTROL);
     match byte {
         b'\r' => key(KeyCode::Enter, KeyModifiers::NONE),
@@ -119,58 +121,57 @@ fn character(letter: char) -> Event {
     key(KeyCode::Char(letter), shift)
 }
 
-/// A character of several bytes that begins with this one.
-fn letter(bytes: &[u8], byte: u8) -> First {
+/// Decodes a multibyte character that starts with this byte.
+fn multibyte_char(bytes: &[u8], byte: u8) -> DecodeResult {
     let count = match byte {
         0xc2..=0xdf => 2,
         0xe0..=0xef => 3,
         0xf0..=0xf4 => 4,
-        _ => return First::Nothing(1),
+        _ => return DecodeResult::Ignored(1),
     };
     let there = &bytes[..count.min(bytes.len())];
     match std::str::from_utf8(there) {
-        Ok(text) => text
-            .chars()
-            .next()
-            .map_or(First::Nothing(1), |letter| First::Event(count, character(letter))),
-        Err(error) if error.error_len().is_none() => First::Unfinished,
-        Err(_) => First::Nothing(1),
+        Ok(text) => text.chars().next().map_or(DecodeResult::Ignored(1), |letter| {
+            DecodeResult::Event(count, character(letter))
+        }),
+        Err(error) if error.error_len().is_none() => DecodeResult::Unfinished,
+        Err(_) => DecodeResult::Ignored(1),
     }
 }
 
-/// `ESC O` and a letter: arrows and function keys in the terminal's application mode.
-fn function_key(letter: u8) -> First {
-    match csi::lettered(letter) {
-        Some(code) => First::Event(3, key(code, KeyModifiers::NONE)),
-        None => First::Nothing(3),
+/// Decodes `ESC O` and a letter: arrows and function keys in application mode.
+fn function_key(letter: u8) -> DecodeResult {
+    match csi::letter_key(letter) {
+        Some(code) => DecodeResult::Event(3, key(code, KeyModifiers::NONE)),
+        None => DecodeResult::Ignored(3),
     }
 }
 
-/// A terminal's answer of any length, up to the sign that ends it. Nobody asked here.
-fn answer(bytes: &[u8]) -> First {
+/// Skips an unsolicited response of the terminal, of any length, up to its terminator.
+fn terminal_response(bytes: &[u8]) -> DecodeResult {
     let Some(end) = bytes.iter().skip(2).position(|byte| *byte < 0x20) else {
-        return First::Unfinished;
+        return DecodeResult::Unfinished;
     };
     let end = end + 2;
     match bytes[end..] {
-        [BELL, ..] => First::Nothing(end + 1),
-        [ESC, b'\\', ..] => First::Nothing(end + 2),
-        [ESC] => First::Unfinished,
-        // No answer has such a byte: it was broken off before.
-        _ => First::Nothing(end),
+        [BELL, ..] => DecodeResult::Ignored(end + 1),
+        [ESC, b'\\', ..] => DecodeResult::Ignored(end + 2),
+        [ESC] => DecodeResult::Unfinished,
+        // No response contains such a byte: it was cut off before.
+        _ => DecodeResult::Ignored(end),
     }
 }
 
-/// The same behind an Esc.
-fn with_alt(first: First) -> First {
+/// Adds Alt to a key that follows an Esc.
+fn with_alt(first: DecodeResult) -> DecodeResult {
     match first {
-        First::Event(count, Event::Key(mut key)) => {
+        DecodeResult::Event(count, Event::Key(mut key)) => {
             key.modifiers |= KeyModifiers::ALT;
-            First::Event(count + 1, Event::Key(key))
+            DecodeResult::Event(count + 1, Event::Key(key))
         }
-        First::Event(count, event) => First::Event(count + 1, event),
-        First::Nothing(count) => First::Nothing(count + 1),
-        First::Unfinished => First::Unfinished,
+        DecodeResult::Event(count, event) => DecodeResult::Event(count + 1, event),
+        DecodeResult::Ignored(count) => DecodeResult::Ignored(count + 1),
+        DecodeResult::Unfinished => DecodeResult::Unfinished,
     }
 }
 

@@ -1,18 +1,18 @@
-//! A key with what is held down, in one form: as it is pressed, as it is written, as it is shown.
+//! A key with modifiers in a normal form: from key events, from the keymap, and for display.
 
 use std::fmt;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A key with its modifiers, brought into one form.
+/// A key with its modifiers, normalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chord {
     code: KeyCode,
     modifiers: KeyModifiers,
 }
 
-/// Keys with a name: as it is written, as it is shown.
-const NAMED: [(KeyCode, &str, &str); 15] = [
+/// Named keys: the name in the keymap and the name on the screen.
+const NAMED_KEYS: [(KeyCode, &str, &str); 15] = [
     (KeyCode::Enter, "enter", "Enter"),
     (KeyCode::Tab, "tab", "Tab"),
     (KeyCode::BackTab, "backtab", "Shift+Tab"),
@@ -30,21 +30,21 @@ const NAMED: [(KeyCode, &str, &str); 15] = [
     (KeyCode::PageDown, "pagedown", "PgDn"),
 ];
 
-/// What can be held, in the order in which it is shown.
-const HELD: [(KeyModifiers, &str, &str); 3] = [
+/// Modifiers, in display order: the name in the keymap and on the screen.
+const MODIFIERS: [(KeyModifiers, &str, &str); 3] = [
     (KeyModifiers::CONTROL, "ctrl+", "Ctrl+"),
     (KeyModifiers::ALT, "alt+", "Alt+"),
     (KeyModifiers::SHIFT, "shift+", "Shift+"),
 ];
 
 impl Chord {
-    pub(super) fn of(key: KeyEvent) -> Self {
-        let wanted = HELD.into_iter().fold(KeyModifiers::NONE, |all, (held, ..)| all | held);
-        Self { code: key.code, modifiers: key.modifiers & wanted }.normal()
+    pub(super) fn from_key(key: KeyEvent) -> Self {
+        let wanted = MODIFIERS.into_iter().fold(KeyModifiers::NONE, |all, (held, ..)| all | held);
+        Self { code: key.code, modifiers: key.modifiers & wanted }.normalize()
     }
 
-    /// A letter's case is its shift; Tab with Shift is a key of its own.
-    fn normal(mut self) -> Self {
+    /// Normalizes: an uppercase letter has Shift, and Shift+Tab is its own key.
+    fn normalize(mut self) -> Self {
         match self.code {
             KeyCode::Tab if self.modifiers.contains(KeyModifiers::SHIFT) => {
                 self.code = KeyCode::BackTab;
@@ -63,25 +63,27 @@ impl Chord {
         self
     }
 
-    /// Ctrl+C and Esc, which keep their meaning.
+    /// Whether this is Ctrl+C or Esc, which cannot be rebound.
     pub(super) fn is_fixed(self) -> bool {
         self.code == KeyCode::Esc
             || (self.code == KeyCode::Char('c') && self.modifiers.contains(KeyModifiers::CONTROL))
     }
 
-    /// Whether this is something that people type.
+    /// Whether this key types text.
     pub(super) fn is_text(self) -> bool {
         let chord = self.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         matches!(self.code, KeyCode::Char(_)) && !chord
     }
 
-    /// The key of a name such as `ctrl+j`. Behind a modifier a letter's case says nothing: that is
-    /// what `shift+` is for.
+    /// Parses a key name such as `ctrl+j`. After a modifier the case of a letter is ignored; use
+    /// `shift+`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut modifiers = KeyModifiers::NONE;
         let small = text.to_lowercase();
         let mut rest = small.as_str();
-        while let Some((held, name, _)) = HELD.iter().find(|(_, name, _)| rest.starts_with(name)) {
+        while let Some((held, name, _)) =
+            MODIFIERS.iter().find(|(_, name, _)| rest.starts_with(name))
+        {
             modifiers.insert(*held);
             rest = &rest[name.len()..];
         }
@@ -92,12 +94,12 @@ impl Chord {
             "pgup" => KeyCode::PageUp,
             "pgdn" | "pgdown" => KeyCode::PageDown,
             _ if alone => KeyCode::Char(text.chars().next()?),
-            _ => match NAMED.iter().find(|(_, name, _)| *name == rest) {
+            _ => match NAMED_KEYS.iter().find(|(_, name, _)| *name == rest) {
                 Some((code, ..)) => *code,
                 None => function_or_letter(rest)?,
             },
         };
-        Some(Self { code, modifiers }.normal())
+        Some(Self { code, modifiers }.normalize())
     }
 }
 
@@ -116,13 +118,13 @@ fn function_or_letter(text: &str) -> Option<KeyCode> {
 impl fmt::Display for Chord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let alone = self.is_text();
-        for (held, _, name) in HELD {
+        for (held, _, name) in MODIFIERS {
             let written = alone && held == KeyModifiers::SHIFT;
             if self.modifiers.contains(held) && !written {
                 f.write_str(name)?;
             }
         }
-        if let Some((.., name)) = NAMED.iter().find(|(code, ..)| *code == self.code) {
+        if let Some((.., name)) = NAMED_KEYS.iter().find(|(code, ..)| *code == self.code) {
             return f.write_str(name);
         }
         match self.code {

@@ -2,22 +2,22 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::*;
 
-fn press(map: &Keymap, context: Context, code: KeyCode, held: KeyModifiers) -> Option<Action> {
+fn press(map: &Keymap, context: KeyContext, code: KeyCode, held: KeyModifiers) -> Option<Action> {
     map.action(context, KeyEvent::new(code, held))
 }
 
 fn with(text: &str) -> Keymap {
-    Keymap::built_in().unwrap().with(text).unwrap()
+    Keymap::built_in().unwrap().merge(text).unwrap()
 }
 
 fn refused(text: &str) -> String {
-    Keymap::built_in().unwrap().with(text).unwrap_err().to_string()
+    Keymap::built_in().unwrap().merge(text).unwrap_err().to_string()
 }
 
 #[test]
 fn the_built_in_map_is_valid_and_knows_awkward_keys() {
     let map = Keymap::built_in().unwrap();
-    let press = |code, held| press(&map, Context::Prompt, code, held);
+    let press = |code, held| press(&map, KeyContext::Prompt, code, held);
     assert_eq!(press(KeyCode::Char('7'), KeyModifiers::CONTROL), Some(Action::Undo));
     assert_eq!(press(KeyCode::BackTab, KeyModifiers::SHIFT), Some(Action::Previous));
     assert_eq!(press(KeyCode::BackTab, KeyModifiers::NONE), Some(Action::Previous));
@@ -28,34 +28,35 @@ fn the_built_in_map_is_valid_and_knows_awkward_keys() {
 #[test]
 fn a_capital_letter_is_its_letter_with_shift() {
     let map = Keymap::built_in().unwrap();
-    let end = press(&map, Context::Reader, KeyCode::Char('G'), KeyModifiers::SHIFT);
+    let end = press(&map, KeyContext::Reader, KeyCode::Char('G'), KeyModifiers::SHIFT);
     assert_eq!(end, Some(Action::End));
-    assert_eq!(map.label(Context::Reader, Action::End).as_deref(), Some("G"));
+    assert_eq!(map.label(KeyContext::Reader, Action::End).as_deref(), Some("G"));
 }
 
 #[test]
 fn a_key_of_the_persons_map_does_what_it_says_and_no_longer_what_it_did() {
     let map = with("[prompt]\nreader = [\"F2\", \"Ctrl+G\"]\nnone = [\"ctrl+b\"]\n");
-    let press = |letter| press(&map, Context::Prompt, KeyCode::Char(letter), KeyModifiers::CONTROL);
+    let press =
+        |letter| press(&map, KeyContext::Prompt, KeyCode::Char(letter), KeyModifiers::CONTROL);
     assert_eq!(press('g'), Some(Action::Reader));
     assert_eq!(press('o'), Some(Action::Reader), "what is not named stays");
     assert_eq!(press('b'), None);
-    assert_eq!(map.label(Context::Prompt, Action::Reader).as_deref(), Some("F2"));
-    assert_eq!(map.label(Context::Prompt, Action::Edit), None, "its only key was taken");
-    assert_eq!(map.label(Context::List, Action::Reader).as_deref(), Some("Ctrl+O"));
+    assert_eq!(map.label(KeyContext::Prompt, Action::Reader).as_deref(), Some("F2"));
+    assert_eq!(map.label(KeyContext::Prompt, Action::Edit), None, "its only key was taken");
+    assert_eq!(map.label(KeyContext::List, Action::Reader).as_deref(), Some("Ctrl+O"));
 }
 
 #[test]
 fn keys_are_shown_as_hints_name_them() {
     let map = Keymap::built_in().unwrap();
     let labels = |context, actions: &[Action]| map.labels(context, actions).unwrap();
-    assert_eq!(labels(Context::Prompt, &[Action::Up, Action::Down]), "↑↓");
-    assert_eq!(labels(Context::Reader, &[Action::Down, Action::Up]), "j k");
-    assert_eq!(labels(Context::Reader, &[Action::PageDown, Action::Home]), "space g");
-    assert_eq!(labels(Context::Prompt, &[Action::Previous]), "Shift+Tab");
-    assert_eq!(labels(Context::Prompt, &[Action::PageUp, Action::Newline]), "PgUp Ctrl+J");
+    assert_eq!(labels(KeyContext::Prompt, &[Action::Up, Action::Down]), "↑↓");
+    assert_eq!(labels(KeyContext::Reader, &[Action::Down, Action::Up]), "j k");
+    assert_eq!(labels(KeyContext::Reader, &[Action::PageDown, Action::Home]), "space g");
+    assert_eq!(labels(KeyContext::Prompt, &[Action::Previous]), "Shift+Tab");
+    assert_eq!(labels(KeyContext::Prompt, &[Action::PageUp, Action::Newline]), "PgUp Ctrl+J");
     let map = with("[prompt]\nundo = [\"ctrl+shift+left\"]\n");
-    assert_eq!(map.label(Context::Prompt, Action::Undo).as_deref(), Some("Ctrl+Shift+Left"));
+    assert_eq!(map.label(KeyContext::Prompt, Action::Undo).as_deref(), Some("Ctrl+Shift+Left"));
 }
 
 #[test]
@@ -72,9 +73,9 @@ fn a_wrong_map_says_the_line_what_is_wrong_there_and_what_is_allowed() {
         ("[prompt]\nundo = [2]", 2, "undo needs a list of keys"),
         ("[prompt]\nundo = [\"ctrl+c\"]", 2, "\"ctrl+c\" cannot be changed"),
         ("[reader]\nclose = [\"esc\"]", 2, "\"esc\" cannot be changed"),
-        ("[prompt]\nundo = [\"shift+u\"]", 2, "\"shift+u\" is typed here"),
-        ("[list]\nend = [\"space\"]", 2, "\"space\" is typed here"),
-        ("[prompt]\nundo = [\"f2\"]\nyank = [\"F2\"]", 3, "for undo and for yank in [prompt]"),
+        ("[prompt]\nundo = [\"shift+u\"]", 2, "\"shift+u\" types text here"),
+        ("[list]\nend = [\"space\"]", 2, "\"space\" types text here"),
+        ("[prompt]\nundo = [\"f2\"]\nyank = [\"F2\"]", 3, "to undo and to yank in [prompt]"),
         ("[prompt]\nundo = [\"f2\"", 2, "not valid TOML"),
         ("[prompt]\nundo = [\"f2\"]\nundo = [\"f3\"]", 3, "not valid TOML"),
     ] {

@@ -1,17 +1,17 @@
-//! `/agents`: what runs, what ran in this session, and definitions; and what can be done with each.
+//! `/agents`: running and finished agents and commands, definitions, and the actions on each.
 
 use crate::protocol::AgentPath;
-use crate::tui::composer::Buffer;
+use crate::tui::composer::TextBuffer;
 use crate::tui::host::AgentChoice;
-use crate::tui::keymap::{Action, Context};
+use crate::tui::keymap::{Action, KeyContext};
 
-use super::Model;
+use super::TuiModel;
 
-/// The list of agents: those that run, those of this session, and definitions.
+/// The list of agents: running ones, others of this session, and definitions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentList {
-    pub filter: Buffer,
-    /// Whether letters go to the filter; else they act.
+    pub filter: TextBuffer,
+    /// Whether letters go to the filter instead of acting on the row.
     pub filtering: bool,
     pub selected: usize,
     /// `None` until the host has answered.
@@ -29,13 +29,13 @@ pub enum AgentRow {
 
 /// The parts of the list, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
+pub enum AgentListSection {
     Running,
     Session,
     Definitions,
 }
 
-impl Section {
+impl AgentListSection {
     /// Its heading.
     #[must_use]
     pub fn title(self) -> &'static str {
@@ -48,20 +48,20 @@ impl Section {
 }
 
 impl AgentRow {
-    /// The part that it stands in.
+    /// The section of the row.
     #[must_use]
-    pub fn section(&self, model: &Model) -> Section {
+    pub fn section(&self, model: &TuiModel) -> AgentListSection {
         let alive = match self {
-            Self::Definition(_) => return Section::Definitions,
-            Self::Agent(path) => model.agents.get(path).is_some_and(super::Agent::alive),
+            Self::Definition(_) => return AgentListSection::Definitions,
+            Self::Agent(path) => model.agents.get(path).is_some_and(super::AgentState::alive),
             Self::Job(id) => model.jobs.get(id).is_some_and(super::Job::alive),
         };
-        if alive { Section::Running } else { Section::Session }
+        if alive { AgentListSection::Running } else { AgentListSection::Session }
     }
 
-    /// Its name.
+    /// The name shown in the row.
     #[must_use]
-    pub fn name<'a>(&'a self, model: &'a Model) -> &'a str {
+    pub fn name<'a>(&'a self, model: &'a TuiModel) -> &'a str {
         match self {
             Self::Agent(path) => model.name(path),
             Self::Job(id) => id,
@@ -71,9 +71,9 @@ impl AgentRow {
 }
 
 impl AgentList {
-    /// The rows that fit the filter.
+    /// The rows that match the filter.
     #[must_use]
-    pub fn rows(&self, model: &Model) -> Vec<AgentRow> {
+    pub fn rows(&self, model: &TuiModel) -> Vec<AgentRow> {
         let filter = self.filter.text().to_lowercase();
         let fits = |name: &str, words: &str| {
             let text = format!("{name} {words}").to_lowercase();
@@ -95,30 +95,30 @@ impl AgentList {
         rows
     }
 
-    /// The row that keys act on.
+    /// The selected row.
     #[must_use]
-    pub fn chosen(&self, model: &Model) -> Option<AgentRow> {
+    pub fn selected_row(&self, model: &TuiModel) -> Option<AgentRow> {
         let mut rows = self.rows(model);
         let at = self.selected.min(rows.len().checked_sub(1)?);
         Some(rows.swap_remove(at))
     }
 
-    /// The keys that do something now, with what they do.
+    /// Hints for the keys that do something now.
     #[must_use]
-    pub fn keys(&self, model: &Model) -> Vec<String> {
-        let open = model.keymap.hint(Context::List, Action::Submit, "open");
+    pub fn key_hints(&self, model: &TuiModel) -> Vec<String> {
+        let open = model.keymap.hint(KeyContext::List, Action::Submit, "open");
         if self.filtering {
             let typed = Some("type to filter".to_owned());
             return typed.into_iter().chain(open).chain(Some("Esc closes".to_owned())).collect();
         }
         let mut keys = Vec::new();
-        match self.chosen(model) {
+        match self.selected_row(model) {
             Some(AgentRow::Agent(path)) => {
                 keys.extend(open);
                 if let Some(agent) = model.agents.get(&path) {
                     let alive = agent.alive();
                     keys.extend(alive.then(|| "x cancel".to_owned()));
-                    let moves = agent.running() && !agent.aside;
+                    let moves = agent.running() && !agent.in_background;
                     keys.extend(moves.then(|| "b background".to_owned()));
                     keys.extend(agent.resumable().then(|| "r resume".to_owned()));
                 }
@@ -129,7 +129,7 @@ impl AgentList {
                 keys.extend(alive.then(|| "x kill".to_owned()));
             }
             Some(AgentRow::Definition(_)) => {
-                keys.extend(model.keymap.hint(Context::List, Action::Submit, "@ it"));
+                keys.extend(model.keymap.hint(KeyContext::List, Action::Submit, "mentions it"));
             }
             None => {}
         }

@@ -1,24 +1,24 @@
-//! The sub-agents of the session: who they are, how they are numbered, and in which order they are shown.
+//! The sub-agents of the session: their state, numbers and order on the screen.
 
 mod background;
 mod stored;
 
-pub use background::LINGER;
+pub use background::ENDED_ROW_TIME;
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use crate::protocol::{AgentId, AgentInfo, AgentPath, End, Outcome};
+use crate::protocol::{AgentId, AgentInfo, AgentPath, RunEnd, RunOutcome};
 
 use super::item::ItemKind;
-use super::run::{Phase, Run};
-use super::transcript::Transcript;
+use super::run::{RunPhase, RunState};
+use super::transcript::TranscriptState;
 
-/// Bytes of text that are kept of one sub-agent.
-const TEXT_KEPT: usize = 1024 * 1024;
+/// Bytes of text kept per sub-agent.
+const MAX_AGENT_TEXT: usize = 1024 * 1024;
 
-/// Ended sub-agents whose transcripts stay in memory; older ones are on disk only.
-const ENDED_KEPT: usize = 64;
+/// Number of ended sub-agents whose transcripts stay in memory; older ones are only on disk.
+const MAX_LOADED_ENDED: usize = 64;
 
 /// Location of an agent's conversation.
 ///
@@ -30,50 +30,50 @@ const ENDED_KEPT: usize = 64;
 /// | on disk | its first frame on the screen | asked for |
 /// | on disk, asked for | its events from the file | here |
 ///
-/// Before an agent is resumed, its conversation is read, so that new text follows the old.
+/// Before an agent is resumed, its conversation is read, so new text follows the old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum TranscriptLocation {
     /// In its transcript.
-    Here,
-    /// In its file; the transcript holds the task and the final text.
+    Loaded,
+    /// In its file; the transcript only has the task and the final text.
     OnDisk,
-    /// In its file, and on its way.
-    AskedFor,
-    /// Nowhere: only its end is known.
-    Gone,
+    /// In its file, and requested.
+    Requested,
+    /// Not stored: only its outcome is known.
+    Missing,
 }
 
 /// One sub-agent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Agent {
+pub struct AgentState {
     pub path: AgentPath,
     pub id: AgentId,
-    /// Lowest number that was free when it started; stays.
+    /// Lowest free number at its start; does not change.
     pub number: usize,
     pub info: AgentInfo,
-    pub run: Run,
-    pub transcript: Transcript,
-    pub kept: Kept,
-    pub outcome: Option<Outcome>,
+    pub run: RunState,
+    pub transcript: TranscriptState,
+    pub location: TranscriptLocation,
+    pub outcome: Option<RunOutcome>,
     /// Whether it ended because main was stopped.
-    pub with_main: bool,
-    /// The lines scrolled up from its end in its pane, if not following.
+    pub stopped_with_main: bool,
+    /// Scroll position in its pane.
     pub scroll: super::Scroll,
-    /// Counts batches: agents of one batch are shown and folded together.
+    /// Number of its batch: agents of one batch are shown and folded together.
     pub batch: usize,
     /// Whether it has a slot in the panel.
-    pub shown: bool,
+    pub in_panel: bool,
     /// Index into the colours for agents.
     pub colour: usize,
-    /// Main's turn does not wait for it: it, or one above it, is in the background.
-    pub aside: bool,
+    /// Whether it or an ancestor is in the background, so main's turn does not wait for it.
+    pub in_background: bool,
     /// Whether it has a row among the background agents.
     pub in_strip: bool,
-    /// Its parent has read its result.
-    pub read: bool,
+    /// Whether its parent has read its result.
+    pub result_read: bool,
 }
 
-impl Agent {
+impl AgentState {
     #[must_use]
     pub fn alive(&self) -> bool {
         self.run.alive()
@@ -85,35 +85,35 @@ impl Agent {
         self.run.alive() && !self.run.queued()
     }
 
-    /// Whether it can go on after its end: it has a transcript to go on with.
+    /// Whether it has ended and can be resumed from its transcript.
     #[must_use]
     pub fn resumable(&self) -> bool {
-        self.kept != Kept::Gone
-            && matches!(&self.run.phase, Phase::Ended(end) if *end != End::Cancelled { before_start: true })
+        self.location != TranscriptLocation::Missing
+            && matches!(&self.run.phase, RunPhase::Ended(end) if *end != RunEnd::Cancelled { before_start: true })
     }
 }
 
 /// All sub-agents of the session, in order of start.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Agents {
-    list: Vec<Agent>,
+pub struct AgentSet {
+    list: Vec<AgentState>,
     by_path: HashMap<AgentPath, usize>,
-    /// Positions in `list` of each agent and all agents below it, so that drawing one row does not
+    /// Positions in `list` of each agent and all agents below it, so that drawing a row does not
     /// scan all agents.
     within: HashMap<AgentPath, Vec<usize>>,
-    /// Number of the present (or last) batch.
+    /// Number of the current (or last) batch.
     batch: usize,
     started: usize,
-    forgotten: VecDeque<usize>,
+    folded_batches: VecDeque<usize>,
 }
 
-/// How many agents of a set are in which state.
+/// Number of agents per state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct AgentTally {
     pub all: usize,
     pub running: usize,
     /// Alive in the background; not among the running and queued ones.
-    pub aside: usize,
+    pub in_background: usize,
     pub queued: usize,
     pub done: usize,
     pub cancelled: usize,
@@ -122,66 +122,66 @@ pub struct Tally {
     pub empty: usize,
 }
 
-impl Agents {
+impl AgentSet {
     #[must_use]
-    pub fn get(&self, path: &AgentPath) -> Option<&Agent> {
+    pub fn get(&self, path: &AgentPath) -> Option<&AgentState> {
         self.list.get(*self.by_path.get(path)?)
     }
 
-    pub fn get_mut(&mut self, path: &AgentPath) -> Option<&mut Agent> {
+    pub fn get_mut(&mut self, path: &AgentPath) -> Option<&mut AgentState> {
         self.list.get_mut(*self.by_path.get(path)?)
     }
 
     /// All agents of the session, in order of start.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Agent> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &AgentState> {
         self.list.iter()
     }
 
     /// An agent and all agents below it, in order of start; all agents for the root.
-    pub fn within(&self, top: &AgentPath) -> impl Iterator<Item = &Agent> {
+    pub fn within(&self, top: &AgentPath) -> impl Iterator<Item = &AgentState> {
         self.within.get(top).into_iter().flatten().filter_map(|at| self.list.get(*at))
     }
 
-    pub fn alive(&self) -> impl Iterator<Item = &Agent> {
+    pub fn alive(&self) -> impl Iterator<Item = &AgentState> {
         self.list.iter().filter(|agent| agent.alive())
     }
 
-    /// The number of agents that wait for a slot.
+    /// Number of agents waiting for a slot.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.alive().filter(|agent| agent.run.queued()).count()
     }
 
-    pub fn running(&self) -> impl Iterator<Item = &Agent> {
+    pub fn running(&self) -> impl Iterator<Item = &AgentState> {
         self.list.iter().filter(|agent| agent.running())
     }
 
-    /// Those with a slot in the panel, sorted by number, children under their parent.
+    /// Agents in the panel, sorted by number, children below their parent.
     #[must_use]
-    pub fn shown(&self) -> Vec<&Agent> {
-        in_order(self.list.iter().filter(|agent| agent.shown).collect())
+    pub fn panel(&self) -> Vec<&AgentState> {
+        tree_order(self.list.iter().filter(|agent| agent.in_panel).collect())
     }
 
-    /// The batch that is or was shown last.
+    /// Number of the current or last batch.
     #[must_use]
     pub fn batch(&self) -> usize {
         self.batch
     }
 
-    /// Adds an agent that has just started. Begins a batch when nothing of the last one is shown,
-    /// but not for one that begins in the background.
-    pub fn start(&mut self, path: AgentPath, info: AgentInfo, at: Duration) -> &mut Agent {
+    /// Adds an agent that has just started. Starts a new batch when nothing of the last one is shown,
+    /// unless the agent starts in the background.
+    pub fn start(&mut self, path: AgentPath, info: AgentInfo, at: Duration) -> &mut AgentState {
         let above = path.parent().and_then(|parent| self.get(&parent));
-        let aside = info.background || above.is_some_and(|parent| parent.aside);
-        let present = |agent: &Agent| agent.shown && agent.batch == self.batch;
-        if !aside && (!self.list.iter().any(present) || self.folded()) {
+        let aside = info.background || above.is_some_and(|parent| parent.in_background);
+        let present = |agent: &AgentState| agent.in_panel && agent.batch == self.batch;
+        if !aside && (!self.list.iter().any(present) || self.is_folded()) {
             self.begin_batch();
         }
         let number = self.free_number();
-        let mut transcript = Transcript::bounded(TEXT_KEPT);
+        let mut transcript = TranscriptState::bounded(MAX_AGENT_TEXT);
         transcript.push(ItemKind::Prompt { text: info.prompt.clone(), task: true });
-        let mut run = Run { last_sign: at, ..Run::default() };
-        run.phase = Phase::Starting;
+        let mut run = RunState { last_activity: at, ..RunState::default() };
+        run.phase = RunPhase::Starting;
         run.since = at;
         run.limit = Some(info.max_turns).filter(|limit| *limit > 0);
         let id = path.id().unwrap_or_else(AgentId::generate);
@@ -191,131 +191,133 @@ impl Agents {
         }
         let colour = self.started;
         self.started += 1;
-        self.list.push(Agent {
+        self.list.push(AgentState {
             path,
             id,
             number,
             info,
             run,
             transcript,
-            kept: Kept::Here,
+            location: TranscriptLocation::Loaded,
             outcome: None,
-            with_main: false,
+            stopped_with_main: false,
             scroll: super::Scroll::default(),
             batch: if aside { 0 } else { self.batch },
-            shown: !aside,
+            in_panel: !aside,
             colour,
-            aside,
+            in_background: aside,
             in_strip: aside,
-            read: false,
+            result_read: false,
         });
         let last = self.list.len() - 1;
         &mut self.list[last]
     }
 
-    /// The lowest number that nothing on the screen has.
+    /// The lowest number not used on the screen.
     fn free_number(&self) -> usize {
-        let on_screen = self.list.iter().filter(|agent| agent.shown || agent.in_strip);
+        let on_screen = self.list.iter().filter(|agent| agent.in_panel || agent.in_strip);
         let taken: Vec<usize> = on_screen.map(|agent| agent.number).collect();
         (1..).find(|number| !taken.contains(number)).unwrap_or(usize::MAX)
     }
 
-    /// Whether the last batch has been folded and was opened again for reading.
-    fn folded(&self) -> bool {
-        self.forgotten.contains(&self.batch)
+    /// Whether the last batch has been folded, even if it was reopened for reading.
+    fn is_folded(&self) -> bool {
+        self.folded_batches.contains(&self.batch)
     }
 
     fn begin_batch(&mut self) {
         self.batch += 1;
         for agent in &mut self.list {
-            agent.shown &= agent.alive();
+            agent.in_panel &= agent.alive();
         }
-        self.forgotten.clear();
+        self.folded_batches.clear();
         let ended: Vec<usize> = (0..self.list.len()).filter(|at| !self.list[*at].alive()).collect();
-        for old in ended.iter().rev().skip(ENDED_KEPT) {
+        for old in ended.iter().rev().skip(MAX_LOADED_ENDED) {
             if self.list[*old].transcript.ids().count() > 1 {
-                self.list[*old].transcript.forget();
-                self.list[*old].kept = Kept::OnDisk;
+                self.list[*old].transcript.drop_all();
+                self.list[*old].location = TranscriptLocation::OnDisk;
             }
         }
     }
 
-    /// Takes the ended agents out of the panel. Answers whether the whole batch is folded now.
+    /// Removes the ended agents from the panel if none is alive. Returns whether the batch is folded now.
     pub fn fold(&mut self) -> bool {
-        if self.list.iter().any(|agent| agent.shown && agent.alive()) {
+        if self.list.iter().any(|agent| agent.in_panel && agent.alive()) {
             return false;
         }
         for agent in &mut self.list {
-            agent.shown = false;
+            agent.in_panel = false;
         }
-        self.forgotten.push_back(self.batch);
+        self.folded_batches.push_back(self.batch);
         true
     }
 
-    /// The agents of the panel, or, once that is folded, those of the last batch; and those in the
-    /// background.
+    /// The agents of the panel (or of the last batch, once folded), then those in the background.
     #[must_use]
-    pub fn latest(&self) -> Vec<&Agent> {
-        let mut latest = self.shown();
+    pub fn latest(&self) -> Vec<&AgentState> {
+        let mut latest = self.panel();
         if latest.is_empty() {
-            let of_batch =
-                |agent: &&Agent| self.batch > 0 && agent.batch == self.batch && !agent.in_strip;
+            let of_batch = |agent: &&AgentState| {
+                self.batch > 0 && agent.batch == self.batch && !agent.in_strip
+            };
             latest = self.list.iter().filter(of_batch).collect();
         }
         latest.extend(self.strip());
         latest
     }
 
-    /// Shows the agents of the last batch again. Answers whether there are any.
+    /// Shows the agents of the last batch again. Returns whether there are any.
     pub fn reopen(&mut self) -> bool {
         let batch = self.batch;
         for agent in &mut self.list {
-            agent.shown |= batch > 0 && agent.batch == batch && !agent.in_strip;
+            agent.in_panel |= batch > 0 && agent.batch == batch && !agent.in_strip;
         }
-        self.list.iter().any(|agent| agent.shown)
+        self.list.iter().any(|agent| agent.in_panel)
     }
 
-    /// Takes what was opened again out of the panel.
+    /// Removes a reopened batch from the panel.
     pub fn close(&mut self) {
-        if self.folded() {
-            self.list.iter_mut().for_each(|agent| agent.shown &= agent.alive());
+        if self.is_folded() {
+            self.list.iter_mut().for_each(|agent| agent.in_panel &= agent.alive());
         }
     }
 
-    /// Shows one agent's batch again, or its row in the background, so that the agent can have the focus.
+    /// Shows an agent's batch again, or its row in the background, so that it can have the focus.
     pub fn reveal(&mut self, path: &AgentPath) {
         let Some(agent) = self.get(path) else { return };
-        if agent.aside {
-            return self.put_in_strip(path);
+        if agent.in_background {
+            return self.add_to_strip(path);
         }
         let batch = agent.batch;
         for agent in &mut self.list {
-            agent.shown = !agent.in_strip && (agent.alive() || agent.batch == batch);
+            agent.in_panel = !agent.in_strip && (agent.alive() || agent.batch == batch);
         }
     }
 
-    /// Forgets all agents, for another session.
+    /// Removes all agents, for another session.
     pub fn clear(&mut self) {
         *self = Self { started: 0, ..Self::default() };
     }
 
     /// Counts a set of agents by state.
     #[must_use]
-    pub fn tally<'a>(agents: impl Iterator<Item = &'a Agent>) -> Tally {
-        let mut tally = Tally::default();
+    pub fn tally<'a>(agents: impl Iterator<Item = &'a AgentState>) -> AgentTally {
+        let mut tally = AgentTally::default();
         for agent in agents {
             tally.all += 1;
             let slot = match &agent.run.phase {
-                phase if agent.aside && !matches!(phase, Phase::Ended(_)) => &mut tally.aside,
-                Phase::Queued { .. } => &mut tally.queued,
-                Phase::Ended(end) => match end {
-                    End::Completed => &mut tally.done,
-                    End::MaxTurns { .. } | End::Budget { .. } | End::TimeLimit { .. } => {
+                phase if agent.in_background && !matches!(phase, RunPhase::Ended(_)) => {
+                    &mut tally.in_background
+                }
+                RunPhase::Queued { .. } => &mut tally.queued,
+                RunPhase::Ended(end) => match end {
+                    RunEnd::Completed => &mut tally.done,
+                    RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => {
                         &mut tally.partial
                     }
-                    End::Cancelled { .. } | End::Interrupted => &mut tally.cancelled,
-                    End::Failed { .. } | End::Refused => &mut tally.failed,
-                    End::Empty => &mut tally.empty,
+                    RunEnd::Cancelled { .. } | RunEnd::Interrupted => &mut tally.cancelled,
+                    RunEnd::Failed { .. } | RunEnd::Refused => &mut tally.failed,
+                    RunEnd::Empty => &mut tally.empty,
                 },
                 _ => &mut tally.running,
             };
@@ -325,8 +327,8 @@ impl Agents {
     }
 }
 
-/// Sorted by number, children under their parent.
-fn in_order(mut agents: Vec<&Agent>) -> Vec<&Agent> {
+/// Sorts agents by number, children below their parent.
+fn tree_order(mut agents: Vec<&AgentState>) -> Vec<&AgentState> {
     agents.sort_by_key(|agent| agent.number);
     let mut ordered = Vec::with_capacity(agents.len());
     for top in agents.iter().filter(|agent| !has_parent_in(agent, &agents)) {
@@ -335,11 +337,15 @@ fn in_order(mut agents: Vec<&Agent>) -> Vec<&Agent> {
     ordered
 }
 
-fn has_parent_in(agent: &Agent, shown: &[&Agent]) -> bool {
+fn has_parent_in(agent: &AgentState, shown: &[&AgentState]) -> bool {
     agent.path.parent().is_some_and(|above| shown.iter().any(|other| other.path == above))
 }
 
-fn push_with_children<'a>(agent: &'a Agent, shown: &[&'a Agent], ordered: &mut Vec<&'a Agent>) {
+fn push_with_children<'a>(
+    agent: &'a AgentState,
+    shown: &[&'a AgentState],
+    ordered: &mut Vec<&'a AgentState>,
+) {
     ordered.push(agent);
     for child in shown {
         if child.path.parent().as_ref() == Some(&agent.path) {
@@ -353,20 +359,20 @@ mod tests {
     use super::*;
     use crate::tui::testing::{agent_info, finish};
 
-    fn start(agents: &mut Agents, name: &str) -> AgentPath {
+    fn start(agents: &mut AgentSet, name: &str) -> AgentPath {
         let path = AgentPath::root().child(AgentId::generate());
         agents.start(path.clone(), agent_info(name, "task"), Duration::ZERO);
         path
     }
 
-    fn end(agents: &mut Agents, path: &AgentPath) {
-        let kind = finish(End::Completed, "");
-        agents.get_mut(path).unwrap().run.follow(&kind, Duration::ZERO);
+    fn end(agents: &mut AgentSet, path: &AgentPath) {
+        let kind = finish(RunEnd::Completed, "");
+        agents.get_mut(path).unwrap().run.apply(&kind, Duration::ZERO);
     }
 
     #[test]
     fn a_number_stays_until_the_batch_folds_and_is_the_lowest_free_one_then() {
-        let mut agents = Agents::default();
+        let mut agents = AgentSet::default();
         let first = start(&mut agents, "explore-1");
         let second = start(&mut agents, "explore-2");
         end(&mut agents, &first);
@@ -379,30 +385,30 @@ mod tests {
         assert!(agents.fold());
         let next = start(&mut agents, "explore-4");
         assert_eq!(agents.get(&next).unwrap().number, 1);
-        assert_eq!(agents.shown().len(), 1);
+        assert_eq!(agents.panel().len(), 1);
     }
 
     #[test]
     fn children_stand_under_their_parent() {
-        let mut agents = Agents::default();
+        let mut agents = AgentSet::default();
         let plan = start(&mut agents, "plan-1");
         start(&mut agents, "review-1");
         let child = plan.child(AgentId::generate());
         agents.start(child, agent_info("explore-1", "task"), Duration::ZERO);
-        let names: Vec<&str> = agents.shown().iter().map(|a| a.info.name.as_str()).collect();
+        let names: Vec<&str> = agents.panel().iter().map(|a| a.info.name.as_str()).collect();
         assert_eq!(names, ["plan-1", "explore-1", "review-1"]);
     }
 
     #[test]
     fn a_folded_batch_opens_again_and_goes_when_new_agents_start() {
-        let mut agents = Agents::default();
+        let mut agents = AgentSet::default();
         let first = start(&mut agents, "explore-1");
         end(&mut agents, &first);
         agents.fold();
-        assert!(agents.shown().is_empty());
+        assert!(agents.panel().is_empty());
         assert!(agents.reopen());
         start(&mut agents, "explore-2");
-        let names: Vec<&str> = agents.shown().iter().map(|a| a.info.name.as_str()).collect();
+        let names: Vec<&str> = agents.panel().iter().map(|a| a.info.name.as_str()).collect();
         assert_eq!(names, ["explore-2"]);
     }
 }

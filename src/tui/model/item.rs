@@ -4,29 +4,29 @@ use std::time::Duration;
 
 use crate::protocol::{AgentPath, NoticeLevel, ToolDetails, ToolUseId};
 
-/// Number of one item; counts up and is never used again in its transcript.
+/// Number of an item; increases and is never reused in its transcript.
 pub type ItemId = u64;
 
 /// One entry of a transcript.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
-    /// Counts up with each change of this item.
+pub struct TranscriptItem {
+    /// Increases with each change of this item.
     pub version: u32,
     /// Whether its folded part is shown.
-    pub open: bool,
+    pub expanded: bool,
     pub kind: ItemKind,
 }
 
-/// What an item is.
+/// The content of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
-    /// What a person (or the parent, as `task`) said.
+    /// A prompt of the user, or the `task` from the parent.
     Prompt {
         text: String,
         task: bool,
     },
-    /// Markdown of the model; `done` when no more will come. `edition` counts how often the text
-    /// became another one instead of growing.
+    /// Markdown from the model; `done` once it is complete. `edition` counts how often the text was
+    /// replaced instead of extended.
     Text {
         text: String,
         done: bool,
@@ -38,19 +38,19 @@ pub enum ItemKind {
         since: Duration,
         took: Option<Duration>,
     },
-    /// Calls that share a line: one, or several of the reading kind in a row.
-    Tools(Vec<Call>),
-    /// Agents that were started together; once folded, what became of them.
+    /// Calls that share a line: one, or several consecutive read-only ones.
+    Tools(Vec<ToolCallItem>),
+    /// Agents that were started together; once folded, their outcomes.
     Batch {
         members: Vec<AgentPath>,
         folded: bool,
     },
-    /// What came from another agent, or from a command that has ended: one line, and a text.
+    /// A report from another agent or an ended command: a line and a text.
     Report {
         head: String,
         text: String,
     },
-    /// A command that the person ran.
+    /// A `!` command of the user.
     Shell {
         line: String,
         text: String,
@@ -60,50 +60,50 @@ pub enum ItemKind {
         level: NoticeLevel,
         text: String,
     },
-    /// Older items that were given up to keep memory bounded.
+    /// Older items that were dropped to bound memory.
     Dropped {
         items: usize,
     },
-    /// An item that another one stands for.
+    /// An item replaced by another one.
     Hidden,
 }
 
 /// One tool call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct ToolCallItem {
     pub id: ToolUseId,
     pub name: String,
-    /// What it is called on, such as `"fn route"`.
+    /// Its subject, such as `"fn route"`.
     pub summary: String,
-    /// Output so far, or the result; only its end is kept.
+    /// Output so far, or the result; only the end is kept.
     pub output: String,
-    pub result: Option<CallResult>,
-    /// Who or what denied the call, in words: it never ran, and its result says no more than this.
+    pub result: Option<ToolCallResult>,
+    /// Why the call was denied, if it was; it then never ran, and its result says no more.
     pub denied: Option<String>,
 }
 
-impl Call {
-    /// A call that has neither printed anything nor ended.
+impl ToolCallItem {
+    /// Creates a call without output or result.
     #[must_use]
     pub fn new(id: ToolUseId, name: String, summary: String) -> Self {
         Self { id, name, summary, output: String::new(), result: None, denied: None }
     }
 }
 
-/// How a call ended.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CallResult {
+pub struct ToolCallResult {
     pub is_error: bool,
     pub summary: String,
     pub details: Option<ToolDetails>,
     pub took: Duration,
 }
 
-/// How much of a call's output is kept for the screen, in bytes. The transcript on disk has all of it.
-pub const OUTPUT_KEPT: usize = 64 * 1024;
+/// Bytes of a call's output kept for the screen. The transcript on disk has all of it.
+pub const MAX_CALL_OUTPUT: usize = 64 * 1024;
 
 impl ItemKind {
-    /// Bytes of text, about.
+    /// Approximate number of bytes of text.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Prompt { text, .. }
@@ -118,8 +118,8 @@ impl ItemKind {
     }
 }
 
-/// The last `bytes` of a text, from a character's start.
-pub(super) fn end_of(text: &str, bytes: usize) -> &str {
+/// The last `bytes` of a text, starting at a character boundary.
+pub(super) fn tail_bytes(text: &str, bytes: usize) -> &str {
     let mut start = text.len().saturating_sub(bytes);
     while !text.is_char_boundary(start) {
         start += 1;
@@ -127,10 +127,10 @@ pub(super) fn end_of(text: &str, bytes: usize) -> &str {
     &text[start..]
 }
 
-/// Keeps the end of a text; lets it grow by half before it cuts, so that each byte is moved a
+/// Keeps the end of a text. Lets it grow by half before cutting, so that each byte is moved only a
 /// bounded number of times.
-pub(super) fn keep_end(text: &mut String, bytes: usize) {
+pub(super) fn truncate_front(text: &mut String, bytes: usize) {
     if text.len() > bytes + bytes / 2 {
-        *text = end_of(text, bytes).to_owned();
+        *text = tail_bytes(text, bytes).to_owned();
     }
 }

@@ -1,31 +1,31 @@
-//! Commands that agents have left running in the background.
+//! Background commands of agents.
 
 use std::time::Duration;
 
 use crate::protocol::AgentPath;
 use crate::protocol::event::ShellEnd;
 
-use super::agents::LINGER;
+use super::agents::ENDED_ROW_TIME;
 
-/// Ended commands that the list of agents still names.
-const ENDED_KEPT: usize = 32;
+/// Number of ended commands kept for the list of agents.
+const MAX_ENDED_JOBS: usize = 32;
 
 /// One background command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Such as `bash-1`.
     pub id: String,
-    /// Whose command it is.
+    /// The agent that started it.
     pub path: AgentPath,
     pub command: String,
     pub since: Duration,
     /// When it ended, and how.
     pub ended: Option<(Duration, ShellEnd)>,
-    /// The person killed it, and its end has not come yet.
+    /// Whether the user has killed it and its end is still pending.
     pub killing: bool,
     /// Whether it has a row among the background agents.
     pub in_strip: bool,
-    /// Its agent has read how it ended.
+    /// Whether its agent has read its end.
     read: bool,
 }
 
@@ -35,16 +35,16 @@ impl Job {
         self.ended.is_none()
     }
 
-    /// How long it has run, or did.
+    /// Time it has run so far, or in total.
     #[must_use]
     pub fn elapsed(&self, now: Duration) -> Duration {
         let end = self.ended.as_ref().map_or(now, |(at, _)| *at);
         end.saturating_sub(self.since)
     }
 
-    fn leaves_at(&self) -> Option<Duration> {
+    fn expires_at(&self) -> Option<Duration> {
         let (ended, _) = self.ended.as_ref().filter(|_| self.in_strip)?;
-        Some(if self.read { *ended } else { *ended + LINGER })
+        Some(if self.read { *ended } else { *ended + ENDED_ROW_TIME })
     }
 }
 
@@ -57,7 +57,7 @@ pub struct Jobs {
 impl Jobs {
     pub fn start(&mut self, path: AgentPath, id: String, command: String, at: Duration) {
         self.list.retain(|job| job.id != id);
-        while self.list.iter().filter(|job| !job.alive()).count() >= ENDED_KEPT {
+        while self.list.iter().filter(|job| !job.alive()).count() >= MAX_ENDED_JOBS {
             let Some(oldest) = self.list.iter().position(|job| !job.alive()) else { break };
             self.list.remove(oldest);
         }
@@ -97,29 +97,29 @@ impl Jobs {
         self.list.iter().filter(|job| job.alive())
     }
 
-    /// Those with a row among the background agents.
+    /// Commands with a row among the background agents.
     pub fn strip(&self) -> impl Iterator<Item = &Job> {
         self.list.iter().filter(|job| job.in_strip)
     }
 
-    /// An agent has read how a command ended.
-    pub fn result_read(&mut self, id: &str) {
+    /// Marks the end of a command as read by its agent.
+    pub fn mark_result_read(&mut self, id: &str) {
         if let Some(job) = self.get_mut(id) {
             job.read = true;
         }
     }
 
-    /// When the next row of an ended command goes.
+    /// When the next row of an ended command disappears.
     #[must_use]
-    pub fn next_leave(&self) -> Option<Duration> {
-        self.list.iter().filter_map(Job::leaves_at).min()
+    pub fn next_expiry(&self) -> Option<Duration> {
+        self.list.iter().filter_map(Job::expires_at).min()
     }
 
-    /// Takes the rows away whose time is over. Answers whether there were any.
+    /// Removes expired rows. Returns whether there were any.
     pub fn expire(&mut self, now: Duration) -> bool {
         let mut gone = false;
         for job in &mut self.list {
-            if job.leaves_at().is_some_and(|at| at <= now) {
+            if job.expires_at().is_some_and(|at| at <= now) {
                 job.in_strip = false;
                 gone = true;
             }

@@ -1,13 +1,13 @@
-//! Everything the screen knows, as plain data.
+//! The state of the screen, as plain data.
 
 pub mod agent_list;
 pub mod agents;
+pub mod interrupt;
 pub mod item;
 pub mod jobs;
 pub mod overlay;
 pub mod question;
 pub mod run;
-pub mod step;
 pub mod transcript;
 mod waiting;
 
@@ -16,128 +16,128 @@ use std::time::Duration;
 
 use ratatui::layout::{Position, Rect};
 
-use crate::protocol::{AgentPath, Cost, Mode, PromptId, SessionId, When};
+use crate::protocol::{AgentPath, Cost, PermissionMode, PromptId, PromptTiming, SessionId};
 
-pub use agents::{Agent, Agents, Kept, Tally};
-pub use item::{Item, ItemId, ItemKind};
+pub use agents::{AgentSet, AgentState, AgentTally, TranscriptLocation};
+pub use interrupt::InterruptAction;
+pub use item::{ItemId, ItemKind, TranscriptItem};
 pub use jobs::{Job, Jobs};
 pub use overlay::Overlay;
-pub use question::{QuestionFrame, Questions};
-pub use run::{HISTORY, Phase, Run};
-pub use step::Step;
-pub use transcript::Transcript;
+pub use question::{QuestionFrame, QuestionQueue};
+pub use run::{HISTORY_START, RunPhase, RunState};
+pub use transcript::TranscriptState;
 
 use super::composer::Composer;
 use super::keymap::Keymap;
-use super::settings::{FirstRun, Motion, StartInfo, TuiSettings};
+use super::settings::{FirstRun, MotionMode, StartInfo, TuiSettings};
 
-/// The whole state of the screen. Changed by `update` alone, read by `view`.
+/// The whole state of the screen. Only `update` changes it; `view` reads it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
-    /// Time since the screen started, as of the last message.
+pub struct TuiModel {
+    /// Time from the start of the screen to the last message.
     pub now: Duration,
     pub settings: TuiSettings,
-    /// Which key does what, for keys and for hints.
+    /// Key bindings, for input and for hints.
     pub keymap: Arc<Keymap>,
-    pub session: Session,
+    pub session: ScreenSession,
     /// The main agent's conversation and state.
-    pub main: Transcript,
-    pub run: Run,
+    pub main: TranscriptState,
+    pub run: RunState,
     pub main_scroll: Scroll,
-    pub agents: Agents,
-    /// Commands that agents have left running.
+    pub agents: AgentSet,
+    /// Background commands of agents.
     pub jobs: Jobs,
     /// The item of the running batch in main's transcript.
     pub batch_item: Option<ItemId>,
-    /// Whose pane has the focus. `None`: the prompt addresses main.
+    /// The agent whose pane has the focus. `None`: the prompt addresses main.
     pub focus: Option<AgentPath>,
     /// Whether the focused agent fills the body.
     pub zoom: bool,
     pub composer: Composer,
-    pub queue: Queue,
-    pub questions: Questions,
+    pub queue: PromptQueue,
+    pub questions: QuestionQueue,
     pub overlay: Option<Overlay>,
     pub notice: Option<Notice>,
     pub shell: Option<RunningShell>,
     pub keys: KeyTimes,
-    /// What the mouse has chosen, or is about to choose.
-    pub selection: Option<Selection>,
-    /// What the last frame showed: sizes that scrolling needs.
+    /// Text selected with the mouse, or being selected.
+    pub selection: Option<MouseSelection>,
+    /// Sizes from the last frame, needed for scrolling.
     pub metrics: Metrics,
     pub size: (u16, u16),
-    /// Everything is being ended; the screen leaves when it has.
+    /// Everything is being stopped; the screen closes once it has.
     pub closing: bool,
     pub closing_until: Option<Duration>,
-    /// Whether main worked when the person left.
+    /// Whether main was working when the user quit.
     pub exit_in_turn: bool,
-    /// When the turn was stopped by hand, until the next prompt is sent.
+    /// When the user stopped the turn; cleared by the next prompt.
     pub stopped_at: Option<Duration>,
-    /// Main has spoken after its agents ended: they fold as soon as no pane has the focus.
+    /// Main has written text after its agents ended: they fold as soon as no pane has the focus.
     pub fold_due: bool,
-    /// Enter on the empty prompt sends the last prompt again, because its turn failed.
+    /// Enter on the empty prompt retries the last prompt, because its turn failed.
     pub can_retry: bool,
-    /// Waiting questions that the last answer has settled too.
-    pub judged: usize,
-    /// Sub-agent definitions, once the host has told them.
+    /// Number of other waiting questions that the last answer settled.
+    pub also_settled: usize,
+    /// Sub-agent definitions, once the host has sent them.
     pub definitions: Option<Vec<super::host::AgentChoice>>,
-    /// What people have written as commands, once the host has told it.
+    /// Custom commands, once the host has sent them.
     pub commands: Option<Vec<super::host::CommandChoice>>,
-    /// A draft that names a command nobody knows yet: it is sent if the host knows it.
+    /// A draft that names an unknown command: sent if the host knows the command.
     pub unknown_command: Option<String>,
     pub focused_window: bool,
-    /// How soon the screen has to be drawn again.
-    pub draw: Draw,
+    /// How soon the screen must be redrawn.
+    pub draw: DrawUrgency,
 }
 
-/// What is known of the session.
+/// Facts about the session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Session {
+pub struct ScreenSession {
     pub id: Option<SessionId>,
     pub cwd: String,
     pub branch: Option<String>,
     pub model: String,
     pub provider: Option<String>,
-    pub mode: Mode,
+    pub mode: PermissionMode,
     pub version: String,
     pub scripted: bool,
     pub context_window: Option<u64>,
-    /// Of all finished requests of the session, over the whole tree.
+    /// Cost of all finished requests of the session, including sub-agents.
     pub cost: Cost,
-    /// Prompts that were sent in this run of the program.
+    /// Prompts sent in this run of the program.
     pub prompts: usize,
     pub first_run: Option<FirstRun>,
-    /// Whether it is stored, so that it can be gone on with.
+    /// Whether the session is stored and can be resumed.
     pub resumable: bool,
-    /// The words behind the name on the first line, such as `AGENTS.md read`.
+    /// Notes after the name on the first line, such as `AGENTS.md read`.
     pub notes: Vec<String>,
     /// Permission rules in force, for `/permissions`.
     pub rules: Vec<String>,
-    /// What was allowed until its asker ends: who that is, and the rule.
+    /// Rules allowed until an agent ends, each with that agent.
     pub grants: Vec<(AgentPath, String)>,
 }
 
-/// Where a transcript is looked at.
+/// Scroll position of a transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scroll {
     /// The line at the top; `None` follows the end.
     pub top: Option<usize>,
     /// The item to bring to the top at the next frame.
     pub goto: Option<ItemId>,
-    /// How many lines had come when it stopped following.
+    /// Number of lines that existed when it stopped following.
     pub seen: usize,
 }
 
-/// Sizes of what was drawn last, in lines.
+/// Sizes of the areas in the last frame, in lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// The main transcript, or the zoomed one.
     pub body: Extent,
-    /// The focused pane, and those that are scrolled.
+    /// The focused pane and the scrolled ones.
     pub panes: Vec<(AgentPath, Extent)>,
     /// The reader.
     pub reader: Extent,
-    /// What the search in the reader found.
-    pub search: Option<Search>,
+    /// Result of the search in the reader.
+    pub search: Option<SearchResult>,
     /// The open question, in its dialog or in the reader.
     pub question: Option<QuestionFrame>,
     /// The help, or a page of lines.
@@ -145,7 +145,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// The pane of an agent.
+    /// The extent of an agent's pane.
     #[must_use]
     pub fn pane(&self, path: &AgentPath) -> Extent {
         let found = self.panes.iter().find(|(of, _)| of == path);
@@ -153,16 +153,16 @@ impl Metrics {
     }
 }
 
-/// A text on the screen that the mouse was drawn over: from where to where, within one area. Cells.
+/// Text selected by dragging the mouse within one area. Positions are in cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Selection {
+pub struct MouseSelection {
     pub area: Rect,
     pub from: Position,
     pub to: Position,
 }
 
-impl Selection {
-    /// Its cells in each row, as a text runs: row, first cell, and the one behind the last.
+impl MouseSelection {
+    /// The selected cells per row, in reading order: row, first cell, and the cell after the last.
     pub fn rows(&self) -> impl Iterator<Item = (u16, u16, u16)> {
         let Self { area, from, to } = *self;
         let (first, last) = if (from.y, from.x) <= (to.y, to.x) { (from, to) } else { (to, from) };
@@ -174,7 +174,7 @@ impl Selection {
     }
 }
 
-/// One scrolled area as it was drawn.
+/// The extent of a scrolled area in the last frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     pub total: usize,
@@ -182,73 +182,73 @@ pub struct Extent {
     pub top: usize,
     /// The item at the top.
     pub item: ItemId,
-    /// Lines that have come since the beginning. Unlike `total`, guesses that are put right do not change it.
+    /// Lines added since the start. Unlike `total`, corrected estimates don't change it.
     pub grown: usize,
 }
 
-/// A line of a transcript as it is laid out.
+/// A laid-out line of a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Hit {
+pub struct SearchHit {
     pub item: ItemId,
     pub line: usize,
 }
 
-/// Where a search goes.
+/// Direction of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seek {
+pub enum SearchDirection {
     Forward,
     Backward,
 }
 
-/// What a search came to: which lines match is known only where they are laid out.
+/// Result of a search. The view computes it, since lines are only known after layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Search {
-    /// Whether this frame has gone where a key asked for.
+pub struct SearchResult {
+    /// Whether this frame has performed the search that a key requested.
     pub sought: bool,
-    /// The line that it is at, and its number from 1; 0 when it is at none.
-    pub hit: Option<Hit>,
+    /// The current match, and its number from 1; 0 when there is none.
+    pub hit: Option<SearchHit>,
     pub number: usize,
     pub total: usize,
 }
 
-/// Prompts that wait in the runtime until their agent reads them.
+/// Prompts queued in the runtime until their agent reads them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Queue {
-    pub list: Vec<Queued>,
+pub struct PromptQueue {
+    pub list: Vec<QueuedMessage>,
     pub next_id: u64,
     /// When the last one was queued.
     pub last: Duration,
-    /// Bytes at the start of the draft that came back when the turn was stopped, and how many
-    /// messages they are.
+    /// Bytes at the start of the draft that were returned when the turn was stopped, and the number
+    /// of messages in them.
     pub returned: (usize, usize),
 }
 
-/// One message on its way to an agent.
+/// One message sent to an agent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Queued {
+pub struct QueuedMessage {
     pub id: PromptId,
     pub to: AgentPath,
     pub text: String,
-    pub when: When,
-    pub state: QueuedState,
+    pub when: PromptTiming,
+    pub state: MessageState,
 }
 
-/// What is known of a queued message.
+/// The state of a queued message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueuedState {
-    /// Sent to an idle agent: it will be read at once, and is not shown.
+pub enum MessageState {
+    /// Sent to an idle agent, which reads it at once. Not shown.
     Sent,
-    /// The same, but its agent waits for something itself before it can read it.
+    /// Sent to an idle agent that waits for something else before it can read it.
     Held,
-    /// Waits in the queue.
+    /// In the queue.
     Waiting,
-    /// The person wants it back.
+    /// The user has asked for it back.
     TakenBack,
-    /// Its agent ended before it read it.
+    /// Its agent ended before reading it.
     Orphaned,
 }
 
-/// The words on the hint line for a while.
+/// A temporary message on the hint line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub text: String,
@@ -256,20 +256,20 @@ pub struct Notice {
     pub cause: NoticeCause,
 }
 
-/// What a notice is about: it goes when that is over, also before its time.
+/// The reason for a notice. It disappears early when the reason no longer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeCause {
-    /// Something that has happened and stays so.
+    /// An event; the notice stays for its full time.
     Event,
-    /// Questions wait, and none is shown.
+    /// Questions are waiting and none is shown.
     Questions,
-    /// The prompt is empty, and nothing runs that was typed there.
+    /// The prompt is empty and no `!` command is running.
     EmptyPrompt,
-    /// There is no model, and nothing is open where one could be chosen.
+    /// There is no model, and no overlay is open to choose one.
     NoModel,
 }
 
-/// The person's own command.
+/// The running `!` command of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningShell {
     pub line: String,
@@ -279,43 +279,43 @@ pub struct RunningShell {
 /// Times of keys that other keys depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyTimes {
-    /// The last key that wrote text.
+    /// Time of the last key that typed text.
     pub text: Option<Duration>,
     /// Until when Ctrl+C quits on an idle, empty prompt.
     pub quit_by_interrupt: Option<Duration>,
     /// Until when Ctrl+D quits while something works.
     pub quit_by_eof: Option<Duration>,
-    /// The key that is deaf, and until when.
-    pub deaf: Option<(StepKey, Duration)>,
-    /// Until when `/clear` is confirmed by saying it again.
+    /// The key that is ignored, and until when.
+    pub muted: Option<(InterruptKey, Duration)>,
+    /// Until when a second `/clear` confirms the first.
     pub clear_armed: Option<Duration>,
 }
 
-/// The two keys that take one step out.
+/// The two keys that cancel or go back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepKey {
+pub enum InterruptKey {
     Interrupt,
     Escape,
 }
 
-/// How soon a change has to be seen.
+/// How soon a change must be drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Draw {
+pub enum DrawUrgency {
     #[default]
     Clean,
-    /// Text of a pane: ten times a second is enough.
+    /// Text in a pane: ten times a second is enough.
     Lazy,
     /// The next frame.
     Now,
 }
 
-/// Cells of the prompt's lines that no text takes: the mark before it, and the cursor behind it.
+/// Cells of a prompt line not available to text: the mark before it and the cursor after it.
 const PROMPT_MARGIN: usize = 3;
 
-/// How long a notice stands.
-pub const NOTICE: Duration = Duration::from_secs(4);
+/// How long a notice is shown.
+pub const NOTICE_TIME: Duration = Duration::from_secs(4);
 
-impl Model {
+impl TuiModel {
     /// The state before the first event.
     #[must_use]
     pub fn new(
@@ -324,7 +324,7 @@ impl Model {
         keymap: Keymap,
         history: Vec<String>,
     ) -> Self {
-        let session = Session {
+        let session = ScreenSession {
             id: start.session,
             cwd: start.cwd,
             branch: start.branch,
@@ -342,7 +342,7 @@ impl Model {
             rules: start.rules,
             grants: Vec::new(),
         };
-        let mut main = Transcript::default();
+        let mut main = TranscriptState::default();
         for (level, text) in start.notices {
             main.push(ItemKind::Notice { level, text });
         }
@@ -352,16 +352,16 @@ impl Model {
             keymap: Arc::new(keymap),
             session,
             main,
-            run: Run::default(),
+            run: RunState::default(),
             main_scroll: Scroll::default(),
-            agents: Agents::default(),
+            agents: AgentSet::default(),
             jobs: Jobs::default(),
             batch_item: None,
             focus: None,
             zoom: false,
             composer: Composer::new(history),
-            queue: Queue { next_id: 1, ..Queue::default() },
-            questions: Questions::default(),
+            queue: PromptQueue { next_id: 1, ..PromptQueue::default() },
+            questions: QuestionQueue::default(),
             overlay: None,
             notice: None,
             shell: None,
@@ -375,69 +375,69 @@ impl Model {
             stopped_at: None,
             fold_due: false,
             can_retry: false,
-            judged: 0,
+            also_settled: 0,
             definitions: None,
             commands: None,
             unknown_command: None,
             focused_window: true,
-            draw: Draw::Now,
+            draw: DrawUrgency::Now,
         }
     }
 
     /// The agent that has the focus.
     #[must_use]
-    pub fn focused(&self) -> Option<&Agent> {
+    pub fn focused(&self) -> Option<&AgentState> {
         self.agents.get(self.focus.as_ref()?)
     }
 
     /// The agent that fills the body.
     #[must_use]
-    pub fn zoomed(&self) -> Option<&Agent> {
+    pub fn zoomed(&self) -> Option<&AgentState> {
         self.focused().filter(|_| self.zoom)
     }
 
-    /// Whether main's turn runs.
+    /// Whether main's turn is running.
     #[must_use]
-    pub fn main_works(&self) -> bool {
+    pub fn main_is_busy(&self) -> bool {
         self.run.alive()
     }
 
-    /// Whether anything would be stopped by leaving.
+    /// Whether quitting would stop anything.
     #[must_use]
-    pub fn something_works(&self) -> bool {
-        self.main_works() || self.shell.is_some() || self.agents.alive().next().is_some()
+    pub fn is_busy(&self) -> bool {
+        self.main_is_busy() || self.shell.is_some() || self.agents.alive().next().is_some()
     }
 
     /// The transcript of an agent, or main's.
     #[must_use]
-    pub fn transcript(&self, path: &AgentPath) -> &Transcript {
+    pub fn transcript(&self, path: &AgentPath) -> &TranscriptState {
         self.agents.get(path).map_or(&self.main, |agent| &agent.transcript)
     }
 
-    /// Cells of one line of the draft.
+    /// Width of a line of the draft, in cells.
     #[must_use]
     pub fn prompt_width(&self) -> usize {
         usize::from(self.size.0).saturating_sub(PROMPT_MARGIN).max(1)
     }
 
-    /// The name of an agent on the screen.
+    /// The display name of an agent.
     #[must_use]
     pub fn name(&self, path: &AgentPath) -> &str {
         self.agents.get(path).map_or("main", |agent| &agent.info.name)
     }
 
-    /// Says something on the hint line for a while.
+    /// Shows a notice on the hint line.
     pub fn say(&mut self, text: impl Into<String>) {
         self.say_while(NoticeCause::Event, text);
     }
 
-    /// Says something on the hint line for a while, at most until its cause is gone.
+    /// Shows a notice on the hint line until it expires or its cause no longer holds.
     pub fn say_while(&mut self, cause: NoticeCause, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), until: self.now + NOTICE, cause });
-        self.draw = Draw::Now;
+        self.notice = Some(Notice { text: text.into(), until: self.now + NOTICE_TIME, cause });
+        self.draw = DrawUrgency::Now;
     }
 
-    /// Whether the notice has had its time, or what it is about is over.
+    /// Whether the notice has expired or its cause no longer holds.
     #[must_use]
     pub fn notice_is_over(&self) -> bool {
         self.notice.as_ref().is_some_and(|notice| {
@@ -455,24 +455,24 @@ impl Model {
         })
     }
 
-    /// What the session and all that runs have cost so far.
+    /// Total cost of the session so far.
     #[must_use]
     pub fn total_cost(&self) -> Cost {
         self.session.cost
     }
 
-    /// Whether something on the screen moves by itself.
+    /// Whether anything on the screen is animated.
     #[must_use]
     pub fn animated(&self) -> bool {
-        self.something_works() || self.jobs.alive().next().is_some()
+        self.is_busy() || self.jobs.alive().next().is_some()
     }
 
-    /// When the screen changes next without an event or a key; `None`: not before one comes.
+    /// When the screen next changes without an event or a key, if it does.
     #[must_use]
     pub fn next_wake(&self) -> Option<Duration> {
         let step = match self.settings.motion {
-            Motion::Full => Duration::from_millis(200),
-            Motion::Reduced => Duration::from_secs(10),
+            MotionMode::Full => Duration::from_millis(200),
+            MotionMode::Reduced => Duration::from_secs(10),
         };
         let steps = self.now.as_millis() / step.as_millis() + 1;
         let next = u64::try_from(steps * step.as_millis()).map(Duration::from_millis).ok();
@@ -483,8 +483,8 @@ impl Model {
             self.keys.quit_by_interrupt,
             self.keys.quit_by_eof,
             self.closing_until,
-            self.agents.next_leave(self.focus.as_ref()),
-            self.jobs.next_leave(),
+            self.agents.next_expiry(self.focus.as_ref()),
+            self.jobs.next_expiry(),
         ];
         let all =
             [animation, notice, question, self.questions.pause_until, self.questions.notify_at];
@@ -499,19 +499,19 @@ impl Model {
             return None;
         }
         self.questions.next()?;
-        let quiet = self.keys.text.map_or(Duration::ZERO, |last| last + question::QUIET);
+        let quiet = self.keys.text.map_or(Duration::ZERO, |last| last + question::QUIET_TIME);
         Some(quiet.max(self.questions.pause_until.unwrap_or_default()))
     }
 }
 
-/// What a mode means, for the picker and the notice on a change.
+/// Describes a mode, for the picker and the notice on a change.
 #[must_use]
-pub fn mode_words(mode: Mode) -> &'static str {
+pub fn mode_label(mode: PermissionMode) -> &'static str {
     match mode {
-        Mode::Default => "reading is free, everything else is asked",
-        Mode::AcceptEdits => "edits run without asking",
-        Mode::Plan => "nothing may change: explore and plan",
-        Mode::DontAsk => "what no rule allows is denied without asking",
-        Mode::BypassPermissions => "everything runs but what a rule denies",
+        PermissionMode::Default => "reads freely, asks for everything else",
+        PermissionMode::AcceptEdits => "edits run without asking",
+        PermissionMode::Plan => "read-only: explore and plan",
+        PermissionMode::DontAsk => "denies what no rule allows, without asking",
+        PermissionMode::BypassPermissions => "runs everything that no rule denies",
     }
 }

@@ -1,16 +1,16 @@
-//! What covers the body: lists, pickers, help, the reader, "Cancel which?" and "Background which?".
-//! At most one at a time.
+//! Overlays that cover the body: lists, pickers, help, the reader, "Cancel which?" and
+//! "Background which?". Only one is open at a time.
 
-use crate::protocol::{AgentPath, Mode, QuestionId, SessionId};
-use crate::tui::composer::Buffer;
+use crate::protocol::{AgentPath, PermissionMode, QuestionId, SessionId};
+use crate::tui::composer::TextBuffer;
 use crate::tui::host::{ModelChoice, SessionChoice};
-use crate::tui::keymap::{Action, Context};
+use crate::tui::keymap::{Action, KeyContext};
 
 use super::agent_list::AgentList;
 use super::item::ItemId;
-use super::{Agent, Hit, Model, Scroll, Seek};
+use super::{AgentState, Scroll, SearchDirection, SearchHit, TuiModel};
 
-/// The one thing that covers the body.
+/// The overlay that covers the body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Overlay {
     /// `/agents`.
@@ -35,55 +35,55 @@ pub enum Overlay {
     /// Ctrl+R.
     History(HistorySearch),
     /// Ctrl+O.
-    Reader(Reader),
-    Which(Which),
+    Reader(ReaderOverlay),
+    AgentPicker(AgentPicker),
 }
 
-/// A list from which one row is taken.
+/// A list to choose one row from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picker {
     pub title: String,
-    pub filter: Buffer,
+    pub filter: TextBuffer,
     pub selected: usize,
-    pub rows: Rows,
-    /// Lines below the rows, only to be read.
+    pub rows: PickerRows,
+    /// Read-only lines below the rows.
     pub notes: Vec<String>,
 }
 
-/// What a picker offers.
+/// The rows of a picker.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rows {
+pub enum PickerRows {
     /// The host has not answered yet.
     Loading,
     Sessions(Vec<SessionChoice>),
     Models(Vec<ModelChoice>),
-    Modes(Vec<Mode>),
+    Modes(Vec<PermissionMode>),
 }
 
-/// What taking a row of a picker means.
+/// The value of a chosen row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Choice {
+pub enum PickerChoice {
     Session(SessionId),
     Model(ModelChoice),
-    Mode(Mode),
+    Mode(PermissionMode),
 }
 
-/// One row of a picker: what is shown, and what it stands for.
+/// One row of a picker: its text and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PickerRow {
     pub label: String,
     pub detail: String,
-    pub choice: Choice,
+    pub choice: PickerChoice,
 }
 
 impl Picker {
     #[must_use]
-    pub fn new(title: &str, rows: Rows) -> Self {
+    pub fn new(title: &str, rows: PickerRows) -> Self {
         let title = title.to_owned();
-        Self { title, filter: Buffer::default(), selected: 0, rows, notes: Vec::new() }
+        Self { title, filter: TextBuffer::default(), selected: 0, rows, notes: Vec::new() }
     }
 
-    /// The rows that fit the filter.
+    /// The rows that match the filter.
     #[must_use]
     pub fn matching(&self) -> Vec<PickerRow> {
         let filter = self.filter.text().to_lowercase();
@@ -97,91 +97,91 @@ impl Picker {
 
     fn all(&self) -> Vec<PickerRow> {
         match &self.rows {
-            Rows::Loading => Vec::new(),
-            Rows::Sessions(sessions) => sessions
+            PickerRows::Loading => Vec::new(),
+            PickerRows::Sessions(sessions) => sessions
                 .iter()
                 .map(|session| PickerRow {
                     label: session.title.clone(),
                     detail: session.detail.clone(),
-                    choice: Choice::Session(session.id),
+                    choice: PickerChoice::Session(session.id),
                 })
                 .collect(),
-            Rows::Models(models) => models
+            PickerRows::Models(models) => models
                 .iter()
                 .map(|model| PickerRow {
                     label: model.name.clone(),
                     detail: model.detail.clone(),
-                    choice: Choice::Model(model.clone()),
+                    choice: PickerChoice::Model(model.clone()),
                 })
                 .collect(),
-            Rows::Modes(modes) => modes
+            PickerRows::Modes(modes) => modes
                 .iter()
                 .map(|mode| PickerRow {
                     label: mode.name().to_owned(),
-                    detail: super::mode_words(*mode).to_owned(),
-                    choice: Choice::Mode(*mode),
+                    detail: super::mode_label(*mode).to_owned(),
+                    choice: PickerChoice::Mode(*mode),
                 })
                 .collect(),
         }
     }
 }
 
-/// Search in the prompt history.
+/// A search in the prompt history.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistorySearch {
-    pub query: Buffer,
+    pub query: TextBuffer,
     pub selected: usize,
 }
 
 /// A whole transcript in one column, with plain keys.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reader {
+pub struct ReaderOverlay {
     pub path: AgentPath,
     pub scroll: Scroll,
-    /// `Some` while the search text is typed.
-    pub typing: Option<Buffer>,
+    /// The search text while it is being typed.
+    pub typing: Option<TextBuffer>,
     pub query: String,
-    /// The item that a key went to; scrolling leaves it.
+    /// The item that a key jumped to; reset by scrolling.
     pub at: Option<ItemId>,
-    /// Where the search is to go, until a frame has been there.
-    pub seek: Option<Seek>,
-    /// The line that the search went to; scrolling leaves it.
-    pub hit: Option<Hit>,
+    /// Direction of a pending search, until a frame has performed it.
+    pub seek: Option<SearchDirection>,
+    /// The current match of the search; reset by scrolling.
+    pub hit: Option<SearchHit>,
 }
 
-/// The question which agent is meant. Rows never shift.
+/// Asks which agent to act on. Its rows never shift.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Which {
-    pub wish: Wish,
+pub struct AgentPicker {
+    pub action: AgentAction,
     pub rows: Vec<AgentPath>,
     pub selected: usize,
 }
 
-/// What shall happen to the agent that is meant.
+/// The action for the chosen agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum AgentAction {
     Cancel,
     Background,
 }
 
-impl Wish {
-    /// Whether it can happen to this agent now.
+impl AgentAction {
+    /// Whether the action applies to this agent now.
     #[must_use]
-    pub fn fits(self, agent: &Agent) -> bool {
+    pub fn applies_to(self, agent: &AgentState) -> bool {
         match self {
             Self::Cancel => agent.alive(),
-            Self::Background => agent.running() && !agent.aside,
+            Self::Background => agent.running() && !agent.in_background,
         }
     }
 }
 
-impl Which {
-    /// The keys that pick one: `1–3 or ↑↓ Enter picks`. Numbers are those of the panes, and only
-    /// nine have a key.
+impl AgentPicker {
+    /// The keys that pick an agent: `1–3 or ↑↓ Enter picks`. The numbers are those of the panes;
+    /// only the first nine have a key.
     #[must_use]
-    pub fn keys(&self, model: &Model) -> String {
+    pub fn key_hints(&self, model: &TuiModel) -> String {
         let agents = self.rows.iter().filter_map(|path| model.agents.get(path));
-        let open = agents.filter(|agent| self.wish.fits(agent)).map(|agent| agent.number);
+        let open = agents.filter(|agent| self.action.applies_to(agent)).map(|agent| agent.number);
         let mut digits: Vec<usize> = open.filter(|number| *number < 10).collect();
         digits.sort_unstable();
         let digits = match digits[..] {
@@ -191,8 +191,8 @@ impl Which {
             [] => None,
             _ => Some(digits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
         };
-        let arrows = model.keymap.labels(Context::List, &[Action::Up, Action::Down]);
-        let enter = model.keymap.label(Context::List, Action::Submit);
+        let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
+        let enter = model.keymap.label(KeyContext::List, Action::Submit);
         let arrows = arrows.into_iter().chain(enter).collect::<Vec<_>>().join(" ");
         let keys = digits.into_iter().chain(Some(arrows).filter(|keys| !keys.is_empty()));
         format!("{} picks", keys.collect::<Vec<_>>().join(" or "))

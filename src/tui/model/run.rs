@@ -1,44 +1,44 @@
-//! What one agent does now, and what it has used up: the same for the main agent and sub-agents.
+//! The state of one agent's run and its usage: the same for the main agent and sub-agents.
 
 use std::time::Duration;
 
-use crate::protocol::{CompactionState, Cost, End, EventKind, ToolUseId, Usage, Wait};
+use crate::protocol::{CompactionState, Cost, EventKind, RunEnd, ToolUseId, Usage, WaitKind};
 
-/// The start of a history on the clock of the screen: later than anything that happens while the
-/// program runs, so that spans of time of the two never overlap.
-pub const HISTORY: Duration = Duration::from_secs(1 << 32);
+/// The start of a stored history on the screen's clock: later than anything that happens while the
+/// program runs, so that their time spans never overlap.
+pub const HISTORY_START: Duration = Duration::from_secs(1 << 32);
 
 /// The state of one agent's run, fed from its events.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
-    pub phase: Phase,
-    /// When the phase began. All times count from the start of the screen.
+pub struct RunState {
+    pub phase: RunPhase,
+    /// When the phase began. All times are relative to the start of the screen.
     pub since: Duration,
-    /// When the run began to work; `None` while it only queued.
+    /// When the run started working; `None` while it is only queued.
     pub started: Option<Duration>,
     pub ended: Option<Duration>,
-    /// When the agent was last heard of.
-    pub last_sign: Duration,
+    /// Time of the last event of the agent.
+    pub last_activity: Duration,
     pub turn: u32,
     pub limit: Option<u32>,
-    /// Of all requests of this run, without sub-agents.
+    /// Usage of all requests of this run, without sub-agents.
     pub usage: Usage,
-    /// Of all requests of this run, without sub-agents.
+    /// Cost of all requests of this run, without sub-agents.
     pub cost: Cost,
-    /// What the last request filled of the model's window, in tokens.
+    /// Tokens of the context window used by the last request.
     pub context: u64,
-    /// Calls that run now, in order of start.
+    /// Running calls, in order of start.
     pub tools: Vec<RunningTool>,
-    /// What else it waits for, in order of beginning, each with when that was told.
-    pub waits: Vec<(Wait, Duration)>,
-    /// The person cancelled it, and its end has not come yet.
+    /// Other things it waits for, in order of start, each with the time when the wait began.
+    pub waits: Vec<(WaitKind, Duration)>,
+    /// Whether the user has cancelled it and its end is still pending.
     pub cancelling: bool,
 }
 
-/// The rough state of a run; what it waits for is worked out where it is shown.
+/// The phase of a run, without what it waits for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Phase {
-    /// Nothing runs (main between prompts).
+pub enum RunPhase {
+    /// Not running (main between prompts).
     #[default]
     Idle,
     Queued {
@@ -47,18 +47,18 @@ pub enum Phase {
     Starting,
     Thinking,
     Writing,
-    /// Runs tools.
+    /// Running tools.
     Tools,
-    /// Waits before it repeats a request.
+    /// Waiting to retry a request.
     Retrying {
         until: Duration,
         attempt: u32,
         limit: u32,
         reason: String,
     },
-    /// The model writes a summary of the conversation.
+    /// Summarizing the conversation.
     Compacting,
-    Ended(End),
+    Ended(RunEnd),
 }
 
 /// A call that has no result yet.
@@ -70,39 +70,39 @@ pub struct RunningTool {
     pub since: Duration,
 }
 
-impl Run {
-    /// Whether it works or waits to work.
+impl RunState {
+    /// Whether it is working or waiting.
     #[must_use]
     pub fn alive(&self) -> bool {
-        !self.rests() || !self.waits.is_empty()
+        !self.is_idle() || !self.waits.is_empty()
     }
 
-    /// Whether no run has begun, or none after the last. Main may still wait for what comes before one.
+    /// Whether no run is in progress. Main may still wait for something before its next run.
     #[must_use]
-    pub fn rests(&self) -> bool {
-        matches!(self.phase, Phase::Idle | Phase::Ended(_))
+    pub fn is_idle(&self) -> bool {
+        matches!(self.phase, RunPhase::Idle | RunPhase::Ended(_))
     }
 
     /// Whether it waits for a free slot.
     #[must_use]
     pub fn queued(&self) -> bool {
-        matches!(self.phase, Phase::Queued { .. })
+        matches!(self.phase, RunPhase::Queued { .. })
     }
 
-    /// How long it has worked, or did.
+    /// Time it has worked so far, or in total.
     #[must_use]
     pub fn elapsed(&self, now: Duration) -> Option<Duration> {
         Some(self.ended.unwrap_or(now).saturating_sub(self.started?))
     }
 
-    /// A new run begins: what the one before used is gone.
+    /// Starts a new run and resets what the previous one used.
     pub fn begin(&mut self, at: Duration) {
         let context = self.context;
-        *self = Self { started: Some(at), last_sign: at, context, ..Self::default() };
-        self.enter(Phase::Starting, at);
+        *self = Self { started: Some(at), last_activity: at, context, ..Self::default() };
+        self.enter(RunPhase::Starting, at);
     }
 
-    /// An ended run goes on: its turns begin anew, what it has used up stays.
+    /// Resumes an ended run: turns count from zero again, usage and cost are kept.
     pub fn resume(&mut self, limit: u32, at: Duration) {
         let (usage, cost) = (self.usage, self.cost);
         self.begin(at);
@@ -110,25 +110,25 @@ impl Run {
         self.limit = Some(limit);
     }
 
-    /// Follows one event.
-    pub fn follow(&mut self, kind: &EventKind, at: Duration) {
-        self.last_sign = at;
+    /// Applies one event.
+    pub fn apply(&mut self, kind: &EventKind, at: Duration) {
+        self.last_activity = at;
         match kind {
-            EventKind::Started(_) => self.enter(Phase::Starting, at),
-            EventKind::Queued { place } => self.phase = Phase::Queued { place: *place },
+            EventKind::Started(_) => self.enter(RunPhase::Starting, at),
+            EventKind::Queued { place } => self.phase = RunPhase::Queued { place: *place },
             EventKind::TurnStarted { turn, limit } => {
-                if self.rests() {
+                if self.is_idle() {
                     self.begin(at);
                 }
                 self.started.get_or_insert(at);
                 (self.turn, self.limit) = (*turn, *limit);
-                self.enter(Phase::Starting, at);
+                self.enter(RunPhase::Starting, at);
             }
-            EventKind::TextDelta { .. } => self.enter(Phase::Writing, at),
-            EventKind::ThinkingDelta { .. } => self.enter(Phase::Thinking, at),
+            EventKind::TextDelta { .. } => self.enter(RunPhase::Writing, at),
+            EventKind::ThinkingDelta { .. } => self.enter(RunPhase::Thinking, at),
             EventKind::Retrying { attempt, limit, wait, reason } => {
                 let (attempt, limit, reason) = (*attempt, *limit, reason.clone());
-                self.enter(Phase::Retrying { until: at + *wait, attempt, limit, reason }, at);
+                self.enter(RunPhase::Retrying { until: at + *wait, attempt, limit, reason }, at);
             }
             EventKind::TurnFinished { usage, cost, .. } => {
                 self.usage += *usage;
@@ -139,12 +139,12 @@ impl Run {
             EventKind::ToolStarted { id, name, summary } => {
                 let (id, name, summary) = (id.clone(), name.clone(), summary.clone());
                 self.tools.push(RunningTool { id, name, summary, since: at });
-                self.enter(Phase::Tools, at);
+                self.enter(RunPhase::Tools, at);
             }
             EventKind::ToolFinished { id, .. } => {
                 self.tools.retain(|tool| tool.id != *id);
-                if self.tools.is_empty() && self.phase == Phase::Tools {
-                    self.enter(Phase::Starting, at);
+                if self.tools.is_empty() && self.phase == RunPhase::Tools {
+                    self.enter(RunPhase::Starting, at);
                 }
             }
             EventKind::WaitBegan(what) => self.waits.push((what.clone(), at)),
@@ -157,7 +157,7 @@ impl Run {
                 self.tools.clear();
                 self.waits.clear();
                 self.cancelling = false;
-                self.enter(Phase::Ended(outcome.end.clone()), at);
+                self.enter(RunPhase::Ended(outcome.end.clone()), at);
             }
             _ => {}
         }
@@ -169,21 +169,21 @@ impl Run {
         }
         match state {
             CompactionState::Started => {
-                if self.rests() {
+                if self.is_idle() {
                     self.begin(at);
                 }
-                self.enter(Phase::Compacting, at);
+                self.enter(RunPhase::Compacting, at);
             }
             _ if by_hand => {
                 self.ended = Some(at);
                 self.cancelling = false;
-                self.enter(Phase::Idle, at);
+                self.enter(RunPhase::Idle, at);
             }
-            _ => self.enter(Phase::Starting, at),
+            _ => self.enter(RunPhase::Starting, at),
         }
     }
 
-    fn enter(&mut self, phase: Phase, at: Duration) {
+    fn enter(&mut self, phase: RunPhase, at: Duration) {
         if std::mem::discriminant(&self.phase) != std::mem::discriminant(&phase) {
             self.since = at;
         }

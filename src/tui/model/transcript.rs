@@ -1,54 +1,56 @@
-//! The conversation of one agent as the screen keeps it: a list of items, the same for the main
-//! agent and sub-agents.
+//! The conversation of one agent on the screen: a list of items, the same for the main agent and
+//! sub-agents.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::protocol::ToolUseId;
 
-use super::item::{Call, CallResult, Item, ItemId, ItemKind, OUTPUT_KEPT, end_of, keep_end};
+use super::item::{
+    ItemId, ItemKind, MAX_CALL_OUTPUT, ToolCallItem, ToolCallResult, TranscriptItem, tail_bytes,
+    truncate_front,
+};
 
-/// How many changes are remembered, so that a view can bring its cache up to date without looking
-/// at every item.
-const RECENT: usize = 64;
+/// Number of changes remembered, so that a view can update its cache without checking every item.
+const MAX_RECENT_CHANGES: usize = 64;
 
-/// Tools whose calls in a row share one line.
-const GROUPED: [&str; 5] = ["Read", "Grep", "Glob", "LS", "WebFetch"];
+/// Tools whose consecutive calls share one line.
+const GROUPED_TOOLS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "WebFetch"];
 
-/// A transcript: items in order, bounded in size when asked to be.
+/// The items of a conversation in order, optionally bounded in size.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Transcript {
-    items: VecDeque<Item>,
+pub struct TranscriptState {
+    items: VecDeque<TranscriptItem>,
     /// Id of the item at the front.
     first: ItemId,
-    /// Bytes of text in the items, about.
+    /// Approximate number of bytes of text in the items.
     bytes: usize,
     /// Upper bound for `bytes`; 0 means none.
     limit: usize,
-    /// Items given up so far.
+    /// Items dropped so far.
     dropped: usize,
-    /// Counts up with each change of any item.
+    /// Increases with each change of any item.
     revision: u64,
     recent: VecDeque<(u64, ItemId)>,
-    /// The text or thinking item that grows.
+    /// The text or thinking item that is still growing.
     growing: Option<ItemId>,
-    /// The first item of the running request: what `Retrying` makes void.
+    /// The first item of the running request; `Retrying` discards from here.
     request: ItemId,
     /// Calls without a result, with their items.
     open_calls: Vec<(ToolUseId, ItemId)>,
-    /// The calls of the present answer, each with what it is called on.
+    /// The calls of the current answer, each with its subject.
     announced: Vec<(ToolUseId, String)>,
 }
 
-impl Transcript {
-    /// A transcript that gives up its oldest items when their texts exceed `limit` bytes.
+impl TranscriptState {
+    /// Creates a transcript that drops its oldest items when the text exceeds `limit` bytes.
     #[must_use]
     pub fn bounded(limit: usize) -> Self {
         Self { limit, ..Self::default() }
     }
 
     /// All items with their ids, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = (ItemId, &Item)> {
+    pub fn iter(&self) -> impl Iterator<Item = (ItemId, &TranscriptItem)> {
         (self.first..).zip(self.items.iter())
     }
 
@@ -57,30 +59,30 @@ impl Transcript {
         self.items.is_empty()
     }
 
-    /// Bytes of text in the items, about.
+    /// Approximate number of bytes of text in the items.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Ids of the items that exist.
+    /// Ids of the existing items.
     #[must_use]
     pub fn ids(&self) -> std::ops::Range<ItemId> {
         self.first..self.first + self.items.len() as u64
     }
 
     #[must_use]
-    pub fn get(&self, id: ItemId) -> Option<&Item> {
+    pub fn get(&self, id: ItemId) -> Option<&TranscriptItem> {
         self.items.get(usize::try_from(id.checked_sub(self.first)?).ok()?)
     }
 
-    /// Counts up with each change.
+    /// Increases with each change.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The items that changed after `revision`, or `None` when that is too long ago to tell.
+    /// The items that changed after `revision`, or `None` when that is too long ago to know.
     #[must_use]
     pub fn changed_since(&self, revision: u64) -> Option<Vec<ItemId>> {
         if revision == self.revision {
@@ -93,9 +95,9 @@ impl Transcript {
         Some(self.recent.iter().filter(|(at, _)| *at > revision).map(|(_, id)| *id).collect())
     }
 
-    /// Adds an item and ends the one that grew.
+    /// Adds an item and completes the growing one.
     pub fn push(&mut self, kind: ItemKind) -> ItemId {
-        self.settle();
+        self.finish_growing();
         self.append(kind)
     }
 
@@ -108,7 +110,7 @@ impl Transcript {
         })
     }
 
-    /// The end of what the agent wrote last, at most `bytes` long and beginning at a character's start.
+    /// The end of the last text, up to `bytes` long, starting at a character boundary.
     #[must_use]
     pub fn tail(&self, bytes: usize) -> &str {
         let text = self.last_text().unwrap_or_default();
@@ -119,20 +121,20 @@ impl Transcript {
         &text[start..]
     }
 
-    /// More of the answer's text.
+    /// Appends to the text of the answer.
     pub fn text_delta(&mut self, more: &str) {
         if let Some(id) = self.growing
-            && let Some(Item { kind: ItemKind::Text { text, .. }, .. }) = self.item(id)
+            && let Some(TranscriptItem { kind: ItemKind::Text { text, .. }, .. }) = self.item(id)
         {
             text.push_str(more);
             self.bytes += more.len();
-            self.touch(id);
-            return self.bound();
+            self.mark_changed(id);
+            return self.enforce_limit();
         }
         if more.trim().is_empty() {
             return;
         }
-        self.settle();
+        self.finish_growing();
         let id = self.append(ItemKind::Text {
             text: more.trim_start_matches('\n').to_owned(),
             done: false,
@@ -141,26 +143,27 @@ impl Transcript {
         self.growing = Some(id);
     }
 
-    /// More of the reasoning.
+    /// Appends to the reasoning.
     pub fn thinking_delta(&mut self, more: &str, at: Duration) {
         if let Some(id) = self.growing
-            && let Some(Item { kind: ItemKind::Thinking { text, .. }, .. }) = self.item(id)
+            && let Some(TranscriptItem { kind: ItemKind::Thinking { text, .. }, .. }) =
+                self.item(id)
         {
             text.push_str(more);
             self.bytes += more.len();
-            self.touch(id);
-            return self.bound();
+            self.mark_changed(id);
+            return self.enforce_limit();
         }
-        self.settle();
+        self.finish_growing();
         let kind = ItemKind::Thinking { text: more.to_owned(), since: at, took: None };
         self.growing = Some(self.append(kind));
     }
 
-    /// A whole text block: stands for the deltas before it.
+    /// Completes a text block: replaces the deltas before it.
     pub fn text_finished(&mut self, whole: &str) {
-        let grown = self
-            .growing
-            .filter(|id| matches!(self.get(*id), Some(Item { kind: ItemKind::Text { .. }, .. })));
+        let grown = self.growing.filter(|id| {
+            matches!(self.get(*id), Some(TranscriptItem { kind: ItemKind::Text { .. }, .. }))
+        });
         let Some(id) = grown else {
             if !whole.trim().is_empty() {
                 self.push(ItemKind::Text { text: whole.trim().to_owned(), done: true, edition: 0 });
@@ -168,10 +171,12 @@ impl Transcript {
             return;
         };
         let before = self.bytes;
-        if let Some(Item { kind: ItemKind::Text { text, done, edition }, .. }) = self.item(id) {
+        if let Some(TranscriptItem { kind: ItemKind::Text { text, done, edition }, .. }) =
+            self.item(id)
+        {
             let old = text.len();
             let whole = whole.trim_start_matches('\n');
-            // Deltas have said the same already, as a rule; only a difference needs the copy.
+            // The deltas usually add up to the same text; copy only if they don't.
             if text != whole {
                 whole.clone_into(text);
                 *edition += 1;
@@ -180,62 +185,65 @@ impl Transcript {
             self.bytes = (before + whole.len()).saturating_sub(old);
         }
         self.growing = None;
-        self.touch(id);
+        self.mark_changed(id);
     }
 
-    /// A whole thinking block.
+    /// Completes a thinking block.
     pub fn thinking_finished(&mut self, whole: &str, at: Duration) {
         if whole.trim().is_empty() {
-            return self.settle_at(at);
+            return self.finish_growing_at(at);
         }
         let grown = self.growing.is_some_and(|id| {
-            matches!(self.get(id), Some(Item { kind: ItemKind::Thinking { .. }, .. }))
+            matches!(self.get(id), Some(TranscriptItem { kind: ItemKind::Thinking { .. }, .. }))
         });
         if !grown {
             self.thinking_delta(whole, at);
         }
-        self.settle_at(at);
+        self.finish_growing_at(at);
     }
 
-    /// A request begins: what follows is void when it is repeated.
+    /// Marks the start of a request: later items are discarded if it is retried.
     pub fn request_started(&mut self) {
-        self.settle();
+        self.finish_growing();
         self.announced.clear();
         self.request = self.ids().end;
     }
 
-    /// The running request is repeated: takes back what it had said.
-    pub fn void_request(&mut self) {
+    /// Discards the text of the running request, because it is retried.
+    pub fn discard_request(&mut self) {
         self.growing = None;
         self.announced.clear();
         for id in self.request.max(self.first)..self.ids().end {
             let void = matches!(
                 self.get(id),
-                Some(Item { kind: ItemKind::Text { .. } | ItemKind::Thinking { .. }, .. })
+                Some(TranscriptItem {
+                    kind: ItemKind::Text { .. } | ItemKind::Thinking { .. },
+                    ..
+                })
             );
             if void && let Some(item) = self.item(id) {
                 item.kind = ItemKind::Hidden;
-                self.touch(id);
+                self.mark_changed(id);
             }
         }
     }
 
-    /// A call runs now.
+    /// Adds a running call.
     pub fn call_started(&mut self, id: ToolUseId, name: String, summary: String) {
-        self.settle();
-        let call = Call::new(id.clone(), name, summary);
-        let grouped = GROUPED.contains(&call.name.as_str());
+        self.finish_growing();
+        let call = ToolCallItem::new(id.clone(), name, summary);
+        let grouped = GROUPED_TOOLS.contains(&call.name.as_str());
         let last = self.ids().end.wrapping_sub(1);
         let joins = grouped
-            && matches!(self.get(last), Some(Item { kind: ItemKind::Tools(calls), .. })
+            && matches!(self.get(last), Some(TranscriptItem { kind: ItemKind::Tools(calls), .. })
             if calls.iter().all(|call| {
-                GROUPED.contains(&call.name.as_str()) && call.denied.is_none()
+                GROUPED_TOOLS.contains(&call.name.as_str()) && call.denied.is_none()
             }));
         let item = if joins {
-            if let Some(Item { kind: ItemKind::Tools(calls), .. }) = self.item(last) {
+            if let Some(TranscriptItem { kind: ItemKind::Tools(calls), .. }) = self.item(last) {
                 calls.push(call);
             }
-            self.touch(last);
+            self.mark_changed(last);
             last
         } else {
             self.append(ItemKind::Tools(vec![call]))
@@ -243,17 +251,17 @@ impl Transcript {
         self.open_calls.push((id, item));
     }
 
-    /// The answer has a call, which may never run. `summary` is what it is called on.
+    /// Records a call of the answer, which may never run. `summary` is its subject.
     pub fn call_announced(&mut self, id: ToolUseId, summary: String) {
         self.announced.retain(|(announced, _)| *announced != id);
         self.announced.push((id, summary));
     }
 
-    /// A call was denied. What was said about it first stays.
+    /// Marks a call as denied. The first reason is kept.
     pub fn call_denied(&mut self, id: &ToolUseId, name: &str, words: String) {
         if self.open_item(id).is_none() {
-            self.settle();
-            let call = self.unstarted(id, name);
+            self.finish_growing();
+            let call = self.unstarted_call(id, name);
             let item = self.append(ItemKind::Tools(vec![call]));
             self.open_calls.push((id.clone(), item));
         }
@@ -261,86 +269,92 @@ impl Transcript {
         if let Some(call) = self.call(item, id) {
             call.denied.get_or_insert(words);
         }
-        self.touch(item);
+        self.mark_changed(item);
     }
 
-    /// A call that has not started, with what is known of it.
-    fn unstarted(&self, id: &ToolUseId, name: &str) -> Call {
+    /// Creates a call that has not started, with its announced subject.
+    fn unstarted_call(&self, id: &ToolUseId, name: &str) -> ToolCallItem {
         let announced = self.announced.iter().find(|(announced, _)| announced == id);
         let summary = announced.map(|(_, summary)| summary.clone()).unwrap_or_default();
-        Call::new(id.clone(), name.to_owned(), summary)
+        ToolCallItem::new(id.clone(), name.to_owned(), summary)
     }
 
-    /// A running call printed something.
+    /// Appends output of a running call.
     pub fn call_progress(&mut self, id: &ToolUseId, more: &str) {
         let Some(item) = self.open_item(id) else { return };
         let mut added = 0;
         if let Some(call) = self.call(item, id) {
             let before = call.output.len();
             call.output.push_str(more);
-            keep_end(&mut call.output, OUTPUT_KEPT);
+            truncate_front(&mut call.output, MAX_CALL_OUTPUT);
             added = call.output.len().saturating_sub(before);
         }
         self.bytes += added;
-        self.touch(item);
-        self.bound();
+        self.mark_changed(item);
+        self.enforce_limit();
     }
 
-    /// A call has its result. One that never started appears with it.
-    pub fn call_finished(&mut self, id: &ToolUseId, name: &str, output: &str, result: CallResult) {
+    /// Sets the result of a call. Adds the call if it never started.
+    pub fn call_finished(
+        &mut self,
+        id: &ToolUseId,
+        name: &str,
+        output: &str,
+        result: ToolCallResult,
+    ) {
         if self.open_item(id).is_none() {
-            let Call { id, name, summary, .. } = self.unstarted(id, name);
+            let ToolCallItem { id, name, summary, .. } = self.unstarted_call(id, name);
             self.call_started(id, name, summary);
         }
         let Some(item) = self.open_item(id) else { return };
         self.open_calls.retain(|(open, _)| open != id);
         if let Some(call) = self.call(item, id) {
             if !output.is_empty() && call.denied.is_none() {
-                end_of(output, OUTPUT_KEPT).clone_into(&mut call.output);
+                tail_bytes(output, MAX_CALL_OUTPUT).clone_into(&mut call.output);
             }
             call.result = Some(result);
         }
-        self.bytes += output.len().min(OUTPUT_KEPT);
-        self.touch(item);
-        self.bound();
+        self.bytes += output.len().min(MAX_CALL_OUTPUT);
+        self.mark_changed(item);
+        self.enforce_limit();
     }
 
-    /// The call that started an agent: the item becomes `kind`, or disappears where another item
-    /// stands for it.
+    /// Replaces the item of a call that started an agent with `kind`, which is hidden if another item
+    /// shows the agent.
     pub fn replace_call(&mut self, id: &ToolUseId, kind: ItemKind) -> Option<ItemId> {
         let found = self.open_item(id)?;
         self.item(found)?.kind = kind;
-        self.touch(found);
+        self.mark_changed(found);
         Some(found)
     }
 
-    /// The call started something that is shown elsewhere: its line is drawn anew.
-    pub fn touch_call(&mut self, id: &ToolUseId) {
+    /// Redraws the line of a call that started something shown elsewhere.
+    pub fn mark_call_changed(&mut self, id: &ToolUseId) {
         if let Some(item) = self.open_item(id) {
-            self.touch(item);
+            self.mark_changed(item);
         }
     }
 
     /// Changes one item.
-    pub fn change(&mut self, id: ItemId, change: impl FnOnce(&mut Item)) {
+    pub fn change(&mut self, id: ItemId, change: impl FnOnce(&mut TranscriptItem)) {
         if let Some(item) = self.item(id) {
             change(item);
-            self.touch(id);
+            self.mark_changed(id);
         }
     }
 
-    /// Output of the person's own command: grows the last shell item.
+    /// Appends output of the user's `!` command to the last shell item.
     pub fn shell_output(&mut self, more: &str) {
         let Some(id) = self.running_shell() else { return };
         self.change(id, |item| {
             if let ItemKind::Shell { text, .. } = &mut item.kind {
                 text.push_str(more);
-                keep_end(text, OUTPUT_KEPT);
+                truncate_front(text, MAX_CALL_OUTPUT);
             }
         });
     }
 
-    /// The person's own command ended.
+    /// Ends the user's `!` command.
     pub fn shell_finished(&mut self, line: String, printed: &str, status: String) {
         let id = match self.running_shell() {
             Some(id) => id,
@@ -348,14 +362,14 @@ impl Transcript {
         };
         self.change(id, |item| {
             if let ItemKind::Shell { text, status: ended, .. } = &mut item.kind {
-                end_of(printed, OUTPUT_KEPT).clone_into(text);
+                tail_bytes(printed, MAX_CALL_OUTPUT).clone_into(text);
                 *ended = Some(status);
             }
         });
     }
 
-    /// Nothing grows any more: the last text is whole, the last thinking over.
-    pub fn settle(&mut self) {
+    /// Completes the growing item, if any.
+    pub fn finish_growing(&mut self) {
         let Some(id) = self.growing.take() else { return };
         if let Some(item) = self.item(id) {
             match &mut item.kind {
@@ -364,36 +378,37 @@ impl Transcript {
                 _ => {}
             }
         }
-        self.touch(id);
+        self.mark_changed(id);
     }
 
-    /// As [`Self::settle`], and says how long the thinking took.
-    pub fn settle_at(&mut self, at: Duration) {
+    /// Like [`Self::settle`], and sets how long the thinking took.
+    pub fn finish_growing_at(&mut self, at: Duration) {
         if let Some(id) = self.growing
-            && let Some(Item { kind: ItemKind::Thinking { since, took, .. }, .. }) = self.item(id)
+            && let Some(TranscriptItem { kind: ItemKind::Thinking { since, took, .. }, .. }) =
+                self.item(id)
         {
             *took = Some(at.saturating_sub(*since));
         }
-        self.settle();
+        self.finish_growing();
     }
 
-    /// Calls that never got a result end with the run: shows them as stopped.
+    /// Marks calls without a result as stopped when the run ends.
     pub fn close_calls(&mut self) {
         for (id, item) in std::mem::take(&mut self.open_calls) {
             if let Some(call) = self.call(item, &id) {
-                call.result.get_or_insert_with(|| CallResult {
+                call.result.get_or_insert_with(|| ToolCallResult {
                     is_error: true,
                     summary: "stopped".to_owned(),
                     details: None,
                     took: Duration::ZERO,
                 });
             }
-            self.touch(item);
+            self.mark_changed(item);
         }
     }
 
-    /// Removes all items, for another conversation. Ids are not reused, so that no view takes old
-    /// items for new ones.
+    /// Removes all items, for another conversation. Ids are not reused, so that views don't mistake
+    /// new items for old ones.
     pub fn clear(&mut self) {
         *self = Self {
             first: self.ids().end,
@@ -403,8 +418,8 @@ impl Transcript {
         };
     }
 
-    /// Gives up all items, and says so in one line.
-    pub fn forget(&mut self) {
+    /// Drops all items and leaves one line in their place.
+    pub fn drop_all(&mut self) {
         self.dropped += self.items.len();
         self.first = self.ids().end;
         self.items.clear();
@@ -415,8 +430,9 @@ impl Transcript {
     }
 
     fn running_shell(&self) -> Option<ItemId> {
-        let open = |item: &Item| matches!(item.kind, ItemKind::Shell { status: None, .. });
-        let back = self.items.iter().rev().take(RECENT).position(open)?;
+        let open =
+            |item: &TranscriptItem| matches!(item.kind, ItemKind::Shell { status: None, .. });
+        let back = self.items.iter().rev().take(MAX_RECENT_CHANGES).position(open)?;
         Some(self.ids().end - 1 - back as u64)
     }
 
@@ -424,27 +440,27 @@ impl Transcript {
         self.open_calls.iter().find(|(open, _)| open == id).map(|(_, item)| *item)
     }
 
-    fn call(&mut self, item: ItemId, id: &ToolUseId) -> Option<&mut Call> {
+    fn call(&mut self, item: ItemId, id: &ToolUseId) -> Option<&mut ToolCallItem> {
         match &mut self.item(item)?.kind {
             ItemKind::Tools(calls) => calls.iter_mut().find(|call| call.id == *id),
             _ => None,
         }
     }
 
-    fn item(&mut self, id: ItemId) -> Option<&mut Item> {
+    fn item(&mut self, id: ItemId) -> Option<&mut TranscriptItem> {
         self.items.get_mut(usize::try_from(id.checked_sub(self.first)?).ok()?)
     }
 
     fn append(&mut self, kind: ItemKind) -> ItemId {
         let id = self.ids().end;
         self.bytes += kind.len();
-        self.items.push_back(Item { version: 0, open: false, kind });
-        self.touch(id);
-        self.bound();
+        self.items.push_back(TranscriptItem { version: 0, expanded: false, kind });
+        self.mark_changed(id);
+        self.enforce_limit();
         id
     }
 
-    fn touch(&mut self, id: ItemId) {
+    fn mark_changed(&mut self, id: ItemId) {
         self.revision += 1;
         let revision = self.revision;
         if let Some(item) = self.item(id) {
@@ -456,14 +472,14 @@ impl Transcript {
             last.0 = revision;
             return;
         }
-        if self.recent.len() == RECENT {
+        if self.recent.len() == MAX_RECENT_CHANGES {
             self.recent.pop_front();
         }
         self.recent.push_back((revision, id));
     }
 
-    /// Gives up the oldest items while there is too much text. The last item stays whatever its size.
-    fn bound(&mut self) {
+    /// Drops the oldest items while there is too much text. Keeps the last item whatever its size.
+    fn enforce_limit(&mut self) {
         if self.limit == 0 || self.bytes <= self.limit {
             return;
         }
@@ -479,7 +495,7 @@ impl Transcript {
             self.dropped += 1;
             front.kind = ItemKind::Dropped { items: items + 1 };
         }
-        // Every position moved: caches have to start again.
+        // All positions have moved: invalidate all caches.
         self.recent.clear();
         self.revision += 1;
     }

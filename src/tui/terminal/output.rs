@@ -1,4 +1,4 @@
-//! The one buffer on the way to the terminal, and the modes that were switched on.
+//! The buffer for terminal output, and the terminal modes that were switched on.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,50 +12,50 @@ pub(super) const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 /// The kitty protocol's "disambiguate", pushed and popped.
 pub(super) const KEYBOARD_PUSH: &str = "\x1b[>1u";
 pub(super) const KEYBOARD_POP: &str = "\x1b[<1u";
-/// The terminal shows what stands between these two at once.
+/// Synchronized update: the terminal shows everything between these two at once.
 pub(super) const FRAME_BEGIN: &str = "\x1b[?2026h";
 pub(super) const FRAME_END: &str = "\x1b[?2026l";
-/// The terminal's own title, put aside and taken back.
+/// Saves and restores the terminal's own title.
 pub(super) const TITLE_SAVE: &str = "\x1b[22;2t";
 pub(super) const TITLE_RESTORE: &str = "\x1b]2;\x1b\\\x1b[23;2t";
 pub(super) const RESET: &str = "\x1b[0m\x1b[?25h";
 
-/// The one way to the terminal, shared with the panic hook.
+/// The only output to the terminal, shared with the panic hook.
 #[derive(Clone)]
-pub(super) struct Output(pub(super) Arc<Mutex<Sink>>);
+pub(super) struct TerminalOutput(pub(super) Arc<Mutex<Sink>>);
 
 pub(super) struct Sink {
     out: Box<dyn Write + Send>,
-    /// What goes out with the next [`Sink::send`].
+    /// Bytes to write with the next [`Sink::send`].
     pub(super) buffer: Vec<u8>,
-    pub(super) modes: Modes,
+    pub(super) modes: TerminalModes,
 }
 
-/// What was switched on, and must be switched off.
+/// Modes that were switched on and must be switched off.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Modes {
+pub(super) struct TerminalModes {
     /// The screen is ours now.
     pub(super) entered: bool,
-    /// Raw mode is wanted; a test has no terminal to set it on.
+    /// Whether to set raw mode; tests have no terminal.
     pub(super) raw: bool,
     pub(super) mouse: bool,
     pub(super) keyboard: bool,
     pub(super) titled: bool,
 }
 
-impl Output {
-    pub(super) fn new(out: Box<dyn Write + Send>, modes: Modes) -> Self {
+impl TerminalOutput {
+    pub(super) fn new(out: Box<dyn Write + Send>, modes: TerminalModes) -> Self {
         Self(Arc::new(Mutex::new(Sink { out, buffer: Vec::new(), modes })))
     }
 
-    /// A panic while drawing leaves nothing here that the way out could not handle.
+    /// Locks the sink. A panic while drawing leaves it in a state that [`Sink::leave`] can handle.
     pub(super) fn sink(&self) -> MutexGuard<'_, Sink> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What ratatui writes goes into the buffer; its flushes come several times a frame and mean nothing.
-impl Write for Output {
+/// Collects ratatui's output in the buffer. Ignores its flushes, of which there are several per frame.
+impl Write for TerminalOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.sink().buffer.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -75,7 +75,7 @@ impl Sink {
     pub(super) fn send(&mut self) -> io::Result<()> {
         let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
         self.buffer.clear();
-        // A screenful of styles is enough; one huge paste need not stay in memory.
+        // A screenful of styles is enough; don't keep the memory of one huge paste.
         self.buffer.shrink_to(1 << 16);
         written
     }
@@ -98,7 +98,7 @@ impl Sink {
         self.send()
     }
 
-    /// Undoes [`Sink::enter`] and what came after it; what was being drawn is dropped.
+    /// Undoes [`Sink::enter`] and later mode changes; drops a frame being drawn.
     pub(super) fn leave(&mut self) -> io::Result<()> {
         if !self.modes.entered {
             return Ok(());

@@ -2,45 +2,45 @@
 
 use crossterm::event::KeyCode;
 
-use crate::protocol::{AgentPath, Command, End, EventKind, NoticeLevel, Sender, ShellId};
+use crate::protocol::{AgentPath, Command, EventKind, NoticeLevel, RunEnd, Sender, ShellId};
 use crate::tui::host::{HostReply, HostRequest};
 use crate::tui::model::agent_list::AgentRow;
 use crate::tui::model::{ItemKind, Overlay};
-use crate::tui::msg::{Effect, Msg};
-use crate::tui::testing::{Screen, agent_choice, finish};
+use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::testing::{TestScreen, agent_choice, finish};
 
 fn root() -> AgentPath {
     AgentPath::root()
 }
 
-fn defined(screen: &mut Screen, names: &[&str]) {
+fn defined(screen: &mut TestScreen, names: &[&str]) {
     let at = screen.at;
     let choices = names.iter().map(|name| agent_choice(name)).collect();
     screen.send(Msg::Host { reply: HostReply::Agents(choices), at });
 }
 
-/// Main works; `explore-1` runs, `plan-1` has ended, `bash-1` runs, and the list is open.
-fn open_list() -> (Screen, AgentPath, AgentPath) {
-    let mut screen = Screen::new();
+/// Main, `explore-1` and `bash-1` are running, `plan-1` has ended, and the list is open.
+fn open_list() -> (TestScreen, AgentPath, AgentPath) {
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let running = screen.agent(&root(), "explore-1", "map the routes");
     let ended = screen.agent(&root(), "plan-1", "split the work");
-    screen.event(&ended, finish(End::Completed, "")).job(&root(), "bash-1", "npm run dev");
+    screen.event(&ended, finish(RunEnd::Completed, "")).job(&root(), "bash-1", "npm run dev");
     screen.write("/agents").enter();
     defined(&mut screen, &["explore"]);
     screen.sent();
     (screen, running, ended)
 }
 
-fn rows(screen: &Screen) -> Vec<String> {
+fn rows(screen: &TestScreen) -> Vec<String> {
     let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
     let rows = list.rows(&screen.model);
     rows.iter().map(|row| row.name(&screen.model).to_owned()).collect()
 }
 
-fn keys(screen: &Screen) -> String {
+fn keys(screen: &TestScreen) -> String {
     let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
-    list.keys(&screen.model).join(" · ")
+    list.key_hints(&screen.model).join(" · ")
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn keys_are_named_only_where_they_do_something() {
     screen.key(KeyCode::Down);
     assert_eq!(keys(&screen), "Enter open · r resume · a cancel all · / filter · Esc closes");
     screen.key(KeyCode::Down);
-    assert_eq!(keys(&screen), "Enter @ it · a cancel all · / filter · Esc closes");
+    assert_eq!(keys(&screen), "Enter mentions it · a cancel all · / filter · Esc closes");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn b_moves_x_cancels_and_r_resumes_the_chosen_one() {
     assert_eq!(screen.sent(), []);
     screen.write("b");
     assert_eq!(screen.sent(), [Command::Background(running)]);
-    assert_eq!(screen.notice(), "explore-1 moves to the background · main goes on");
+    assert_eq!(screen.notice(), "explore-1 is in the background now · main continues");
     screen.write("x");
     assert_eq!(screen.sent(), [Command::Cancel(running)]);
     screen.key(KeyCode::Down).write("x").write("x");
@@ -90,13 +90,13 @@ fn b_moves_x_cancels_and_r_resumes_the_chosen_one() {
     assert_eq!(screen.sent(), []);
     screen.write("r");
     assert_eq!(screen.sent(), [Command::ResumeAgent(ended)]);
-    assert_eq!(screen.notice(), "plan-1 goes on in the background");
+    assert_eq!(screen.notice(), "plan-1 resumes in the background");
 }
 
 #[test]
 fn an_agent_that_never_began_cannot_be_resumed() {
     let (mut screen, running, _) = open_list();
-    screen.event(&running, finish(End::Cancelled { before_start: true }, ""));
+    screen.event(&running, finish(RunEnd::Cancelled { before_start: true }, ""));
     screen.write("r");
     assert_eq!(screen.sent(), []);
 }
@@ -104,17 +104,17 @@ fn an_agent_that_never_began_cannot_be_resumed() {
 #[test]
 fn a_key_never_hits_the_neighbour_of_an_agent_that_ended() {
     let (mut screen, running, _) = open_list();
-    screen.event(&running, finish(End::Completed, "")).write("x");
+    screen.event(&running, finish(RunEnd::Completed, "")).write("x");
     assert_eq!(screen.sent(), []);
     assert_eq!(screen.notice(), "explore-1 has ended (done) · Esc back");
 }
 
 #[test]
 fn enter_opens_the_transcript_of_an_agent_in_the_background_that_has_gone() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let docs = screen.background(&root(), "docs-1", "docs");
-    screen.event(&docs, finish(End::Completed, "Nothing.")).wait(11_000);
+    screen.event(&docs, finish(RunEnd::Completed, "Nothing.")).wait(11_000);
     assert!(screen.model.agents.visible().is_empty());
     screen.write("/agents").enter().enter();
     assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&docs), true));
@@ -131,7 +131,7 @@ fn enter_on_a_definition_mentions_it_and_on_a_command_shows_it() {
     screen.model.composer.discard();
     screen.write("/agents").enter().key(KeyCode::Down).enter();
     let Some(Overlay::Page { lines, .. }) = &screen.model.overlay else { panic!() };
-    assert_eq!(lines, &["runs of main", "", "npm run dev"]);
+    assert_eq!(lines, &["running · main", "", "npm run dev"]);
 }
 
 #[test]
@@ -140,18 +140,21 @@ fn a_row_stands_for_the_same_agent_when_another_starts() {
     screen.key(KeyCode::Down).key(KeyCode::Down);
     screen.background(&root(), "docs-1", "docs");
     let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
-    assert_eq!(list.chosen(&screen.model), Some(AgentRow::Agent(ended)));
+    assert_eq!(list.selected_row(&screen.model), Some(AgentRow::Agent(ended)));
 }
 
 #[test]
 fn s2_14_a_prompt_that_names_an_unknown_agent_stays_in_the_prompt() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     defined(&mut screen, &["explore", "plan"]);
     screen.effects.clear();
     screen.write("@agent-exlpore look").enter();
     assert_eq!(screen.model.composer.text(), "@agent-exlpore look");
     assert_eq!(screen.notice(), "no agent exlpore: /agents lists them");
-    assert!(screen.effects.contains(&Effect::Ask(HostRequest::Agents)), "it may have come since");
+    assert!(
+        screen.effects.contains(&ScreenEffect::Ask(HostRequest::Agents)),
+        "it may have come since"
+    );
     assert_eq!(screen.sent(), []);
     defined(&mut screen, &["explore", "exlpore"]);
     screen.enter();
@@ -160,7 +163,7 @@ fn s2_14_a_prompt_that_names_an_unknown_agent_stays_in_the_prompt() {
 
 #[test]
 fn s2_14_without_known_definitions_the_runtime_judges() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     let at = screen.at;
     screen.send(Msg::Paste { text: "see @agent-x now".to_owned(), at });
     screen.enter();
@@ -175,9 +178,9 @@ fn s2_14_without_known_definitions_the_runtime_judges() {
 
 #[test]
 fn an_at_sign_finds_agents_by_letters_in_order_the_best_fit_first() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     defined(&mut screen, &["api-plan", "general-purpose", "plan"]);
-    let offered = |screen: &Screen| -> Vec<String> {
+    let offered = |screen: &TestScreen| -> Vec<String> {
         let items = screen.model.composer.menu.iter().flat_map(|menu| &menu.items);
         items.map(|item| item.insert.clone()).collect()
     };
@@ -190,11 +193,11 @@ fn an_at_sign_finds_agents_by_letters_in_order_the_best_fit_first() {
 
 #[test]
 fn what_was_allowed_until_an_agent_ends_stands_in_permissions_until_then() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let agent = screen.agent(&root(), "explore-2", "query");
     screen.asks(&agent, 7, "explore-2", "psql shop").write("2");
-    let notes = |screen: &mut Screen| -> String {
+    let notes = |screen: &mut TestScreen| -> String {
         screen.write("/permissions").enter();
         let Some(Overlay::Picker(picker)) = screen.model.overlay.take() else { panic!() };
         picker.notes.join("\n")
@@ -204,17 +207,17 @@ fn what_was_allowed_until_an_agent_ends_stands_in_permissions_until_then() {
     let id = crate::protocol::QuestionId(7);
     screen.event(&agent, crate::protocol::EventKind::QuestionClosed { id, allowed: Some(true) });
     assert!(notes(&mut screen).contains(line));
-    screen.event(&agent, finish(End::Completed, ""));
+    screen.event(&agent, finish(RunEnd::Completed, ""));
     assert!(!notes(&mut screen).contains(line));
 }
 
 #[test]
 fn agents_of_an_earlier_program_are_listed_and_can_go_on_but_stand_in_no_panel() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     let path = root().child(crate::protocol::AgentId::generate());
     let info = crate::tui::testing::agent_info("explore-1", "map the routes");
     let started = crate::protocol::EventKind::Started(Box::new(info));
-    screen.opened(vec![(&path, started), (&path, finish(End::Interrupted, "half"))]);
+    screen.opened(vec![(&path, started), (&path, finish(RunEnd::Interrupted, "half"))]);
     assert!(screen.model.agents.visible().is_empty());
     screen.write("/agents").enter();
     defined(&mut screen, &[]);
@@ -225,7 +228,7 @@ fn agents_of_an_earlier_program_are_listed_and_can_go_on_but_stand_in_no_panel()
 
 #[test]
 fn the_time_of_a_batch_that_went_on_after_a_resume_is_that_of_both_parts() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     let paths = [0, 1].map(|_| root().child(crate::protocol::AgentId::generate()));
     let started = |name: &str| {
         EventKind::Started(Box::new(crate::tui::testing::agent_info(name, "map the routes")))
@@ -236,11 +239,11 @@ fn the_time_of_a_batch_that_went_on_after_a_resume_is_that_of_both_parts() {
         (&paths[0], turn()),
         (&paths[1], started("explore-2")),
         (&paths[1], turn()),
-        (&paths[0], finish(End::Interrupted, "half")),
-        (&paths[1], finish(End::Completed, "done")),
+        (&paths[0], finish(RunEnd::Interrupted, "half")),
+        (&paths[1], finish(RunEnd::Completed, "done")),
     ]);
     screen.event(&paths[0], started("explore-1")).event(&paths[0], turn());
-    screen.wait(3000).event(&paths[0], finish(End::Completed, "done"));
+    screen.wait(3000).event(&paths[0], finish(RunEnd::Completed, "done"));
     let batch = super::pictures::picture(&mut screen, 100, 30);
     let head = batch.lines().find(|line| line.contains("2 agents")).unwrap();
     assert!(head.contains(" · 0:05 · "), "{head}");
@@ -248,15 +251,15 @@ fn the_time_of_a_batch_that_went_on_after_a_resume_is_that_of_both_parts() {
 
 #[test]
 fn the_conversations_of_stored_agents_are_asked_for_when_they_can_be_seen() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     let paths = [0, 1].map(|_| root().child(crate::protocol::AgentId::generate()));
     let info = |name: &str| Box::new(crate::tui::testing::agent_info(name, "map"));
     screen.opened(vec![
         (&paths[0], EventKind::Started(info("explore-1"))),
-        (&paths[0], finish(End::Completed, "LAST")),
+        (&paths[0], finish(RunEnd::Completed, "LAST")),
         (&root(), EventKind::PromptRead { id: None, text: "go".to_owned(), from: Sender::Person }),
         (&paths[1], EventKind::Started(info("explore-2"))),
-        (&paths[1], finish(End::Completed, "LAST")),
+        (&paths[1], finish(RunEnd::Completed, "LAST")),
     ]);
     assert_eq!(screen.sent(), [], "an open session reads nothing");
     screen.key(KeyCode::Tab);
@@ -272,7 +275,7 @@ fn the_conversations_of_stored_agents_are_asked_for_when_they_can_be_seen() {
         usage: crate::protocol::Usage::default(),
     };
     screen.event(&paths[1], EventKind::TranscriptRead { events: vec![read, said] });
-    let texts = |screen: &Screen, path: &AgentPath| -> Vec<String> {
+    let texts = |screen: &TestScreen, path: &AgentPath| -> Vec<String> {
         let items = screen.model.transcript(path).iter();
         items
             .map(|(_, item)| match &item.kind {
@@ -283,7 +286,7 @@ fn the_conversations_of_stored_agents_are_asked_for_when_they_can_be_seen() {
             .collect()
     };
     assert_eq!(texts(&screen, &paths[1]), ["task: Please map.", "WHOLE"]);
-    // It is here now: nothing takes its place, and nothing asks for it again.
+    // It is loaded now: nothing replaces it, and nothing requests it again.
     screen.event(&paths[1], EventKind::TranscriptRead { events: Vec::new() });
     screen.key(KeyCode::Tab);
     assert_eq!((screen.sent(), texts(&screen, &paths[1]).len()), (vec![], 2));
@@ -292,12 +295,12 @@ fn the_conversations_of_stored_agents_are_asked_for_when_they_can_be_seen() {
 #[test]
 fn an_agent_is_found_with_all_below_it_in_order_of_start() {
     let main = AgentPath::root();
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let first = screen.agent(&main, "plan-1", "one");
     let second = screen.agent(&main, "plan-2", "two");
     let below = screen.agent(&first, "explore-1", "three");
-    let names = |screen: &Screen, top: &AgentPath| -> Vec<String> {
+    let names = |screen: &TestScreen, top: &AgentPath| -> Vec<String> {
         screen.model.agents.within(top).map(|agent| agent.info.name.clone()).collect()
     };
     assert_eq!(names(&screen, &main), ["plan-1", "plan-2", "explore-1"]);

@@ -1,34 +1,34 @@
-//! Agents and commands in the background: keys, rows, ends, and what comes by itself.
+//! Background agents and commands: keys, rows, ends and reports.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::protocol::{AgentPath, Command, End, EventKind, Sender};
-use crate::tui::farewell::farewell;
+use crate::protocol::{AgentPath, Command, EventKind, RunEnd, Sender};
+use crate::tui::exit_summary::exit_summary;
+use crate::tui::labels::{agent_status, main_label};
 use crate::tui::model::{ItemKind, Overlay, Scroll};
-use crate::tui::msg::Effect;
-use crate::tui::testing::{Screen, agent_info, finish};
-use crate::tui::words::{agent_state, main_words};
+use crate::tui::msg::ScreenEffect;
+use crate::tui::testing::{TestScreen, agent_info, finish};
 
 fn root() -> AgentPath {
     AgentPath::root()
 }
 
-fn busy() -> Screen {
-    let mut screen = Screen::new();
+fn busy() -> TestScreen {
+    let mut screen = TestScreen::new();
     screen.prompt("go").says(&root(), "working");
     screen
 }
 
-/// Main is idle, and these agents work in the background.
-fn idle_with(names: &[&str]) -> (Screen, Vec<AgentPath>) {
+/// Main is idle, and these agents are running in the background.
+fn idle_with(names: &[&str]) -> (TestScreen, Vec<AgentPath>) {
     let mut screen = busy();
     let paths = names.iter().map(|name| screen.background(&root(), name, "look")).collect();
-    screen.main(finish(End::Completed, ""));
+    screen.main(finish(RunEnd::Completed, ""));
     screen.sent();
     (screen, paths)
 }
 
-fn names(agents: &[&crate::tui::model::Agent]) -> Vec<String> {
+fn names(agents: &[&crate::tui::model::AgentState]) -> Vec<String> {
     agents.iter().map(|agent| agent.info.name.clone()).collect()
 }
 
@@ -37,7 +37,7 @@ fn agent(name: &str) -> Sender {
 }
 
 fn cancelled() -> EventKind {
-    finish(End::Cancelled { before_start: false }, "")
+    finish(RunEnd::Cancelled { before_start: false }, "")
 }
 
 #[test]
@@ -49,14 +49,17 @@ fn ctrl_b_on_the_empty_prompt_moves_the_focused_agent() {
     screen.key(KeyCode::Tab).ctrl('b');
     let first = screen.model.focus.clone().unwrap();
     assert_eq!(screen.sent(), [Command::Background(first.id().unwrap())]);
-    assert_eq!(screen.notice(), "explore-1 moves to the background · main waits for 2");
+    assert_eq!(screen.notice(), "explore-1 is in the background now · main waits for 2");
     screen.event(&first, EventKind::MovedToBackground);
-    assert_eq!(names(&screen.model.agents.shown()), ["explore-2", "explore-3"]);
+    assert_eq!(names(&screen.model.agents.panel()), ["explore-2", "explore-3"]);
     assert_eq!(names(&screen.model.agents.strip()), ["explore-1"]);
     assert_eq!(screen.model.focus.as_ref(), Some(&first));
-    assert_eq!(main_words(&screen.model), "waits for 2 agents");
+    assert_eq!(main_label(&screen.model), "waiting for 2 agents");
     screen.ctrl('b');
-    assert_eq!((screen.sent(), screen.notice()), (vec![], "explore-1 is in the background"));
+    assert_eq!(
+        (screen.sent(), screen.notice()),
+        (vec![], "explore-1 is already in the background")
+    );
 }
 
 #[test]
@@ -68,12 +71,12 @@ fn ctrl_b_without_focus_moves_the_only_running_agent() {
     screen.background(&root(), "docs-1", "docs");
     screen.ctrl('b');
     assert_eq!(screen.sent(), [Command::Background(running.id().unwrap())]);
-    assert_eq!(screen.notice(), "explore-1 moves to the background · main waits for 1");
+    assert_eq!(screen.notice(), "explore-1 is in the background now · main waits for 1");
     screen.event(&running, EventKind::MovedToBackground).event(&queued, cancelled());
     let last = screen.agent(&root(), "explore-3", "three");
     screen.ctrl('b');
     assert_eq!(screen.sent(), [Command::Background(last.id().unwrap())]);
-    assert_eq!(screen.notice(), "explore-3 moves to the background · main goes on");
+    assert_eq!(screen.notice(), "explore-3 is in the background now · main continues");
 }
 
 #[test]
@@ -84,11 +87,11 @@ fn ctrl_b_with_several_and_no_focus_asks_which() {
     let queued = screen.queued_agent(&root(), "explore-3", "three");
     screen.event(&queued, EventKind::Queued { place: 1 });
     screen.ctrl('b');
-    let Some(Overlay::Which(which)) = &screen.model.overlay else { panic!() };
+    let Some(Overlay::AgentPicker(which)) = &screen.model.overlay else { panic!() };
     assert_eq!(which.rows, [first.clone(), second.clone()]);
     screen.ctrl('c');
-    assert_eq!((screen.sent(), screen.notice()), (vec![], "nobody moves"));
-    screen.ctrl('b').event(&first, finish(End::Completed, "")).write("1");
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "nothing moved"));
+    screen.ctrl('b').event(&first, finish(RunEnd::Completed, "")).write("1");
     assert_eq!(screen.sent(), []);
     screen.write("2");
     assert_eq!(screen.sent(), [Command::Background(second.id().unwrap())]);
@@ -102,7 +105,7 @@ fn all_that_background_which_lists_move_with_a() {
     let second = screen.agent(&root(), "explore-2", "two").id().unwrap();
     screen.ctrl('b').write("a");
     assert_eq!(screen.sent(), [Command::Background(first), Command::Background(second)]);
-    assert_eq!(screen.notice(), "2 agents move to the background");
+    assert_eq!(screen.notice(), "2 agents are in the background now");
 }
 
 #[test]
@@ -121,9 +124,9 @@ fn ctrl_b_on_a_queued_or_ended_agent_only_says_so() {
     screen.key(KeyCode::Tab).ctrl('b');
     assert_eq!(
         (screen.sent(), screen.notice()),
-        (vec![], "explore-1 has not begun · x in /agents takes it out")
+        (vec![], "explore-1 has not started · x in /agents cancels it")
     );
-    screen.event(&queued, finish(End::Completed, "")).ctrl('b');
+    screen.event(&queued, finish(RunEnd::Completed, "")).ctrl('b');
     assert_eq!((screen.sent(), screen.notice()), (vec![], "explore-1 has ended (done) · Esc back"));
 }
 
@@ -134,13 +137,13 @@ fn an_agent_that_moves_takes_those_below_it_along() {
     let child = screen.agent(&plan, "explore-1", "one");
     screen.event(&plan, EventKind::MovedToBackground);
     assert_eq!(names(&screen.model.agents.strip()), ["plan-1", "explore-1"]);
-    assert!(screen.model.agents.shown().is_empty());
-    assert!(screen.model.waited_for().is_empty());
-    // The plan itself waits for its child as before.
+    assert!(screen.model.agents.panel().is_empty());
+    assert!(screen.model.awaited_agents().is_empty());
+    // The plan itself still waits for its child.
     let plan = screen.model.agents.get(&plan).unwrap();
-    assert_eq!(agent_state(&screen.model, plan).words, "waits for 1 agent");
+    assert_eq!(agent_status(&screen.model, plan).text, "waiting for 1 agent");
     screen.agent(&child, "explore-2", "two");
-    assert!(screen.model.waited_for().is_empty());
+    assert!(screen.model.awaited_agents().is_empty());
 }
 
 #[test]
@@ -149,8 +152,8 @@ fn a_parent_does_not_wait_for_its_child_in_the_background() {
     let plan = screen.agent(&root(), "plan-1", "split");
     screen.background(&plan, "explore-1", "one");
     let agent = screen.model.agents.get(&plan).unwrap();
-    assert_eq!(agent_state(&screen.model, agent).words, "starting");
-    assert_eq!(main_words(&screen.model), "waits for 1 agent");
+    assert_eq!(agent_status(&screen.model, agent).text, "starting");
+    assert_eq!(main_label(&screen.model), "waiting for 1 agent");
 }
 
 #[test]
@@ -184,17 +187,17 @@ fn esc_stops_main_and_says_that_the_background_goes_on() {
     screen.esc();
     assert_eq!(
         (screen.sent(), screen.notice()),
-        (vec![Command::CancelTurn], "Stopped: main and 1 agent · 1 background agent goes on")
+        (vec![Command::CancelTurn], "Stopped: main and 1 agent · 1 background agent keeps running")
     );
     let agent = screen.model.agents.get(&docs).unwrap();
-    assert_eq!(agent_state(&screen.model, agent).words, "starting");
+    assert_eq!(agent_status(&screen.model, agent).text, "starting");
     screen.main(cancelled()).wait(300).esc().wait(300).esc();
     assert_eq!(screen.sent(), [], "Esc never touches background agents");
     let mut screen = busy();
     screen.background(&root(), "docs-1", "docs");
     screen.background(&root(), "docs-2", "docs");
     screen.ctrl('c');
-    assert_eq!(screen.notice(), "Stopped · 2 background agents go on");
+    assert_eq!(screen.notice(), "Stopped · 2 background agents keep running");
 }
 
 #[test]
@@ -203,7 +206,7 @@ fn a_background_agent_that_ends_while_main_stops_was_not_stopped_with_it() {
     let docs = screen.background(&root(), "docs-1", "docs");
     screen.esc().event(&docs, cancelled());
     let agent = screen.model.agents.get(&docs).unwrap();
-    assert_eq!(agent_state(&screen.model, agent).words, "cancelled by you");
+    assert_eq!(agent_status(&screen.model, agent).text, "cancelled by you");
 }
 
 #[test]
@@ -231,7 +234,7 @@ fn with_main_idle_ctrl_c_clears_the_draft_then_cancels_the_only_background_agent
 fn with_main_idle_and_several_in_the_background_ctrl_c_asks_which() {
     let (mut screen, paths) = idle_with(&["docs-1", "docs-2"]);
     screen.ctrl('c');
-    let Some(Overlay::Which(which)) = &screen.model.overlay else { panic!() };
+    let Some(Overlay::AgentPicker(which)) = &screen.model.overlay else { panic!() };
     assert_eq!(which.rows, paths);
     screen.write("2");
     assert_eq!(screen.sent(), [Command::Cancel(paths[1].id().unwrap())]);
@@ -243,7 +246,7 @@ fn a_ctrl_c_that_stopped_main_beside_background_agents_does_not_arm_quitting() {
     let docs = screen.background(&root(), "docs-1", "docs");
     screen.ctrl('c').main(cancelled()).event(&docs, cancelled());
     screen.wait(400).ctrl('c');
-    assert!(!screen.effects.contains(&Effect::Quit));
+    assert!(!screen.effects.contains(&ScreenEffect::Quit));
 }
 
 #[test]
@@ -252,7 +255,7 @@ fn the_turn_waits_for_a_background_agent_that_agent_wait_names() {
     let docs = screen.background(&root(), "docs-1", "docs");
     screen.background(&root(), "docs-2", "docs");
     screen.tool(&root(), "w", "agent_wait", "docs-1");
-    assert_eq!(main_words(&screen.model), "waits for 1 agent");
+    assert_eq!(main_label(&screen.model), "waiting for 1 agent");
     screen.ctrl('c');
     assert_eq!(screen.sent(), [Command::Cancel(docs.id().unwrap())]);
 }
@@ -260,7 +263,7 @@ fn the_turn_waits_for_a_background_agent_that_agent_wait_names() {
 #[test]
 fn a_row_of_the_background_shows_its_end_until_main_has_read_the_result() {
     let (mut screen, paths) = idle_with(&["docs-1", "docs-2"]);
-    screen.event(&paths[0], finish(End::Completed, "Nothing.")).wait(9_000);
+    screen.event(&paths[0], finish(RunEnd::Completed, "Nothing.")).wait(9_000);
     assert_eq!(names(&screen.model.agents.strip()), ["docs-1", "docs-2"]);
     screen.reads(&root(), agent("docs-1"), "Nothing.");
     assert_eq!(names(&screen.model.agents.strip()), ["docs-2"]);
@@ -270,7 +273,7 @@ fn a_row_of_the_background_shows_its_end_until_main_has_read_the_result() {
 #[test]
 fn a_row_whose_result_nobody_reads_goes_after_ten_seconds_but_never_under_the_focus() {
     let (mut screen, paths) = idle_with(&["docs-1"]);
-    screen.key(KeyCode::Tab).event(&paths[0], finish(End::Completed, "Nothing."));
+    screen.key(KeyCode::Tab).event(&paths[0], finish(RunEnd::Completed, "Nothing."));
     screen.wait(20_000);
     assert_eq!(screen.model.focus.as_ref(), Some(&paths[0]));
     assert_eq!(screen.model.agents.strip().len(), 1);
@@ -278,7 +281,7 @@ fn a_row_whose_result_nobody_reads_goes_after_ten_seconds_but_never_under_the_fo
     screen.esc();
     assert!(screen.model.agents.strip().is_empty());
     let (mut screen, paths) = idle_with(&["docs-1"]);
-    screen.event(&paths[0], finish(End::Completed, "Nothing.")).wait(9_900);
+    screen.event(&paths[0], finish(RunEnd::Completed, "Nothing.")).wait(9_900);
     assert_eq!(screen.model.agents.strip().len(), 1);
     assert!(screen.model.next_wake().is_some());
     screen.wait(200);
@@ -291,9 +294,9 @@ fn a_result_that_comes_by_itself_begins_a_turn_and_moves_no_focus() {
     let (mut screen, paths) = idle_with(&["docs-1", "docs-2"]);
     screen.key(KeyCode::Tab).key(KeyCode::Tab);
     screen.model.main_scroll = Scroll { top: Some(0), ..Scroll::default() };
-    screen.event(&paths[0], finish(End::Completed, "Nothing."));
+    screen.event(&paths[0], finish(RunEnd::Completed, "Nothing."));
     screen.reads(&root(), agent("docs-1"), "[docs-1 has ended: done. Its report:]\n\nNothing.");
-    assert!(screen.model.main_works());
+    assert!(screen.model.main_is_busy());
     assert_eq!(screen.model.focus.as_ref(), Some(&paths[1]));
     assert_eq!(screen.model.main_scroll.top, Some(0));
     let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
@@ -312,7 +315,7 @@ fn while_main_is_being_stopped_ctrl_c_cancels_nobody_in_the_background() {
 #[test]
 fn a_report_says_when_it_is_not_of_an_agent_that_is_done() {
     let (mut screen, paths) = idle_with(&["docs-1"]);
-    screen.event(&paths[0], finish(End::MaxTurns { limit: 20 }, "half"));
+    screen.event(&paths[0], finish(RunEnd::MaxTurns { limit: 20 }, "half"));
     screen.reads(&root(), agent("docs-1"), "[docs-1 has ended]\n\nhalf");
     let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
     let (head, text) = ("docs-1 reports · turn limit, partial".to_owned(), "half".to_owned());
@@ -348,17 +351,17 @@ fn an_agents_message_that_nobody_read_does_not_come_into_the_draft() {
 #[test]
 fn a_turn_that_begins_late_in_a_session_has_just_given_a_sign() {
     let (mut screen, paths) = idle_with(&["docs-1"]);
-    screen.wait(100_000).event(&paths[0], finish(End::Completed, "Nothing."));
+    screen.wait(100_000).event(&paths[0], finish(RunEnd::Completed, "Nothing."));
     screen.reads(&root(), agent("docs-1"), "Nothing.");
-    assert_eq!(main_words(&screen.model), "starting 0:00");
+    assert_eq!(main_label(&screen.model), "starting 0:00");
 }
 
 #[test]
 fn a_retry_is_not_offered_any_more_when_a_result_has_begun_a_turn() {
     let (mut screen, paths) = idle_with(&["docs-1"]);
     screen.model.can_retry = true;
-    screen.event(&paths[0], finish(End::Completed, "Nothing."));
-    screen.reads(&root(), agent("docs-1"), "Nothing.").main(finish(End::Completed, ""));
+    screen.event(&paths[0], finish(RunEnd::Completed, "Nothing."));
+    screen.reads(&root(), agent("docs-1"), "Nothing.").main(finish(RunEnd::Completed, ""));
     screen.enter();
     assert_eq!(screen.sent(), []);
 }
@@ -368,26 +371,26 @@ fn a_resumed_agent_keeps_its_number_and_transcript() {
     let mut screen = busy();
     let path = screen.agent(&root(), "explore-1", "one");
     screen.turn_done(&path, 1_000, 0.02).says(&path, "half");
-    screen.event(&path, finish(End::MaxTurns { limit: 20 }, "half"));
-    screen.says(&root(), "So.").main(finish(End::Completed, ""));
+    screen.event(&path, finish(RunEnd::MaxTurns { limit: 20 }, "half"));
+    screen.says(&root(), "So.").main(finish(RunEnd::Completed, ""));
     let before = screen.model.agents.get(&path).unwrap().transcript.ids();
     let info = agent_info("explore-1", "one");
     screen.event(&path, EventKind::Started(Box::new(info)));
     screen.event(&path, EventKind::TurnStarted { turn: 1, limit: Some(20) });
     let agent = screen.model.agents.get(&path).unwrap();
-    assert!(agent.running() && agent.aside && agent.outcome.is_none());
+    assert!(agent.running() && agent.in_background && agent.outcome.is_none());
     assert_eq!((agent.number, &agent.transcript.ids()), (1, &before));
     assert!(agent.run.cost.usd > 0.0, "what it has cost stays");
     assert_eq!(screen.model.agents.iter().count(), 1);
     assert_eq!(names(&screen.model.agents.strip()), ["explore-1"]);
-    assert!(screen.model.waited_for().is_empty());
+    assert!(screen.model.awaited_agents().is_empty());
 }
 
 #[test]
 fn a_resumed_agent_gets_another_number_when_its_own_is_taken() {
     let mut screen = busy();
     let first = screen.agent(&root(), "explore-1", "one");
-    screen.event(&first, finish(End::Completed, "")).says(&root(), "So.");
+    screen.event(&first, finish(RunEnd::Completed, "")).says(&root(), "So.");
     let second = screen.agent(&root(), "explore-2", "two");
     screen.event(&first, EventKind::Started(Box::new(agent_info("explore-1", "one"))));
     let number = |path| screen.model.agents.get(path).unwrap().number;
@@ -400,8 +403,8 @@ fn the_batch_folds_without_the_agent_that_left_it() {
     let stays = screen.agent(&root(), "explore-1", "one");
     let moves = screen.agent(&root(), "explore-2", "two");
     screen.event(&moves, EventKind::MovedToBackground);
-    screen.event(&stays, finish(End::Completed, "")).says(&root(), "So.");
-    assert!(screen.model.agents.shown().is_empty());
+    screen.event(&stays, finish(RunEnd::Completed, "")).says(&root(), "So.");
+    assert!(screen.model.agents.panel().is_empty());
     assert_eq!(names(&screen.model.agents.strip()), ["explore-2"]);
     let folded = screen.model.main.iter().any(|(_, item)| {
         matches!(&item.kind, ItemKind::Batch { members, folded: true } if members.len() == 2)
@@ -415,14 +418,14 @@ fn the_folded_batch_opens_again_with_the_agent_that_had_left_it_once_that_has_en
     let stays = screen.agent(&root(), "explore-1", "one");
     let moves = screen.agent(&root(), "explore-2", "two");
     screen.event(&moves, EventKind::MovedToBackground);
-    screen.event(&stays, finish(End::Completed, "")).says(&root(), "So.");
-    screen.main(finish(End::Completed, "")).key(KeyCode::Tab);
+    screen.event(&stays, finish(RunEnd::Completed, "")).says(&root(), "So.");
+    screen.main(finish(RunEnd::Completed, "")).key(KeyCode::Tab);
     assert_eq!(names(&screen.model.agents.visible()), ["explore-1", "explore-2"]);
-    assert_eq!(names(&screen.model.agents.shown()), ["explore-1"]);
-    screen.esc().event(&moves, finish(End::Completed, ""));
-    screen.reads(&root(), agent("explore-2"), "").main(finish(End::Completed, ""));
+    assert_eq!(names(&screen.model.agents.panel()), ["explore-1"]);
+    screen.esc().event(&moves, finish(RunEnd::Completed, ""));
+    screen.reads(&root(), agent("explore-2"), "").main(finish(RunEnd::Completed, ""));
     screen.key(KeyCode::Tab);
-    assert_eq!(names(&screen.model.agents.shown()), ["explore-1", "explore-2"]);
+    assert_eq!(names(&screen.model.agents.panel()), ["explore-1", "explore-2"]);
     assert!(screen.model.agents.strip().is_empty());
 }
 
@@ -444,7 +447,7 @@ fn a_verbatim_answer_stands_in_mains_transcript_and_is_what_copy_takes() {
 #[test]
 fn a_background_command_has_a_row_until_its_end_was_read() {
     let mut screen = busy();
-    screen.job(&root(), "bash-1", "npm run dev").main(finish(End::Completed, ""));
+    screen.job(&root(), "bash-1", "npm run dev").main(finish(RunEnd::Completed, ""));
     assert!(screen.model.next_wake().is_some(), "its clock goes on");
     screen.job_done(&root(), "bash-1", 1).wait(5_000);
     assert_eq!(screen.model.jobs.strip().count(), 1);
@@ -459,13 +462,16 @@ fn a_background_command_has_a_row_until_its_end_was_read() {
 fn quitting_counts_what_works_in_the_background() {
     let (mut screen, _) = idle_with(&["docs-1"]);
     screen.ctrl('d');
-    assert_eq!(screen.notice(), "1 agent works · Ctrl+D again stops them and quits");
+    assert_eq!(screen.notice(), "1 agent is working · Ctrl+D again stops them and quits");
     screen.job(&root(), "bash-1", "npm run dev").wait(3_000).ctrl('d');
-    assert_eq!(screen.notice(), "1 agent and 1 command work · Ctrl+D again stops them and quits");
+    assert_eq!(
+        screen.notice(),
+        "1 agent and 1 command are working · Ctrl+D again stops them and quits"
+    );
     screen.wait(200).ctrl('d');
     assert_eq!(screen.sent(), [Command::Quit]);
     screen.model.session.prompts = 1;
-    let lines = farewell(&screen.model);
+    let lines = exit_summary(&screen.model);
     assert!(lines.iter().any(|line| line.starts_with("1 agent · ⊘1")), "{lines:?}");
 }
 
@@ -475,7 +481,7 @@ fn clear_is_asked_twice_with_agents_in_the_background() {
     screen.write("/clear").enter();
     assert_eq!(
         (screen.sent(), screen.notice()),
-        (vec![], "1 agent works in the background · /clear again stops it")
+        (vec![], "1 agent is working in the background · /clear again stops it")
     );
     screen.wait(300).write("/clear").enter();
     assert_eq!(screen.sent(), [Command::Clear]);

@@ -5,13 +5,13 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::protocol::{
-    AgentPath, Command, CompactionState, End, EventKind, Mode, NoticeLevel, PromptId, Sender,
-    SessionId, When,
+    AgentPath, Command, CompactionState, EventKind, NoticeLevel, PermissionMode, PromptId,
+    PromptTiming, RunEnd, Sender, SessionId,
 };
 use crate::tui::host::{CommandChoice, HostReply, HostRequest, SessionChoice};
-use crate::tui::model::{ItemKind, QueuedState};
-use crate::tui::msg::{Effect, Msg};
-use crate::tui::testing::{Screen, agent_choice, finish};
+use crate::tui::model::{ItemKind, MessageState};
+use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::testing::{TestScreen, agent_choice, finish};
 
 use super::pictures::picture;
 
@@ -21,19 +21,19 @@ fn root() -> AgentPath {
 
 #[test]
 fn enter_sends_to_main_and_three_keys_make_a_new_line() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.write("a").ctrl('j').write("b\\").enter().write("c");
     screen.chord(KeyCode::Enter, KeyModifiers::SHIFT).write("d").enter();
     let sent = screen.sent();
     let [Command::Prompt { to, prompt }] = &sent[..] else { panic!("{sent:?}") };
     assert!(to.is_root());
-    assert_eq!((prompt.text.as_str(), prompt.when), ("a\nb\nc\nd", When::NextStep));
+    assert_eq!((prompt.text.as_str(), prompt.when), ("a\nb\nc\nd", PromptTiming::NextStep));
     assert!(screen.model.composer.is_empty());
 }
 
 #[test]
 fn a_prompt_to_idle_main_never_stands_in_the_queue_and_a_later_one_does() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.write("one").enter();
     assert_eq!(screen.model.queue.shown().count(), 0);
     screen.main(EventKind::PromptRead {
@@ -53,13 +53,13 @@ fn a_prompt_to_idle_main_never_stands_in_the_queue_and_a_later_one_does() {
 
 #[test]
 fn a_message_goes_to_the_focused_agent_and_never_to_an_ended_one() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let agent = screen.agent(&root(), "explore-1", "one");
     screen.key(KeyCode::Tab).write("hurry").enter();
     assert!(matches!(&screen.sent()[..], [Command::Prompt { to, .. }] if *to == agent));
-    screen.event(&agent, finish(End::Completed, ""));
-    assert_eq!(screen.model.queue.list[0].state, QueuedState::Orphaned);
+    screen.event(&agent, finish(RunEnd::Completed, ""));
+    assert_eq!(screen.model.queue.list[0].state, MessageState::Orphaned);
     screen.write("again").enter();
     assert_eq!(screen.sent(), []);
     assert_eq!(screen.notice(), "explore-1 has ended · Esc, then Enter sends it to main");
@@ -68,7 +68,7 @@ fn a_message_goes_to_the_focused_agent_and_never_to_an_ended_one() {
 
 #[test]
 fn tab_goes_round_the_agents_and_never_back_to_the_prompt() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let first = screen.agent(&root(), "explore-1", "one");
     let second = screen.agent(&root(), "explore-2", "two");
@@ -85,31 +85,31 @@ fn tab_goes_round_the_agents_and_never_back_to_the_prompt() {
 
 #[test]
 fn an_agent_that_ends_keeps_the_focus() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let first = screen.agent(&root(), "explore-1", "one");
     screen.agent(&root(), "explore-2", "two");
-    screen.key(KeyCode::Tab).event(&first, finish(End::Completed, "done"));
+    screen.key(KeyCode::Tab).event(&first, finish(RunEnd::Completed, "done"));
     assert_eq!(screen.model.focus.as_ref(), Some(&first));
 }
 
 #[test]
 fn the_batch_folds_when_main_speaks_but_never_under_a_focus() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let agent = screen.agent(&root(), "explore-1", "one");
-    screen.key(KeyCode::Tab).event(&agent, finish(End::Completed, "done"));
+    screen.key(KeyCode::Tab).event(&agent, finish(RunEnd::Completed, "done"));
     screen.says(&root(), "So");
-    assert_eq!(screen.model.agents.shown().len(), 1);
+    assert_eq!(screen.model.agents.panel().len(), 1);
     screen.esc();
-    assert_eq!(screen.model.agents.shown().len(), 0);
-    screen.main(finish(End::Completed, "")).key(KeyCode::Tab);
+    assert_eq!(screen.model.agents.panel().len(), 0);
+    screen.main(finish(RunEnd::Completed, "")).key(KeyCode::Tab);
     assert_eq!(screen.model.focus.as_ref(), Some(&agent));
 }
 
 #[test]
 fn the_call_of_an_agent_is_shown_by_the_line_of_its_batch() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     screen.agent(&root(), "explore-1", "one");
     screen.agent(&root(), "explore-2", "two");
@@ -120,24 +120,24 @@ fn the_call_of_an_agent_is_shown_by_the_line_of_its_batch() {
 
 #[test]
 fn shift_tab_on_the_prompt_walks_the_safe_modes() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.key(KeyCode::BackTab);
-    assert_eq!(screen.sent(), [Command::SetMode(Mode::AcceptEdits)]);
-    screen.main(EventKind::ModeChanged { mode: Mode::AcceptEdits });
+    assert_eq!(screen.sent(), [Command::SetMode(PermissionMode::AcceptEdits)]);
+    screen.main(EventKind::ModeChanged { mode: PermissionMode::AcceptEdits });
     assert_eq!(screen.notice(), "mode: acceptEdits, edits run without asking");
 }
 
 #[test]
 fn commands_run_from_the_menu_and_unknown_ones_keep_the_draft() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.write("/qu").enter();
-    assert!(screen.effects.contains(&Effect::Quit));
-    let mut screen = Screen::new();
+    assert!(screen.effects.contains(&ScreenEffect::Quit));
+    let mut screen = TestScreen::new();
     screen.write("/frobnicate now").enter();
     assert_eq!(screen.notice(), "", "a file may have it");
     let reply = HostReply::Commands(Vec::new());
     screen.send(Msg::Host { reply, at: Duration::ZERO });
-    assert_eq!(screen.notice(), "there is no /frobnicate · /help lists the commands");
+    assert_eq!(screen.notice(), "unknown command /frobnicate · /help lists the commands");
     assert_eq!(screen.model.composer.text(), "/frobnicate now");
     screen.model.composer.discard();
     screen.write("/usr/bin/env is a path").enter();
@@ -153,13 +153,13 @@ fn a_command_that_people_have_written_is_sent_as_soon_as_it_is_known() {
     };
     let known = || Msg::Host { reply: HostReply::Commands(vec![mend()]), at: Duration::ZERO };
     for draft in ["/gh:mend 12", "/mend 12"] {
-        let mut screen = Screen::new();
+        let mut screen = TestScreen::new();
         screen.write(draft).enter();
         assert_eq!(screen.sent(), []);
         let [Command::Prompt { prompt, .. }] = &screen.send(known()).sent()[..] else { panic!() };
         assert_eq!(prompt.text, draft);
-        // Changed meanwhile, it stays.
-        let mut screen = Screen::new();
+        // A draft changed in the meantime stays.
+        let mut screen = TestScreen::new();
         screen.write(draft).enter().write("3").send(known());
         assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], &*format!("{draft}3")));
     }
@@ -167,10 +167,10 @@ fn a_command_that_people_have_written_is_sent_as_soon_as_it_is_known() {
 
 #[test]
 fn what_the_host_answers_asks_it_nothing_again_but_for_files() {
-    let asked = |screen: &mut Screen| {
+    let asked = |screen: &mut TestScreen| {
         let asked = screen.effects.drain(..).filter_map(|effect| match effect {
-            Effect::Ask(HostRequest::Files(_)) => None,
-            Effect::Ask(request) => Some(request),
+            ScreenEffect::Ask(HostRequest::Files(_)) => None,
+            ScreenEffect::Ask(request) => Some(request),
             _ => None,
         });
         asked.collect::<Vec<_>>()
@@ -181,7 +181,7 @@ fn what_the_host_answers_asks_it_nothing_again_but_for_files() {
         ("@", HostRequest::Agents, agents),
     ];
     for (draft, request, reply) in table {
-        let mut screen = Screen::new();
+        let mut screen = TestScreen::new();
         screen.write(draft);
         assert_eq!(asked(&mut screen), [request]);
         screen.send(Msg::Host { reply, at: Duration::ZERO });
@@ -191,20 +191,20 @@ fn what_the_host_answers_asks_it_nothing_again_but_for_files() {
 
 #[test]
 fn clear_waits_while_main_works() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go").write("/clear").enter();
     assert_eq!(
         (screen.sent(), screen.notice()),
-        (vec![], "/clear waits: main works · Esc stops it")
+        (vec![], "/clear must wait: main is working · Esc stops it")
     );
 }
 
 #[test]
 fn another_session_replaces_what_is_shown() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     let first = SessionId::generate();
     screen.main(EventKind::SessionOpened { id: first, history: Vec::new(), forked: false });
-    screen.prompt("go").main(finish(End::Completed, ""));
+    screen.prompt("go").main(finish(RunEnd::Completed, ""));
     let read = |text: &str| EventKind::PromptRead {
         id: None,
         text: text.to_owned(),
@@ -215,14 +215,14 @@ fn another_session_replaces_what_is_shown() {
     screen.opened(vec![(&root(), read("earlier")), (&root(), compacted), (&root(), read("later"))]);
     let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
     let prompt = |text: &str| ItemKind::Prompt { text: text.to_owned(), task: false };
-    let text = "compacted: 170k to 4k tokens · goes on from a summary".to_owned();
+    let text = "compacted: 170k to 4k tokens · continues from a summary".to_owned();
     let mark = ItemKind::Notice { level: NoticeLevel::Info, text };
     assert_eq!(kinds, [prompt("earlier"), mark, prompt("later")]);
 }
 
 #[test]
 fn without_a_model_the_draft_stays() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.model.session.first_run = Some(crate::tui::FirstRun::default());
     screen.write("hello").enter();
     assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "hello"));
@@ -231,7 +231,7 @@ fn without_a_model_the_draft_stays() {
 
 #[test]
 fn a_large_paste_stays_text_and_sends_nothing() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     let text = "line\r\n".repeat(5000);
     let at = screen.at;
     screen.send(Msg::Paste { text, at });
@@ -241,28 +241,28 @@ fn a_large_paste_stays_text_and_sends_nothing() {
 
 #[test]
 fn nothing_wakes_an_idle_screen() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     assert_eq!(screen.model.next_wake(), None);
     screen.prompt("go");
     assert!(screen.model.next_wake().is_some());
-    screen.main(finish(End::Completed, ""));
+    screen.main(finish(RunEnd::Completed, ""));
     assert_eq!(screen.model.next_wake(), None);
 }
 
 #[test]
 fn a_retried_request_takes_back_its_text_and_says_why_it_waits() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go").says(&root(), "half an ans");
     let (wait, reason) = (std::time::Duration::from_secs(4), "overloaded".to_owned());
     screen.main(EventKind::Retrying { attempt: 2, limit: 8, wait, reason });
     assert_eq!(screen.model.main.last_text(), None);
-    let words = crate::tui::words::main_words(&screen.model);
+    let words = crate::tui::labels::main_label(&screen.model);
     assert_eq!(words, "retrying in 4 s: overloaded (2 of 8)");
 }
 
 #[test]
 fn empty_enter_tries_a_failed_turn_again() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.write("hello").enter();
     screen.main(EventKind::PromptRead {
         id: Some(PromptId(1)),
@@ -272,7 +272,7 @@ fn empty_enter_tries_a_failed_turn_again() {
     let failure = crate::protocol::Failure::Connection;
     let message =
         "Cannot reach 127.0.0.1:11434: is the server running? Enter tries again".to_owned();
-    screen.main(finish(End::Failed { failure, message }, ""));
+    screen.main(finish(RunEnd::Failed { failure, message }, ""));
     screen.sent();
     screen.enter();
     assert_eq!(screen.sent(), [Command::Retry]);
@@ -280,37 +280,37 @@ fn empty_enter_tries_a_failed_turn_again() {
 
 #[test]
 fn a_click_focuses_a_second_one_zooms_and_a_click_on_an_answer_only_chooses_it() {
-    use crate::tui::msg::{Target, Under};
+    use crate::tui::msg::{HitKind, HitTarget};
     use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let agent = screen.agent(&root(), "explore-1", "one");
     let (column, row, modifiers) = (0, 0, KeyModifiers::NONE);
     let at = screen.at;
-    let click = |screen: &mut Screen, target: Target| {
+    let click = |screen: &mut TestScreen, target: HitKind| {
         for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)]
         {
             let event = MouseEvent { kind, column, row, modifiers };
-            let under = Under { target: target.clone(), ..Under::default() };
-            screen.send(Msg::Mouse { event, under, at });
+            let under = HitTarget { kind: target.clone(), ..HitTarget::default() };
+            screen.send(Msg::Mouse { event, hit: under, at });
         }
     };
-    click(&mut screen, Target::Pane(agent.clone()));
+    click(&mut screen, HitKind::Pane(agent.clone()));
     assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&agent), false));
-    click(&mut screen, Target::Pane(agent.clone()));
+    click(&mut screen, HitKind::Pane(agent.clone()));
     assert!(screen.model.zoom);
     screen.asks(&agent, 1, "explore-1", "psql");
-    click(&mut screen, Target::Answer(1));
+    click(&mut screen, HitKind::Answer(1));
     assert_eq!(screen.sent(), []);
     assert_eq!(screen.model.questions.open.as_ref().unwrap().selected, Some(1));
 }
 
 #[test]
 fn an_at_sign_offers_agents_and_the_files_that_the_host_finds() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.write("ask @ex");
-    assert!(screen.effects.contains(&Effect::Ask(HostRequest::Agents)));
-    assert!(screen.effects.contains(&Effect::Ask(HostRequest::Files("ex".to_owned()))));
+    assert!(screen.effects.contains(&ScreenEffect::Ask(HostRequest::Agents)));
+    assert!(screen.effects.contains(&ScreenEffect::Ask(HostRequest::Files("ex".to_owned()))));
     let at = screen.at;
     let choices = vec![agent_choice("explore")];
     screen.send(Msg::Host { reply: HostReply::Agents(choices), at });
@@ -327,7 +327,7 @@ fn an_at_sign_offers_agents_and_the_files_that_the_host_finds() {
 
 #[test]
 fn history_search_takes_the_newest_match() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     for text in ["fix login", "read docs", "fix logout"] {
         screen.model.composer.remember(text);
     }
@@ -340,11 +340,11 @@ fn history_search_takes_the_newest_match() {
 
 #[test]
 fn tab_completes_a_file_in_an_own_command_and_only_when_asked() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.write("!cat ma");
-    assert!(screen.effects.iter().all(|effect| !matches!(effect, Effect::Ask(_))));
+    assert!(screen.effects.iter().all(|effect| !matches!(effect, ScreenEffect::Ask(_))));
     screen.key(KeyCode::Tab);
-    assert_eq!(screen.effects, [Effect::Ask(HostRequest::Files("ma".to_owned()))]);
+    assert_eq!(screen.effects, [ScreenEffect::Ask(HostRequest::Files("ma".to_owned()))]);
     let at = screen.at;
     let paths = vec!["src/main.rs".to_owned()];
     screen.send(Msg::Host { reply: HostReply::Files { query: "ma".to_owned(), paths }, at });
@@ -354,7 +354,7 @@ fn tab_completes_a_file_in_an_own_command_and_only_when_asked() {
 
 #[test]
 fn a_wrapped_draft_is_walked_line_by_line_before_the_history() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.send(Msg::Resize { width: 20, height: 24 });
     screen.model.composer.remember("earlier");
     screen.write("one two three four five").key(KeyCode::Up);
@@ -367,26 +367,26 @@ fn a_wrapped_draft_is_walked_line_by_line_before_the_history() {
 
 #[test]
 fn what_the_mouse_draws_over_is_copied_and_clicks_nothing() {
-    use crate::tui::msg::{Target, Under};
+    use crate::tui::msg::{HitKind, HitTarget};
     use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
     use ratatui::layout::Rect;
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let agent = screen.agent(&root(), "explore-1", "one");
     let area = Rect::new(50, 2, 30, 10);
     let at = screen.at;
-    let mouse = |screen: &mut Screen, kind: MouseEventKind, column, row| {
+    let mouse = |screen: &mut TestScreen, kind: MouseEventKind, column, row| {
         let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
-        let target = Target::Pane(agent.clone());
-        let under = Under { target, area, ..Under::default() };
-        screen.send(Msg::Mouse { event, under, at });
+        let target = HitKind::Pane(agent.clone());
+        let under = HitTarget { kind: target, area, ..HitTarget::default() };
+        screen.send(Msg::Mouse { event, hit: under, at });
     };
     mouse(&mut screen, MouseEventKind::Down(MouseButton::Left), 52, 3);
     mouse(&mut screen, MouseEventKind::Drag(MouseButton::Left), 10, 5);
     let chosen: Vec<_> = screen.model.selection.unwrap().rows().collect();
     assert_eq!(chosen, [(3, 52, 80), (4, 50, 80), (5, 50, 51)]);
     mouse(&mut screen, MouseEventKind::Up(MouseButton::Left), 10, 5);
-    assert!(screen.effects.contains(&Effect::CopySelection));
+    assert!(screen.effects.contains(&ScreenEffect::CopySelection));
     assert_eq!((screen.notice(), &screen.model.focus), ("copied 3 lines", &None));
     screen.write("x");
     assert_eq!(screen.model.selection, None);
@@ -395,17 +395,17 @@ fn what_the_mouse_draws_over_is_copied_and_clicks_nothing() {
 #[test]
 fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
     use crate::tui::model::Extent;
-    use crate::tui::msg::{Target, Under};
+    use crate::tui::msg::{HitKind, HitTarget};
     use crossterm::event::{MouseEvent, MouseEventKind};
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let agent = screen.agent(&root(), "explore-1", "one");
     let kind = MouseEventKind::ScrollUp;
     let event = MouseEvent { kind, column: 60, row: 5, modifiers: KeyModifiers::NONE };
     let pane = Extent { total: 50, height: 10, ..Extent::default() };
-    let under = Under { target: Target::Pane(agent.clone()), pane, ..Under::default() };
+    let under = HitTarget { kind: HitKind::Pane(agent.clone()), pane, ..HitTarget::default() };
     let at = screen.at;
-    screen.send(Msg::Mouse { event, under, at });
+    screen.send(Msg::Mouse { event, hit: under, at });
     assert_eq!(screen.model.agents.get(&agent).unwrap().scroll.top, Some(37));
     assert_eq!((screen.model.focus.as_ref(), screen.model.main_scroll.top), (None, None));
 }
@@ -413,17 +413,17 @@ fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
 #[test]
 fn a_reply_that_brings_nothing_new_draws_nothing() {
     use crate::tui::host::HostReply;
-    use crate::tui::model::Draw;
-    let mut screen = Screen::new();
-    screen.model.draw = Draw::Clean;
+    use crate::tui::model::DrawUrgency;
+    let mut screen = TestScreen::new();
+    screen.model.draw = DrawUrgency::Clean;
     let at = screen.at;
     let branch = screen.model.session.branch.clone();
     for reply in [HostReply::Branch(branch), HostReply::Remembered] {
         screen.send(Msg::Host { reply, at });
-        assert_eq!(screen.model.draw, Draw::Clean);
+        assert_eq!(screen.model.draw, DrawUrgency::Clean);
     }
     screen.send(Msg::Host { reply: HostReply::Branch(Some("other".to_owned())), at });
-    assert_eq!(screen.model.draw, Draw::Now);
+    assert_eq!(screen.model.draw, DrawUrgency::Now);
 }
 
 fn compaction(by_hand: bool, state: CompactionState) -> EventKind {
@@ -432,44 +432,44 @@ fn compaction(by_hand: bool, state: CompactionState) -> EventKind {
 
 #[test]
 fn compact_is_a_command_of_idle_main_and_takes_a_wish() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.write("/compact keep the names").enter();
     let instructions = Some("keep the names".to_owned());
     assert_eq!(screen.sent(), [Command::Compact { instructions }]);
     screen.main(compaction(true, CompactionState::Started));
-    assert!(screen.model.main_works());
-    assert_eq!(crate::tui::words::main_words(&screen.model), "compacting 0:00");
+    assert!(screen.model.main_is_busy());
+    assert_eq!(crate::tui::labels::main_label(&screen.model), "compacting 0:00");
     screen.write("/compact").enter();
     assert_eq!(screen.sent(), []);
-    assert_eq!(screen.notice(), "/compact waits: main works · Esc stops it");
+    assert_eq!(screen.notice(), "/compact must wait: main is working · Esc stops it");
     let done = CompactionState::Done { before_tokens: 170_000, after_tokens: 4_000 };
     screen.main(compaction(true, done));
-    assert!(!screen.model.main_works());
+    assert!(!screen.model.main_is_busy());
     assert_eq!(screen.model.run.context, 4_000);
     let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
-    let text = "compacted: 170k to 4k tokens · goes on from a summary".to_owned();
+    let text = "compacted: 170k to 4k tokens · continues from a summary".to_owned();
     assert_eq!(kinds, [ItemKind::Notice { level: NoticeLevel::Info, text }]);
 }
 
 #[test]
 fn esc_stops_a_compaction_by_hand_and_main_is_idle_again() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.main(compaction(true, CompactionState::Started)).esc();
     assert_eq!(screen.sent(), [Command::CancelTurn]);
     screen.main(compaction(true, CompactionState::Cancelled));
-    assert!(!screen.model.main_works() && !screen.model.run.cancelling);
+    assert!(!screen.model.main_is_busy() && !screen.model.run.cancelling);
 }
 
 #[test]
 fn a_run_that_compacts_goes_on_and_a_repeated_summary_takes_no_text_back() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("go");
     let agent = screen.agent(&root(), "explore-1", "one");
     screen.says(&agent, "first words");
     screen.event(&agent, compaction(false, CompactionState::Started));
-    let state = |screen: &Screen| {
+    let state = |screen: &TestScreen| {
         let agent = screen.model.agents.get(&agent).unwrap();
-        crate::tui::words::agent_state(&screen.model, agent).words
+        crate::tui::labels::agent_status(&screen.model, agent).text
     };
     assert_eq!(state(&screen), "compacting");
     let (attempt, limit, wait) = (1, 4, std::time::Duration::ZERO);
@@ -486,7 +486,7 @@ fn a_run_that_compacts_goes_on_and_a_repeated_summary_takes_no_text_back() {
 
 #[test]
 fn the_session_that_is_open_is_not_offered_again() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.opened(Vec::new());
     let open = screen.model.session.id.unwrap();
     let choice = |id: SessionId, title: &str| SessionChoice {

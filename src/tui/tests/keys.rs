@@ -1,4 +1,4 @@
-//! The person's own keys: they do what the map says, and hints name them.
+//! Custom keymaps: keys do what the map says, and hints name them.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use ratatui::backend::TestBackend;
 
 use crate::tui::keymap::Keymap;
 use crate::tui::model::Overlay;
-use crate::tui::testing::Screen;
+use crate::tui::testing::TestScreen;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::view::View;
 
-/// A screen with this map over the built-in one.
-fn screen(map: &str) -> Screen {
-    let mut screen = Screen::new();
-    screen.model.keymap = Arc::new(Keymap::built_in().unwrap().with(map).unwrap());
+/// A screen with this map on top of the built-in one.
+fn screen(map: &str) -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.model.keymap = Arc::new(Keymap::built_in().unwrap().merge(map).unwrap());
     screen
 }
 
-fn picture(screen: &Screen, height: u16) -> String {
+fn picture(screen: &TestScreen, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(100, height)).unwrap();
     let mut view = View::new(Theme::default(), Highlighter::off());
     terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
@@ -47,7 +47,7 @@ fn hints_and_the_help_name_the_keys_of_the_map_and_those_keys_act() {
         assert!(help.contains(row), "{row}: {help}");
     }
     assert!(
-        !help.contains("write the draft in your editor") && !help.contains("quit on an empty"),
+        !help.contains("edit the draft in $EDITOR") && !help.contains("quit on an empty"),
         "{help}"
     );
     screen.esc().wait(300).key(KeyCode::F(2));
@@ -56,7 +56,7 @@ fn hints_and_the_help_name_the_keys_of_the_map_and_those_keys_act() {
     assert!(reader.contains("F6 k, space b, g G"), "{reader}");
     screen.esc().wait(300).ctrl('r');
     let history = picture(&screen, 24);
-    assert!(history.contains("F9 take"), "{history}");
+    assert!(history.contains("F9 selects"), "{history}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! The screen as a person meets it: keys and events in, commands and pictures out.
+//! The screen as the user sees it: keys and events in, commands and pictures out.
 
 mod agent_list;
 mod background;
 mod flows;
+mod interrupt;
 mod keys;
-mod outs;
 mod pictures;
 mod questions;
 mod room;

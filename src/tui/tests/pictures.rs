@@ -7,23 +7,23 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use crate::protocol::{
-    AgentPath, Command, End, EventKind, Failure, ResultBlock, Sender, ToolUseId,
+    AgentPath, Command, EventKind, Failure, ResultBlock, RunEnd, Sender, ToolUseId,
 };
 use crate::tui::host::{HostReply, HostRequest, LocalServer};
-use crate::tui::msg::{Effect, Msg};
-use crate::tui::testing::{Screen, agent_choice, finish};
+use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::testing::{TestScreen, agent_choice, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::update::start;
 use crate::tui::view::View;
 
-/// The screen's text at a size, without blanks at line ends.
-pub(super) fn picture(screen: &mut Screen, width: u16, height: u16) -> String {
+/// The screen's text at a size, without trailing spaces.
+pub(super) fn picture(screen: &mut TestScreen, width: u16, height: u16) -> String {
     picture_by(&mut View::new(Theme::default(), Highlighter::off()), screen, width, height)
 }
 
-/// The same by a view that has drawn before.
-fn picture_by(view: &mut View, screen: &mut Screen, width: u16, height: u16) -> String {
+/// The same, with a view that has drawn before.
+fn picture_by(view: &mut View, screen: &mut TestScreen, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     screen.send(Msg::Resize { width, height });
     terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
@@ -45,9 +45,9 @@ fn picture_by(view: &mut View, screen: &mut Screen, width: u16, height: u16) -> 
     lines.join("\n")
 }
 
-/// Three agents at work for main, as in the specification's pictures.
-fn three() -> (Screen, [AgentPath; 3]) {
-    let mut screen = Screen::new();
+/// Three agents working for main, as in the pictures of the specification.
+fn three() -> (TestScreen, [AgentPath; 3]) {
+    let mut screen = TestScreen::new();
     let main = AgentPath::root();
     screen.prompt("find out why login is slow and fix it");
     let routes = screen.agent(&main, "explore-1", "map the routes");
@@ -73,8 +73,8 @@ fn three() -> (Screen, [AgentPath; 3]) {
     (screen, [routes, query, tests])
 }
 
-fn twelve() -> Screen {
-    let mut screen = Screen::new();
+fn twelve() -> TestScreen {
+    let mut screen = TestScreen::new();
     let main = AgentPath::root();
     screen.prompt("review everything");
     for number in 1..=12 {
@@ -88,7 +88,7 @@ fn twelve() -> Screen {
             if number == 3 {
                 let failure = Failure::RateLimit;
                 let message = "rate limit after 8 tries".to_owned();
-                screen.event(&path, finish(End::Failed { failure, message }, ""));
+                screen.event(&path, finish(RunEnd::Failed { failure, message }, ""));
             }
         } else {
             let path = screen.queued_agent(&main, &name, "read the docs");
@@ -99,30 +99,30 @@ fn twelve() -> Screen {
     screen
 }
 
-fn folded() -> Screen {
+fn folded() -> TestScreen {
     let (mut screen, [routes, query, tests]) = three();
-    screen.event(&routes, finish(End::Completed, "Two route tables."));
-    screen.event(&query, finish(End::Cancelled { before_start: false }, ""));
+    screen.event(&routes, finish(RunEnd::Completed, "Two route tables."));
+    screen.event(&query, finish(RunEnd::Cancelled { before_start: false }, ""));
     let message = "rate limit after 8 tries".to_owned();
-    screen.event(&tests, finish(End::Failed { failure: Failure::RateLimit, message }, ""));
+    screen.event(&tests, finish(RunEnd::Failed { failure: Failure::RateLimit, message }, ""));
     screen.says(
         &AgentPath::root(),
         "Login reads the session twice. I removed the second read; 214 tests pass.",
     );
-    screen.main(finish(End::Completed, ""));
+    screen.main(finish(RunEnd::Completed, ""));
     screen
 }
 
 #[test]
 fn idle_at_all_sizes() {
-    insta::assert_snapshot!("idle_80x24", picture(&mut Screen::new(), 80, 24));
-    insta::assert_snapshot!("idle_60x15", picture(&mut Screen::new(), 60, 15));
-    insta::assert_snapshot!("idle_20x5", picture(&mut Screen::new(), 20, 5));
+    insta::assert_snapshot!("idle_80x24", picture(&mut TestScreen::new(), 80, 24));
+    insta::assert_snapshot!("idle_60x15", picture(&mut TestScreen::new(), 60, 15));
+    insta::assert_snapshot!("idle_20x5", picture(&mut TestScreen::new(), 20, 5));
 }
 
 #[test]
 fn main_streams_at_80x24() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     let main = AgentPath::root();
     screen.prompt("find out why login is slow");
     for id in ["1", "2", "3"] {
@@ -138,7 +138,7 @@ fn main_streams_at_80x24() {
 fn three_agents_with_a_focus() {
     let (mut screen, [_, query, _]) = three();
     screen.asks(&query, 1, "explore-2", "psql shop -c 'EXPLAIN …'");
-    // Tab puts the question off, then goes to the panes.
+    // Tab postpones the question, then goes to the panes.
     screen.key(KeyCode::Tab);
     screen.model.focus = Some(query);
     screen.wait(5000);
@@ -176,14 +176,16 @@ fn twelve_agents() {
     insta::assert_snapshot!("twelve_200x60", picture(&mut twelve(), 200, 60));
 }
 
-/// Two of three in the background beside a command, one of them moved there by the person.
-fn aside() -> (Screen, [AgentPath; 2]) {
+/// Two of three agents and a command in the background, one of the agents moved there by the user.
+fn aside() -> (TestScreen, [AgentPath; 2]) {
     let main = AgentPath::root();
     let (mut screen, [routes, query, tests]) = three();
     screen.event(&query, EventKind::MovedToBackground);
     let docs = screen.background(&main, "docs-1", "read the docs");
     screen.says(&docs, "The docs say nothing of sessions.").job(&main, "bash-1", "npm run dev");
-    screen.event(&tests, finish(End::Completed, "")).event(&routes, finish(End::Completed, ""));
+    screen
+        .event(&tests, finish(RunEnd::Completed, ""))
+        .event(&routes, finish(RunEnd::Completed, ""));
     screen.wait(20_000);
     (screen, [query, docs])
 }
@@ -198,12 +200,12 @@ fn the_background_has_rows_between_body_and_queue() {
     screen.model.focus = None;
     screen.says(&AgentPath::root(), "Login reads the session twice.");
     let report = "Nothing.\n\nNot a word of sessions,\nlogins\nor\nqueries.";
-    screen.main(finish(End::Completed, "")).event(&docs, finish(End::Completed, report));
+    screen.main(finish(RunEnd::Completed, "")).event(&docs, finish(RunEnd::Completed, report));
     let name = "docs-1".to_owned();
     screen.reads(&AgentPath::root(), Sender::Agent { name }, report);
     screen.job_done(&AgentPath::root(), "bash-1", 1).wait(200);
     insta::assert_snapshot!("background_report_80x24", picture(&mut screen, 80, 24));
-    screen.event(&query, finish(End::Completed, "The query.")).write("/agents").enter();
+    screen.event(&query, finish(RunEnd::Completed, "The query.")).write("/agents").enter();
     let at = screen.at;
     let found = vec![agent_choice("explore"), agent_choice("plan")];
     screen.send(Msg::Host { reply: HostReply::Agents(found), at });
@@ -224,7 +226,7 @@ fn figures_make_room_for_a_title_where_a_panel_is_narrow() {
 
 #[test]
 fn children_stand_under_their_parent() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("split the work");
     let plan = screen.agent(&AgentPath::root(), "plan-1", "split the work");
     let first = screen.agent(&plan, "explore-1", "map the routes");
@@ -243,7 +245,7 @@ fn a_finished_turn_folds_its_agents() {
 #[test]
 fn an_opened_panel_rewraps_no_prose() {
     let text = "The session is read twice: once in the guard and once in the handler, which is why each request waits for the database two times in a row.";
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("why").says(&AgentPath::root(), text);
     let before = picture(&mut screen, 120, 40);
     screen.agent(&AgentPath::root(), "explore-1", "map the routes");
@@ -269,10 +271,10 @@ fn lists_and_help_cover_the_body() {
 
 #[test]
 fn without_a_model_the_first_screen_says_what_is_enough() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.model.session.first_run = Some(crate::tui::FirstRun::default());
     let asked = start(&mut screen.model, None, false);
-    assert_eq!(asked, [Effect::Ask(HostRequest::LocalServers)]);
+    assert_eq!(asked, [ScreenEffect::Ask(HostRequest::LocalServers)]);
     insta::assert_snapshot!("first_run_looking", picture(&mut screen, 100, 12));
     let server = |name: &str, models: &[&str], provider: &str| LocalServer {
         name: name.to_owned(),
@@ -305,7 +307,7 @@ fn the_reader_shows_all_of_it_in_one_column() {
 
 #[test]
 fn the_reader_goes_from_prompt_to_prompt_shows_what_it_found_and_reaches_folded_agents() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     for number in 0..3 {
         screen.main(EventKind::PromptRead {
             id: None,
@@ -315,15 +317,15 @@ fn the_reader_goes_from_prompt_to_prompt_shows_what_it_found_and_reaches_folded_
         screen.main(EventKind::TextDelta { text: format!("Answer **{number}**") });
     }
     let agent = screen.agent(&AgentPath::root(), "explore-1", "one");
-    screen.event(&agent, finish(End::Completed, "")).says(&AgentPath::root(), "Done.");
-    assert!(screen.model.agents.shown().is_empty());
+    screen.event(&agent, finish(RunEnd::Completed, "")).says(&AgentPath::root(), "Done.");
+    assert!(screen.model.agents.panel().is_empty());
     screen.ctrl('o');
     picture(&mut screen, 80, 24);
-    let copied = |screen: &mut Screen| {
+    let copied = |screen: &mut TestScreen| {
         screen.effects.clear();
         screen.write("y");
         match &screen.effects[..] {
-            [Effect::Copy(text)] => text.clone(),
+            [ScreenEffect::Copy(text)] => text.clone(),
             other => panic!("{other:?}"),
         }
     };
@@ -342,7 +344,7 @@ fn the_reader_goes_from_prompt_to_prompt_shows_what_it_found_and_reaches_folded_
 
 #[test]
 fn only_what_is_visible_is_drawn_and_scrolling_holds_its_place() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     for number in 0..300 {
         screen.main(EventKind::PromptRead {
             id: None,
@@ -352,7 +354,7 @@ fn only_what_is_visible_is_drawn_and_scrolling_holds_its_place() {
         screen.main(EventKind::TextDelta { text: format!("answer {number}") });
     }
     let mut view = View::new(Theme::default(), Highlighter::off());
-    let mut picture = |screen: &mut Screen| picture_by(&mut view, screen, 80, 24);
+    let mut picture = |screen: &mut TestScreen| picture_by(&mut view, screen, 80, 24);
     picture(&mut screen);
     screen.key(KeyCode::PageUp);
     let held = picture(&mut screen);
@@ -370,7 +372,7 @@ fn only_what_is_visible_is_drawn_and_scrolling_holds_its_place() {
 
 #[test]
 fn control_characters_of_a_command_are_visible_in_its_question() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen
         .prompt("go")
         .asks(&AgentPath::root(), 1, "main", "echo hi\u{1b}[8m; rm -rf x")
@@ -382,7 +384,7 @@ fn control_characters_of_a_command_are_visible_in_its_question() {
 #[test]
 fn the_search_of_the_reader_shows_the_line_and_counts_the_lines_that_match() {
     let main = AgentPath::root();
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.prompt("count");
     screen.tool(&main, "seq", "Bash", "seq 1 400");
     let output: Vec<String> = (1..=400).map(|number| number.to_string()).collect();
@@ -409,7 +411,7 @@ fn the_search_of_the_reader_shows_the_line_and_counts_the_lines_that_match() {
     assert!(picture(&mut screen, 80, 24).contains("1 of 2"), "round");
     screen.write("N");
     assert!(picture(&mut screen, 80, 24).contains("2 of 2"), "round the other way");
-    // From where the user has scrolled to.
+    // From the position where the user scrolled to.
     screen.key(KeyCode::Home).draw();
     screen.write("/39").enter();
     let shown = picture(&mut screen, 80, 24);
@@ -425,7 +427,7 @@ fn the_search_of_the_reader_shows_the_line_and_counts_the_lines_that_match() {
 
 #[test]
 fn a_newline_in_a_name_begins_no_line_of_a_page_or_of_the_head() {
-    let mut screen = Screen::new();
+    let mut screen = TestScreen::new();
     screen.model.session.cwd = "/a\nmodel       forged".to_owned();
     let shown = picture(&mut screen, 80, 24);
     assert!(shown.contains("/a model       forged"), "{shown}");

@@ -1,4 +1,4 @@
-//! Questions in little room, answers that do not fit, and rules that are written.
+//! Questions on small screens, answers that do not fit, and rules being edited.
 
 use crossterm::event::KeyCode;
 use serde_json::Value;
@@ -129,7 +129,7 @@ fn without_a_rule_the_missing_answers_are_explained() {
     assert_eq!(screen.sent(), once(1));
 }
 
-/// A command of main, of several lines, each of which is a rule.
+/// A command of main with several lines, each of which is a rule.
 fn lines_of_main(lines: &[String]) -> impl Fn(&mut Question) {
     let lines = lines.to_vec();
     move |question| {
@@ -149,7 +149,7 @@ fn docker(number: usize, length: usize) -> Vec<String> {
     (1..=number).map(line).collect()
 }
 
-/// All that is inside of the box, without blanks.
+/// All text inside the box, without spaces.
 fn inside(shown: &str) -> String {
     let inner = shown.lines().filter_map(|line| line.strip_prefix('│'));
     let inner = inner.filter_map(|line| line.split('│').next());
@@ -201,7 +201,7 @@ fn answers_that_take_lines_from_the_call_come_with_a_key_at_its_end() {
             continue;
         }
         held.push((width, height, number));
-        // Frames alone bring no answer.
+        // Frames alone make no answer available.
         for _ in 0..3 {
             assert_eq!(picture(&mut screen, width, height), shown);
             assert!(shown.contains("in /p/shop/sub"), "{shown}");
@@ -229,7 +229,7 @@ fn a_grant_of_long_commands_names_them_by_their_number() {
     let words = "2  Yes, and let main run exactly these 5 commands this session";
     assert!(shown.contains(words) && !shown.contains("too small"), "{shown}");
     assert!(inside(&shown).contains("--end=4") && shown.contains("--end=5"), "{shown}");
-    // A rule that the call does not show is named in full.
+    // A rule that is not visible in the call is shown in full.
     let mut screen = asked(|question| {
         lines_of_main(&docker(5, 170))(question);
         question.rules[4] = "Bash(docker:*)".to_owned();

@@ -1,51 +1,51 @@
-//! What a question asks about has to be on the screen before it can be allowed.
+//! The content of a question must have been on the screen before it can be allowed.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use serde_json::{Value, json};
 
 use crate::protocol::{self, Access, AgentPath, Answer, Command, EventKind, Question, QuestionId};
 use crate::tui::model::Overlay;
-use crate::tui::msg::{Msg, Target, Under};
-use crate::tui::testing::Screen;
+use crate::tui::msg::{HitKind, HitTarget, Msg};
+use crate::tui::testing::TestScreen;
 
 use super::pictures::picture;
 
-/// Makes another call of a question.
+/// Changes the call of a question.
 type Change<'a> = Box<dyn Fn(&mut Question) + 'a>;
 
-/// The sizes that a question has to be answerable at.
+/// The sizes at which a question must be answerable.
 const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (100, 30), (120, 40)];
 
 pub fn once(id: u64) -> [Command; 1] {
     [Command::Answer { id: QuestionId(id), answer: Answer::Once }]
 }
 
-/// Three agents at work, the first of which asks; the others ask for something short.
-pub fn asked(change: impl FnOnce(&mut Question)) -> Screen {
-    let mut screen = Screen::new();
+/// Three agents working, the first with the question under test; the others ask for something short.
+pub fn asked(change: impl FnOnce(&mut Question)) -> TestScreen {
+    let mut screen = TestScreen::new();
     let main = AgentPath::root();
     screen.prompt("go");
     let asker = screen.agent(&main, "explore-1", "map the routes");
     let second = screen.agent(&main, "explore-2", "find the slow query");
     let third = screen.agent(&main, "review-1", "check the tests");
     let EventKind::PermissionAsked(mut question) =
-        Screen::question(&asker, 1, "explore-1", "psql shop")
+        TestScreen::question(&asker, 1, "explore-1", "psql shop")
     else {
         panic!()
     };
     change(&mut question);
     screen.wait(2000).event(&asker, EventKind::PermissionAsked(question));
-    screen.event(&second, Screen::question(&second, 2, "explore-2", "ls"));
-    screen.event(&third, Screen::question(&third, 3, "review-1", "ls"));
+    screen.event(&second, TestScreen::question(&second, 2, "explore-2", "ls"));
+    screen.event(&third, TestScreen::question(&third, 3, "review-1", "ls"));
     screen
 }
 
-/// A file that no link leads elsewhere.
-fn target(path: &str) -> protocol::Target {
-    protocol::Target { written: path.into(), resolved: Some(path.into()) }
+/// Access to a file without symbolic links.
+fn target(path: &str) -> protocol::PathTarget {
+    protocol::PathTarget { written: path.into(), resolved: Some(path.into()) }
 }
 
-/// An edit of `src/main.rs` that replaces a line by many.
+/// An edit of `src/main.rs` that replaces one line with many.
 pub fn edit(lines: usize) -> impl FnOnce(&mut Question) {
     move |question| {
         let new: String = (1..=lines).map(|line| format!("+word-{line};\n")).collect();
@@ -67,18 +67,18 @@ pub fn command(line: String) -> impl FnOnce(&mut Question) {
     }
 }
 
-pub fn click(screen: &mut Screen, digit: u8) {
+pub fn click(screen: &mut TestScreen, digit: u8) {
     let at = screen.at;
     for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
         let event = MouseEvent { kind, column: 5, row: 5, modifiers: KeyModifiers::NONE };
-        let under = Under { target: Target::Answer(digit), ..Under::default() };
-        screen.send(Msg::Mouse { event, under, at });
+        let under = HitTarget { kind: HitKind::Answer(digit), ..HitTarget::default() };
+        screen.send(Msg::Mouse { event, hit: under, at });
     }
 }
 
-/// Tries all that could say yes, and fails if anything is sent.
+/// Tries every input that could allow the call, and fails if anything is sent.
 #[track_caller]
-fn assert_dead(screen: &mut Screen) {
+fn assert_dead(screen: &mut TestScreen) {
     screen.write("123").enter();
     for digit in 1..=3 {
         click(screen, digit);
@@ -136,7 +136,7 @@ fn a_call_that_is_too_large_to_show_can_only_be_refused() {
         })
     };
     let large: [Change<'_>; 4] = [
-        text("x".repeat(protocol::MAX_SHOWN)),
+        text("x".repeat(protocol::MAX_SHOWN_BYTES)),
         text("\n".repeat(60_000)),
         Box::new(|question| edit(60_000)(question)),
         Box::new(|question| question.input = json!({ "all": vec![Value::Null; 60_000] })),
@@ -185,9 +185,9 @@ fn page_down_and_the_wheel_lead_to_the_end_too() {
         picture(&mut screen, 80, 24);
         let kind = MouseEventKind::ScrollDown;
         let event = MouseEvent { kind, column: 5, row: 5, modifiers: KeyModifiers::NONE };
-        let under = Under { target: Target::Overlay, ..Under::default() };
+        let under = HitTarget { kind: HitKind::Overlay, ..HitTarget::default() };
         let at = screen.at;
-        screen.send(Msg::Mouse { event, under, at });
+        screen.send(Msg::Mouse { event, hit: under, at });
     }
     picture(&mut screen, 80, 24);
     screen.write("1");
@@ -236,7 +236,7 @@ fn another_width_wraps_the_content_anew_and_its_end_has_to_be_seen_again() {
     screen.key(KeyCode::End);
     picture(&mut screen, 70, 24);
     screen.key(KeyCode::End);
-    // Less height wraps nothing.
+    // A smaller height does not change the wrapping.
     picture(&mut screen, 70, 20);
     screen.write("1");
     assert_eq!(screen.sent(), once(1));
@@ -246,7 +246,7 @@ fn another_width_wraps_the_content_anew_and_its_end_has_to_be_seen_again() {
 fn what_was_seen_of_one_question_says_nothing_about_the_next() {
     let mut screen = asked(edit(60));
     let main = AgentPath::root();
-    screen.event(&main, Screen::question(&main, 9, "main", &"x ".repeat(4000)));
+    screen.event(&main, TestScreen::question(&main, 9, "main", &"x ".repeat(4000)));
     picture(&mut screen, 80, 24);
     screen.key(KeyCode::End);
     picture(&mut screen, 80, 24);
@@ -299,7 +299,7 @@ fn a_character_that_a_terminal_may_drop_is_shown_by_its_number() {
     assert!(shown.contains("./te⟨U+1161⟩st.sh ⟨U+0378⟩# x; cat \u{1112}\u{1161}"), "{shown}");
 }
 
-/// Calls of all kinds with these words in them; `text` is the words with blanks between.
+/// Calls of all kinds that contain these words; `text` is the words joined with spaces.
 fn calls<'a>(words: &'a [String], text: &'a str) -> Vec<Change<'a>> {
     vec![
         Box::new(move |question| command(text.to_owned())(question)),
@@ -367,7 +367,7 @@ fn nothing_of_any_call_is_hidden_at_any_size() {
 }
 
 #[track_caller]
-pub fn assert_dead_digits(screen: &mut Screen) {
+pub fn assert_dead_digits(screen: &mut TestScreen) {
     screen.write("123");
     assert_eq!(screen.sent(), []);
 }

@@ -5,22 +5,22 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::sanitize::sanitize_with_tabs;
 
-/// Bytes of text that are copied at most; terminals drop longer sequences without a word.
+/// Maximum bytes of text to copy; terminals silently drop longer sequences.
 pub const COPY_LIMIT: usize = 100 * 1024;
 
-/// Why nothing was copied.
+/// A failure to copy.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CopyError {
     #[error(
-        "{size} bytes are too many for the terminal's clipboard ({COPY_LIMIT} at most): the reader (/read) leaves the mouse to the terminal"
+        "{size} bytes are too many for the terminal's clipboard (limit {COPY_LIMIT}); open the reader (/read) and select with the mouse"
     )]
     TooLong { size: usize },
-    #[error("the terminal cannot be written to: {0}")]
+    #[error("cannot write to the terminal: {0}")]
     Terminal(String),
 }
 
-/// The sequence that puts `text` on the clipboard of the terminal's owner, as the screen shows it:
-/// what is pasted into a shell holds nothing that could not be seen. Tabs and newlines stay.
+/// The sequence that puts `text` on the clipboard, sanitised as on the screen: a paste into a shell
+/// contains nothing that the user could not see. Tabs and newlines stay.
 pub fn osc52(text: &str) -> Result<String, CopyError> {
     let text = sanitize_with_tabs(text);
     if text.len() > COPY_LIMIT {

@@ -4,31 +4,31 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::sanitize::{reveal, sanitize};
-use super::wrap::{Breaks, Indent, Runs};
+use super::wrap::{Indent, StyledRuns, WrapMode};
 use crate::tui::theme::Theme;
 
 /// One line of a diff's body.
-struct Change<'a> {
+struct ChangedLine<'a> {
     sign: char,
     number: usize,
     text: &'a str,
 }
 
-/// The body of a unified diff, with line numbers (the new ones, for removed lines the old ones).
-/// The file names at its head are left out, `⋮` stands between hunks. At most `max_rows` lines, the
-/// last of which then tells how many lines of the diff are missing.
+/// Renders a unified diff without its file names, with line numbers (the new ones, for removed lines
+/// the old ones) and `⋮` between hunks. Returns at most `max_rows` lines; the last one counts the
+/// lines left out.
 #[must_use]
 pub fn diff_lines(diff: &str, width: u16, max_rows: usize, theme: &Theme) -> Vec<Line<'static>> {
-    lines_of(diff, width, max_rows, theme, &|text| sanitize(text).into_owned())
+    render_diff(diff, width, max_rows, theme, &|text| sanitize(text).into_owned())
 }
 
-/// The whole body of a unified diff, in which nothing hides: what would be dropped elsewhere is visible.
+/// Renders a whole unified diff, with visible signs for characters that are dropped elsewhere.
 #[must_use]
 pub fn whole_diff(diff: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    lines_of(diff, width, usize::MAX, theme, &|text| sanitize(&reveal(text)).into_owned())
+    render_diff(diff, width, usize::MAX, theme, &|text| sanitize(&reveal(text)).into_owned())
 }
 
-fn lines_of(
+fn render_diff(
     diff: &str,
     width: u16,
     max_rows: usize,
@@ -36,20 +36,20 @@ fn lines_of(
     clean: &dyn Fn(&str) -> String,
 ) -> Vec<Line<'static>> {
     let mut out = Vec::new();
-    let mut position = Position::default();
-    let digits = highest_number(diff).max(1).ilog10() as usize + 1;
-    // Where each line of the diff ends on the screen.
+    let mut position = DiffPosition::default();
+    let digits = max_line_number(diff).max(1).ilog10() as usize + 1;
+    // The end of each diff line on the screen.
     let mut ends = Vec::new();
     let mut lines = source_lines(diff);
     for line in lines.by_ref() {
         match position.read(line) {
-            Read::Nothing | Read::Hunk { first: true } => continue,
-            Read::Hunk { first: false } => {
-                out.push(gap(digits, theme));
+            DiffLineKind::Nothing | DiffLineKind::Hunk { first: true } => continue,
+            DiffLineKind::Hunk { first: false } => {
+                out.push(gap_line(digits, theme));
                 continue;
             }
-            Read::Note => out.push(Line::styled(clean(line), theme.dim)),
-            Read::Change(change) => {
+            DiffLineKind::Note => out.push(Line::styled(clean(line), theme.dim)),
+            DiffLineKind::Change(change) => {
                 let text = clean(change.text);
                 push_change(&change, &text, digits, width, theme, &mut out);
             }
@@ -71,49 +71,53 @@ fn lines_of(
     out
 }
 
-/// The lines of a diff. A carriage return alone ends a line too, as for those who write diffs:
-/// otherwise an added line could pass for a part of the removed one before it. It stays, to be
-/// seen.
+/// The lines of a diff. A lone carriage return also ends a line, as in the tools that write diffs;
+/// otherwise an added line could pass as part of the removed one before it. It is kept, so that it
+/// is shown.
 fn source_lines(diff: &str) -> impl Iterator<Item = &str> {
     let lines = diff.lines();
     lines.flat_map(|line| line.split_inclusive('\r').chain(line.is_empty().then_some("")))
 }
 
-/// What one line of the file is.
-enum Read<'a> {
+/// The kind of a line in a diff.
+enum DiffLineKind<'a> {
     Nothing,
     Hunk { first: bool },
-    Change(Change<'a>),
+    Change(ChangedLine<'a>),
     Note,
 }
 
-/// Where the reader is in both files.
+/// The current position in both files.
 #[derive(Default)]
-struct Position {
+struct DiffPosition {
     old: usize,
     new: usize,
-    /// Lines that the hunk still has, so that a removed line `-- x` is not taken for a file name.
+    /// Remaining lines of the hunk, so that a removed line `-- x` is not mistaken for a file name.
     old_left: usize,
     new_left: usize,
     hunks: usize,
 }
 
-impl Position {
-    fn read<'a>(&mut self, line: &'a str) -> Read<'a> {
+impl DiffPosition {
+    fn read<'a>(&mut self, line: &'a str) -> DiffLineKind<'a> {
         if let Some(hunk) = Hunk::parse(line) {
             (self.old, self.old_left) = hunk.old;
             (self.new, self.new_left) = hunk.new;
             self.hunks += 1;
-            return Read::Hunk { first: self.hunks == 1 };
+            return DiffLineKind::Hunk { first: self.hunks == 1 };
         }
         if self.old_left == 0 && self.new_left == 0 {
             let head =
                 ["diff ", "index ", "--- ", "+++ "].iter().any(|word| line.starts_with(word));
-            return if head || self.hunks == 0 { Read::Nothing } else { Read::Note };
+            return if head || self.hunks == 0 {
+                DiffLineKind::Nothing
+            } else {
+                DiffLineKind::Note
+            };
         }
         let (sign, text) = match line.chars().next() {
             Some(sign @ ('+' | '-' | ' ')) => (sign, &line[1..]),
-            Some('\\' | '…') => return Read::Note,
+            Some('\\' | '…') => return DiffLineKind::Note,
             // Some writers drop the space of an empty line.
             _ => (' ', line),
         };
@@ -126,7 +130,7 @@ impl Position {
             self.new += 1;
             self.new_left = self.new_left.saturating_sub(1);
         }
-        Read::Change(Change { sign, number, text })
+        DiffLineKind::Change(ChangedLine { sign, number, text })
     }
 }
 
@@ -142,18 +146,18 @@ impl Hunk {
         let ranges = line.strip_prefix("@@ -")?;
         let (ranges, _) = ranges.split_once(" @@")?;
         let (old, new) = ranges.split_once(" +")?;
-        Some(Self { old: range(old)?, new: range(new)? })
+        Some(Self { old: parse_range(old)?, new: parse_range(new)? })
     }
 }
 
-fn range(text: &str) -> Option<(usize, usize)> {
+fn parse_range(text: &str) -> Option<(usize, usize)> {
     match text.split_once(',') {
         Some((start, length)) => Some((start.parse().ok()?, length.parse().ok()?)),
         None => Some((text.parse().ok()?, 1)),
     }
 }
 
-fn highest_number(diff: &str) -> usize {
+fn max_line_number(diff: &str) -> usize {
     let hunks = diff.lines().filter_map(Hunk::parse);
     hunks
         .map(|hunk| {
@@ -163,12 +167,12 @@ fn highest_number(diff: &str) -> usize {
         .unwrap_or(1)
 }
 
-fn gap(digits: usize, theme: &Theme) -> Line<'static> {
+fn gap_line(digits: usize, theme: &Theme) -> Line<'static> {
     Line::styled(format!("{:>digits$}", theme.glyphs.more), theme.dim)
 }
 
 fn push_change(
-    change: &Change<'_>,
+    change: &ChangedLine<'_>,
     text: &str,
     digits: usize,
     width: u16,
@@ -184,13 +188,13 @@ fn push_change(
     let sign = Span::styled(format!("{} ", change.sign), style);
     let first = vec![Span::styled(number, theme.dim), sign];
     let rest = vec![Span::raw(" ".repeat(digits + 3))];
-    // In a sliver of a window the text matters more than its number.
+    // In a very narrow window, drop the line number.
     let indent = match usize::from(width) > digits + 8 {
         true => Indent { first, rest },
         false => Indent { first: vec![Span::styled(change.sign.to_string(), style)], rest: vec![] },
     };
-    let runs = Runs::new(text, vec![(text.len(), style)]);
-    indent.wrap(runs, usize::from(width), Breaks::Cells, out);
+    let runs = StyledRuns::new(text, vec![(text.len(), style)]);
+    indent.wrap(runs, usize::from(width), WrapMode::Cells, out);
 }
 
 #[cfg(test)]

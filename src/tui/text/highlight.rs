@@ -1,7 +1,7 @@
-//! Colours for code: syntect's syntaxes, mapped to a handful of roles that every theme has.
+//! Syntax highlighting with syntect, mapped to a few roles that every theme has.
 //!
-//! The syntaxes take a while to load, so that happens on a thread of its own when the first fence
-//! needs them; until then code is plain.
+//! Syntaxes are slow to load, so a separate thread loads them when the first fence needs them. Until
+//! then code is plain.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,21 +9,21 @@ use std::sync::{Arc, OnceLock};
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
-use super::markdown::row::{Face, Role};
+use super::markdown::row::{RoleStyle, TextRole};
 
-/// Bytes of a line beyond which it is not worth its colours.
+/// Maximum bytes of a highlighted line.
 const LINE_LIMIT: usize = 2000;
-/// Lines of one fence that get colours; the parser is too slow for whole files.
+/// Maximum highlighted lines of a fence; the parser is too slow for whole files.
 const FENCE_LIMIT: usize = 1000;
 
-/// Finds the colours of code. Cheap to clone; all clones share one set of syntaxes.
+/// Highlights code. Cheap to clone; all clones share one set of syntaxes.
 #[derive(Clone)]
-pub struct Highlighter(Option<Arc<Shared>>);
+pub struct Highlighter(Option<Arc<HighlighterShared>>);
 
-struct Shared {
+struct HighlighterShared {
     syntaxes: OnceLock<Syntaxes>,
     requested: AtomicBool,
-    /// Told once, from the loading thread, when the syntaxes are there.
+    /// Called once, from the loading thread, when the syntaxes are loaded.
     notify: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -34,23 +34,23 @@ impl fmt::Debug for Highlighter {
 }
 
 impl Highlighter {
-    /// A highlighter that calls `notify` when code that was drawn plain can be drawn again.
+    /// Creates a highlighter that calls `notify` once plain code can be redrawn with colours.
     #[must_use]
     pub fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(Shared {
+        Self(Some(Arc::new(HighlighterShared {
             syntaxes: OnceLock::new(),
             requested: AtomicBool::new(false),
             notify: Box::new(notify),
         })))
     }
 
-    /// One that never has any colours.
+    /// Creates a highlighter without colours.
     #[must_use]
     pub fn off() -> Self {
         Self(None)
     }
 
-    /// The syntaxes are loaded.
+    /// Whether the syntaxes are loaded.
     #[must_use]
     pub fn ready(&self) -> bool {
         self.syntaxes().is_some()
@@ -76,7 +76,7 @@ impl Highlighter {
         self.0.as_ref()?.syntaxes.get()
     }
 
-    /// The start of a block of code; `None` for a language that is not known.
+    /// Starts a block of code; `None` if the language is unknown.
     pub(super) fn start(&self, language: &str) -> Option<CodeState> {
         let syntaxes = self.syntaxes()?;
         let syntax = syntaxes.set.find_syntax_by_token(language)?;
@@ -84,7 +84,7 @@ impl Highlighter {
     }
 }
 
-/// What the lines before have to say about the next one.
+/// Parser state between the lines of a block of code.
 #[derive(Clone, Debug)]
 pub(super) struct CodeState {
     parser: ParseState,
@@ -93,10 +93,14 @@ pub(super) struct CodeState {
 }
 
 impl CodeState {
-    /// The runs of the next line of code.
-    pub(super) fn line(&mut self, text: &str, highlighter: &Highlighter) -> Vec<(usize, Face)> {
+    /// Parses the next line of code into runs.
+    pub(super) fn line(
+        &mut self,
+        text: &str,
+        highlighter: &Highlighter,
+    ) -> Vec<(usize, RoleStyle)> {
         let plain =
-            || if text.is_empty() { Vec::new() } else { vec![(text.len(), Role::Code.into())] };
+            || if text.is_empty() { Vec::new() } else { vec![(text.len(), TextRole::Code.into())] };
         self.lines += 1;
         let Some(syntaxes) = highlighter.syntaxes() else { return plain() };
         if text.len() > LINE_LIMIT || self.lines > FENCE_LIMIT {
@@ -117,61 +121,62 @@ impl CodeState {
     }
 }
 
-fn push_run(runs: &mut Vec<(usize, Face)>, from: &mut usize, to: usize, role: Role) {
+fn push_run(runs: &mut Vec<(usize, RoleStyle)>, from: &mut usize, to: usize, role: TextRole) {
     if to <= *from {
         return;
     }
     *from = to;
-    let face = Face::from(role);
+    let face = RoleStyle::from(role);
     match runs.last_mut() {
         Some((end, last)) if *last == face => *end = to,
         _ => runs.push((to, face)),
     }
 }
 
-/// Scope prefixes and what they are to us; the first that fits counts.
-const ROLES: [(&str, Role); 22] = [
-    ("comment", Role::Comment),
-    ("constant.character.escape", Role::Number),
-    ("punctuation.definition.comment", Role::Comment),
-    ("punctuation.definition.string", Role::String),
-    ("string", Role::String),
-    ("constant", Role::Number),
-    ("entity.name.function", Role::Function),
-    ("support.function", Role::Function),
-    ("variable.function", Role::Function),
-    ("entity.name.tag", Role::Keyword),
-    ("entity.name.section", Role::Function),
-    ("entity.name", Role::Type),
-    ("entity.other.attribute-name", Role::Function),
-    ("entity.other.inherited-class", Role::Type),
-    ("support.type", Role::Type),
-    ("support.class", Role::Type),
-    ("keyword.operator", Role::Text),
-    ("keyword", Role::Keyword),
-    ("storage", Role::Keyword),
-    ("markup.inserted", Role::String),
-    ("markup.deleted", Role::Number),
-    ("source", Role::Text),
+/// Scope prefixes and their roles; the first match wins.
+const SCOPE_ROLES: [(&str, TextRole); 22] = [
+    ("comment", TextRole::Comment),
+    ("constant.character.escape", TextRole::Number),
+    ("punctuation.definition.comment", TextRole::Comment),
+    ("punctuation.definition.string", TextRole::String),
+    ("string", TextRole::String),
+    ("constant", TextRole::Number),
+    ("entity.name.function", TextRole::Function),
+    ("support.function", TextRole::Function),
+    ("variable.function", TextRole::Function),
+    ("entity.name.tag", TextRole::Keyword),
+    ("entity.name.section", TextRole::Function),
+    ("entity.name", TextRole::Type),
+    ("entity.other.attribute-name", TextRole::Function),
+    ("entity.other.inherited-class", TextRole::Type),
+    ("support.type", TextRole::Type),
+    ("support.class", TextRole::Type),
+    ("keyword.operator", TextRole::Text),
+    ("keyword", TextRole::Keyword),
+    ("storage", TextRole::Keyword),
+    ("markup.inserted", TextRole::String),
+    ("markup.deleted", TextRole::Number),
+    ("source", TextRole::Text),
 ];
 
 struct Syntaxes {
     set: SyntaxSet,
-    roles: Vec<(Scope, Role)>,
+    roles: Vec<(Scope, TextRole)>,
 }
 
 impl Syntaxes {
     fn load() -> Self {
-        let roles = ROLES.iter().filter_map(|(name, role)| Some((Scope::new(name).ok()?, *role)));
+        let roles =
+            SCOPE_ROLES.iter().filter_map(|(name, role)| Some((Scope::new(name).ok()?, *role)));
         Self { set: two_face::syntax::extra_newlines(), roles: roles.collect() }
     }
 
     /// The role of the innermost scope that has one.
-    fn role(&self, scopes: &ScopeStack) -> Role {
+    fn role(&self, scopes: &ScopeStack) -> TextRole {
         let of = |scope: &Scope| {
             self.roles.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, role)| *role)
         };
-        scopes.as_slice().iter().rev().find_map(of).unwrap_or(Role::Text)
+        scopes.as_slice().iter().rev().find_map(of).unwrap_or(TextRole::Text)
     }
 }
 
@@ -193,7 +198,7 @@ mod tests {
         highlighter
     }
 
-    fn roles<'a>(text: &'a str, runs: &[(usize, Face)]) -> Vec<(&'a str, Role)> {
+    fn roles<'a>(text: &'a str, runs: &[(usize, RoleStyle)]) -> Vec<(&'a str, TextRole)> {
         let mut from = 0;
         let mut out = Vec::new();
         for (end, face) in runs {
@@ -201,7 +206,7 @@ mod tests {
             from = *end;
         }
         assert_eq!(from, text.len());
-        out.retain(|(text, role)| !text.is_empty() && *role != Role::Text);
+        out.retain(|(text, role)| !text.is_empty() && *role != TextRole::Text);
         out
     }
 
@@ -212,20 +217,22 @@ mod tests {
         let mut state = highlighter.start("rust").unwrap();
         let first = r#"fn main() { let x: u8 = 42; /* one"#;
         let seen = roles(first, &state.line(first, &highlighter));
-        for expected in [("fn", Role::Keyword), ("main", Role::Function), ("42", Role::Number)] {
+        for expected in
+            [("fn", TextRole::Keyword), ("main", TextRole::Function), ("42", TextRole::Number)]
+        {
             assert!(seen.contains(&expected), "{expected:?} in {seen:?}");
         }
         let second = r#"two */ call("text");"#;
         let seen = roles(second, &state.line(second, &highlighter));
-        assert_eq!(seen[0], ("two */", Role::Comment));
-        assert!(seen.contains(&("\"text\"", Role::String)), "{seen:?}");
+        assert_eq!(seen[0], ("two */", TextRole::Comment));
+        assert!(seen.contains(&("\"text\"", TextRole::String)), "{seen:?}");
         for language in ["rs", "python", "ts", "bash", "sh", "json", "toml", "go", "diff"] {
             assert!(highlighter.start(language).is_some(), "{language}");
         }
         assert!(highlighter.start("no such language").is_none());
 
         let long = "x ".repeat(LINE_LIMIT);
-        assert_eq!(state.line(&long, &highlighter), [(long.len(), Role::Code.into())]);
+        assert_eq!(state.line(&long, &highlighter), [(long.len(), TextRole::Code.into())]);
     }
 
     #[test]

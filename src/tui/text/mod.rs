@@ -1,6 +1,6 @@
-//! Text for the screen: made harmless, measured in cells, wrapped, rendered from Markdown and diffs.
+//! Text for the screen: sanitised, measured in cells, wrapped, rendered from Markdown and diffs.
 //!
-//! Text of models, tools and files comes in raw; what leaves this module is safe to draw.
+//! Takes raw text of models, tools and files, and returns text that is safe to draw.
 
 mod clipboard;
 mod diff;

@@ -1,4 +1,4 @@
-//! Makes foreign text harmless: no escape sequence, control character or invisible trick reaches
+//! Sanitises untrusted text: no escape sequence, control character or invisible character reaches
 //! the terminal.
 
 use std::borrow::Cow;
@@ -12,49 +12,51 @@ use crate::protocol::{
 
 /// Cells between tab stops.
 const TAB_STOP: usize = 4;
-/// Combining marks kept on one base character; more only smear over other lines.
+/// Combining marks kept per base character; more would smear over other lines.
 const MARK_LIMIT: usize = 4;
 
-/// The text without anything that a terminal obeys. Newlines stay, `\r\n` becomes `\n`, tabs become spaces.
+/// Removes everything that a terminal would interpret. Newlines stay, `\r\n` becomes `\n`, tabs become
+/// spaces.
 ///
 /// Escape sequences are dropped whole (an unterminated one up to the end of its line), other
 /// control characters become control pictures, characters that reorder or smuggle text become
-/// `⟨U+202E⟩`, invisible ones go. Sanitise whole lines rather than pieces of a stream: a sequence
-/// cut in two shows its second half.
+/// `⟨U+202E⟩`, and invisible ones are removed. Sanitise whole lines rather than pieces of a stream:
+/// the second half of a split sequence would be shown.
 #[must_use]
 pub fn sanitize(text: &str) -> Cow<'_, str> {
-    let Some(start) = first(text, is_suspect) else { return Cow::Borrowed(text) };
-    let mut cleaner = Cleaner::after(&text[..start], text.len());
+    let Some(start) = find_first(text, is_suspect) else { return Cow::Borrowed(text) };
+    let mut cleaner = Sanitizer::resume_after(&text[..start], text.len());
     cleaner.run(&text[start..]);
     Cow::Owned(cleaner.out)
 }
 
-/// As [`sanitize`], but tabs stay too: for text that leaves the screen.
+/// Like [`sanitize`], but keeps tabs: for text that leaves the screen.
 #[must_use]
 pub fn sanitize_with_tabs(text: &str) -> Cow<'_, str> {
-    let Some(start) = first(text, is_suspect) else { return Cow::Borrowed(text) };
-    let mut cleaner = Cleaner { keeps_tabs: true, ..Cleaner::after(&text[..start], text.len()) };
+    let Some(start) = find_first(text, is_suspect) else { return Cow::Borrowed(text) };
+    let mut cleaner =
+        Sanitizer { keeps_tabs: true, ..Sanitizer::resume_after(&text[..start], text.len()) };
     cleaner.run(&text[start..]);
     Cow::Owned(cleaner.out)
 }
 
-/// The text with a visible sign for everything that [`sanitize`] would drop, for each blank other
-/// than a space, a tab and a newline, and for each character that a terminal may not show, such as
-/// one that Unicode does not assign, so that nothing in it can hide or pass for what it is not: for
-/// what the user is asked to allow. To a shell, `x` and `#` with a no-break space between them are
-/// one word, and no comment. Newlines and tabs stay.
+/// Replaces everything that [`sanitize`] would drop with a visible sign, and also each blank other
+/// than space, tab and newline, and each character that a terminal may not show, such as an
+/// unassigned one. For text that the user is asked to allow: nothing in it can hide or look like
+/// something else. To a shell, `x` and `#` with a no-break space between them are one word, not a
+/// comment. Newlines and tabs stay.
 #[must_use]
 pub fn reveal(text: &str) -> Cow<'_, str> {
-    let Some(start) = first(text, |c| is_suspect(c) || !is_seen(None, c, None)) else {
+    let Some(start) = find_first(text, |c| is_suspect(c) || !is_seen(None, c, None)) else {
         return Cow::Borrowed(text);
     };
-    let mut cleaner = Cleaner { reveals: true, ..Cleaner::after(&text[..start], text.len()) };
+    let mut cleaner =
+        Sanitizer { reveals: true, ..Sanitizer::resume_after(&text[..start], text.len()) };
     cleaner.run(&text[start..]);
     Cow::Owned(cleaner.out)
 }
 
-/// As [`sanitize`], for places that have one line: each run of newlines becomes one space, and none
-/// stands at an end.
+/// Like [`sanitize`], but on one line: trims the text, and each run of newlines becomes one space.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let clean = sanitize(text.trim());
@@ -62,8 +64,8 @@ pub fn one_line(text: &str) -> String {
     parts.join(" ")
 }
 
-/// Where the first character stands that may need work.
-fn first(text: &str, is_suspect: impl Fn(char) -> bool) -> Option<usize> {
+/// The position of the first character that may need work.
+fn find_first(text: &str, is_suspect: impl Fn(char) -> bool) -> Option<usize> {
     let bytes = text.as_bytes();
     let ascii = bytes.iter().position(|byte| !matches!(byte, b' '..=b'~' | b'\n'))?;
     text[ascii..].char_indices().find(|(_, c)| is_suspect(*c)).map(|(at, _)| ascii + at)
@@ -75,12 +77,12 @@ fn is_suspect(c: char) -> bool {
         '\u{a0}'..='\u{2ff}' => matches!(c, '\u{a0}' | '\u{ad}'),
         BLANK => true,
         _ if c.is_control() || c.is_whitespace() => true,
-        _ => c.width() == Some(0) || is_shown(c) || is_dropped(c),
+        _ => c.width() == Some(0) || is_shown_by_number(c) || is_dropped(c),
     }
 }
 
-/// Characters that reorder, separate or smuggle text: shown by number.
-fn is_shown(c: char) -> bool {
+/// Whether a character reorders, separates or smuggles text, and so is shown by number.
+fn is_shown_by_number(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}'
         | '\u{61c}' | '\u{200e}' | '\u{200f}'
@@ -90,30 +92,30 @@ fn is_shown(c: char) -> bool {
         | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Characters that show nothing and mean nothing here.
+/// Whether a character is invisible and has no meaning here.
 fn is_dropped(c: char) -> bool {
     let may_mean =
         c.is_control() || matches!(c, '\u{200c}' | '\u{200d}') || is_variation_selector(c);
-    !may_mean && !is_shown(c) && is_invisible(c)
+    !may_mean && !is_shown_by_number(c) && is_invisible(c)
 }
 
 /// The slow path: copies character by character.
-struct Cleaner {
+struct Sanitizer {
     out: String,
     column: usize,
-    /// The last character kept on this line.
+    /// The last character kept on the line.
     previous: Option<char>,
     /// Marks on top of the last base character.
     marks: usize,
-    /// Shows what else would be dropped, and unusual blanks.
+    /// Whether to show dropped characters and unusual blanks.
     reveals: bool,
-    /// Tabs do not become spaces.
+    /// Whether to keep tabs.
     keeps_tabs: bool,
 }
 
-impl Cleaner {
-    /// A cleaner that goes on behind `done`, which needs no work.
-    fn after(done: &str, capacity: usize) -> Self {
+impl Sanitizer {
+    /// Creates a cleaner that continues after `done`, which is clean.
+    fn resume_after(done: &str, capacity: usize) -> Self {
         let mut out = String::with_capacity(capacity + 8);
         out.push_str(done);
         let line = done.rfind('\n').map_or(done, |at| &done[at + 1..]);
@@ -126,28 +128,28 @@ impl Cleaner {
         let mut at = 0;
         while let Some(c) = text[at..].chars().next() {
             let behind = at + c.len_utf8();
-            at = behind + self.take(c, &text[behind..]);
+            at = behind + self.handle(c, &text[behind..]);
         }
     }
 
-    /// Handles `c`; returns how many bytes of `rest` belong to it.
-    fn take(&mut self, c: char, rest: &str) -> usize {
+    /// Handles `c`; returns the number of bytes of `rest` that belong to it.
+    fn handle(&mut self, c: char, rest: &str) -> usize {
         match c {
             '\n' => self.newline(),
             '\t' if self.reveals || self.keeps_tabs => self.keep(c),
             '\t' => self.tab(),
-            '\0'..='\u{1f}' if self.reveals => self.keep(picture(c)),
+            '\0'..='\u{1f}' if self.reveals => self.keep(control_picture(c)),
             '\u{80}'..='\u{9f}' | BLANK if self.reveals => self.show(c),
             '\u{a0}'.. if self.reveals && c.is_whitespace() => self.show(c),
             '\r' if rest.starts_with('\n') => {}
             '\u{1b}' => return escape_len(rest),
             '\u{9b}' => return csi_len(rest),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => return string_len(rest),
-            '\0'..='\u{1f}' => self.keep(picture(c)),
+            '\0'..='\u{1f}' => self.keep(control_picture(c)),
             '\u{7f}' => self.keep('␡'),
             '\u{200c}' | '\u{200d}' => self.joiner(c, rest),
             '\u{e0000}'..='\u{e007f}' => return self.tags(c, rest),
-            _ if is_shown(c) => self.show(c),
+            _ if is_shown_by_number(c) => self.show(c),
             _ if self.reveals && !is_seen(self.previous, c, rest.chars().next()) => self.show(c),
             _ if is_dropped(c) => self.leave_out(c),
             _ if is_variation_selector(c) => self.variation(c, rest.chars().next()),
@@ -200,7 +202,7 @@ impl Cleaner {
         bytes
     }
 
-    /// A character that has no place here.
+    /// Drops a character, or shows it by number.
     fn leave_out(&mut self, c: char) {
         if self.reveals {
             self.show(c);
@@ -249,11 +251,11 @@ impl Cleaner {
 }
 
 /// The control picture of a C0 character.
-fn picture(c: char) -> char {
+fn control_picture(c: char) -> char {
     char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')
 }
 
-/// Bytes of the escape sequence whose ESC stands before `rest`.
+/// Length of the escape sequence whose ESC precedes `rest`.
 fn escape_len(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     match bytes.first() {
@@ -268,15 +270,15 @@ fn escape_len(rest: &str) -> usize {
     }
 }
 
-/// Bytes of a control sequence behind its introducer: parameters, intermediates, one final byte.
+/// Length of a control sequence after its introducer: parameters, intermediates, one final byte.
 fn csi_len(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let body = bytes.iter().take_while(|b| matches!(b, b' '..=b'?')).count();
     body + usize::from(bytes.get(body).is_some_and(|b| matches!(b, b'@'..=b'~')))
 }
 
-/// Bytes of a control string (title, clipboard, device string) behind its introducer, with its terminator.
-/// It also ends before the end of the line and before another escape.
+/// Length of a control string (title, clipboard, device string) after its introducer, including the
+/// terminator. It also ends before the end of the line and before another escape.
 fn string_len(rest: &str) -> usize {
     for (at, c) in rest.char_indices() {
         match c {
@@ -417,7 +419,7 @@ mod tests {
             let text = text + &more;
             let clean = sanitize(&text);
             prop_assert!(!clean.chars().any(|c| c.is_control() && c != '\n'), "{clean:?}");
-            prop_assert!(!clean.chars().any(|c| is_shown(c) || is_dropped(c)), "{clean:?}");
+            prop_assert!(!clean.chars().any(|c| is_shown_by_number(c) || is_dropped(c)), "{clean:?}");
             let twice = sanitize(&clean).into_owned();
             prop_assert_eq!(twice.as_str(), &*clean);
         }

@@ -1,4 +1,4 @@
-//! Widths in terminal cells, counted as ratatui draws: by grapheme.
+//! Widths in terminal cells, counted by grapheme as ratatui draws them.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use ratatui::buffer::CellWidth;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The byte length and the cells of the grapheme that starts at `at`; `None` at the end.
+/// The byte length and the cells of the grapheme at `at`; `None` at the end.
 ///
-/// A control character counts as nothing, as ratatui does not draw it.
+/// A control character has no width, as ratatui does not draw it.
 pub(super) fn grapheme_at(text: &str, at: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let first = *bytes.get(at)?;
-    // Two ASCII characters never form one grapheme, but for \r\n.
+    // Two ASCII characters never form one grapheme, except for \r\n.
     if (b' '..=b'~').contains(&first) && bytes.get(at + 1).is_none_or(u8::is_ascii) {
         return Some((1, 1));
     }
@@ -23,7 +23,7 @@ pub(super) fn grapheme_at(text: &str, at: usize) -> Option<(usize, usize)> {
     Some((grapheme.len(), usize::from(grapheme.cell_width())))
 }
 
-/// Cells that the text takes on one line.
+/// The width of a text on one line, in cells.
 #[must_use]
 pub fn width(text: &str) -> usize {
     let mut at = 0;
@@ -35,8 +35,8 @@ pub fn width(text: &str) -> usize {
     cells
 }
 
-/// The longest start of the text that fits into `cells`, and its own width.
-fn fitting(text: &str, cells: usize) -> (&str, usize) {
+/// The longest prefix that fits into `cells`, and its width.
+fn longest_prefix(text: &str, cells: usize) -> (&str, usize) {
     let mut at = 0;
     let mut used = 0;
     while let Some((len, wide)) = grapheme_at(text, at) {
@@ -49,24 +49,24 @@ fn fitting(text: &str, cells: usize) -> (&str, usize) {
     (&text[..at], used)
 }
 
-/// The text cut to `cells`, with `…` where something is missing. Reads no further than it must.
+/// Truncates the text to `cells`, ending in `…` if anything is cut. Reads no further than necessary.
 #[must_use]
 pub fn truncate(text: &str, cells: usize) -> Cow<'_, str> {
-    let (fits, _) = fitting(text, cells);
+    let (fits, _) = longest_prefix(text, cells);
     if fits.len() == text.len() {
         return Cow::Borrowed(text);
     }
     if cells == 0 {
         return Cow::Borrowed("");
     }
-    let (start, _) = fitting(fits, cells - 1);
+    let (start, _) = longest_prefix(fits, cells - 1);
     let mut cut = String::with_capacity(start.len() + '…'.len_utf8());
     cut.push_str(start);
     cut.push('…');
     Cow::Owned(cut)
 }
 
-/// The text cut or filled up with blanks to exactly `cells`.
+/// Truncates the text or pads it with blanks to exactly `cells`.
 #[must_use]
 pub fn padded(text: &str, cells: usize) -> String {
     let cut = truncate(text, cells);
@@ -74,14 +74,14 @@ pub fn padded(text: &str, cells: usize) -> String {
     format!("{cut}{}", " ".repeat(blanks))
 }
 
-/// As [`truncate`], for a styled line; the `…` takes the style of what it cuts.
+/// Like [`truncate`], for a styled line; the `…` has the style of the cut span.
 #[must_use]
 pub fn truncate_line(mut line: Line<'static>, cells: usize) -> Line<'static> {
     let mut used = 0;
     for at in 0..line.spans.len() {
         let span = &line.spans[at];
         let left = cells.saturating_sub(used);
-        let (fits, wide) = fitting(&span.content, left);
+        let (fits, wide) = longest_prefix(&span.content, left);
         if fits.len() == span.content.len() {
             used += wide;
             continue;
@@ -92,13 +92,13 @@ pub fn truncate_line(mut line: Line<'static>, cells: usize) -> Line<'static> {
     line
 }
 
-/// Ends `line` within its span `at`, of which `left` cells may be used.
+/// Truncates `line` in its span `at`, of which `left` cells fit.
 fn cut_span(line: &mut Line<'static>, at: usize, left: usize) {
     let style = line.spans[at].style;
     let cut = truncate(&line.spans[at].content, left).into_owned();
     line.spans.truncate(at);
     if left == 0 {
-        // The line is full to the brim: its last cells give way to the sign.
+        // The line is full: the `…` replaces its last cells.
         shorten_last(line);
         return;
     }
@@ -111,7 +111,7 @@ fn shorten_last(line: &mut Line<'static>) {
         if wide == 0 {
             continue;
         }
-        let (start, _) = fitting(&last.content, wide - 1);
+        let (start, _) = longest_prefix(&last.content, wide - 1);
         line.spans.push(Span::styled(format!("{start}…"), last.style));
         return;
     }

@@ -1,4 +1,4 @@
-//! Wrapping of styled text to a width in terminal cells. Linear in the text, whatever it holds.
+//! Wraps styled text to a width in terminal cells, in linear time for any text.
 
 use std::ops::Range;
 
@@ -7,33 +7,32 @@ use ratatui::text::{Line, Span};
 
 use super::width::{grapheme_at, width};
 
-/// Where lines may end.
+/// Where lines may break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Breaks {
-    /// At spaces and between wide characters; within a word only when it is wider than a line.
+pub(super) enum WrapMode {
+    /// At spaces and between wide characters; within a word only if it is wider than a line.
     Words,
-    /// Anywhere, so that nothing moves: code and output of commands.
+    /// Anywhere, so that nothing moves: for code and command output.
     Cells,
 }
 
-/// Finds the lines of `text`, which has no newline: calls `emit` with the bytes of each, in order,
-/// at least once.
+/// Finds the lines of `text`, which has no newline. Calls `emit` with the byte range of each, in
+/// order, at least once.
 ///
-/// `first` and `rest` are the cells of the first and the other lines, at least 1. A space at which
-/// a line ends belongs to no line. What is wider than a whole line (a wide character in one cell)
-/// is left out.
+/// `first` and `rest` are the cells of the first and the other lines, at least 1. A space at a break
+/// belongs to no line. A character wider than a whole line is left out.
 pub(super) fn find_lines(
     text: &str,
     first: usize,
     rest: usize,
-    breaks: Breaks,
+    breaks: WrapMode,
     mut emit: impl FnMut(Range<usize>),
 ) {
     let rest = rest.max(1);
     let mut scan = LineScan::new(0, first.max(1));
     let mut at = 0;
     while let Some((len, wide)) = grapheme_at(text, at) {
-        if breaks == Breaks::Words {
+        if breaks == WrapMode::Words {
             if text.as_bytes()[at] == b' ' && len == 1 {
                 scan.space(at);
                 at += 1;
@@ -47,9 +46,9 @@ pub(super) fn find_lines(
             continue;
         }
         match scan.break_at {
-            // Only spaces stand here: the word starts the line instead.
+            // The line has only spaces: start it with the word instead.
             Some((end, next)) if end == scan.start => scan = LineScan::new(next, scan.limit),
-            // The word that moves down is measured again, with the cells that its new line has.
+            // Measure the word again on its new line.
             Some((end, next)) => {
                 emit(scan.start..end);
                 scan = LineScan::new(next, rest);
@@ -69,12 +68,12 @@ pub(super) fn find_lines(
     emit(scan.start..end.max(scan.start));
 }
 
-/// One line while it is being filled.
+/// A line being filled.
 struct LineScan {
     start: usize,
     limit: usize,
     cells: usize,
-    /// Where the line may end, and where the next one would start.
+    /// The last possible end of the line, and the start of the next one.
     break_at: Option<(usize, usize)>,
     after_space: bool,
     after_wide: bool,
@@ -111,15 +110,15 @@ impl LineScan {
     }
 }
 
-/// Styled text without a newline: each run's style holds up to its end byte.
-pub(super) struct Runs<'a> {
+/// Styled text without a newline; each run's style applies up to its end byte.
+pub(super) struct StyledRuns<'a> {
     text: &'a str,
     ends: Vec<(usize, Style)>,
-    /// The run that the next byte belongs to.
+    /// The run of the next byte.
     at: usize,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> StyledRuns<'a> {
     pub(super) fn new(text: &'a str, ends: Vec<(usize, Style)>) -> Self {
         Self { text, ends, at: 0 }
     }
@@ -148,7 +147,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// What stands before the first and the other lines of a wrapped text.
+/// Prefixes of the first and the other lines of a wrapped text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Indent {
     pub(super) first: Vec<Span<'static>>,
@@ -163,9 +162,9 @@ impl Indent {
     /// Wraps `runs` into `out`; returns the byte at which the last line starts.
     pub(super) fn wrap(
         &self,
-        mut runs: Runs<'_>,
+        mut runs: StyledRuns<'_>,
         cells: usize,
-        breaks: Breaks,
+        breaks: WrapMode,
         out: &mut Vec<Line<'static>>,
     ) -> usize {
         let first = cells.saturating_sub(Self::cells(&self.first));
@@ -211,33 +210,32 @@ fn wrap_with(line: &Line<'_>, width: u16, indent: &Indent) -> Vec<Line<'static>>
         ends.push((text.len(), line.style.patch(span.style)));
     }
     let mut out = Vec::new();
-    indent.wrap(Runs::new(&text, ends), usize::from(width), Breaks::Words, &mut out);
+    indent.wrap(StyledRuns::new(&text, ends), usize::from(width), WrapMode::Words, &mut out);
     out
 }
 
-/// Wraps plain text at words; every newline starts a line. Takes sanitised text.
+/// Wraps sanitised plain text at words; every newline starts a line.
 #[must_use]
 pub fn wrap_text(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
-    wrap_plain(text, width, style, Breaks::Words)
+    wrap_plain(text, width, style, WrapMode::Words)
 }
 
-/// Wraps plain text at the edge, as a terminal does; every newline starts a line. Takes sanitised text.
+/// Wraps sanitised plain text at the edge, as a terminal does; every newline starts a line.
 #[must_use]
 pub fn hard_wrap(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
-    wrap_plain(text, width, style, Breaks::Cells)
+    wrap_plain(text, width, style, WrapMode::Cells)
 }
 
-fn wrap_plain(text: &str, width: u16, style: Style, breaks: Breaks) -> Vec<Line<'static>> {
+fn wrap_plain(text: &str, width: u16, style: Style, breaks: WrapMode) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for line in text.lines() {
-        let runs = Runs::new(line, vec![(line.len(), style)]);
+        let runs = StyledRuns::new(line, vec![(line.len(), style)]);
         Indent::default().wrap(runs, usize::from(width), breaks, &mut out);
     }
     out
 }
 
-/// The last `count` wrapped lines of a text that may be long: reads only as much of its end as they can need.
-/// Takes sanitised text.
+/// The last `count` wrapped lines of a sanitised text. Reads only as much of its end as they can need.
 #[must_use]
 pub fn tail_lines(text: &str, width: u16, count: usize, style: Style) -> Vec<Line<'static>> {
     let mut groups: Vec<Vec<Line<'static>>> = Vec::new();
@@ -246,9 +244,9 @@ pub fn tail_lines(text: &str, width: u16, count: usize, style: Style) -> Vec<Lin
         if have >= count {
             break;
         }
-        let end = end_of(line, usize::from(width).max(1) * (count - have + 1) * 4);
+        let end = line_tail(line, usize::from(width).max(1) * (count - have + 1) * 4);
         let lines = wrap_text(end, width, style);
-        // An empty line wraps to none, yet takes one.
+        // An empty line wraps to no line, but takes one.
         let lines = if lines.is_empty() { vec![Line::default()] } else { lines };
         have += lines.len();
         groups.push(lines);
@@ -258,9 +256,9 @@ pub fn tail_lines(text: &str, width: u16, count: usize, style: Style) -> Vec<Lin
     out
 }
 
-/// The end of a line, of `bytes` to twice that many. Its start moves seldom while the line grows,
-/// so that a tail drawn again and again stands still.
-fn end_of(line: &str, bytes: usize) -> &str {
+/// The end of a line, between `bytes` and twice that many. Its start rarely moves while the line
+/// grows, so that a redrawn tail stays in place.
+fn line_tail(line: &str, bytes: usize) -> &str {
     let mut from = (line.len().saturating_sub(bytes) / bytes) * bytes;
     while !line.is_char_boundary(from) {
         from += 1;

@@ -1,10 +1,10 @@
-//! How many colours the terminal has, and the nearest one that it can show.
+//! The terminal's colour depth, and the nearest colour that it can show.
 
 use ratatui::style::Color;
 
 use crate::protocol::EnvOverlay;
 
-/// The colours of a terminal.
+/// The number of colours of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColorDepth {
     None,
@@ -13,7 +13,8 @@ pub enum ColorDepth {
     True,
 }
 
-/// Colours 1 to 14 with their usual values, to find the nearest; black and white are left to the ground.
+/// Colours 1 to 14 with their usual values, to find the nearest; black and white are left to the
+/// background.
 const ANSI: [(Color, [u8; 3]); 14] = [
     (Color::Red, [205, 0, 0]),
     (Color::Green, [0, 205, 0]),
@@ -32,7 +33,7 @@ const ANSI: [(Color, [u8; 3]); 14] = [
 ];
 
 impl ColorDepth {
-    /// Reads `NO_COLOR`, `COLORTERM` and `TERM`; the terminal itself is not asked.
+    /// Detects the depth from `NO_COLOR`, `COLORTERM` and `TERM`, without querying the terminal.
     #[must_use]
     pub fn from_env(env: &EnvOverlay) -> Self {
         let term = env.get("TERM").unwrap_or_default();
@@ -51,52 +52,54 @@ impl ColorDepth {
         Self::Ansi16
     }
 
-    /// The nearest colour that can be shown; `None` where there are no colours.
+    /// The nearest colour at this depth; `None` if there are no colours.
     #[must_use]
     pub fn nearest(self, color: Color) -> Option<Color> {
         match (self, color) {
             (Self::None, _) => None,
-            (Self::Ansi256, Color::Rgb(r, g, b)) => Some(Color::Indexed(cube([r, g, b]))),
-            (Self::Ansi16, Color::Rgb(r, g, b)) => Some(ansi([r, g, b])),
-            (Self::Ansi16, Color::Indexed(index)) => Some(ansi(from_index(index))),
+            (Self::Ansi256, Color::Rgb(r, g, b)) => {
+                Some(Color::Indexed(nearest_indexed([r, g, b])))
+            }
+            (Self::Ansi16, Color::Rgb(r, g, b)) => Some(nearest_ansi([r, g, b])),
+            (Self::Ansi16, Color::Indexed(index)) => Some(nearest_ansi(indexed_rgb(index))),
             _ => Some(color),
         }
     }
 }
 
 /// The six levels of the 256-colour cube.
-const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+const CUBE_LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
 /// The index of the nearest colour of the cube or the grey ramp.
-fn cube(rgb: [u8; 3]) -> u8 {
+fn nearest_indexed(rgb: [u8; 3]) -> u8 {
     let level = |value: u8| {
-        (0..6u8).min_by_key(|at| LEVELS[usize::from(*at)].abs_diff(value)).unwrap_or_default()
+        (0..6u8).min_by_key(|at| CUBE_LEVELS[usize::from(*at)].abs_diff(value)).unwrap_or_default()
     };
     let [r, g, b] = rgb.map(level);
     let in_cube = 16 + 36 * r + 6 * g + b;
     let mean = rgb.iter().map(|value| u32::from(*value)).sum::<u32>() / 3;
     let grey = 232 + (mean.saturating_sub(3) / 10).min(23) as u8;
-    if distance(from_index(grey), rgb) < distance(from_index(in_cube), rgb) {
+    if distance(indexed_rgb(grey), rgb) < distance(indexed_rgb(in_cube), rgb) {
         grey
     } else {
         in_cube
     }
 }
 
-fn from_index(index: u8) -> [u8; 3] {
+fn indexed_rgb(index: u8) -> [u8; 3] {
     match index {
         0 => [0, 0, 0],
         15 => [255, 255, 255],
         1..=14 => ANSI[usize::from(index) - 1].1,
         16..=231 => {
             let index = index - 16;
-            [index / 36, index / 6 % 6, index % 6].map(|level| LEVELS[usize::from(level)])
+            [index / 36, index / 6 % 6, index % 6].map(|level| CUBE_LEVELS[usize::from(level)])
         }
         232..=255 => [8 + 10 * (index - 232); 3],
     }
 }
 
-fn ansi(rgb: [u8; 3]) -> Color {
+fn nearest_ansi(rgb: [u8; 3]) -> Color {
     let nearest = ANSI.iter().min_by_key(|(_, value)| distance(*value, rgb));
     nearest.map_or(Color::Reset, |(color, _)| *color)
 }

@@ -1,10 +1,10 @@
-//! The characters that the screen is drawn with, and their stand-ins for a terminal with few of them.
+//! The characters to draw with, and their ASCII replacements for limited terminals.
 
 use ratatui::buffer::Buffer;
 
 use crate::protocol::EnvOverlay;
 
-/// Signs and lines. Each is one cell wide.
+/// Signs and lines, each one cell wide.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Glyphs {
     pub(super) name: &'static str,
@@ -17,7 +17,7 @@ pub struct Glyphs {
     pub cancelled: &'static str,
     pub failed: &'static str,
     pub empty: &'static str,
-    /// One frame each 200 ms.
+    /// One frame per 200 ms.
     pub spinner: &'static [&'static str],
     /// The mark of the focused pane.
     pub focus: &'static str,
@@ -50,7 +50,7 @@ pub struct Glyphs {
     pub more: &'static str,
 }
 
-/// For nearly all terminals.
+/// Glyphs for nearly all terminals.
 pub static UNICODE: Glyphs = Glyphs {
     name: "unicode",
     queued: "◌",
@@ -84,7 +84,7 @@ pub static UNICODE: Glyphs = Glyphs {
     more: "⋮",
 };
 
-/// For the console of Linux, whose font has little beyond ASCII.
+/// Glyphs for the Linux console, whose font has little beyond ASCII.
 pub static ASCII: Glyphs = Glyphs {
     name: "ascii",
     queued: ".",
@@ -119,8 +119,7 @@ pub static ASCII: Glyphs = Glyphs {
 };
 
 impl Glyphs {
-    /// The characters for the terminal that `TERM` names, and for the locale. A locale that is not
-    /// set says nothing.
+    /// Selects the glyphs by `TERM` and the locale. An unset locale is ignored.
     #[must_use]
     pub fn for_terminal(env: &EnvOverlay) -> &'static Self {
         let few = matches!(env.non_empty("TERM"), Some("linux" | "dumb" | "vt100" | "vt220"));
@@ -128,13 +127,13 @@ impl Glyphs {
         if few || locale.is_some_and(|locale| !is_utf8(locale)) { &ASCII } else { &UNICODE }
     }
 
-    /// Redraws with ASCII what the words between the glyphs have beyond it, where the terminal has no more.
-    pub fn tame(&self, buffer: &mut Buffer) {
+    /// Replaces non-ASCII characters in drawn text, if these are the ASCII glyphs.
+    pub fn replace_non_ascii(&self, buffer: &mut Buffer) {
         if self.name != ASCII.name {
             return;
         }
         for cell in &mut buffer.content {
-            if let Some(ascii) = stand_in(cell.symbol()) {
+            if let Some(ascii) = ascii_for(cell.symbol()) {
                 cell.set_symbol(ascii);
             }
         }
@@ -148,8 +147,8 @@ fn is_utf8(locale: &str) -> bool {
     code.eq_ignore_ascii_case("utf-8") || code.eq_ignore_ascii_case("utf8")
 }
 
-/// ASCII for the signs that words of the screen use.
-fn stand_in(symbol: &str) -> Option<&'static str> {
+/// ASCII replacement of a sign that texts on the screen use.
+fn ascii_for(symbol: &str) -> Option<&'static str> {
     Some(match symbol {
         "·" | "–" | "—" | "−" => "-",
         "…" => "~",

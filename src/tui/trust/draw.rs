@@ -1,4 +1,4 @@
-//! How the question looks.
+//! Draws the trust question.
 
 use std::time::Duration;
 
@@ -6,39 +6,44 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{Asking, TrustQuestion, TrustThing};
+use super::{TrustDialog, TrustItem, TrustQuestion};
 use crate::protocol::{escaped_lines, printable};
-use crate::tui::figures::count;
+use crate::tui::format::count;
 use crate::tui::text::{sanitize, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 use crate::tui::view::{boxed, put};
 
-/// Lines longer than this are hard to read. Cells.
-const WIDTH: u16 = 100;
+/// Maximum width, in cells: longer lines are hard to read.
+const MAX_WIDTH: u16 = 100;
 
-/// Nothing can be read where there is less room than this. Cells.
-const LEAST: u16 = 20;
+/// Minimum width, in cells, for showing the list.
+const MIN_WIDTH: u16 = 20;
 
-/// Answers are short where there is less room than this. Cells.
-const NARROW: u16 = 50;
+/// Width, in cells, below which answers are shortened.
+const NARROW_WIDTH: u16 = 50;
 
 /// Introduces the user's own entries.
-const OWN: &str = "Your own hooks and servers below are to start in this project, whose files then change what they run. Until you trust that, each starts in an empty folder:";
+const OWN_ENTRIES_INTRO: &str = "Your own hooks and servers below would start in this project, whose files can change what they run. Until you trust it, each starts in an empty folder:";
 
 /// Draws the question.
-pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame: &mut Frame<'_>) {
+pub(super) fn draw(
+    asking: &mut TrustDialog<'_>,
+    theme: &Theme,
+    now: Duration,
+    frame: &mut Frame<'_>,
+) {
     let screen = frame.area();
-    let width = screen.width.min(WIDTH);
+    let width = screen.width.min(MAX_WIDTH);
     let room = width.saturating_sub(4).max(1);
     let head = head(asking, room, theme);
     let mut list = list(asking.question, room, theme);
     let rows = usize::from(screen.height);
     let space = rows > 5;
-    // Two edges, two answers, and a blank line where there is room for it.
+    // Two edges, two answers, and a blank line if there is room.
     let around = 4 + usize::from(space);
     let crowded = rows < around + head.len() + list.len().min(3);
     let head = match crowded {
-        // The head scrolls with the list then: the folder has to be seen too.
+        // The head scrolls with the list then: the folder must be seen too.
         true => {
             list.splice(..0, head);
             Vec::new()
@@ -47,12 +52,12 @@ pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame:
     };
     let needed = (around + head.len() + list.len()).min(rows);
     let height = u16::try_from(needed).unwrap_or(u16::MAX);
-    // Nothing of the list is a possible answer too: what is not on the screen was not seen.
+    // Zero is possible: lines that are not on the screen were not seen.
     let shown = match screen.width {
-        ..LEAST => 0,
+        ..MIN_WIDTH => 0,
         _ => needed.saturating_sub(around + head.len()).min(list.len()),
     };
-    asking.drawn(list.len(), shown, width);
+    asking.frame_drawn(list.len(), shown, width);
 
     let area = Rect::new(screen.x, screen.y, width, height);
     let title = format!("{} trust this project?", theme.glyphs.asks);
@@ -76,16 +81,16 @@ pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame:
     }
 }
 
-fn head(asking: &Asking<'_>, room: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn head(asking: &TrustDialog<'_>, room: u16, theme: &Theme) -> Vec<Line<'static>> {
     let question = asking.question;
-    let root = visible(&question.root);
-    let why = match (question.changed, question.things.is_empty()) {
-        (_, true) => OWN,
+    let root = escape_line(&question.root);
+    let why = match (question.changed, question.items.is_empty()) {
+        (_, true) => OWN_ENTRIES_INTRO,
         (false, false) => {
-            "It brings what runs code or gives agents more rights. That does nothing until you trust it:"
+            "These settings run code or widen permissions. They stay off until you trust them:"
         }
         (true, false) => {
-            "It has changed since you trusted it. This is new, and does nothing until you trust it too:"
+            "It has changed since you trusted it. These settings are new and stay off until you trust them:"
         }
     };
     let mut lines = wrap_text(&root, room, theme.accent);
@@ -94,31 +99,31 @@ fn head(asking: &Asking<'_>, room: u16, theme: &Theme) -> Vec<Line<'static>> {
     lines
 }
 
-/// All things and entries, in full.
+/// All things and entries, in full, as lines.
 fn list(question: &TrustQuestion, room: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut lines = by_file(&question.things, room, theme);
-    if !question.things.is_empty() && !question.own.is_empty() {
+    let mut lines = group_by_file(&question.items, room, theme);
+    if !question.items.is_empty() && !question.own_items.is_empty() {
         lines.push(Line::default());
-        lines.extend(wrap_text(OWN, room, theme.text));
+        lines.extend(wrap_text(OWN_ENTRIES_INTRO, room, theme.text));
         lines.push(Line::default());
     }
-    lines.extend(by_file(&question.own, room, theme));
+    lines.extend(group_by_file(&question.own_items, room, theme));
     lines
 }
 
-/// The things by their files.
-fn by_file(things: &[TrustThing], room: u16, theme: &Theme) -> Vec<Line<'static>> {
+/// Lines of the things, grouped by file.
+fn group_by_file(things: &[TrustItem], room: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut last = None;
     for thing in things {
         if last != Some(&thing.file) {
-            lines.extend(wrap_text(&visible(&thing.file), room, theme.dim));
+            lines.extend(wrap_text(&escape_line(&thing.file), room, theme.dim));
             last = Some(&thing.file);
         }
         let mut start = Line::from(Span::styled(format!("{:>5}  ", thing.line), theme.dim));
         let rest = Line::from(" ".repeat(7));
         for text in escaped_lines(&thing.what) {
-            let text = Line::styled(visible(text), theme.text);
+            let text = Line::styled(escape_line(text), theme.text);
             lines.extend(wrap_hanging(&text, room, &start, &rest));
             start = rest.clone();
         }
@@ -126,13 +131,18 @@ fn by_file(things: &[TrustThing], room: u16, theme: &Theme) -> Vec<Line<'static>
     lines
 }
 
-/// The answers that a key can give by now.
-fn answers(asking: &Asking<'_>, room: u16, theme: &Theme, now: Duration) -> [Line<'static>; 2] {
-    if !asking.answers(now) {
+/// The lines of the answers; blank until keys are accepted.
+fn answers(
+    asking: &TrustDialog<'_>,
+    room: u16,
+    theme: &Theme,
+    now: Duration,
+) -> [Line<'static>; 2] {
+    if !asking.accepts_answers(now) {
         return [Line::default(), Line::default()];
     }
     let below = asking.lines.saturating_sub(asking.scroll + asking.shown);
-    let wide = room >= NARROW;
+    let wide = room >= NARROW_WIDTH;
     let trust = match (asking.seen_all, wide) {
         (true, true) => Line::styled("1  trust this, now and in later sessions", theme.text),
         (true, false) => Line::styled("1  trust this", theme.text),
@@ -143,16 +153,16 @@ fn answers(asking: &Asking<'_>, room: u16, theme: &Theme, now: Duration) -> [Lin
         }
         (false, false) => Line::styled(format!("   {below} more: PgDn"), theme.dim),
     };
-    let later = match (wide, asking.question.things.is_empty()) {
+    let later = match (wide, asking.question.items.is_empty()) {
         (true, true) => "2  not now: start them in an empty folder",
-        (true, false) => "2  not now: go on without it",
+        (true, false) => "2  not now: continue without it",
         (false, _) => "2  not now",
     };
     [trust, Line::styled(later, theme.text)]
 }
 
-/// One line in which nothing hides and nothing acts on the terminal.
-fn visible(text: &str) -> String {
+/// Escapes a text into one line without hidden characters or terminal controls.
+fn escape_line(text: &str) -> String {
     let escaped = printable(text).replace('\n', "\\n").replace('\t', "\\t");
     sanitize(&escaped).into_owned()
 }

@@ -4,8 +4,8 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::tui::theme::Theme;
 
-fn thing(file: &str, line: usize, what: &str) -> TrustThing {
-    TrustThing { file: file.to_owned(), line, what: what.to_owned() }
+fn thing(file: &str, line: usize, what: &str) -> TrustItem {
+    TrustItem { file: file.to_owned(), line, what: what.to_owned() }
 }
 
 fn question(things: usize) -> TrustQuestion {
@@ -14,20 +14,20 @@ fn question(things: usize) -> TrustQuestion {
     TrustQuestion {
         root: "/p/shop".to_owned(),
         changed: false,
-        things: (1..=things).map(rule).collect(),
-        own: Vec::new(),
+        items: (1..=things).map(rule).collect(),
+        own_items: Vec::new(),
     }
 }
 
-/// Draws a frame of this size at this moment.
-fn picture(asking: &mut Asking<'_>, width: u16, height: u16, seconds: u64) -> String {
+/// Draws a frame of this size at this time.
+fn picture(asking: &mut TrustDialog<'_>, width: u16, height: u16, seconds: u64) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let now = Duration::from_secs(seconds);
     terminal.draw(|frame| draw::draw(asking, &Theme::no_color(), now, frame)).unwrap();
     terminal.backend().to_string()
 }
 
-fn press(asking: &mut Asking<'_>, code: KeyCode, seconds: u64) -> Option<TrustAnswer> {
+fn press(asking: &mut TrustDialog<'_>, code: KeyCode, seconds: u64) -> Option<TrustAnswer> {
     asking.press(KeyEvent::new(code, KeyModifiers::NONE), Duration::from_secs(seconds))
 }
 
@@ -36,7 +36,7 @@ fn the_question_shows_each_thing_with_its_place_and_hides_nothing() {
     let question = TrustQuestion {
         root: "/p/shop".to_owned(),
         changed: false,
-        things: vec![
+        items: vec![
             thing(".caliban/config.toml", 2, "permissions.mode: acceptEdits"),
             thing(
                 ".caliban/config.toml",
@@ -45,12 +45,14 @@ fn the_question_shows_each_thing_with_its_place_and_hides_nothing() {
             ),
             thing(".claude/settings.json", 4, "hook Stop: a\u{1b}[2J\u{202e}b\nc\td"),
         ],
-        own: Vec::new(),
+        own_items: Vec::new(),
     };
-    insta::assert_snapshot!("trust_70x24", picture(&mut Asking::new(&question), 70, 24, 2));
-    let changed =
-        TrustQuestion { changed: true, things: question.things[..1].to_vec(), ..question };
-    insta::assert_snapshot!("trust_changed_60x15", picture(&mut Asking::new(&changed), 60, 15, 2));
+    insta::assert_snapshot!("trust_70x24", picture(&mut TrustDialog::new(&question), 70, 24, 2));
+    let changed = TrustQuestion { changed: true, items: question.items[..1].to_vec(), ..question };
+    insta::assert_snapshot!(
+        "trust_changed_60x15",
+        picture(&mut TrustDialog::new(&changed), 60, 15, 2)
+    );
 }
 
 #[test]
@@ -58,8 +60,8 @@ fn an_agents_file_is_shown_line_by_line() {
     let file =
         r"agent a in place of yours: ---\u{a}name: a\u{a}---\u{a}Say C:\\u{a} and \u{1b}[2J.";
     let mut question = question(0);
-    question.things = vec![thing(".caliban/agents/a.md", 1, file)];
-    let shown = picture(&mut Asking::new(&question), 80, 24, 2);
+    question.items = vec![thing(".caliban/agents/a.md", 1, file)];
+    let shown = picture(&mut TrustDialog::new(&question), 80, 24, 2);
     assert!(shown.contains("1  agent a in place of yours: ---  "), "{shown}");
     assert!(shown.contains("│        name: a  "), "{shown}");
     assert!(shown.contains(r"│        Say C:\\u{a} and \u{1b}[2J."), "{shown}");
@@ -68,7 +70,7 @@ fn an_agents_file_is_shown_line_by_line() {
 #[test]
 fn one_line_below_is_one_line() {
     let question = question(9);
-    let mut asking = Asking::new(&question);
+    let mut asking = TrustDialog::new(&question);
     let below = (8..30).map(|height| picture(&mut asking, 80, height, 2));
     assert!(
         below.into_iter().any(|shown| shown.contains("1 more line: PgDn or End shows it first"))
@@ -78,7 +80,7 @@ fn one_line_below_is_one_line() {
 #[test]
 fn a_digit_answers_only_when_nothing_was_typed_for_a_second() {
     let question = question(1);
-    let mut asking = Asking::new(&question);
+    let mut asking = TrustDialog::new(&question);
     assert!(!picture(&mut asking, 80, 24, 0).contains("1  trust"));
     assert_eq!(press(&mut asking, KeyCode::Char('1'), 0), None, "typed ahead");
     assert!(picture(&mut asking, 80, 24, 1).contains("1  trust"));
@@ -97,7 +99,7 @@ fn a_digit_answers_only_when_nothing_was_typed_for_a_second() {
 fn what_does_not_fit_has_to_be_scrolled_to_before_it_can_be_trusted() {
     for (width, height) in [(80, 24), (60, 10), (20, 5)] {
         let question = question(40);
-        let mut asking = Asking::new(&question);
+        let mut asking = TrustDialog::new(&question);
         picture(&mut asking, width, height, 2);
         assert_eq!(press(&mut asking, KeyCode::Char('1'), 3), None, "{width}x{height}");
         for _ in 0..200 {
@@ -119,7 +121,7 @@ fn no_size_of_a_terminal_breaks_the_question() {
     let question = question(3);
     for width in 1..30 {
         for height in 1..16 {
-            picture(&mut Asking::new(&question), width, height, 2);
+            picture(&mut TrustDialog::new(&question), width, height, 2);
         }
     }
 }
@@ -127,7 +129,7 @@ fn no_size_of_a_terminal_breaks_the_question() {
 #[test]
 fn what_a_window_is_too_small_to_show_was_not_seen() {
     let question = question(1);
-    let mut asking = Asking::new(&question);
+    let mut asking = TrustDialog::new(&question);
     for (width, height) in [(1, 1), (19, 40), (200, 4), (200, 2), (3, 30)] {
         picture(&mut asking, width, height, 2);
         press(&mut asking, KeyCode::End, 2);
@@ -149,12 +151,13 @@ fn what_a_window_is_too_small_to_show_was_not_seen() {
 fn entries_of_the_users_own_stand_apart_and_have_to_be_seen_too() {
     let start = "hook PreToolUse(Bash): ./check.sh (your config.toml) starts in this project";
     let own = vec![thing("/home/ann/.config/caliban/config.toml", 3, start)];
-    let alone = TrustQuestion { root: "/p/shop".to_owned(), own, ..TrustQuestion::default() };
-    insta::assert_snapshot!("trust_own_70x16", picture(&mut Asking::new(&alone), 70, 16, 2));
-    let both = TrustQuestion { own: alone.own.clone(), ..question(2) };
-    insta::assert_snapshot!("trust_both_70x24", picture(&mut Asking::new(&both), 70, 24, 2));
-    let many = TrustQuestion { own: alone.own, ..question(40) };
-    let mut asking = Asking::new(&many);
+    let alone =
+        TrustQuestion { root: "/p/shop".to_owned(), own_items: own, ..TrustQuestion::default() };
+    insta::assert_snapshot!("trust_own_70x16", picture(&mut TrustDialog::new(&alone), 70, 16, 2));
+    let both = TrustQuestion { own_items: alone.own_items.clone(), ..question(2) };
+    insta::assert_snapshot!("trust_both_70x24", picture(&mut TrustDialog::new(&both), 70, 24, 2));
+    let many = TrustQuestion { own_items: alone.own_items, ..question(40) };
+    let mut asking = TrustDialog::new(&many);
     picture(&mut asking, 80, 24, 2);
     assert_eq!(press(&mut asking, KeyCode::Char('1'), 3), None);
     press(&mut asking, KeyCode::End, 4);
@@ -166,7 +169,7 @@ fn entries_of_the_users_own_stand_apart_and_have_to_be_seen_too() {
 #[test]
 fn the_folder_is_seen_before_it_can_be_trusted_in_a_low_window_too() {
     let question = question(2);
-    let mut asking = Asking::new(&question);
+    let mut asking = TrustDialog::new(&question);
     let first = picture(&mut asking, 80, 8, 2);
     assert!(first.contains("/p/shop") && !first.contains("1  trust"), "{first}");
     assert_eq!(press(&mut asking, KeyCode::Char('1'), 2), None);
@@ -177,7 +180,7 @@ fn the_folder_is_seen_before_it_can_be_trusted_in_a_low_window_too() {
 #[test]
 fn a_window_of_another_width_has_to_be_scrolled_again() {
     let question = question(30);
-    let mut asking = Asking::new(&question);
+    let mut asking = TrustDialog::new(&question);
     picture(&mut asking, 80, 24, 2);
     press(&mut asking, KeyCode::End, 2);
     assert!(picture(&mut asking, 80, 24, 4).contains("1  trust"));

@@ -1,99 +1,103 @@
-//! Agents and commands in the background: sending them there, going on with ended ones, and what
-//! their ends bring.
+//! Background agents and commands: moving them there, resuming ended agents, and showing their
+//! results.
 
-use crate::protocol::{AgentPath, Command, End, EventKind, Outcome, PromptId, Sender, ShellId};
-use crate::tui::figures::count;
-use crate::tui::model::overlay::{Which, Wish};
-use crate::tui::model::{Agent, ItemKind, Model, Overlay};
-use crate::tui::msg::Effect;
-use crate::tui::words;
+use crate::protocol::{
+    AgentPath, Command, EventKind, PromptId, RunEnd, RunOutcome, Sender, ShellId,
+};
+use crate::tui::format::count;
+use crate::tui::labels;
+use crate::tui::model::overlay::{AgentAction, AgentPicker};
+use crate::tui::model::{AgentState, ItemKind, Overlay, TuiModel};
+use crate::tui::msg::ScreenEffect;
 
-use super::{outs, queue};
+use super::{interrupt, queue};
 
-/// The key on the empty prompt: the focused agent, else the only running one, else asks which.
-pub fn press(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Handles the key on the empty prompt: moves the focused or the only running agent, or asks which.
+pub fn press(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if let Some(path) = model.focus.clone() {
-        return send(model, &path, effects);
+        return send_to_background(model, &path, effects);
     }
     let running: Vec<AgentPath> = movable(model).map(|agent| agent.path.clone()).collect();
     match &running[..] {
         [] => {}
-        [only] => send(model, only, effects),
-        _ => ask_which(model, Wish::Background),
+        [only] => send_to_background(model, only, effects),
+        _ => pick_agent(model, AgentAction::Background),
     }
 }
 
-fn movable(model: &Model) -> impl Iterator<Item = &Agent> {
+fn movable(model: &TuiModel) -> impl Iterator<Item = &AgentState> {
     model.agents.foreground().filter(|agent| agent.running())
 }
 
-/// Opens the list from which one is meant. Its rows never shift.
-pub fn ask_which(model: &mut Model, wish: Wish) {
-    let waited_for = model.waited_for();
-    let wanted = |agent: &Agent| match wish {
-        Wish::Background => agent.running() && !agent.aside,
-        Wish::Cancel if waited_for.is_empty() => agent.alive(),
-        Wish::Cancel => waited_for.iter().any(|other| other.path == agent.path),
+/// Opens the list to pick an agent from. Its rows never shift.
+pub fn pick_agent(model: &mut TuiModel, wish: AgentAction) {
+    let waited_for = model.awaited_agents();
+    let wanted = |agent: &AgentState| match wish {
+        AgentAction::Background => agent.running() && !agent.in_background,
+        AgentAction::Cancel if waited_for.is_empty() => agent.alive(),
+        AgentAction::Cancel => waited_for.iter().any(|other| other.path == agent.path),
     };
     let visible = model.agents.visible();
     let rows: Vec<AgentPath> =
         visible.iter().filter(|agent| wanted(agent)).map(|agent| agent.path.clone()).collect();
-    model.overlay = Some(Overlay::Which(Which { wish, rows, selected: 0 }));
+    model.overlay = Some(Overlay::AgentPicker(AgentPicker { action: wish, rows, selected: 0 }));
 }
 
-/// Lets one agent go on in the background, if it can.
-pub fn send(model: &mut Model, path: &AgentPath, effects: &mut Vec<Effect>) {
+/// Moves an agent to the background, if possible.
+pub fn send_to_background(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
     let Some(agent) = model.agents.get(path) else { return };
     let name = agent.info.name.clone();
     if !agent.alive() {
-        return outs::say_ended(model, path);
+        return interrupt::say_ended(model, path);
     }
-    if agent.aside {
-        return model.say(format!("{name} is in the background"));
+    if agent.in_background {
+        return model.say(format!("{name} is already in the background"));
     }
     if agent.run.queued() {
-        return model.say(format!("{name} has not begun · x in /agents takes it out"));
+        return model.say(format!("{name} has not started · x in /agents cancels it"));
     }
-    let text = format!("{name} moves to the background · {}", what_stays(model, path));
-    effects.push(Effect::Send(Command::Background(agent.id)));
+    let text = format!("{name} is in the background now · {}", parent_note(model, path));
+    effects.push(ScreenEffect::Send(Command::Background(agent.id)));
     model.say(text);
 }
 
-/// Lets all that "Background which?" lists go on in the background.
-pub fn send_listed(model: &mut Model, effects: &mut Vec<Effect>) {
-    let Some(Overlay::Which(which)) = model.overlay.take() else { return };
+/// Moves all agents listed by "Background which?" to the background.
+pub fn send_all_listed(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
     let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
-    let ids: Vec<_> =
-        agents.filter(|agent| agent.running() && !agent.aside).map(|agent| agent.id).collect();
-    effects.extend(ids.iter().map(|id| Effect::Send(Command::Background(*id))));
-    let verb = if ids.len() == 1 { "moves" } else { "move" };
-    model.say(format!("{} {verb} to the background", count(ids.len(), "agent")));
+    let ids: Vec<_> = agents
+        .filter(|agent| agent.running() && !agent.in_background)
+        .map(|agent| agent.id)
+        .collect();
+    effects.extend(ids.iter().map(|id| ScreenEffect::Send(Command::Background(*id))));
+    let verb = if ids.len() == 1 { "is" } else { "are" };
+    model.say(format!("{} {verb} in the background now", count(ids.len(), "agent")));
 }
 
-/// `main waits for 2`, `main goes on`: what its parent does without it.
-fn what_stays(model: &Model, path: &AgentPath) -> String {
+/// Describes what the parent does without the agent: `main waits for 2` or `main continues`.
+fn parent_note(model: &TuiModel, path: &AgentPath) -> String {
     let parent = path.parent().unwrap_or_else(AgentPath::root);
-    let stay = model.agents.awaited(&parent).filter(|agent| !agent.path.is_within(path)).count();
+    let stay = model.agents.awaited_by(&parent).filter(|agent| !agent.path.is_within(path)).count();
     let name = model.name(&parent);
     match stay {
-        0 => format!("{name} goes on"),
+        0 => format!("{name} continues"),
         more => format!("{name} waits for {more}"),
     }
 }
 
-/// A running agent is in the background now.
-pub fn moved(model: &mut Model, path: &AgentPath) {
-    model.agents.move_aside(path);
+/// Marks a running agent as moved to the background.
+pub fn moved(model: &mut TuiModel, path: &AgentPath) {
+    model.agents.move_to_background(path);
     redraw_batches(model, path);
 }
 
-/// The lines of a batch are drawn anew, since something has become of a member that left it.
-pub fn redraw_batches(model: &mut Model, path: &AgentPath) {
+/// Redraws the lines of a batch, since the state of a member that left it has changed.
+pub fn redraw_batches(model: &mut TuiModel, path: &AgentPath) {
     let of_it = |item: &ItemKind| match item {
         ItemKind::Batch { members, .. } => members.iter().any(|member| path.is_within(member)),
         _ => false,
     };
-    // An agent is a member of one batch, and of a late one more often than not.
+    // An agent is a member of one batch, usually a recent one.
     let mut ids = model.main.ids().rev();
     let found = ids.find(|id| model.main.get(*id).is_some_and(|item| of_it(&item.kind)));
     if let Some(id) = found {
@@ -101,30 +105,30 @@ pub fn redraw_batches(model: &mut Model, path: &AgentPath) {
     }
 }
 
-/// Goes on with an ended agent.
-pub fn resume(model: &mut Model, path: &AgentPath, effects: &mut Vec<Effect>) {
+/// Resumes an ended agent in the background.
+pub fn resume(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
     let Some(agent) = model.agents.get(path).filter(|agent| agent.resumable()) else { return };
     let (id, name) = (agent.id, agent.info.name.clone());
-    effects.push(Effect::Send(Command::ResumeAgent(id)));
-    model.say(format!("{name} goes on in the background"));
+    effects.push(ScreenEffect::Send(Command::ResumeAgent(id)));
+    model.say(format!("{name} resumes in the background"));
 }
 
 /// Kills a background command.
-pub fn kill(model: &mut Model, id: &str, effects: &mut Vec<Effect>) {
+pub fn kill(model: &mut TuiModel, id: &str, effects: &mut Vec<ScreenEffect>) {
     let Some(job) = model.jobs.get_mut(id) else { return };
     if !job.alive() {
         return model.say(format!("{id} has ended"));
     }
     if !std::mem::replace(&mut job.killing, true) {
-        effects.push(Effect::Send(Command::KillShell(ShellId::new(id))));
+        effects.push(ScreenEffect::Send(Command::KillShell(ShellId::new(id))));
     }
     model.say(format!("{id} is being killed"));
 }
 
-/// What came without the person: the result or a message of an agent, the end of a command. `None`
-/// when it is a prompt of the person.
-pub fn report(
-    model: &mut Model,
+/// The report item for a result or message of an agent or the end of a command; `None` for a prompt of
+/// the user.
+pub fn report_item(
+    model: &mut TuiModel,
     reader: &AgentPath,
     from: &Sender,
     text: &str,
@@ -132,35 +136,35 @@ pub fn report(
     let (head, text) = match from {
         Sender::Person => return None,
         Sender::Agent { name } => {
-            model.agents.result_read(reader, name);
+            model.agents.mark_result_read(reader, name);
             let sender = model.agents.iter().rfind(|agent| agent.info.name == *name);
             match sender.and_then(|agent| Some((agent, agent.outcome.as_ref()?))) {
-                Some((agent, outcome)) => reported(agent, outcome),
+                Some((agent, outcome)) => report_head(agent, outcome),
                 None => (format!("{name} says"), text),
             }
         }
         Sender::Job { name } => {
-            model.jobs.result_read(name);
+            model.jobs.mark_result_read(name);
             (format!("{name} has ended"), text)
         }
     };
     Some(ItemKind::Report { head, text: text.to_owned() })
 }
 
-/// `explore-1 reports · turn limit, partial`, and the agent's own words without what the model is
-/// told about them.
-fn reported<'a>(agent: &Agent, outcome: &'a Outcome) -> (String, &'a str) {
+/// A line such as `explore-1 reports · turn limit, partial`, and the agent's text without the notes
+/// added for the model.
+fn report_head<'a>(agent: &AgentState, outcome: &'a RunOutcome) -> (String, &'a str) {
     let name = &agent.info.name;
     let head = match &outcome.end {
-        End::Completed => format!("{name} reports"),
-        end => format!("{name} reports · {}", words::short_end(agent, end)),
+        RunEnd::Completed => format!("{name} reports"),
+        end => format!("{name} reports · {}", labels::short_end_label(agent, end)),
     };
     (head, &outcome.text)
 }
 
-/// A prompt entered a sub-agent's conversation. Its task stands there already.
-pub fn agent_reads(
-    model: &mut Model,
+/// Adds a prompt that a sub-agent has read. Its task is already in the transcript.
+pub fn agent_prompt_read(
+    model: &mut TuiModel,
     path: &AgentPath,
     id: Option<PromptId>,
     text: String,
@@ -170,9 +174,9 @@ pub fn agent_reads(
     if id.is_none() && task {
         return;
     }
-    let report = report(model, path, from, &text);
+    let report = report_item(model, path, from, &text);
     if let Some(id) = id {
-        queue::read(model, id);
+        queue::mark_read(model, id);
     } else if report.is_none() {
         return;
     }
@@ -181,8 +185,8 @@ pub fn agent_reads(
     }
 }
 
-/// What background commands do, whoever owns them. Answers with any other event.
-pub fn job_event(model: &mut Model, path: &AgentPath, kind: EventKind) -> Option<EventKind> {
+/// Handles events of background commands. Returns any other event.
+pub fn job_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) -> Option<EventKind> {
     match kind {
         EventKind::BackgroundShellStarted { id, command } => {
             model.jobs.start(path.clone(), id.to_string(), command, model.now);

@@ -1,40 +1,44 @@
-//! What the agents' events do to the model.
+//! Applies agent events to the model.
 
 use std::time::Duration;
 
 use crate::protocol::{
-    AgentEvent, AgentPath, CompactionState, ContentBlock, End, EventKind, NoticeLevel, Outcome,
-    ResultBlock, ToolDetails, clock,
+    AgentEvent, AgentPath, CompactionState, ContentBlock, EventKind, NoticeLevel, ResultBlock,
+    RunEnd, RunOutcome, ToolDetails, clock,
 };
-use crate::tui::model::item::CallResult;
-use crate::tui::model::{Draw, ItemKind, Model, Transcript, mode_words};
-use crate::tui::msg::Effect;
-use crate::tui::words;
+use crate::tui::labels;
+use crate::tui::model::item::ToolCallResult;
+use crate::tui::model::{DrawUrgency, ItemKind, TranscriptState, TuiModel, mode_label};
+use crate::tui::msg::ScreenEffect;
 
 use super::{agent_list, background, history, question, queue};
 
-/// A turn that took this long is announced when the window has no focus.
-const LONG_TURN: Duration = Duration::from_secs(10);
+/// The end of a turn that took this long causes a notification if the window has no focus.
+const LONG_TURN_TIME: Duration = Duration::from_secs(10);
 
-/// Takes a batch of events.
-pub fn follow(model: &mut Model, events: Vec<AgentEvent>, effects: &mut Vec<Effect>) {
-    let chosen = agent_list::chosen(model);
+/// Applies a batch of events.
+pub fn apply_events(
+    model: &mut TuiModel,
+    events: Vec<AgentEvent>,
+    effects: &mut Vec<ScreenEffect>,
+) {
+    let chosen = agent_list::selected_row(model);
     for event in events {
         let urgency = urgency(model, &event);
         model.draw = model.draw.max(urgency);
-        self::event(model, &event.path, event.kind, effects);
+        self::apply_event(model, &event.path, event.kind, effects);
     }
     if let Some(chosen) = chosen {
-        agent_list::keep_chosen(model, &chosen);
+        agent_list::keep_selected(model, &chosen);
     }
 }
 
-/// Takes one event.
-pub(super) fn event(
-    model: &mut Model,
+/// Applies one event.
+pub(super) fn apply_event(
+    model: &mut TuiModel,
     path: &AgentPath,
     kind: EventKind,
-    effects: &mut Vec<Effect>,
+    effects: &mut Vec<ScreenEffect>,
 ) {
     match background::job_event(model, path, kind) {
         Some(kind) if path.is_root() => main_event(model, kind, effects),
@@ -43,8 +47,8 @@ pub(super) fn event(
     }
 }
 
-/// Text of an agent that does not fill the body can wait a little.
-fn urgency(model: &Model, event: &AgentEvent) -> Draw {
+/// Text of an agent that does not fill the body can wait.
+fn urgency(model: &TuiModel, event: &AgentEvent) -> DrawUrgency {
     let text = matches!(
         event.kind,
         EventKind::TextDelta { .. }
@@ -54,10 +58,10 @@ fn urgency(model: &Model, event: &AgentEvent) -> Draw {
     let reading = matches!(&model.overlay, Some(crate::tui::model::Overlay::Reader(reader)) if reader.path == event.path);
     let zoomed = model.zoomed().is_some_and(|agent| agent.path == event.path);
     let in_body = event.path.is_root() && model.zoomed().is_none();
-    if !text || zoomed || in_body || reading { Draw::Now } else { Draw::Lazy }
+    if !text || zoomed || in_body || reading { DrawUrgency::Now } else { DrawUrgency::Lazy }
 }
 
-fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
+fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEffect>) {
     let now = model.now;
     let about_work = !matches!(
         kind,
@@ -67,7 +71,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
             | EventKind::SessionFailed { .. }
     );
     if about_work {
-        model.run.follow(&kind, now);
+        model.run.apply(&kind, now);
     }
     match kind {
         EventKind::SessionOpened { id, history, .. } => {
@@ -76,24 +80,24 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
         }
         EventKind::PromptRead { id, text, from } => {
             if let Some(id) = id {
-                queue::read(model, id);
+                queue::mark_read(model, id);
             }
-            if model.run.rests() {
+            if model.run.is_idle() {
                 fold(model);
                 model.run.begin(now);
                 model.can_retry = false;
             }
-            let report = background::report(model, &AgentPath::root(), &from, &text);
+            let report = background::report_item(model, &AgentPath::root(), &from, &text);
             model.main.push(report.unwrap_or(ItemKind::Prompt { text, task: false }));
         }
         EventKind::Verbatim { name, text } => {
-            main_speaks(model);
+            main_text_arrived(model);
             let head = format!("{name} answers");
             model.main.push(ItemKind::Report { head, text: String::new() });
             model.main.push(ItemKind::Text { text, done: true, edition: 0 });
         }
-        EventKind::PromptQueued { id } => queue::waits(model, id),
-        EventKind::WaitBegan(_) if model.run.rests() => queue::hold(model),
+        EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
+        EventKind::WaitBegan(_) if model.run.is_idle() => queue::mark_held(model),
         EventKind::PromptReturned { id, text } => {
             queue::returned(model, &AgentPath::root(), id, &text);
         }
@@ -103,28 +107,28 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
         }
         EventKind::TextDelta { text } => {
             if !text.trim().is_empty() {
-                main_speaks(model);
+                main_text_arrived(model);
             }
             model.main.text_delta(&text);
         }
         EventKind::BlockFinished { block: ContentBlock::Text { text, .. }, .. } => {
             if !text.trim().is_empty() {
-                main_speaks(model);
+                main_text_arrived(model);
             }
             model.main.text_finished(&text);
         }
         EventKind::Aside { text } => {
-            let text = words::beside(&text);
+            let text = labels::aside_label(&text);
             model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
         }
         EventKind::TurnFinished { cost, .. } => model.session.cost += cost,
-        EventKind::PermissionAsked(asked) => question::ask(model, *asked),
+        EventKind::PermissionAsked(asked) => question::add_question(model, *asked),
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
         EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
         EventKind::ModeChanged { mode } => mode_changed(model, mode),
         EventKind::ModelChanged { provider, model: name, context_window } => {
-            // The first one is what the program starts with, unless there was none to start with; a
-            // session that is opened later names the same one again.
+            // The first event is the initial model, unless there was none; opening a session names the
+            // same model again.
             let same = model.session.model == name
                 && model.session.provider.as_ref().is_none_or(|known| *known == provider);
             let known = model.session.provider.is_some() || model.session.first_run.is_some();
@@ -149,9 +153,9 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
             {
                 let path = AgentPath::root().child(report.agent_id);
                 if let Some(agent) = model.agents.get_mut(&path)
-                    && agent.with_main != report.with_parent
+                    && agent.stopped_with_main != report.with_parent
                 {
-                    agent.with_main = report.with_parent;
+                    agent.stopped_with_main = report.with_parent;
                     background::redraw_batches(model, &path);
                 }
             }
@@ -160,28 +164,28 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
     }
 }
 
-fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
+fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
     let now = model.now;
     if let EventKind::Started(info) = kind {
-        return started(model, path, *info);
+        return agent_started(model, path, *info);
     }
     if let EventKind::Reported { info, outcome } = kind {
-        return history::reported(model, path, *info, *outcome);
+        return history::add_reported(model, path, *info, *outcome);
     }
     if let EventKind::TranscriptRead { events } = kind {
         return history::transcript_read(model, path, events);
     }
     if let Some(agent) = model.agents.get_mut(path) {
-        agent.run.follow(&kind, now);
+        agent.run.apply(&kind, now);
     }
     match kind {
-        EventKind::PermissionAsked(asked) => question::ask(model, *asked),
+        EventKind::PermissionAsked(asked) => question::add_question(model, *asked),
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
         EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
-        EventKind::PromptQueued { id } => queue::waits(model, id),
+        EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
         EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
         EventKind::PromptRead { id, text, from } => {
-            background::agent_reads(model, path, id, text, &from);
+            background::agent_prompt_read(model, path, id, text, &from);
         }
         EventKind::MovedToBackground => background::moved(model, path),
         EventKind::Finished(outcome) => agent_finished(model, path, *outcome),
@@ -196,8 +200,8 @@ fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
     }
 }
 
-/// What every agent's events do to its transcript.
-pub(super) fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Duration) {
+/// Applies an event to its agent's transcript.
+pub(super) fn transcribe(transcript: &mut TranscriptState, kind: EventKind, now: Duration) {
     match kind {
         EventKind::TurnStarted { .. } => transcript.request_started(),
         EventKind::TextDelta { text } => transcript.text_delta(&text),
@@ -206,26 +210,26 @@ pub(super) fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Dura
             ContentBlock::Text { text, .. } => transcript.text_finished(&text),
             ContentBlock::Thinking { thinking, .. } => transcript.thinking_finished(&thinking, now),
             ContentBlock::ToolUse { id, input, .. } => {
-                transcript.call_announced(id, words::call_subject("", &input).trim().to_owned());
+                transcript.call_announced(id, labels::call_subject("", &input).trim().to_owned());
             }
             _ => {}
         },
-        EventKind::Retrying { .. } => transcript.void_request(),
-        EventKind::TurnFinished { .. } => transcript.settle_at(now),
+        EventKind::Retrying { .. } => transcript.discard_request(),
+        EventKind::TurnFinished { .. } => transcript.finish_growing_at(now),
         EventKind::ToolStarted { id, name, summary } => transcript.call_started(id, name, summary),
         EventKind::ToolProgress { id, text } => transcript.call_progress(&id, &text),
         EventKind::ToolFinished { id, name, is_error, summary, content, details, took } => {
             if let Some(ToolDetails::Denied(denial)) = &details {
-                transcript.call_denied(&id, &name, words::denied(denial));
+                transcript.call_denied(&id, &name, labels::denial_label(denial));
             }
-            let result = CallResult { is_error, summary, details, took };
-            transcript.call_finished(&id, &name, &text_of(&content), result);
+            let result = ToolCallResult { is_error, summary, details, took };
+            transcript.call_finished(&id, &name, &result_text(&content), result);
         }
         EventKind::PermissionDenied { id, tool, input, denial } => {
-            // A hook may have changed what it is called on.
-            let subject = words::call_subject("", &input).trim().to_owned();
+            // A hook may have changed the input.
+            let subject = labels::call_subject("", &input).trim().to_owned();
             transcript.call_announced(id.clone(), subject);
-            transcript.call_denied(&id, &tool, words::denied(&denial));
+            transcript.call_denied(&id, &tool, labels::denial_label(&denial));
         }
         EventKind::Compaction { by_hand, state } => compaction(transcript, by_hand, state),
         EventKind::Notice { level, text } => {
@@ -235,13 +239,13 @@ pub(super) fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Dura
     }
 }
 
-/// The line that tells of a compaction. What is stopped with a whole run has that run's line.
-fn compaction(transcript: &mut Transcript, by_hand: bool, state: CompactionState) {
-    // A repeated request for the summary takes nothing back.
+/// Adds the line about a compaction. One stopped together with its run has only the run's line.
+fn compaction(transcript: &mut TranscriptState, by_hand: bool, state: CompactionState) {
+    // Retrying the summary request must not discard anything.
     transcript.request_started();
     let (level, text) = match state {
         CompactionState::Done { before_tokens, after_tokens } => {
-            (NoticeLevel::Info, words::compacted(before_tokens, after_tokens))
+            (NoticeLevel::Info, labels::compaction_label(before_tokens, after_tokens))
         }
         CompactionState::Cancelled if by_hand => {
             (NoticeLevel::Info, "not compacted: stopped by you".to_owned())
@@ -252,7 +256,7 @@ fn compaction(transcript: &mut Transcript, by_hand: bool, state: CompactionState
     transcript.push(ItemKind::Notice { level, text });
 }
 
-fn text_of(content: &[ResultBlock]) -> String {
+fn result_text(content: &[ResultBlock]) -> String {
     let texts: Vec<&str> = content
         .iter()
         .map(|block| match block {
@@ -263,19 +267,23 @@ fn text_of(content: &[ResultBlock]) -> String {
     texts.join("\n")
 }
 
-/// A sub-agent exists: it gets a number and a slot, and the line of its batch stands for the call.
-pub(super) fn started(model: &mut Model, path: &AgentPath, info: crate::protocol::AgentInfo) {
+/// Adds a sub-agent: assigns a number and a slot, and shows its batch in place of the call.
+pub(super) fn agent_started(
+    model: &mut TuiModel,
+    path: &AgentPath,
+    info: crate::protocol::AgentInfo,
+) {
     let now = model.now;
     if model.agents.get(path).is_some() {
-        model.agents.start_again(path, info, now);
+        model.agents.restart(path, info, now);
         return background::redraw_batches(model, path);
     }
     let call = info.tool_use_id.clone();
     let before = model.agents.batch();
     let agent = model.agents.start(path.clone(), info, now);
-    let (batch, aside) = (agent.batch, agent.aside);
+    let (batch, aside) = (agent.batch, agent.in_background);
     if aside {
-        // Its call stands in the transcript with its result, since nothing waits for it.
+        // Nothing waits for it, so its call stays in the transcript with its result.
         return;
     }
     if batch != before {
@@ -284,7 +292,7 @@ pub(super) fn started(model: &mut Model, path: &AgentPath, info: crate::protocol
     }
     if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {
         if let Some(agent) = model.agents.get_mut(&parent) {
-            agent.transcript.touch_call(&call);
+            agent.transcript.mark_call_changed(&call);
         }
         return;
     }
@@ -305,21 +313,21 @@ pub(super) fn started(model: &mut Model, path: &AgentPath, info: crate::protocol
     }
 }
 
-fn agent_finished(model: &mut Model, path: &AgentPath, outcome: Outcome) {
-    queue::orphan(model, path);
+fn agent_finished(model: &mut TuiModel, path: &AgentPath, outcome: RunOutcome) {
+    queue::mark_orphaned(model, path);
     let with_main = model.run.cancelling;
     let Some(agent) = model.agents.get_mut(path) else { return };
-    agent.transcript.settle();
+    agent.transcript.finish_growing();
     agent.transcript.close_calls();
     agent.outcome = Some(outcome);
-    agent.with_main = with_main && !agent.aside;
+    agent.stopped_with_main = with_main && !agent.in_background;
     model.session.grants.retain(|(of, _)| of != path);
     question::withdraw(model, path);
     background::redraw_batches(model, path);
 }
 
-/// Main says a word: what its agents left folds, unless a pane has the focus.
-fn main_speaks(model: &mut Model) {
+/// Folds the ended batch when main writes text, unless a pane has the focus.
+fn main_text_arrived(model: &mut TuiModel) {
     if model.batch_item.is_none() {
         return;
     }
@@ -331,7 +339,7 @@ fn main_speaks(model: &mut Model) {
 }
 
 /// Folds the panel if all agents in it have ended.
-pub fn fold(model: &mut Model) {
+pub fn fold(model: &mut TuiModel) {
     model.fold_due = false;
     if model.focus.is_some() || model.batch_item.is_none() || !model.agents.fold() {
         return;
@@ -345,50 +353,50 @@ pub fn fold(model: &mut Model) {
     }
 }
 
-fn main_finished(model: &mut Model, outcome: &Outcome, effects: &mut Vec<Effect>) {
-    model.main.settle();
+fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<ScreenEffect>) {
+    model.main.finish_growing();
     model.main.close_calls();
     question::withdraw(model, &AgentPath::root());
     let took = model.run.elapsed(model.now).unwrap_or_default();
-    if !model.focused_window && model.settings.notifications && took >= LONG_TURN {
-        effects.push(Effect::Notify("main is done".to_owned()));
+    if !model.focused_window && model.settings.notifications && took >= LONG_TURN_TIME {
+        effects.push(ScreenEffect::Notify("main is done".to_owned()));
     }
     let (level, text) = match &outcome.end {
-        End::Completed | End::Cancelled { .. } | End::Interrupted => {
-            if matches!(outcome.end, End::Cancelled { .. }) {
+        RunEnd::Completed | RunEnd::Cancelled { .. } | RunEnd::Interrupted => {
+            if matches!(outcome.end, RunEnd::Cancelled { .. }) {
                 stopped_line(model);
             }
             return;
         }
-        End::Failed { message, .. } => (NoticeLevel::Error, message.clone()),
-        End::MaxTurns { limit } => {
+        RunEnd::Failed { message, .. } => (NoticeLevel::Error, message.clone()),
+        RunEnd::MaxTurns { limit } => {
             (NoticeLevel::Warning, format!("turn limit {limit} reached · say go on to continue"))
         }
-        End::Budget { what } => (NoticeLevel::Warning, format!("budget {what} spent")),
-        End::TimeLimit { limit } => {
+        RunEnd::Budget { what } => (NoticeLevel::Warning, format!("budget {what} spent")),
+        RunEnd::TimeLimit { limit } => {
             (NoticeLevel::Warning, format!("time limit {} reached", clock(*limit)))
         }
-        End::Refused => (NoticeLevel::Error, "refused by the model".to_owned()),
-        End::Empty => (NoticeLevel::Warning, "the model ended without a text".to_owned()),
+        RunEnd::Refused => (NoticeLevel::Error, "refused by the model".to_owned()),
+        RunEnd::Empty => (NoticeLevel::Warning, "the model ended without an answer".to_owned()),
     };
     model.can_retry = level == NoticeLevel::Error;
     model.main.push(ItemKind::Notice { level, text });
 }
 
-fn stopped_line(model: &mut Model) {
+fn stopped_line(model: &mut TuiModel) {
     let text = "stopped by you".to_owned();
     model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
 }
 
-fn mode_changed(model: &mut Model, mode: crate::protocol::Mode) {
+fn mode_changed(model: &mut TuiModel, mode: crate::protocol::PermissionMode) {
     if model.session.mode != mode {
         model.session.mode = mode;
-        model.say(format!("mode: {}, {}", mode.name(), mode_words(mode)));
+        model.say(format!("mode: {}, {}", mode.name(), mode_label(mode)));
     }
 }
 
-/// Information goes to the hint line; what went wrong stays in the transcript.
-fn notice(model: &mut Model, level: NoticeLevel, text: String) {
+/// Shows information on the hint line; warnings and errors stay in the transcript.
+fn notice(model: &mut TuiModel, level: NoticeLevel, text: String) {
     if level == NoticeLevel::Info && !text.contains('\n') {
         model.say(text);
         return;

@@ -1,11 +1,11 @@
-//! Who has the focus, and where its transcript is looked at. Only keys and clicks of the person come here.
+//! The focus and scroll positions. Only keys and clicks of the user change them.
 
 use crate::protocol::AgentPath;
-use crate::tui::model::{Extent, Model, Scroll};
+use crate::tui::model::{Extent, Scroll, TuiModel};
 
 /// Gives the focus to an agent.
-pub fn focus(model: &mut Model, path: &AgentPath) {
-    if model.agents.get(path).is_none_or(|agent| !agent.shown && !agent.in_strip) {
+pub fn focus_agent(model: &mut TuiModel, path: &AgentPath) {
+    if model.agents.get(path).is_none_or(|agent| !agent.in_panel && !agent.in_strip) {
         model.agents.reveal(path);
     }
     if model.agents.get(path).is_some() {
@@ -13,19 +13,19 @@ pub fn focus(model: &mut Model, path: &AgentPath) {
     }
 }
 
-/// Tab on the prompt: the first pane; after the turn, the last agents open again.
-pub fn enter_panes(model: &mut Model) {
-    if model.agents.shown().is_empty() {
+/// Tab on the prompt: focuses the first pane; after the turn, reopens the last batch.
+pub fn enter_panes(model: &mut TuiModel) {
+    if model.agents.panel().is_empty() {
         model.agents.reopen();
     }
     let first = model.agents.visible().first().map(|agent| agent.path.clone());
     if let Some(path) = first {
-        focus(model, &path);
+        focus_agent(model, &path);
     }
 }
 
-/// The next or previous agent, round and round.
-pub fn turn(model: &mut Model, forward: bool) {
+/// Focuses the next or previous agent, wrapping around.
+pub fn focus_next(model: &mut TuiModel, forward: bool) {
     let shown: Vec<AgentPath> =
         model.agents.visible().iter().map(|agent| agent.path.clone()).collect();
     let Some(at) = shown.iter().position(|path| Some(path) == model.focus.as_ref()) else {
@@ -35,17 +35,17 @@ pub fn turn(model: &mut Model, forward: bool) {
     model.focus = Some(shown[next].clone());
 }
 
-/// Straight to the agent with this number.
-pub fn to_number(model: &mut Model, number: usize) {
+/// Focuses the agent with this number.
+pub fn focus_number(model: &mut TuiModel, number: usize) {
     let found =
         model.agents.visible().iter().find(|agent| agent.number == number).map(|a| a.path.clone());
     if let Some(path) = found {
-        focus(model, &path);
+        focus_agent(model, &path);
     }
 }
 
-/// From the zoom to the panes, from the panes to the prompt.
-pub fn step_back(model: &mut Model) {
+/// Goes from the zoom to the panes, or from the panes to the prompt.
+pub fn step_back(model: &mut TuiModel) {
     if model.zoom {
         model.zoom = false;
         return;
@@ -53,8 +53,8 @@ pub fn step_back(model: &mut Model) {
     leave(model);
 }
 
-/// The focus goes back to the prompt; what waited to be folded folds now, and what was opened again closes.
-pub fn leave(model: &mut Model) {
+/// Returns the focus to the prompt; folds a batch that is due and closes a reopened one.
+pub fn leave(model: &mut TuiModel) {
     model.focus = None;
     model.zoom = false;
     if model.fold_due {
@@ -63,40 +63,40 @@ pub fn leave(model: &mut Model) {
     model.agents.close();
 }
 
-/// Scrolls what the focus is on by lines; down is positive.
-pub fn scroll(model: &mut Model, lines: isize) {
+/// Scrolls the focused transcript by lines; down is positive.
+pub fn scroll(model: &mut TuiModel, lines: isize) {
     let body = model.metrics.body;
     let Some(path) = model.focus.clone() else {
-        move_by(&mut model.main_scroll, body, lines);
+        scroll_by(&mut model.main_scroll, body, lines);
         return;
     };
     let extent = if model.zoom { body } else { model.metrics.pane(&path) };
     if let Some(agent) = model.agents.get_mut(&path) {
-        move_by(&mut agent.scroll, extent, lines);
+        scroll_by(&mut agent.scroll, extent, lines);
     }
 }
 
 /// Scrolls by almost a page.
-pub fn page(model: &mut Model, forward: bool) {
+pub fn page(model: &mut TuiModel, forward: bool) {
     let pane = model.focus.as_ref().filter(|_| !model.zoom);
     let extent = pane.map_or(model.metrics.body, |path| model.metrics.pane(path));
-    let step = page_of(extent);
+    let step = page_step(extent);
     scroll(model, if forward { step } else { -step });
 }
 
-/// To the beginning or the end of what the focus is on.
-pub fn to_end(model: &mut Model, end: bool) {
+/// Scrolls to the start or the end of the focused transcript.
+pub fn scroll_to_end(model: &mut TuiModel, end: bool) {
     scroll(model, if end { isize::MAX / 2 } else { isize::MIN / 2 });
 }
 
-/// A page less two lines, so that the eye finds its place.
+/// A page minus two lines of overlap.
 #[must_use]
-pub fn page_of(extent: Extent) -> isize {
+pub fn page_step(extent: Extent) -> isize {
     isize::try_from(extent.height.saturating_sub(2).max(1)).unwrap_or(1)
 }
 
-/// Moves a view by lines; at the end it follows again.
-pub fn move_by(scroll: &mut Scroll, extent: Extent, lines: isize) {
+/// Scrolls by lines; at the end it follows again.
+pub fn scroll_by(scroll: &mut Scroll, extent: Extent, lines: isize) {
     let last = extent.total.saturating_sub(extent.height);
     let top = scroll.top.unwrap_or(last).min(last);
     let next =

@@ -1,31 +1,31 @@
-//! Keys in what covers the body: pickers, help, history search, "Cancel which?".
+//! Keys in overlays: pickers, help, history search, "Cancel which?".
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::tui::composer::Buffer;
-use crate::tui::keymap::{Action, Context, Keymap};
-use crate::tui::model::overlay::Wish;
-use crate::tui::model::{Model, Overlay};
-use crate::tui::msg::Effect;
+use crate::tui::composer::TextBuffer;
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::model::overlay::AgentAction;
+use crate::tui::model::{Overlay, TuiModel};
+use crate::tui::msg::ScreenEffect;
 
-use super::{agent_list, background, focus, outs, question, reader};
+use super::{agent_list, background, focus, interrupt, question, reader};
 
-/// One key while something covers the body.
-pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
+/// Handles a key while an overlay is open.
+pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
     if let Some(Overlay::Reader(_)) = model.overlay {
         return reader::press(model, keys, key, effects);
     }
-    let action = keys.action(Context::List, key);
+    let action = keys.action(KeyContext::List, key);
     match action {
-        Some(Action::Redraw) => return effects.push(Effect::Redraw),
-        Some(Action::Suspend) => return effects.push(Effect::Suspend),
+        Some(Action::Redraw) => return effects.push(ScreenEffect::Redraw),
+        Some(Action::Suspend) => return effects.push(ScreenEffect::Suspend),
         _ => {}
     }
     match model.overlay {
         Some(Overlay::Agents(_)) => agent_list::press(model, key, action, effects),
         Some(Overlay::Picker(_)) => picker(model, key, action, effects),
         Some(Overlay::History(_)) => history(model, key, action, effects),
-        Some(Overlay::Which(_)) => which(model, key, action, effects),
+        Some(Overlay::AgentPicker(_)) => agent_picker(model, key, action, effects),
         Some(Overlay::Help { .. } | Overlay::Page { .. } | Overlay::Question { .. }) => {
             page(model, key, action);
         }
@@ -33,8 +33,8 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
     }
 }
 
-/// The letter of a key, if it is one without a chord.
-pub fn letter(key: KeyEvent) -> Option<char> {
+/// The character of a key without Ctrl or Alt.
+pub fn plain_char(key: KeyEvent) -> Option<char> {
     match key.code {
         KeyCode::Char(letter)
             if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) =>
@@ -45,15 +45,20 @@ pub fn letter(key: KeyEvent) -> Option<char> {
     }
 }
 
-/// Moves a choice, round and round.
-pub fn shift(selected: &mut usize, rows: usize, down: bool) {
+/// Moves a selection, wrapping around.
+pub fn cycle_selection(selected: &mut usize, rows: usize, down: bool) {
     let rows = rows.max(1);
     *selected = if down { *selected + 1 } else { (*selected).min(rows - 1) + rows - 1 } % rows;
 }
 
-fn picker(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mut Vec<Effect>) {
+fn picker(
+    model: &mut TuiModel,
+    key: KeyEvent,
+    action: Option<Action>,
+    effects: &mut Vec<ScreenEffect>,
+) {
     let Some(Overlay::Picker(picker)) = &mut model.overlay else { return };
-    if let Some(letter) = letter(key) {
+    if let Some(letter) = plain_char(key) {
         picker.filter.type_char(letter);
         picker.selected = 0;
         return;
@@ -61,12 +66,12 @@ fn picker(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mu
     let rows = picker.matching();
     match action {
         Some(Action::Up | Action::Down) => {
-            shift(&mut picker.selected, rows.len(), action == Some(Action::Down));
+            cycle_selection(&mut picker.selected, rows.len(), action == Some(Action::Down));
         }
         Some(Action::Submit) => {
             if let Some(row) = rows.into_iter().nth(picker.selected) {
                 model.overlay = None;
-                super::choose(row.choice, effects);
+                super::apply_choice(row.choice, effects);
             }
         }
         Some(edit) => question::edit_line(&mut picker.filter, edit),
@@ -74,18 +79,25 @@ fn picker(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mu
     }
 }
 
-fn history(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mut Vec<Effect>) {
+fn history(
+    model: &mut TuiModel,
+    key: KeyEvent,
+    action: Option<Action>,
+    effects: &mut Vec<ScreenEffect>,
+) {
     let Some(Overlay::History(search)) = &mut model.overlay else { return };
-    if let Some(letter) = letter(key) {
+    if let Some(letter) = plain_char(key) {
         search.query.type_char(letter);
         search.selected = 0;
         return;
     }
     let found = model.composer.search(search.query.text());
     match action {
-        // The newest match stands lowest, next to the prompt.
-        Some(Action::Up | Action::SearchHistory) => shift(&mut search.selected, found.len(), true),
-        Some(Action::Down) => shift(&mut search.selected, found.len(), false),
+        // The newest match is at the bottom, next to the prompt.
+        Some(Action::Up | Action::SearchHistory) => {
+            cycle_selection(&mut search.selected, found.len(), true);
+        }
+        Some(Action::Down) => cycle_selection(&mut search.selected, found.len(), false),
         Some(Action::Submit | Action::Next) => {
             let chosen = found.get(search.selected).map(|&prompt| prompt.to_owned());
             model.overlay = None;
@@ -99,44 +111,49 @@ fn history(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &m
     }
 }
 
-/// "Cancel which?" and "Background which?": one by the number of its pane or the arrows, or all.
-fn which(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mut Vec<Effect>) {
-    let Some(Overlay::Which(which)) = &mut model.overlay else { return };
-    let (count, wish) = (which.rows.len(), which.wish);
-    let meant = match (letter(key), action) {
-        (Some('a'), _) => return all_listed(model, wish, effects),
+/// Handles a key in "Cancel which?" and "Background which?": a pane number, arrows, or `a` for all.
+fn agent_picker(
+    model: &mut TuiModel,
+    key: KeyEvent,
+    action: Option<Action>,
+    effects: &mut Vec<ScreenEffect>,
+) {
+    let Some(Overlay::AgentPicker(which)) = &mut model.overlay else { return };
+    let (count, wish) = (which.rows.len(), which.action);
+    let meant = match (plain_char(key), action) {
+        (Some('a'), _) => return apply_to_all(model, wish, effects),
         (Some(letter), _) => {
             let number = letter.to_digit(10).map(|digit| digit as usize);
             let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
-            let mut open = agents.filter(|agent| wish.fits(agent));
+            let mut open = agents.filter(|agent| wish.applies_to(agent));
             open.find(|agent| Some(agent.number) == number).map(|agent| agent.path.clone())
         }
         (_, Some(Action::Submit)) => which.rows.get(which.selected).cloned(),
         (_, Some(Action::Up | Action::Down)) => {
-            return shift(&mut which.selected, count, action == Some(Action::Down));
+            return cycle_selection(&mut which.selected, count, action == Some(Action::Down));
         }
         _ => return,
     };
     let Some(agent) = meant.and_then(|path| model.agents.get(&path)) else { return };
-    if !wish.fits(agent) {
+    if !wish.applies_to(agent) {
         return;
     }
     let path = agent.path.clone();
     model.overlay = None;
     match wish {
-        Wish::Cancel => outs::cancel(model, &path, effects),
-        Wish::Background => background::send(model, &path, effects),
+        AgentAction::Cancel => interrupt::cancel(model, &path, effects),
+        AgentAction::Background => background::send_to_background(model, &path, effects),
     }
 }
 
-fn all_listed(model: &mut Model, wish: Wish, effects: &mut Vec<Effect>) {
+fn apply_to_all(model: &mut TuiModel, wish: AgentAction, effects: &mut Vec<ScreenEffect>) {
     match wish {
-        Wish::Cancel => outs::cancel_listed(model, effects),
-        Wish::Background => background::send_listed(model, effects),
+        AgentAction::Cancel => interrupt::cancel_listed(model, effects),
+        AgentAction::Background => background::send_all_listed(model, effects),
     }
 }
 
-fn page(model: &mut Model, key: KeyEvent, action: Option<Action>) {
+fn page(model: &mut TuiModel, key: KeyEvent, action: Option<Action>) {
     let extent = model.metrics.page;
     let Some(
         Overlay::Help { scroll } | Overlay::Page { scroll, .. } | Overlay::Question { scroll, .. },
@@ -146,15 +163,15 @@ fn page(model: &mut Model, key: KeyEvent, action: Option<Action>) {
     };
     let last = extent.total.saturating_sub(extent.height);
     let by = |lines: isize| (*scroll).saturating_add_signed(lines).min(last);
-    let next = match (letter(key), action) {
+    let next = match (plain_char(key), action) {
         (Some('q' | '?'), _) | (_, Some(Action::Submit | Action::Reader)) => {
             model.overlay = None;
             return;
         }
         (Some('j'), _) | (_, Some(Action::Down)) => by(1),
         (Some('k'), _) | (_, Some(Action::Up)) => by(-1),
-        (Some(' '), _) | (_, Some(Action::PageDown)) => by(focus::page_of(extent)),
-        (Some('b'), _) | (_, Some(Action::PageUp)) => by(-focus::page_of(extent)),
+        (Some(' '), _) | (_, Some(Action::PageDown)) => by(focus::page_step(extent)),
+        (Some('b'), _) | (_, Some(Action::PageUp)) => by(-focus::page_step(extent)),
         (Some('g'), _) | (_, Some(Action::Home)) => 0,
         (Some('G'), _) | (_, Some(Action::End)) => last,
         _ => return,
@@ -162,10 +179,10 @@ fn page(model: &mut Model, key: KeyEvent, action: Option<Action>) {
     *scroll = next;
 }
 
-/// A paste goes to the line that is typed in the overlay, if there is one.
-pub fn paste(model: &mut Model, text: &str) {
+/// Pastes into the text field of the overlay, if there is one.
+pub fn paste(model: &mut TuiModel, text: &str) {
     let line = text.lines().next().unwrap_or_default();
-    let buffer: Option<&mut Buffer> = match &mut model.overlay {
+    let buffer: Option<&mut TextBuffer> = match &mut model.overlay {
         Some(Overlay::Agents(list)) if list.filtering => Some(&mut list.filter),
         Some(Overlay::Picker(picker)) => Some(&mut picker.filter),
         Some(Overlay::History(search)) => Some(&mut search.query),

@@ -1,53 +1,53 @@
-//! `@` in the draft: agents and files that fit, and names of agents that nobody has.
+//! `@` in the draft: matching agents and files, and unknown agent names.
 
 use crate::protocol::mention;
 use crate::tui::composer::MenuItem;
 use crate::tui::host::HostRequest;
-use crate::tui::model::Model;
-use crate::tui::msg::Effect;
+use crate::tui::model::TuiModel;
+use crate::tui::msg::ScreenEffect;
 use crate::tui::text::{one_line, truncate};
 
-/// What stands before an agent's name.
-const PREFIX: &str = "agent-";
+/// The prefix of an agent's name.
+const AGENT_PREFIX: &str = "agent-";
 
-/// Asks for the definitions: once, and anew with each fresh `@`, since files may have come.
-pub fn look_up(model: &mut Model, query: &str, effects: &mut Vec<Effect>) {
+/// Requests the definitions: once, and again with each new `@`, since files may have been added.
+pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect>) {
     if model.definitions.is_none() || query.is_empty() {
-        effects.push(Effect::Ask(HostRequest::Agents));
+        effects.push(ScreenEffect::Ask(HostRequest::Agents));
         model.definitions.get_or_insert_default();
     }
 }
 
-/// The menu's rows: agents, the best fit first, then the files that the host has found.
-pub fn items(model: &Model, query: &str, paths: &[String]) -> Vec<MenuItem> {
+/// The menu rows: agents, best match first, then the files found by the host.
+pub fn items(model: &TuiModel, query: &str, paths: &[String]) -> Vec<MenuItem> {
     let mut agents: Vec<_> = model
         .definitions
         .iter()
         .flatten()
         .filter_map(|agent| {
             let detail = truncate(&one_line(&agent.description), 60).into_owned();
-            let insert = format!("@{PREFIX}{}", agent.name);
+            let insert = format!("@{AGENT_PREFIX}{}", agent.name);
             Some((rank(&agent.name, query)?, MenuItem { insert, detail }))
         })
         .collect();
     agents.sort_by_key(|(rank, _)| *rank);
-    let files = paths.iter().map(|path| file(format!("@{path}")));
+    let files = paths.iter().map(|path| file_item(format!("@{path}")));
     agents.into_iter().map(|(_, item)| item).chain(files).collect()
 }
 
-/// The row of a file.
+/// The menu row of a file.
 #[must_use]
-pub fn file(insert: String) -> MenuItem {
+pub fn file_item(insert: String) -> MenuItem {
     MenuItem { insert, detail: String::new() }
 }
 
-/// How well an agent's name fits, 0 is best: as its beginning, as a part, or letter by letter in order.
+/// Ranks how an agent's name matches: 0 as a prefix, 1 as a substring, 2 as a subsequence.
 fn rank(name: &str, query: &str) -> Option<u8> {
     let (name, query) = (name.to_lowercase(), query.to_lowercase());
-    if PREFIX.starts_with(&query) {
+    if AGENT_PREFIX.starts_with(&query) {
         return Some(0);
     }
-    let query = query.strip_prefix(PREFIX).unwrap_or(&query);
+    let query = query.strip_prefix(AGENT_PREFIX).unwrap_or(&query);
     let mut rest = name.chars();
     match name.find(query) {
         Some(0) => Some(0),
@@ -56,8 +56,8 @@ fn rank(name: &str, query: &str) -> Option<u8> {
     }
 }
 
-/// Says so when the text names an agent that there is not. The definitions are asked for anew then.
-pub fn refuses(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool {
+/// Rejects a text that names an unknown agent, and requests the definitions again.
+pub fn reject_unknown(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) -> bool {
     let known = model.definitions.as_deref().unwrap_or_default();
     if known.is_empty() {
         return false;
@@ -67,7 +67,7 @@ pub fn refuses(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool
         return false;
     };
     model.say(format!("no agent {name}: /agents lists them"));
-    effects.push(Effect::Ask(HostRequest::Agents));
+    effects.push(ScreenEffect::Ask(HostRequest::Agents));
     true
 }
 

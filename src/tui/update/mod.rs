@@ -1,15 +1,14 @@
-//! Changes the model for each thing that happens, and says what has to be done outside. Pure: no
-//! clock, no files.
+//! Updates the model for each message and returns the effects to perform. Pure: no clock, no files.
 
 mod agent_list;
 mod background;
 mod events;
 mod focus;
 mod history;
+mod interrupt;
 mod lists;
 mod mention;
 mod mouse;
-mod outs;
 mod prompt;
 mod question;
 mod queue;
@@ -25,87 +24,91 @@ use crate::protocol::Command;
 
 use super::host::{HostReply, HostRequest, ModelList};
 use super::keymap::Keymap;
-use super::model::overlay::{Choice, Rows};
-use super::model::{Draw, Extent, Metrics, Model, Overlay, Scroll, StepKey};
-use super::msg::{Effect, Msg};
+use super::model::overlay::{PickerChoice, PickerRows};
+use super::model::{DrawUrgency, Extent, InterruptKey, Metrics, Overlay, Scroll, TuiModel};
+use super::msg::{Msg, ScreenEffect};
 
 pub use slash::COMMANDS;
 
-/// How long closing waits for what is being ended.
+/// How long closing waits for what is being stopped.
 const CLOSING_LIMIT: Duration = Duration::from_secs(6);
 
-/// The only way in which the model changes.
-pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+/// Applies a message to the model. Nothing else changes the model.
+pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
     let mut effects = Vec::new();
     match msg {
         Msg::Drawn(metrics) => {
-            drawn(model, *metrics);
+            frame_drawn(model, *metrics);
             return effects;
         }
         Msg::Key { key, at } => {
             model.now = model.now.max(at);
-            model.draw = Draw::Now;
+            model.draw = DrawUrgency::Now;
             model.selection = None;
-            question::read_on(model);
+            question::mark_end_seen(model);
             let keys = Arc::clone(&model.keymap);
             press(model, &keys, key, &mut effects);
         }
         Msg::Paste { text, at } => {
             model.now = model.now.max(at);
-            model.draw = Draw::Now;
+            model.draw = DrawUrgency::Now;
             paste(model, &text, &mut effects);
         }
-        Msg::Mouse { event, under, at } => {
+        Msg::Mouse { event, hit: under, at } => {
             model.now = model.now.max(at);
-            mouse::react(model, event, under, &mut effects);
+            mouse::handle_mouse(model, event, under, &mut effects);
         }
         Msg::Resize { width, height } => {
             model.selection = None;
             model.size = (width, height);
-            // Nothing is on a screen of this size yet.
+            // Nothing was drawn at this size yet.
             model.metrics.question = None;
-            model.draw = Draw::Now;
+            model.draw = DrawUrgency::Now;
         }
         Msg::Window { focused } => model.focused_window = focused,
         Msg::Events { events, at } => {
             model.now = model.now.max(at);
-            events::follow(model, events, &mut effects);
+            events::apply_events(model, events, &mut effects);
         }
         Msg::Host { reply, at } => {
             model.now = model.now.max(at);
-            if changes_something(model, &reply) {
-                model.draw = Draw::Now;
+            if is_visible_change(model, &reply) {
+                model.draw = DrawUrgency::Now;
             }
-            hear(model, reply, &mut effects);
+            apply_reply(model, reply, &mut effects);
         }
         Msg::Tick { at } => {
             model.now = model.now.max(at);
             if model.animated() {
-                model.draw = Draw::Now;
+                model.draw = DrawUrgency::Now;
             }
         }
     }
     expire(model, &mut effects);
-    history::fetch(model, &mut effects);
+    history::request_transcripts(model, &mut effects);
     question::open_if_due(model);
     if model.notice_is_over() {
         model.notice = None;
-        model.draw = Draw::Now;
+        model.draw = DrawUrgency::Now;
     }
-    if model.closing && !model.something_works() && !effects.contains(&Effect::Quit) {
-        effects.push(Effect::Quit);
+    if model.closing && !model.is_busy() && !effects.contains(&ScreenEffect::Quit) {
+        effects.push(ScreenEffect::Quit);
     }
     effects
 }
 
-/// What a start does by itself, once the first frame stands.
-pub fn start(model: &mut Model, prompt: Option<String>, pick_session: bool) -> Vec<Effect> {
+/// Performs the initial requests, after the first frame.
+pub fn start(
+    model: &mut TuiModel,
+    prompt: Option<String>,
+    pick_session: bool,
+) -> Vec<ScreenEffect> {
     let mut effects = Vec::new();
     if model.session.branch.is_none() {
-        effects.push(Effect::Ask(HostRequest::Branch));
+        effects.push(ScreenEffect::Ask(HostRequest::Branch));
     }
     if model.session.first_run.is_some() {
-        effects.push(Effect::Ask(HostRequest::LocalServers));
+        effects.push(ScreenEffect::Ask(HostRequest::LocalServers));
     }
     if pick_session {
         slash::pick_session(model, &mut effects);
@@ -117,15 +120,15 @@ pub fn start(model: &mut Model, prompt: Option<String>, pick_session: bool) -> V
     effects
 }
 
-fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
+fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
     if key.kind == KeyEventKind::Release {
         return;
     }
     let interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     if interrupt || key.code == KeyCode::Esc {
         if key.kind == KeyEventKind::Press {
-            let which = if interrupt { StepKey::Interrupt } else { StepKey::Escape };
-            outs::step_out(model, which, effects);
+            let which = if interrupt { InterruptKey::Interrupt } else { InterruptKey::Escape };
+            interrupt::handle_interrupt(model, which, effects);
         }
         return;
     }
@@ -138,7 +141,7 @@ fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effe
     }
 }
 
-fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     if model.overlay.is_some() {
         lists::paste(model, text);
         return;
@@ -150,8 +153,8 @@ fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
     prompt::edited(model, effects);
 }
 
-/// Keeps the sizes of the frame, and no view beyond its end.
-fn drawn(model: &mut Model, metrics: Metrics) {
+/// Stores the sizes of the frame, and keeps scroll positions within them.
+fn frame_drawn(model: &mut TuiModel, metrics: Metrics) {
     let settle = |scroll: &mut Scroll, extent: Extent| {
         if extent.height > 0 && (scroll.goto.take().is_some() || scroll.top.is_some()) {
             scroll.top = Some(extent.top);
@@ -176,8 +179,8 @@ fn drawn(model: &mut Model, metrics: Metrics) {
     model.metrics = metrics;
 }
 
-/// Takes away what has had its time.
-fn expire(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Removes what has expired.
+fn expire(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let now = model.now;
     let over = |until: &mut Option<Duration>| {
         if until.is_some_and(|time| time <= now) {
@@ -195,24 +198,24 @@ fn expire(model: &mut Model, effects: &mut Vec<Effect>) {
         notify_question(model, effects);
     }
     if over(&mut model.closing_until) {
-        effects.push(Effect::Quit);
+        effects.push(ScreenEffect::Quit);
     }
     if changed {
-        model.draw = Draw::Now;
+        model.draw = DrawUrgency::Now;
     }
 }
 
-fn notify_question(model: &Model, effects: &mut Vec<Effect>) {
+fn notify_question(model: &TuiModel, effects: &mut Vec<ScreenEffect>) {
     if let Some(waiting) = model.questions.waiting.front()
         && !model.focused_window
         && model.settings.notifications
     {
-        effects.push(Effect::Notify(format!("{} asks", waiting.question.agent)));
+        effects.push(ScreenEffect::Notify(format!("{} asks", waiting.question.agent)));
     }
 }
 
-/// Whether there is anything new to see in a reply.
-fn changes_something(model: &Model, reply: &HostReply) -> bool {
+/// Whether a reply changes anything visible.
+fn is_visible_change(model: &TuiModel, reply: &HostReply) -> bool {
     match reply {
         HostReply::Remembered => false,
         HostReply::Branch(branch) => *branch != model.session.branch,
@@ -220,7 +223,7 @@ fn changes_something(model: &Model, reply: &HostReply) -> bool {
     }
 }
 
-fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
+fn apply_reply(model: &mut TuiModel, reply: HostReply, effects: &mut Vec<ScreenEffect>) {
     match reply {
         HostReply::Files { query, paths } => prompt::files_found(model, &query, &paths),
         HostReply::Agents(definitions) => {
@@ -230,15 +233,15 @@ fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
             model.definitions = Some(definitions);
             prompt::refresh_menu(model, effects);
         }
-        HostReply::Commands(commands) => slash::known(model, commands, effects),
-        HostReply::Doctor(found) => slash::examined(model, found),
+        HostReply::Commands(commands) => slash::commands_known(model, commands, effects),
+        HostReply::Doctor(found) => slash::show_doctor(model, found),
         HostReply::Sessions(mut sessions) => {
             sessions.retain(|session| Some(session.id) != model.session.id);
-            fill(model, Rows::Sessions(sessions));
+            fill_picker(model, PickerRows::Sessions(sessions));
         }
         HostReply::Models(ModelList { choices, notes }) => {
-            fill(model, Rows::Models(choices));
-            note(model, notes);
+            fill_picker(model, PickerRows::Models(choices));
+            set_picker_notes(model, notes);
         }
         HostReply::LocalServers(servers) => {
             if let Some(first) = &mut model.session.first_run {
@@ -256,45 +259,45 @@ fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
     }
 }
 
-/// The rows of an open picker have arrived.
-fn fill(model: &mut Model, rows: Rows) {
+/// Fills an open picker with its rows.
+fn fill_picker(model: &mut TuiModel, rows: PickerRows) {
     if let Some(Overlay::Picker(picker)) = &mut model.overlay
-        && picker.rows == Rows::Loading
+        && picker.rows == PickerRows::Loading
     {
         picker.rows = rows;
     }
 }
 
-/// What is to be said of the rows of the open picker of models.
-fn note(model: &mut Model, notes: Vec<String>) {
+/// Sets the notes of the open model picker.
+fn set_picker_notes(model: &mut TuiModel, notes: Vec<String>) {
     if let Some(Overlay::Picker(picker)) = &mut model.overlay
-        && matches!(picker.rows, Rows::Models(_))
+        && matches!(picker.rows, PickerRows::Models(_))
     {
         picker.notes = notes;
     }
 }
 
-/// A row of a picker was taken.
-fn choose(choice: Choice, effects: &mut Vec<Effect>) {
+/// Applies the chosen row of a picker.
+fn apply_choice(choice: PickerChoice, effects: &mut Vec<ScreenEffect>) {
     match choice {
-        Choice::Session(id) => effects.push(Effect::Send(Command::Resume(id))),
-        Choice::Model(choice) => {
+        PickerChoice::Session(id) => effects.push(ScreenEffect::Send(Command::Resume(id))),
+        PickerChoice::Model(choice) => {
             let provider = Some(choice.provider);
-            effects.push(Effect::Send(Command::SetModel { provider, model: choice.name }));
+            effects.push(ScreenEffect::Send(Command::SetModel { provider, model: choice.name }));
         }
-        Choice::Mode(mode) => effects.push(Effect::Send(Command::SetMode(mode))),
+        PickerChoice::Mode(mode) => effects.push(ScreenEffect::Send(Command::SetMode(mode))),
     }
 }
 
-/// Leaves, at once or when everything has ended.
-fn quit(model: &mut Model, effects: &mut Vec<Effect>) {
-    model.exit_in_turn = model.main_works();
-    effects.push(Effect::Send(Command::Quit));
-    if model.something_works() {
+/// Quits, at once or when everything has stopped.
+fn quit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    model.exit_in_turn = model.main_is_busy();
+    effects.push(ScreenEffect::Send(Command::Quit));
+    if model.is_busy() {
         model.closing = true;
         model.closing_until = Some(model.now + CLOSING_LIMIT);
-        model.draw = Draw::Now;
+        model.draw = DrawUrgency::Now;
         return;
     }
-    effects.push(Effect::Quit);
+    effects.push(ScreenEffect::Quit);
 }

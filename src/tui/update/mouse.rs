@@ -1,37 +1,42 @@
-//! The mouse: a click focuses a pane, a second one zooms, the wheel scrolls what is under it, and
-//! drawing over text copies it.
+//! The mouse: a click focuses a pane, a second one zooms, the wheel scrolls the area under the pointer,
+//! and dragging over text copies it.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use crate::tui::figures::count;
-use crate::tui::model::{Draw, Model, Overlay, Selection};
-use crate::tui::msg::{Effect, Target, Under};
+use crate::tui::format::count;
+use crate::tui::model::{DrawUrgency, MouseSelection, Overlay, TuiModel};
+use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
 
 use super::{focus, question};
 
-/// Lines that one turn of the wheel moves.
-const WHEEL: isize = 3;
+/// Lines per step of the wheel.
+const WHEEL_LINES: isize = 3;
 
-/// One mouse event. A click selects an answer but never answers.
-pub fn react(model: &mut Model, event: MouseEvent, under: Under, effects: &mut Vec<Effect>) {
+/// Handles a mouse event. A click selects an answer but never gives it.
+pub fn handle_mouse(
+    model: &mut TuiModel,
+    event: MouseEvent,
+    under: HitTarget,
+    effects: &mut Vec<ScreenEffect>,
+) {
     let at = Position { x: event.column, y: event.row };
     match event.kind {
-        MouseEventKind::ScrollUp => wheel(model, &under, -WHEEL),
-        MouseEventKind::ScrollDown => wheel(model, &under, WHEEL),
+        MouseEventKind::ScrollUp => wheel(model, &under, -WHEEL_LINES),
+        MouseEventKind::ScrollDown => wheel(model, &under, WHEEL_LINES),
         MouseEventKind::Down(MouseButton::Left) => {
-            model.selection = Some(Selection { area: under.area, from: at, to: at });
+            model.selection = Some(MouseSelection { area: under.area, from: at, to: at });
         }
-        MouseEventKind::Drag(MouseButton::Left) => draw_to(model, at),
-        MouseEventKind::Up(MouseButton::Left) => release(model, at, under.target, effects),
+        MouseEventKind::Drag(MouseButton::Left) => extend_selection(model, at),
+        MouseEventKind::Up(MouseButton::Left) => release(model, at, under.kind, effects),
         _ => return,
     }
-    model.draw = Draw::Now;
+    model.draw = DrawUrgency::Now;
 }
 
-/// Draws the selection on, within the area that it began in.
-fn draw_to(model: &mut Model, at: Position) {
-    let Some(Selection { area, to, .. }) = &mut model.selection else { return };
+/// Extends the selection, within the area where it began.
+fn extend_selection(model: &mut TuiModel, at: Position) {
+    let Some(MouseSelection { area, to, .. }) = &mut model.selection else { return };
     if area.is_empty() {
         return;
     }
@@ -39,13 +44,13 @@ fn draw_to(model: &mut Model, at: Position) {
     to.y = at.y.clamp(area.top(), area.bottom() - 1);
 }
 
-/// The button is up: what was drawn over is copied; where nothing was, it was a click.
-fn release(model: &mut Model, at: Position, target: Target, effects: &mut Vec<Effect>) {
-    draw_to(model, at);
+/// Handles the release of the button: copies the selection; without one, it was a click.
+fn release(model: &mut TuiModel, at: Position, target: HitKind, effects: &mut Vec<ScreenEffect>) {
+    extend_selection(model, at);
     match model.selection {
         Some(selection) if selection.from != selection.to => {
             model.say(format!("copied {}", count(selection.rows().count(), "line")));
-            effects.push(Effect::CopySelection);
+            effects.push(ScreenEffect::CopySelection);
         }
         _ => {
             model.selection = None;
@@ -54,50 +59,50 @@ fn release(model: &mut Model, at: Position, target: Target, effects: &mut Vec<Ef
     }
 }
 
-fn click(model: &mut Model, target: Target) {
+fn click(model: &mut TuiModel, target: HitKind) {
     match target {
-        Target::Pane(path) if model.overlay.is_none() => {
+        HitKind::Pane(path) if model.overlay.is_none() => {
             if model.focus.as_ref() == Some(&path) {
                 model.zoom = true;
             } else {
-                focus::focus(model, &path);
+                focus::focus_agent(model, &path);
             }
         }
-        Target::Answer(digit) => question::point_at(model, digit),
+        HitKind::Answer(digit) => question::select_clicked(model, digit),
         _ => {}
     }
 }
 
-fn wheel(model: &mut Model, under: &Under, lines: isize) {
+fn wheel(model: &mut TuiModel, under: &HitTarget, lines: isize) {
     model.selection = None;
     if model.overlay.is_some() {
-        question::read_on(model);
+        question::mark_end_seen(model);
         scroll_overlay(model, lines);
         return;
     }
     let body = model.metrics.body;
-    match &under.target {
-        Target::Pane(path) => {
+    match &under.kind {
+        HitKind::Pane(path) => {
             if let Some(agent) = model.agents.get_mut(path) {
-                focus::move_by(&mut agent.scroll, under.pane, lines);
+                focus::scroll_by(&mut agent.scroll, under.pane, lines);
             }
         }
-        Target::Answer(_) | Target::Overlay => question::scroll(model, lines),
+        HitKind::Answer(_) | HitKind::Overlay => question::scroll(model, lines),
         _ => {
             let zoomed = model.focus.clone().filter(|_| model.zoom);
             match zoomed.and_then(|path| model.agents.get_mut(&path)) {
-                Some(agent) => focus::move_by(&mut agent.scroll, body, lines),
-                None => focus::move_by(&mut model.main_scroll, body, lines),
+                Some(agent) => focus::scroll_by(&mut agent.scroll, body, lines),
+                None => focus::scroll_by(&mut model.main_scroll, body, lines),
             }
         }
     }
 }
 
-fn scroll_overlay(model: &mut Model, lines: isize) {
+fn scroll_overlay(model: &mut TuiModel, lines: isize) {
     let extent = model.metrics.page;
     match &mut model.overlay {
         Some(Overlay::Reader(reader)) => {
-            focus::move_by(&mut reader.scroll, model.metrics.reader, lines);
+            focus::scroll_by(&mut reader.scroll, model.metrics.reader, lines);
         }
         Some(
             Overlay::Help { scroll }

@@ -1,39 +1,41 @@
-//! Keys while the draft has the keyboard: editing, sending, and everything that needs no overlay.
+//! Keys on the prompt: editing, sending, and everything that needs no overlay.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::protocol::{AgentPath, Command, Mode, QueuedPrompt, When};
+use crate::protocol::{AgentPath, Command, PermissionMode, PromptTiming, QueuedPrompt};
 use crate::tui::composer::{Menu, MenuKind};
-use crate::tui::figures::count;
+use crate::tui::format::count;
 use crate::tui::host::HostRequest;
-use crate::tui::keymap::{Action, Context, Keymap};
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::labels::with_detail;
+use crate::tui::model::interrupt::QUIT_CONFIRM_TIME;
 use crate::tui::model::overlay::HistorySearch;
-use crate::tui::model::step::QUIT_ARMED;
-use crate::tui::model::{Model, Notice, NoticeCause, Overlay, QueuedState, RunningShell, Scroll};
-use crate::tui::msg::Effect;
-use crate::tui::words::joined;
+use crate::tui::model::{
+    MessageState, Notice, NoticeCause, Overlay, RunningShell, Scroll, TuiModel,
+};
+use crate::tui::msg::ScreenEffect;
 
 use super::{background, focus, mention, question, queue, reader, slash};
 
-/// One key on the prompt.
-pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
-    if let Some(action) = keys.action(Context::Prompt, key) {
-        act(model, action, effects);
+/// Handles a key on the prompt.
+pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
+    if let Some(action) = keys.action(KeyContext::Prompt, key) {
+        handle_action(model, action, effects);
         return;
     }
     if let KeyCode::Char(letter) = key.code
         && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
     {
-        // A digit between two questions is meant for the next one, which nobody has seen yet.
+        // A digit between two questions is meant for the next one, which is not visible yet.
         let meant = letter.is_ascii_digit() && model.composer.is_empty();
-        if !(meant && model.questions.between()) {
+        if !(meant && model.questions.is_between()) {
             type_letter(model, letter, effects);
         }
     }
 }
 
-/// A letter goes into the draft, whatever has the focus.
-pub fn type_letter(model: &mut Model, letter: char, effects: &mut Vec<Effect>) {
+/// Types a letter into the draft, whatever has the focus.
+pub fn type_letter(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) {
     if letter == '?' && model.composer.is_empty() {
         model.overlay = Some(Overlay::Help { scroll: 0 });
         return;
@@ -43,37 +45,37 @@ pub fn type_letter(model: &mut Model, letter: char, effects: &mut Vec<Effect>) {
     edited(model, effects);
 }
 
-fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
-    if menu_takes(model, action, effects) {
+fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEffect>) {
+    if menu_action(model, action, effects) {
         return;
     }
     let empty = model.composer.is_empty();
     let focused = model.focus.is_some();
     match action {
         Action::Submit => submit(model, effects),
-        Action::Up if focused && empty => focus::turn(model, false),
-        Action::Down if focused && empty => focus::turn(model, true),
-        Action::Left if focused && empty => focus::turn(model, false),
-        Action::Right if focused && empty => focus::turn(model, true),
-        Action::Up => up(model, effects),
+        Action::Up if focused && empty => focus::focus_next(model, false),
+        Action::Down if focused && empty => focus::focus_next(model, true),
+        Action::Left if focused && empty => focus::focus_next(model, false),
+        Action::Right if focused && empty => focus::focus_next(model, true),
+        Action::Up => handle_up(model, effects),
         Action::Down => {
             if !model.composer.buffer.down(model.prompt_width()) {
                 model.composer.newer();
             }
         }
-        Action::Home if empty => focus::to_end(model, false),
-        Action::End if empty => focus::to_end(model, true),
+        Action::Home if empty => focus::scroll_to_end(model, false),
+        Action::End if empty => focus::scroll_to_end(model, true),
         Action::PageUp => focus::page(model, false),
         Action::PageDown => focus::page(model, true),
-        Action::Next => next(model, effects),
-        Action::Previous if focused => focus::turn(model, false),
+        Action::Next => handle_tab(model, effects),
+        Action::Previous if focused => focus::focus_next(model, false),
         Action::Previous => next_mode(model, effects),
-        Action::Agent(number) => focus::to_number(model, usize::from(number)),
+        Action::Agent(number) => focus::focus_number(model, usize::from(number)),
         Action::Reader => reader::open(model, effects),
         Action::SearchHistory => model.overlay = Some(Overlay::History(HistorySearch::default())),
-        Action::Edit => effects.push(Effect::Edit(model.composer.text().to_owned())),
-        Action::Redraw => effects.push(Effect::Redraw),
-        Action::Suspend => effects.push(Effect::Suspend),
+        Action::Edit => effects.push(ScreenEffect::Edit(model.composer.text().to_owned())),
+        Action::Redraw => effects.push(ScreenEffect::Redraw),
+        Action::Suspend => effects.push(ScreenEffect::Suspend),
         Action::BackgroundOrLeft if empty => background::press(model, effects),
         Action::DeleteOrQuit if empty => end_of_input(model, effects),
         edit => {
@@ -83,8 +85,8 @@ fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Editing keys: they change the draft or its cursor, nothing else.
-fn change(model: &mut Model, action: Action) {
+/// Applies an editing key to the draft.
+fn change(model: &mut TuiModel, action: Action) {
     let text = matches!(
         action,
         Action::Newline | Action::Backspace | Action::Delete | Action::Yank | Action::Undo
@@ -95,8 +97,8 @@ fn change(model: &mut Model, action: Action) {
     question::edit_line(&mut model.composer.buffer, action);
 }
 
-/// The keys that an open menu takes.
-fn menu_takes(model: &mut Model, action: Action, effects: &mut Vec<Effect>) -> bool {
+/// Handles keys of an open menu. Returns false for other keys.
+fn menu_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEffect>) -> bool {
     let Some(menu) = &model.composer.menu else { return false };
     let command = menu.kind == MenuKind::Command;
     match action {
@@ -115,8 +117,8 @@ fn menu_takes(model: &mut Model, action: Action, effects: &mut Vec<Effect>) -> b
     true
 }
 
-/// Tab: completes, else the waiting question, else the first (or next) pane.
-fn next(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Tab: completes, or goes to the waiting question, or to the first (or next) pane.
+fn handle_tab(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if model.composer.complete_path() {
         model.composer.dismissed = None;
         return refresh_menu(model, effects);
@@ -133,28 +135,30 @@ fn next(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     if model.focus.is_some() {
-        return focus::turn(model, true);
+        return focus::focus_next(model, true);
     }
     if let Some(first) = model.questions.waiting.front() {
         let id = first.question.id;
-        model.questions.take_up();
+        model.questions.clear_postponed();
         model.questions.show(id, true);
         return;
     }
     focus::enter_panes(model);
 }
 
-/// Shift+Tab: the next of the modes that are safe to walk through.
-fn next_mode(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Shift+Tab: switches to the next of the modes that are safe to cycle through.
+fn next_mode(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let mode = match model.session.mode {
-        Mode::Default => Mode::AcceptEdits,
-        Mode::AcceptEdits => Mode::Plan,
-        Mode::Plan | Mode::DontAsk | Mode::BypassPermissions => Mode::Default,
+        PermissionMode::Default => PermissionMode::AcceptEdits,
+        PermissionMode::AcceptEdits => PermissionMode::Plan,
+        PermissionMode::Plan | PermissionMode::DontAsk | PermissionMode::BypassPermissions => {
+            PermissionMode::Default
+        }
     };
-    effects.push(Effect::Send(Command::SetMode(mode)));
+    effects.push(ScreenEffect::Send(Command::SetMode(mode)));
 }
 
-fn up(model: &mut Model, effects: &mut Vec<Effect>) {
+fn handle_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if model.composer.is_empty() && queue::take_back(model, effects) {
         return;
     }
@@ -163,42 +167,44 @@ fn up(model: &mut Model, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Ctrl+D on the empty prompt: quits, while something works only when pressed twice.
-fn end_of_input(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Ctrl+D on the empty prompt: quits; needs a second press while something is running.
+fn end_of_input(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let armed = model.keys.quit_by_eof.is_some_and(|until| model.now <= until);
     let (agents, jobs) = (model.agents.alive().count(), model.jobs.alive().count());
-    if armed || !(model.something_works() || jobs > 0) {
+    if armed || !(model.is_busy() || jobs > 0) {
         return super::quit(model, effects);
     }
     let who = match (agents, jobs) {
-        (0, 1) if !model.main_works() => "1 command runs".to_owned(),
-        (0, more) if more > 0 && !model.main_works() => format!("{} run", count(more, "command")),
-        (0, _) => "main works".to_owned(),
-        (1, 0) => "1 agent works".to_owned(),
-        (more, 0) => format!("{} work", count(more, "agent")),
+        (0, 1) if !model.main_is_busy() => "1 command is running".to_owned(),
+        (0, more) if more > 0 && !model.main_is_busy() => {
+            format!("{} are running", count(more, "command"))
+        }
+        (0, _) => "main is working".to_owned(),
+        (1, 0) => "1 agent is working".to_owned(),
+        (more, 0) => format!("{} are working", count(more, "agent")),
         (agents, jobs) => {
-            format!("{} and {} work", count(agents, "agent"), count(jobs, "command"))
+            format!("{} and {} are working", count(agents, "agent"), count(jobs, "command"))
         }
     };
-    let until = model.now + QUIT_ARMED;
+    let until = model.now + QUIT_CONFIRM_TIME;
     model.keys.quit_by_eof = Some(until);
     let again =
-        model.keymap.hint(Context::Prompt, Action::DeleteOrQuit, "again stops them and quits");
+        model.keymap.hint(KeyContext::Prompt, Action::DeleteOrQuit, "again stops them and quits");
     let cause = NoticeCause::Event;
-    model.notice = Some(Notice { text: joined(&who, again), until, cause });
+    model.notice = Some(Notice { text: with_detail(&who, again), until, cause });
 }
 
-/// After every change of the draft: the menu follows it.
-pub fn edited(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Updates the menu after a change of the draft.
+pub fn edited(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.composer.edited();
     model.queue.returned = (0, 0);
     look_up(model, effects);
     refresh_menu(model, effects);
 }
 
-/// Asks for what the menu may offer besides files. Only when the draft was changed: an answer asks
-/// for nothing.
-fn look_up(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Requests menu entries other than files. Only after a change of the draft, so that a reply does not
+/// cause another request.
+fn look_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(trigger) = model.composer.trigger() else { return };
     match trigger.kind {
         MenuKind::Command => slash::look_up(model, &trigger.query, effects),
@@ -207,8 +213,8 @@ fn look_up(model: &mut Model, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Opens, fills or closes the menu for what stands at the cursor.
-pub fn refresh_menu(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Opens, fills or closes the menu for the text at the cursor.
+pub fn refresh_menu(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(trigger) = model.composer.trigger() else {
         model.composer.menu = None;
         model.composer.dismissed = None;
@@ -222,11 +228,11 @@ pub fn refresh_menu(model: &mut Model, effects: &mut Vec<Effect>) {
             slash::matching(model.commands.as_deref().unwrap_or_default(), &trigger.query)
         }
         MenuKind::Mention => {
-            effects.push(Effect::Ask(HostRequest::Files(trigger.query.clone())));
+            effects.push(ScreenEffect::Ask(HostRequest::Files(trigger.query.clone())));
             mention::items(model, &trigger.query, &[])
         }
         MenuKind::Path => {
-            effects.push(Effect::Ask(HostRequest::Files(trigger.query.clone())));
+            effects.push(ScreenEffect::Ask(HostRequest::Files(trigger.query.clone())));
             Vec::new()
         }
     };
@@ -235,15 +241,15 @@ pub fn refresh_menu(model: &mut Model, effects: &mut Vec<Effect>) {
     model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
 }
 
-/// The host has found files for a mention.
-pub fn files_found(model: &mut Model, query: &str, paths: &[String]) {
+/// Fills the menu with the files that the host has found.
+pub fn files_found(model: &mut TuiModel, query: &str, paths: &[String]) {
     let Some(trigger) = model.composer.trigger() else { return };
     let current = trigger.kind != MenuKind::Command && trigger.query == query;
     if !current || model.composer.dismissed == Some(trigger.start) {
         return;
     }
     let items = match trigger.kind {
-        MenuKind::Path => paths.iter().map(|path| mention::file(path.clone())).collect(),
+        MenuKind::Path => paths.iter().map(|path| mention::file_item(path.clone())).collect(),
         _ => mention::items(model, query, paths),
     };
     let selected = model.composer.menu.as_ref().map_or(0, |menu| menu.selected);
@@ -253,8 +259,8 @@ pub fn files_found(model: &mut Model, query: &str, paths: &[String]) {
     model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
 }
 
-/// Enter.
-pub fn submit(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Enter: sends or runs the draft.
+pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let text = model.composer.text().to_owned();
     if text.trim().is_empty() {
         return submit_nothing(model, effects);
@@ -278,19 +284,19 @@ pub fn submit(model: &mut Model, effects: &mut Vec<Effect>) {
     if let Some(agent) = model.focused()
         && !agent.alive()
     {
-        let sends = model.keymap.hint(Context::Prompt, Action::Submit, "sends it to main");
+        let sends = model.keymap.hint(KeyContext::Prompt, Action::Submit, "sends it to main");
         let sends = sends.map(|sends| format!("Esc, then {sends}"));
-        model.say(joined(&format!("{} has ended", agent.info.name), sends));
+        model.say(with_detail(&format!("{} has ended", agent.info.name), sends));
         return;
     }
-    if model.focus.is_none() && mention::refuses(model, &text, effects) {
+    if model.focus.is_none() && mention::reject_unknown(model, &text, effects) {
         return;
     }
     send(model, &text, effects);
 }
 
-/// Enter on the empty prompt: zoom, change the newest queued message, or try a failed turn again.
-fn submit_nothing(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Enter on the empty prompt: zooms, toggles the newest queued message, or retries a failed turn.
+fn submit_nothing(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if model.focus.is_some() && !model.zoom {
         model.zoom = true;
         return;
@@ -298,14 +304,14 @@ fn submit_nothing(model: &mut Model, effects: &mut Vec<Effect>) {
     if queue::toggle_newest(model, effects) {
         return;
     }
-    if model.can_retry && !model.main_works() && model.focus.is_none() {
+    if model.can_retry && !model.main_is_busy() && model.focus.is_none() {
         model.can_retry = false;
         model.stopped_at = None;
-        effects.push(Effect::Send(Command::Retry));
+        effects.push(ScreenEffect::Send(Command::Retry));
     }
 }
 
-fn run_shell(model: &mut Model, line: &str, effects: &mut Vec<Effect>) {
+fn run_shell(model: &mut TuiModel, line: &str, effects: &mut Vec<ScreenEffect>) {
     if line.is_empty() {
         return;
     }
@@ -323,26 +329,26 @@ fn run_shell(model: &mut Model, line: &str, effects: &mut Vec<Effect>) {
     };
     model.main.push(kind);
     model.main_scroll = Scroll::default();
-    effects.push(Effect::Send(Command::Shell { line }));
+    effects.push(ScreenEffect::Send(Command::Shell { line }));
 }
 
-/// Empties the prompt and keeps its text in the history.
-pub fn remember(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Empties the prompt and adds its text to the history.
+pub fn remember(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let text = model.composer.take();
-    effects.push(Effect::Ask(HostRequest::Remember(text)));
+    effects.push(ScreenEffect::Ask(HostRequest::Remember(text)));
 }
 
-fn send(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     let to = model.focus.clone().unwrap_or_else(AgentPath::root);
-    let busy = if to.is_root() { model.main_works() } else { true };
-    let state = if busy { QueuedState::Waiting } else { QueuedState::Sent };
-    let when = model.composer.taken.as_ref().map_or(When::NextStep, |taken| taken.when);
+    let busy = if to.is_root() { model.main_is_busy() } else { true };
+    let state = if busy { MessageState::Waiting } else { MessageState::Sent };
+    let when = model.composer.recalled.as_ref().map_or(PromptTiming::NextStep, |taken| taken.when);
     let id = model.queue.add(to.clone(), text, when, state);
     if busy {
         model.queue.last = model.now;
     }
     if model.composer.is_empty() {
-        effects.push(Effect::Ask(HostRequest::Remember(text.to_owned())));
+        effects.push(ScreenEffect::Ask(HostRequest::Remember(text.to_owned())));
     } else {
         remember(model, effects);
     }
@@ -360,5 +366,5 @@ fn send(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
     model.queue.returned = (0, 0);
     model.notice = None;
     let prompt = QueuedPrompt::typed(id, text, when);
-    effects.push(Effect::Send(Command::Prompt { to, prompt }));
+    effects.push(ScreenEffect::Send(Command::Prompt { to, prompt }));
 }

@@ -1,4 +1,4 @@
-//! The permission question that has the keyboard, and when one opens by itself.
+//! Keys on the open permission question, and when a question opens by itself.
 
 use std::time::Duration;
 
@@ -6,57 +6,57 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::event::NoticeLevel;
 use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
-use crate::tui::composer::Buffer;
-use crate::tui::keymap::{Action, Context, Keymap};
-use crate::tui::model::question::{Answered, QUIET, RECEIPT, Stage};
-use crate::tui::model::{Draw, ItemKind, Model, NoticeCause, Overlay};
-use crate::tui::msg::Effect;
+use crate::tui::composer::TextBuffer;
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::labels;
+use crate::tui::model::question::{AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME};
+use crate::tui::model::{DrawUrgency, ItemKind, NoticeCause, Overlay, TuiModel};
+use crate::tui::msg::ScreenEffect;
 use crate::tui::text::{one_line, truncate};
-use crate::tui::words;
 
 use super::{background, focus, prompt, reader};
 
-/// How long a question waits before the terminal of an unfocused window is told.
+/// How long a question waits before a notification is sent if the window has no focus.
 const NOTIFY_AFTER: Duration = Duration::from_secs(3);
 
-/// A question has come.
-pub fn ask(model: &mut Model, question: Question) {
+/// Adds a new question.
+pub fn add_question(model: &mut TuiModel, question: Question) {
     let name = question.agent.clone();
     let now = model.now;
     model.questions.ask(question, now);
     model.questions.notify_at = (!model.focused_window).then_some(now + NOTIFY_AFTER);
-    // An open question says itself how many there are.
-    if model.questions.open.is_none() && (model.overlay.is_some() || !quiet(model)) {
+    // An open question itself shows how many there are.
+    if model.questions.open.is_none() && (model.overlay.is_some() || !may_open(model)) {
         let waiting = model.questions.waiting.len();
         model.say_while(
             NoticeCause::Questions,
             if waiting > 1 {
-                words::waiting(model)
+                labels::waiting_label(model)
             } else {
-                format!("{} {name} asks", words::Glyph::Asks.sign(model.settings.glyphs(), None))
+                format!("{} {name} asks", labels::Glyph::Asks.sign(model.settings.glyphs(), None))
             },
         );
     }
 }
 
-fn quiet(model: &Model) -> bool {
+fn may_open(model: &TuiModel) -> bool {
     model.question_opens_at().is_some_and(|at| at <= model.now)
 }
 
-/// Shows the next question when nobody types and nothing else is open.
-pub fn open_if_due(model: &mut Model) {
-    if !quiet(model) {
+/// Shows the next question when the user is not typing and nothing else is open.
+pub fn open_if_due(model: &mut TuiModel) {
+    if !may_open(model) {
         return;
     }
     if let Some(id) = model.questions.next() {
         let keyboard = model.composer.is_empty();
         model.questions.show(id, keyboard);
-        model.draw = Draw::Now;
+        model.draw = DrawUrgency::Now;
     }
 }
 
-/// The question needs no answer any more: the one that was given here counts now, or nobody gave one.
-pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
+/// Closes a question: the answer given here was applied, or no answer is needed any more.
+pub fn closed(model: &mut TuiModel, id: QuestionId, allowed: Option<bool>) {
     if let Some(answered) = model.questions.take_answered(id) {
         if allowed == Some(true) {
             keep_rules(model, &answered);
@@ -67,7 +67,7 @@ pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
     let Some(waiting) = model.questions.remove(id) else { return };
     if shown {
         // The user may be about to press a key for it, which must not answer the next one.
-        model.questions.pause_until = Some(model.now + QUIET);
+        model.questions.pause_until = Some(model.now + QUIET_TIME);
     }
     if matches!(model.overlay, Some(Overlay::Question { id: read, .. }) if read == id) {
         model.overlay = None;
@@ -75,19 +75,19 @@ pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
     let agent = waiting.question.agent;
     match allowed {
         Some(true) => {
-            model.judged += 1;
-            let allowed = model.judged;
+            model.also_settled += 1;
+            let allowed = model.also_settled;
             model.say(format!("{allowed} more allowed by the new rule"));
         }
         Some(false) => {
-            model.say(format!("denied without you: {} ({agent})", waiting.question.tool));
+            model.say(format!("denied without asking: {} ({agent})", waiting.question.tool));
         }
         None => model.say(format!("withdrawn: {agent} was cancelled")),
     }
 }
 
-/// The call was allowed by rules that count from now on.
-fn keep_rules(model: &mut Model, answered: &Answered) {
+/// Stores the rules that come with an answer that allowed the call.
+fn keep_rules(model: &mut TuiModel, answered: &AnsweredQuestion) {
     let question = &answered.waiting.question;
     match &answered.answer {
         Answer::Always { rules, .. } => {
@@ -104,8 +104,8 @@ fn keep_rules(model: &mut Model, answered: &Answered) {
     }
 }
 
-/// The answer could not be carried out: the question needs another one.
-pub fn refused(model: &mut Model, id: QuestionId, why: String) {
+/// Reopens a question whose answer could not be applied.
+pub fn refused(model: &mut TuiModel, id: QuestionId, why: String) {
     let text = format!("not allowed: {why}");
     if !model.questions.reopen(id, why) {
         model.main.push(ItemKind::Notice { level: NoticeLevel::Error, text });
@@ -114,8 +114,8 @@ pub fn refused(model: &mut Model, id: QuestionId, why: String) {
     model.say(text);
 }
 
-/// An agent has ended: nothing that it, or one below it, asked needs an answer any more.
-pub fn withdraw(model: &mut Model, path: &AgentPath) {
+/// Withdraws the questions of an ended agent and of those below it.
+pub fn withdraw(model: &mut TuiModel, path: &AgentPath) {
     let gone =
         model.questions.waiting.iter().filter(|waiting| waiting.question.path.is_within(path));
     let gone: Vec<QuestionId> = gone.map(|waiting| waiting.question.id).collect();
@@ -125,9 +125,10 @@ pub fn withdraw(model: &mut Model, path: &AgentPath) {
     }
 }
 
-/// One key while the question has the keyboard.
-pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
-    let choosing = model.questions.open.as_ref().is_some_and(|open| open.stage == Stage::Choose);
+/// Handles a key while the question has the keyboard.
+pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
+    let choosing =
+        model.questions.open.as_ref().is_some_and(|open| open.stage == QuestionStage::Choose);
     if !choosing {
         return edit(model, keys, key, effects);
     }
@@ -139,7 +140,7 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
             None => letter_typed(model, letter, effects),
         };
     }
-    match keys.action(Context::Prompt, key) {
+    match keys.action(KeyContext::Prompt, key) {
         Some(Action::Up) => select(model, false),
         Some(Action::Down) => select(model, true),
         Some(Action::Submit) => {
@@ -156,14 +157,14 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
         Some(Action::BackgroundOrLeft) if model.composer.is_empty() => {
             background::press(model, effects);
         }
-        Some(Action::Redraw) => effects.push(Effect::Redraw),
-        Some(Action::Suspend) => effects.push(Effect::Suspend),
+        Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
+        Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
         _ => {}
     }
 }
 
-/// Letters are typing: the draft takes the keyboard, the question stays.
-fn letter_typed(model: &mut Model, letter: char, effects: &mut Vec<Effect>) {
+/// Types a letter into the draft, which takes the keyboard; the question stays open.
+fn letter_typed(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) {
     if let Some(open) = &mut model.questions.open {
         open.keyboard = false;
         open.selected = None;
@@ -174,8 +175,8 @@ fn letter_typed(model: &mut Model, letter: char, effects: &mut Vec<Effect>) {
     prompt::type_letter(model, letter, effects);
 }
 
-/// The next or previous answer that can be given, round and round.
-fn select(model: &mut Model, down: bool) {
+/// Selects the next or previous available answer, wrapping around.
+fn select(model: &mut TuiModel, down: bool) {
     let answers = model.answers();
     let Some(open) = &mut model.questions.open else { return };
     let at = open.selected.and_then(|digit| answers.iter().position(|answer| *answer == digit));
@@ -188,9 +189,9 @@ fn select(model: &mut Model, down: bool) {
     open.selected = next.copied();
 }
 
-/// A click on an answer: the question takes the keyboard, and the answer is selected if it can be
-/// given. A click on another one selects nothing, so that Enter does not give an earlier choice.
-pub fn point_at(model: &mut Model, digit: u8) {
+/// Handles a click on an answer: the question takes the keyboard, and the answer is selected if it is
+/// available. Otherwise nothing is selected, so that Enter does not give an earlier choice.
+pub fn select_clicked(model: &mut TuiModel, digit: u8) {
     let can = model.answers().contains(&digit);
     if let Some(open) = &mut model.questions.open {
         open.keyboard = true;
@@ -198,34 +199,34 @@ pub fn point_at(model: &mut Model, digit: u8) {
     }
 }
 
-/// Tab: the next question; with none left, all wait until the next Tab on the prompt.
-fn next(model: &mut Model) {
-    if let Some(id) = model.questions.after_open() {
+/// Tab: shows the next question; with none left, postpones all until the next Tab on the prompt.
+fn next(model: &mut TuiModel) {
+    if let Some(id) = model.questions.next_after_open() {
         model.questions.show(id, true);
         return;
     }
     for waiting in &mut model.questions.waiting {
-        waiting.later = true;
+        waiting.postponed = true;
     }
-    // The hint says how many wait, and which key shows them.
+    // The hint shows how many are waiting, and which key shows them.
     model.questions.open = None;
 }
 
-fn page(model: &mut Model, forward: bool) {
+fn page(model: &mut TuiModel, forward: bool) {
     let content = model.question_frame().map(|frame| frame.content).unwrap_or_default();
-    let step = focus::page_of(content);
+    let step = focus::page_step(content);
     scroll(model, if forward { step } else { -step });
 }
 
-/// Scrolls the content, no further than its end on the screen. From a frame that holds the answers
-/// back, a step down shows them: the end of the content stood there until the user moved on.
-pub fn scroll(model: &mut Model, lines: isize) {
+/// Scrolls the content, no further than its end. In a frame that holds back the answers, a step down
+/// shows them: the end of the content was visible until the user moved on.
+pub fn scroll(model: &mut TuiModel, lines: isize) {
     let Some(frame) = model.question_frame().cloned() else { return };
     let Some(open) = &mut model.questions.open else { return };
     let last = frame.content.total.saturating_sub(frame.content.height);
     open.scroll = open.scroll.min(last).saturating_add_signed(lines).min(last);
     if frame.end && (lines > 0 || !frame.held) {
-        open.seen_at = Some(frame.width);
+        open.seen_width = Some(frame.width);
     }
     if frame.end && frame.held && lines > 0 {
         // The answers may take lines from the content; its end stays in view.
@@ -233,20 +234,20 @@ pub fn scroll(model: &mut Model, lines: isize) {
     }
 }
 
-/// The user acts while the content has the whole screen: its end counts as seen if the frame before
-/// that showed it.
-pub fn read_on(model: &mut Model) {
+/// Counts the end of the content as seen if the user acts while the last frame showed it on the whole
+/// screen.
+pub fn mark_end_seen(model: &mut TuiModel) {
     if !matches!(model.overlay, Some(Overlay::Question { .. })) {
         return;
     }
     let seen = model.question_frame().filter(|frame| frame.end).map(|frame| frame.width);
     if let (Some(width), Some(open)) = (seen, &mut model.questions.open) {
-        open.seen_at = Some(width);
+        open.seen_width = Some(width);
         open.scroll = usize::MAX;
     }
 }
 
-fn choose(model: &mut Model, digit: u8, effects: &mut Vec<Effect>) {
+fn choose(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) {
     if !model.answers().contains(&digit) {
         if let Some(open) = &mut model.questions.open {
             open.selected = None;
@@ -260,37 +261,37 @@ fn choose(model: &mut Model, digit: u8, effects: &mut Vec<Effect>) {
     match digit {
         1 => answer(model, Answer::Once, effects),
         2 => answer(model, Answer::Session, effects),
-        3 => stage(model, Stage::Rule(Buffer::from(rules.as_str()))),
-        4 => stage(model, Stage::Reason(Buffer::default())),
+        3 => set_stage(model, QuestionStage::Rule(TextBuffer::from(rules.as_str()))),
+        4 => set_stage(model, QuestionStage::Reason(TextBuffer::default())),
         _ => {
-            // The cancel goes first: after a no alone the asker would go on, and might end well
-            // before it comes.
+            // The cancel goes first: after the denial alone the agent would continue, and might
+            // finish before the cancel arrives.
             let mut no = Vec::new();
             answer(model, Answer::No { reason: None }, &mut no);
             if path.is_root() {
-                super::outs::stop(model, effects);
+                super::interrupt::stop(model, effects);
             } else {
-                super::outs::cancel(model, &path, effects);
+                super::interrupt::cancel(model, &path, effects);
             }
             effects.append(&mut no);
         }
     }
 }
 
-fn stage(model: &mut Model, stage: Stage) {
+fn set_stage(model: &mut TuiModel, stage: QuestionStage) {
     if let Some(open) = &mut model.questions.open {
         open.stage = stage;
     }
 }
 
-/// Answers the shown question; its receipt stands for a moment before the next one opens. Where
-/// rules come with the answer there is a receipt only once they count.
-pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
+/// Answers the shown question. Its receipt is shown for a moment before the next one opens; an answer
+/// with rules has a receipt only once they apply.
+pub fn answer(model: &mut TuiModel, answer: Answer, effects: &mut Vec<ScreenEffect>) {
     let Some(open) = model.questions.open.clone() else { return };
     let id = open.id;
     let Some(waiting) = model.questions.remove(id) else { return };
     let question = &waiting.question;
-    let call = words::call_subject(&question.tool, &question.input);
+    let call = labels::call_subject(&question.tool, &question.input);
     let call = truncate(&call, 40);
     let agent = &question.agent;
     let receipt = match &answer {
@@ -305,23 +306,28 @@ pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
         None => model.notice = None,
     }
     let typed = match open.stage {
-        Stage::Rule(rules) => Some(rules),
+        QuestionStage::Rule(rules) => Some(rules),
         _ => None,
     };
-    let (kept, seen_at) = (answer.clone(), open.seen_at);
-    model.questions.answered.push(Answered { waiting, answer: kept, typed, seen_at });
-    model.judged = 0;
-    model.questions.pause_until = Some(model.now + RECEIPT);
+    let (kept, seen_at) = (answer.clone(), open.seen_width);
+    model.questions.answered.push(AnsweredQuestion {
+        waiting,
+        answer: kept,
+        typed,
+        seen_width: seen_at,
+    });
+    model.also_settled = 0;
+    model.questions.pause_until = Some(model.now + RECEIPT_TIME);
     model.questions.notify_at = None;
-    effects.push(Effect::Send(Command::Answer { id, answer }));
+    effects.push(ScreenEffect::Send(Command::Answer { id, answer }));
 }
 
-/// Keys while a reason or a rule is typed.
-fn edit(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
+/// Handles a key while a reason or a rule is being typed.
+fn edit(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
     let Some(open) = &mut model.questions.open else { return };
     let buffer = match &mut open.stage {
-        Stage::Reason(buffer) | Stage::Rule(buffer) => buffer,
-        Stage::Choose => return,
+        QuestionStage::Reason(buffer) | QuestionStage::Rule(buffer) => buffer,
+        QuestionStage::Choose => return,
     };
     if let KeyCode::Char(letter) = key.code
         && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
@@ -329,15 +335,15 @@ fn edit(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effec
         buffer.type_char(letter);
         return;
     }
-    match keys.action(Context::Prompt, key) {
+    match keys.action(KeyContext::Prompt, key) {
         Some(Action::Submit) => finish_edit(model, effects),
         Some(action) => edit_line(buffer, action),
         None => {}
     }
 }
 
-/// The editing keys: they change a text or its cursor, nothing else.
-pub fn edit_line(buffer: &mut Buffer, action: Action) {
+/// Applies an editing key to a text.
+pub fn edit_line(buffer: &mut TextBuffer, action: Action) {
     match action {
         Action::Newline => buffer.insert("\n"),
         Action::Left | Action::BackgroundOrLeft => buffer.left(),
@@ -364,18 +370,18 @@ pub fn edit_line(buffer: &mut Buffer, action: Action) {
     }
 }
 
-fn finish_edit(model: &mut Model, effects: &mut Vec<Effect>) {
+fn finish_edit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(open) = &model.questions.open else { return };
     let given = match &open.stage {
-        Stage::Choose => return,
-        Stage::Reason(reason) => {
+        QuestionStage::Choose => return,
+        QuestionStage::Reason(reason) => {
             let reason = one_line(reason.text());
             Answer::No { reason: Some(reason).filter(|reason| !reason.is_empty()) }
         }
-        Stage::Rule(rules) => {
+        QuestionStage::Rule(rules) => {
             let shown = model.question_frame().and_then(|frame| frame.rules.as_deref());
             if shown != Some(rules.text()) {
-                model.say("not written: the rule is not on the screen in full");
+                model.say("not written: the rule is not fully visible");
                 return;
             }
             let lines = rules.text().lines().map(str::trim).filter(|line| !line.is_empty());
@@ -383,20 +389,20 @@ fn finish_edit(model: &mut Model, effects: &mut Vec<Effect>) {
         }
     };
     if matches!(&given, Answer::Always { rules, .. } if rules.is_empty()) {
-        model.say("no rule is left to write · Esc back");
+        model.say("no rule left to write · Esc back");
         return;
     }
     answer(model, given, effects);
 }
 
-/// A paste goes to the line that is typed in the question. Answers false when there is none.
-pub fn paste(model: &mut Model, text: &str) -> bool {
+/// Pastes into the text field of the question. Returns false when there is none.
+pub fn paste(model: &mut TuiModel, text: &str) -> bool {
     let Some(open) = model.questions.open.as_mut().filter(|open| open.keyboard) else {
         return false;
     };
     match &mut open.stage {
-        Stage::Reason(buffer) | Stage::Rule(buffer) => buffer.insert(text),
-        Stage::Choose => {
+        QuestionStage::Reason(buffer) | QuestionStage::Rule(buffer) => buffer.insert(text),
+        QuestionStage::Choose => {
             open.keyboard = false;
             return false;
         }

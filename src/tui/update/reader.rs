@@ -1,24 +1,25 @@
-//! The reader: a whole transcript with plain keys, and search in it.
+//! Keys in the reader: a whole transcript with plain keys and search.
 
 use crossterm::event::KeyEvent;
 
 use crate::protocol::{AgentPath, ToolDetails};
-use crate::tui::composer::Buffer;
-use crate::tui::figures::count;
-use crate::tui::keymap::{Action, Context, Keymap};
-use crate::tui::model::overlay::Reader;
+use crate::tui::composer::TextBuffer;
+use crate::tui::format::count;
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::model::overlay::ReaderOverlay;
 use crate::tui::model::{
-    Extent, Item, ItemId, ItemKind, Model, Overlay, Scroll, Search, Seek, Transcript,
+    Extent, ItemId, ItemKind, Overlay, Scroll, SearchDirection, SearchResult, TranscriptItem,
+    TranscriptState, TuiModel,
 };
-use crate::tui::msg::Effect;
+use crate::tui::msg::ScreenEffect;
 
-use super::{focus, lists, outs};
+use super::{focus, interrupt, lists};
 
-/// Opens the reader on what is shown: the focused agent's transcript, else main's. Releases the mouse.
-pub fn open(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Opens the reader on the focused agent's transcript, or main's. Releases the mouse.
+pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let path = model.focus.clone().unwrap_or_else(AgentPath::root);
     let scroll = Scroll::default();
-    let reader = Reader {
+    let reader = ReaderOverlay {
         path,
         scroll,
         typing: None,
@@ -29,105 +30,105 @@ pub fn open(model: &mut Model, effects: &mut Vec<Effect>) {
     };
     model.overlay = Some(Overlay::Reader(reader));
     if model.settings.mouse {
-        effects.push(Effect::Mouse(false));
+        effects.push(ScreenEffect::Mouse(false));
     }
 }
 
-/// Shows the content of the question with all the room there is.
-pub fn open_question(model: &mut Model) {
+/// Shows the content of the question on the whole screen.
+pub fn open_question(model: &mut TuiModel) {
     if let Some((open, _)) = model.questions.shown() {
         model.overlay = Some(Overlay::Question { id: open.id, scroll: 0 });
     }
 }
 
-/// One key in the reader.
-pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
+/// Handles a key in the reader.
+pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
     let Some(Overlay::Reader(reader)) = &mut model.overlay else { return };
     if let Some(buffer) = &mut reader.typing {
-        if let Some(letter) = lists::letter(key) {
+        if let Some(letter) = lists::plain_char(key) {
             buffer.type_char(letter);
             return;
         }
-        match keys.action(Context::Prompt, key) {
+        match keys.action(KeyContext::Prompt, key) {
             Some(Action::Submit) => {
                 let query = buffer.take();
                 reader.typing = None;
                 search(model, query);
             }
-            Some(Action::Redraw) => effects.push(Effect::Redraw),
-            Some(Action::Suspend) => effects.push(Effect::Suspend),
+            Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
+            Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
             Some(action) => super::question::edit_line(buffer, action),
             None => {}
         }
         return;
     }
-    let Some(action) = keys.action(Context::Reader, key) else { return };
+    let Some(action) = keys.action(KeyContext::Reader, key) else { return };
     let extent = model.metrics.reader;
     let mut by = |lines: isize| {
         if let Some(Overlay::Reader(reader)) = &mut model.overlay {
-            focus::move_by(&mut reader.scroll, extent, lines);
+            focus::scroll_by(&mut reader.scroll, extent, lines);
             (reader.at, reader.hit) = (None, None);
         }
     };
     match action {
         Action::Up => by(-1),
         Action::Down => by(1),
-        Action::PageUp => by(-focus::page_of(extent)),
-        Action::PageDown => by(focus::page_of(extent)),
+        Action::PageUp => by(-focus::page_step(extent)),
+        Action::PageDown => by(focus::page_step(extent)),
         Action::Home => by(isize::MIN / 2),
         Action::End => by(isize::MAX / 2),
         Action::Search => {
             if let Some(Overlay::Reader(reader)) = &mut model.overlay {
-                reader.typing = Some(Buffer::default());
+                reader.typing = Some(TextBuffer::default());
             }
         }
-        Action::FindNext => find(model, Seek::Forward),
-        Action::FindPrevious => find(model, Seek::Backward),
-        Action::MarkNext => mark(model, true),
-        Action::MarkPrevious => mark(model, false),
+        Action::FindNext => find(model, SearchDirection::Forward),
+        Action::FindPrevious => find(model, SearchDirection::Backward),
+        Action::MarkNext => jump_to_mark(model, true),
+        Action::MarkPrevious => jump_to_mark(model, false),
         Action::Copy => copy(model, effects),
         Action::Expand => expand(model),
-        Action::Next => turn(model, true),
-        Action::Previous => turn(model, false),
-        Action::Close => outs::close_overlay(model, effects),
-        Action::Redraw => effects.push(Effect::Redraw),
-        Action::Suspend => effects.push(Effect::Suspend),
+        Action::Next => show_next_agent(model, true),
+        Action::Previous => show_next_agent(model, false),
+        Action::Close => interrupt::close_overlay(model, effects),
+        Action::Redraw => effects.push(ScreenEffect::Redraw),
+        Action::Suspend => effects.push(ScreenEffect::Suspend),
         _ => {}
     }
 }
 
-fn reader(model: &Model) -> Option<&Reader> {
+fn reader(model: &TuiModel) -> Option<&ReaderOverlay> {
     match &model.overlay {
         Some(Overlay::Reader(reader)) => Some(reader),
         _ => None,
     }
 }
 
-fn goto(model: &mut Model, item: ItemId) {
+fn scroll_to_item(model: &mut TuiModel, item: ItemId) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.scroll = Scroll { top: Some(0), goto: Some(item), seen: 0 };
         (reader.at, reader.hit) = (Some(item), None);
     }
 }
 
-fn search(model: &mut Model, query: String) {
+fn search(model: &mut TuiModel, query: String) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.query = query;
         (reader.at, reader.hit) = (None, None);
     }
-    find(model, Seek::Forward);
+    find(model, SearchDirection::Forward);
 }
 
-/// The next or previous line that contains the search text, round and round. The frame finds it:
-/// lines are known there.
-fn find(model: &mut Model, seek: Seek) {
+/// Searches for the next or previous line with the search text, wrapping around. The next frame
+/// performs it, since only the view knows the lines.
+fn find(model: &mut TuiModel, seek: SearchDirection) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.seek = (!reader.query.trim().is_empty()).then_some(seek);
     }
 }
 
-/// A frame has found a line, or none: the reader stays where the frame was.
-pub fn found(reader: &mut Reader, search: Search, extent: Extent) {
+/// Applies the search result of a frame: the reader stays at that position.
+pub fn found(reader: &mut ReaderOverlay, search: SearchResult, extent: Extent) {
     if !search.sought {
         return;
     }
@@ -138,28 +139,28 @@ pub fn found(reader: &mut Reader, search: Search, extent: Extent) {
     }
 }
 
-/// The next or previous prompt; in an agent, tool call.
-fn mark(model: &mut Model, forward: bool) {
+/// Jumps to the next or previous prompt, or tool call in an agent.
+fn jump_to_mark(model: &mut TuiModel, forward: bool) {
     let Some(reader) = reader(model) else { return };
     let main = reader.path.is_root();
     let transcript = model.transcript(&reader.path);
     let from = current(model, reader);
-    let wanted = |item: &Item| match item.kind {
+    let wanted = |item: &TranscriptItem| match item.kind {
         ItemKind::Prompt { .. } => main,
         ItemKind::Tools(_) => !main,
         _ => false,
     };
-    if let Some(item) = round(transcript, from, forward, wanted) {
-        goto(model, item);
+    if let Some(item) = find_round(transcript, from, forward, wanted) {
+        scroll_to_item(model, item);
     }
 }
 
-/// The first wanted item after (or before) `from`, going round at the ends.
-fn round(
-    transcript: &Transcript,
+/// The first wanted item after (or before) `from`, wrapping around.
+fn find_round(
+    transcript: &TranscriptState,
     from: ItemId,
     forward: bool,
-    wanted: impl Fn(&Item) -> bool,
+    wanted: impl Fn(&TranscriptItem) -> bool,
 ) -> Option<ItemId> {
     let ids = transcript.ids();
     let fits = |id: &ItemId| transcript.get(*id).is_some_and(&wanted);
@@ -171,8 +172,8 @@ fn round(
     }
 }
 
-/// What copy sees of an item.
-fn text_of(item: &Item) -> String {
+/// The text of an item for copying.
+fn copy_text(item: &TranscriptItem) -> String {
     match &item.kind {
         ItemKind::Prompt { text, .. }
         | ItemKind::Text { text, .. }
@@ -189,29 +190,29 @@ fn text_of(item: &Item) -> String {
     }
 }
 
-/// The item that keys act on: the one gone to, else the one at the top.
-fn current(model: &Model, reader: &Reader) -> ItemId {
+/// The item that keys act on: the one jumped to, or the one at the top.
+fn current(model: &TuiModel, reader: &ReaderOverlay) -> ItemId {
     reader.at.unwrap_or(model.metrics.reader.item)
 }
 
 /// Expands or folds the current item.
-fn expand(model: &mut Model) {
+fn expand(model: &mut TuiModel) {
     let Some(reader) = reader(model) else { return };
     let (path, item) = (reader.path.clone(), current(model, reader));
     let transcript = match model.agents.get_mut(&path) {
         Some(agent) => &mut agent.transcript,
         None => &mut model.main,
     };
-    if !transcript.get(item).is_some_and(folds) {
+    if !transcript.get(item).is_some_and(is_foldable) {
         model.say("nothing to fold here");
         return;
     }
-    transcript.change(item, |item| item.open = !item.open);
-    goto(model, item);
+    transcript.change(item, |item| item.expanded = !item.expanded);
+    scroll_to_item(model, item);
 }
 
 /// Whether an item has a part that can be folded.
-fn folds(item: &Item) -> bool {
+fn is_foldable(item: &TranscriptItem) -> bool {
     match &item.kind {
         ItemKind::Thinking { .. } | ItemKind::Report { .. } | ItemKind::Shell { .. } => true,
         ItemKind::Tools(calls) => calls.iter().any(|call| {
@@ -227,17 +228,17 @@ fn folds(item: &Item) -> bool {
 }
 
 /// Copies the current item.
-fn copy(model: &mut Model, effects: &mut Vec<Effect>) {
+fn copy(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(reader) = reader(model) else { return };
     let transcript = model.transcript(&reader.path);
     let Some(item) = transcript.get(current(model, reader)) else { return };
-    let text = text_of(item);
+    let text = copy_text(item);
     model.say(format!("copied {}", count(text.lines().count(), "line")));
-    effects.push(Effect::Copy(text));
+    effects.push(ScreenEffect::Copy(text));
 }
 
-/// The transcript of the next or previous agent; main is among them.
-fn turn(model: &mut Model, forward: bool) {
+/// Shows the transcript of the next or previous agent, including main.
+fn show_next_agent(model: &mut TuiModel, forward: bool) {
     let Some(reader) = reader(model) else { return };
     let mut all = vec![AgentPath::root()];
     all.extend(model.agents.latest().iter().map(|agent| agent.path.clone()));

@@ -1,60 +1,65 @@
-//! Slash commands: one table, and what each does.
+//! Slash commands: their table and their actions.
 
 use std::time::Duration;
 
-use crate::protocol::{Command, Mode, slash};
+use crate::protocol::{Command, PermissionMode, slash};
 use crate::tui::composer::MenuItem;
-use crate::tui::figures::{count, money, tokens};
+use crate::tui::format::{count, money, tokens};
 use crate::tui::host::{CommandChoice, HostRequest, McpServers};
-use crate::tui::model::overlay::{Picker, Rows};
-use crate::tui::model::{Model, Overlay};
-use crate::tui::msg::Effect;
+use crate::tui::labels;
+use crate::tui::model::overlay::{Picker, PickerRows};
+use crate::tui::model::{Overlay, TuiModel};
+use crate::tui::msg::ScreenEffect;
 use crate::tui::text::{one_line, padded, truncate, width};
-use crate::tui::words;
 
 use super::{agent_list, focus, prompt, reader};
 
-/// The title of a page.
-const DOCTOR: &str = "doctor";
-/// The title of the page of MCP servers.
-const MCP: &str = "mcp";
+/// The title of the `/doctor` page.
+const DOCTOR_TITLE: &str = "doctor";
+/// The title of the `/mcp` page.
+const MCP_TITLE: &str = "mcp";
 
-/// How long saying `/clear` again confirms it.
-const CLEAR_ARMED: Duration = Duration::from_secs(4);
+/// Time within which a second `/clear` confirms the first.
+const CLEAR_CONFIRM_TIME: Duration = Duration::from_secs(4);
 
 /// The modes that `/permissions` offers.
-const MODES: [Mode; 5] =
-    [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+const MODES: [PermissionMode; 5] = [
+    PermissionMode::Default,
+    PermissionMode::AcceptEdits,
+    PermissionMode::Plan,
+    PermissionMode::DontAsk,
+    PermissionMode::BypassPermissions,
+];
 
-/// Every command with what it does, in the order of the menu.
+/// Every command with its description, in the order of the menu.
 pub const COMMANDS: [(&str, &str); 16] = [
     ("help", "keys and commands"),
-    ("agents", "what runs, what ran, and definitions"),
-    ("model", "use another model"),
+    ("agents", "running, finished and available agents"),
+    ("model", "switch model"),
     ("permissions", "what may run without asking"),
-    ("mcp", "MCP servers and how they stand"),
-    ("compact", "go on with a summary, to make room"),
+    ("mcp", "MCP server status"),
+    ("compact", "summarize to free context"),
     ("clear", "start an empty session"),
-    ("resume", "go on with a stored session"),
-    ("cost", "what the session has used"),
+    ("resume", "resume a session"),
+    ("cost", "tokens and cost of the session"),
     ("status", "session, model, directory"),
     ("copy", "copy the last answer"),
     ("read", "read the transcript in full"),
-    ("init", "draft an AGENTS.md, or improve the one there is"),
-    ("edit", "write the prompt in your editor"),
+    ("init", "create or improve AGENTS.md"),
+    ("edit", "edit the prompt in $EDITOR"),
     ("doctor", "check keys, endpoints, terminal, files"),
-    ("quit", "leave"),
+    ("quit", "quit"),
 ];
 
-/// Asks what people have written as commands: once, and anew with each fresh `/`, since files may have come.
-pub fn look_up(model: &mut Model, query: &str, effects: &mut Vec<Effect>) {
+/// Requests the custom commands: once, and again with each new `/`, since files may have been added.
+pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect>) {
     if model.commands.is_none() || query.is_empty() {
-        effects.push(Effect::Ask(HostRequest::Commands));
+        effects.push(ScreenEffect::Ask(HostRequest::Commands));
         model.commands.get_or_insert_default();
     }
 }
 
-/// The menu's rows for what was typed behind the slash: our commands, then those that people have written.
+/// The menu rows for the text after the slash: built-in commands, then custom ones.
 #[must_use]
 pub fn matching(written: &[CommandChoice], query: &str) -> Vec<MenuItem> {
     let query = query.to_lowercase();
@@ -75,55 +80,59 @@ pub fn matching(written: &[CommandChoice], query: &str) -> Vec<MenuItem> {
         .collect()
 }
 
-/// What people have written as commands is known: a draft that waits for it is sent, or is none.
-pub fn known(model: &mut Model, commands: Vec<CommandChoice>, effects: &mut Vec<Effect>) {
+/// Stores the custom commands. Sends a draft that waits for them, or reports its command as unknown.
+pub fn commands_known(
+    model: &mut TuiModel,
+    commands: Vec<CommandChoice>,
+    effects: &mut Vec<ScreenEffect>,
+) {
     model.commands = Some(commands);
     let waits = model.unknown_command.take().filter(|draft| model.composer.text() == draft);
     match waits {
-        Some(draft) => match written(model, name_in(&draft).unwrap_or_default()) {
+        Some(draft) => match is_custom_command(model, command_name(&draft).unwrap_or_default()) {
             true => prompt::submit(model, effects),
             false => {
-                let name = name_in(&draft).unwrap_or_default();
-                model.say(format!("there is no /{name} · /help lists the commands"));
+                let name = command_name(&draft).unwrap_or_default();
+                model.say(format!("unknown command /{name} · /help lists the commands"));
             }
         },
         None => prompt::refresh_menu(model, effects),
     }
 }
 
-/// Whether this is a command that somebody has written. The last part of its name is enough.
-fn written(model: &Model, name: &str) -> bool {
+/// Whether this is a custom command. The last part of its name is enough.
+fn is_custom_command(model: &TuiModel, name: &str) -> bool {
     let commands = model.commands.iter().flatten();
     let mut named = commands.map(|command| command.name.as_str());
     named.any(|known| known == name || known.rsplit_once(':').is_some_and(|(_, last)| last == name))
 }
 
-/// The name behind the slash, if the draft looks like a command.
-fn name_in(draft: &str) -> Option<&str> {
+/// The name after the slash, if the draft looks like a command.
+fn command_name(draft: &str) -> Option<&str> {
     slash::split(draft).map(|(name, _)| name)
 }
 
-/// Runs the draft if it is a command. Answers false when it is not.
-pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool {
-    let Some(name) = name_in(text) else { return false };
+/// Runs the draft if it is a command. Returns false when it is not.
+pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) -> bool {
+    let Some(name) = command_name(text) else { return false };
     let argument = text.trim()[1 + name.len()..].trim().to_owned();
-    // What is written in files the runtime reads: to the screen it is a prompt.
-    if name == "init" || written(model, name) {
+    // The runtime expands custom commands: to the screen they are prompts.
+    if name == "init" || is_custom_command(model, name) {
         return false;
     }
     if !COMMANDS.iter().any(|(known, _)| *known == name) {
         model.unknown_command = Some(text.to_owned());
-        effects.push(Effect::Ask(HostRequest::Commands));
+        effects.push(ScreenEffect::Ask(HostRequest::Commands));
         return true;
     }
     let name = name.to_owned();
-    if matches!(name.as_str(), "compact" | "clear" | "resume") && model.main_works() {
-        model.say(format!("/{name} waits: main works · Esc stops it"));
+    if matches!(name.as_str(), "compact" | "clear" | "resume") && model.main_is_busy() {
+        model.say(format!("/{name} must wait: main is working · Esc stops it"));
         return true;
     }
     if name == "edit" {
         model.composer.discard();
-        effects.push(Effect::Edit(argument));
+        effects.push(ScreenEffect::Edit(argument));
         return true;
     }
     prompt::remember(model, effects);
@@ -131,44 +140,44 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool {
     true
 }
 
-fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effect>) {
+fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<ScreenEffect>) {
     match name {
         "help" => model.overlay = Some(Overlay::Help { scroll: 0 }),
         "agents" => agent_list::open(model, effects),
         "model" if argument.is_empty() => {
-            effects.push(Effect::Ask(HostRequest::Models));
+            effects.push(ScreenEffect::Ask(HostRequest::Models));
             if model.session.first_run.is_some() {
-                effects.push(Effect::Ask(HostRequest::LocalServers));
+                effects.push(ScreenEffect::Ask(HostRequest::LocalServers));
             }
-            model.overlay = Some(Overlay::Picker(Picker::new("model", Rows::Loading)));
+            model.overlay = Some(Overlay::Picker(Picker::new("model", PickerRows::Loading)));
         }
         "model" => {
             let provider = local_provider(model, argument);
             let model = argument.to_owned();
-            effects.push(Effect::Send(Command::SetModel { provider, model }));
+            effects.push(ScreenEffect::Send(Command::SetModel { provider, model }));
         }
         "permissions" => permissions(model),
         "mcp" => {
-            page(model, MCP, vec!["loading …".to_owned()]);
-            effects.push(Effect::Ask(HostRequest::McpServers));
+            open_page(model, MCP_TITLE, vec!["loading …".to_owned()]);
+            effects.push(ScreenEffect::Ask(HostRequest::McpServers));
         }
         "compact" => {
             let instructions = Some(argument.to_owned()).filter(|text| !text.is_empty());
-            effects.push(Effect::Send(Command::Compact { instructions }));
+            effects.push(ScreenEffect::Send(Command::Compact { instructions }));
         }
         "clear" => clear(model, effects),
         "resume" => {
             focus::leave(model);
             match argument.parse() {
-                Ok(id) => effects.push(Effect::Send(Command::Resume(id))),
+                Ok(id) => effects.push(ScreenEffect::Send(Command::Resume(id))),
                 Err(_) => pick_session(model, effects),
             }
         }
-        "cost" => page(model, "cost", cost_lines(model)),
-        "status" => page(model, "status", status_lines(model)),
+        "cost" => open_page(model, "cost", cost_lines(model)),
+        "status" => open_page(model, "status", status_lines(model)),
         "doctor" => {
-            effects.push(Effect::Ask(HostRequest::Doctor));
-            page(model, DOCTOR, vec!["looking …".to_owned()]);
+            effects.push(ScreenEffect::Ask(HostRequest::Doctor));
+            open_page(model, DOCTOR_TITLE, vec!["checking …".to_owned()]);
         }
         "copy" => copy(model, effects),
         "read" => reader::open(model, effects),
@@ -176,25 +185,25 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
     }
 }
 
-/// Fills the page of MCP servers, if it is still open.
-pub fn show_servers(model: &mut Model, servers: &McpServers) {
+/// Fills the `/mcp` page, if it is still open.
+pub fn show_servers(model: &mut TuiModel, servers: &McpServers) {
     if let Some(Overlay::Page { title, lines, .. }) = &mut model.overlay
-        && title == MCP
+        && title == MCP_TITLE
     {
         *lines = server_lines(servers);
     }
 }
 
-/// One line for each server, and one for what went wrong with it last; then what there is to say of others.
+/// Lines for each server with its tools and last error, then the notes on other servers.
 fn server_lines(McpServers { running: servers, notes }: &McpServers) -> Vec<String> {
     if servers.is_empty() && notes.is_empty() {
-        return vec!["none · caliban mcp add adds one".to_owned()];
+        return vec!["no servers · add one with caliban mcp add".to_owned()];
     }
     let names = servers.iter().map(|server| width(&server.name)).max().unwrap_or(0);
     let mut lines = Vec::new();
     for server in servers {
         let tools = count(server.tools.len(), "tool");
-        let (name, state) = (padded(&server.name, names), padded(server.state.word(), 9));
+        let (name, state) = (padded(&server.name, names), padded(server.state.label(), 9));
         lines.push(format!("{name}  {state}  {tools:>8}  {}", server.about));
         if !server.tools.is_empty() {
             lines.push(format!("{}  offers: {}", padded("", names), server.tools.join(", ")));
@@ -207,65 +216,66 @@ fn server_lines(McpServers { running: servers, notes }: &McpServers) -> Vec<Stri
     lines
 }
 
-/// Whose model this is, when there is no provider yet but a server on this machine has it.
-fn local_provider(model: &Model, name: &str) -> Option<String> {
+/// The provider of a model that a server on this machine has, while no provider is configured.
+fn local_provider(model: &TuiModel, name: &str) -> Option<String> {
     let found = model.session.first_run.as_ref()?.found.as_ref()?;
     let server = found.iter().find(|server| server.models.iter().any(|other| other == name))?;
     Some(server.provider.clone())
 }
 
 /// Opens the list of stored sessions.
-pub fn pick_session(model: &mut Model, effects: &mut Vec<Effect>) {
-    effects.push(Effect::Ask(HostRequest::Sessions));
-    model.overlay = Some(Overlay::Picker(Picker::new("resume", Rows::Loading)));
+pub fn pick_session(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    effects.push(ScreenEffect::Ask(HostRequest::Sessions));
+    model.overlay = Some(Overlay::Picker(Picker::new("resume", PickerRows::Loading)));
 }
 
-/// What the host has found, on its page if that is still open.
-pub fn examined(model: &mut Model, found: Vec<String>) {
+/// Fills the `/doctor` page, if it is still open.
+pub fn show_doctor(model: &mut TuiModel, found: Vec<String>) {
     if let Some(Overlay::Page { title, lines, .. }) = &mut model.overlay
-        && title == DOCTOR
+        && title == DOCTOR_TITLE
     {
         *lines = found;
     }
 }
 
-fn page(model: &mut Model, title: &str, lines: Vec<String>) {
+fn open_page(model: &mut TuiModel, title: &str, lines: Vec<String>) {
     model.overlay = Some(Overlay::Page { title: title.to_owned(), lines, scroll: 0 });
 }
 
-/// The modes, the present one chosen.
-fn permissions(model: &mut Model) {
-    let mut picker = Picker::new("permission mode", Rows::Modes(MODES.to_vec()));
+/// Opens the picker of modes, with the current one selected.
+fn permissions(model: &mut TuiModel) {
+    let mut picker = Picker::new("permission mode", PickerRows::Modes(MODES.to_vec()));
     picker.selected = MODES.iter().position(|mode| *mode == model.session.mode).unwrap_or(0);
     picker.notes.extend(rule_lines(model));
     model.overlay = Some(Overlay::Picker(picker));
 }
 
-/// Asked twice while agents work, since they would be lost.
-fn clear(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Clears the session. Needs confirmation while agents are running, since they would be stopped.
+fn clear(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let armed = model.keys.clear_armed.is_some_and(|until| model.now <= until);
     if model.agents.alive().next().is_some() && !armed {
-        model.keys.clear_armed = Some(model.now + CLEAR_ARMED);
+        model.keys.clear_armed = Some(model.now + CLEAR_CONFIRM_TIME);
         let agents = model.agents.alive().count();
-        let (works, them) = if agents == 1 { ("works", "it") } else { ("work", "them") };
+        let (works, them) =
+            if agents == 1 { ("is working", "it") } else { ("are working", "them") };
         let who = count(agents, "agent");
         model.say(format!("{who} {works} in the background · /clear again stops {them}"));
         return;
     }
     focus::leave(model);
-    effects.push(Effect::Send(Command::Clear));
+    effects.push(ScreenEffect::Send(Command::Clear));
 }
 
-fn copy(model: &mut Model, effects: &mut Vec<Effect>) {
+fn copy(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(text) = model.main.last_text().map(str::to_owned) else {
         model.say("nothing to copy yet");
         return;
     };
     model.say(format!("copied {}", count(text.lines().count(), "line")));
-    effects.push(Effect::Copy(text));
+    effects.push(ScreenEffect::Copy(text));
 }
 
-fn cost_lines(model: &Model) -> Vec<String> {
+fn cost_lines(model: &TuiModel) -> Vec<String> {
     let mut lines = vec![format!("session   {}   agents included", money(model.total_cost()))];
     lines.push(format!("context   {} tokens of the last request", tokens(model.run.context)));
     if model.agents.iter().next().is_some() {
@@ -273,7 +283,7 @@ fn cost_lines(model: &Model) -> Vec<String> {
     }
     let names = model.agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0);
     for agent in model.agents.iter() {
-        let (used, cost) = words::spent(&model.agents, &agent.path);
+        let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
         lines.push(format!(
             "{} {:>6}  {:>6}  {}",
             padded(&agent.info.name, names),
@@ -285,7 +295,7 @@ fn cost_lines(model: &Model) -> Vec<String> {
     lines
 }
 
-fn status_lines(model: &Model) -> Vec<String> {
+fn status_lines(model: &TuiModel) -> Vec<String> {
     let session = &model.session;
     let mut lines = vec![
         format!("caliban     {}", session.version),
@@ -294,7 +304,7 @@ fn status_lines(model: &Model) -> Vec<String> {
         format!(
             "permissions {}: {}",
             session.mode.name(),
-            crate::tui::model::mode_words(session.mode)
+            crate::tui::model::mode_label(session.mode)
         ),
         format!("directory   {}", session.cwd),
     ];
@@ -310,8 +320,8 @@ fn status_lines(model: &Model) -> Vec<String> {
     lines
 }
 
-/// The rules in force, and what was allowed until its asker ends.
-fn rule_lines(model: &Model) -> Vec<String> {
+/// The rules in force, including those allowed until an agent ends.
+fn rule_lines(model: &TuiModel) -> Vec<String> {
     let session = &model.session;
     let mut lines: Vec<String> = session.rules.iter().map(|rule| format!("  {rule}")).collect();
     lines.extend(session.grants.iter().map(|(path, rule)| match path.is_root() {

@@ -1,26 +1,26 @@
-//! `/agents`: rows under three headings, and below them what there is to know of the chosen definition.
+//! `/agents`: rows under three headings, and details of the selected definition below.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::tui::figures::{clock, money};
-use crate::tui::model::Model;
+use crate::tui::format::{clock, money};
+use crate::tui::labels;
+use crate::tui::model::TuiModel;
 use crate::tui::model::agent_list::{AgentList, AgentRow};
 use crate::tui::text::{one_line, padded, width, wrap_text};
-use crate::tui::words;
 
-use super::lists::rows;
-use super::paint::{Pen, frame, put_all, two_ends};
+use super::lists::draw_rows;
+use super::paint::{Painter, frame, put_all, two_ends};
 
-/// Lines below the list that tell about the chosen definition, at most.
+/// Maximum number of detail lines below the list.
 const ABOUT_LINES: usize = 4;
 
-/// The list needs this many lines before anything is told below it.
+/// Minimum number of lines of the list beside details.
 const LIST_LINES: u16 = 4;
 
 /// Draws the list.
-pub fn draw(model: &Model, list: &AgentList, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
+pub fn draw(model: &TuiModel, list: &AgentList, area: Rect, pen: Painter<'_>, buffer: &mut Buffer) {
     let title = if list.filtering {
         format!("agents · filter: {}", list.filter.text())
     } else {
@@ -28,7 +28,7 @@ pub fn draw(model: &Model, list: &AgentList, area: Rect, pen: Pen<'_>, buffer: &
     };
     let mut inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, "Esc closes");
     let found = list.rows(model);
-    if let Some(AgentRow::Definition(chosen)) = list.chosen(model) {
+    if let Some(AgentRow::Definition(chosen)) = list.selected_row(model) {
         let words = format!(
             "{}\ntools: {} · model: {} · {}",
             one_line(&chosen.description),
@@ -46,16 +46,16 @@ pub fn draw(model: &Model, list: &AgentList, area: Rect, pen: Pen<'_>, buffer: &
         }
     }
     let (lines, selected) = all_lines(model, list, &found, inner.width, pen);
-    rows(lines, selected, inner, pen, buffer);
+    draw_rows(lines, selected, inner, pen, buffer);
 }
 
-/// The rows with their headings, and which line is the chosen one.
+/// The rows with their headings, and the index of the selected line.
 fn all_lines(
-    model: &Model,
+    model: &TuiModel,
     list: &AgentList,
     found: &[AgentRow],
     room: u16,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
 ) -> (Vec<Line<'static>>, usize) {
     let chosen = list.selected.min(found.len().saturating_sub(1));
     let names = found.iter().map(|row| width(row.name(model))).max().unwrap_or(0).min(24);
@@ -72,15 +72,15 @@ fn all_lines(
         lines.push(line(model, row, names, room, pen));
     }
     if list.definitions.is_none() {
-        lines.push(Line::styled("looking for definitions", pen.theme.dim));
+        lines.push(Line::styled("loading definitions", pen.theme.dim));
     } else if found.is_empty() {
-        lines.push(Line::styled("nothing fits", pen.theme.dim));
+        lines.push(Line::styled("no match", pen.theme.dim));
     }
     (lines, selected)
 }
 
-/// The number of the agent's pane or row, in its colour; blank for one that has neither.
-fn number(model: &Model, row: &AgentRow, pen: Pen<'_>) -> Span<'static> {
+/// The number of the agent's pane or row, in its colour; blank if it has neither.
+fn number(model: &TuiModel, row: &AgentRow, pen: Painter<'_>) -> Span<'static> {
     let visible = model.agents.visible();
     let digits = visible.iter().map(|agent| agent.number.to_string().len()).max().unwrap_or(0);
     let agent = match row {
@@ -97,7 +97,13 @@ fn number(model: &Model, row: &AgentRow, pen: Pen<'_>) -> Span<'static> {
     }
 }
 
-fn line(model: &Model, row: &AgentRow, names: usize, room: u16, pen: Pen<'_>) -> Line<'static> {
+fn line(
+    model: &TuiModel,
+    row: &AgentRow,
+    names: usize,
+    room: u16,
+    pen: Painter<'_>,
+) -> Line<'static> {
     let theme = pen.theme;
     let name = format!("{}  ", padded(row.name(model), names));
     let room = usize::from(room).saturating_sub(2);
@@ -109,12 +115,12 @@ fn line(model: &Model, row: &AgentRow, names: usize, room: u16, pen: Pen<'_>) ->
         ]),
         AgentRow::Job(id) => {
             let Some(job) = model.jobs.get(id) else { return Line::default() };
-            let state = words::job_state(job);
+            let state = labels::job_status(job);
             let mut left = vec![
                 number(model, row, pen),
                 Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
                 Span::raw(name),
-                Span::raw(state.words),
+                Span::raw(state.text),
             ];
             if !job.alive() || job.killing {
                 left.push(Span::styled(format!("  {}", one_line(&job.command)), theme.dim));
@@ -124,8 +130,8 @@ fn line(model: &Model, row: &AgentRow, names: usize, room: u16, pen: Pen<'_>) ->
         }
         AgentRow::Agent(path) => {
             let Some(agent) = model.agents.get(path) else { return Line::default() };
-            let state = words::agent_state(model, agent);
-            let (_, cost) = words::spent(&model.agents, path);
+            let state = labels::agent_status(model, agent);
+            let (_, cost) = labels::tree_usage(&model.agents, path);
             let time = agent.run.elapsed(model.now).map_or("–".to_owned(), clock);
             let title = one_line(&agent.info.description);
             let mut left = vec![
@@ -133,9 +139,9 @@ fn line(model: &Model, row: &AgentRow, names: usize, room: u16, pen: Pen<'_>) ->
                 Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
                 Span::raw(name),
                 Span::styled(format!("{title}  "), theme.dim),
-                Span::raw(state.words),
+                Span::raw(state.text),
             ];
-            if agent.alive() && agent.aside {
+            if agent.alive() && agent.in_background {
                 left.push(Span::styled(" · in the background", theme.dim));
             }
             let right = vec![Span::styled(format!("{time} {}", money(cost)), theme.dim)];

@@ -1,4 +1,4 @@
-//! The rows between the body and the prompt: agents and commands that go on in the background.
+//! The rows between the body and the prompt: agents and commands running in the background.
 
 use std::ops::Range;
 
@@ -6,31 +6,31 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::tui::figures::clock;
-use crate::tui::model::{Agent, Job, Model};
+use crate::tui::format::clock;
+use crate::tui::labels;
+use crate::tui::model::{AgentState, Job, TuiModel};
 use crate::tui::text::{one_line, width};
-use crate::tui::words;
 
-use super::paint::{Pen, put, two_ends};
-use super::panes::{self, Places};
+use super::paint::{Painter, put, two_ends};
+use super::panes::{self, PaneAreas};
 
-/// Rows at most, the last one for what does not fit.
-pub const ROWS: u16 = 2;
+/// Maximum number of rows; the last one counts those that do not fit.
+pub const MAX_ROWS: u16 = 2;
 
-/// How many rows there are to show.
+/// Number of rows to show.
 #[must_use]
-pub fn count(model: &Model) -> usize {
+pub fn count(model: &TuiModel) -> usize {
     model.agents.strip().len() + model.jobs.strip().count()
 }
 
-/// Draws the rows: agents first, then commands. The agent with the focus is always among them.
-pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Places {
+/// Draws the rows: agents first, then commands. The focused agent is always visible.
+pub fn draw(model: &TuiModel, area: Rect, pen: Painter<'_>, buffer: &mut Buffer) -> PaneAreas {
     let agents = model.agents.strip();
     let jobs: Vec<&Job> = model.jobs.strip().collect();
     let all = agents.len() + jobs.len();
     let focus = agents.iter().position(|agent| model.focus.as_ref() == Some(&agent.path));
-    let shown = window(all, usize::from(area.height), focus);
-    let mut places = Places::new();
+    let shown = visible_rows(all, usize::from(area.height), focus);
+    let mut places = PaneAreas::new();
     for (row, at) in shown.clone().enumerate() {
         let Some(agent) = agents.get(at) else {
             put(buffer, area, row, &job_row(model, jobs[at - agents.len()], area.width, pen));
@@ -42,15 +42,15 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Pla
     }
     if shown.len() < all {
         let hidden = agents.iter().enumerate().filter(|(at, _)| !shown.contains(at));
-        let hidden: Vec<&Agent> = hidden.map(|(_, agent)| *agent).collect();
+        let hidden: Vec<&AgentState> = hidden.map(|(_, agent)| *agent).collect();
         let line = panes::more_line(model, all - shown.len(), &hidden, area.width, pen);
         put(buffer, area, shown.len(), &line);
     }
     places
 }
 
-/// Which of all rows stand in the room: where they do not fit, the last line tells of the others.
-fn window(all: usize, room: usize, focus: Option<usize>) -> Range<usize> {
+/// The range of visible rows. If not all fit, leaves one line to count the others.
+fn visible_rows(all: usize, room: usize, focus: Option<usize>) -> Range<usize> {
     if all <= room {
         return 0..all;
     }
@@ -60,15 +60,15 @@ fn window(all: usize, room: usize, focus: Option<usize>) -> Range<usize> {
 }
 
 /// ` bash-1 ⠹ npm run dev    1:20`.
-fn job_row(model: &Model, job: &Job, room: u16, pen: Pen<'_>) -> Line<'static> {
-    let state = words::job_state(job);
+fn job_row(model: &TuiModel, job: &Job, room: u16, pen: Painter<'_>) -> Line<'static> {
+    let state = labels::job_status(job);
     let look = if job.alive() { pen.theme.text } else { pen.theme.dim };
     let time = clock(job.elapsed(model.now));
     let mut left = vec![
         Span::styled(format!("{} ", pen.theme.glyphs.bar), pen.theme.dim),
         Span::styled(format!("{} ", job.id), look),
         Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
-        Span::styled(state.words, look),
+        Span::styled(state.text, look),
     ];
     if !job.alive() {
         let command = one_line(&job.command);
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn the_focus_is_always_in_the_window() {
-        assert_eq!(window(2, 2, Some(1)), 0..2);
-        assert_eq!(window(5, 2, None), 0..1);
-        assert_eq!(window(5, 2, Some(3)), 3..4);
-        assert_eq!(window(5, 0, Some(3)).len(), 0);
+        assert_eq!(visible_rows(2, 2, Some(1)), 0..2);
+        assert_eq!(visible_rows(5, 2, None), 0..1);
+        assert_eq!(visible_rows(5, 2, Some(3)), 3..4);
+        assert_eq!(visible_rows(5, 0, Some(3)).len(), 0);
     }
 }

@@ -1,77 +1,78 @@
-//! The line of a batch of agents in main's transcript, with one line for each of them.
+//! A batch of agents in main's transcript: a header, and one line per agent.
 
 use std::time::Duration;
 
 use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
-use crate::tui::figures::{clock, count, money, tokens};
-use crate::tui::keymap::{Action, Context};
-use crate::tui::model::{Agent, Agents, HISTORY, Model, Phase, Run};
+use crate::tui::format::{clock, count, money, tokens};
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::labels::{self, tally_label};
+use crate::tui::model::{AgentSet, AgentState, HISTORY_START, RunPhase, RunState, TuiModel};
 use crate::tui::text::{padded, width};
-use crate::tui::words::{self, tally_words};
 
-use super::paint::{Pen, two_ends};
+use super::paint::{Painter, two_ends};
 
-/// The lines of a batch: live while its agents work, and what became of them afterwards.
+/// The lines of a batch: live while its agents work, their results afterwards.
 #[must_use]
 pub fn lines(
-    model: &Model,
+    model: &TuiModel,
     members: &[AgentPath],
     folded: bool,
     room: u16,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
 ) -> Vec<Line<'static>> {
-    let agents: Vec<&Agent> = members.iter().flat_map(|top| model.agents.within(top)).collect();
+    let agents: Vec<&AgentState> =
+        members.iter().flat_map(|top| model.agents.within(top)).collect();
     let queued = model.agents.queued();
     let room = usize::from(room);
-    let mut all = vec![head(model, &agents, folded, room, pen)];
+    let mut all = vec![header(model, &agents, folded, room, pen)];
     let name = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
     let title =
         agents.iter().map(|agent| width(&agent.info.description)).max().unwrap_or(0).min(28);
-    let row = |agent: &&Agent| row(model, (agent, queued), (name, title), room, pen);
+    let row = |agent: &&AgentState| row(model, (agent, queued), (name, title), room, pen);
     all.extend(agents.iter().map(row));
     all
 }
 
-fn head(
-    model: &Model,
-    agents: &[&Agent],
+fn header(
+    model: &TuiModel,
+    agents: &[&AgentState],
     folded: bool,
     room: usize,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
 ) -> Line<'static> {
     let theme = pen.theme;
-    let tally = Agents::tally(agents.iter().copied());
+    let tally = AgentSet::tally(agents.iter().copied());
     let alive = tally.running + tally.queued > 0;
-    let asks = words::asking(model, agents.iter().copied());
+    let asks = labels::count_asking(model, agents.iter().copied());
     let mut text = if alive {
-        tally_words(tally, asks, pen.theme.glyphs, true)
+        tally_label(tally, asks, pen.theme.glyphs, true)
     } else {
-        let pieces = [count(tally.all, "agent"), words::ends(tally, pen.theme.glyphs)];
+        let pieces = [count(tally.all, "agent"), labels::end_counts(tally, pen.theme.glyphs)];
         let pieces = pieces.into_iter().filter(|piece| !piece.is_empty());
-        pieces.chain(words::aside_words(tally)).collect::<Vec<_>>().join(" · ")
+        pieces.chain(labels::background_label(tally)).collect::<Vec<_>>().join(" · ")
     };
     if !alive {
-        if let Some(worked) = worked(agents) {
+        if let Some(worked) = total_time(agents) {
             text.push_str(&format!(" · {}", clock(worked)));
         }
-        let (used, cost) = words::sum(agents.iter().copied());
+        let (used, cost) = labels::sum_usage(agents.iter().copied());
         text.push_str(&format!(" · {} · {}", tokens(used), money(cost)));
     }
     let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.dim);
-    let opens = model.keymap.hint(Context::Prompt, Action::Next, "opens them");
+    let opens = model.keymap.hint(KeyContext::Prompt, Action::Next, "opens them");
     let right = opens.filter(|_| folded).map(|words| Span::styled(words, theme.dim));
     two_ends(vec![mark, Span::raw(text)], right.into_iter().collect(), room, None)
 }
 
-/// The time from the first start to the last end. Runs of a history and those of this program are
-/// on different parts of the clock, so their times add up.
-fn worked(agents: &[&Agent]) -> Option<Duration> {
+/// The time from the first start to the last end. Replayed runs and those of this process use
+/// different parts of the clock, so the two times are added.
+fn total_time(agents: &[&AgentState]) -> Option<Duration> {
     let span = |is_history: bool| {
-        let times = |time: fn(&Run) -> Option<Duration>| {
+        let times = |time: fn(&RunState) -> Option<Duration>| {
             let times = agents.iter().filter_map(move |agent| time(&agent.run));
-            times.filter(move |time| (*time >= HISTORY) == is_history)
+            times.filter(move |time| (*time >= HISTORY_START) == is_history)
         };
         let (from, to) = (times(|run| run.started).min()?, times(|run| run.ended).max()?);
         Some(to.saturating_sub(from))
@@ -80,18 +81,18 @@ fn worked(agents: &[&Agent]) -> Option<Duration> {
 }
 
 fn row(
-    model: &Model,
-    (agent, queued): (&Agent, usize),
+    model: &TuiModel,
+    (agent, queued): (&AgentState, usize),
     columns: (usize, usize),
     room: usize,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
 ) -> Line<'static> {
     let theme = pen.theme;
-    let state = words::agent_state_of(model, agent, || queued);
+    let state = labels::agent_status_with(model, agent, || queued);
     let text = match &agent.run.phase {
-        Phase::Ended(end) => words::short_end(agent, end),
-        _ if agent.aside => "in the background".to_owned(),
-        _ => words::row_words(model, agent, &state),
+        RunPhase::Ended(end) => labels::short_end_label(agent, end),
+        _ if agent.in_background => "in the background".to_owned(),
+        _ => labels::row_label(model, agent, &state),
     };
     let (name, title) = columns;
     let nested = "  ".repeat(agent.path.depth().saturating_sub(1) as usize);
@@ -102,7 +103,7 @@ fn row(
         Span::styled(format!("{}  ", padded(&agent.info.description, title)), theme.dim),
         Span::raw(text),
     ];
-    let (used, cost) = words::spent(&model.agents, &agent.path);
+    let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
     let turns = count(agent.run.turn as usize, "turn");
     let mut figures = Vec::new();
     if let Some(elapsed) = agent.run.elapsed(model.now) {
@@ -114,7 +115,7 @@ fn row(
         }
         figures.push(money(cost));
     }
-    // Too narrow: cost goes first, then turns, then time.
+    // Too narrow: drop cost, then turns, then time.
     let needed =
         |figures: &[String]| super::paint::spans_width(&left) + width(&figures.join(" ")) + 1;
     while !figures.is_empty() && needed(&figures) > room {

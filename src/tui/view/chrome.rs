@@ -2,23 +2,23 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{Mode, When};
-use crate::tui::figures::{clock, count, money, tokens};
-use crate::tui::keymap::{Action, Context};
-use crate::tui::model::{Agent, Metrics, Model, Phase, Queued, QueuedState};
+use crate::protocol::{PermissionMode, PromptTiming};
+use crate::tui::format::{clock, count, money, tokens};
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::labels;
+use crate::tui::model::{AgentState, MessageState, Metrics, QueuedMessage, RunPhase, TuiModel};
 use crate::tui::text::{one_line, truncate, width};
-use crate::tui::words;
 
 use super::hint;
-use super::paint::{Pen, two_ends};
+use super::paint::{Painter, two_ends};
 use super::panes::turns;
 
-/// Cells between the keys and a notice beside them, with the blanks at the edges.
+/// Cells between the keys and a notice beside them, including the blanks at the edges.
 const NOTICE_GAP: usize = 5;
 
-/// `─ to main · writing 0:12 ────`: whom Enter addresses, and what that one does.
+/// `─ to main · writing 0:12 ────`: the recipient of the prompt, and its state.
 #[must_use]
-pub fn rule(model: &Model, room: u16, small: bool, pen: Pen<'_>) -> Line<'static> {
+pub fn rule(model: &TuiModel, room: u16, small: bool, pen: Painter<'_>) -> Line<'static> {
     let theme = pen.theme;
     let sign = theme.glyphs.rule;
     let mut left = vec![Span::styled(format!("{sign} to "), theme.dim)];
@@ -30,7 +30,7 @@ pub fn rule(model: &Model, room: u16, small: bool, pen: Pen<'_>) -> Line<'static
         }
         None => {
             left.push(Span::raw("main"));
-            let words = words::main_words(model);
+            let words = labels::main_label(model);
             if !words.is_empty() {
                 left.push(Span::styled(format!(" · {words}"), theme.dim));
             }
@@ -38,26 +38,26 @@ pub fn rule(model: &Model, room: u16, small: bool, pen: Pen<'_>) -> Line<'static
     }
     if model.composer.text().starts_with('!') {
         left.push(Span::styled(
-            " · runs as you, no agent reads it before your next prompt",
+            " · runs in your shell · the agent sees it with your next prompt",
             theme.question,
         ));
     }
-    // A small screen has no status line, and this mode is spelt out always.
-    let bypass = model.session.mode == Mode::BypassPermissions && small;
+    // A small screen has no status line, but this mode is always shown.
+    let bypass = model.session.mode == PermissionMode::BypassPermissions && small;
     let right = if bypass {
-        vec![Span::styled(Mode::BypassPermissions.name(), theme.alarm)]
+        vec![Span::styled(PermissionMode::BypassPermissions.name(), theme.alarm)]
     } else {
         Vec::new()
     };
     two_ends(left, right, usize::from(room), Some((sign, theme.dim)))
 }
 
-fn agent_words(model: &Model, agent: &Agent) -> String {
-    let state = words::agent_state(model, agent);
-    let mut parts = vec![truncate(&words::row_words(model, agent, &state), 36).into_owned()];
+fn agent_words(model: &TuiModel, agent: &AgentState) -> String {
+    let state = labels::agent_status(model, agent);
+    let mut parts = vec![truncate(&labels::row_label(model, agent, &state), 36).into_owned()];
     if let Some(elapsed) = agent.run.elapsed(model.now) {
         parts[0] = format!("{} {}", parts[0], clock(elapsed));
-        let (used, cost) = words::spent(&model.agents, &agent.path);
+        let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
         parts.push(turns(&agent.run));
         parts.push(tokens(used));
         parts.push(money(cost));
@@ -67,8 +67,8 @@ fn agent_words(model: &Model, agent: &Agent) -> String {
 
 /// Queued messages, the newest last.
 #[must_use]
-pub fn queue(model: &Model, rows: usize, room: u16, pen: Pen<'_>) -> Vec<Line<'static>> {
-    let shown: Vec<&Queued> = model.queue.shown().collect();
+pub fn queue(model: &TuiModel, rows: usize, room: u16, pen: Painter<'_>) -> Vec<Line<'static>> {
+    let shown: Vec<&QueuedMessage> = model.queue.shown().collect();
     let skip = shown.len().saturating_sub(rows);
     let newest = shown.len().saturating_sub(1);
     let visible = shown.iter().enumerate().skip(skip);
@@ -82,26 +82,26 @@ pub fn queue(model: &Model, rows: usize, room: u16, pen: Pen<'_>) -> Vec<Line<'s
         .collect()
 }
 
-/// Where the message goes, when it is read, and which keys act on it. The message itself takes what
-/// room is left.
-fn queued_words(model: &Model, queued: &Queued, newest: bool, room: usize) -> String {
+/// The recipient, when the message is read, and the keys that act on it. The message itself gets
+/// the remaining room.
+fn queued_words(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> String {
     let name = model.name(&queued.to);
     let text = one_line(&queued.text);
     let hint = |action, words: &str| {
-        let key = model.keymap.label(Context::Prompt, action);
+        let key = model.keymap.label(KeyContext::Prompt, action);
         key.map(|key| format!(" · {key}: {words}")).unwrap_or_default()
     };
     let (before, toggle) = match (queued.state, queued.when) {
-        (QueuedState::Orphaned, _) => {
-            let takes = model.keymap.hint(Context::Prompt, Action::Up, "takes it back");
-            (words::joined(&format!("{name} ended before it read this"), takes), None)
+        (MessageState::Orphaned, _) => {
+            let takes = model.keymap.hint(KeyContext::Prompt, Action::Up, "recalls it");
+            (labels::with_detail(&format!("{name} ended before reading this"), takes), None)
         }
-        (QueuedState::Held, _) => (format!("for {name} · read when that is over"), None),
-        (_, When::Done) => (
+        (MessageState::Held, _) => (format!("for {name} · read once that is done"), None),
+        (_, PromptTiming::Done) => (
             format!("queued for {name} · read when {name} is done"),
             Some("at the next step instead"),
         ),
-        (_, When::NextStep) => (
+        (_, PromptTiming::NextStep) => (
             format!("queued for {name} · {}", next_step(model, queued)),
             Some("at the end instead"),
         ),
@@ -118,23 +118,23 @@ fn queued_words(model: &Model, queued: &Queued, newest: bool, room: usize) -> St
     truncate(&format!("{before}: \"{text}\"{keys}"), room).into_owned()
 }
 
-/// When an agent's next step comes.
-fn next_step(model: &Model, queued: &Queued) -> String {
+/// Describes when the recipient's next step comes.
+fn next_step(model: &TuiModel, queued: &QueuedMessage) -> String {
     let run = model.agents.get(&queued.to).map_or(&model.run, |agent| &agent.run);
     if queued.to.is_root() && model.agents.foreground().next().is_some() {
         return "read with the agents' results".to_owned();
     }
     match (&run.phase, run.tools.last()) {
-        (Phase::Tools, Some(tool)) => format!("read after {}", tool.name),
-        (Phase::Queued { .. }, _) => "read when it starts".to_owned(),
+        (RunPhase::Tools, Some(tool)) => format!("read after {}", tool.name),
+        (RunPhase::Queued { .. }, _) => "read when it starts".to_owned(),
         _ => "read at its next step".to_owned(),
     }
 }
 
-/// What the keys would do, and at the right end the notice that stands now. Where both have no
-/// room, the keys of a question come before the notice, and the notice before all other keys.
+/// The hints for the keys, and the current notice at the right end. If both do not fit, a
+/// question's keys take precedence over the notice, and the notice over all other keys.
 #[must_use]
-pub fn hint(model: &Model, metrics: &Metrics, room: u16, pen: Pen<'_>) -> Line<'static> {
+pub fn hint(model: &TuiModel, metrics: &Metrics, room: u16, pen: Painter<'_>) -> Line<'static> {
     let theme = pen.theme;
     let room = usize::from(room);
     let alone =
@@ -142,7 +142,7 @@ pub fn hint(model: &Model, metrics: &Metrics, room: u16, pen: Pen<'_>) -> Line<'
     if model.closing {
         return alone(&closing_words(model), theme.question);
     }
-    let pieces = hint::words(model, metrics.question.as_ref());
+    let pieces = hint::hint_pieces(model, metrics.question.as_ref());
     let Some(notice) = &model.notice else { return alone(&fitting(&pieces, room), theme.dim) };
     let notice = &notice.text;
     let beside = room.saturating_sub(width(notice) + NOTICE_GAP);
@@ -159,7 +159,7 @@ pub fn hint(model: &Model, metrics: &Metrics, room: u16, pen: Pen<'_>) -> Line<'
     two_ends(vec![keys], vec![notice], room, None)
 }
 
-/// As many of the pieces as fit, the first ones first.
+/// Joins as many pieces as fit, from the first on.
 fn fitting(pieces: &[String], room: usize) -> String {
     let mut text = String::new();
     for piece in pieces {
@@ -172,25 +172,25 @@ fn fitting(pieces: &[String], room: usize) -> String {
     text
 }
 
-fn closing_words(model: &Model) -> String {
+fn closing_words(model: &TuiModel) -> String {
     let commands = model.run.tools.len()
         + usize::from(model.shell.is_some())
         + model.jobs.alive().count()
         + model.agents.alive().map(|agent| agent.run.tools.len()).sum::<usize>();
     if commands == 0 {
-        return "closing · Ctrl+C at once".to_owned();
+        return "closing · Ctrl+C quits now".to_owned();
     }
     let verb = if commands == 1 { "is" } else { "are" };
-    format!("closing: {} {verb} being ended · Ctrl+C at once", count(commands, "command"))
+    format!("closing: {} {verb} still stopping · Ctrl+C quits now", count(commands, "command"))
 }
 
 /// `default · sonnet-5 · context 17% · $0.03 · shop (main)`.
 #[must_use]
-pub fn status(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
+pub fn status(model: &TuiModel, room: u16, pen: Painter<'_>) -> Line<'static> {
     let theme = pen.theme;
     let session = &model.session;
     let mode = match session.mode {
-        Mode::BypassPermissions => Span::styled(session.mode.name(), theme.alarm),
+        PermissionMode::BypassPermissions => Span::styled(session.mode.name(), theme.alarm),
         mode => Span::styled(mode.name(), theme.dim),
     };
     let mut parts = vec![session.model.clone()];
@@ -201,7 +201,7 @@ pub fn status(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
         parts.push(format!("context {}%", model.run.context * 100 / window));
     }
     parts.push(money(model.total_cost()));
-    parts.push(place(model));
+    parts.push(location(model));
     let rest: String =
         parts.iter().filter(|part| !part.is_empty()).map(|part| format!(" · {part}")).collect();
     two_ends(
@@ -214,7 +214,7 @@ pub fn status(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
 
 /// `shop (main)`.
 #[must_use]
-pub fn place(model: &Model) -> String {
+pub fn location(model: &TuiModel) -> String {
     match &model.session.branch {
         Some(branch) => one_line(&format!("{} ({branch})", model.session.cwd)),
         None => one_line(&model.session.cwd),
@@ -223,7 +223,7 @@ pub fn place(model: &Model) -> String {
 
 /// The terminal's title.
 #[must_use]
-pub fn title(model: &Model) -> String {
+pub fn title(model: &TuiModel) -> String {
     if !model.questions.waiting.is_empty() {
         return "caliban: question".to_owned();
     }

@@ -1,9 +1,8 @@
 //! The permission question: its content first, the answers below it.
 //!
-//! The content is the whole call. It covers what it needs of the body, and the answers that say yes
-//! are dead until the end of the content was on the screen. Answers that would take lines from the
-//! content have to wait for the user: they come once the user has moved past the end of the
-//! content.
+//! The content is the whole call. It covers as much of the body as it needs, and the yes answers
+//! are disabled until the end of the content has been on the screen. Answers that would take lines
+//! from the content appear once the user has scrolled past its end.
 
 mod answers;
 mod content;
@@ -15,64 +14,65 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use crate::protocol::{AgentPath, Question, QuestionId};
-use crate::tui::figures::count;
-use crate::tui::keymap::{Action, Context, Keymap};
-use crate::tui::model::question::{NO, OpenQuestion, QuestionFrame, Stage};
-use crate::tui::model::{Extent, Model, Questions};
+use crate::tui::format::count;
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::model::question::{NO_DIGIT, QuestionFrame, QuestionStage, ShownQuestion};
+use crate::tui::model::{Extent, QuestionQueue, TuiModel};
 use crate::tui::theme::Theme;
 
-use super::layout::Layout;
-use super::paint::{Pen, frame, put};
-use answers::{Form, Lower};
-pub use content::Content;
+use super::layout::ScreenLayout;
+use super::paint::{Painter, frame, put};
+use answers::{AnswerBlock, AnswerLayout};
+pub use content::QuestionContent;
 
-/// Lines of content that come before the answers get any.
-const CONTENT_LINES: usize = 6;
+/// Lines reserved for the content before the answers get any.
+const MIN_CONTENT_LINES: usize = 6;
 
-/// Narrower than this, nothing of the content can be read. Cells.
-const LEAST: u16 = 12;
+/// Width in cells below which the content is unreadable.
+const MIN_WIDTH: u16 = 12;
 
-/// What was drawn of the question.
-pub struct Drawn {
+/// The question as drawn.
+pub struct DialogLayout {
     pub frame: QuestionFrame,
-    /// Where each answer stands, for the mouse.
+    /// Areas of the answers, for the mouse.
     pub answers: Vec<(Rect, u8)>,
-    /// Where the cursor stands while a line is typed.
+    /// The cursor of an open text field.
     pub cursor: Option<Position>,
     pub area: Rect,
 }
 
-/// How many lines the content and the answers have, and how the answers stand.
+/// Line counts of content and answers, and the arrangement of the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fit {
-    form: Form,
+struct DialogRows {
+    layout: AnswerLayout,
     content: usize,
-    /// A blank line between the two, where everything fits.
+    /// A blank line between the two, if everything fits.
     gap: usize,
     lower: usize,
 }
 
-/// Draws the open question: over the transcript if there is room for all of it, else over the whole body.
+/// Draws the open question: over the transcript if all of it fits, else over the whole body.
 pub fn draw(
-    model: &Model,
-    layout: &Layout,
-    content: &mut Content,
-    pen: Pen<'_>,
+    model: &TuiModel,
+    layout: &ScreenLayout,
+    content: &mut QuestionContent,
+    pen: Painter<'_>,
     buffer: &mut Buffer,
-) -> Option<Drawn> {
+) -> Option<DialogLayout> {
     let (open, waiting) = model.questions.shown()?;
     let question = &waiting.question;
-    let seen = open.seen_at == Some(layout.body.width);
+    let seen = open.seen_width == Some(layout.body.width);
     let mut fit = |area: Rect| {
-        let (width, room) = inside(area);
+        let (width, room) = inner_size(area);
         let lines = content.lines(question, width, pen.theme).len();
-        let lower = |form| Lower::new(open, question, width, form, false, pen.theme).lines.len();
-        let forms = Form::fitting(open, question, width);
-        (lines, fit(&forms, lines, room, seen, open.stage == Stage::Choose, lower))
+        let lower =
+            |form| AnswerBlock::new(open, question, width, form, false, pen.theme).lines.len();
+        let forms = AnswerLayout::candidates(open, question, width);
+        (lines, fit(&forms, lines, room, seen, open.stage == QuestionStage::Choose, lower))
     };
     let mut area = layout.transcript;
     let (mut all, mut fits) = fit(area);
-    if layout.small || fits.content < all || fits.form == Form::Brief {
+    if layout.small || fits.content < all || fits.layout == AnswerLayout::Brief {
         area = layout.body;
         (all, fits) = fit(area);
     }
@@ -80,52 +80,52 @@ pub fn draw(
         .unwrap_or(u16::MAX)
         .min(area.height);
     let area = Rect::new(area.x, area.bottom() - height, area.width, height);
-    let (width, _) = inside(area);
-    let readable = width >= LEAST && fits.content > 0;
+    let (width, _) = inner_size(area);
+    let readable = width >= MIN_WIDTH && fits.content > 0;
     let top = open.scroll.min(all - fits.content);
     let extent = Extent { total: all, height: fits.content, top, ..Extent::default() };
     let too_large = content.is_too_large(question, pen.theme);
     let end = readable && !too_large && top + fits.content >= all;
-    let lit = readable && !too_large && (seen || end) && fits.form != Form::Brief;
-    let lower = Lower::new(open, question, width, fits.form, lit, pen.theme);
-    let live: Vec<u8> = Questions::choices(question)
+    let lit = readable && !too_large && (seen || end) && fits.layout != AnswerLayout::Brief;
+    let lower = AnswerBlock::new(open, question, width, fits.layout, lit, pen.theme);
+    let live: Vec<u8> = QuestionQueue::choices(question)
         .iter()
         .copied()
-        .filter(|digit| lit && *digit < NO && lower.is_whole(*digit, fits.lower))
+        .filter(|digit| lit && *digit < NO_DIGIT && lower.is_whole(*digit, fits.lower))
         .collect();
-    // Without a line of content nothing can be allowed, however often the user looks.
-    let wanted = open.stage == Stage::Choose && !too_large && (!readable || lit);
-    let yes = Questions::choices(question).iter().copied().filter(|digit| *digit < NO);
+    // Without a visible line of content, nothing can be allowed.
+    let wanted = open.stage == QuestionStage::Choose && !too_large && (!readable || lit);
+    let yes = QuestionQueue::choices(question).iter().copied().filter(|digit| *digit < NO_DIGIT);
     let cut = yes.filter(|digit| wanted && !live.contains(digit)).collect();
-    let held = fits.form == Form::Brief;
+    let held = fits.layout == AnswerLayout::Brief;
     let rules = lower.rules.clone().filter(|_| readable && fits.lower >= lower.lines.len());
     let frame = QuestionFrame {
         id: open.id,
         content: extent,
         width: layout.body.width,
         end,
-        live,
+        available: live,
         held,
-        cut,
+        clipped: cut,
         too_large,
         rules,
     };
     let lines = content.lines(question, width, pen.theme);
-    Some(paint(model, open, question, (frame, lines, lower, fits), area, pen, buffer))
+    Some(draw_box(model, open, question, (frame, lines, lower, fits), area, pen, buffer))
 }
 
-/// Draws the content alone, with all the room there is.
-pub fn read(
-    model: &Model,
+/// Draws only the content, over the whole area.
+pub fn draw_content(
+    model: &TuiModel,
     id: QuestionId,
     scroll: usize,
     area: Rect,
-    content: &mut Content,
-    pen: Pen<'_>,
+    content: &mut QuestionContent,
+    pen: Painter<'_>,
     buffer: &mut Buffer,
 ) -> Option<QuestionFrame> {
     let question = &model.questions.get(id)?.question;
-    let (width, _) = inside(area);
+    let (width, _) = inner_size(area);
     let lines = content.lines(question, width, pen.theme);
     let title = title(model, question, area.width, pen.theme);
     let style = colour(model, &question.path, pen.theme);
@@ -135,7 +135,7 @@ pub fn read(
     for (row, line) in lines.iter().skip(top).take(height).enumerate() {
         put(buffer, inner, row, line);
     }
-    let end = width >= LEAST && height > 0 && top + height >= lines.len();
+    let end = width >= MIN_WIDTH && height > 0 && top + height >= lines.len();
     let extent = Extent { total: lines.len(), height, top, ..Extent::default() };
     let too_large = content.is_too_large(question, pen.theme);
     Some(QuestionFrame {
@@ -143,68 +143,68 @@ pub fn read(
         content: extent,
         width: area.width,
         end: end && !too_large,
-        live: Vec::new(),
+        available: Vec::new(),
         held: true,
-        cut: Vec::new(),
+        clipped: Vec::new(),
         too_large,
         rules: None,
     })
 }
 
-/// Width and lines inside the box that fills an area.
-fn inside(area: Rect) -> (u16, usize) {
+/// Width and height inside a box that fills `area`.
+fn inner_size(area: Rect) -> (u16, usize) {
     (area.width.saturating_sub(4).max(1), usize::from(area.height.saturating_sub(2)))
 }
 
-/// Shares the lines out. The content goes first, with six lines at least; where the answers have no
-/// room beside those, they get it once the end of the content was seen.
+/// Distributes the lines. The content goes first and gets at least six lines; answers that do not
+/// fit beside those get their room once the end of the content was seen.
 fn fit(
-    forms: &[Form],
+    forms: &[AnswerLayout],
     content: usize,
     room: usize,
     seen: bool,
     choosing: bool,
-    lower: impl Fn(Form) -> usize,
-) -> Fit {
-    let least = if choosing { content.min(CONTENT_LINES) } else { content.min(1) };
+    lower: impl Fn(AnswerLayout) -> usize,
+) -> DialogRows {
+    let least = if choosing { content.min(MIN_CONTENT_LINES) } else { content.min(1) };
     for wanted in [content, least] {
         for &form in forms {
             let lower = lower(form);
             if wanted + lower <= room {
                 let gap = usize::from(content + lower < room);
-                return Fit { form, content: content.min(room - lower), gap, lower };
+                return DialogRows { layout: form, content: content.min(room - lower), gap, lower };
             }
         }
     }
     let form = match (choosing, seen) {
-        (true, false) => Form::Brief,
-        (true, true) => Form::Packed,
-        (false, _) => Form::Stacked,
+        (true, false) => AnswerLayout::Brief,
+        (true, true) => AnswerLayout::Packed,
+        (false, _) => AnswerLayout::Stacked,
     };
     let lower = lower(form);
     let kept = if choosing && !seen { least } else { content.min(1) };
     let content = kept.max(room.saturating_sub(lower)).min(content).min(room);
-    Fit { form, content, gap: 0, lower: lower.min(room - content) }
+    DialogRows { layout: form, content, gap: 0, lower: lower.min(room - content) }
 }
 
-fn paint(
-    model: &Model,
-    open: &OpenQuestion,
+fn draw_box(
+    model: &TuiModel,
+    open: &ShownQuestion,
     question: &Question,
-    (drawn, lines, lower, fits): (QuestionFrame, &[Line<'static>], Lower, Fit),
+    (drawn, lines, lower, fits): (QuestionFrame, &[Line<'static>], AnswerBlock, DialogRows),
     area: Rect,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
     buffer: &mut Buffer,
-) -> Drawn {
+) -> DialogLayout {
     let theme = pen.theme;
     let style = if open.keyboard { colour(model, &question.path, theme) } else { theme.dim };
-    let foot = foot(open, question, &drawn, &model.keymap);
+    let foot = footer(open, question, &drawn, &model.keymap);
     let title = title(model, question, area.width, theme);
     let inner = frame(buffer, area, theme, style, &title, &foot);
     for (row, line) in lines.iter().skip(drawn.content.top).take(fits.content).enumerate() {
         put(buffer, inner, row, line);
     }
-    // What is typed stays in view.
+    // Keep the text field's cursor in view.
     let typed = lower.cursor.map_or(0, |(row, _)| (row + 1).saturating_sub(fits.lower));
     let mut cursor = None;
     for (at, line) in lower.lines.iter().enumerate().skip(typed).take(fits.lower) {
@@ -215,19 +215,19 @@ fn paint(
             cursor = Some(Position { x: inner.x + column, y });
         }
     }
-    let shown = lower.places.iter().filter(|place| place.row < fits.lower);
+    let shown = lower.spans.iter().filter(|place| place.row < fits.lower);
     let answers = shown
         .map(|place| {
             let y = inner.y + u16::try_from(fits.content + fits.gap + place.row).unwrap_or(0);
             (Rect::new(inner.x + place.x, y, place.width, 1).intersection(inner), place.digit)
         })
         .collect();
-    Drawn { frame: drawn, answers, cursor: cursor.filter(|_| open.keyboard), area }
+    DialogLayout { frame: drawn, answers, cursor: cursor.filter(|_| open.keyboard), area }
 }
 
 /// `⚑ explore-2 wants to run a command · 1 of 2`.
-fn title(model: &Model, question: &Question, room: u16, theme: &Theme) -> String {
-    let (place, all) = model.questions.place(question.id);
+fn title(model: &TuiModel, question: &Question, room: u16, theme: &Theme) -> String {
+    let (place, all) = model.questions.place_in_queue(question.id);
     let words = match content::fits_title(question, room) {
         true => content::sentence(question),
         false => format!("{} asks", content::asker(question)),
@@ -235,81 +235,83 @@ fn title(model: &Model, question: &Question, room: u16, theme: &Theme) -> String
     format!("{} {words} · {place} of {all}", theme.glyphs.asks)
 }
 
-/// The asker's colour, over that of a question.
-fn colour(model: &Model, path: &AgentPath, theme: &Theme) -> Style {
+/// The question style, patched with the asking agent's colour.
+fn colour(model: &TuiModel, path: &AgentPath, theme: &Theme) -> Style {
     match model.agents.get(path) {
         Some(agent) => theme.question.patch(theme.agent(agent.info.color.as_deref(), agent.colour)),
         None => theme.question,
     }
 }
 
-fn foot(
-    open: &OpenQuestion,
+fn footer(
+    open: &ShownQuestion,
     question: &Question,
     drawn: &QuestionFrame,
     keymap: &Keymap,
 ) -> String {
-    let hint = |action, words| keymap.hint(Context::Prompt, action, words);
+    let hint = |action, words| keymap.hint(KeyContext::Prompt, action, words);
     let fixed = |words: &str| Some(words.to_owned());
     let words = match (&open.stage, open.keyboard) {
         (_, false) => {
-            let key = keymap.label(Context::Prompt, Action::Next);
-            [key.map(|key| format!("{key}: answer")), fixed("the draft has the keyboard"), None]
+            let key = keymap.label(KeyContext::Prompt, Action::Next);
+            [key.map(|key| format!("{key}: answer")), fixed("typing edits the draft"), None]
         }
-        (Stage::Choose, true) if drawn.too_large => {
+        (QuestionStage::Choose, true) if drawn.too_large => {
             [fixed("too large to allow it here"), None, None]
         }
-        (Stage::Choose, true) if drawn.cramped() => {
-            [fixed("too small to allow it here"), None, None]
+        (QuestionStage::Choose, true) if drawn.cramped() => {
+            [fixed("too small to allow it"), None, None]
         }
-        (Stage::Choose, true) if drawn.held && drawn.end => {
-            [Some(shows_answers(keymap)), fixed("Esc no"), hint(Action::Reader, "in full")]
+        (QuestionStage::Choose, true) if drawn.held && drawn.end => {
+            [Some(answers_hint(keymap)), fixed("Esc no"), hint(Action::Reader, "in full")]
         }
-        (Stage::Choose, true) if !drawn.cut.is_empty() => {
-            [Some(cut(drawn)), fixed("Esc no"), hint(Action::Reader, "in full")]
+        (QuestionStage::Choose, true) if !drawn.clipped.is_empty() => {
+            [Some(cut_hint(drawn)), fixed("Esc no"), hint(Action::Reader, "in full")]
         }
-        (Stage::Choose, true) if drawn.live.is_empty() => {
+        (QuestionStage::Choose, true) if drawn.available.is_empty() => {
             let below = drawn.content.total - drawn.content.top - drawn.content.height;
             let below = format!("⋮ {} below", count(below, "line"));
-            [Some(below), Some(rest(question, keymap)), None]
+            [Some(below), Some(rest_hint(question, keymap)), None]
         }
-        (Stage::Choose, true) => {
+        (QuestionStage::Choose, true) => {
             [fixed("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
         }
-        (Stage::Reason(_), true) => [hint(Action::Submit, "says no"), fixed("Esc back"), None],
-        (Stage::Rule(_), true) if drawn.rules.is_none() => {
+        (QuestionStage::Reason(_), true) => {
+            [hint(Action::Submit, "says no"), fixed("Esc back"), None]
+        }
+        (QuestionStage::Rule(_), true) if drawn.rules.is_none() => {
             [fixed("too small to show the rule"), fixed("Esc back"), None]
         }
-        (Stage::Rule(_), true) => [hint(Action::Submit, "writes"), fixed("Esc back"), None],
+        (QuestionStage::Rule(_), true) => [hint(Action::Submit, "writes"), fixed("Esc back"), None],
     };
     words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// `End shows the answers`.
-pub fn shows_answers(keymap: &Keymap) -> String {
+pub fn answers_hint(keymap: &Keymap) -> String {
     let keys = [Action::End, Action::PageDown];
-    let key = keys.into_iter().find_map(|action| keymap.label(Context::Prompt, action));
+    let key = keys.into_iter().find_map(|action| keymap.label(KeyContext::Prompt, action));
     format!("{} shows the answers", key.as_deref().unwrap_or("the wheel"))
 }
 
 /// `2 and 3 do not fit here; 1 works`.
-fn cut(drawn: &QuestionFrame) -> String {
+fn cut_hint(drawn: &QuestionFrame) -> String {
     let list = |digits: &[u8]| {
         let digits: Vec<String> = digits.iter().map(u8::to_string).collect();
         digits.join(" and ")
     };
-    let fit = if drawn.cut.len() == 1 { "does not fit" } else { "do not fit" };
-    let work = if drawn.live.len() == 1 { "works" } else { "work" };
-    format!("{} {fit} here; {} {work}", list(&drawn.cut), list(&drawn.live))
+    let fit = if drawn.clipped.len() == 1 { "does not fit" } else { "do not fit" };
+    let work = if drawn.available.len() == 1 { "works" } else { "work" };
+    format!("{} {fit} here; {} {work}", list(&drawn.clipped), list(&drawn.available))
 }
 
-/// `PgDn or End shows the rest · then 1–3`; without a rule to offer, 1 is the only yes.
-pub fn rest(question: &Question, keymap: &Keymap) -> String {
+/// `PgDn or End shows the rest · then 1–3`; without a rule, 1 is the only yes.
+pub fn rest_hint(question: &Question, keymap: &Keymap) -> String {
     let keys = [Action::PageDown, Action::End];
     let keys: Vec<String> =
-        keys.into_iter().filter_map(|action| keymap.label(Context::Prompt, action)).collect();
+        keys.into_iter().filter_map(|action| keymap.label(KeyContext::Prompt, action)).collect();
     let keys = if keys.is_empty() { "the wheel".to_owned() } else { keys.join(" or ") };
-    let last = Questions::choices(question).iter().filter(|digit| **digit < NO).max();
+    let last = QuestionQueue::choices(question).iter().filter(|digit| **digit < NO_DIGIT).max();
     let yes = match last {
         None | Some(1) => "1".to_owned(),
         Some(last) => format!("1–{last}"),
@@ -321,29 +323,29 @@ pub fn rest(question: &Question, keymap: &Keymap) -> String {
 mod tests {
     use super::*;
 
-    fn fitted(content: usize, room: usize, seen: bool) -> Fit {
+    fn fitted(content: usize, room: usize, seen: bool) -> DialogRows {
         let lower = |form| match form {
-            Form::Columns => 3,
-            Form::Stacked => 6,
-            Form::Packed => 4,
-            Form::Brief => 3,
+            AnswerLayout::Columns => 3,
+            AnswerLayout::Stacked => 6,
+            AnswerLayout::Packed => 4,
+            AnswerLayout::Brief => 3,
         };
-        fit(&[Form::Stacked, Form::Packed], content, room, seen, true, lower)
+        fit(&[AnswerLayout::Stacked, AnswerLayout::Packed], content, room, seen, true, lower)
     }
 
     #[test]
     fn the_content_gets_six_lines_before_the_answers_get_any() {
-        let fit = |form, content, gap, lower| Fit { form, content, gap, lower };
-        assert_eq!(fitted(3, 20, false), fit(Form::Stacked, 3, 1, 6));
-        assert_eq!(fitted(14, 20, false), fit(Form::Stacked, 14, 0, 6));
-        assert_eq!(fitted(16, 20, false), fit(Form::Packed, 16, 0, 4));
-        assert_eq!(fitted(90, 20, false), fit(Form::Stacked, 14, 0, 6));
-        assert_eq!(fitted(90, 11, false), fit(Form::Packed, 7, 0, 4));
-        assert_eq!(fitted(90, 9, false), fit(Form::Brief, 6, 0, 3));
-        assert_eq!(fitted(90, 8, false), fit(Form::Brief, 6, 0, 2));
-        assert_eq!(fitted(90, 8, true), fit(Form::Packed, 4, 0, 4));
-        assert_eq!(fitted(90, 3, false), fit(Form::Brief, 3, 0, 0));
-        assert_eq!(fitted(90, 3, true), fit(Form::Packed, 1, 0, 2));
-        assert_eq!(fitted(90, 0, true), fit(Form::Packed, 0, 0, 0));
+        let fit = |form, content, gap, lower| DialogRows { layout: form, content, gap, lower };
+        assert_eq!(fitted(3, 20, false), fit(AnswerLayout::Stacked, 3, 1, 6));
+        assert_eq!(fitted(14, 20, false), fit(AnswerLayout::Stacked, 14, 0, 6));
+        assert_eq!(fitted(16, 20, false), fit(AnswerLayout::Packed, 16, 0, 4));
+        assert_eq!(fitted(90, 20, false), fit(AnswerLayout::Stacked, 14, 0, 6));
+        assert_eq!(fitted(90, 11, false), fit(AnswerLayout::Packed, 7, 0, 4));
+        assert_eq!(fitted(90, 9, false), fit(AnswerLayout::Brief, 6, 0, 3));
+        assert_eq!(fitted(90, 8, false), fit(AnswerLayout::Brief, 6, 0, 2));
+        assert_eq!(fitted(90, 8, true), fit(AnswerLayout::Packed, 4, 0, 4));
+        assert_eq!(fitted(90, 3, false), fit(AnswerLayout::Brief, 3, 0, 0));
+        assert_eq!(fitted(90, 3, true), fit(AnswerLayout::Packed, 1, 0, 2));
+        assert_eq!(fitted(90, 0, true), fit(AnswerLayout::Packed, 0, 0, 0));
     }
 }

@@ -1,14 +1,14 @@
-//! What to do when there is no model to talk to.
+//! Setup hints for when no model is available.
 
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use crate::tui::figures::count;
+use crate::tui::format::count;
 use crate::tui::host::LocalServer;
 use crate::tui::settings::FirstRun;
 use crate::tui::text::{one_line, wrap_hanging};
 
-/// The ways to a model, the local servers as far as they are known.
+/// Ways to get a model, with the local servers found so far.
 #[must_use]
 pub fn lines(first: &FirstRun, style: Style, width: u16) -> Vec<Line<'static>> {
     let mut words = vec![
@@ -22,7 +22,7 @@ pub fn lines(first: &FirstRun, style: Style, width: u16) -> Vec<Line<'static>> {
             "  a local server: none on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
                 .to_owned(),
         ),
-        Some(found) => words.extend(found.iter().map(server)),
+        Some(found) => words.extend(found.iter().map(server_line)),
     }
     words.push("  caliban demo: three agents on a sample project, no key, no network".to_owned());
     let (first, rest) = (Line::raw("  "), Line::raw("      "));
@@ -32,8 +32,8 @@ pub fn lines(first: &FirstRun, style: Style, width: u16) -> Vec<Line<'static>> {
     wrapped.collect()
 }
 
-/// A server that answered.
-fn server(server: &LocalServer) -> String {
+/// The line for a server that answered.
+fn server_line(server: &LocalServer) -> String {
     let name = one_line(&server.name);
     match server.models.len() {
         0 => format!("  found {name} without a model: pull one, then /model"),

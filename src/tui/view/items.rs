@@ -1,49 +1,49 @@
-//! One item of a transcript as lines.
+//! Renders one transcript item as lines.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{NoticeLevel, ToolDetails};
-use crate::tui::figures::{clock, count};
-use crate::tui::keymap::{Action, Context, Keymap};
-use crate::tui::model::item::{Call, CallResult, Item, ItemKind};
+use crate::tui::format::{clock, count};
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::labels::with_detail;
+use crate::tui::model::item::{ItemKind, ToolCallItem, ToolCallResult, TranscriptItem};
 use crate::tui::text::{diff_lines, one_line, sanitize, truncate, width, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
-use crate::tui::words::joined;
 
-/// Lines of a diff that are shown folded.
+/// Lines of a folded diff.
 const DIFF_LINES: usize = 20;
 
-/// Lines of output that are shown folded: of a failed call, and of the person's own command.
+/// Lines of folded output, of a failed call and of the user's own command.
 const OUTPUT_LINES: usize = 5;
 
-/// Lines of a report that are shown folded.
+/// Lines of a folded report.
 const REPORT_LINES: usize = 3;
 
-/// What an item is drawn for.
+/// How to draw an item.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub struct ItemStyle<'a> {
     pub theme: &'a Theme,
-    /// The whole width, and that of prose, in cells.
+    /// The full width in cells, and that of prose.
     pub width: u16,
     pub prose: u16,
-    /// Everything is shown in full: the reader.
+    /// Whether to show everything in full, as the reader does.
     pub full: bool,
-    /// Names the key that shows what is left out.
+    /// For the name of the key that shows the rest.
     pub keymap: &'a Keymap,
 }
 
-/// The lines of an item whose text is not markdown; that one streams, and has a cache of its own.
+/// The lines of an item without markdown, which streams and has its own cache.
 #[must_use]
-pub fn lines(item: &Item, style: &Look<'_>) -> Vec<Line<'static>> {
+pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
-    // The reader shows all, and `e` folds there.
-    let open = item.open != style.full;
+    // The reader unfolds everything by default, and `e` folds.
+    let open = item.expanded != style.full;
     match &item.kind {
         ItemKind::Prompt { text, task: false } => prompt(text, style),
         ItemKind::Prompt { text, task: true } => {
             let text = if style.full { text.clone() } else { one_line(text) };
-            hanging("  task: ", &text, theme.dim, theme.dim, style.prose)
+            hanging_lines("  task: ", &text, theme.dim, theme.dim, style.prose)
         }
         ItemKind::Thinking { text, took, .. } => thinking(text, *took, open, style),
         ItemKind::Tools(calls) => tools(calls, open, style),
@@ -51,20 +51,18 @@ pub fn lines(item: &Item, style: &Look<'_>) -> Vec<Line<'static>> {
         ItemKind::Report { head, text } => report(head, text, open, style),
         ItemKind::Notice { level, text } => notice(*level, text, style),
         ItemKind::Dropped { items } => {
-            let words = format!(
-                "  {} were left out here; the session file has them",
-                count(*items, "older item")
-            );
+            let words =
+                format!("  {} not shown here; see the session file", count(*items, "older item"));
             vec![Line::styled(words, theme.dim)]
         }
         ItemKind::Text { .. } | ItemKind::Batch { .. } | ItemKind::Hidden => Vec::new(),
     }
 }
 
-/// About how many lines an item has, without laying it out: a few too many or too few do no harm.
+/// Estimates the number of lines without laying the item out. Being off by a few does no harm.
 #[must_use]
-pub fn guess(item: &Item, look: &Look<'_>) -> usize {
-    let open = item.open != look.full;
+pub fn estimate_height(item: &TranscriptItem, look: &ItemStyle<'_>) -> usize {
+    let open = item.expanded != look.full;
     let lines = |text: &str| {
         let breaks = text.bytes().filter(|byte| *byte == b'\n').count();
         1 + breaks + text.len() / usize::from(look.prose.max(1))
@@ -87,8 +85,8 @@ pub fn guess(item: &Item, look: &Look<'_>) -> usize {
     }
 }
 
-/// A text behind a mark; further lines are indented by as much.
-fn hanging(
+/// Wraps text behind a mark, and indents further lines by its width.
+fn hanging_lines(
     mark: &str,
     text: &str,
     mark_style: Style,
@@ -108,17 +106,17 @@ fn hanging(
     lines
 }
 
-fn prompt(text: &str, style: &Look<'_>) -> Vec<Line<'static>> {
+fn prompt(text: &str, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
     let mark = format!("{} ", theme.glyphs.prompt);
-    hanging(&mark, text.trim_end(), theme.accent, theme.accent, style.prose)
+    hanging_lines(&mark, text.trim_end(), theme.accent, theme.accent, style.prose)
 }
 
 fn thinking(
     text: &str,
     took: Option<std::time::Duration>,
     open: bool,
-    style: &Look<'_>,
+    style: &ItemStyle<'_>,
 ) -> Vec<Line<'static>> {
     let theme = style.theme;
     let words = match took {
@@ -128,14 +126,14 @@ fn thinking(
     };
     let mut lines = vec![Line::styled(format!("{} {words}", theme.glyphs.tool), theme.dim)];
     if open {
-        lines.extend(hanging("  ", text.trim(), theme.dim, theme.dim, style.prose));
+        lines.extend(hanging_lines("  ", text.trim(), theme.dim, theme.dim, style.prose));
     }
     lines
 }
 
-/// Calls on one line, with the output of one that failed, and the diff of one that changed a file.
-fn tools(calls: &[Call], open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
-    if let [Call { denied: Some(words), .. }] = calls {
+/// Calls on one line, then the output of failed calls and the diffs of those that changed a file.
+fn tools(calls: &[ToolCallItem], open: bool, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
+    if let [ToolCallItem { denied: Some(words), .. }] = calls {
         return denied(&calls[0], words, open, style);
     }
     let theme = style.theme;
@@ -147,10 +145,10 @@ fn tools(calls: &[Call], open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
         }
         let same = calls[at..]
             .iter()
-            .take_while(|other| other.name == call.name && ended_well(other))
+            .take_while(|other| other.name == call.name && succeeded(other))
             .count();
         if same > 1 {
-            spans.push(Span::raw(format!("{} {}", call.name, things(&call.name, same))));
+            spans.push(Span::raw(format!("{} {}", call.name, repeat_label(&call.name, same))));
             at += same;
         } else {
             spans.extend(call_spans(call, theme));
@@ -163,13 +161,18 @@ fn tools(calls: &[Call], open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
         lines.truncate(2);
     }
     for call in calls {
-        lines.extend(outcome(call, open, style));
+        lines.extend(result_lines(call, open, style));
     }
     lines
 }
 
-/// `✗ Bash  curl … | sh   denied by you`: one line, of which the command gives way first.
-fn denied(call: &Call, words: &str, open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
+/// `✗ Bash  curl … | sh   denied by you` on one line; the command is truncated first.
+fn denied(
+    call: &ToolCallItem,
+    words: &str,
+    open: bool,
+    style: &ItemStyle<'_>,
+) -> Vec<Line<'static>> {
     let theme = style.theme;
     let mark = Span::styled(format!("{} ", theme.glyphs.failed), theme.bad);
     let (mut command, mut words) = (one_line(&call.summary), one_line(words));
@@ -190,11 +193,11 @@ fn denied(call: &Call, words: &str, open: bool, style: &Look<'_>) -> Vec<Line<'s
     lines
 }
 
-fn ended_well(call: &Call) -> bool {
+fn succeeded(call: &ToolCallItem) -> bool {
     call.result.as_ref().is_some_and(|result| !result.is_error)
 }
 
-fn things(tool: &str, number: usize) -> String {
+fn repeat_label(tool: &str, number: usize) -> String {
     match tool {
         "Read" => count(number, "file"),
         "Grep" | "Glob" => format!("{number} searches"),
@@ -202,7 +205,7 @@ fn things(tool: &str, number: usize) -> String {
     }
 }
 
-fn call_spans(call: &Call, theme: &Theme) -> Vec<Span<'static>> {
+fn call_spans(call: &ToolCallItem, theme: &Theme) -> Vec<Span<'static>> {
     let mut spans = vec![Span::raw(call.name.clone())];
     if !call.summary.is_empty() {
         spans.push(Span::raw(format!(" {}", one_line(&call.summary))));
@@ -213,14 +216,14 @@ fn call_spans(call: &Call, theme: &Theme) -> Vec<Span<'static>> {
         return spans;
     }
     match &call.result {
-        Some(CallResult { is_error: true, summary, .. }) => {
+        Some(ToolCallResult { is_error: true, summary, .. }) => {
             let words = if summary.is_empty() { "failed" } else { summary };
             spans.push(Span::styled(
                 format!(" {} {}", theme.glyphs.failed, one_line(words)),
                 theme.bad,
             ));
         }
-        Some(CallResult { summary, .. }) if !summary.is_empty() => {
+        Some(ToolCallResult { summary, .. }) if !summary.is_empty() => {
             spans.push(Span::styled(format!(" {}", one_line(summary)), theme.dim));
         }
         _ => {}
@@ -228,8 +231,8 @@ fn call_spans(call: &Call, theme: &Theme) -> Vec<Span<'static>> {
     spans
 }
 
-/// What stands below a call's line.
-fn outcome(call: &Call, open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
+/// The lines below a call's line.
+fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let details = call.result.as_ref().and_then(|result| result.details.as_ref());
     match details {
         Some(ToolDetails::Diff { diff, .. }) => {
@@ -250,7 +253,7 @@ fn outcome(call: &Call, open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
     }
 }
 
-fn todos(items: &[crate::protocol::event::Todo], style: &Look<'_>) -> Vec<Line<'static>> {
+fn todos(items: &[crate::protocol::event::Todo], style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     use crate::protocol::event::TodoStatus;
     let theme = style.theme;
     items
@@ -266,8 +269,8 @@ fn todos(items: &[crate::protocol::event::Todo], style: &Look<'_>) -> Vec<Line<'
         .collect()
 }
 
-/// The last lines of an output, dim.
-fn output(text: &str, kept: usize, style: &Look<'_>) -> Vec<Line<'static>> {
+/// The last `kept` lines of output, dim.
+fn output(text: &str, kept: usize, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     if kept == 0 || text.trim().is_empty() {
         return Vec::new();
     }
@@ -285,7 +288,7 @@ fn indent(lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
     lines.into_iter().map(indented).collect()
 }
 
-/// The line two cells further right.
+/// Indents a line by two cells.
 #[must_use]
 pub fn indented(mut line: Line<'static>) -> Line<'static> {
     line.spans.insert(0, Span::raw("  "));
@@ -297,10 +300,10 @@ fn shell(
     text: &str,
     status: Option<&str>,
     open: bool,
-    style: &Look<'_>,
+    style: &ItemStyle<'_>,
 ) -> Vec<Line<'static>> {
     let theme = style.theme;
-    let mut head = hanging("! ", line, theme.accent, theme.text, style.prose);
+    let mut head = hanging_lines("! ", line, theme.accent, theme.text, style.prose);
     head.extend(output(text, if open { usize::MAX } else { OUTPUT_LINES * 4 }, style));
     if let Some(status) = status.filter(|status| !status.is_empty()) {
         head.push(Line::styled(format!("  {}", one_line(status)), theme.dim));
@@ -308,35 +311,35 @@ fn shell(
     head
 }
 
-/// `▪ explore-1 reports`, and what came.
-fn report(head: &str, text: &str, open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
+/// `▪ explore-1 reports`, and the report.
+fn report(head: &str, text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
     let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.dim);
     let mut lines = vec![Line::from(vec![mark, Span::raw(one_line(head))])];
     if text.trim().is_empty() {
         return lines;
     }
-    let mut body = hanging("  ", text.trim(), theme.dim, theme.dim, style.prose);
+    let mut body = hanging_lines("  ", text.trim(), theme.dim, theme.dim, style.prose);
     if !open {
         body.retain(|line| line.spans.iter().any(|span| !span.content.trim().is_empty()));
     }
     let hidden = body.len().saturating_sub(REPORT_LINES);
     if !open && hidden > 0 {
         body.truncate(REPORT_LINES);
-        let key = style.keymap.label(Context::Prompt, Action::Reader);
-        let more = joined(&format!("  {} more", count(hidden, "line")), key);
+        let key = style.keymap.label(KeyContext::Prompt, Action::Reader);
+        let more = with_detail(&format!("  {}", count(hidden, "more line")), key);
         body.push(Line::styled(more, theme.dim));
     }
     lines.extend(body);
     lines
 }
 
-fn notice(level: NoticeLevel, text: &str, style: &Look<'_>) -> Vec<Line<'static>> {
+fn notice(level: NoticeLevel, text: &str, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
     let (mark, look) = match level {
         NoticeLevel::Info => ("  ".to_owned(), theme.dim),
         NoticeLevel::Warning => ("! ".to_owned(), theme.question),
         NoticeLevel::Error => (format!("{} ", theme.glyphs.failed), theme.bad),
     };
-    hanging(&mark, text, look, look, style.prose)
+    hanging_lines(&mark, text, look, look, style.prose)
 }

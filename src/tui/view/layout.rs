@@ -1,29 +1,29 @@
-//! Where everything stands, for every size of the screen. Numbers only, no drawing.
+//! The screen's layout at any size. Computes areas, draws nothing.
 
 use ratatui::layout::Rect;
 
-use crate::tui::settings::Panes;
+use crate::tui::settings::PaneLayout;
 
 use super::background;
 
-/// Lines that the prompt grows to.
-const PROMPT_LINES: u16 = 8;
+/// Maximum lines of the prompt.
+const MAX_PROMPT_LINES: u16 = 8;
 
-/// Lines of queued messages that are shown.
-const QUEUE_LINES: u16 = 3;
+/// Maximum number of visible queued messages.
+const MAX_QUEUE_LINES: u16 = 3;
 
-/// The widest that prose gets, in cells.
-const PROSE: u16 = 100;
+/// Maximum width of prose, in cells.
+const MAX_PROSE_WIDTH: u16 = 100;
 
-/// Lines that one agent's slot has at most.
-const SLOT: u16 = 18;
+/// Maximum lines of an agent's slot.
+const MAX_SLOT_LINES: u16 = 18;
 
-/// One-column slots lower than this make room for a second column where the screen is wide.
-const COLUMN_SLOT: u16 = 9;
+/// On a wide screen, slots that would get fewer lines than this are arranged in two columns.
+const SPLIT_SLOT_LINES: u16 = 9;
 
-/// What the layout depends on.
+/// The input of a layout.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Needs {
+pub struct LayoutInput {
     pub width: u16,
     pub height: u16,
     /// Agents with a slot.
@@ -36,7 +36,7 @@ pub struct Needs {
     pub background: usize,
     /// Whether one agent fills the body.
     pub zoom: bool,
-    pub panes: Panes,
+    pub panes: PaneLayout,
 }
 
 /// How the agents are shown.
@@ -46,7 +46,7 @@ pub struct Panel {
     pub area: Rect,
     /// The line above the slots; absent when agents are rows below the transcript.
     pub header: Option<Rect>,
-    /// Whether it stands right of the transcript, with a line between.
+    /// Whether it is right of the transcript, with a line between.
     pub right: bool,
     pub columns: u16,
     /// Lines of each slot; 1 means rows.
@@ -55,29 +55,29 @@ pub struct Panel {
 
 /// The areas of one frame. Absent areas have no lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct ScreenLayout {
     /// Everything above the queued messages.
     pub body: Rect,
     /// Main's text, or the zoomed agent's.
     pub transcript: Rect,
     pub panel: Option<Panel>,
-    /// Rows of what goes on in the background.
+    /// Rows of background agents and commands.
     pub background: Rect,
     pub queue: Rect,
     pub rule: Rect,
     pub prompt: Rect,
     pub hint: Rect,
     pub status: Rect,
-    /// The width at which prose wraps, the same with the panel open and closed.
+    /// Width at which prose wraps, the same with the panel open and closed.
     pub prose: u16,
     /// Under 80 wide or 20 high.
     pub small: bool,
 }
 
-impl Layout {
-    /// The layout for these needs.
+impl ScreenLayout {
+    /// Computes the layout.
     #[must_use]
-    pub fn of(needs: Needs) -> Self {
+    pub fn new(needs: LayoutInput) -> Self {
         let (width, height) = (needs.width, needs.height);
         let small = width < 80 || height < 20;
         let tiny = width < 40 || height < 8;
@@ -90,10 +90,10 @@ impl Layout {
             3
         };
         let most = if nothing_else { height } else { (height / 3).max(1) };
-        let prompt = needs.prompt.clamp(1, PROMPT_LINES).min(most);
-        let queue = if tiny { 0 } else { needs.queued.min(QUEUE_LINES).min(height / 5) };
+        let prompt = needs.prompt.clamp(1, MAX_PROMPT_LINES).min(most);
+        let queue = if tiny { 0 } else { needs.queued.min(MAX_QUEUE_LINES).min(height / 5) };
         let background = u16::try_from(needs.background).unwrap_or(u16::MAX);
-        let background = if tiny { 0 } else { background.min(background::ROWS) };
+        let background = if tiny { 0 } else { background.min(background::MAX_ROWS) };
         let below = prompt + under + queue + background;
         let body_height = if nothing_else { 0 } else { height.saturating_sub(below) };
         let body = Rect::new(0, 0, width, body_height);
@@ -111,9 +111,9 @@ impl Layout {
         let hint = take(u16::from(!tiny));
         let status = take(u16::from(!small));
 
-        let kind = kind(needs, small);
+        let kind = panel_kind(needs, small);
         let right = right_width(width);
-        let open_width = if kind == Panes::Right { width - right - 1 } else { width };
+        let open_width = if kind == PaneLayout::Right { width - right - 1 } else { width };
         let mut layout = Self {
             body,
             transcript: body,
@@ -124,7 +124,7 @@ impl Layout {
             prompt,
             hint,
             status,
-            prose: open_width.min(PROSE),
+            prose: open_width.min(MAX_PROSE_WIDTH),
             small,
         };
         if needs.agents > 0 && !needs.zoom && !tiny {
@@ -133,11 +133,11 @@ impl Layout {
         layout
     }
 
-    fn place_panel(&mut self, kind: Panes, agents: usize, right: u16) {
+    fn place_panel(&mut self, kind: PaneLayout, agents: usize, right: u16) {
         let agents = u16::try_from(agents).unwrap_or(u16::MAX);
         let body = self.body;
         match kind {
-            Panes::Right => {
+            PaneLayout::Right => {
                 let outer = Rect::new(body.width - right, 0, right, body.height);
                 let inner = Rect::new(outer.x + 2, 0, outer.width - 2, body.height);
                 self.transcript.width = body.width - right - 1;
@@ -151,7 +151,7 @@ impl Layout {
                     slot,
                 });
             }
-            Panes::Below => {
+            PaneLayout::Below => {
                 let most = (body.height / 2).max(2);
                 let (_, slot) = slots(agents, most - 1, false);
                 let room = if slot > 1 { slot * agents } else { agents.min(most - 1) };
@@ -165,7 +165,7 @@ impl Layout {
                     slot,
                 });
             }
-            Panes::Rows | Panes::Auto => {
+            PaneLayout::Rows | PaneLayout::Auto => {
                 let rows = agents.min(4).min(body.height / 2);
                 self.transcript.height = body.height - rows;
                 let area = Rect::new(0, body.height - rows, body.width, rows);
@@ -175,19 +175,19 @@ impl Layout {
     }
 }
 
-/// Where the agents stand: by the settings, else by the size.
-fn kind(needs: Needs, small: bool) -> Panes {
-    let fits = |kind: Panes| match kind {
-        Panes::Right => needs.width >= 80,
-        Panes::Below => needs.height >= 12,
+/// The position of the agents: from the settings, else by size.
+fn panel_kind(needs: LayoutInput, small: bool) -> PaneLayout {
+    let fits = |kind: PaneLayout| match kind {
+        PaneLayout::Right => needs.width >= 80,
+        PaneLayout::Below => needs.height >= 12,
         _ => true,
     };
     match needs.panes {
-        Panes::Auto if small => Panes::Rows,
-        Panes::Auto if needs.width < 100 => Panes::Below,
-        Panes::Auto => Panes::Right,
+        PaneLayout::Auto if small => PaneLayout::Rows,
+        PaneLayout::Auto if needs.width < 100 => PaneLayout::Below,
+        PaneLayout::Auto => PaneLayout::Right,
         chosen if fits(chosen) => chosen,
-        _ => Panes::Rows,
+        _ => PaneLayout::Rows,
     }
 }
 
@@ -199,19 +199,25 @@ fn right_width(width: u16) -> u16 {
 /// Columns, and lines of a slot: 2 to 18, or 1 when each agent is a row.
 fn slots(agents: u16, room: u16, wide: bool) -> (u16, u16) {
     let one = room / agents.max(1);
-    if wide && one < COLUMN_SLOT && agents > 1 {
+    if wide && one < SPLIT_SLOT_LINES && agents > 1 {
         let two = room / agents.div_ceil(2);
-        return if two < 2 { (2, 1) } else { (2, two.min(SLOT)) };
+        return if two < 2 { (2, 1) } else { (2, two.min(MAX_SLOT_LINES)) };
     }
-    if one < 2 { (1, 1) } else { (1, one.min(SLOT)) }
+    if one < 2 { (1, 1) } else { (1, one.min(MAX_SLOT_LINES)) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn panel(width: u16, height: u16, agents: usize) -> (Layout, Panel) {
-        let layout = Layout::of(Needs { width, height, agents, prompt: 1, ..Needs::default() });
+    fn panel(width: u16, height: u16, agents: usize) -> (ScreenLayout, Panel) {
+        let layout = ScreenLayout::new(LayoutInput {
+            width,
+            height,
+            agents,
+            prompt: 1,
+            ..LayoutInput::default()
+        });
         (layout, layout.panel.unwrap())
     }
 
@@ -245,18 +251,25 @@ mod tests {
     #[test]
     fn the_background_has_at_most_two_rows_between_body_and_queue() {
         for (width, height) in [(60, 15), (80, 24), (120, 40), (200, 60)] {
-            let needs = Needs { width, height, prompt: 1, queued: 1, ..Needs::default() };
-            let without = Layout::of(needs);
+            let needs =
+                LayoutInput { width, height, prompt: 1, queued: 1, ..LayoutInput::default() };
+            let without = ScreenLayout::new(needs);
             for (background, rows) in [(1, 1), (2, 2), (7, 2)] {
-                let layout = Layout::of(Needs { background, ..needs });
+                let layout = ScreenLayout::new(LayoutInput { background, ..needs });
                 assert_eq!(layout.background.height, rows);
                 assert_eq!(layout.background.y, layout.body.height);
                 assert_eq!(layout.queue.y, layout.background.bottom());
                 assert_eq!(layout.body.height, without.body.height - rows);
             }
         }
-        let tiny = Needs { width: 39, height: 10, prompt: 1, background: 2, ..Needs::default() };
-        assert_eq!(Layout::of(tiny).background.height, 0);
+        let tiny = LayoutInput {
+            width: 39,
+            height: 10,
+            prompt: 1,
+            background: 2,
+            ..LayoutInput::default()
+        };
+        assert_eq!(ScreenLayout::new(tiny).background.height, 0);
     }
 
     #[test]
@@ -271,17 +284,32 @@ mod tests {
 
     #[test]
     fn prose_wraps_the_same_with_the_panel_open_and_closed() {
-        let closed = Layout::of(Needs { width: 120, height: 40, prompt: 1, ..Needs::default() });
+        let closed = ScreenLayout::new(LayoutInput {
+            width: 120,
+            height: 40,
+            prompt: 1,
+            ..LayoutInput::default()
+        });
         assert_eq!(closed.prose, panel(120, 40, 3).0.prose);
         assert_eq!(closed.transcript.width, 120);
     }
 
     #[test]
     fn the_tiniest_screens_keep_the_prompt() {
-        let small =
-            Layout::of(Needs { width: 39, height: 10, prompt: 1, agents: 3, ..Needs::default() });
+        let small = ScreenLayout::new(LayoutInput {
+            width: 39,
+            height: 10,
+            prompt: 1,
+            agents: 3,
+            ..LayoutInput::default()
+        });
         assert_eq!((small.rule.height, small.prompt.height, small.transcript.height), (0, 1, 9));
-        let least = Layout::of(Needs { width: 19, height: 5, prompt: 1, ..Needs::default() });
+        let least = ScreenLayout::new(LayoutInput {
+            width: 19,
+            height: 5,
+            prompt: 1,
+            ..LayoutInput::default()
+        });
         assert_eq!((least.transcript.height, least.prompt.height), (0, 5));
     }
 }

@@ -1,27 +1,27 @@
-//! What covers the body: pickers, history search, "Cancel which?", help, pages of lines.
+//! Overlays over the body: pickers, history search, "Cancel which?", help, pages of lines.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::tui::keymap::{Action, Context};
-use crate::tui::model::overlay::{HistorySearch, Picker, Rows, Which, Wish};
-use crate::tui::model::{Extent, Model, Overlay};
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::labels;
+use crate::tui::model::overlay::{AgentAction, AgentPicker, HistorySearch, Picker, PickerRows};
+use crate::tui::model::{Extent, Overlay, TuiModel};
 use crate::tui::text::{one_line, padded, sanitize, width, wrap_text};
-use crate::tui::words;
 
-use super::paint::{Pen, cut_spans, frame, put};
+use super::paint::{Painter, cut_spans, frame, put};
 use super::{agent_list, help};
 
-/// Draws what covers the body, but for the reader. Answers with what was scrolled.
-pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Extent {
+/// Draws the overlay, except for the reader and the question. Returns the scrolled extent.
+pub fn draw(model: &TuiModel, area: Rect, pen: Painter<'_>, buffer: &mut Buffer) -> Extent {
     match &model.overlay {
         Some(Overlay::Agents(list)) => agent_list::draw(model, list, area, pen, buffer),
-        Some(Overlay::Picker(picker)) => pick(model, picker, area, pen, buffer),
-        Some(Overlay::History(search)) => history(model, search, area, pen, buffer),
-        Some(Overlay::Which(which)) => draw_which(model, which, area, pen, buffer),
+        Some(Overlay::Picker(picker)) => draw_picker(model, picker, area, pen, buffer),
+        Some(Overlay::History(search)) => draw_history(model, search, area, pen, buffer),
+        Some(Overlay::AgentPicker(which)) => draw_which(model, which, area, pen, buffer),
         Some(Overlay::Help { scroll }) => {
-            return page(
+            return draw_page(
                 "keys and commands",
                 &help::lines(&model.keymap, area.width.saturating_sub(4), pen),
                 *scroll,
@@ -32,25 +32,25 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Ext
         }
         Some(Overlay::Page { title, lines, scroll }) => {
             let room = area.width.saturating_sub(4);
-            // A name or an error with a newline in it begins no line that looks like one of the page's.
+            // Indent after a newline, so that a name or an error cannot fake a line of the page.
             let indented = |line: &String| sanitize(line).replace('\n', "\n  ");
             let wrapped: Vec<Line<'static>> = lines
                 .iter()
                 .flat_map(|line| wrap_text(&indented(line), room, pen.theme.text))
                 .collect();
-            return page(title, &wrapped, *scroll, area, pen, buffer);
+            return draw_page(title, &wrapped, *scroll, area, pen, buffer);
         }
         Some(Overlay::Reader(_) | Overlay::Question { .. }) | None => {}
     }
     Extent::default()
 }
 
-fn page(
+fn draw_page(
     title: &str,
     lines: &[Line<'static>],
     scroll: usize,
     area: Rect,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
     buffer: &mut Buffer,
 ) -> Extent {
     let inner = frame(buffer, area, pen.theme, pen.theme.accent, title, "Esc closes");
@@ -62,12 +62,12 @@ fn page(
     Extent { total: lines.len(), height, top, ..Extent::default() }
 }
 
-/// Rows with one chosen, scrolled so that it is seen. None is, if `selected` is beyond them.
-pub fn rows(
+/// Draws rows, scrolled to show the selected one. A `selected` out of range selects none.
+pub fn draw_rows(
     lines: Vec<Line<'static>>,
     selected: usize,
     area: Rect,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
     buffer: &mut Buffer,
 ) {
     let height = usize::from(area.height);
@@ -86,13 +86,19 @@ pub fn rows(
     }
 }
 
-fn pick(model: &Model, picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
+fn draw_picker(
+    model: &TuiModel,
+    picker: &Picker,
+    area: Rect,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) {
     let title = if picker.filter.is_empty() {
         picker.title.clone()
     } else {
         format!("{} · {}", picker.title, picker.filter.text())
     };
-    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &foot(model));
+    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &footer(model));
     let found = picker.matching();
     let names = found.iter().map(|row| width(&row.label)).max().unwrap_or(0).min(60);
     let mut lines: Vec<Line<'static>> = found
@@ -106,22 +112,22 @@ fn pick(model: &Model, picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut B
         .collect();
     if lines.is_empty() {
         let words = match &picker.rows {
-            Rows::Loading => "looking",
-            _ if !picker.filter.is_empty() => "nothing fits",
-            Rows::Sessions(_) => "no other session of this directory is stored",
-            Rows::Models(_) => {
-                "nothing is known to pick · /model NAME takes any name of your provider"
+            PickerRows::Loading => "loading",
+            _ if !picker.filter.is_empty() => "no match",
+            PickerRows::Sessions(_) => "no other sessions in this directory",
+            PickerRows::Models(_) => {
+                "no known models · /model NAME takes any name your provider knows"
             }
-            Rows::Modes(_) => "",
+            PickerRows::Modes(_) => "",
         };
         lines.push(Line::styled(words, pen.theme.dim));
     }
     let selected = picker.selected.min(lines.len() - 1);
     let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(1);
-    // However many rows there are, the first notes can be read.
+    // Reserve up to a third of the height for notes.
     let kept = u16::try_from(picker.notes.len()).unwrap_or(u16::MAX).min(inner.height / 3);
     let above = Rect { height: inner.height - kept, ..inner };
-    rows(lines, selected, above, pen, buffer);
+    draw_rows(lines, selected, above, pen, buffer);
     let below = inner.height.saturating_sub(used).max(kept);
     let area = Rect { y: inner.bottom() - below, height: below, ..inner };
     for (at, note) in picker.notes.iter().enumerate() {
@@ -129,20 +135,26 @@ fn pick(model: &Model, picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut B
     }
 }
 
-fn foot(model: &Model) -> String {
-    let take = model.keymap.hint(Context::List, Action::Submit, "take");
+fn footer(model: &TuiModel) -> String {
+    let take = model.keymap.hint(KeyContext::List, Action::Submit, "selects");
     take.into_iter().chain(Some("Esc closes".to_owned())).collect::<Vec<_>>().join(" · ")
 }
 
-/// The newest match stands lowest, next to the prompt.
-fn history(model: &Model, search: &HistorySearch, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
+/// Draws the history search, the newest match at the bottom, next to the prompt.
+fn draw_history(
+    model: &TuiModel,
+    search: &HistorySearch,
+    area: Rect,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) {
     let title = format!("history: {}", search.query.text());
-    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &foot(model));
+    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &footer(model));
     let found = model.composer.search(search.query.text());
     let lines: Vec<Line<'static>> =
         found.iter().rev().map(|prompt| Line::raw(one_line(prompt))).collect();
     if lines.is_empty() {
-        return rows(vec![Line::styled("nothing fits", pen.theme.dim)], 0, inner, pen, buffer);
+        return draw_rows(vec![Line::styled("no match", pen.theme.dim)], 0, inner, pen, buffer);
     }
     let selected = lines.len() - 1 - search.selected.min(lines.len() - 1);
     let height = usize::from(inner.height).min(lines.len());
@@ -154,27 +166,33 @@ fn history(model: &Model, search: &HistorySearch, area: Rect, pen: Pen<'_>, buff
     );
     let first = if selected + height > lines.len() { lines.len() - height } else { selected };
     let window: Vec<Line<'static>> = lines.into_iter().skip(first).take(height).collect();
-    rows(window, selected - first, low, pen, buffer);
+    draw_rows(window, selected - first, low, pen, buffer);
 }
 
-fn draw_which(model: &Model, which: &Which, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
+fn draw_which(
+    model: &TuiModel,
+    which: &AgentPicker,
+    area: Rect,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) {
     let height = u16::try_from(which.rows.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect::new(area.x, area.bottom() - height, area.width, height);
-    let (title, foot) = match which.wish {
-        Wish::Cancel => ("Cancel which?", "a or Ctrl+C all · Esc nobody"),
-        Wish::Background => ("Background which?", "a all · Esc nobody"),
+    let (title, foot) = match which.action {
+        AgentAction::Cancel => ("Cancel which?", "a or Ctrl+C all · Esc none"),
+        AgentAction::Background => ("Background which?", "a all · Esc none"),
     };
     let numbers = which.rows.iter().filter_map(|path| model.agents.get(path));
     let digits = numbers.map(|agent| agent.number.to_string().len()).max().unwrap_or(1);
-    let foot = format!("{} · {foot}", which.keys(model));
+    let foot = format!("{} · {foot}", which.key_hints(model));
     let inner = frame(buffer, area, pen.theme, pen.theme.question, title, &foot);
     let lines = which
         .rows
         .iter()
         .map(|path| {
             let Some(agent) = model.agents.get(path) else { return Line::default() };
-            let state = words::agent_state(model, agent);
-            let can = which.wish.fits(agent);
+            let state = labels::agent_status(model, agent);
+            let can = which.action.applies_to(agent);
             let look = if can { pen.theme.text } else { pen.theme.dim };
             let number = pen.theme.agent(agent.info.color.as_deref(), agent.colour);
             let number = if can { number } else { pen.theme.dim };
@@ -183,9 +201,9 @@ fn draw_which(model: &Model, which: &Which, area: Rect, pen: Pen<'_>, buffer: &m
                 Span::styled(agent.info.name.clone(), look),
                 Span::styled(format!(" · {}  ", one_line(&agent.info.description)), pen.theme.dim),
                 Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
-                Span::styled(state.words, look),
+                Span::styled(state.text, look),
             ])
         })
         .collect();
-    rows(lines, which.selected, inner, pen, buffer);
+    draw_rows(lines, which.selected, inner, pen, buffer);
 }

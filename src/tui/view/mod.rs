@@ -1,5 +1,5 @@
-//! Draws the model. Everything that is remembered between frames is here: layouts of text, and
-//! where things were drawn.
+//! Draws the model. Holds all state that is kept between frames: text layouts, and where things
+//! were drawn.
 
 mod agent_list;
 mod background;
@@ -27,100 +27,106 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
 
-use super::figures::count;
-use super::keymap::{Action, Context};
-use super::model::{Agent, Extent, Item, ItemKind, Metrics, Model, Overlay, Search};
-use super::msg::{Target, Under};
-use super::settings::Motion;
+use super::format::count;
+use super::keymap::{Action, KeyContext};
+use super::model::{
+    AgentState, Extent, ItemKind, Metrics, Overlay, SearchResult, TranscriptItem, TuiModel,
+};
+use super::msg::{HitKind, HitTarget};
+use super::settings::MotionMode;
 use super::text::Highlighter;
 use super::theme::Theme;
-use layout::{Layout, Needs};
-use paint::{Pen, put_all};
+use layout::{LayoutInput, ScreenLayout};
+use paint::{Painter, put_all};
 pub(super) use paint::{frame as boxed, put};
-use transcript::{Find, Laid, Sight};
+use transcript::{FindRequest, LayoutCache, RenderContext};
 
 pub use chrome::title;
 
-/// Transcripts of sub-agents whose layout is kept.
-const LAID_KEPT: usize = 8;
+/// Number of sub-agent transcripts whose layout is cached.
+const MAX_AGENT_LAYOUTS: usize = 8;
 
 /// The drawing side of the screen.
 pub struct View {
     theme: Arc<Theme>,
     highlighter: Highlighter,
-    draft: prompt::Draft,
-    question: dialog::Content,
-    main: Laid,
-    agents: HashMap<AgentPath, Laid>,
-    reader: Option<(AgentPath, Laid)>,
-    /// What lies where in the last frame; later entries lie on top.
-    places: Vec<(Rect, Target)>,
+    draft: prompt::DraftLayout,
+    question: dialog::QuestionContent,
+    main: LayoutCache,
+    agents: HashMap<AgentPath, LayoutCache>,
+    reader: Option<(AgentPath, LayoutCache)>,
+    /// Targets of the last frame by area; later entries lie on top.
+    hit_areas: Vec<(Rect, HitKind)>,
     metrics: Metrics,
     selected: String,
 }
 
 impl View {
-    /// A view with a theme.
+    /// Creates a view with an empty cache.
     #[must_use]
     pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
         Self {
             theme: Arc::new(theme),
             highlighter,
-            draft: prompt::Draft::default(),
-            question: dialog::Content::default(),
-            main: Laid::default(),
+            draft: prompt::DraftLayout::default(),
+            question: dialog::QuestionContent::default(),
+            main: LayoutCache::default(),
             agents: HashMap::new(),
             reader: None,
-            places: Vec::new(),
+            hit_areas: Vec::new(),
             metrics: Metrics::default(),
             selected: String::new(),
         }
     }
 
-    /// Sizes of what the last frame showed.
+    /// Sizes of the parts of the last frame.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// What lies at a cell of the last frame. A pane is measured, if it is to be scrolled.
+    /// Returns the target at a cell of the last frame. Measures a pane if it is about to scroll.
     #[must_use]
-    pub fn under(&mut self, model: &Model, at: Position, scrolls: bool) -> Under {
-        let found = self.places.iter().rev().find(|(area, _)| area.contains(at));
-        let Some((area, target)) = found.cloned() else { return Under::default() };
-        let Target::Pane(path) = &target else {
-            return Under { area, target, pane: Extent::default() };
+    pub fn hit_test(&mut self, model: &TuiModel, at: Position, scrolls: bool) -> HitTarget {
+        let found = self.hit_areas.iter().rev().find(|(area, _)| area.contains(at));
+        let Some((area, target)) = found.cloned() else { return HitTarget::default() };
+        let HitKind::Pane(path) = &target else {
+            return HitTarget { area, kind: target, pane: Extent::default() };
         };
-        let inner = inside(area);
+        let inner = slot_text_area(area);
         let agent = model.agents.get(path).filter(|_| scrolls && inner.height > 1);
-        let pane = agent.map(|agent| self.agent_transcript(model, agent, inner, inner.width, None));
-        Under { area: inner, target, pane: pane.unwrap_or_default() }
+        let pane = agent.map(|agent| self.draw_agent(model, agent, inner, inner.width, None));
+        HitTarget { area: inner, kind: target, pane: pane.unwrap_or_default() }
     }
 
-    /// The text that the mouse has chosen, as the last frame showed it.
+    /// The text selected with the mouse, as the last frame showed it.
     #[must_use]
     pub fn selected(&self) -> &str {
         &self.selected
     }
 
-    /// Code that was drawn plain can be drawn again.
+    /// Drops all layouts, so that code drawn plain is highlighted.
     pub fn highlighting_ready(&mut self) {
         let reader = self.reader.iter_mut().map(|(_, laid)| laid);
-        self.agents.values_mut().chain(reader).chain([&mut self.main]).for_each(Laid::forget);
+        self.agents
+            .values_mut()
+            .chain(reader)
+            .chain([&mut self.main])
+            .for_each(LayoutCache::invalidate);
     }
 
     /// Draws one frame.
-    pub fn draw(&mut self, model: &Model, frame: &mut Frame<'_>) {
+    pub fn draw(&mut self, model: &TuiModel, frame: &mut Frame<'_>) {
         let area = frame.area();
         let theme = Arc::clone(&self.theme);
-        let pen = Pen { theme: &theme, frame: spinner(model) };
-        self.places.clear();
+        let pen = Painter { theme: &theme, frame: spinner(model) };
+        self.hit_areas.clear();
         self.metrics = Metrics::default();
         self.draft.refresh(&model.composer.buffer, model.prompt_width());
-        let layout = Layout::of(Needs {
+        let layout = ScreenLayout::new(LayoutInput {
             width: area.width,
             height: area.height,
-            agents: model.agents.shown().len(),
+            agents: model.agents.panel().len(),
             prompt: self.draft.height(),
             background: background::count(model),
             queued: u16::try_from(model.queue.shown().count()).unwrap_or(u16::MAX),
@@ -128,15 +134,16 @@ impl View {
             panes: model.settings.panes,
         });
         let buffer = frame.buffer_mut();
-        self.body(model, &layout, pen, buffer);
+        self.draw_body(model, &layout, pen, buffer);
         if let Some(panel) = &layout.panel {
             let places = panes::draw(model, panel, pen, buffer);
-            self.scrolled_panes(model, &places, buffer);
-            self.places.extend(places.into_iter().map(|(area, path)| (area, Target::Pane(path))));
+            self.draw_scrolled_panes(model, &places, buffer);
+            self.hit_areas
+                .extend(places.into_iter().map(|(area, path)| (area, HitKind::Pane(path))));
         }
         let aside = background::draw(model, layout.background, pen, buffer);
-        self.places.extend(aside.into_iter().map(|(area, path)| (area, Target::Pane(path))));
-        let mut cursor = self.cover(model, &layout, pen, buffer);
+        self.hit_areas.extend(aside.into_iter().map(|(area, path)| (area, HitKind::Pane(path))));
+        let mut cursor = self.draw_overlay(model, &layout, pen, buffer);
         put_all(
             buffer,
             layout.queue,
@@ -146,12 +153,12 @@ impl View {
         put(buffer, layout.hint, 0, &chrome::hint(model, &self.metrics, area.width, pen));
         put(buffer, layout.status, 0, &chrome::status(model, area.width, pen));
         let draft = prompt::draw(model, &self.draft, layout.prompt, pen, buffer);
-        self.places.push((layout.prompt, Target::Prompt));
+        self.hit_areas.push((layout.prompt, HitKind::Prompt));
         if model.overlay.is_none() {
             prompt::draw_menu(model, layout.background.y, area.width, pen, buffer);
             cursor = cursor.or(draft);
         }
-        theme.glyphs.tame(buffer);
+        theme.glyphs.replace_non_ascii(buffer);
         self.selected = match &model.selection {
             Some(selection) => paint::select(buffer, selection, theme.selection),
             None => String::new(),
@@ -161,10 +168,16 @@ impl View {
         }
     }
 
-    /// Main's transcript, or the zoomed agent with its header.
-    fn body(&mut self, model: &Model, layout: &Layout, pen: Pen<'_>, buffer: &mut Buffer) {
+    /// Draws main's transcript, or the zoomed agent with its header.
+    fn draw_body(
+        &mut self,
+        model: &TuiModel,
+        layout: &ScreenLayout,
+        pen: Painter<'_>,
+        buffer: &mut Buffer,
+    ) {
         let area = layout.transcript;
-        self.places.push((area, Target::Body));
+        self.hit_areas.push((area, HitKind::Body));
         let extent = match model.zoomed() {
             Some(agent) => {
                 put(
@@ -174,16 +187,16 @@ impl View {
                     &panes::zoom_header(model, agent, area.width, pen),
                 );
                 let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-                self.agent_transcript(model, agent, below, area.width.min(100), Some(buffer))
+                self.draw_agent(model, agent, below, area.width.min(100), Some(buffer))
             }
-            None => self.main_transcript(model, area, layout.prose, buffer),
+            None => self.draw_main(model, area, layout.prose, buffer),
         };
         self.metrics.body = extent;
         let scroll = model.zoomed().map_or(model.main_scroll, |agent| agent.scroll);
         if scroll.top.is_some() && area.height > 0 {
             let new = extent.grown.saturating_sub(scroll.seen);
             let new = (new > 0).then(|| format!("{new} new"));
-            let end = model.keymap.label(Context::Prompt, Action::End);
+            let end = model.keymap.label(KeyContext::Prompt, Action::End);
             let words: Vec<String> = new.into_iter().chain(end).collect();
             let words = format!(" {} {} ", self.theme.glyphs.down, words.join(" · "));
             let width = u16::try_from(super::text::width(&words)).unwrap_or(0).min(area.width);
@@ -192,52 +205,52 @@ impl View {
         }
     }
 
-    fn main_transcript(
+    fn draw_main(
         &mut self,
-        model: &Model,
+        model: &TuiModel,
         area: Rect,
         prose: u16,
         buffer: &mut Buffer,
     ) -> Extent {
         let theme = &self.theme;
-        let pen = Pen { theme, frame: spinner(model) };
+        let pen = Painter { theme, frame: spinner(model) };
         let width = area.width;
-        let live = |item: &Item| match &item.kind {
+        let live = |item: &TranscriptItem| match &item.kind {
             ItemKind::Batch { members, folded } => {
                 Some(batch::lines(model, members, *folded, width, pen))
             }
             _ => None,
         };
-        let sight = Sight {
+        let sight = RenderContext {
             theme,
             highlighter: &self.highlighter,
             transcript: &model.main,
             scroll: model.main_scroll,
-            head: head(model, theme, width),
+            head: session_header(model, theme, width),
             live: &live,
             live_item: model.batch_item,
             prose,
             full: false,
             keymap: &model.keymap,
-            caret: model.settings.motion == Motion::Full,
+            caret: model.settings.motion == MotionMode::Full,
             find: None,
         };
         self.main.draw(&sight, area, buffer)
     }
 
-    fn agent_transcript(
+    fn draw_agent(
         &mut self,
-        model: &Model,
-        agent: &Agent,
+        model: &TuiModel,
+        agent: &AgentState,
         area: Rect,
         prose: u16,
         buffer: Option<&mut Buffer>,
     ) -> Extent {
-        if self.agents.len() >= LAID_KEPT && !self.agents.contains_key(&agent.path) {
+        if self.agents.len() >= MAX_AGENT_LAYOUTS && !self.agents.contains_key(&agent.path) {
             self.agents.clear();
         }
         let laid = self.agents.entry(agent.path.clone()).or_default();
-        let sight = Sight {
+        let sight = RenderContext {
             theme: &self.theme,
             highlighter: &self.highlighter,
             transcript: &agent.transcript,
@@ -248,7 +261,7 @@ impl View {
             prose: prose.min(area.width),
             full: false,
             keymap: &model.keymap,
-            caret: model.settings.motion == Motion::Full,
+            caret: model.settings.motion == MotionMode::Full,
             find: None,
         };
         match buffer {
@@ -257,87 +270,91 @@ impl View {
         }
     }
 
-    /// A pane shows its transcript instead of its tail while it is scrolled; a focused one is
-    /// measured at least.
-    fn scrolled_panes(&mut self, model: &Model, panes: &panes::Places, buffer: &mut Buffer) {
+    /// Draws the transcript instead of the tail in scrolled panes, and measures the focused one.
+    fn draw_scrolled_panes(
+        &mut self,
+        model: &TuiModel,
+        panes: &panes::PaneAreas,
+        buffer: &mut Buffer,
+    ) {
         for (area, path) in panes {
             let Some(agent) = model.agents.get(path) else { continue };
             let scrolled = agent.scroll.top.is_some();
             if area.height <= 3 || (!scrolled && model.focus.as_ref() != Some(path)) {
                 continue;
             }
-            let inner = inside(*area);
+            let inner = slot_text_area(*area);
             let buffer = scrolled.then(|| {
                 paint::clear(buffer, inner);
                 &mut *buffer
             });
-            let extent = self.agent_transcript(model, agent, inner, inner.width, buffer);
+            let extent = self.draw_agent(model, agent, inner, inner.width, buffer);
             self.metrics.panes.push((path.clone(), extent));
         }
     }
 
-    /// What covers the body or the transcript. Answers with the cursor, if a line in it is typed.
-    fn cover(
+    /// Draws what covers the body or the transcript. Returns the cursor if it has a text field.
+    fn draw_overlay(
         &mut self,
-        model: &Model,
-        layout: &Layout,
-        pen: Pen<'_>,
+        model: &TuiModel,
+        layout: &ScreenLayout,
+        pen: Painter<'_>,
         buffer: &mut Buffer,
     ) -> Option<Position> {
         match &model.overlay {
             Some(Overlay::Reader(reader)) => {
-                self.places.push((layout.body, Target::Overlay));
-                self.read(model, reader, layout.body, buffer);
+                self.hit_areas.push((layout.body, HitKind::Overlay));
+                self.draw_reader(model, reader, layout.body, buffer);
                 None
             }
             Some(Overlay::Question { id, scroll }) => {
                 let question = &mut self.question;
                 self.metrics.question =
-                    dialog::read(model, *id, *scroll, layout.body, question, pen, buffer);
+                    dialog::draw_content(model, *id, *scroll, layout.body, question, pen, buffer);
                 let content = self.metrics.question.as_ref().map(|frame| frame.content);
                 self.metrics.page = content.unwrap_or_default();
-                self.places.push((layout.body, Target::Overlay));
+                self.hit_areas.push((layout.body, HitKind::Overlay));
                 None
             }
             Some(_) => {
                 let extent = lists::draw(model, layout.body, pen, buffer);
                 self.metrics.page = extent;
-                self.places.push((layout.body, Target::Overlay));
+                self.hit_areas.push((layout.body, HitKind::Overlay));
                 None
             }
             None => {
                 let drawn = dialog::draw(model, layout, &mut self.question, pen, buffer)?;
                 self.metrics.question = Some(drawn.frame);
-                self.places.push((drawn.area, Target::Overlay));
+                self.hit_areas.push((drawn.area, HitKind::Overlay));
                 let answers = drawn.answers.into_iter();
-                self.places.extend(answers.map(|(area, digit)| (area, Target::Answer(digit))));
+                self.hit_areas.extend(answers.map(|(area, digit)| (area, HitKind::Answer(digit))));
                 drawn.cursor
             }
         }
     }
 
-    fn read(
+    fn draw_reader(
         &mut self,
-        model: &Model,
-        reader: &super::model::overlay::Reader,
+        model: &TuiModel,
+        reader: &super::model::overlay::ReaderOverlay,
         area: Rect,
         buffer: &mut Buffer,
     ) {
         paint::clear(buffer, area);
         let theme = &self.theme;
-        let pen = Pen { theme, frame: spinner(model) };
+        let pen = Painter { theme, frame: spinner(model) };
         let width = area.width;
         if self.reader.as_ref().is_none_or(|(path, _)| *path != reader.path) {
-            self.reader = Some((reader.path.clone(), Laid::default()));
+            self.reader = Some((reader.path.clone(), LayoutCache::default()));
         }
         let Some((_, laid)) = &mut self.reader else { return };
-        let live = |item: &Item| match &item.kind {
+        let live = |item: &TranscriptItem| match &item.kind {
             ItemKind::Batch { members, folded } => {
                 Some(batch::lines(model, members, *folded, width, pen))
             }
             _ => None,
         };
-        let sight = Sight {
+        let sight = RenderContext {
             theme,
             highlighter: &self.highlighter,
             transcript: model.transcript(&reader.path),
@@ -349,7 +366,7 @@ impl View {
             full: true,
             keymap: &model.keymap,
             caret: false,
-            find: Some(Find { query: &reader.query, hit: reader.hit, seek: reader.seek }),
+            find: Some(FindRequest { query: &reader.query, hit: reader.hit, seek: reader.seek }),
         };
         let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         let extent = laid.draw(&sight, below, buffer);
@@ -363,9 +380,9 @@ impl View {
             words = format!("{name} · search: {}", typed.text());
         } else if !reader.query.is_empty() {
             let found = match laid.found() {
-                Some(Search { total: 0, .. }) | None => "not found".to_owned(),
-                Some(Search { number: 0, total, .. }) => format!("{total} found"),
-                Some(Search { number, total, .. }) => format!("{number} of {total}"),
+                Some(SearchResult { total: 0, .. }) | None => "not found".to_owned(),
+                Some(SearchResult { number: 0, total, .. }) => format!("{total} found"),
+                Some(SearchResult { number, total, .. }) => format!("{number} of {total}"),
             };
             words.push_str(&format!(" · /{} · {found}", reader.query));
         }
@@ -380,22 +397,22 @@ impl View {
     }
 }
 
-/// The part of a slot in which its text stands.
-fn inside(area: Rect) -> Rect {
+/// The area of a slot's text.
+fn slot_text_area(area: Rect) -> Rect {
     let (x, y) = (3.min(area.width), 2.min(area.height));
     Rect::new(area.x + x, area.y + y, area.width - x, area.height - y)
 }
 
-/// The spinner's step; `None` with reduced motion.
-fn spinner(model: &Model) -> Option<usize> {
+/// The spinner's frame; `None` with reduced motion.
+fn spinner(model: &TuiModel) -> Option<usize> {
     let steps = model.now.as_millis() / 200;
-    (model.settings.motion == Motion::Full).then(|| usize::try_from(steps % 1000).unwrap_or(0))
+    (model.settings.motion == MotionMode::Full).then(|| usize::try_from(steps % 1000).unwrap_or(0))
 }
 
-/// The first line of a session, and what to do when there is no model.
-fn head(model: &Model, theme: &Theme, width: u16) -> Vec<Line<'static>> {
+/// The first line of a session, and the setup hints if there is no model.
+fn session_header(model: &TuiModel, theme: &Theme, width: u16) -> Vec<Line<'static>> {
     let session = &model.session;
-    let mut words = format!("  caliban · {}", chrome::place(model));
+    let mut words = format!("  caliban · {}", chrome::location(model));
     for note in &session.notes {
         words.push_str(&format!(" · {note}"));
     }

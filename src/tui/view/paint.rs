@@ -1,24 +1,24 @@
-//! Small pieces of drawing that all views share: lines into areas, and lines with two ends.
+//! Drawing helpers that all views share.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::tui::model::Selection;
+use crate::tui::labels::Glyph;
+use crate::tui::model::MouseSelection;
 use crate::tui::text::{truncate, truncate_line, width};
 use crate::tui::theme::Theme;
-use crate::tui::words::Glyph;
 
-/// What all views are drawn with.
+/// The theme and the spinner's frame.
 #[derive(Clone, Copy)]
-pub struct Pen<'a> {
+pub struct Painter<'a> {
     pub theme: &'a Theme,
-    /// The spinner's step; `None` stands still.
+    /// The spinner's frame; `None` stops it.
     pub frame: Option<usize>,
 }
 
-impl Pen<'_> {
+impl Painter<'_> {
     /// The sign of a state.
     #[must_use]
     pub fn sign(&self, glyph: Glyph) -> &'static str {
@@ -40,7 +40,7 @@ impl Pen<'_> {
     }
 }
 
-/// Puts a line into one row of an area.
+/// Draws a line into one row of an area.
 pub fn put(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
     let Ok(row) = u16::try_from(row) else { return };
     if row < area.height {
@@ -48,14 +48,14 @@ pub fn put(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
     }
 }
 
-/// Puts lines from the top of an area on.
+/// Draws lines from the top of an area.
 pub fn put_all(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>]) {
     for (row, line) in lines.iter().enumerate().take(usize::from(area.height)) {
         put(buffer, area, row, line);
     }
 }
 
-/// Blanks an area, so that nothing shines through.
+/// Blanks an area.
 pub fn clear(buffer: &mut Buffer, area: Rect) {
     for y in area.top()..area.bottom() {
         for x in area.left()..area.right() {
@@ -72,7 +72,7 @@ pub fn spans_width(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
 }
 
-/// A line with something at its right end, and `fill` (or blanks) between. The left is cut first.
+/// A line with a left and a right part, and `fill` (or blanks) between. Truncates the left part first.
 #[must_use]
 pub fn two_ends(
     mut left: Vec<Span<'static>>,
@@ -97,12 +97,12 @@ pub fn two_ends(
     Line::from(left)
 }
 
-/// Cuts spans to a width, with `…` where something is missing.
+/// Truncates spans to a width, ending in `…` if anything is cut.
 pub fn cut_spans(spans: &mut Vec<Span<'static>>, room: usize) {
     *spans = truncate_line(Line::from(std::mem::take(spans)), room).spans;
 }
 
-/// Shows where a text stands in an area, whatever the case of its letters.
+/// Highlights a text in an area, ignoring case.
 pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     let wanted: Vec<char> = text.to_lowercase().chars().collect();
     if wanted.is_empty() {
@@ -125,9 +125,9 @@ pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     }
 }
 
-/// Marks what the mouse has chosen and answers with its text, without blanks at line ends.
+/// Highlights the mouse selection and returns its text, without trailing blanks.
 #[must_use]
-pub fn select(buffer: &mut Buffer, selection: &Selection, style: Style) -> String {
+pub fn select(buffer: &mut Buffer, selection: &MouseSelection, style: Style) -> String {
     if selection.from == selection.to {
         return String::new();
     }
@@ -144,7 +144,7 @@ pub fn select(buffer: &mut Buffer, selection: &Selection, style: Style) -> Strin
             if covered == 0 {
                 line.push_str(cell.symbol());
             }
-            // The cell behind a wide character holds nothing of its own.
+            // Skip the cell behind a wide character.
             covered = width(cell.symbol()).max(covered).saturating_sub(1);
         }
         lines.push(line.trim_end().to_owned());
@@ -152,7 +152,7 @@ pub fn select(buffer: &mut Buffer, selection: &Selection, style: Style) -> Strin
     lines.join("\n")
 }
 
-/// A box with a title in its upper and words in its lower edge. Answers with the area inside.
+/// Draws a box with a title in its upper and a text in its lower border. Returns the area inside.
 pub fn frame(
     buffer: &mut Buffer,
     area: Rect,

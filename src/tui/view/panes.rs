@@ -1,4 +1,4 @@
-//! The agents: slots with a header, a state and the end of what they write; or one row each.
+//! The agents' panel: slots with a header, a state and the end of the output; or one row each.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,33 +6,33 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
-use crate::tui::figures::{clock, money, tokens};
-use crate::tui::model::{Agent, Agents, Model, Phase, Run};
+use crate::tui::format::{clock, money, tokens};
+use crate::tui::labels::{self, Glyph, StatusLabel, tally_label};
+use crate::tui::model::{AgentSet, AgentState, RunPhase, RunState, TuiModel};
 use crate::tui::text::{one_line, sanitize, tail_lines, truncate, width};
 use crate::tui::theme::Theme;
-use crate::tui::words::{self, Glyph, State, tally_words};
 
 use super::layout::Panel;
-use super::paint::{Pen, cut_spans, put, spans_width, two_ends};
+use super::paint::{Painter, cut_spans, put, spans_width, two_ends};
 
-/// Lines that the focused agent gets where all agents are rows.
-const ROW_GROWS: u16 = 6;
+/// Lines of the focused agent where all agents are rows.
+const FOCUSED_ROW_LINES: u16 = 6;
 
-/// Cells of a title, with the dot before it, for which the figures make room.
-const TITLE_KEPT: usize = 11;
+/// Minimum cells of a title, with the dot before it; figures are dropped to keep them.
+const MIN_TITLE: usize = 11;
 
-/// The same in panes narrower than `NARROW`, where a title would be cut to nothing otherwise.
-const NARROW_TITLE_KEPT: usize = 21;
+/// The same for panes narrower than `NARROW`, where the title would be truncated too much.
+const NARROW_MIN_TITLE: usize = 21;
 
-/// Panes of fewer cells than this show the title rather than figures.
-const NARROW: usize = 48;
+/// Panes narrower than this prefer the title over figures. Cells.
+const NARROW_PANE: usize = 48;
 
-/// Where the pieces of the panel were drawn, for the mouse.
-pub type Places = Vec<(Rect, AgentPath)>;
+/// Areas of the agents drawn, for the mouse.
+pub type PaneAreas = Vec<(Rect, AgentPath)>;
 
 /// Draws the panel.
-pub fn draw(model: &Model, panel: &Panel, pen: Pen<'_>, buffer: &mut Buffer) -> Places {
-    let agents = model.agents.shown();
+pub fn draw(model: &TuiModel, panel: &Panel, pen: Painter<'_>, buffer: &mut Buffer) -> PaneAreas {
+    let agents = model.agents.panel();
     if let Some(area) = panel.header {
         put(buffer, area, 0, &header(model, &agents, panel, pen));
     }
@@ -48,14 +48,19 @@ pub fn draw(model: &Model, panel: &Panel, pen: Pen<'_>, buffer: &mut Buffer) -> 
     }
 }
 
-/// `3 agents · 2 running · ⚑ 1 asks        21k · $0.07`.
-fn header(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>) -> Line<'static> {
+/// `3 agents · 2 running · ⚑ 1 needs you   21k · $0.07`.
+fn header(
+    model: &TuiModel,
+    agents: &[&AgentState],
+    panel: &Panel,
+    pen: Painter<'_>,
+) -> Line<'static> {
     let theme = pen.theme;
     let room = usize::from(panel.header.map_or(0, |area| area.width));
-    let tally = Agents::tally(agents.iter().copied());
-    let asks = words::asking(model, agents.iter().copied());
-    let words = tally_words(tally, asks, pen.theme.glyphs, false);
-    let (used, cost) = words::sum(agents.iter().copied());
+    let tally = AgentSet::tally(agents.iter().copied());
+    let asks = labels::count_asking(model, agents.iter().copied());
+    let words = tally_label(tally, asks, pen.theme.glyphs, false);
+    let (used, cost) = labels::sum_usage(agents.iter().copied());
     let mut figures = format!("{} · {}", tokens(used), money(cost));
     if width(&words) + width(&figures) + 4 > room {
         figures = money(cost);
@@ -74,12 +79,12 @@ fn header(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>) -> Line
 }
 
 fn slots(
-    model: &Model,
-    agents: &[&Agent],
+    model: &TuiModel,
+    agents: &[&AgentState],
     panel: &Panel,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
     buffer: &mut Buffer,
-) -> Places {
+) -> PaneAreas {
     let columns = panel.columns.max(1);
     let per_column = agents.len().div_ceil(usize::from(columns)).max(1);
     let column_width = (panel.area.width - 3 * (columns - 1)) / columns;
@@ -103,26 +108,26 @@ fn slots(
 
 /// One slot: header, state, and the end of the text.
 fn slot(
-    model: &Model,
-    agents: &[&Agent],
+    model: &TuiModel,
+    agents: &[&AgentState],
     at: usize,
     area: Rect,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
     buffer: &mut Buffer,
 ) {
     let agent = agents[at];
     let focused = model.focus.as_ref() == Some(&agent.path);
-    let edge = Edge::of(agents, at, focused, pen);
+    let edge = Gutter::new(agents, at, focused, pen);
     put(buffer, area, 0, &slot_header(model, agent, &edge, area.width, pen));
-    let state = words::agent_state(model, agent);
+    let state = labels::agent_status(model, agent);
     let inner = usize::from(area.width).saturating_sub(edge.width() + 2);
-    let writing = matches!(agent.run.phase, Phase::Writing) && state.glyph == Glyph::Spinner;
+    let writing = matches!(agent.run.phase, RunPhase::Writing) && state.glyph == Glyph::Spinner;
     if area.height == 2 && writing {
         let line = tail(agent, inner, 1, pen.theme.text).pop().unwrap_or_default();
-        put(buffer, area, 1, &edge.before(line));
+        put(buffer, area, 1, &edge.prefix(line));
         return;
     }
-    put(buffer, area, 1, &edge.before(state_line(model, agent, &state, inner, pen)));
+    put(buffer, area, 1, &edge.prefix(state_line(model, agent, &state, inner, pen)));
     if area.height <= 2 {
         return;
     }
@@ -130,11 +135,11 @@ fn slot(
     let lines = tail(agent, inner, usize::from(area.height) - 2, style);
     for row in 0..usize::from(area.height) - 2 {
         let line = lines.get(row).cloned().unwrap_or_default();
-        put(buffer, area, row + 2, &edge.before(line));
+        put(buffer, area, row + 2, &edge.prefix(line));
     }
 }
 
-fn tail(agent: &Agent, room: usize, count: usize, style: Style) -> Vec<Line<'static>> {
+fn tail(agent: &AgentState, room: usize, count: usize, style: Style) -> Vec<Line<'static>> {
     let width = u16::try_from(room.max(1)).unwrap_or(u16::MAX);
     let text = agent.transcript.tail(room.max(20) * (count + 2) * 4);
     tail_lines(&sanitize(text.trim_end()), width, count, style)
@@ -142,23 +147,23 @@ fn tail(agent: &Agent, room: usize, count: usize, style: Style) -> Vec<Line<'sta
 
 /// `⠹ Grep "fn route"`, `✓ done: Two route tables. …`.
 fn state_line(
-    model: &Model,
-    agent: &Agent,
-    state: &State,
+    model: &TuiModel,
+    agent: &AgentState,
+    state: &StatusLabel,
     room: usize,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
 ) -> Line<'static> {
-    let mut words = state.words.clone();
+    let mut words = state.text.clone();
     match (&agent.run.phase, &agent.outcome) {
-        (Phase::Ended(crate::protocol::End::Completed), Some(outcome)) => {
+        (RunPhase::Ended(crate::protocol::RunEnd::Completed), Some(outcome)) => {
             let first =
                 outcome.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
             if !first.is_empty() {
                 words = format!("{words}: {}", one_line(first));
             }
         }
-        (Phase::Ended(crate::protocol::End::Cancelled { before_start: false }), _) => {
-            let longer = words::joined(&words, words::partial_text(model, agent));
+        (RunPhase::Ended(crate::protocol::RunEnd::Cancelled { before_start: false }), _) => {
+            let longer = labels::with_detail(&words, labels::partial_text_note(model, agent));
             if width(&longer) + 2 <= room {
                 words = longer;
             }
@@ -179,14 +184,14 @@ fn state_line(
     Line::from(spans)
 }
 
-/// What stands left of everything in a slot: the branch of a child, and the bar in the agent's colour.
-struct Edge {
+/// The left edge of a slot: the branch of a child, and the bar in the agent's colour.
+struct Gutter {
     head: Vec<Span<'static>>,
     rest: Vec<Span<'static>>,
 }
 
-impl Edge {
-    fn of(agents: &[&Agent], at: usize, focused: bool, pen: Pen<'_>) -> Self {
+impl Gutter {
+    fn new(agents: &[&AgentState], at: usize, focused: bool, pen: Painter<'_>) -> Self {
         let agent = agents[at];
         let glyphs = pen.theme.glyphs;
         let colour = pen.theme.agent(agent.info.color.as_deref(), agent.colour);
@@ -211,8 +216,8 @@ impl Edge {
         spans_width(&self.rest)
     }
 
-    /// A line inside the slot.
-    fn before(&self, line: Line<'static>) -> Line<'static> {
+    /// Puts the gutter before a line of the slot.
+    fn prefix(&self, line: Line<'static>) -> Line<'static> {
         let mut spans = self.rest.clone();
         spans.push(Span::raw("  "));
         spans.extend(line.spans);
@@ -222,22 +227,22 @@ impl Edge {
 
 /// `4/20`.
 #[must_use]
-pub fn turns(run: &Run) -> String {
+pub fn turns(run: &RunState) -> String {
     match run.limit {
         Some(limit) => format!("{}/{limit}", run.turn),
         None => run.turn.to_string(),
     }
 }
 
-/// Time, turns and cost, in the order in which they stay when it gets narrow.
-fn figures(model: &Model, agent: &Agent) -> Vec<String> {
+/// Time, turns and cost; the last is dropped first when there is little room.
+fn figures(model: &TuiModel, agent: &AgentState) -> Vec<String> {
     let Some(elapsed) = agent.run.elapsed(model.now) else { return vec!["–".to_owned()] };
-    let (_, cost) = words::spent(&model.agents, &agent.path);
+    let (_, cost) = labels::tree_usage(&model.agents, &agent.path);
     vec![clock(elapsed), turns(&agent.run), money(cost)]
 }
 
-/// An agent's header: reversed with the focus, dim once it has ended.
-fn header_look(agent: &Agent, focused: bool, theme: &Theme) -> Style {
+/// Style of an agent's header: reversed with the focus, dim once it has ended.
+fn header_style(agent: &AgentState, focused: bool, theme: &Theme) -> Style {
     match (focused, agent.alive()) {
         (true, _) => theme.focus,
         (false, true) => theme.text,
@@ -247,24 +252,24 @@ fn header_look(agent: &Agent, focused: bool, theme: &Theme) -> Style {
 
 /// `▌1 explore-1 · map the routes ──── 0:42 4/20 $0.04`.
 fn slot_header(
-    model: &Model,
-    agent: &Agent,
-    edge: &Edge,
+    model: &TuiModel,
+    agent: &AgentState,
+    edge: &Gutter,
     room: u16,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
 ) -> Line<'static> {
     let theme = pen.theme;
     let room = usize::from(room);
     let focused = model.focus.as_ref() == Some(&agent.path);
-    let look = header_look(agent, focused, theme);
+    let look = header_style(agent, focused, theme);
     let number = theme.agent(agent.info.color.as_deref(), agent.colour);
     let number = if focused { look } else { number };
     let fixed = format!(" {}", agent.info.name);
     let title = format!(" · {}", one_line(&agent.info.description));
     let mut figures = figures(model, agent);
     let taken = edge.width() + agent.number.to_string().len() + width(&fixed);
-    // Too narrow: cost goes first, then turns, then time; then the title is cut.
-    let kept = if room < NARROW { NARROW_TITLE_KEPT } else { TITLE_KEPT };
+    // Too narrow: drop cost, then turns, then time; then truncate the title.
+    let kept = if room < NARROW_PANE { NARROW_MIN_TITLE } else { MIN_TITLE };
     let least = width(&title).min(kept);
     while !figures.is_empty() && taken + least + 1 + width(&figures.join(" ")) > room {
         figures.pop();
@@ -283,25 +288,26 @@ fn slot_header(
     two_ends(left, right, room, fill)
 }
 
-/// Below the transcript the figures keep a cell from the edge, as the rules do.
-fn panel_has_margin(model: &Model) -> bool {
-    model.size.0 < 100 && model.settings.panes == crate::tui::settings::Panes::Auto
+/// Whether the figures keep a cell from the edge, as the rules do below the transcript.
+fn panel_has_margin(model: &TuiModel) -> bool {
+    model.size.0 < 100 && model.settings.panes == crate::tui::settings::PaneLayout::Auto
 }
 
-/// One line per agent; what does not fit is named in the last line.
+/// One line per agent; the last line summarizes those that do not fit.
 fn rows(
-    model: &Model,
-    agents: &[&Agent],
+    model: &TuiModel,
+    agents: &[&AgentState],
     panel: &Panel,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
     buffer: &mut Buffer,
-) -> Places {
+) -> PaneAreas {
     let focus = agents.iter().position(|agent| model.focus.as_ref() == Some(&agent.path));
-    let grow = if panel.header.is_some() && focus.is_some() && panel.area.height > ROW_GROWS + 2 {
-        ROW_GROWS
-    } else {
-        0
-    };
+    let grow =
+        if panel.header.is_some() && focus.is_some() && panel.area.height > FOCUSED_ROW_LINES + 2 {
+            FOCUSED_ROW_LINES
+        } else {
+            0
+        };
     let columns = panel.columns.max(1);
     if columns > 1 && grow == 0 {
         return row_columns(model, agents, panel, pen, buffer);
@@ -326,19 +332,19 @@ fn rows(
     if visible < agents.len() {
         let hidden = agents[..first].iter().chain(&agents[first + visible..]).copied();
         let area = Rect::new(panel.area.x, y, panel.area.width, 1).intersection(panel.area);
-        let hidden: Vec<&Agent> = hidden.collect();
+        let hidden: Vec<&AgentState> = hidden.collect();
         put(buffer, area, 0, &more_line(model, hidden.len(), &hidden, area.width, pen));
     }
     places
 }
 
 fn row_columns(
-    model: &Model,
-    agents: &[&Agent],
+    model: &TuiModel,
+    agents: &[&AgentState],
     panel: &Panel,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
     buffer: &mut Buffer,
-) -> Places {
+) -> PaneAreas {
     let columns = panel.columns;
     let width = (panel.area.width - 3 * (columns - 1)) / columns;
     let per_column = usize::from(panel.area.height);
@@ -358,15 +364,21 @@ fn row_columns(
 
 /// `▌1 explore-1 ⠹ Grep "fn route" · map the ro… 0:42 4/20 $0.04`.
 #[must_use]
-pub fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> Line<'static> {
+pub fn row(
+    model: &TuiModel,
+    agents: &[&AgentState],
+    at: usize,
+    room: u16,
+    pen: Painter<'_>,
+) -> Line<'static> {
     let agent = agents[at];
     let theme = pen.theme;
     let room = usize::from(room);
     let focused = model.focus.as_ref() == Some(&agent.path);
-    let edge = Edge::of(agents, at, focused, pen);
-    let state = words::agent_state(model, agent);
+    let edge = Gutter::new(agents, at, focused, pen);
+    let state = labels::agent_status(model, agent);
     let names = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
-    let look = header_look(agent, focused, theme);
+    let look = header_style(agent, focused, theme);
     let number = theme.agent(agent.info.color.as_deref(), agent.colour);
     let mut left = edge.head.clone();
     left.push(Span::styled(format!("{} ", agent.number), number));
@@ -375,7 +387,7 @@ pub fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>)
     left.push(Span::raw(" ".repeat(pad + 1)));
     left.push(Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)));
     let mut figures = figures(model, agent);
-    let words = words::row_words(model, agent, &state);
+    let words = labels::row_label(model, agent, &state);
     let words = truncate(&words, room.saturating_sub(spans_width(&left))).into_owned();
     let needed = spans_width(&left) + width(&words) + 1;
     while !figures.is_empty() && needed + width(&figures.join(" ")) > room {
@@ -384,7 +396,7 @@ pub fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>)
     let figures = figures.join(" ");
     let words_look = if state.glyph == Glyph::Asks { theme.question } else { look };
     left.push(Span::styled(words, if focused { theme.text } else { words_look }));
-    let place = if agent.aside && agent.alive() { " · background" } else { "" };
+    let place = if agent.in_background && agent.alive() { " · background" } else { "" };
     let title = one_line(&agent.info.description);
     left.push(Span::styled(format!("{place} · {title}"), theme.dim));
     two_ends(left, vec![Span::styled(figures, theme.dim)], room, None)
@@ -393,16 +405,16 @@ pub fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>)
 /// `+7 more · ⚑ plan-2 asks · ✗ review-7 failed`.
 #[must_use]
 pub fn more_line(
-    model: &Model,
+    model: &TuiModel,
     more: usize,
-    hidden: &[&Agent],
+    hidden: &[&AgentState],
     room: u16,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
 ) -> Line<'static> {
     let mut spans = vec![Span::styled(format!(" +{more} more"), pen.theme.dim)];
     for glyph in [Glyph::Asks, Glyph::Failed] {
         for agent in hidden {
-            let state = words::agent_state(model, agent);
+            let state = labels::agent_status(model, agent);
             if state.glyph == glyph {
                 let verb = if glyph == Glyph::Asks { "asks" } else { "failed" };
                 let text = format!("{} {} {verb}", pen.sign(glyph), agent.info.name);
@@ -415,9 +427,14 @@ pub fn more_line(
     Line::from(spans)
 }
 
-/// The line above a zoomed agent: the way to it, and what its neighbours do.
+/// The line above a zoomed agent: its ancestors, and the state of other agents.
 #[must_use]
-pub fn zoom_header(model: &Model, agent: &Agent, room: u16, pen: Pen<'_>) -> Line<'static> {
+pub fn zoom_header(
+    model: &TuiModel,
+    agent: &AgentState,
+    room: u16,
+    pen: Painter<'_>,
+) -> Line<'static> {
     let theme = pen.theme;
     let mut left = vec![Span::styled("main › ", theme.dim)];
     let mut above = Vec::new();
@@ -427,17 +444,17 @@ pub fn zoom_header(model: &Model, agent: &Agent, room: u16, pen: Pen<'_>) -> Lin
         parent = path.parent();
     }
     left.extend(above.into_iter().rev().map(|name| Span::styled(format!("{name} › "), theme.dim)));
-    let colour = |agent: &Agent| theme.agent(agent.info.color.as_deref(), agent.colour);
+    let colour = |agent: &AgentState| theme.agent(agent.info.color.as_deref(), agent.colour);
     left.push(Span::styled(format!("{} {}", agent.number, agent.info.name), colour(agent)));
     left.push(Span::raw(format!(" · {}", one_line(&agent.info.description))));
     let shown = model.agents.visible();
-    let others: Vec<&Agent> =
+    let others: Vec<&AgentState> =
         shown.into_iter().filter(|other| other.path != agent.path).take(4).collect();
     let mut right = Vec::new();
     for (at, other) in others.into_iter().enumerate() {
-        let state = words::agent_state(model, other);
+        let state = labels::agent_status(model, other);
         let words =
-            if other.alive() { format!(" {}", truncate(&state.words, 16)) } else { String::new() };
+            if other.alive() { format!(" {}", truncate(&state.text, 16)) } else { String::new() };
         right.push(Span::styled(if at == 0 { "others " } else { " · " }, theme.dim));
         right.push(Span::styled(other.number.to_string(), colour(other)));
         right.push(Span::styled(format!(" {}{words}", pen.sign(state.glyph)), theme.dim));

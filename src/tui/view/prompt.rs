@@ -6,70 +6,70 @@ use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::tui::composer::{Buffer, lines};
-use crate::tui::model::Model;
+use crate::tui::composer::{TextBuffer, lines};
+use crate::tui::model::TuiModel;
 use crate::tui::text::{padded, truncate, width};
 use crate::tui::theme::Theme;
 
-use super::paint::{Pen, clear, put, put_all, two_ends};
+use super::paint::{Painter, clear, put, put_all, two_ends};
 
-/// Rows that the menu shows at once.
+/// Maximum number of visible menu rows.
 const MENU_ROWS: u16 = 8;
 
-/// Cells before the draft.
-const MARK: u16 = 2;
+/// Cells before the draft, for the prompt's sign.
+const PROMPT_SIGN_CELLS: u16 = 2;
 
-/// A draft in lines as wide as the prompt, and where its cursor stands. Long ones are not wrapped
-/// again for each frame.
+/// A draft wrapped to the prompt's width, and its cursor. Cached, so that a long draft is not
+/// wrapped again for each frame.
 #[derive(Default)]
-pub struct Draft {
+pub struct DraftLayout {
     key: Option<(u64, usize)>,
     lines: Vec<Range<usize>>,
     row: usize,
     column: usize,
 }
 
-impl Draft {
+impl DraftLayout {
     /// Wraps the draft for this width, if anything changed.
-    pub fn refresh(&mut self, draft: &Buffer, room: usize) {
+    pub fn refresh(&mut self, draft: &TextBuffer, room: usize) {
         let key = Some((draft.revision(), room));
         if self.key != key {
             self.key = key;
             self.lines = lines::lines(draft.text(), room);
-            (self.row, self.column) = lines::place(draft.text(), &self.lines, draft.cursor());
+            (self.row, self.column) = lines::position_of(draft.text(), &self.lines, draft.cursor());
         }
     }
 
-    /// How many lines it needs.
+    /// Number of lines.
     #[must_use]
     pub fn height(&self) -> u16 {
         u16::try_from(self.lines.len()).unwrap_or(u16::MAX)
     }
 
-    /// The lines from `first` on, the first of all behind the prompt's sign.
-    pub fn lines(&self, draft: &Buffer, first: usize, theme: &Theme) -> Vec<Line<'static>> {
+    /// The lines from `first` on; line 0 starts with the prompt's sign.
+    pub fn lines(&self, draft: &TextBuffer, first: usize, theme: &Theme) -> Vec<Line<'static>> {
         let rows = self.lines.iter().enumerate().skip(first).take(usize::from(u8::MAX));
         rows.map(|(row, line)| {
             let sign = if row == 0 { theme.glyphs.prompt } else { " " };
-            let text = Span::raw(lines::shown(draft.text(), line));
+            let text = Span::raw(lines::display_line(draft.text(), line));
             Line::from(vec![Span::styled(format!("{sign} "), theme.accent), text])
         })
         .collect()
     }
 
-    /// Row and column of the cursor, the prompt's sign counted.
+    /// Row and column of the cursor, including the prompt's sign.
     #[must_use]
     pub fn cursor(&self) -> (usize, u16) {
-        (self.row, MARK.saturating_add(u16::try_from(self.column).unwrap_or(u16::MAX)))
+        (self.row, PROMPT_SIGN_CELLS.saturating_add(u16::try_from(self.column).unwrap_or(u16::MAX)))
     }
 }
 
-/// Draws the draft and answers where the cursor stands.
+/// Draws the draft and returns the cursor's position.
 pub fn draw(
-    model: &Model,
-    shown: &Draft,
+    model: &TuiModel,
+    shown: &DraftLayout,
     area: Rect,
-    pen: Pen<'_>,
+    pen: Painter<'_>,
     buffer: &mut Cells,
 ) -> Option<Position> {
     let theme = pen.theme;
@@ -77,10 +77,10 @@ pub fn draw(
     let (row, column) = shown.cursor();
     let first = (row + 1).saturating_sub(usize::from(area.height));
     put_all(buffer, area, &shown.lines(draft, first, theme));
-    let idle = !model.main_works() && model.agents.foreground().next().is_none();
+    let idle = !model.main_is_busy() && model.agents.foreground().next().is_none();
     if draft.is_empty() && idle && model.focus.is_none() {
         let words = "Ask, or / commands, @ files and agents, ? keys";
-        let room = usize::from(area.width.saturating_sub(MARK + 1));
+        let room = usize::from(area.width.saturating_sub(PROMPT_SIGN_CELLS + 1));
         let spans = vec![
             Span::styled(format!("{} ", theme.glyphs.prompt), theme.accent),
             Span::styled(truncate(words, room).into_owned(), theme.dim),
@@ -92,8 +92,8 @@ pub fn draw(
     (x < area.right() && y < area.bottom()).then_some(Position { x, y })
 }
 
-/// Draws the completion menu over what stands above `bottom`.
-pub fn draw_menu(model: &Model, bottom: u16, screen: u16, pen: Pen<'_>, buffer: &mut Cells) {
+/// Draws the completion menu above `bottom`, over whatever is there.
+pub fn draw_menu(model: &TuiModel, bottom: u16, screen: u16, pen: Painter<'_>, buffer: &mut Cells) {
     let Some(menu) = &model.composer.menu else { return };
     let theme = pen.theme;
     let count = u16::try_from(menu.items.len()).unwrap_or(u16::MAX);

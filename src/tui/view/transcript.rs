@@ -1,57 +1,58 @@
-//! Draws a transcript: only what is visible is laid out, and its height is remembered. The height
-//! of the rest is guessed until it comes into sight, so that a long conversation costs no more to
-//! open than a short one.
+//! Draws a transcript. Only visible items are laid out, and their heights are cached. The height of
+//! the rest is estimated until it becomes visible, so that a long conversation opens as fast as a
+//! short one.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::keymap::Keymap;
-use crate::tui::model::{Extent, Item, ItemId, ItemKind, Scroll, Search, Transcript};
+use crate::tui::model::{
+    Extent, ItemId, ItemKind, Scroll, SearchResult, TranscriptItem, TranscriptState,
+};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 
-use super::items::{Look, indented};
+use super::items::{ItemStyle, indented};
 use super::paint::put;
-use item::{LaidItem, widths};
+use item::{ItemLayout, widths};
 
-pub use search::Find;
+pub use search::FindRequest;
 
 mod item;
 mod search;
 
-/// Laid-out lines that are kept beyond the visible ones.
-const LINES_KEPT: usize = 2000;
+/// Number of laid-out lines kept beyond the visible ones.
+const MAX_CACHED_LINES: usize = 2000;
 
-/// A transcript with no more text than this, in bytes, is laid out whole: nothing in it has to be guessed.
-const LAID_AT_ONCE: usize = 32 * 1024;
+/// Transcripts up to this many bytes are laid out completely, without estimates.
+const EAGER_LAYOUT_BYTES: usize = 32 * 1024;
 
-/// A view that moved by no more than this many pages moves line by line, whatever was guessed about
-/// what comes.
-const NEAR: usize = 3;
+/// Scrolling by up to this many pages moves by exact lines, regardless of estimates.
+const NEAR_PAGES: usize = 3;
 
-/// What was laid out of one transcript, at one width and theme.
+/// The laid-out part of one transcript, at one width and theme.
 #[derive(Default)]
-pub struct Laid {
+pub struct LayoutCache {
     key: Option<(u16, u16, u64)>,
     revision: u64,
     first: ItemId,
     /// Lines above the first item.
     head: usize,
-    items: Vec<LaidItem>,
+    items: Vec<ItemLayout>,
     /// Lines above each item; valid up to `sound`.
     above: Vec<usize>,
-    sound: usize,
-    kept: usize,
+    valid: usize,
+    cached_lines: usize,
     anchor: Option<Anchor>,
-    /// Lines that have come since the beginning, by items that came or grew.
+    /// Total lines added by new or growing items.
     grown: usize,
-    /// The text that the items' hits are of.
+    /// The query that the items' hits belong to.
     query: String,
-    found: Option<Search>,
+    found: Option<SearchResult>,
 }
 
-/// Where the last frame began: its number among all lines as they were counted then, and what stood there.
+/// The first line of the last frame: its number among all lines as counted then, and its item.
 #[derive(Clone, Copy)]
 struct Anchor {
     top: usize,
@@ -60,47 +61,47 @@ struct Anchor {
     line: usize,
 }
 
-/// A line as the piece it belongs to, and its place in it. Piece 0 stands above the first item,
-/// piece n is item n - 1.
+/// A line by its piece and its index in that. Piece 0 is the head above the first item, piece n is
+/// item n - 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Spot {
+struct LinePos {
     piece: usize,
     line: usize,
 }
 
-/// How and what to draw.
-pub struct Sight<'a> {
+/// Everything needed to draw a transcript.
+pub struct RenderContext<'a> {
     pub theme: &'a Theme,
     pub highlighter: &'a Highlighter,
-    pub transcript: &'a Transcript,
+    pub transcript: &'a TranscriptState,
     pub scroll: Scroll,
     /// Lines above the first item.
     pub head: Vec<Line<'static>>,
-    /// Lines of an item that changes without the transcript, and of no other.
-    pub live: &'a dyn Fn(&Item) -> Option<Vec<Line<'static>>>,
-    /// The item that `live` draws anew each time.
+    /// Returns the lines of an item that changes independently of the transcript; `None` for others.
+    pub live: &'a dyn Fn(&TranscriptItem) -> Option<Vec<Line<'static>>>,
+    /// The item that `live` redraws each time.
     pub live_item: Option<ItemId>,
     pub prose: u16,
-    /// Everything in full: the reader.
+    /// Whether to show everything in full, as the reader does.
     pub full: bool,
     pub keymap: &'a Keymap,
-    /// Whether a caret stands behind text that grows.
+    /// Whether growing text ends with a caret.
     pub caret: bool,
-    /// What is searched for in it.
-    pub find: Option<Find<'a>>,
+    /// The search in this transcript.
+    pub find: Option<FindRequest<'a>>,
 }
 
-impl Laid {
-    /// Draws the visible part and answers with what was shown.
-    pub fn draw(&mut self, sight: &Sight<'_>, area: Rect, buffer: &mut Buffer) -> Extent {
+impl LayoutCache {
+    /// Draws the visible part and returns its extent.
+    pub fn draw(&mut self, sight: &RenderContext<'_>, area: Rect, buffer: &mut Buffer) -> Extent {
         if area.height == 0 || area.width == 0 {
             return Extent::default();
         }
-        let Placed { shown, skip, extent } = self.place(sight, area);
+        let VisibleRange { shown, skip, extent } = self.lay_out_visible(sight, area);
         let height = usize::from(area.height);
         let (mut row, mut skip) = (0, skip);
         for piece in shown.clone() {
-            let lines = self.outer(piece) - skip;
+            let lines = self.piece_height(piece) - skip;
             let room = Rect {
                 y: area.y + u16::try_from(row).unwrap_or(u16::MAX).min(area.height),
                 height: u16::try_from(height - row.min(height)).unwrap_or(0),
@@ -117,44 +118,44 @@ impl Laid {
             row += lines;
             skip = 0;
         }
-        self.forget_far(&shown);
+        self.evict_hidden(&shown);
         extent
     }
 
-    /// Finds out what would be shown, without drawing it.
-    pub fn measure(&mut self, sight: &Sight<'_>, area: Rect) -> Extent {
+    /// Returns the extent that [`Self::draw`] would, without drawing.
+    pub fn measure(&mut self, sight: &RenderContext<'_>, area: Rect) -> Extent {
         if area.height == 0 || area.width == 0 {
             return Extent::default();
         }
-        let Placed { shown, extent, .. } = self.place(sight, area);
-        self.forget_far(&shown);
+        let VisibleRange { shown, extent, .. } = self.lay_out_visible(sight, area);
+        self.evict_hidden(&shown);
         extent
     }
 
-    /// The theme or its colours are others now: everything is laid out anew, at the same place.
-    pub fn forget(&mut self) {
+    /// Forces a new layout at the same position, after a change of theme or colours.
+    pub fn invalidate(&mut self) {
         self.key = None;
     }
 
-    /// How many items have been laid out since the width changed.
+    /// Number of items laid out since the width changed.
     #[cfg(test)]
-    fn measured(&self) -> usize {
+    fn exact_count(&self) -> usize {
         self.items.iter().filter(|item| item.exact).count()
     }
 
-    /// Brings everything up to date and decides what is visible.
-    fn place(&mut self, sight: &Sight<'_>, area: Rect) -> Placed {
+    /// Updates the layout and determines the visible part.
+    fn lay_out_visible(&mut self, sight: &RenderContext<'_>, area: Rect) -> VisibleRange {
         self.refresh(sight, area.width);
-        let look = look(sight, area.width);
+        let look = item_style(sight, area.width);
         let height = usize::from(area.height);
-        let end = self.end(sight, &look, height);
-        let spot = self.wanted(sight, &look, height).map_or(end, |spot| spot.min(end));
+        let end = self.last_page(sight, &look, height);
+        let spot = self.requested_pos(sight, &look, height).map_or(end, |spot| spot.min(end));
         let sought = self.find(sight, &look, height, spot);
         let spot = sought.map_or(spot, |spot| spot.min(end));
         let mut last = spot.piece;
         let mut room = height + spot.line;
         loop {
-            let lines = self.laid(last, sight, &look);
+            let lines = self.measured_height(last, sight, &look);
             if lines >= room || last == self.items.len() {
                 break;
             }
@@ -165,31 +166,41 @@ impl Laid {
         let top = self.start(spot.piece) + spot.line;
         let item = spot.piece.checked_sub(1).map(|at| self.first + at as u64);
         self.anchor = Some(Anchor { top, item, line: spot.line });
-        let total = self.start(self.items.len()) + self.outer(self.items.len());
+        let total = self.start(self.items.len()) + self.piece_height(self.items.len());
         let (item, grown) = (item.unwrap_or(self.first), self.grown);
         let extent = Extent { total, height, top, item, grown };
-        Placed { shown: spot.piece..last + 1, skip: spot.line, extent }
+        VisibleRange { shown: spot.piece..last + 1, skip: spot.line, extent }
     }
 
-    /// Where the last page begins.
-    fn end(&mut self, sight: &Sight<'_>, look: &Look<'_>, height: usize) -> Spot {
+    /// The start of the last page.
+    fn last_page(
+        &mut self,
+        sight: &RenderContext<'_>,
+        look: &ItemStyle<'_>,
+        height: usize,
+    ) -> LinePos {
         let mut room = height;
         let mut piece = self.items.len();
         loop {
-            let lines = self.laid(piece, sight, look);
+            let lines = self.measured_height(piece, sight, look);
             if lines >= room {
-                return Spot { piece, line: lines - room };
+                return LinePos { piece, line: lines - room };
             }
             if piece == 0 {
-                return Spot { piece, line: 0 };
+                return LinePos { piece, line: 0 };
             }
             room -= lines;
             piece -= 1;
         }
     }
 
-    /// Where the view wants to begin; `None` follows the end.
-    fn wanted(&mut self, sight: &Sight<'_>, look: &Look<'_>, height: usize) -> Option<Spot> {
+    /// The requested start of the view; `None` follows the end.
+    fn requested_pos(
+        &mut self,
+        sight: &RenderContext<'_>,
+        look: &ItemStyle<'_>,
+        height: usize,
+    ) -> Option<LinePos> {
         let range = sight.transcript.ids();
         let piece_of = |id: ItemId| {
             let at = id.clamp(range.start, range.end.max(range.start + 1) - 1) - range.start;
@@ -197,80 +208,91 @@ impl Laid {
         };
         if let Some(id) = sight.scroll.goto {
             let piece = piece_of(id).min(self.items.len());
-            return Some(Spot { piece, line: 0 });
+            return Some(LinePos { piece, line: 0 });
         }
         let top = sight.scroll.top?;
         match self.anchor {
-            Some(anchor) if top.abs_diff(anchor.top) <= NEAR * height => {
+            Some(anchor) if top.abs_diff(anchor.top) <= NEAR_PAGES * height => {
                 let piece = anchor.item.map_or(0, piece_of).min(self.items.len());
                 let line = isize::try_from(anchor.line + top).unwrap_or(isize::MAX);
                 let line = line.saturating_sub(isize::try_from(anchor.top).unwrap_or(isize::MAX));
-                Some(self.walk(piece, line, sight, look))
+                Some(self.offset_pos(piece, line, sight, look))
             }
             _ => {
                 let piece = self.piece_at(top);
-                Some(Spot { piece, line: top.saturating_sub(self.start(piece)) })
+                Some(LinePos { piece, line: top.saturating_sub(self.start(piece)) })
             }
         }
     }
 
-    /// The line that is so many lines below the start of a piece, or above it.
-    fn walk(
+    /// The line `line` lines below the start of a piece, or above it if negative.
+    fn offset_pos(
         &mut self,
         mut piece: usize,
         mut line: isize,
-        sight: &Sight<'_>,
-        look: &Look<'_>,
-    ) -> Spot {
+        sight: &RenderContext<'_>,
+        look: &ItemStyle<'_>,
+    ) -> LinePos {
         while line < 0 && piece > 0 {
             piece -= 1;
-            line += isize::try_from(self.laid(piece, sight, look)).unwrap_or(isize::MAX);
+            line += isize::try_from(self.measured_height(piece, sight, look)).unwrap_or(isize::MAX);
         }
         let mut line = usize::try_from(line).unwrap_or_default();
         while piece < self.items.len() {
-            let lines = self.laid(piece, sight, look);
+            let lines = self.measured_height(piece, sight, look);
             if line < lines {
                 break;
             }
             line -= lines;
             piece += 1;
         }
-        Spot { piece, line }
+        LinePos { piece, line }
     }
 
-    /// The height of a piece, laid out if it was only guessed.
-    fn laid(&mut self, piece: usize, sight: &Sight<'_>, look: &Look<'_>) -> usize {
+    /// The height of a piece, which is laid out if the height was only estimated.
+    fn measured_height(
+        &mut self,
+        piece: usize,
+        sight: &RenderContext<'_>,
+        look: &ItemStyle<'_>,
+    ) -> usize {
         let Some(at) = piece.checked_sub(1) else { return self.head };
         if !self.items[at].exact
             && let Some(item) = sight.transcript.get(self.first + at as u64)
         {
-            self.lay(at, item, sight, look);
+            self.lay_out(at, item, sight, look);
         }
-        self.items[at].outer()
+        self.items[at].full_height()
     }
 
-    fn lay(&mut self, at: usize, item: &Item, sight: &Sight<'_>, look: &Look<'_>) {
+    fn lay_out(
+        &mut self,
+        at: usize,
+        item: &TranscriptItem,
+        sight: &RenderContext<'_>,
+        look: &ItemStyle<'_>,
+    ) {
         let laid = &mut self.items[at];
-        let before = laid.outer();
-        let held = laid.held();
-        laid.lay(item, sight, look);
-        self.kept = (self.kept + laid.height).saturating_sub(held);
-        if laid.outer() != before {
-            self.sound = self.sound.min(at);
+        let before = laid.full_height();
+        let held = laid.cached_lines();
+        laid.lay_out(item, sight, look);
+        self.cached_lines = (self.cached_lines + laid.height).saturating_sub(held);
+        if laid.full_height() != before {
+            self.valid = self.valid.min(at);
         }
     }
 
     fn draw_item(
         &mut self,
-        sight: &Sight<'_>,
+        sight: &RenderContext<'_>,
         at: usize,
         skip: usize,
         area: Rect,
         buffer: &mut Buffer,
     ) {
         let Some(item) = sight.transcript.get(self.first + at as u64) else { return };
-        if self.items[at].held() == 0 {
-            self.lay(at, item, sight, &look(sight, area.width));
+        if self.items[at].cached_lines() == 0 {
+            self.lay_out(at, item, sight, &item_style(sight, area.width));
         }
         let laid = &mut self.items[at];
         let gap = usize::from(laid.gap);
@@ -294,9 +316,9 @@ impl Laid {
         }
     }
 
-    /// Brings heights up to date: only items that changed are laid out, and of a long transcript
-    /// that is new here none.
-    fn refresh(&mut self, sight: &Sight<'_>, width: u16) {
+    /// Updates the heights. Lays out only changed items, and none of a long transcript that is new
+    /// here.
+    fn refresh(&mut self, sight: &RenderContext<'_>, width: u16) {
         let transcript = sight.transcript;
         let ids = transcript.ids();
         let key = Some((width, sight.prose, sight.theme.id()));
@@ -311,28 +333,28 @@ impl Laid {
         self.revision = transcript.revision();
         self.head = sight.head.len();
         let count = usize::try_from(ids.end - ids.start).unwrap_or_default();
-        self.items.resize_with(count, LaidItem::default);
+        self.items.resize_with(count, ItemLayout::default);
         self.above.resize(count, 0);
-        let look = look(sight, width);
-        let guessed = anew && transcript.bytes() > LAID_AT_ONCE;
+        let look = item_style(sight, width);
+        let guessed = anew && transcript.bytes() > EAGER_LAYOUT_BYTES;
         let changed = known.unwrap_or_else(|| ids.clone().collect());
         for id in changed.into_iter().chain(sight.live_item) {
             let Some(item) = transcript.get(id) else { continue };
             let at = usize::try_from(id - self.first).unwrap_or_default();
-            let before = self.items[at].outer();
+            let before = self.items[at].full_height();
             self.items[at].gap = at > 0
                 && matches!(
                     item.kind,
                     ItemKind::Prompt { task: false, .. } | ItemKind::Report { .. }
                 );
             if guessed {
-                self.items[at].guess(item, &look);
+                self.items[at].estimate(item, &look);
                 continue;
             }
-            self.lay(at, item, sight, &look);
-            let after = self.items[at].outer();
+            self.lay_out(at, item, sight, &look);
+            let after = self.items[at].full_height();
             if after != before {
-                self.sound = self.sound.min(at);
+                self.valid = self.valid.min(at);
             }
             if !anew {
                 self.grown += after.saturating_sub(before);
@@ -341,25 +363,25 @@ impl Laid {
         self.count_lines();
     }
 
-    /// Adds the heights up, from the first that changed.
+    /// Sums up the heights, from the first changed item on.
     fn count_lines(&mut self) {
-        for at in self.sound..self.items.len() {
+        for at in self.valid..self.items.len() {
             self.above[at] = match at.checked_sub(1) {
-                Some(before) => self.above[before] + self.items[before].outer(),
+                Some(before) => self.above[before] + self.items[before].full_height(),
                 None => self.head,
             };
         }
-        self.sound = self.items.len().saturating_sub(1);
+        self.valid = self.items.len().saturating_sub(1);
         if let Some(first) = self.above.first()
             && *first != self.head
         {
-            self.sound = 0;
+            self.valid = 0;
             self.count_lines();
         }
     }
 
-    fn outer(&self, piece: usize) -> usize {
-        piece.checked_sub(1).map_or(self.head, |at| self.items[at].outer())
+    fn piece_height(&self, piece: usize) -> usize {
+        piece.checked_sub(1).map_or(self.head, |at| self.items[at].full_height())
     }
 
     /// Lines above a piece.
@@ -367,21 +389,21 @@ impl Laid {
         piece.checked_sub(1).map_or(0, |at| self.above[at])
     }
 
-    /// The piece that this line belongs to.
+    /// The piece that contains a line.
     fn piece_at(&self, line: usize) -> usize {
         self.above.partition_point(|above| *above <= line)
     }
 
-    /// Gives up lines that are out of sight once there are many.
-    fn forget_far(&mut self, shown: &std::ops::Range<usize>) {
-        if self.kept <= LINES_KEPT {
+    /// Drops lines out of sight once there are too many.
+    fn evict_hidden(&mut self, shown: &std::ops::Range<usize>) {
+        if self.cached_lines <= MAX_CACHED_LINES {
             return;
         }
-        self.kept = 0;
+        self.cached_lines = 0;
         let last = self.items.len().saturating_sub(1);
         for (at, laid) in self.items.iter_mut().enumerate() {
             if shown.contains(&(at + 1)) || at == last {
-                self.kept += laid.held();
+                self.cached_lines += laid.cached_lines();
             } else {
                 laid.lines = None;
                 laid.stream = None;
@@ -390,15 +412,15 @@ impl Laid {
     }
 }
 
-/// What is visible: the pieces, and the lines of the first that are above the edge.
-struct Placed {
+/// The visible pieces, and the number of lines of the first that are scrolled off.
+struct VisibleRange {
     shown: std::ops::Range<usize>,
     skip: usize,
     extent: Extent,
 }
 
-fn look<'a>(sight: &Sight<'a>, width: u16) -> Look<'a> {
-    Look {
+fn item_style<'a>(sight: &RenderContext<'a>, width: u16) -> ItemStyle<'a> {
+    ItemStyle {
         theme: sight.theme,
         width,
         prose: sight.prose.min(width),

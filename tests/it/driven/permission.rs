@@ -141,7 +141,7 @@ async fn no_tells_the_model_why_and_no_with_interrupt_ends_the_turn() {
     let result = client.result().await;
     assert_eq!(result["permission_denials"][0]["tool_name"], "Bash");
     let told = scene.server.requests()[1].tool_result().text;
-    assert_eq!(told, "the program that drives caliban said no: WHY-77");
+    assert_eq!(told, "denied by the program that drives caliban: WHY-77");
     scene.server.when("HELLO-1").reply(tool_use("Bash", bash("touch a.txt")));
     client.prompt("again");
     let question = client.question("can_use_tool").await;
@@ -152,7 +152,7 @@ async fn no_tells_the_model_why_and_no_with_interrupt_ends_the_turn() {
     assert_eq!(result["permission_denials"][0]["tool_input"]["command"], "touch a.txt");
     let run = client.close().await;
     run.assert_code(130);
-    assert!(run.stdout.contains("the program that drives caliban said no: stop"), "{run}");
+    assert!(run.stdout.contains("denied by the program that drives caliban: stop"), "{run}");
     assert!(!run.stdout.contains("This call was cancelled."), "{run}");
     assert!(!scene.world.exists("a.txt"));
     assert_eq!(scene.server.requests().len(), 3, "no request after the interrupt");
@@ -319,7 +319,7 @@ async fn an_interrupt_withdraws_the_question_and_a_late_answer_is_no_mistake() {
     assert_eq!(client.result().await["error_kind"], "cancelled");
     client.prompt("go on");
     let run = end(client).await;
-    assert!(!run.stderr.contains("never asked"), "{run}");
+    assert!(!run.stderr.contains("no request has the id"), "{run}");
     assert!(!scene.world.exists("a.txt"));
 }
 

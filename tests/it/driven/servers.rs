@@ -212,7 +212,7 @@ async fn s2_16_a_permission_prompt_tool_receives_the_question_and_decides() {
     let made = ["a.txt", "b.txt", "c.txt", "d.txt"].map(|file| scene.world.exists(file));
     assert_eq!(made, [false, false, false, true]);
     let told = scene.server.requests()[2].tool_result().text;
-    assert_eq!(told, "the permission tool mcp__approver__ask said no: WHY-77");
+    assert_eq!(told, "denied by the permission tool mcp__approver__ask: WHY-77");
     scene.server.finish();
 }
 
@@ -269,7 +269,7 @@ async fn an_interrupt_tells_the_server_and_a_late_answer_is_no_mistake() {
     assert_eq!(client.result().await["result"], "done");
     let run = client.close().await;
     run.assert_code(0);
-    assert!(!run.stderr.contains("never asked"), "{run}");
+    assert!(!run.stderr.contains("no request has the id"), "{run}");
     assert_eq!(scene.server.requests()[2].tool_result().text, "in time");
     scene.server.finish();
 }
@@ -298,7 +298,7 @@ async fn an_error_of_the_server_or_of_its_program_is_the_calls_error_and_the_ser
     assert_eq!(client.result().await["result"], "done");
     client.close().await.assert_code(0);
     let requests = scene.server.requests();
-    let named = ["WHY-77", "RAISED-66", "there is no `mcp_response`", "no message of MCP"];
+    let named = ["WHY-77", "RAISED-66", "there is no `mcp_response`", "not an MCP message"];
     for (request, named) in requests[1..].iter().zip(named) {
         let result = request.tool_result();
         assert!(result.is_error && result.text.contains(named), "{named}: {result:?}");

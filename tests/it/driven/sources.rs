@@ -97,7 +97,7 @@ async fn an_unknown_setting_source_is_refused_with_those_there_are() {
     let scene = Scene::new();
     let run = scene.world.run(["-p", "--setting-sources", "user,managed", "x"]).finish().await;
     run.assert_code(2);
-    let why = "`managed` is none of user, project, local";
+    let why = "`managed` must be user, project or local";
     assert!(run.stderr.contains(why), "{run}");
     assert_eq!(scene.server.requests().len(), 0);
 }
@@ -126,11 +126,7 @@ async fn the_handshake_lists_commands_with_what_they_are_for_and_what_may_follow
 #[tokio::test]
 async fn skills_of_the_handshake_are_those_that_models_are_offered() {
     for (skills, offered, missing) in [
-        (
-            json!(["pdf", "gone"]),
-            vec!["pdf"],
-            vec!["initialize: models can be offered no skill named gone"],
-        ),
+        (json!(["pdf", "gone"]), vec!["pdf"], vec!["initialize: there is no skill named gone"]),
         (json!([]), vec![], vec![]),
         (json!("all"), vec!["pdf", "secret"], vec![]),
     ] {

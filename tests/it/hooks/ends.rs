@@ -215,7 +215,7 @@ async fn hooks_of_the_end_are_waited_for_within_bounds_when_the_program_is_told_
     assert_eq!(run.code, Some(143));
     assert!(run.took < Duration::from_secs(12), "{:?}", run.took);
     for event in ["Stop", "SessionEnd"] {
-        let line = format!("hook {event}: sleep 1000: it was still at it when the program ended");
+        let line = format!("hook {event}: sleep 1000: still running at exit; killed");
         assert_eq!(run.stderr.matches(&line).count(), 1, "{run}");
     }
 }

@@ -33,15 +33,12 @@ async fn whatever_a_hook_does_is_one_line_and_the_call_runs() {
     let rows = [
         ("echo oops >&2; exit 1", "exit 1: oops"),
         ("no-such-program", "exit 127: "),
-        (hang, "took longer than 500ms and was ended, with all that it started"),
+        (hang, "timed out after 500ms; killed with all its processes"),
         (
             "head -c 3000000 /dev/zero | tr '\\0' x",
-            "printed too much: of its stdout 256 KiB were read",
+            "too much output: only 256 KiB of its stdout were read",
         ),
-        (
-            "echo '{\"decision\": \"maybe\"}'",
-            "its answer is not understood: decision: unknown variant",
-        ),
+        ("echo '{\"decision\": \"maybe\"}'", "invalid answer: decision: unknown variant"),
     ];
     for (command, expected) in rows {
         let scene = Scene::new();
@@ -66,7 +63,7 @@ async fn a_mistake_in_a_settings_file_names_the_file_and_the_line() {
         .home(".claude/settings.json", "{\n\"hooks\": {\"Stop\": [\n{\"matcher\": \"x\"}]}}");
     let run = scene.run().finish().await;
     run.assert_code(2);
-    let part = ".claude/settings.json:3: an entry of `hooks.Stop` needs `hooks`: a list";
+    let part = ".claude/settings.json:3: an entry of `hooks.Stop` needs a `hooks` list";
     assert!(run.stderr.contains(part), "{run}");
     assert_eq!(scene.server.requests().len(), 0);
     scene.server.finish();
@@ -101,9 +98,9 @@ async fn a_prompt_that_waits_for_its_hooks_is_shown_and_stays_before_what_is_sen
     screen.wait_for("? keys");
     screen.keys("PARENT-1 first");
     screen.keys(ENTER);
-    let shown = screen.wait_for("waits for hooks on UserPromptSubmit 0:0");
-    assert!(shown.contains("for main · read when that is over: \"PARENT-1 first\""), "{shown}");
-    assert!(shown.contains("Esc or Ctrl+C stop main"), "{shown}");
+    let shown = screen.wait_for("running UserPromptSubmit hooks 0:0");
+    assert!(shown.contains("for main · read once that is done: \"PARENT-1 first\""), "{shown}");
+    assert!(shown.contains("Esc to stop"), "{shown}");
     screen.keys("and second");
     screen.keys(ENTER);
     screen.wait_for("\"and second\"");
@@ -124,7 +121,7 @@ async fn a_prompt_that_waits_for_its_hooks_can_be_stopped() {
     screen.wait_for("? keys");
     screen.keys("PARENT-1 go");
     screen.keys(ENTER);
-    screen.wait_for("waits for hooks on UserPromptSubmit");
+    screen.wait_for("running UserPromptSubmit hooks");
     screen.keys("sent later");
     screen.keys(ENTER);
     screen.wait_for("\"sent later\"");
@@ -170,14 +167,14 @@ async fn hooks_that_are_not_run_here_are_named_once_with_their_file_and_what_wou
     let run = scene.go().await;
     let lines = notices(&run);
     let [line] = &lines[..] else { panic!("one line: {lines:?}") };
-    assert!(line.contains(".claude/settings.json: not run here: "), "{line}");
+    assert!(line.contains(".claude/settings.json: hooks skipped: "), "{line}");
     for named in [
         "a PreToolUse hook of type prompt (line 1)",
         "a PreToolUse hook of type http (line 1)",
         "a PreToolUse hook of type agent (line 1)",
         "a PreToolUse hook with `if` (line 1)",
         "PermissionDenied (line 1)",
-        "a hook that runs is of type command, without `if`, for one of PreToolUse, PostToolUse, ",
+        "supported are hooks of type command, without `if`, for PreToolUse, PostToolUse, ",
     ] {
         assert!(line.contains(named), "{named}\n{line}");
     }

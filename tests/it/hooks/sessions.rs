@@ -52,12 +52,12 @@ async fn what_hooks_add_is_told_apart_from_what_was_typed_in_lists_and_on_resume
     assert!(list.stdout.contains("PARENT-1 go") && !list.stdout.contains("CONTEXT"), "{list}");
     let id = list.stdout.lines().nth(1).and_then(|line| line.split(' ').next()).unwrap();
     let shown = scene.world.run(["sessions", "show", id]).finish().await;
-    for part in ["[beside it: CONTEXT-1\n\nCONTEXT-2]\n", "› PARENT-1 go\n"] {
+    for part in ["[aside: CONTEXT-1\n\nCONTEXT-2]\n", "› PARENT-1 go\n"] {
         assert!(shown.stdout.contains(part), "{shown}");
     }
     let screen = Screen::start(&scene.world, ["-c"], 80, 24);
     screen.wait_for("› PARENT-1 go");
-    screen.wait_for("beside it: CONTEXT-1 CONTEXT-2");
+    screen.wait_for("added context: CONTEXT-1 CONTEXT-2");
     assert!(!screen.contents().contains("› CONTEXT"), "{}", screen.contents());
     screen.keys(CTRL_D);
     screen.exit();
@@ -85,11 +85,11 @@ async fn a_prompt_gets_what_hooks_add_or_is_refused_with_their_reason() {
         hooks(&scene, &[("UserPromptSubmit", "", command)]);
         let run = scene.run().finish().await;
         run.assert_code(2);
-        assert!(run.stderr.contains("a hook refuses this prompt: no secrets please"), "{run}");
+        assert!(run.stderr.contains("a hook rejected this prompt: no secrets please"), "{run}");
         let plain = scene.world.run(["-p", "PARENT-1 go"]).finish().await;
         plain.assert_code(2);
         assert_eq!(plain.stdout, "");
-        assert!(plain.stderr.contains("a hook refuses this prompt: no secrets please"), "{plain}");
+        assert!(plain.stderr.contains("a hook rejected this prompt: no secrets please"), "{plain}");
         assert_eq!(scene.server.requests().len(), 0);
         scene.server.finish();
     }
@@ -106,7 +106,7 @@ async fn on_the_screen_a_refused_prompt_comes_back_and_the_session_tells_its_end
     screen.wait_for("? keys");
     screen.keys("PARENT-1 secret");
     screen.keys(ENTER);
-    screen.wait_for("a hook refuses this prompt: no secrets");
+    screen.wait_for("a hook rejected this prompt: no secrets");
     screen.wait_until("the text is back", |shown| shown.contains("› PARENT-1 secret"));
     screen.wait_for("Refused · your text is back in the prompt");
     screen.keys("\x15PARENT-1 fine");
@@ -163,7 +163,7 @@ async fn a_summary_is_told_before_it_is_made_and_can_be_forbidden() {
     screen.wait_gone("writing");
     screen.keys("/compact keep all");
     screen.keys(ENTER);
-    screen.wait_for("a hook forbids it: not now");
+    screen.wait_for("blocked by a hook: not now");
     assert_eq!(scene.server.requests_of(PARENT).len(), 1);
     let told = told(&scene, "told");
     assert_eq!(

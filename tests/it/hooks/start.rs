@@ -63,7 +63,7 @@ async fn a_hook_of_the_users_own_runs_no_file_of_a_clone_and_a_line_says_what_to
     let run = touch(&scene, &[]).await;
     assert!(!scene.world.exists("ran"), "{run}");
     assert!(scene.world.exists("made"), "a hook that fails lets the call through\n{run}");
-    let [notice] = lines(&run, "`./check.sh` depends on where it starts")[..] else {
+    let [notice] = lines(&run, "`./check.sh` depends on the folder it starts in")[..] else {
         panic!("{run}")
     };
     for part in ["config.toml:", "cwd = \"project\"", "$CALIBAN_PROJECT_DIR"] {

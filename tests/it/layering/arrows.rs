@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hook", &["protocol", "config", "exec", "tool::canonical_name", "tool::starts_agents"]),
     ("session", &["protocol"]),
     (
-        "custom",
+        "commands",
         &[
             "protocol",
             "markdown",
@@ -78,7 +78,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "disk::ProjectFolders",
             "disk::ProjectScope",
             "memory",
-            "custom",
+            "commands",
             "config",
             "provider",
             "tool",

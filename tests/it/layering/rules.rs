@@ -18,11 +18,33 @@ const PLACES: &[(&str, &[&str])] = &[
     ("anyhow", &["app.rs", "main.rs"]),
 ];
 
+/// Names of types that the glossary replaced, by which nobody would look for a thing.
+const RETIRED_TYPES: &str = "Backstage Begun Behind Brought Caller Claim Customs Cut Desk Drawn Edge Ended Facts Fault Fleet \
+                             Forced Heard Inert Intake Joining Keeper Laid Leash Leaving Lender Lent Look Machine Means \
+                             Membership Misfit Moment Need Needs Offer Opening Operations Opinion Own Pen Respite Round \
+                             Said Senseless Served Settled Sight Silence Spot Standing Station Takes Told Unanswered \
+                             Under Undone Unit Wanted Wishes";
+
+/// The same of functions.
+const RETIRED_FUNCTIONS: &str = "defuse held_back keeps_from_compacting let_in meant step_out undressed";
+
+/// The kinds of item that have such a name.
+const TYPE_KINDS: [&str; 4] = ["struct", "enum", "trait", "type"];
+
 const PRINTERS: &[&str] = &["headless/", "command/", "main.rs"];
 
 pub fn misplaced_crates(source: &Source) -> Vec<String> {
     let misplaced = PLACES.iter().filter(|(_, places)| !is_in(source, places));
     misplaced.flat_map(|(name, _)| source.lines_with(name)).collect()
+}
+
+/// Names that were given up for those in `docs/glossary.md`.
+pub fn retired_names(source: &Source) -> Vec<String> {
+    let types = RETIRED_TYPES.split_whitespace();
+    let types = types.flat_map(|name| TYPE_KINDS.map(|kind| format!("{kind} {name}")));
+    let functions = RETIRED_FUNCTIONS.split_whitespace().map(|name| format!("fn {name}"));
+    let items = types.chain(functions).filter(|item| source.code.contains(item.as_str()));
+    items.flat_map(|item| source.lines_with(&item)).collect()
 }
 
 pub fn agent_names_subagent(source: &Source) -> Vec<String> {
@@ -162,6 +184,12 @@ mod tests {
             &["// ratatui", "let x = \"reqwest\";"],
         );
         tries(misplaced_crates, "tui/view.rs", &["use reqwest::Client;"], &["use ratatui::Frame;"]);
+        tries(
+            retired_names,
+            "agent/hooks.rs",
+            &["pub struct Heard {", "enum Moment {", "fn let_in(&self) {"],
+            &["struct Hearder;", "// struct Heard", "let moment = Moment::now();"],
+        );
         tries(
             agent_names_subagent,
             "agent/turn.rs",

@@ -47,7 +47,7 @@ async fn a_server_that_cannot_be_started_is_one_line_and_costs_no_other() {
 
     let (scene, said, _) =
         beside_a_good_one(plain("[mcp_servers.bad]\ncommand = \"no-such-program-77\"\n")).await;
-    assert_eq!(said, ["MCP server bad: there is no program no-such-program-77"]);
+    assert_eq!(said, ["MCP server bad: program not found: no-such-program-77"]);
     scene.server.finish();
 
     let unset = "[mcp_servers.bad]\ncommand = \"bash\"\nargs = [\"${NOT_SET_77}\"]\n";
@@ -67,7 +67,7 @@ async fn a_server_that_cannot_be_started_is_one_line_and_costs_no_other() {
     assert_eq!(
         said,
         [
-            "MCP server bad: it did not answer within 0.5 s; it printed what is not MCP: \"I am no server\""
+            "MCP server bad: it did not answer within 0.5 s; it printed text that is not MCP: \"I am no server\""
         ]
     );
     scene.server.finish();
@@ -112,7 +112,7 @@ async fn garbage_and_noise_beside_the_protocol_are_passed_over() {
 async fn a_list_of_tools_without_an_end_is_one_line() {
     let endless = |scene: &Scene| server(scene, "bad", &[("STUB_MODE", "endless")]);
     let (scene, said, _) = beside_a_good_one(endless).await;
-    assert_eq!(said, ["MCP server bad: its list of tools does not end"]);
+    assert_eq!(said, ["MCP server bad: its list of tools never ends"]);
     assert_eq!(count(&scene, "bad", "list"), 200, "pages");
     scene.server.finish();
 }
@@ -127,7 +127,7 @@ async fn a_result_that_is_too_large_fails_at_once_and_the_server_stays() {
     scene.server.when(PARENT).reply(huge).then(echo).then(text(DONE));
     scene.go().await;
     let said = scene.server.requests_of(PARENT)[1].tool_result();
-    let expected = "MCP server stub: it sent a message of more than 16 MB, which is not read";
+    let expected = "MCP server stub: it sent a message larger than 16 MB, which was skipped";
     assert_eq!((said.text.as_str(), said.is_error), (expected, true));
     assert_eq!(last(&scene).tool_result().text, "still here");
     assert_eq!(count(&scene, "stub", "started"), 1);
@@ -144,7 +144,7 @@ async fn an_answer_that_is_no_message_fails_at_once_and_the_server_stays() {
     let finished = scene.go().await;
     assert!(finished.took < Duration::from_secs(20), "{:?}", finished.took);
     let result = scene.server.requests_of(PARENT)[1].tool_result();
-    let said = r#"MCP server stub: it sent what is not a JSON-RPC message: "{\"jsonrpc\":\"2.0\""#;
+    let said = r#"MCP server stub: it sent an invalid JSON-RPC message: "{\"jsonrpc\":\"2.0\""#;
     assert!(result.is_error && result.text.starts_with(said), "{result:?}");
     assert_eq!(last(&scene).tool_result().text, "after a word");
     assert_eq!(count(&scene, "stub", "started"), 1);
@@ -209,9 +209,9 @@ async fn tools_that_cannot_be_offered_are_named_and_the_others_are_offered() {
     assert_eq!(
         lines(&finished),
         [
-            "MCP server stub: offers two tools one: the first counts",
-            "MCP server stub: the schema of its tool list is no object: it is left out",
-            "MCP server stub: the schema of its tool text is no object: it is left out",
+            "MCP server stub: lists two tools named one: the first is used",
+            "MCP server stub: the schema of its tool list is not an object: it is left out",
+            "MCP server stub: the schema of its tool text is not an object: it is left out",
         ]
     );
     scene.server.finish();
@@ -229,7 +229,7 @@ async fn two_servers_with_one_name_for_models_are_told_apart_in_one_line() {
     assert_eq!(offered(&last(&scene)), ["mcp__a_x__echo"]);
     assert_eq!(
         lines(&finished),
-        ["the MCP servers a.x and a_x both offer mcp__a_x__echo: the first counts"]
+        ["the MCP servers a.x and a_x both offer mcp__a_x__echo: the first is used"]
     );
     scene.server.finish();
 }
@@ -239,7 +239,7 @@ async fn a_flag_that_cannot_be_read_ends_the_start() {
     let scene = Scene::new();
     for (value, expected) in [
         ("{", "--mcp-config: not valid JSON"),
-        ("nowhere.json", "--mcp-config: there is no file nowhere.json"),
+        ("nowhere.json", "--mcp-config: no such file: nowhere.json"),
         (r#"{"mcpServers":{"x":{"type":"web","url":"http://h"}}}"#, "type \"web\" is not"),
     ] {
         let finished = scene.world.run(["-p", "x", "--mcp-config", value]).finish().await;
@@ -262,7 +262,7 @@ async fn an_sse_server_of_the_flag_is_left_out_and_a_description_means_nothing_w
     assert_eq!(offered(&last(&scene)), ["mcp__given__echo"]);
     let said = lines(&finished);
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("MCP server old is left out: type sse, "), "{said:?}");
+    assert!(said[0].contains("MCP server old skipped: type sse, "), "{said:?}");
     scene.server.finish();
 }
 

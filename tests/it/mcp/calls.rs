@@ -232,7 +232,7 @@ async fn a_missing_server_is_waited_for_and_named_once() {
     running.send(&prompt("more"));
     running.printed("second done", 1).await;
     let finished = running.close().await;
-    let said = finished.stdout.matches("MCP servers not there yet: silent").count();
+    let said = finished.stdout.matches("MCP servers not ready: silent").count();
     assert_eq!(said, 1, "{finished}");
     scene.server.finish();
 }
@@ -279,7 +279,7 @@ async fn a_server_with_much_wrong_says_no_more_than_a_person_reads() {
         .filter(|text| text.starts_with("MCP server stub: "))
         .collect();
     assert_eq!(said.len(), 21, "{said:?}");
-    assert_eq!(said[20], "MCP server stub: what else is wrong with it is not shown");
+    assert_eq!(said[20], "MCP server stub: further problems are not shown");
     scene.server.finish();
 }
 
@@ -332,7 +332,7 @@ async fn what_is_wrong_with_the_servers_of_a_definition_is_told_and_a_name_twice
     let own = |stub: &str| {
         format!("mcpServers:\n  - stub\n  - stub:\n      command: bash\n      args: [{stub}]\n")
     };
-    let said = "the MCP servers stub and stub both offer mcp__stub__echo: the first counts";
+    let said = "the MCP servers stub and stub both offer mcp__stub__echo: the first is used";
     for (lines, expected) in [
         ("mcpServers: [stub, stub]\n".to_owned(), 0),
         (own(&super::stub().display().to_string()), 1),

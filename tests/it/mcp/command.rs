@@ -63,7 +63,7 @@ async fn a_server_is_added_listed_shown_and_removed_and_the_file_keeps_its_comme
     assert!(!format!("{list}{shown}").contains("sk-literal-77"));
 
     let again = refused(&scene, &["add", "stub", "other"]).await;
-    assert!(again.contains("has an MCP server stub already: take another name, or first run `caliban mcp remove stub --scope user`"), "{again}");
+    assert!(again.contains("already has an MCP server stub: use another name, or first run `caliban mcp remove stub --scope user`"), "{again}");
     said(&scene, &["remove", "stub"]).await;
     assert_eq!(own(&scene).trim_end(), before.trim_end());
     let gone = refused(&scene, &["remove", "stub"]).await;
@@ -110,10 +110,10 @@ async fn one_that_stands_in_two_files_is_removed_from_the_one_that_is_said() {
     let scene = Scene::new();
     said(&scene, &["add", "web", "http://127.0.0.1:1/mcp"]).await;
     let told = said(&scene, &["add", "-s", "project", "web", "http://127.0.0.1:1/other"]).await;
-    assert!(told.contains("It counts instead of the one in "), "{told}");
+    assert!(told.contains("It takes precedence over the one in "), "{told}");
     let both = refused(&scene, &["remove", "web"]).await;
-    assert!(both.contains("stands in .mcp.json (project) and "), "{both}");
-    assert!(both.contains("(user): say which with --scope"), "{both}");
+    assert!(both.contains("is defined in .mcp.json (project) and "), "{both}");
+    assert!(both.contains("(user): choose one with --scope"), "{both}");
     said(&scene, &["remove", "web", "--scope", "project"]).await;
     assert!(own(&scene).contains("[mcp_servers.web]"));
     let shown = said(&scene, &["get", "web"]).await;
@@ -150,9 +150,9 @@ async fn the_first_line_that_is_not_mcp_is_named_of_a_server_that_never_answers(
         scene.world.run(["doctor"]).finish(),
         scene.world.run(["-p", "HELLO-1"]).finish()
     );
-    let why = "it printed what is not MCP: \"hello I am a server!\"";
+    let why = "it printed text that is not MCP: \"hello I am a server!\"";
     assert!(doctor.stdout.contains(&format!("no answer: {why}")), "{doctor}");
-    assert!(run.stderr.contains(&format!("not there yet: garb ({why})")), "{run}");
+    assert!(run.stderr.contains(&format!("not ready: garb ({why})")), "{run}");
     scene.server.finish();
 }
 
@@ -198,9 +198,9 @@ async fn what_cannot_be_a_server_is_refused_and_nothing_is_written() {
     for (args, why) in [
         (&["add", "a b", "x"][..], "letters, digits, - and _"),
         (&["add", "-t", "http", "x", "prog"], "http:// or https://"),
-        (&["add", "x", "http://h/mcp", "-e", "A=b"], "go with a program"),
+        (&["add", "x", "http://h/mcp", "-e", "A=b"], "those are for programs"),
         (&["add", "x", "http://"], "not a valid URL"),
-        (&["add", "x", "prog", "-H", "A: sk-literal-77"], "go with an address"),
+        (&["add", "x", "prog", "-H", "A: sk-literal-77"], "headers are for HTTP servers"),
         (&["add", "x", "prog", "-e", "sk-literal-77"], "--env takes KEY=VALUE"),
         (&["add", "x", "prog", "-y"], "'-- -y'"),
         (&["get", "nope"], "there is no MCP server nope"),
@@ -210,10 +210,10 @@ async fn what_cannot_be_a_server_is_refused_and_nothing_is_written() {
     }
     scene.world.write(".mcp.json", "{\"mcpServers\": ");
     let told = refused(&scene, &["add", "-s", "project", "x", "prog"]).await;
-    assert!(told.contains(".mcp.json: not valid JSON") && told.contains("mend it first"), "{told}");
+    assert!(told.contains(".mcp.json: not valid JSON") && told.contains("fix it first"), "{told}");
     assert_eq!(scene.world.read(".mcp.json"), "{\"mcpServers\": ");
     scene.world.env("CALIBAN_DEPTH", "1");
     let told = refused(&scene, &["add", "x", "prog"]).await;
-    assert!(told.contains("servers are added by you"), "{told}");
+    assert!(told.contains("only you can add servers"), "{told}");
     assert_eq!(own(&scene), before);
 }

@@ -67,8 +67,9 @@ async fn a_servers_instructions_come_with_its_tools() {
     scene.go().await;
     let system = last(&scene).system();
     for name in ["old", "new"] {
-        let part =
-            format!("# MCP server {name}\nThe server says of its tools:\nAsk for WORDS-77 first.");
+        let part = format!(
+            "# MCP server {name}\nThe server says about its tools:\nAsk for WORDS-77 first."
+        );
         assert_eq!(system.matches(&part).count(), 1, "{system}");
     }
     assert!(!system.contains("MCP server mute"), "{system}");

@@ -22,7 +22,7 @@ async fn the_first_request_waits_a_while_and_the_missing_ones_are_named() {
     let finished = scene.go().await;
     assert_eq!(offered(&last(&scene)), ["mcp__good__echo"]);
     let text =
-        "MCP servers not there yet: silent. Their tools come with the next prompt once they are.";
+        "MCP servers not ready: silent. Their tools are added with the next prompt after they are.";
     let frames = finished.frames();
     let said = frames.iter().filter(|frame| frame["text"] == text).count();
     assert_eq!(said, 1, "{finished}");
@@ -57,7 +57,7 @@ async fn a_prompt_that_waits_for_servers_is_shown_and_can_be_stopped() {
     let scene = Scene::new();
     scene.world.config(&server(&scene, "silent", &[("STUB_MODE", "silent")]));
     let screen = Screen::start(&scene.world, ["PARENT-1 go"], 120, 30);
-    let shown = screen.wait_for("waits for MCP servers: silent");
+    let shown = screen.wait_for("waiting for MCP servers: silent");
     assert!(shown.contains("\"PARENT-1 go\""), "{shown}");
     screen.keys(ESC);
     screen.wait_for("stopped by you");
@@ -82,7 +82,7 @@ async fn a_server_that_dies_is_started_again_and_the_call_in_flight_gets_an_erro
     let gone = "MCP server stub: it ended before it answered";
     assert_eq!(results, [(gone.to_owned(), true), ("again".to_owned(), false)]);
     assert_eq!(count(&scene, "stub", "started"), 2);
-    let said = "MCP server stub: has ended and is started again: it ended with exit code 7";
+    let said = "MCP server stub: ended and is being restarted: it ended with exit code 7";
     assert!(finished.frames().iter().any(|frame| frame["text"] == said), "{finished}");
     scene.server.finish();
 }

@@ -92,11 +92,11 @@ async fn a_server_whose_name_does_not_show_where_it_ends_is_one_line_and_never_s
     assert!(ran, "{run}");
     assert_eq!(offered(&last(&scene)), ["mcp__a__echo"]);
     assert_eq!(super::count(&scene, "a__echo", "started"), 0);
-    let line = "MCP server a__echo: in names of tools and in rules it would be a__echo, and __ ends a server's name there: give it a name without __";
+    let line = "MCP server a__echo: tool names and rules would call it a__echo, where __ ends a server's name: give it a name without __";
     assert_eq!(run.stderr.matches(line).count(), 1, "{run}");
     let added = scene.world.run(["mcp", "add", "b__x", "prog"]).finish().await;
     added.assert_code(2);
-    assert!(added.stderr.contains("the name b__x: in names of tools"), "{added}");
+    assert!(added.stderr.contains("the name b__x: tool names and rules"), "{added}");
     scene.server.finish();
 }
 

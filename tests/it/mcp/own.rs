@@ -105,7 +105,10 @@ async fn a_projects_definition_starts_no_server() {
     scene.server.when("CHILD-A").reply(text("done"));
     let finished = scene.go().await;
     assert_eq!(offered(&scene.server.requests_of("CHILD-A")[0]), [""; 0]);
-    assert!(finished.stdout.contains("does nothing: agent worker mcpServers"), "{finished}");
+    assert!(
+        finished.stdout.contains("Ignored until you trust it: agent worker mcpServers"),
+        "{finished}"
+    );
     scene.server.finish();
 }
 
@@ -140,7 +143,7 @@ async fn an_agent_whose_only_tools_are_those_of_a_late_server_waits_for_it_and_n
     client.close().await.assert_code(0);
     let results: Vec<_> =
         scene.server.requests_of(PARENT)[1..].iter().map(|request| request.tool_result()).collect();
-    let why = "`tools` of the agent worker leaves no tool (unknown: mcp__late: the MCP server late is not there yet)";
+    let why = "`tools` of the agent worker leaves no tool (unknown: mcp__late: the MCP server late is not connected yet)";
     assert!(results[0].is_error && results[0].text.contains(why), "{:?}", results[0]);
     for (result, child) in results[1..].iter().zip(["CHILD-B", "CHILD-C"]) {
         assert!(!result.is_error && result.text.contains("child done"), "{result:?}");

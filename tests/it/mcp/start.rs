@@ -75,7 +75,7 @@ async fn no_command_starts_a_program_of_a_clone_for_a_server_of_the_users_own() 
         for args in [&["mcp"][..], &["mcp", "get", "mine"], &["doctor"]] {
             let run = caliban(&scene, args).await;
             assert!(!scene.world.exists("ran"), "{args:?}\n{run}");
-            assert!(run.stdout.contains(&format!("there is no program {command}")), "{run}");
+            assert!(run.stdout.contains(&format!("program not found: {command}")), "{run}");
         }
         let run = go(&scene, &[]).await;
         assert!(!scene.world.exists("ran"), "{run}");
@@ -193,7 +193,7 @@ async fn a_relative_word_is_refused_for_all_projects_and_named_in_an_existing_en
 
     let scene = Scene::new();
     scene.world.config("[mcp_servers.x]\ncommand = \"true\"\nargs = [\"-y\", \"pkg\", \".\"]\n");
-    let line = "MCP server x starts in an empty folder, where `.` is no file of this project: ";
+    let line = "MCP server x starts in an empty folder, where `.` is not a file of this project: ";
     let run = go(&scene, &[]).await;
     assert_eq!(run.stderr.matches(line).count(), 1, "{run}");
     let list = caliban(&scene, &["mcp"]).await;

@@ -106,7 +106,7 @@ async fn a_rule_that_would_not_let_the_call_run_comes_back_to_the_editor() {
     screen.keys("\x15Bash(ls:*)");
     screen.wait_for("adds Bash(ls:*) to allow");
     screen.keys("\r");
-    let shown = screen.wait_for("! not written: with these rules");
+    let shown = screen.wait_for("! not written: even with these rules");
     assert!(shown.contains("adds Bash(ls:*) to allow"), "{shown}");
     assert!(!shown.contains("allowed always") && !scene.world.exists("made.txt"));
     screen.keys("\x15Bash(touch:*)");

@@ -44,7 +44,7 @@ async fn lists_and_pages_stand_in_every_size_and_come_back_whole() {
     let scene = Scene::new();
     scene.server.offer(&["claude-opus-4-8", "claude-sonnet-5"]);
     scene.world.config("[mcp_servers.notes]\ncommand = \"/nowhere/notes\"\n");
-    opened(&scene, "/mcp", "no program /nowhere", "notes");
+    opened(&scene, "/mcp", "program not found: /nowhere", "notes");
     opened(&scene, "/doctor", "doctor", "Esc closes");
     opened(&scene, "/model", "claude-opus", "claude-");
     opened(&scene, "/help", "keys and commands", "Enter");

@@ -195,7 +195,7 @@ async fn s2_8_the_body_becomes_the_system_prompt_and_must_be_there() {
     assert!(child.system().contains("You are scout."), "{}", child.system());
     assert!(!scene.server.requests_of(PARENT)[0].text().contains("You are scout."));
     let said = check(&scene, 1).await;
-    assert!(said.contains("empty.md:4: the text after the front matter is empty"), "{said}");
+    assert!(said.contains("empty.md:4: there is no text after the front matter"), "{said}");
     scene.server.finish();
 }
 
@@ -314,11 +314,11 @@ async fn s2_24_skills_are_refused_in_our_files_and_passed_over_in_those_of_other
     assert!(!offered(&scene).contains("- own: "));
     let said = check(&scene, 1).await;
     for part in [
-        "own.md:4: `skills` is not supported yet: leave it out",
-        "others.md:4: `skills` is not supported yet and passed over",
-        "others.md:5: not run here: TaskCreated (line 6)",
+        "own.md:4: `skills` is not supported yet: remove it",
+        "others.md:4: `skills` is not supported yet and ignored",
+        "others.md:5: hooks skipped: TaskCreated (line 6)",
         "others.md:7: unknown key `effort`",
-        "others.md:8: `memory` must be one of: project, none; left out",
+        "others.md:8: `memory` must be one of: project, none; ignored",
     ] {
         assert!(said.contains(part), "{part}\n{said}");
     }
@@ -331,7 +331,7 @@ async fn s2_32_listing_the_agent_tool_lifts_nothing_and_check_says_so() {
     scene.world.agent("boss", &file("boss", "tools: Read, Task\n"));
     assert_eq!(child_of(&scene, "boss", &[]).await.tool_names(), ["Read"]);
     let said = check(&scene, 0).await;
-    assert!(said.contains("boss.md:4: `tools` lists Task: that alone lets"), "{said}");
+    assert!(said.contains("boss.md:4: `tools` lists Task: that alone does not let"), "{said}");
     scene.server.finish();
 }
 
@@ -419,10 +419,7 @@ async fn a_projects_definition_sets_no_variables_before_it_is_trusted_and_no_val
     scene.world.write(".caliban/agents/theirs.md", &file("theirs", env));
     scene.world.agent("mine", &file("mine", env));
     let said = check(&scene, 0).await;
-    assert!(
-        said.contains("theirs.md:4: agent theirs env does nothing until you trust it"),
-        "{said}"
-    );
+    assert!(said.contains("theirs.md:4: agent theirs env is ignored until you trust it"), "{said}");
     assert!(said.ends_with("5 agents; errors: 0, warnings: 1\n"), "{said}");
     for (name, listed) in [("theirs", false), ("mine", true)] {
         let run = scene.world.run(["agents", "show", name]).finish().await;
@@ -513,6 +510,6 @@ async fn names_and_texts_of_other_programs_definitions_are_taken_as_they_stand()
     assert!(offered.contains("- api-designer: Designs APIs."), "{offered}");
     let said = check(&scene, 1).await;
     assert!(said.contains("loose.md:4: `disallowedTools` must be a list"), "{said}");
-    assert!(said.contains("the file's name counts instead: api-designer"), "{said}");
+    assert!(said.contains("using the file's name instead: api-designer"), "{said}");
     scene.server.finish();
 }

@@ -101,8 +101,8 @@ async fn s2_32_a_listed_agent_tool_is_withheld_and_that_is_said() {
     let notices = frames_of(&run, "system/notice");
     let said =
         |text: &str| notices.iter().any(|notice| notice["text"].as_str().unwrap().contains(text));
-    assert!(said("AgentTool not handed on"), "{notices:?}");
-    assert!(scene.world.log().contains("not handed on"));
+    assert!(said("AgentTool not passed on"), "{notices:?}");
+    assert!(scene.world.log().contains("not passed on"));
     assert_eq!(log_of(&scene, "turn_started").len(), 0, "warnings alone");
     scene.server.finish();
 }

@@ -1,5 +1,5 @@
-//! The guide, `docs/subagents.md`: its examples are run, and its table of requirements is held
-//! against the tests.
+//! Runs the examples of the guide, `docs/subagents.md`, and checks the index of requirements in
+//! `tests/it/README.md` against the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,10 +27,14 @@ fn blocks(language: &str) -> Vec<String> {
     blocks.map(str::to_owned).collect()
 }
 
-/// A world with the guide's definition in the project, in which the agent has worked once.
+/// A world with the guide's first definition and its limits in the project, in which the agent has
+/// worked once.
 async fn after_a_run() -> (Scene, String) {
     let scene = Scene::new();
-    let [definition] = blocks("markdown").try_into().unwrap();
+    let [first]: [String; 1] = blocks("markdown").try_into().unwrap();
+    let [limits]: [String; 1] = blocks("yaml").try_into().unwrap();
+    let definition = first.replace("\n---\n", &format!("\n{limits}---\n"));
+    assert!(definition.contains(&limits), "{definition}");
     scene.world.write(".caliban/agents/reviewer.md", &definition);
     scene.parent_calls([agent_with("CHILD-A", "agent", "reviewer".into())]);
     scene.server.when("CHILD-A").reply(text("no problems"));
@@ -119,10 +123,10 @@ async fn the_guides_settings_are_taken() {
     }
 }
 
-/// The rows of the table: id, and what stands beside it.
+/// The rows of the index: each id with its tests.
 fn table() -> Vec<(String, String)> {
-    let guide = guide();
-    let rows = guide.lines().skip_while(|line| !line.starts_with("| id | test |")).skip(2);
+    let index = fs::read_to_string(root().join("tests/it/README.md")).unwrap();
+    let rows = index.lines().skip_while(|line| !line.starts_with("| id | test |")).skip(2);
     let rows = rows.take_while(|line| line.starts_with('|'));
     let mut found = Vec::new();
     for row in rows {

@@ -152,7 +152,7 @@ async fn c4_a_call_or_a_definition_sends_its_agent_to_the_background() {
     let running = scene.run().start();
     let results = scene.server.wait_for_of(PARENT, 2).await.remove(1).tool_results();
     for result in &results {
-        assert!(!result.is_error && result.text.contains("works in the background"), "{result:?}");
+        assert!(!result.is_error && result.text.contains("runs in the background"), "{result:?}");
     }
     scene.server.reached_by("held", 2).await;
     scene.server.open("held");
@@ -173,11 +173,11 @@ async fn s3_40_the_tools_say_when_to_delegate_and_not_to_poll() {
         let text = parent.tool(tool).unwrap()["description"].as_str().unwrap();
         assert!(words.iter().all(|word| text.contains(word)), "{tool}: {text}");
     };
-    says("AgentTool", &["Delegate what", "Do yourself", "Never poll"]);
+    says("AgentTool", &["Delegate wide", "Do yourself", "Never poll"]);
     says("agent_spawn", &["Use it for", "not for", "never poll"]);
     says("agent_fork", &["Use it for", "agent_spawn is cheaper", "never poll"]);
     says("agent_status", &["Never poll"]);
     says("agent_list", &["never poll"]);
-    says("agent_wait", &["Only when you can do nothing else"]);
+    says("agent_wait", &["Only when you have nothing else to do"]);
     scene.server.finish();
 }

@@ -84,7 +84,7 @@ async fn s3_26_fifty_thousand_tokens_are_the_default_of_a_spawn_and_not_of_a_cal
 #[track_caller]
 fn assert_over(result: &ToolResult, limit: &str, value: usize, count: usize) {
     assert!(result.is_error, "{result:?}");
-    let expected = format!("`{limit}` is {value}, and {count} are there");
+    let expected = format!("`{limit}` is {value}, and {count} exist");
     assert!(result.text.contains(&expected), "{expected}: {result:?}");
 }
 

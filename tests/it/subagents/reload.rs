@@ -80,7 +80,7 @@ async fn what_a_definition_starts_counts_as_it_was_at_the_start_of_the_session()
     let ran = ["kept", "changed", "added"].map(|it| scene.world.settings_dir().join(it).exists());
     assert_eq!(ran, [true, false, false]);
     let said = |frame: &Value| {
-        frame["subtype"] == "notice" && frame.to_string().contains("new, old: hooks, servers")
+        frame["subtype"] == "notice" && frame.to_string().contains("new, old: new hooks, servers")
     };
     assert_eq!(run.frames().into_iter().filter(said).count(), 1, "{run}");
     scene.server.finish();
@@ -118,7 +118,7 @@ async fn a_definition_that_changes_narrows_at_once_and_widens_from_the_next_star
     assert_eq!(wide[0].tool_names(), ["Glob"]);
     assert_eq!(route(&new), (Wire::Anthropic, "claude-sonnet-5".to_owned()));
     let told: Vec<_> = run.frames().into_iter().filter(|it| it["subtype"] == "notice").collect();
-    let held = "bound, new: hooks, servers, variables, another provider and wider rights";
+    let held = "bound, new: new hooks, servers, variables, providers, permissions and limits";
     assert!(told.iter().any(|it| it.to_string().contains(held)), "{told:?}");
     scene.server.finish();
 }

@@ -122,7 +122,7 @@ async fn go_on_with_the_child(scene: &Scene, how: &str) -> Recorded {
     assert_eq!(heard.text().matches("RESUMED-77").count(), 1);
     let child = scene.server.requests_of("CHILD-A").pop().unwrap();
     assert_eq!(child.first_user_text().lines().next(), Some("CHILD-A look around"));
-    assert!(child.messages().last().unwrap().to_string().contains("You go on now"));
+    assert!(child.messages().last().unwrap().to_string().contains("You are resumed now"));
     assert_eq!(ends(scene), 2, "in the same file");
     assert!(std::fs::read_to_string(file(scene)).unwrap().contains("RESUMED-77"));
     child
@@ -273,7 +273,7 @@ async fn an_agent_whose_definition_has_gone_is_not_started_and_told_of() {
     choose(&screen, "brief-1");
     screen.keys("r");
     screen.keys(ESC);
-    screen.wait_for("brief-1 cannot go on: there is no agent definition brief any more");
+    screen.wait_for("cannot resume brief-1: the agent definition brief no longer");
     assert_eq!((scene.server.requests().len(), ends(&scene)), (before, 1));
     scene.server.finish();
 }
@@ -317,7 +317,7 @@ async fn finished_fork(scene: &Scene) {
     scene.world.write("AGENTS.md", "RULE-ONE\n");
     let read = json!({ "file_path": scene.world.project_dir().join("seen.txt") });
     let router = dynamic(move |request| match (is_of_fork(request), request.text()) {
-        (true, said) if said.contains("You go on now") => text("RESUMED-77"),
+        (true, said) if said.contains("You are resumed now") => text("RESUMED-77"),
         (true, said) if said.contains("SEEN-77") => text("REPORT-66"),
         (true, _) => tool_use("Read", read.clone()),
         (false, said) if said.contains("RESUMED-77") => text("HEARD-77"),
@@ -367,7 +367,7 @@ async fn a_fork_that_an_earlier_version_has_stored_is_refused() {
     let scene = Scene::new();
     finished_fork(&scene).await;
     forget(&file(&scene), "system");
-    refused(&scene, "cannot go on: it was a fork, and an earlier").await;
+    refused(&scene, "it was a fork, and an earlier").await;
     scene.server.finish();
 }
 
@@ -448,7 +448,7 @@ async fn t20_one_of_the_second_level_that_was_stored_without_its_bounds_is_refus
     forget(path, "below");
     let screen = continued(&scene);
     press_r_below(&screen, "general-purpose-1", "general-purpose-2");
-    screen.wait_for("without the bounds of the agent that had started it");
+    screen.wait_for("without the bounds of the agent that started it");
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);
     scene.server.finish();
 }

@@ -30,7 +30,7 @@ async fn the_screen_asks_before_the_session_and_what_was_shown_counts_from_then_
     screen.keys("1");
     screen.wait_for("tried");
     assert!(scene.world.exists("made.txt"), "{}", screen.contents());
-    let notice = screen.wait_for("Not trusted");
+    let notice = screen.wait_for("Ignored until");
     assert!(notice.contains("Bash(mkdir:*)") && !notice.contains("Bash(touch:*)"), "{notice}");
     screen.wait_for("Ctrl+D quits");
     screen.keys(CTRL_D);
@@ -46,7 +46,7 @@ async fn the_screen_asks_before_the_session_and_what_was_shown_counts_from_then_
     changed.exit().assert_restored();
     let again = Screen::start(&scene.world, NOTHING, 100, 30);
     let shown = again.wait_for("? keys");
-    assert!(!shown.contains("Not trusted"), "{shown}");
+    assert!(!shown.contains("Ignored until"), "{shown}");
     scene.server.finish();
 }
 
@@ -61,7 +61,7 @@ async fn not_now_goes_on_without_it_and_says_so_once() {
         screen.wait_for(ANSWERS);
         screen.keys(key);
         let shown = screen.wait_for("1  Yes");
-        assert_eq!(shown.matches("Not trusted").count(), 1, "{shown}");
+        assert_eq!(shown.matches("Ignored until").count(), 1, "{shown}");
         assert!(!scene.world.exists("made.txt"), "{shown}");
         let later = Screen::start(&scene.world, NOTHING, 100, 30);
         later.wait_for(QUESTION);
@@ -111,5 +111,5 @@ async fn nothing_is_asked_where_nothing_is_brought_or_nothing_can_be_kept() {
     scene.world.write(SHARED, ALLOW_TOUCH);
     std::fs::write(scene.world.settings_dir().join("trust.json"), "{").unwrap();
     let shown = Screen::start(&scene.world, NOTHING, 100, 30).wait_for("? keys");
-    assert!(shown.contains("Not trusted") && shown.contains("mended or removed"), "{shown}");
+    assert!(shown.contains("Ignored until") && shown.contains("removed"), "{shown}");
 }

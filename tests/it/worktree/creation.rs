@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use caliban::subagent::worktree::{Finished, Worktree};
+use caliban::subagent::worktree::{Worktree, WorktreeOutcome};
 
 use super::Source;
 
@@ -19,7 +19,7 @@ async fn a_filter_that_git_runs_in_a_worktree_does_not_leave_it() {
     source.set_filter(&format!("sort -o {} -", escaped.display()), "cat");
     std::fs::write(tree.path().join("src/a.txt"), "one\n").unwrap();
     let finished = tree.finish().await;
-    assert!(matches!(finished, Finished::Unclear { .. }), "{finished}");
+    assert!(matches!(finished, WorktreeOutcome::Unclear { .. }), "{finished}");
     assert!(finished.to_string().contains("ermission denied"), "{finished}");
     assert!(!escaped.exists());
     // And one that reads what an agent may not.
@@ -40,7 +40,7 @@ async fn a_filter_that_may_load_what_lies_in_the_worktree_does_not_run() {
     assert_eq!(std::fs::read_to_string(tree.path().join("src/a.txt")).unwrap(), "one\n");
     // Git has to look into the file, which the filter would make another one.
     std::fs::write(tree.path().join("src/a.txt"), "one\n").unwrap();
-    assert_eq!(tree.finish().await, Finished::Removed);
+    assert_eq!(tree.finish().await, WorktreeOutcome::Removed);
 }
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn a_worktree_that_a_filter_fails_in_is_kept() {
     std::fs::remove_file(tree.path().join(".gitignore")).unwrap();
     let path = tree.path().to_owned();
     let finished = tree.finish().await;
-    assert!(matches!(finished, Finished::Unclear { .. }), "{finished}");
+    assert!(matches!(finished, WorktreeOutcome::Unclear { .. }), "{finished}");
     assert!(path.exists());
 }
 

@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
-fn hooks(loaded: &Loaded) -> Vec<String> {
+fn hooks(loaded: &LoadedConfig) -> Vec<String> {
     let shown = |hook: &HookConfig| format!("{} {}", hook.origin, hook.describe());
     loaded.hooks.iter().map(shown).collect()
 }
@@ -16,7 +16,7 @@ const SETTINGS: &str =
 
 #[test]
 fn hooks_of_the_person_count_and_those_of_the_project_wait_for_trust() {
-    let mut world = World::new(&[
+    let mut world = LoadFixture::new(&[
         ("home/config.toml", ENTRY),
         ("ann/.claude/settings.json", SETTINGS),
         ("repo/.caliban/config.toml", ENTRY),
@@ -43,13 +43,13 @@ fn hooks_of_the_person_count_and_those_of_the_project_wait_for_trust() {
     ];
     let loaded = world.load().unwrap();
     assert_eq!(plain(hooks(&loaded)), ours);
-    let inert = loaded.inert.iter().map(|thing| format!("{} {}", thing.origin, thing.what));
+    let inert = loaded.untrusted.iter().map(|thing| format!("{} {}", thing.origin, thing.what));
     assert_eq!(plain(inert.collect()), [3, 0, 4, 1, 2].map(|index: usize| theirs[index]));
     let shown = loaded.show();
     assert_eq!(shown.matches("lint.sh").count(), 1, "{shown}");
 
     let trusted = world.load_trusted();
-    assert_eq!(trusted.inert, []);
+    assert_eq!(trusted.untrusted, []);
     let all = [&ours[..1], &theirs[..3], &ours[1..2], &theirs[3..], &ours[2..]].concat();
     assert_eq!(plain(hooks(&trusted)), all);
     assert!(trusted.show().parse::<Table>().is_ok(), "{}", trusted.show());
@@ -58,23 +58,23 @@ fn hooks_of_the_person_count_and_those_of_the_project_wait_for_trust() {
 #[test]
 fn a_mistake_in_a_hook_names_the_file_and_the_line_also_of_a_project_that_is_not_trusted() {
     let broken = "\n[[hooks.Stop]]\nmatcher = \"(\"\ncommand = \"x\"";
-    let world = World::new(&[("repo/.caliban/config.toml", broken)]);
+    let world = LoadFixture::new(&[("repo/.caliban/config.toml", broken)]);
     let error = world.error();
     let start = ".caliban/config.toml:2: `hooks.Stop.matcher` must be a name, names with |";
     assert!(error.starts_with(start), "{error}");
-    let world = World::new(&[("repo/.claude/settings.json", "{\n\"hooks\": {\"Stop\": 3}}")]);
+    let world = LoadFixture::new(&[("repo/.claude/settings.json", "{\n\"hooks\": {\"Stop\": 3}}")]);
     assert_eq!(world.error(), ".claude/settings.json:2: `hooks.Stop` must be a list, not 3");
 }
 
 #[test]
 fn hooks_that_are_not_run_here_are_named_in_one_notice() {
-    let world = World::new(&[(
+    let world = LoadFixture::new(&[(
         "repo/.claude/settings.json",
         "{\"hooks\": {\"PermissionDenied\": [],\n\"Stop\": [{\"hooks\": [{\"type\": \"prompt\"}]}]}}",
     )]);
     let loaded = world.load().unwrap();
     let [notice] = &loaded.notices[..] else { panic!("{:?}", loaded.notices) };
-    let named = ".claude/settings.json: not run here: PermissionDenied (line 1), a Stop hook of type prompt (line 2)";
-    let means = "; a hook that runs is of type command, without `if`, for one of PreToolUse, ";
+    let named = ".claude/settings.json: hooks skipped: PermissionDenied (line 1), a Stop hook of type prompt (line 2)";
+    let means = "; supported are hooks of type command, without `if`, for PreToolUse, ";
     assert!(notice.starts_with(&format!("{named}{means}")), "{notice}");
 }

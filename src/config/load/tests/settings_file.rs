@@ -1,10 +1,10 @@
-//! Settings files: their rules and variables, and where they stand among our own files.
+//! Settings files: their rules and variables, and their precedence among our own files.
 
 use pretty_assertions::assert_eq;
 
 use super::*;
 
-/// A file as people have it for Claude Code.
+/// A typical file for Claude Code.
 const CLAUDE: &str = r#"{
   "$schema": "https://json.schemastore.org/claude-code-settings.json",
   "permissions": {
@@ -20,20 +20,20 @@ const CLAUDE: &str = r#"{
   "includeCoAuthoredBy": false
 }"#;
 
-fn variable(loaded: &Loaded, name: &str) -> Option<String> {
-    let env = loaded.variables.over(&EnvOverlay::default());
+fn variable(loaded: &LoadedConfig, name: &str) -> Option<String> {
+    let env = loaded.variables.apply_to(&EnvOverlay::default());
     env.get(name).map(str::to_owned)
 }
 
 #[test]
 fn a_settings_json_of_a_project_narrows_at_once_and_widens_when_it_is_accepted() {
-    let world = World::new(&[("repo/.claude/settings.json", CLAUDE)]);
+    let world = LoadFixture::new(&[("repo/.claude/settings.json", CLAUDE)]);
     let loaded = world.load().unwrap();
     let permissions = &loaded.config.permissions;
     assert_eq!(permissions.deny, ["Read(./.env)", "Read(./secrets/**)", "WebFetch"]);
     assert_eq!(
         (&permissions.ask[..], permissions.mode),
-        (&["Bash(git push:*)".to_owned()][..], Mode::Default)
+        (&["Bash(git push:*)".to_owned()][..], PermissionMode::Default)
     );
     assert!(permissions.allow.is_empty() && permissions.additional_dirs.is_empty());
     assert_eq!(variable(&loaded, "NODE_ENV"), None);
@@ -52,7 +52,7 @@ fn a_settings_json_of_a_project_narrows_at_once_and_widens_when_it_is_accepted()
 
     let loaded = world.load_trusted();
     let permissions = &loaded.config.permissions;
-    assert_eq!((permissions.allow.len(), permissions.mode), (3, Mode::AcceptEdits));
+    assert_eq!((permissions.allow.len(), permissions.mode), (3, PermissionMode::AcceptEdits));
     assert_eq!(permissions.additional_dirs, [docs]);
     assert_eq!(variable(&loaded, "RETRIES").as_deref(), Some("3"));
     assert_eq!(world.origin(&loaded, "permissions.mode"), ".claude/settings.json:8");
@@ -63,48 +63,57 @@ fn settings_files_stand_below_our_own_file_of_the_same_owner_and_the_flag_above_
     let mode = |mode: &str| {
         format!(r#"{{"permissions": {{"defaultMode": "{mode}"}}, "env": {{"WHO": "{mode}"}}}}"#)
     };
-    let mut world = World::new(&[
+    let mut world = LoadFixture::new(&[
         ("ann/.claude/settings.json", &mode("acceptEdits")),
         ("repo/.claude/settings.json", &mode("default")),
         ("repo/.claude/settings.local.json", &mode("dontAsk")),
     ]);
     world.dirs.claude = Some(world.top.path().join("ann/.claude"));
-    let told = |world: &World| {
+    let told = |world: &LoadFixture| {
         let loaded = world.load_trusted();
         let mode = loaded.config.permissions.mode;
         (mode, world.origin(&loaded, "permissions.mode"), variable(&loaded, "WHO").unwrap())
     };
     let is = |mode, origin: &str, who: &str| (mode, origin.to_owned(), who.to_owned());
-    assert_eq!(told(&world), is(Mode::DontAsk, ".claude/settings.local.json:1", "dontAsk"));
+    assert_eq!(
+        told(&world),
+        is(PermissionMode::DontAsk, ".claude/settings.local.json:1", "dontAsk")
+    );
     fs::remove_file(world.top.path().join("repo/.claude/settings.local.json")).unwrap();
-    assert_eq!(told(&world), is(Mode::Default, ".claude/settings.json:1", "default"));
+    assert_eq!(told(&world), is(PermissionMode::Default, ".claude/settings.json:1", "default"));
     fs::remove_file(world.top.path().join("repo/.claude/settings.json")).unwrap();
-    assert_eq!(told(&world), is(Mode::AcceptEdits, "ann/.claude/settings.json:1", "acceptEdits"));
+    assert_eq!(
+        told(&world),
+        is(PermissionMode::AcceptEdits, "ann/.claude/settings.json:1", "acceptEdits")
+    );
     fs::create_dir_all(world.top.path().join("home")).unwrap();
     fs::write(world.dirs.config_file(), "permissions.mode = \"plan\"").unwrap();
-    assert_eq!(told(&world), is(Mode::Plan, "home/config.toml:1", "acceptEdits"));
+    assert_eq!(told(&world), is(PermissionMode::Plan, "home/config.toml:1", "acceptEdits"));
     world.overrides.settings = Some(mode("bypassPermissions"));
-    assert_eq!(told(&world), is(Mode::BypassPermissions, "--settings", "bypassPermissions"));
-    world.overrides.permission_mode = Some(Mode::Default);
-    assert_eq!(told(&world), is(Mode::Default, "--permission-mode", "bypassPermissions"));
+    assert_eq!(
+        told(&world),
+        is(PermissionMode::BypassPermissions, "--settings", "bypassPermissions")
+    );
+    world.overrides.permission_mode = Some(PermissionMode::Default);
+    assert_eq!(told(&world), is(PermissionMode::Default, "--permission-mode", "bypassPermissions"));
 }
 
 #[test]
 fn variables_that_cannot_be_set_are_errors_and_an_unknown_mode_is_a_notice() {
     let error = |env: &str| {
         let text = format!("{{\"env\":\n{{\"{env}\": \"x\"}}}}");
-        World::new(&[("repo/.claude/settings.json", &text)]).error()
+        LoadFixture::new(&[("repo/.claude/settings.json", &text)]).error()
     };
-    let start = ".claude/settings.json:2: `env.CALIBAN_DEPTH` counts the levels of agents";
+    let start = ".claude/settings.json:2: `env.CALIBAN_DEPTH` counts agent levels";
     assert!(error("CALIBAN_DEPTH").starts_with(start), "{}", error("CALIBAN_DEPTH"));
     for name in ["", "A=B", "1A", "A\\n"] {
-        assert!(error(name).contains("is no name of a variable"), "{name}");
+        assert!(error(name).contains("is not a valid variable name"), "{name}");
     }
     let mode = "{\"permissions\": {\"defaultMode\": \"auto\"}}";
-    let loaded = World::new(&[("repo/.claude/settings.json", mode)]).load().unwrap();
-    assert_eq!((loaded.config.permissions.mode, loaded.inert.len()), (Mode::Default, 0));
+    let loaded = LoadFixture::new(&[("repo/.claude/settings.json", mode)]).load().unwrap();
     assert_eq!(
-        loaded.notices,
-        [".claude/settings.json:1: the permission mode auto is not known here, so it does nothing"]
+        (loaded.config.permissions.mode, loaded.untrusted.len()),
+        (PermissionMode::Default, 0)
     );
+    assert_eq!(loaded.notices, [".claude/settings.json:1: unknown permission mode auto ignored"]);
 }

@@ -1,4 +1,4 @@
-//! The settings of the user: where git reads them, and the programs that they name.
+//! The user's settings: where git reads them, and the programs that they name.
 
 use super::*;
 
@@ -6,13 +6,13 @@ use super::*;
 const MANY: usize = 200;
 
 /// Gives the user's settings this one alone.
-fn set(bench: &Bench, section: &str, key: &str, value: &str) {
+fn set(bench: &RepositoryFixture, section: &str, key: &str, value: &str) {
     bench.write("home/.gitconfig", &format!("[{section}]\n\t{key} = {value}\n"));
 }
 
 #[test]
 fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     let check = |shows| bench.check_command("a", shows);
     for (kind, key) in [
         ("filter", "clean"),
@@ -54,7 +54,7 @@ fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused() {
 
 #[test]
 fn signatures_are_shown_where_only_the_systems_own_programs_check_them() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     let shows = [
         ("log", "showSignature", "true"),
         ("log", "showsignature", "1"),
@@ -97,7 +97,7 @@ fn signatures_are_shown_where_only_the_systems_own_programs_check_them() {
 
 #[test]
 fn settings_in_a_file_that_is_too_long_are_not_known() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     set(&bench, "include", "path", "long");
     assert_eq!(bench.check_command("a", true), Ok(()), "no such file");
     let long = format!("{}\n[diff]\n\texternal = x\n", "#".repeat(2 << 20));
@@ -109,7 +109,7 @@ fn settings_in_a_file_that_is_too_long_are_not_known() {
 
 #[test]
 fn settings_that_only_git_reads_are_refused() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     for value in ["~ann/x", "%(prefix)/x"] {
         set(&bench, "include", "path", value);
         let why = bench.check_command("a", true).unwrap_err();
@@ -134,8 +134,8 @@ fn settings_that_only_git_reads_are_refused() {
 
 #[test]
 fn a_program_of_the_repository_that_fetches_for_a_filter_is_refused() {
-    let bench = Bench::new();
-    // What is missing, a filter gets with the program that the repository names for a fetch.
+    let bench = RepositoryFixture::new();
+    // A filter downloads what is missing with the program that the repository names for a fetch.
     bench.git("a", &["config", "core.sshCommand", "x"]);
     bench.write("home/.gitconfig", "[filter \"x\"]\n\tsmudge = cat\n");
     assert_eq!(bench.check_command("a", true), Ok(()));
@@ -146,7 +146,7 @@ fn a_program_of_the_repository_that_fetches_for_a_filter_is_refused() {
 
 #[test]
 fn settings_count_in_each_file_that_the_environment_names() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     bench.write("a/.husky/post-index-change", "");
     for file in ["xdg/git/config", "prefix/etc/gitconfig"] {
         bench.write(file, "[core]\n\thooksPath = .husky\n");
@@ -179,13 +179,13 @@ fn settings_count_in_each_file_that_the_environment_names() {
 
 #[test]
 fn files_of_settings_that_include_many_others_come_to_an_end() {
-    let bench = Bench::new();
+    let bench = RepositoryFixture::new();
     let name = |n: usize| format!("path = {n}\npath = {}\n", n + 1);
     for n in 0..MANY {
         bench.write(&format!("home/{n}"), &format!("[include]\n{}", name(n)));
     }
     bench.write("home/.gitconfig", "[include]\npath = 0\n");
-    let settings = |home: &str| GitConfigPaths::at_home(Some(&bench.path(home))).settings();
+    let settings = |home: &str| GitConfigPaths::with_home(Some(&bench.path(home))).settings();
     let has = |file: usize| settings("home").files.contains(&bench.path(&format!("home/{file}")));
     assert!(has(9) && !has(10), "git goes no deeper");
     let all: String = (0..MANY).map(name).collect();

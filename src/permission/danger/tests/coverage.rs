@@ -1,4 +1,4 @@
-//! What a rule covers, what a question says, and what it suggests.
+//! The coverage of rules, and the text and suggestions of questions.
 
 use super::*;
 
@@ -44,7 +44,10 @@ fn a_rule_covers_the_options_that_it_names_and_those_that_do_no_harm() {
         ("Bash(gh:*)", "gh -R o/r pr view"),
         ("Bash(cargo:*)", "cargo +nightly test --target x86_64 -- --nocapture"),
         ("Bash(cargo test:*)", "cargo test --lib x -- --exact"),
-        ("Bash(npm test:*)", "npm test -- --config x"),
+        ("Bash(npm test:*)", "npm test -- --coverage -t 'a b' src/a.test.js"),
+        ("Bash(npm test -- --config:*)", "npm test -- --config x"),
+        ("Bash(pnpm build:*)", "pnpm build --watch"),
+        ("Bash(yarn test:*)", "yarn test --runInBand src"),
         ("Bash(npm:*)", "npm --silent run build"),
         ("Bash(npm:*)", "npm run build -ws -s"),
         ("Bash(tsc:*)", "tsc -d -t es2020 -w"),
@@ -98,7 +101,7 @@ fn a_rule_covers_the_options_that_it_names_and_those_that_do_no_harm() {
     ];
     let wrong: Vec<String> = rows
         .iter()
-        .map(|(rule, line)| (rule, line, Bench::new().allow(rule).bash_judgement(line)))
+        .map(|(rule, line)| (rule, line, JudgeFixture::new().allow(rule).bash_judgement(line)))
         .filter(|(_, _, judgement)| judgement.decision != Allow)
         .map(|(rule, line, judgement)| format!("{rule} ~ {line}: {}", judgement.why))
         .collect();
@@ -140,12 +143,12 @@ fn the_reason_names_the_option_and_the_rule_that_would_cover_it() {
         (
             "Bash(git:*)",
             "git $x",
-            "no rule allows git with words that are only known when it runs: rule Bash(git:*) in \
+            "no rule allows git with words known only at run time: rule Bash(git:*) in \
              .caliban/config.toml does not name it"
                 .to_owned(),
         ),
     ] {
-        let judgement = Bench::new().allow(allowed).bash_judgement(line);
+        let judgement = JudgeFixture::new().allow(allowed).bash_judgement(line);
         assert_eq!(judgement.why, expected, "{line}");
     }
 }
@@ -203,7 +206,7 @@ fn a_suggestion_is_no_wider_than_the_call_unless_the_program_builds_or_tests() {
         ("timeout 60 cargo test x", "Bash(timeout 60 cargo test:*)"),
         ("timeout 60 find . -name x", "Bash(timeout 60 find . -name x)"),
     ] {
-        let suggestions = Bench::new().bash_judgement(line).suggestions;
+        let suggestions = JudgeFixture::new().bash_judgement(line).suggestions;
         assert_eq!(suggestions.join(","), expected, "{line}");
     }
 }

@@ -1,4 +1,4 @@
-//! Files that commands of git are given.
+//! Files given to git commands.
 
 use std::fs;
 
@@ -82,7 +82,7 @@ fn a_rule_for_git_is_about_files_of_the_repository() {
 #[test]
 fn a_name_counts_in_the_folder_and_at_the_top_of_the_checkout() {
     let bench = |rule: &str| {
-        let bench = Bench::new().allow(rule);
+        let bench = JudgeFixture::new().allow(rule);
         let project = bench.root.join("project");
         fs::create_dir_all(project.join("a/b/c")).unwrap();
         symlink("../outside/key", project.join("key")).unwrap();

@@ -1,11 +1,11 @@
-//! Options that name a place: where it really leads, and what a mount brings along.
+//! Options that name a place: where it really leads, and what a mount exposes.
 
 use super::*;
 
 #[test]
 fn a_path_counts_by_where_it_really_leads() {
     let bench = |rule: &str| {
-        let bench = Bench::new().allow(rule);
+        let bench = JudgeFixture::new().allow(rule);
         let project = bench.root.join("project");
         symlink(project.join(".git"), project.join("hidden")).unwrap();
         symlink("../../outside", project.join("src/up")).unwrap();
@@ -87,7 +87,7 @@ fn a_mount_is_covered_where_all_of_it_is_understood() {
     ] {
         let program = line.split(' ').next().unwrap();
         let rule = format!("Bash({program}:*)");
-        assert_eq!(Bench::new().allow(&rule).bash(line), Ask, "{line}");
+        assert_eq!(JudgeFixture::new().allow(&rule).bash(line), Ask, "{line}");
     }
     for line in [
         "docker run --mount type=bind,source=./src,target=/x,readonly image",
@@ -98,7 +98,8 @@ fn a_mount_is_covered_where_all_of_it_is_understood() {
         "docker-compose run -v ./src:/x web",
     ] {
         let program = line.split(' ').next().unwrap();
-        let judgement = Bench::new().allow(&format!("Bash({program}:*)")).bash_judgement(line);
+        let judgement =
+            JudgeFixture::new().allow(&format!("Bash({program}:*)")).bash_judgement(line);
         assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
     }
 }

@@ -1,14 +1,14 @@
-//! Dangers of single programs, at the judge.
+//! Dangers of single programs, through the judge.
 
 use std::fs;
 
 use super::super::super::judge::Decision::{Allow, Ask};
-use super::super::super::judge::testing::Bench;
+use super::super::super::judge::testing::JudgeFixture;
 use super::asked_about;
 
 pub fn allowed(rows: &[(&str, &str)]) {
     let judge = |(rule, line): &(&str, &str)| {
-        let judgement = Bench::new().allow(rule).bash_judgement(line);
+        let judgement = JudgeFixture::new().allow(rule).bash_judgement(line);
         (judgement.decision != Allow).then(|| format!("{rule} ~ {line}: {}", judgement.why))
     };
     let wrong: Vec<String> = rows.iter().filter_map(judge).collect();
@@ -47,7 +47,7 @@ fn a_repository_on_this_machine_is_named_by_the_rule_or_asked_about() {
         ("Bash(git submodule:*)", "git submodule --quiet add ./fx"),
         ("Bash(git submodule:*)", "git submodule set-url a ../fx"),
     ]);
-    let bench = Bench::new().allow("Bash(git push:*)").allow("Bash(git remote:*)");
+    let bench = JudgeFixture::new().allow("Bash(git push:*)").allow("Bash(git remote:*)");
     for line in ["git push src main", "git remote add x src"] {
         // Git goes to the top of the checkout before it looks for the folder.
         let judgement = bench.bash_in("src", line);
@@ -81,13 +81,13 @@ fn a_repository_on_this_machine_is_named_by_the_rule_or_asked_about() {
 #[test]
 fn a_name_that_git_may_take_for_a_folder_is_asked_about() {
     let bench = || {
-        let bench = Bench::new().allow("Bash(git push:*)");
+        let bench = JudgeFixture::new().allow("Bash(git push:*)");
         let remote = "[remote \"fx\"]\n\turl = https://example.org/fx.git\n";
         fs::write(bench.root.join("project/.git/config"), remote).unwrap();
         bench
     };
     assert_eq!(bench().bash("git push fx main"), Allow);
-    // A folder by the time that the command runs.
+    // It may be a folder by the time the command runs.
     bench().asks(["git push up main", "git push f? main"]);
     let with_folder = |name: &str| {
         let bench = bench();
@@ -392,9 +392,9 @@ fn a_formatter_is_offered_as_the_exact_call() {
         "go fmt ./...",
         "git add -n .",
     ] {
-        let suggestions = Bench::new().bash_judgement(line).suggestions;
+        let suggestions = JudgeFixture::new().bash_judgement(line).suggestions;
         assert_eq!(suggestions, [format!("Bash({line})")], "{line}");
     }
-    let suggestions = Bench::new().bash_judgement("pytest --collect-only").suggestions;
+    let suggestions = JudgeFixture::new().bash_judgement("pytest --collect-only").suggestions;
     assert_eq!(suggestions, ["Bash(pytest:*)"]);
 }

@@ -1,7 +1,7 @@
-//! Dangers that depend on the value of an option, at the judge.
+//! Dangers that depend on an option's value, through the judge.
 
 use super::super::super::judge::Decision::{Allow, Ask};
-use super::super::super::judge::testing::Bench;
+use super::super::super::judge::testing::JudgeFixture;
 use super::asked_about;
 use super::programs::allowed;
 
@@ -51,7 +51,7 @@ fn properties_of_dotnet_are_covered_by_name_in_any_case_and_in_lists() {
         "dotnet build -prof:/x",
         "dotnet test --results-directory:/x",
     ] {
-        assert_eq!(Bench::new().allow("Bash(dotnet:*)").bash(line), Ask, "{line}");
+        assert_eq!(JudgeFixture::new().allow("Bash(dotnet:*)").bash(line), Ask, "{line}");
     }
     for line in [
         "dotnet build -c Release",
@@ -72,7 +72,7 @@ fn properties_of_dotnet_are_covered_by_name_in_any_case_and_in_lists() {
         "dotnet run --project App -- -p:x",
         "for v in 1.0 2.0; do dotnet build -p:Version=$v; done",
     ] {
-        let judgement = Bench::new().allow("Bash(dotnet:*)").bash_judgement(line);
+        let judgement = JudgeFixture::new().allow("Bash(dotnet:*)").bash_judgement(line);
         assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
     }
     let rule = "Bash(dotnet build -p:Custom=1:*)";
@@ -149,7 +149,7 @@ fn letters_behind_one_that_takes_a_value_are_that_value() {
         ("Bash(git rebase:*)", "git rebase -Xpatience-x main"),
         ("Bash(git grep -nO:*)", "git grep -nO x"),
     ]);
-    // Such letters name no option either: not in a line, and not in a rule.
+    // Such letters name no option either, in a line or in a rule.
     asked_about(&[
         ("Bash(pylint:*)", "pylint -Ef x a"),
         ("Bash(pip install:*)", "pip install -Ui https://a b"),

@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn a_path_rule_holds_for_every_name_of_a_file_and_for_commands_that_name_it() {
-    let bench = Bench::new().deny("Read(secrets/**)").deny("Read(.env)").deny("Edit(src/**)");
+    let bench =
+        JudgeFixture::new().deny("Read(secrets/**)").deny("Read(.env)").deny("Edit(src/**)");
     fs::create_dir_all(bench.root.join("project/secrets")).unwrap();
     symlink("secrets/key", bench.root.join("project/innocent")).unwrap();
     for path in
@@ -32,15 +33,15 @@ fn a_path_rule_holds_for_every_name_of_a_file_and_for_commands_that_name_it() {
 
 #[test]
 fn what_shows_more_than_it_names_is_asked_about_while_a_rule_restricts_reading() {
-    // A rule for the program frees the last four where there is no such file; what commits hold
-    // nobody has looked at.
+    // A rule for the program allows the last four if there is no such file; what commits contain is not checked.
     let lines =
         ["git log -p", "git show HEAD", "git show HEAD:a", "git diff", "rg x", "grep -r x ."];
     for (at, line) in lines.into_iter().enumerate() {
-        for bench in [Bench::new().deny("Read(.env)"), Bench::new().ask("Read(.env)")] {
+        for bench in [JudgeFixture::new().deny("Read(.env)"), JudgeFixture::new().ask("Read(.env)")]
+        {
             let judgement = bench.bash_judgement(line);
             assert_eq!(judgement.decision, Ask, "{line}");
-            let reason = if at < 2 { "out of a commit" } else { "it may show files that" };
+            let reason = if at < 2 { "from a commit" } else { "it may show files that" };
             let rule = "rule Read(.env) in .caliban/config.toml";
             assert!(judgement.why.contains(reason), "{}", judgement.why);
             assert!(judgement.why.contains(rule), "{}", judgement.why);
@@ -48,18 +49,18 @@ fn what_shows_more_than_it_names_is_asked_about_while_a_rule_restricts_reading()
             let expected = if at < 2 { Ask } else { Allow };
             assert_eq!(allowed.bash(line), expected, "{line}");
         }
-        assert_eq!(Bench::new().bash(line), Allow, "{line}");
+        assert_eq!(JudgeFixture::new().bash(line), Allow, "{line}");
     }
-    let bench = Bench::new().deny("Read(.env)");
+    let bench = JudgeFixture::new().deny("Read(.env)");
     bench.allows(["ls -la", "git status", "cat src/a", "head -n 1 src/a"]);
-    assert_eq!(Bench::new().ask("Read").bash("cat src/a"), Ask);
+    assert_eq!(JudgeFixture::new().ask("Read").bash("cat src/a"), Ask);
 }
 
 #[test]
 fn a_deny_rule_holds_for_the_home_of_a_user_by_name() {
     let root = nix::unistd::User::from_uid(0.into()).unwrap().unwrap();
     let rule = format!("Read(/{}/.ssh/**)", root.dir.display());
-    let bench = Bench::new().deny(&rule).mode(Mode::BypassPermissions);
+    let bench = JudgeFixture::new().deny(&rule).mode(PermissionMode::BypassPermissions);
     let name = root.name;
     for line in [
         format!("cat ~{name}/.ssh/id"),
@@ -73,10 +74,12 @@ fn a_deny_rule_holds_for_the_home_of_a_user_by_name() {
 
 #[test]
 fn a_name_that_leads_nobody_knows_where_is_a_doubt_for_every_rule_about_files() {
-    let project = |bench: &Bench| bench.root.join("project");
-    let rooted = |bench: &Bench| format!("/proc/self/root{}", project(bench).display());
-    let bench = || Bench::new().deny("Read(.env)").deny("Read(~/.ssh/**)").deny("Edit(secrets/**)");
-    let programs = |bench: Bench| bench.allow("Bash(cat:*)").allow("Bash(head:*)").allow("Edit");
+    let project = |bench: &JudgeFixture| bench.root.join("project");
+    let rooted = |bench: &JudgeFixture| format!("/proc/self/root{}", project(bench).display());
+    let bench =
+        || JudgeFixture::new().deny("Read(.env)").deny("Read(~/.ssh/**)").deny("Edit(secrets/**)");
+    let programs =
+        |bench: JudgeFixture| bench.allow("Bash(cat:*)").allow("Bash(head:*)").allow("Edit");
     let lines = [
         "cat /proc/self/cwd/.env".to_owned(),
         "cat /proc/thread-self/cwd/.env".to_owned(),
@@ -86,25 +89,25 @@ fn a_name_that_leads_nobody_knows_where_is_a_doubt_for_every_rule_about_files() 
         "cd /proc/self/root/etc && cat x".to_owned(),
         "x=/proc/self/cwd/.env; cat $x".to_owned(),
         "echo new > /proc/self/cwd/secrets/a".to_owned(),
-        format!("cat {}/.env", rooted(&Bench::new())),
+        format!("cat {}/.env", rooted(&JudgeFixture::new())),
     ];
     for line in lines {
         for bench in [
             programs(bench()),
             bench().allow("Bash"),
-            bench().mode(Mode::BypassPermissions),
-            bench().allow("Bash").mode(Mode::BypassPermissions),
+            bench().mode(PermissionMode::BypassPermissions),
+            bench().allow("Bash").mode(PermissionMode::BypassPermissions),
         ] {
             let judgement = bench.bash_judgement(&line);
             assert_eq!(judgement.decision, Ask, "{line}: {}", judgement.why);
-            let alone = Bench { interactive: false, ..bench };
+            let alone = JudgeFixture { interactive: false, ..bench };
             assert_eq!(alone.bash(&line), Deny, "{line}");
         }
     }
     let unknown = reading(Path::new("/proc/self/cwd/.env"));
-    let bypass = bench().mode(Mode::BypassPermissions);
+    let bypass = bench().mode(PermissionMode::BypassPermissions);
     assert_eq!(bypass.judge("Read", &unknown).decision, Ask);
-    // What a process has open is known to the line that opens it.
+    // The line that opens a file by its process descriptor shows what it opens.
     for line in ["cat /dev/stdin < a", "cat /dev/fd/0 < a", "echo x > /dev/stderr"] {
         assert_eq!(bench().allow("Bash").bash(line), Allow, "{line}");
     }
@@ -114,7 +117,7 @@ fn a_name_that_leads_nobody_knows_where_is_a_doubt_for_every_rule_about_files() 
 
 #[test]
 fn a_file_that_leads_nobody_knows_where_is_protected() {
-    let edits = Bench::new().allow("Edit").mode(Mode::AcceptEdits);
+    let edits = JudgeFixture::new().allow("Edit").mode(PermissionMode::AcceptEdits);
     edits.asks([
         "echo x > /proc/self/cwd/githooks/pre-commit".to_owned(),
         format!("echo x > /proc/self/root{}/a", edits.root.join("project").display()),
@@ -161,18 +164,18 @@ fn an_edit_rule_counts_every_program_that_is_not_known_to_only_read_as_a_writer(
     ];
     for (line, expected) in lines {
         let program = line.split(' ').next().unwrap();
-        let bench = Bench::new().deny("Edit(secrets/**)");
+        let bench = JudgeFixture::new().deny("Edit(secrets/**)");
         fs::create_dir_all(bench.root.join("project/secrets")).unwrap();
         fs::write(bench.root.join("project/secrets/a"), "").unwrap();
         let rule = match program {
             "sudo" => "Bash(sudo sometool:*)".to_owned(),
-            // Options that name an output are covered by rules that name them.
+            // Rules that name an output option cover it.
             _ if expected == Ask => format!("Bash({line} *)"),
             program => format!("Bash({program}:*)"),
         };
         let judgement = bench.allow(&rule).bash_judgement(line);
         assert_eq!(judgement.decision, expected, "{line}: {}", judgement.why);
-        let all = Bench::new().deny("Edit(secrets/**)").allow("Bash").bash(line);
+        let all = JudgeFixture::new().deny("Edit(secrets/**)").allow("Bash").bash(line);
         assert_eq!(all, if expected == Deny { Deny } else { Allow }, "{line}");
     }
 }
@@ -180,25 +183,26 @@ fn an_edit_rule_counts_every_program_that_is_not_known_to_only_read_as_a_writer(
 #[test]
 fn a_restricting_rule_for_one_tool_holds_for_all_with_the_same_effect() {
     for rule in ["Grep(.env)", "Glob(.env)", "Read(.env)"] {
-        let bench = Bench::new().allow("Bash(cat:*)").deny(rule);
+        let bench = JudgeFixture::new().allow("Bash(cat:*)").deny(rule);
         assert_eq!((bench.read("project/.env"), bench.bash("cat .env")), (Deny, Deny), "{rule}");
-        assert_eq!(Bench::new().ask(rule).read("project/.env"), Ask, "{rule}");
-        let bound = Bench::new().bound(&[], &[rule]);
+        assert_eq!(JudgeFixture::new().ask(rule).read("project/.env"), Ask, "{rule}");
+        let bound = JudgeFixture::new().bound(&[], &[rule]);
         assert_eq!(bound.read("project/.env"), Deny, "{rule}");
     }
-    let bench = Bench::new().allow("Bash(tee:*)").deny("Write(src/**)");
+    let bench = JudgeFixture::new().allow("Bash(tee:*)").deny("Write(src/**)");
     let edit = bench.judge("Edit", &writing(&bench.root.join("project/src/a")));
     assert_eq!((edit.decision, bench.bash("tee src/a")), (Deny, Deny));
-    // What allows one tool allows no other.
+    // A rule for one tool allows no other.
     let outside = reading(Path::new("/etc/hosts"));
-    let bench = Bench::new().allow("Grep(//etc/**)");
+    let bench = JudgeFixture::new().allow("Grep(//etc/**)");
     assert_eq!(bench.judge("Grep", &outside).decision, Allow);
     assert_eq!(bench.judge("Read", &outside).decision, Ask);
 }
 
 #[test]
 fn a_rule_against_reading_sees_what_globs_braces_and_variables_name() {
-    let bench = Bench::new().allow("Bash(cat:*)").allow("Bash(git log:*)").deny("Read(.env)");
+    let bench =
+        JudgeFixture::new().allow("Bash(cat:*)").allow("Bash(git log:*)").deny("Read(.env)");
     for name in [".env", "src/.env", "a"] {
         fs::write(bench.root.join("project").join(name), "").unwrap();
     }
@@ -220,31 +224,31 @@ fn a_rule_against_reading_sees_what_globs_braces_and_variables_name() {
 
 #[test]
 fn allow_rules_count_by_where_a_path_really_leads_and_not_for_protected_files_they_do_not_name() {
-    let bench = Bench::new()
+    let bench = JudgeFixture::new()
         .allow("Edit(src/**)")
         .allow("Edit(escape/**)")
         .allow("Edit(.git/info/*)")
         .allow("Write");
     assert_eq!(bench.write("project/src/a"), Allow);
     assert_eq!(bench.write("project/.git/info/exclude"), Allow);
-    let only_edit = Bench::new().allow("Edit(src/**)").allow("Edit(escape/**)");
+    let only_edit = JudgeFixture::new().allow("Edit(src/**)").allow("Edit(escape/**)");
     assert_eq!(only_edit.write("project/escape/a"), Ask);
     assert_eq!(only_edit.write("project/src/dangling"), Ask);
     assert_eq!(only_edit.bash("echo hi > src/a"), Allow);
     only_edit.asks(["echo x > src/HEAD", "echo x > src/a && echo ../a > src/commondir"]);
     for rule in ["Edit(**)", "Edit(*)"] {
-        let bench = Bench::new().allow(rule);
+        let bench = JudgeFixture::new().allow(rule);
         assert_eq!(bench.write("project/src/a"), Allow, "{rule}");
         assert_eq!(bench.write("outside/a"), Ask, "{rule}");
     }
-    assert_eq!(Bench::new().allow("Edit").write("outside/a"), Allow);
-    let all = Bench::new().allow("Edit");
+    assert_eq!(JudgeFixture::new().allow("Edit").write("outside/a"), Allow);
+    let all = JudgeFixture::new().allow("Edit");
     assert_eq!((all.write("project/a"), all.write("project/.git/config")), (Allow, Ask));
 }
 
 #[test]
 fn rules_do_not_follow_a_working_directory_that_becomes_a_link() {
-    let bench = Bench::new().allow("Edit(src/**)").allow("Edit(**)");
+    let bench = JudgeFixture::new().allow("Edit(src/**)").allow("Edit(**)");
     let project = bench.root.join("project");
     let anchored = format!("Edit(/{}/src/**)", project.display());
     let bench = bench.allow(&anchored);
@@ -257,14 +261,14 @@ fn rules_do_not_follow_a_working_directory_that_becomes_a_link() {
 
 #[test]
 fn a_write_through_a_link_is_judged_by_where_the_link_really_leads() {
-    let bench = Bench::new().mode(Mode::AcceptEdits);
+    let bench = JudgeFixture::new().mode(PermissionMode::AcceptEdits);
     bench.allows(["echo x > src/a"]);
     bench.asks(["echo x > src/HEAD", "echo x > src/HEAD; echo ../a > src/commondir"]);
     let project = bench.root.join("project");
     fs::create_dir_all(project.join("src/deep/er")).unwrap();
     symlink("src/deep/er", project.join("d")).unwrap();
     symlink(bench.root.join("outside"), project.join("out")).unwrap();
-    // By its text the first one leads into the home.
+    // Lexically the first one leads into the home.
     symlink("d/../../home/x", project.join("inside.txt")).unwrap();
     symlink("out/../home/x", project.join("outside.txt")).unwrap();
     assert_eq!(bench.write("project/inside.txt"), Allow);

@@ -5,38 +5,38 @@ use std::sync::LazyLock;
 
 use super::*;
 use crate::disk::ProjectFolders;
-use crate::permission::rule::{Base, List, Origin};
+use crate::permission::rule::{RuleBase, RuleList, RuleOrigin};
 use crate::protocol::{BashVersion, EnvOverlay};
 
 #[test]
 fn a_rule_for_all_projects_unbinds_nothing_that_is_free_without_it() {
-    let mut bench = Bench::new();
+    let mut bench = JudgeFixture::new();
     bench.allow_everywhere(&["Bash(git:*)"]);
-    let is_confined = |bench: &Bench, line: &str| {
+    let is_confined = |bench: &JudgeFixture, line: &str| {
         let judgement = bench.bash_judgement(line);
         assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
         judgement.read_only.is_some()
     };
     assert!(is_confined(&bench, "git status"));
     assert!(is_confined(&bench, "git diff | head"));
-    let bench = bench.mode(Mode::AcceptEdits);
+    let bench = bench.mode(PermissionMode::AcceptEdits);
     for line in ["git tag x", "git diff > src/a", "git tag x && git status"] {
         assert!(!is_confined(&bench, line), "{line}");
     }
-    let own = Bench::new().allow("Bash(git:*)");
+    let own = JudgeFixture::new().allow("Bash(git:*)");
     assert!(!is_confined(&own, "git status"));
 }
 
 #[test]
 fn files_of_the_users_skills_are_for_the_tools_that_read_and_for_no_line() {
-    let mut bench = Bench::new();
+    let mut bench = JudgeFixture::new();
     let project = bench.places.project.clone();
-    let base = Base { project: &project, home: None };
+    let base = RuleBase { project: &project, home: None };
     let folder = bench.root.join("home/skills");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("a.md"), "").unwrap();
     let rule = format!("Read(/{}/**)", folder.display());
-    bench.rules.add(List::Allow, &[rule], &Origin::Skills, base).unwrap();
+    bench.rules.add(RuleList::Allow, &[rule], &RuleOrigin::Skills, base).unwrap();
     let file = folder.join("a.md");
     assert_eq!(bench.judge("Read", &reading(&file)).decision, Allow);
     bench.asks([format!("true < {}", file.display()), format!("cat {}", file.display())]);
@@ -44,7 +44,7 @@ fn files_of_the_users_skills_are_for_the_tools_that_read_and_for_no_line() {
 
 #[test]
 fn git_compares_no_files_outside_the_repository_that_it_runs_in() {
-    let mut bench = Bench::new();
+    let mut bench = JudgeFixture::new();
     let nested = bench.root.join("project/sub");
     for folder in [".git/objects", ".git/refs", "src"] {
         fs::create_dir_all(nested.join(folder)).unwrap();
@@ -65,7 +65,7 @@ fn git_compares_no_files_outside_the_repository_that_it_runs_in() {
 
 #[test]
 fn nothing_that_is_not_confined_is_free_where_bash_reads_a_file_first() {
-    let mut bench = Bench::new().mode(Mode::AcceptEdits).allow("Bash(make)");
+    let mut bench = JudgeFixture::new().mode(PermissionMode::AcceptEdits).allow("Bash(make)");
     bench.allows(["echo x > src/a", "make | tail -3", "echo x"]);
     bench.places.has_start_file = true;
     bench.asks(["echo x > src/a", "make | tail -3", "> src/a", "x=1; > src/a", "{ > src/a; }"]);
@@ -77,7 +77,7 @@ fn nothing_that_is_not_confined_is_free_where_bash_reads_a_file_first() {
 
 #[test]
 fn nothing_is_free_where_programs_load_libraries_of_the_project() {
-    let mut bench = Bench::new().mode(Mode::AcceptEdits).allow("Bash(make)");
+    let mut bench = JudgeFixture::new().mode(PermissionMode::AcceptEdits).allow("Bash(make)");
     let env = |name: &str, path: &Path| {
         EnvOverlay::from_iter([("PATH", OsStr::new("/usr/bin:/bin")), (name, path.as_os_str())])
     };
@@ -94,7 +94,7 @@ fn nothing_is_free_where_programs_load_libraries_of_the_project() {
 
 #[test]
 fn no_program_of_a_checkout_around_any_working_directory_is_free() {
-    let mut bench = Bench::new();
+    let mut bench = JudgeFixture::new();
     let other = bench.root.join("other");
     for folder in [".git", "pkg", "bin"] {
         fs::create_dir_all(other.join(folder)).unwrap();
@@ -108,7 +108,7 @@ fn no_program_of_a_checkout_around_any_working_directory_is_free() {
     let project = bench.places.project.clone();
     let home = bench.places.home.clone();
     bench.places.session = ProjectFolders::new([project, other.join("pkg")], home.as_deref());
-    // The agent itself may work in a folder of its own.
+    // The agent itself may work in its own folder.
     bench.asks(["wc src/a", "wc -w src/a"]);
     let why = bench.bash_judgement("wc -w src/a").why;
     assert!(why.contains("the project has a program wc that PATH finds before yours"), "{why}");
@@ -117,12 +117,12 @@ fn no_program_of_a_checkout_around_any_working_directory_is_free() {
 static BASH_3: LazyLock<BashVersion> = LazyLock::new(|| BashVersion { major: 3, minor: 2 });
 static BASH_5_1: LazyLock<BashVersion> = LazyLock::new(|| BashVersion { major: 5, minor: 1 });
 
-/// Bash 3.2 ends a substitution at the first `)` outside of quotes, and knows neither documents nor
-/// patterns there, and comments only after a blank. Up to 5.1 it takes the name `case` for a word
-/// of the language in more places than where it is one.
+/// Bash 3.2 ends a substitution at the first unquoted `)`, and knows neither documents nor patterns
+/// there, and comments only after a blank. Up to 5.1 it takes the name `case` for a keyword in more
+/// places than it is one.
 #[test]
 fn what_an_old_bash_reads_differently_is_not_free_there() {
-    let mut bench = Bench::new().allow("Bash(git commit:*)");
+    let mut bench = JudgeFixture::new().allow("Bash(git commit:*)");
     let differ = [
         "x=$(cat <<'E'\n) ; ./evil #\nE\n)",
         "x=$(cat <<'E'\nit's \nE\n); echo ') ; ./evil # '",
@@ -151,14 +151,14 @@ fn what_an_old_bash_reads_differently_is_not_free_there() {
 
 #[test]
 fn nothing_is_free_unconfined_in_a_folder_that_nobody_knows() {
-    let bench = Bench::new().mode(Mode::AcceptEdits);
+    let bench = JudgeFixture::new().mode(PermissionMode::AcceptEdits);
     bench.allows(["cat src/a > x", "echo CDPATH; cat src/a"]);
     bench.asks(["echo CDPATH; cat src/a > x"]);
 }
 
 #[test]
 fn no_free_command_tells_the_value_of_a_variable() {
-    let bench = Bench::new();
+    let bench = JudgeFixture::new();
     bench.asks([
         "case $TOKEN in a*) echo a;; esac",
         "x=$TOKEN; case $x in a*) echo a;; esac",
@@ -192,7 +192,7 @@ fn no_free_command_tells_the_value_of_a_variable() {
 
 #[test]
 fn a_rule_means_no_words_that_are_quoted_where_bash_would_expand_its_own() {
-    let bench = Bench::new()
+    let bench = JudgeFixture::new()
         .allow("Bash(~/bin/x:*)")
         .allow("Bash(python3 ~/s.py)")
         .allow("Bash(python3 $HOME/s.py)")
@@ -214,7 +214,7 @@ fn a_rule_means_no_words_that_are_quoted_where_bash_would_expand_its_own() {
 
 #[test]
 fn a_quoted_tilde_is_a_folder_of_that_name() {
-    let bench = Bench::new().mode(Mode::AcceptEdits);
+    let bench = JudgeFixture::new().mode(PermissionMode::AcceptEdits);
     let folder = bench.root.join("project/~");
     fs::create_dir(&folder).unwrap();
     fs::write(bench.root.join("outside/x"), "").unwrap();
@@ -230,7 +230,7 @@ fn a_quoted_tilde_is_a_folder_of_that_name() {
 
 #[test]
 fn only_commands_that_certainly_read_inside_run_without_a_rule() {
-    let bench = Bench::new();
+    let bench = JudgeFixture::new();
     bench.allows([
         "pwd",
         "ls",
@@ -339,7 +339,7 @@ fn only_commands_that_certainly_read_inside_run_without_a_rule() {
 
 #[test]
 fn git_is_not_free_where_the_repositorys_settings_name_a_program() {
-    let bench = Bench::new();
+    let bench = JudgeFixture::new();
     let config = bench.root.join("project/.git/config");
     fs::write(&config, "[core]\n\tfsmonitor = true\n[user]\n\tname = x\n").unwrap();
     assert_eq!(bench.bash("git status"), Allow);
@@ -356,7 +356,7 @@ fn git_is_not_free_where_the_repositorys_settings_name_a_program() {
 
 #[test]
 fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
-    let mut bench = Bench::new();
+    let mut bench = JudgeFixture::new();
     let bin = bench.root.join("project/node_modules/.bin");
     fs::create_dir_all(&bin).unwrap();
     let write = |path: PathBuf| {
@@ -377,7 +377,7 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
     assert_eq!((bench.bash("cat src/a"), bench.bash("ls")), (Ask, Allow));
     bench.places.programs = [system.clone(), bin.clone()].into();
     assert_eq!(bench.bash("ls"), Allow);
-    // A link belongs to the folder that it lies in: an interpreter takes its name for no option.
+    // A link belongs to the folder it lies in: an interpreter does not take its name for an option.
     let links = bench.root.join("project/links");
     fs::create_dir_all(&links).unwrap();
     std::os::unix::fs::symlink("/usr/bin/env", links.join("ls")).unwrap();
@@ -386,7 +386,7 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
         bench.places.programs = [folder, system.clone()].into();
         assert_eq!(bench.bash("ls"), Ask);
     }
-    // A program of a version manager may start one that the project names.
+    // A version manager's program may start one that the project names.
     let shims = bench.root.join("outside/shims");
     fs::create_dir_all(&shims).unwrap();
     write(shims.join("ls"));
@@ -394,10 +394,10 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
     assert_eq!((bench.bash("ls"), bench.bash("cat src/a")), (Allow, Allow));
     bench.places.has_sandbox = false;
     let judgement = bench.bash_judgement("ls");
-    assert!(judgement.why.contains("nothing confines it here"), "{}", judgement.why);
+    assert!(judgement.why.contains("it is not confined here"), "{}", judgement.why);
     assert_eq!((judgement.decision, bench.bash("cat src/a")), (Ask, Allow));
     bench.places.has_sandbox = true;
-    // What bash cannot run does not end its search, and a leading `~` is a home.
+    // An entry that bash cannot run does not end its search, and a leading `~` is a home.
     let early = bench.root.join("outside/bin");
     fs::create_dir_all(early.join("ls")).unwrap();
     fs::write(early.join("git"), "").unwrap();
@@ -419,8 +419,8 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
 fn a_question_about_a_command_that_may_be_free_says_what_stands_in_the_way() {
     let rows = [
         ("FOO=1 cat a", "no rule allows cat, and it is not free with FOO set"),
-        ("cat $x", "no rule allows cat, and $x is only known when it runs"),
-        ("ls -Z", "no rule allows ls, and -Z is no option that is known to only read"),
+        ("cat $x", "no rule allows cat, and $x is known only at run time"),
+        ("ls -Z", "no rule allows ls, and -Z is not a known read-only option"),
         ("ls /etc", "no rule allows ls, and /etc is outside the working directories"),
         ("sed -n 1d a", "no rule allows sed, and 1d does more than print lines by number"),
         (
@@ -430,9 +430,9 @@ fn a_question_about_a_command_that_may_be_free_says_what_stands_in_the_way() {
         ("mytool", "no rule allows mytool"),
     ];
     for (line, why) in rows {
-        assert_eq!(Bench::new().bash_judgement(line).why, why, "{line}");
+        assert_eq!(JudgeFixture::new().bash_judgement(line).why, why, "{line}");
     }
-    let denied = Bench::new().deny("Read(.env)").bash_judgement("rg x");
+    let denied = JudgeFixture::new().deny("Read(.env)").bash_judgement("rg x");
     let why = "no rule allows rg, and it may show files that rule Read(.env) in .caliban/config.toml restricts";
     assert_eq!(denied.why, why);
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::disk::{GitConfigPaths, ProjectFolders};
 use crate::permission::judge::Decision::{Allow, Ask};
-use crate::permission::judge::testing::Bench;
-use crate::protocol::{Access, EnvOverlay, Target};
+use crate::permission::judge::testing::JudgeFixture;
+use crate::protocol::{Access, EnvOverlay, PathTarget};
 
 fn repository(at: &Path) {
     for folder in ["objects", "refs"] {
@@ -16,8 +16,8 @@ fn repository(at: &Path) {
     fs::write(at.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
 }
 
-fn bench() -> Bench {
-    let bench = Bench::new();
+fn bench() -> JudgeFixture {
+    let bench = JudgeFixture::new();
     let project = bench.root.join("project");
     let files = ["run.sh", "check.py", "unpacked/run.sh", "unpacked/check.py", "src/a"];
     for file in files.into_iter().chain(["build.mk", "unpacked/build.mk"]) {
@@ -123,7 +123,7 @@ fn a_name_without_its_end_and_a_folder_with_a_star_are_the_projects_own() {
 fn a_rule_for_a_whole_line_follows_no_link_that_came_later() {
     let lines = ["make > build.log", "make | tee build.log", "tee build.log"];
     let rules = lines.map(|line| format!("Bash({line})"));
-    let bench = rules.iter().fold(Bench::new(), |bench, rule| bench.allow(rule));
+    let bench = rules.iter().fold(JudgeFixture::new(), |bench, rule| bench.allow(rule));
     bench.allows(lines);
     let outside = bench.root.join("outside");
     fs::create_dir_all(&outside).unwrap();
@@ -148,15 +148,15 @@ fn a_rule_holds_in_the_folders_of_the_project_and_in_additional_directories() {
     }
 }
 
-/// A project with these rules in the user's own settings, which are for all projects.
-fn for_all_projects(rules: &[&str]) -> Bench {
-    let mut bench = Bench::new();
+/// A project with these rules in the user's settings, which apply to all projects.
+fn for_all_projects(rules: &[&str]) -> JudgeFixture {
+    let mut bench = JudgeFixture::new();
     bench.allow_everywhere(rules);
     bench
 }
 
-/// A program of this name in a folder of the project that stands before the others in `PATH`.
-fn put_before_yours(bench: &mut Bench, program: &str) {
+/// A program of this name in a folder of the project that precedes the others in `PATH`.
+fn put_before_yours(bench: &mut JudgeFixture, program: &str) {
     let bin = bench.root.join("project/bin");
     fs::create_dir_all(&bin).unwrap();
     fs::write(bin.join(program), "").unwrap();
@@ -166,7 +166,7 @@ fn put_before_yours(bench: &mut Bench, program: &str) {
 }
 
 /// The settings of git with these variables, in a home of the bench.
-fn git_with(bench: &Bench, variables: &[(&str, &str)]) -> GitConfigPaths {
+fn git_with(bench: &JudgeFixture, variables: &[(&str, &str)]) -> GitConfigPaths {
     let home = bench.root.join("home").display().to_string();
     let usual = [("HOME", home.as_str()), ("PATH", "/usr/bin:/bin")];
     GitConfigPaths::new(&EnvOverlay::from_iter(usual.into_iter().chain(variables.iter().copied())))
@@ -215,7 +215,7 @@ fn a_rule_for_all_projects_sees_links_before_dots_above_the_shell_and_behind_man
     std::os::unix::fs::symlink(outside.join("log"), project.join("log")).unwrap();
     assert_eq!(bench.bash_in("src", "> ../log").decision, Ask);
     bench.places.dirs = vec![project.clone()].into();
-    // More than are looked at, so that nobody knows where the other word leads.
+    // More than the limit, so the other word's target is unknown.
     for name in 0..50_001 {
         fs::write(project.join("many").join(name.to_string()), "").unwrap();
     }
@@ -242,7 +242,8 @@ fn a_rule_for_all_projects_follows_no_link_into_a_checkout_around_the_project() 
 
 #[test]
 fn rules_of_a_project_hold_in_all_of_it_wherever_the_session_works() {
-    let mut bench = Bench::new().allow("Bash(cd:*)").allow("Bash(./run.sh)").allow("Read(docs/**)");
+    let mut bench =
+        JudgeFixture::new().allow("Bash(cd:*)").allow("Bash(./run.sh)").allow("Read(docs/**)");
     let project = bench.root.join("project");
     for file in ["run.sh", "docs/x"] {
         fs::create_dir_all(project.join(file).parent().unwrap()).unwrap();
@@ -252,7 +253,7 @@ fn rules_of_a_project_hold_in_all_of_it_wherever_the_session_works() {
     let line = format!("cd {} && ./run.sh", project.display());
     let judgement = bench.bash_in("src", &line);
     assert_eq!(judgement.decision, Allow, "{}", judgement.why);
-    let target = Target::new(&project.join("src"), Path::new("../docs/x"));
+    let target = PathTarget::new(&project.join("src"), Path::new("../docs/x"));
     assert_eq!(bench.judge("Read", &Access::Read { paths: vec![target] }).decision, Allow);
 }
 
@@ -260,7 +261,7 @@ fn rules_of_a_project_hold_in_all_of_it_wherever_the_session_works() {
 fn a_rule_for_all_projects_covers_no_redirect_to_a_file_that_only_the_line_tells() {
     let bench = for_all_projects(&["Bash(date > $(pwd)/new.txt)", "Bash(cat < $NOTES)"]);
     bench.asks(["date > $(pwd)/new.txt", "cat < $NOTES"]);
-    let bench = Bench::new().allow("Bash(date > $(pwd)/new.txt)");
+    let bench = JudgeFixture::new().allow("Bash(date > $(pwd)/new.txt)");
     bench.allows(["date > $(pwd)/new.txt"]);
 }
 
@@ -277,7 +278,7 @@ fn a_rule_for_all_projects_has_its_conditions_also_where_it_names_the_whole_line
     let mut bench = for_all_projects(&rules.each_ref().map(String::as_str));
     bench.allow_everywhere(&["Bash(echo $(date))"]);
     bench.allows(with_git.into_iter().take(3).chain(["echo $(date)"]));
-    // No attribute picks it yet: what git checks out may.
+    // No attribute selects it yet: a checked-out one may.
     let settings = bench.root.join("home/.gitconfig");
     let filter = "[filter \"x\"]\n\tclean = python3 -m x\n";
     let git = git_with(&bench, &[]);
@@ -354,7 +355,7 @@ fn a_rule_for_all_projects_has_its_conditions_also_where_there_is_no_repository(
             assert_eq!(judgement.decision == Allow, is_allowed, "{setting}: {}", judgement.why);
         }
     }
-    // `git init sub` makes a repository of a folder that has brought its own hooks.
+    // `git init sub` makes a repository of a folder that already has hooks.
     fs::create_dir_all(project.join("sub/.git/hooks")).unwrap();
     fs::write(project.join("sub/.git/hooks/reference-transaction"), "").unwrap();
     bench.asks(["git diff a b"]);
@@ -362,9 +363,11 @@ fn a_rule_for_all_projects_has_its_conditions_also_where_there_is_no_repository(
 
 #[test]
 fn a_rule_for_all_projects_trusts_no_hooks_and_no_settings_of_the_one_at_hand() {
-    let (general, own) =
-        (for_all_projects(&["Bash(git commit:*)"]), Bench::new().allow("Bash(git commit:*)"));
-    let git = |bench: &Bench| bench.root.join("project/.git");
+    let (general, own) = (
+        for_all_projects(&["Bash(git commit:*)"]),
+        JudgeFixture::new().allow("Bash(git commit:*)"),
+    );
+    let git = |bench: &JudgeFixture| bench.root.join("project/.git");
     for bench in [&general, &own] {
         assert_eq!(bench.bash("git commit -m x"), Allow, "a plain repository");
         fs::create_dir(git(bench).join("hooks")).unwrap();
@@ -385,13 +388,13 @@ fn a_rule_for_all_projects_trusts_no_hooks_and_no_settings_of_the_one_at_hand() 
         fs::write(&config, settings).unwrap();
         assert_eq!(general.bash("git commit -m x"), Ask, "{settings}");
     }
-    // What only a command that changes something starts.
+    // Programs that only a command with changes starts.
     for settings in ["[core]\n\teditor = ./x\n", "[remote \"origin\"]\n\turl = ./up.git\n"] {
         fs::write(&config, settings).unwrap();
         assert_eq!(general.bash("git commit -m x"), Ask, "{settings}");
         assert_eq!(general.bash("git status"), Allow, "{settings}");
     }
-    // In the place of a remote that no setting names.
+    // In place of a remote that no setting names.
     fs::write(&config, "").unwrap();
     assert_eq!(general.bash("git commit -m x"), Allow);
     fs::create_dir_all(general.root.join("project/origin/hooks")).unwrap();
@@ -401,7 +404,7 @@ fn a_rule_for_all_projects_trusts_no_hooks_and_no_settings_of_the_one_at_hand() 
 #[test]
 fn no_rule_trusts_a_repository_within_which_a_command_may_make_a_submodule() {
     let rule = "Bash(git commit:*)";
-    for bench in [for_all_projects(&[rule]), Bench::new().allow(rule)] {
+    for bench in [for_all_projects(&[rule]), JudgeFixture::new().allow(rule)] {
         let inner = bench.root.join("project/src");
         repository(&inner);
         assert_eq!(bench.bash("git commit -m x"), Allow);

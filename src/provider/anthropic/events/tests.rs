@@ -4,8 +4,8 @@ use serde_json::json;
 use super::*;
 use crate::protocol::{Accumulator, ContentBlock, Reply};
 
-fn read(events: &[Value]) -> Result<Vec<StreamEvent>, Fault> {
-    let mut decoder = Decoder::default();
+fn read(events: &[Value]) -> Result<Vec<StreamEvent>, DecodeError> {
+    let mut decoder = AnthropicDecoder::default();
     let mut out = Vec::new();
     for event in events {
         decoder.event(&event.to_string(), &mut out)?;
@@ -173,24 +173,24 @@ fn blocks_left_open_are_closed_at_the_end() {
 #[test]
 fn an_answer_without_its_end_was_cut() {
     let events = [start(&json!({})), message_delta("end_turn", &json!({"output_tokens": 1}))];
-    assert_eq!(read(&events), Err(Fault::Cut));
+    assert_eq!(read(&events), Err(DecodeError::Cut));
 }
 
 #[test]
 fn a_reported_failure_and_nonsense_end_the_answer() {
     let failure =
         json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
-    let report = Report {
+    let report = ErrorReport {
         class: "overloaded_error".into(),
         message: "Overloaded".into(),
-        ..Report::default()
+        ..ErrorReport::default()
     };
-    assert_eq!(read(&[start(&json!({})), failure]), Err(Fault::Reported(report)));
+    assert_eq!(read(&[start(&json!({})), failure]), Err(DecodeError::Reported(report)));
     let gateway = read(&[json!({"error": "down"})]);
-    assert!(matches!(gateway, Err(Fault::Reported(report)) if report.message == "down"));
+    assert!(matches!(gateway, Err(DecodeError::Reported(report)) if report.message == "down"));
     for nonsense in ["{", "[]", "hello", r#"{"a":1}"#, r#"{"type":"message","content":[]}"#] {
-        let mut decoder = Decoder::default();
+        let mut decoder = AnthropicDecoder::default();
         let fault = decoder.event(nonsense, &mut Vec::new());
-        assert!(matches!(fault, Err(Fault::Senseless(_))), "{nonsense}: {fault:?}");
+        assert!(matches!(fault, Err(DecodeError::Malformed(_))), "{nonsense}: {fault:?}");
     }
 }

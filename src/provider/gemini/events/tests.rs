@@ -4,8 +4,8 @@ use serde_json::json;
 use super::*;
 use crate::protocol::{Accumulator, ContentBlock, Reply};
 
-fn read(chunks: &[Value]) -> Result<Vec<StreamEvent>, Fault> {
-    let mut decoder = Decoder::default();
+fn read(chunks: &[Value]) -> Result<Vec<StreamEvent>, DecodeError> {
+    let mut decoder = GeminiDecoder::default();
     let mut out = Vec::new();
     for chunk in chunks {
         decoder.event(&chunk.to_string(), &mut out)?;
@@ -36,8 +36,8 @@ fn finish(reason: &str) -> Value {
     json!({"candidates": [{"finishReason": reason}]})
 }
 
-fn thought(thinking: &str, signed: Signed<'_>) -> ContentBlock {
-    ContentBlock::Thinking { thinking: thinking.into(), signature: signed.seal() }
+fn thought(thinking: &str, signed: SignedContent<'_>) -> ContentBlock {
+    ContentBlock::Thinking { thinking: thinking.into(), signature: signed.encode() }
 }
 
 fn call(id: &str, args: &Value) -> Value {
@@ -70,7 +70,7 @@ fn a_whole_answer_is_read() {
         content: vec![
             ContentBlock::Thinking { thinking: "hm".into(), signature: String::new() },
             ContentBlock::text("Hello"),
-            thought("more", Signed::Call("SIG-1")),
+            thought("more", SignedContent::Call("SIG-1")),
             tool_use("id-1", json!({"p": "a"})),
             tool_use("id-2", json!({})),
         ],
@@ -95,15 +95,18 @@ fn a_signature_of_a_text_stands_behind_it_and_tears_nothing() {
     ];
     let expected = [
         ContentBlock::text("Hello"),
-        thought("", Signed::Text("SIG-1")),
-        thought("", Signed::Text("SIG-2")),
+        thought("", SignedContent::Text("SIG-1")),
+        thought("", SignedContent::Text("SIG-2")),
     ];
     assert_eq!(reply(&chunks).content, expected);
     let unsigned = chunk(&json!([
         {"text": "go", "thoughtSignature": "SIG-1"}, {"functionCall": {"id": "i", "name": "Read"}},
     ]));
-    let expected =
-        [ContentBlock::text("go"), thought("", Signed::Text("SIG-1")), tool_use("i", json!({}))];
+    let expected = [
+        ContentBlock::text("go"),
+        thought("", SignedContent::Text("SIG-1")),
+        tool_use("i", json!({})),
+    ];
     assert_eq!(reply(&[unsigned, finish("STOP")]).content, expected);
 }
 
@@ -147,7 +150,7 @@ fn the_reason_of_the_end_is_told() {
 fn a_call_that_the_model_could_not_write_is_a_failure_that_may_pass() {
     let mut last = finish("MALFORMED_FUNCTION_CALL");
     last["candidates"][0]["finishMessage"] = json!("Malformed function call: print(");
-    let Err(Fault::Reported(report)) = read(&[text("a"), last]) else { panic!("an answer") };
+    let Err(DecodeError::Reported(report)) = read(&[text("a"), last]) else { panic!("an answer") };
     assert_eq!(report.message, "Malformed function call: print(");
     assert_eq!(report.kind_in_stream(), crate::provider::ErrorKind::Server);
 }
@@ -157,7 +160,7 @@ fn failures_are_reported_in_each_of_their_shapes() {
     let error = json!({"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}});
     for event in [error.clone(), json!([error])] {
         match read(&[text("a"), event.clone()]) {
-            Err(Fault::Reported(report)) => assert_eq!(report.message, "busy", "{event}"),
+            Err(DecodeError::Reported(report)) => assert_eq!(report.message, "busy", "{event}"),
             other => panic!("{event}: {other:?}"),
         }
     }
@@ -165,7 +168,7 @@ fn failures_are_reported_in_each_of_their_shapes() {
 
 #[test]
 fn what_is_cut_or_makes_no_sense_is_no_answer() {
-    assert_eq!(read(&[text("half")]), Err(Fault::Cut));
-    assert!(matches!(read(&[json!({"choices": []})]), Err(Fault::Senseless(_))));
-    assert!(matches!(read(&[json!("hello")]), Err(Fault::Senseless(_))));
+    assert_eq!(read(&[text("half")]), Err(DecodeError::Cut));
+    assert!(matches!(read(&[json!({"choices": []})]), Err(DecodeError::Malformed(_))));
+    assert!(matches!(read(&[json!("hello")]), Err(DecodeError::Malformed(_))));
 }

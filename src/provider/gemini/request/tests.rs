@@ -41,8 +41,8 @@ fn result(id: &str, content: Vec<ResultBlock>, is_error: bool) -> ContentBlock {
     ContentBlock::result(ToolUseId::new(id), content, is_error)
 }
 
-fn signed(signed: Signed<'_>) -> ContentBlock {
-    ContentBlock::Thinking { thinking: "hm".into(), signature: signed.seal() }
+fn signed(signed: SignedContent<'_>) -> ContentBlock {
+    ContentBlock::Thinking { thinking: "hm".into(), signature: signed.encode() }
 }
 
 fn picture() -> ImageSource {
@@ -107,8 +107,8 @@ fn signatures_go_back_to_where_they_stood() {
         Message::user_text("go"),
         Message::assistant(vec![
             ContentBlock::text("I look."),
-            signed(Signed::Text("SIG-T")),
-            signed(Signed::Call("SIG-C")),
+            signed(SignedContent::Text("SIG-T")),
+            signed(SignedContent::Call("SIG-C")),
             call("id-1", "Read"),
             call("id-2", "Bash"),
         ]),
@@ -117,7 +117,7 @@ fn signatures_go_back_to_where_they_stood() {
             result("id-1", vec![ResultBlock::text("one"), ResultBlock::text("two")], false),
             result("id-2", vec![ResultBlock::text("gone")], true),
         ]),
-        Message::assistant(vec![ContentBlock::text("done"), signed(Signed::Text("SIG-E"))]),
+        Message::assistant(vec![ContentBlock::text("done"), signed(SignedContent::Text("SIG-E"))]),
         Message::user_text("again"),
     ];
     let expected = json!([
@@ -168,7 +168,10 @@ fn a_newer_model_is_told_of_calls_that_another_one_made() {
         contents(model, &messages)[1]["parts"][part]["thoughtSignature"].take()
     };
     for model in [NEWER, "gemini-pro-latest", "models/gemini-4-argon"] {
-        assert_eq!((signature(model, 0), signature(model, 1)), (json!(UNSIGNED), Value::Null));
+        assert_eq!(
+            (signature(model, 0), signature(model, 1)),
+            (json!(SKIP_SIGNATURE), Value::Null)
+        );
     }
     for model in [OLDER, "gemma-4-31b-it", "models/gemini-2.5-flash"] {
         assert_eq!(signature(model, 0), Value::Null, "{model}");
@@ -185,7 +188,7 @@ fn thoughts_of_other_wires_and_signatures_of_nothing_stay_here() {
         Message::user_text("one"),
         Message::assistant(vec![other("EqoB"), other("")]),
         Message::user_text("two"),
-        Message::assistant(vec![signed(Signed::Text("SIG"))]),
+        Message::assistant(vec![signed(SignedContent::Text("SIG"))]),
         Message::user_text("three"),
     ];
     let expected =
@@ -202,7 +205,7 @@ fn images_of_results_stand_in_them_or_for_older_models_behind_them() {
         Message::user(vec![result("id-1", shown, false), ContentBlock::text("see?")]),
     ];
     let image = json!({"inlineData": {"mimeType": "image/png", "data": "AAAA"}});
-    let text = "a dot\n(The image stands beside this text.)";
+    let text = "a dot\n(The image is attached to this text.)";
     let newer = contents(NEWER, &messages);
     assert_eq!(newer[0]["parts"], json!([image]));
     let response =

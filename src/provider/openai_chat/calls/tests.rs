@@ -4,11 +4,11 @@ use serde_json::json;
 use super::*;
 use crate::protocol::{Accumulator, ContentBlock};
 
-/// The calls made of lists of pieces: `(id, name, input)` each, the id empty when it was generated.
+/// Returns the calls made of lists of pieces: `(id, name, input)` each, the id empty if it was generated.
 fn calls(lists: &[Value]) -> Vec<(String, String, Value)> {
-    let (mut calls, mut next, mut out) = (Calls::default(), 0, Vec::new());
+    let (mut calls, mut next, mut out) = (OpenCalls::default(), 0, Vec::new());
     for list in lists {
-        let pieces: Vec<Piece> = serde_json::from_value(list.clone()).unwrap();
+        let pieces: Vec<CallDelta> = serde_json::from_value(list.clone()).unwrap();
         for (position, piece) in pieces.into_iter().enumerate() {
             calls.push(piece, position, &mut next, &mut out);
         }

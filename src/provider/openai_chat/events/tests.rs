@@ -4,8 +4,8 @@ use serde_json::json;
 use super::*;
 use crate::protocol::{Accumulator, ContentBlock, Reply, ToolUseId};
 
-fn read(data: &[String]) -> Result<Vec<StreamEvent>, Fault> {
-    let mut decoder = Decoder::default();
+fn read(data: &[String]) -> Result<Vec<StreamEvent>, DecodeError> {
+    let mut decoder = ChatDecoder::default();
     let mut out = Vec::new();
     for data in data {
         decoder.event(data, &mut out)?;
@@ -131,8 +131,8 @@ fn either_a_finish_reason_or_the_end_mark_makes_an_answer_whole() {
     assert_eq!(reply(&[text("a"), finish("stop")]).stop_reason, StopReason::EndTurn);
     assert_eq!(reply(&[text("a"), done()]).stop_reason, StopReason::EndTurn);
     assert_eq!(reply(&[chunk(&call(), None), done()]).stop_reason, StopReason::ToolUse);
-    assert_eq!(read(&[text("a")]), Err(Fault::Cut));
-    assert_eq!(read(&[]), Err(Fault::Cut));
+    assert_eq!(read(&[text("a")]), Err(DecodeError::Cut));
+    assert_eq!(read(&[]), Err(DecodeError::Cut));
     assert_eq!(reply(&[text("a"), done()]).usage, Usage::default());
 }
 
@@ -168,13 +168,13 @@ fn a_reported_failure_and_nonsense_end_the_answer() {
     for failure in failures {
         let fault = read(&[text("a"), failure.to_string()]);
         let message = match &fault {
-            Err(Fault::Reported(report)) => report.message.as_str(),
+            Err(DecodeError::Reported(report)) => report.message.as_str(),
             _ => "",
         };
         assert_eq!(message, "m", "{fault:?}");
     }
     for nonsense in ["{", "hello", "[]", "{}", r#"{"choices":3}"#] {
         let fault = read(&[nonsense.to_owned()]);
-        assert!(matches!(fault, Err(Fault::Senseless(_))), "{nonsense}: {fault:?}");
+        assert!(matches!(fault, Err(DecodeError::Malformed(_))), "{nonsense}: {fault:?}");
     }
 }

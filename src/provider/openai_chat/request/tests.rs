@@ -6,7 +6,7 @@ use super::super::super::Thinking;
 use super::*;
 use crate::protocol::{Message, ToolDetails};
 
-fn json_in(dialect: Dialect, request: &ModelRequest<'_>) -> Value {
+fn json_in(dialect: OpenaiDialect, request: &ModelRequest<'_>) -> Value {
     serde_json::from_slice(&body(request, dialect).unwrap()).unwrap()
 }
 
@@ -24,7 +24,7 @@ fn request<'a>(messages: &'a [Message], tools: &'a [ToolSpec]) -> ModelRequest<'
 }
 
 fn messages_of(messages: &[Message]) -> Value {
-    json_in(Dialect::Common, &request(messages, &[]))["messages"].take()
+    json_in(OpenaiDialect::Common, &request(messages, &[]))["messages"].take()
 }
 
 fn call(id: &str) -> ContentBlock {
@@ -63,7 +63,7 @@ fn s2_14_a_tool_is_forced_by_its_name() {
     let tools = [ToolSpec { name: "AgentTool".into(), description: "d".into(), input_schema }];
     let choice = |tool_choice| {
         let request = ModelRequest { tool_choice, ..request(&messages, &tools) };
-        json_in(Dialect::Common, &request)["tool_choice"].take()
+        json_in(OpenaiDialect::Common, &request)["tool_choice"].take()
     };
     let forced = json!({"type": "function", "function": {"name": "AgentTool"}});
     assert_eq!(choice(ToolChoice::Tool("AgentTool")), forced);
@@ -71,8 +71,8 @@ fn s2_14_a_tool_is_forced_by_its_name() {
     assert_eq!(choice(ToolChoice::Auto), Value::Null);
     assert_eq!(choice(ToolChoice::None), json!("none"));
     let key = |dialect| json_in(dialect, &request(&messages, &tools))["prompt_cache_key"].take();
-    assert!(key(Dialect::OpenAi).is_string());
-    assert_eq!(key(Dialect::Common), Value::Null, "others may refuse it");
+    assert!(key(OpenaiDialect::OpenAi).is_string());
+    assert_eq!(key(OpenaiDialect::Common), Value::Null, "others may refuse it");
 }
 
 #[test]
@@ -96,19 +96,19 @@ fn a_body_holds_what_the_wire_asks_for_and_nothing_else() {
         ],
     });
     let messages = [Message::user_text("hello")];
-    assert_eq!(json_in(Dialect::Common, &request(&messages, &tools)), expected);
+    assert_eq!(json_in(OpenaiDialect::Common, &request(&messages, &tools)), expected);
 }
 
 #[test]
 fn openai_itself_takes_the_limit_under_its_newer_name() {
-    let dialect = |url: &str| Dialect::of(&Url::parse(url).unwrap());
-    assert_eq!(dialect("https://api.openai.com/v1/chat/completions"), Dialect::OpenAi);
-    assert_eq!(dialect("https://eu.api.openai.com/v1"), Dialect::OpenAi);
-    assert_eq!(dialect("https://api.openai.com.example.org/v1"), Dialect::Common);
-    assert_eq!(dialect("http://127.0.0.1:11434/v1"), Dialect::Common);
+    let dialect = |url: &str| OpenaiDialect::from_url(&Url::parse(url).unwrap());
+    assert_eq!(dialect("https://api.openai.com/v1/chat/completions"), OpenaiDialect::OpenAi);
+    assert_eq!(dialect("https://eu.api.openai.com/v1"), OpenaiDialect::OpenAi);
+    assert_eq!(dialect("https://api.openai.com.example.org/v1"), OpenaiDialect::Common);
+    assert_eq!(dialect("http://127.0.0.1:11434/v1"), OpenaiDialect::Common);
     let messages = [Message::user_text("hello")];
     let request = ModelRequest { effort: Some("low"), ..request(&messages, &[]) };
-    let body = json_in(Dialect::OpenAi, &request);
+    let body = json_in(OpenaiDialect::OpenAi, &request);
     assert_eq!((&body["max_completion_tokens"], body.get("max_tokens")), (&json!(900), None));
     assert_eq!(body["reasoning_effort"], "low");
 }

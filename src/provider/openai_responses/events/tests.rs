@@ -4,8 +4,8 @@ use serde_json::json;
 use super::*;
 use crate::protocol::{Accumulator, ContentBlock, Reply};
 
-fn read(events: &[Value]) -> Result<Vec<StreamEvent>, Fault> {
-    let mut decoder = Decoder::default();
+fn read(events: &[Value]) -> Result<Vec<StreamEvent>, DecodeError> {
+    let mut decoder = ResponsesDecoder::default();
     let mut out = Vec::new();
     for event in events {
         decoder.event(&event.to_string(), &mut out)?;
@@ -116,10 +116,10 @@ fn a_whole_answer_is_read() {
             cache_creation_input_tokens: 16,
         },
     };
-    // The order of an item's fields is no part of it.
+    // The order of an item's fields does not matter.
     let sorted = |mut reply: Reply| {
         if let ContentBlock::Thinking { signature, .. } = &mut reply.content[0] {
-            *signature = thought::open(signature).unwrap().to_string();
+            *signature = reasoning::decode(signature).unwrap().to_string();
             let value: std::collections::BTreeMap<String, Value> =
                 serde_json::from_str(signature).unwrap();
             *signature = serde_json::to_string(&value).unwrap();
@@ -192,7 +192,7 @@ fn failures_are_reported_in_each_of_their_shapes() {
     ];
     for (event, message) in table {
         match read(&[created(), event.clone()]) {
-            Err(Fault::Reported(report)) => assert_eq!(report.message, message, "{event}"),
+            Err(DecodeError::Reported(report)) => assert_eq!(report.message, message, "{event}"),
             other => panic!("{event}: {other:?}"),
         }
     }
@@ -201,8 +201,8 @@ fn failures_are_reported_in_each_of_their_shapes() {
 #[test]
 fn what_is_cut_or_makes_no_sense_is_no_answer() {
     let cut = [created(), delta("output_text", 0, 0, "half")];
-    assert_eq!(read(&cut), Err(Fault::Cut));
-    assert!(matches!(read(&[json!({"choices": []})]), Err(Fault::Senseless(_))));
+    assert_eq!(read(&cut), Err(DecodeError::Cut));
+    assert!(matches!(read(&[json!({"choices": []})]), Err(DecodeError::Malformed(_))));
     let unknown = [
         created(),
         json!({"type": "response.news"}),

@@ -6,7 +6,7 @@ use crate::config::models::Thinking;
 use crate::protocol::Message;
 
 fn json_of(request: &ModelRequest<'_>) -> Value {
-    serde_json::from_slice(&body(request, Dialect::Common).unwrap()).unwrap()
+    serde_json::from_slice(&body(request, OpenaiDialect::Common).unwrap()).unwrap()
 }
 
 fn request<'a>(messages: &'a [Message], tools: &'a [ToolSpec]) -> ModelRequest<'a> {
@@ -78,7 +78,7 @@ fn a_body_holds_what_the_wire_asks_for_and_nothing_else() {
 #[test]
 fn openai_itself_gets_a_cache_key_that_a_conversation_keeps() {
     let key = |messages: &[Message], tools: &[ToolSpec]| {
-        let body = body(&request(messages, tools), Dialect::OpenAi).unwrap();
+        let body = body(&request(messages, tools), OpenaiDialect::OpenAi).unwrap();
         serde_json::from_slice::<Value>(&body).unwrap()["prompt_cache_key"].take()
     };
     let messages = [Message::user_text("hello")];

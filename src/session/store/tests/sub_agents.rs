@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn sub_agents_have_files_of_their_own() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     journal.append(&Message::user_text("go"), None).await.unwrap();
     let (one, two) = (AgentId::generate(), AgentId::generate());
@@ -27,7 +27,7 @@ async fn sub_agents_have_files_of_their_own() {
 
 #[tokio::test]
 async fn resuming_closes_open_calls_and_ends_cut_off_sub_agents_once() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let agent = AgentId::generate();
     journal.append(&Message::user_text("go"), None).await.unwrap();
@@ -44,7 +44,7 @@ async fn resuming_closes_open_calls_and_ends_cut_off_sub_agents_once() {
     let text = format!("{:?}", opened.transcript.messages.last().unwrap());
     assert!(text.contains(&format!("{agent} was interrupted")), "{text}");
     let end = opened.agents[0].end.clone().unwrap();
-    assert_eq!((end.end, end.turns, end.cost), (End::Interrupted, 1, Cost::known(0.1)));
+    assert_eq!((end.end, end.turns, end.cost), (RunEnd::Interrupted, 1, Cost::known(0.1)));
     drop(opened);
     let before = fs::read(bench.file(id)).unwrap();
     let again = bench.open(id);
@@ -56,7 +56,7 @@ async fn resuming_closes_open_calls_and_ends_cut_off_sub_agents_once() {
 
 #[tokio::test]
 async fn a_sub_agent_goes_on_in_its_file_with_its_open_calls_closed_and_is_found_by_its_id() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     journal.append(&Message::user_text("go"), None).await.unwrap();
     let agent = AgentId::generate();
@@ -74,13 +74,13 @@ async fn a_sub_agent_goes_on_in_its_file_with_its_open_calls_closed_and_is_found
     let summary = bench.store.agents(id).remove(0);
     assert_eq!((summary.messages, summary.end), (4, Some(outcome())));
     let found = bench.store.find_any(&agent.to_string());
-    assert_eq!(found, Ok(Found::Agent { session: id, agent }));
-    assert_eq!(bench.store.find_any(&id.to_string()), Ok(Found::Session(id)));
+    assert_eq!(found, Ok(IdMatch::Agent { session: id, agent }));
+    assert_eq!(bench.store.find_any(&id.to_string()), Ok(IdMatch::Session(id)));
 }
 
 #[tokio::test]
 async fn results_that_came_before_a_kill_stay_and_a_sub_agents_own_end_is_its_result() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let calls = ["c1", "c2", "c3", "c4"].map(|id| call(id).content.remove(0));
     journal.append(&Message::user_text("go"), None).await.unwrap();
@@ -126,7 +126,7 @@ async fn results_that_came_before_a_kill_stay_and_a_sub_agents_own_end_is_its_re
 
 #[tokio::test]
 async fn an_end_that_main_has_not_read_of_is_found_until_it_has() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let agent = AgentId::generate();
     journal.append(&Message::user_text("go"), None).await.unwrap();
@@ -156,7 +156,7 @@ async fn an_end_that_main_has_not_read_of_is_found_until_it_has() {
     assert_eq!(lost(), [agent]);
     read().await;
     assert_eq!(lost(), []);
-    // It is resumed, and ends again.
+    // Resumed, and ended again.
     end("go on").await;
     assert_eq!(lost(), [agent]);
     read().await;
@@ -165,7 +165,7 @@ async fn an_end_that_main_has_not_read_of_is_found_until_it_has() {
 
 #[tokio::test]
 async fn every_dollar_counts_whatever_became_of_the_request_and_of_the_agent() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let (one, two) = (AgentId::generate(), AgentId::generate());
     let path = AgentPath::root().child(one);
@@ -191,12 +191,12 @@ async fn every_dollar_counts_whatever_became_of_the_request_and_of_the_agent() {
     let (usage, cost) = opened.spent_by_agents;
     assert_eq!((usage.output_tokens, cost.usd), (1120, 28.0));
     let end = opened.agents.iter().find(|agent| agent.meta.id == one).unwrap().end.clone().unwrap();
-    assert_eq!((end.end, end.cost.usd), (End::Interrupted, 28.0), "with those below it");
+    assert_eq!((end.end, end.cost.usd), (RunEnd::Interrupted, 28.0), "with those below it");
 }
 
 #[tokio::test]
 async fn a_cost_that_is_booked_behind_an_end_does_not_hide_it() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let agent = AgentId::generate();
     journal.append(&Message::user_text("go"), None).await.unwrap();
@@ -209,14 +209,14 @@ async fn a_cost_that_is_booked_behind_an_end_does_not_hide_it() {
     let ended = bench.store.agents(id).remove(0);
     assert_eq!(ended.end, Some(outcome()));
     drop((own, journal));
-    let Opened { history, agents, spent_by_agents: (_, cost), .. } = bench.open(id);
+    let OpenSession { history, agents, spent_by_agents: (_, cost), .. } = bench.open(id);
     assert_eq!((&agents[0].end, agents[0].last), (&ended.end, ended.last));
     assert_eq!(cost.usd, 0.25, "it was booked");
     let told = told(&history, agent);
     assert_eq!(told[told.len() - 2..], ["finished: Completed", "$0.25"]);
 }
 
-/// The words for events that these tests are about, by the agent that they are of.
+/// Formats the events that these tests check, by agent.
 fn told(events: &[AgentEvent], agent: AgentId) -> Vec<String> {
     let own = events.iter().filter(|event| event.path.id() == Some(agent));
     own.map(|event| match &event.kind {
@@ -234,7 +234,7 @@ fn told(events: &[AgentEvent], agent: AgentId) -> Vec<String> {
 
 #[tokio::test]
 async fn a_history_has_each_agent_with_its_turns_ends_and_costs() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let [waited_for, moved, never_began] = [(); 3].map(|()| AgentId::generate());
     let mut calls = call("c1");
@@ -252,11 +252,11 @@ async fn a_history_has_each_agent_with_its_turns_ends_and_costs() {
     }
     let results = [waited_for, never_began].map(|agent| {
         let end = if agent == waited_for {
-            End::Completed
+            RunEnd::Completed
         } else {
-            End::Cancelled { before_start: true }
+            RunEnd::Cancelled { before_start: true }
         };
-        let outcome = Outcome { end, ..outcome() };
+        let outcome = RunOutcome { end, ..outcome() };
         let summary = AgentSummary {
             meta: child(agent, "c"),
             version: VERSION,
@@ -265,7 +265,7 @@ async fn a_history_has_each_agent_with_its_turns_ends_and_costs() {
             end: Some(outcome),
             messages: 1,
         };
-        let CallResult { text, is_error, details } = worded(&summary).unwrap();
+        let AgentCallResult { text, is_error, details } = worded(&summary).unwrap();
         (vec![ResultBlock::text(text)], is_error, Some(details))
     });
     let [first, last] = results;
@@ -280,12 +280,12 @@ async fn a_history_has_each_agent_with_its_turns_ends_and_costs() {
         },
     );
     journal.append(&Message::user(content.into()), None).await.unwrap();
-    // One goes on, in the background by then.
+    // One continues, in the background by then.
     let again = bench.store.open_agent(id, waited_for, &worded).unwrap();
     again.journal.append(&Message::user_text("go on"), None).await.unwrap();
     again.journal.spent(spent(2, 2.0)).await.unwrap();
     drop((again, journal));
-    let Opened { history, spent_by_agents: (_, cost), .. } = bench.open(id);
+    let OpenSession { history, spent_by_agents: (_, cost), .. } = bench.open(id);
     assert_eq!(
         told(&history, waited_for),
         [

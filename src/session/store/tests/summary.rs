@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_compacted_session_goes_on_from_its_summary_and_keeps_all_for_the_person() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let summary = Message::user(vec![ContentBlock::summary("summary")]);
     let go = Message::user_text("go");
@@ -24,8 +24,8 @@ async fn a_compacted_session_goes_on_from_its_summary_and_keeps_all_for_the_pers
     journal.finish(&outcome()).await.unwrap();
     let transcript = bench.load(id);
     assert_eq!(transcript.messages, [&kept[..], &[said("done")]].concat());
-    let message = |message: &Message| Past::Message(message.clone());
-    let mark = Past::Compacted { before_tokens: 900, after_tokens: 70 };
+    let message = |message: &Message| TranscriptEntry::Message(message.clone());
+    let mark = TranscriptEntry::Compacted { before_tokens: 900, after_tokens: 70 };
     let past = [message(&go), message(&kept[1]), message(&kept[2]), mark, message(&said("done"))];
     assert_eq!(transcript.past(), past);
     assert_eq!((transcript.turns(), transcript.tool_uses()), (2, 1));
@@ -42,7 +42,7 @@ async fn a_compacted_session_goes_on_from_its_summary_and_keeps_all_for_the_pers
 
 #[tokio::test]
 async fn a_summary_that_is_joined_with_the_next_prompt_hides_none_of_it() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let (go, next) = (Message::user_text("go"), Message::user_text("next"));
     journal.append(&go, None).await.unwrap();
@@ -53,14 +53,19 @@ async fn a_summary_that_is_joined_with_the_next_prompt_hides_none_of_it() {
     journal.append(&next, None).await.unwrap();
     let transcript = bench.load(id);
     assert_eq!(transcript.messages.len(), 1);
-    let mark = Past::Compacted { before_tokens: 9, after_tokens: 7 };
-    let past = [Past::Message(go), Past::Message(said("done")), mark, Past::Message(next)];
+    let mark = TranscriptEntry::Compacted { before_tokens: 9, after_tokens: 7 };
+    let past = [
+        TranscriptEntry::Message(go),
+        TranscriptEntry::Message(said("done")),
+        mark,
+        TranscriptEntry::Message(next),
+    ];
     assert_eq!(transcript.past(), past);
 }
 
 #[tokio::test]
 async fn a_summary_without_a_mark_is_known_by_its_place_in_a_compaction() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let prompt = Message::user_text("summary");
     journal.append(&prompt, None).await.unwrap();
@@ -86,7 +91,7 @@ fn has_thoughts(transcript: &Transcript) -> bool {
 
 #[tokio::test]
 async fn the_past_stays_whole_after_a_summary_and_a_change_of_the_model() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let (go, kept) = (Message::user_text("go"), thought("m", "kept"));
     journal.append(&go, None).await.unwrap();
@@ -101,8 +106,8 @@ async fn the_past_stays_whole_after_a_summary_and_a_change_of_the_model() {
     }
     let transcript = bench.load(id);
     assert!(!has_thoughts(&transcript), "the other model does not get them");
-    let message = |message: &Message| Past::Message(message.clone());
-    let mark = Past::Compacted { before_tokens: 9, after_tokens: 7 };
+    let message = |message: &Message| TranscriptEntry::Message(message.clone());
+    let mark = TranscriptEntry::Compacted { before_tokens: 9, after_tokens: 7 };
     let mut past = vec![message(&go), message(&kept), mark];
     past.extend(later.iter().map(message));
     assert_eq!(transcript.past(), past);
@@ -111,7 +116,7 @@ async fn the_past_stays_whole_after_a_summary_and_a_change_of_the_model() {
 
 #[tokio::test]
 async fn a_fork_remembers_whose_thoughts_its_history_holds() {
-    let bench = Bench::new();
+    let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     journal.append(&Message::user_text("go"), None).await.unwrap();
     journal.append(&thought("m", "hm"), Some("m")).await.unwrap();

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use super::*;
 
 fn events(bytes: &[u8]) -> Vec<Event> {
-    let mut typed = Typed::default();
+    let mut typed = PendingInput::default();
     typed.push(bytes);
     drain(&mut typed)
 }
 
-fn drain(typed: &mut Typed) -> Vec<Event> {
+fn drain(typed: &mut PendingInput) -> Vec<Event> {
     std::iter::from_fn(|| typed.take()).collect()
 }
 
@@ -103,7 +103,7 @@ fn what_nobody_asked_for_is_dropped_alone() {
     ] {
         assert_eq!(events(format!("{said}abc").as_bytes()), letters("abc"), "{said:?}");
     }
-    // One that is broken off takes nothing with it either.
+    // A sequence that is cut off takes nothing with it either.
     assert_eq!(events(b"\x1b[1;\rabc")[1..], letters("abc"));
     assert_eq!(events(b"\x1b]11;rgb\rabc")[1..], letters("abc"));
     assert_eq!(events(b"\xff\xc3abc"), letters("abc"));
@@ -111,13 +111,13 @@ fn what_nobody_asked_for_is_dropped_alone() {
 
 #[test]
 fn a_sequence_that_never_ends_is_given_up_and_a_paste_is_not() {
-    let mut typed = Typed::default();
+    let mut typed = PendingInput::default();
     typed.push(b"\x1b[1;");
     assert!(typed.is_unfinished());
-    typed.give_up();
+    typed.flush_incomplete();
     assert_eq!(drain(&mut typed), []);
     typed.push(b"\x1bP");
-    typed.give_up();
+    typed.flush_incomplete();
     assert_eq!(drain(&mut typed), [key(KeyCode::Char('P'), KeyModifiers::ALT)]);
     assert!(!typed.is_unfinished());
     typed.push(b"\x1b[200~half");
@@ -126,11 +126,11 @@ fn a_sequence_that_never_ends_is_given_up_and_a_paste_is_not() {
     assert_eq!(drain(&mut typed), [Event::Paste("half more".to_owned())]);
 }
 
-/// Looked through from its beginning with each piece, this would take minutes.
+/// This would take minutes if each piece caused a search from the start.
 #[test]
 fn a_long_paste_in_pieces_is_one_event() {
     let text = "line\n".repeat(800_000);
-    let mut typed = Typed::default();
+    let mut typed = PendingInput::default();
     for piece in format!("\x1b[200~{text}\x1b[201~after").as_bytes().chunks(4096) {
         typed.push(piece);
     }
@@ -169,7 +169,7 @@ proptest! {
         cuts in prop::collection::vec(1usize..9, 1..40),
     ) {
         let bytes = sequences.concat().into_bytes();
-        let mut typed = Typed::default();
+        let mut typed = PendingInput::default();
         let (mut from, mut cuts) = (0, cuts.into_iter().cycle());
         while from < bytes.len() {
             let mut to = (from + cuts.next().unwrap()).min(bytes.len());
@@ -185,9 +185,9 @@ proptest! {
 
     #[test]
     fn any_bytes_end_and_none_panics(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-        let mut typed = Typed::default();
+        let mut typed = PendingInput::default();
         typed.push(&bytes);
-        typed.give_up();
+        typed.flush_incomplete();
         drain(&mut typed);
         typed.push(b"x");
         prop_assert_eq!(drain(&mut typed), letters("x"));

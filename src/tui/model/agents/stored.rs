@@ -1,52 +1,52 @@
-//! Agents of a stored session: all of them have ended, and each conversation is read when it is first shown.
+//! Agents of a stored session. All have ended; each conversation is read when it is first shown.
 
 use std::time::Duration;
 
-use crate::protocol::{AgentPath, End, EventKind, Outcome};
+use crate::protocol::{AgentPath, EventKind, RunEnd, RunOutcome};
 
-use super::{Agent, Agents, Kept};
+use super::{AgentSet, AgentState, TranscriptLocation};
 
-impl Agents {
-    /// Ends the history of a session: no agent of it is alive or keeps a row in the background.
-    pub fn close_history(&mut self, at: Duration) {
+impl AgentSet {
+    /// Ends the history of a session: all its agents have ended and have no row in the background.
+    pub fn end_history(&mut self, at: Duration) {
         for agent in &mut self.list {
             if agent.alive() {
-                let outcome = Outcome::without_work(End::Interrupted);
-                agent.run.follow(&EventKind::Finished(Box::new(outcome.clone())), at);
+                let outcome = RunOutcome::without_work(RunEnd::Interrupted);
+                agent.run.apply(&EventKind::Finished(Box::new(outcome.clone())), at);
                 agent.outcome = Some(outcome);
             }
             if let Some(outcome) = &agent.outcome {
                 agent.transcript.text_finished(&outcome.text);
             }
-            if agent.kept == Kept::Here {
-                agent.kept = Kept::OnDisk;
+            if agent.location == TranscriptLocation::Loaded {
+                agent.location = TranscriptLocation::OnDisk;
             }
             agent.in_strip = false;
-            agent.read = true;
+            agent.result_read = true;
         }
     }
 
-    /// Ends an agent that is known only by its report.
-    pub fn report(&mut self, path: &AgentPath, outcome: Outcome, at: Duration) {
+    /// Ends an agent of which only the report is stored.
+    pub fn add_report(&mut self, path: &AgentPath, outcome: RunOutcome, at: Duration) {
         let Some(agent) = self.get_mut(path) else { return };
-        let began = outcome.end != (End::Cancelled { before_start: true });
+        let began = outcome.end != (RunEnd::Cancelled { before_start: true });
         agent.run.started = began.then_some(at);
         agent.run.turn = outcome.turns;
         (agent.run.usage, agent.run.cost) = (outcome.usage, outcome.cost);
-        agent.run.follow(&EventKind::Finished(Box::new(outcome.clone())), at + outcome.took);
+        agent.run.apply(&EventKind::Finished(Box::new(outcome.clone())), at + outcome.took);
         agent.outcome = Some(outcome);
-        agent.kept = Kept::Gone;
+        agent.location = TranscriptLocation::Missing;
     }
 
-    /// Marks the agents on the screen whose conversation is on disk as asked for, and returns them.
-    pub fn ask_for_seen(&mut self, read: Option<&AgentPath>) -> Vec<crate::protocol::AgentId> {
-        let seen = |agent: &&mut Agent| {
-            let on_screen = agent.shown || agent.in_strip || read == Some(&agent.path);
-            on_screen && agent.kept == Kept::OnDisk && !agent.alive()
+    /// Returns the visible agents whose conversations are on disk, and marks them as requested.
+    pub fn request_visible(&mut self, read: Option<&AgentPath>) -> Vec<crate::protocol::AgentId> {
+        let seen = |agent: &&mut AgentState| {
+            let on_screen = agent.in_panel || agent.in_strip || read == Some(&agent.path);
+            on_screen && agent.location == TranscriptLocation::OnDisk && !agent.alive()
         };
         let wanted = self.list.iter_mut().filter(seen);
         let asked = wanted.map(|agent| {
-            agent.kept = Kept::AskedFor;
+            agent.location = TranscriptLocation::Requested;
             agent.id
         });
         asked.collect()

@@ -1,6 +1,6 @@
 use super::*;
 
-fn text_of(transcript: &Transcript, id: ItemId) -> &str {
+fn text_of(transcript: &TranscriptState, id: ItemId) -> &str {
     match &transcript.get(id).unwrap().kind {
         ItemKind::Text { text, .. } | ItemKind::Thinking { text, .. } => text,
         other => panic!("not a text: {other:?}"),
@@ -9,7 +9,7 @@ fn text_of(transcript: &Transcript, id: ItemId) -> &str {
 
 #[test]
 fn a_finished_block_stands_for_its_deltas() {
-    let mut transcript = Transcript::default();
+    let mut transcript = TranscriptState::default();
     transcript.text_delta("The ses");
     transcript.text_delta("sion");
     transcript.text_finished("The session");
@@ -20,11 +20,11 @@ fn a_finished_block_stands_for_its_deltas() {
 
 #[test]
 fn a_repeated_request_takes_back_only_what_it_said() {
-    let mut transcript = Transcript::default();
+    let mut transcript = TranscriptState::default();
     transcript.text_finished("kept");
     transcript.request_started();
     transcript.text_delta("void");
-    transcript.void_request();
+    transcript.discard_request();
     transcript.text_delta("again");
     assert_eq!(text_of(&transcript, 0), "kept");
     assert_eq!(transcript.get(1).unwrap().kind, ItemKind::Hidden);
@@ -33,7 +33,7 @@ fn a_repeated_request_takes_back_only_what_it_said() {
 
 #[test]
 fn reading_calls_in_a_row_share_an_item_and_others_do_not() {
-    let mut transcript = Transcript::default();
+    let mut transcript = TranscriptState::default();
     for (id, name) in [("1", "Read"), ("2", "Grep"), ("3", "Bash"), ("4", "Read")] {
         transcript.call_started(ToolUseId::new(id), name.to_owned(), String::new());
     }
@@ -42,7 +42,7 @@ fn reading_calls_in_a_row_share_an_item_and_others_do_not() {
 
 #[test]
 fn a_bounded_transcript_gives_up_its_oldest_items_and_says_so() {
-    let mut transcript = Transcript::bounded(1000);
+    let mut transcript = TranscriptState::bounded(1000);
     for _ in 0..20 {
         transcript.text_finished(&"x".repeat(100));
     }
@@ -54,7 +54,7 @@ fn a_bounded_transcript_gives_up_its_oldest_items_and_says_so() {
 
 #[test]
 fn a_view_learns_which_items_changed() {
-    let mut transcript = Transcript::default();
+    let mut transcript = TranscriptState::default();
     transcript.text_finished("a");
     let seen = transcript.revision();
     transcript.text_delta("b");

@@ -1,16 +1,16 @@
-//! The block structure of Markdown, read line by line, each line once.
+//! Reads the block structure of Markdown line by line, each line once.
 //!
-//! A line is final as soon as the next one is known, so what was drawn of it never changes. For
-//! that, this reader departs from CommonMark in small ways: links by reference stay text, and only
-//! a paragraph of one line becomes a heading by the line under it.
+//! A line is final as soon as the next one is known, so drawn lines never change. This departs from
+//! CommonMark in small ways: reference links stay text, and only a one-line paragraph can become a
+//! setext heading.
 
 use super::inline;
 use super::line::{self, Fence};
 use super::paragraph::{PARAGRAPH_LIMIT, Paragraph};
-use super::row::{Body, Face, Language, Mark, Marks, Role, Row, Styled};
-use super::table::{Reshaped, Table};
+use super::row::{Language, Mark, RoleStyle, Row, RowBody, RowMarks, StyledText, TextRole};
+use super::table::{MarkdownTable, ShapeChange};
 
-/// Quotes and items within each other; further marks are text.
+/// Maximum nesting of quotes and items; further marks are text.
 const DEPTH_LIMIT: usize = 12;
 
 /// A block that holds other blocks.
@@ -18,22 +18,22 @@ const DEPTH_LIMIT: usize = 12;
 enum Container {
     Quote,
     Item {
-        /// Columns by which its content is indented.
+        /// Indent of its content, in columns.
         indent: usize,
         mark: Mark,
-        /// The mark stands on the screen.
+        /// Whether the mark was emitted.
         shown: bool,
     },
 }
 
-/// The list that an item at one depth would go on with.
+/// The list that an item at one depth would continue.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct List {
+struct ListState {
     delimiter: u8,
     next: u64,
 }
 
-/// The block that takes the text.
+/// The innermost block, which takes the text.
 #[derive(Clone, Debug, PartialEq)]
 enum Leaf {
     None,
@@ -43,28 +43,28 @@ enum Leaf {
         language: Option<Language>,
         starts: bool,
     },
-    /// Indented code, with the blank lines that belong to it only if more code follows.
+    /// Indented code, with blank lines that belong to it only if more code follows.
     Indented {
         blanks: usize,
     },
-    Table(Table),
+    Table(MarkdownTable),
 }
 
-/// Reads lines, gives rows.
+/// Turns lines into rows.
 #[derive(Clone, Debug)]
 pub(super) struct BlockReader {
     containers: Vec<Container>,
     /// By depth.
-    lists: Vec<Option<List>>,
+    lists: Vec<Option<ListState>>,
     leaf: Leaf,
-    /// A blank line came since the last row; it lies within that many containers.
+    /// Depth of a blank line since the last row.
     blank: Option<usize>,
-    begun: bool,
-    /// What is ready; the owner takes it away.
+    has_rows: bool,
+    /// Finished rows, for the owner to take.
     pub(super) rows: Vec<Row>,
-    /// Widths of a table that have changed since the owner took the rows away.
-    pub(super) reshaped: Vec<Reshaped>,
-    /// Bytes looked at, to prove that the work is linear.
+    /// Changes of table widths since the owner took the rows.
+    pub(super) reshaped: Vec<ShapeChange>,
+    /// Bytes processed, to prove that the work is linear.
     #[cfg(test)]
     pub(super) work: usize,
 }
@@ -76,7 +76,7 @@ impl BlockReader {
             lists: vec![None],
             leaf: Leaf::None,
             blank: None,
-            begun: false,
+            has_rows: false,
             rows: Vec::new(),
             reshaped: Vec::new(),
             #[cfg(test)]
@@ -84,12 +84,12 @@ impl BlockReader {
         }
     }
 
-    /// Within a fence or a table a line is only cut when it is very long.
+    /// Whether to split lines only when very long: within code and tables.
     pub(super) fn keeps_lines_whole(&self) -> bool {
         matches!(self.leaf, Leaf::Fence { .. } | Leaf::Table(_) | Leaf::Indented { .. })
     }
 
-    /// Takes one sanitised line, or the start of a very long one.
+    /// Reads a sanitised line, or the start of a very long one.
     pub(super) fn line(&mut self, text: &str) {
         self.count(text.len());
         let (matched, rest) = self.match_containers(text);
@@ -109,33 +109,33 @@ impl BlockReader {
         self.leaf_line(rest);
     }
 
-    /// Takes more of a line that was too long for one piece.
+    /// Reads more of a very long line.
     pub(super) fn continue_line(&mut self, text: &str) {
         self.count(text.len());
         match &mut self.leaf {
             Leaf::Fence { .. } | Leaf::Indented { .. } => self.code_line(text),
             Leaf::Paragraph(paragraph) => {
-                paragraph.begun = true;
+                paragraph.has_rows = true;
                 self.flush_paragraph();
-                let more = Paragraph::more(true);
+                let more = Paragraph::continuation(true);
                 self.leaf = Leaf::Paragraph(more);
                 self.add_text(text);
             }
             _ => {
                 self.close_leaf();
-                self.leaf = Leaf::Paragraph(Paragraph::more(false));
+                self.leaf = Leaf::Paragraph(Paragraph::continuation(false));
                 self.add_text(text);
             }
         }
     }
 
-    /// The text is whole.
+    /// Closes all blocks at the end of the text.
     pub(super) fn finish(&mut self) {
         self.close_leaf();
         self.close_to(0);
     }
 
-    /// Closes half-written emphasis, for a picture of a text that is still coming.
+    /// Closes half-written emphasis, to render incomplete text.
     pub(super) fn close_emphasis(&mut self) {
         if let Leaf::Paragraph(paragraph) = &mut self.leaf {
             paragraph.close_emphasis();
@@ -151,7 +151,7 @@ impl BlockReader {
 
     // Containers.
 
-    /// How many containers go on with this line, and what follows their marks.
+    /// The number of containers that continue with this line, and the rest after their marks.
     fn match_containers<'a>(&self, text: &'a str) -> (usize, &'a str) {
         let mut rest = text;
         for (at, container) in self.containers.iter().enumerate() {
@@ -168,12 +168,12 @@ impl BlockReader {
         (self.containers.len(), rest)
     }
 
-    /// A paragraph goes on although the marks of its containers are missing.
+    /// Whether the line continues a paragraph without the marks of its containers.
     fn is_lazy(&self, rest: &str) -> bool {
         matches!(self.leaf, Leaf::Paragraph(_)) && !line::starts_block(rest)
     }
 
-    /// Opens the quotes and items that the line starts; returns what follows their marks.
+    /// Opens the quotes and items that the line starts; returns the rest after their marks.
     fn open_containers<'a>(&mut self, text: &'a str, all_matched: bool) -> &'a str {
         let mut rest = text;
         let mut in_paragraph = all_matched && matches!(self.leaf, Leaf::Paragraph(_));
@@ -199,7 +199,7 @@ impl BlockReader {
         rest
     }
 
-    fn open_item(&mut self, item: &line::Item<'_>, depth: usize) {
+    fn open_item(&mut self, item: &line::ListItem<'_>, depth: usize) {
         self.close_leaf();
         let number = match (self.lists[depth], item.number) {
             (Some(list), Some(_)) if list.delimiter == item.delimiter => list.next,
@@ -212,7 +212,7 @@ impl BlockReader {
         };
         self.open(Container::Item { indent: item.indent, mark, shown: false });
         let next = number.saturating_add(1);
-        self.lists[depth] = Some(List { delimiter: item.delimiter, next });
+        self.lists[depth] = Some(ListState { delimiter: item.delimiter, next });
     }
 
     fn open(&mut self, container: Container) {
@@ -221,7 +221,7 @@ impl BlockReader {
         self.lists.push(None);
     }
 
-    /// Closes the containers beyond `depth`, and what is in them.
+    /// Closes the containers beyond `depth`, with their content.
     fn close_to(&mut self, depth: usize) {
         if depth == self.containers.len() {
             return;
@@ -229,7 +229,7 @@ impl BlockReader {
         self.close_leaf();
         while self.containers.len() > depth {
             if let Some(Container::Item { shown: false, .. }) = self.containers.last() {
-                self.emit(Body::Text { text: Styled::default(), joins: false });
+                self.emit(RowBody::Text { text: StyledText::default(), joins: false });
             }
             self.containers.pop();
             self.lists.pop();
@@ -253,7 +253,7 @@ impl BlockReader {
         self.blank = Some(self.containers.len());
     }
 
-    /// Handles the line if a fence is open.
+    /// Handles the line if it is within a fence.
     fn in_fence(&mut self, rest: &str) -> bool {
         let Leaf::Fence { fence, .. } = &self.leaf else { return false };
         if fence.is_closed_by(rest) {
@@ -295,10 +295,10 @@ impl BlockReader {
         self.paragraph_line(text);
     }
 
-    /// Handles lines that mean something because of the paragraph before them.
+    /// Handles lines whose meaning depends on the paragraph before: table delimiters, underlines.
     fn after_paragraph(&mut self, rest: &str, text: &str) -> bool {
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return false };
-        if let Some(table) = Table::start(paragraph.last_line(), text) {
+        if let Some(table) = MarkdownTable::start(paragraph.last_line(), text) {
             paragraph.drop_last_line();
             self.close_leaf();
             self.leaf = Leaf::Table(table);
@@ -324,7 +324,7 @@ impl BlockReader {
         }
         if line::is_rule(rest) {
             self.close_leaf();
-            self.emit(Body::Rule);
+            self.emit(RowBody::Rule);
             return true;
         }
         if let Some(fence) = Fence::open(rest) {
@@ -337,18 +337,18 @@ impl BlockReader {
     }
 
     fn heading(&mut self, level: usize, title: &str) {
-        // A heading stands apart even where the source has no blank line.
+        // Separate a heading even if the source has no blank line.
         let first = matches!(self.containers.last(), Some(Container::Item { shown: false, .. }));
         if !first && self.blank.is_none() {
             self.blank = Some(self.containers.len());
         }
-        let mut face = Face::from(Role::Heading);
+        let mut face = RoleStyle::from(TextRole::Heading);
         if level == 1 {
             face = face.with(ratatui::style::Modifier::UNDERLINED);
         }
         self.count(title.len());
         for text in inline::parse(title, face) {
-            self.emit(Body::Text { text, joins: false });
+            self.emit(RowBody::Text { text, joins: false });
         }
     }
 
@@ -358,7 +358,7 @@ impl BlockReader {
                 paragraph.end_line();
                 if paragraph.is_settled() || paragraph.source.len() + text.len() > PARAGRAPH_LIMIT {
                     self.flush_paragraph();
-                    self.leaf = Leaf::Paragraph(Paragraph::more(false));
+                    self.leaf = Leaf::Paragraph(Paragraph::continuation(false));
                 } else {
                     paragraph.new_line();
                 }
@@ -389,19 +389,19 @@ impl BlockReader {
             _ => {
                 self.close_leaf();
                 self.leaf = Leaf::Indented { blanks: 0 };
-                let text = Styled::plain(text, Role::Code);
-                self.emit(Body::Code { text, language: None, starts: true });
+                let text = StyledText::plain(text, TextRole::Code);
+                self.emit(RowBody::Code { text, language: None, starts: true });
             }
         }
     }
 
     fn code_line(&mut self, text: &str) {
-        let text = Styled::plain(text, Role::Code);
+        let text = StyledText::plain(text, TextRole::Code);
         let (language, starts) = match &mut self.leaf {
             Leaf::Fence { language, starts, .. } => (language.clone(), std::mem::take(starts)),
             _ => (None, false),
         };
-        self.emit(Body::Code { text, language, starts });
+        self.emit(RowBody::Code { text, language, starts });
     }
 
     fn table_row(&mut self, text: &str) {
@@ -433,7 +433,7 @@ impl BlockReader {
         }
     }
 
-    /// Makes rows of what the open paragraph holds.
+    /// Emits the open paragraph as rows.
     fn flush_paragraph(&mut self) {
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
         let joins = paragraph.joins;
@@ -442,28 +442,28 @@ impl BlockReader {
             return;
         }
         self.count(source.len());
-        for (at, text) in inline::parse(&source, Face::default()).into_iter().enumerate() {
-            self.emit(Body::Text { text, joins: joins && at == 0 });
+        for (at, text) in inline::parse(&source, RoleStyle::default()).into_iter().enumerate() {
+            self.emit(RowBody::Text { text, joins: joins && at == 0 });
         }
     }
 
-    fn emit(&mut self, body: Body) {
+    fn emit(&mut self, body: RowBody) {
         let depth = self.containers.len();
         if let Some(kept) = self.blank.take()
-            && self.begun
+            && self.has_rows
         {
             let mut marks = self.rest_marks(kept.min(depth));
             while matches!(marks.last(), Some(Mark::Spaces(_))) {
                 marks.pop();
             }
-            let marks = Marks { first: marks.clone(), rest: marks };
-            self.rows.push(Row { marks, body: Body::Blank });
+            let marks = RowMarks { first: marks.clone(), rest: marks };
+            self.rows.push(Row { marks, body: RowBody::Blank });
         }
-        self.begun = true;
+        self.has_rows = true;
         self.lists[depth] = None;
         let rest = self.rest_marks(depth);
         let first = self.first_marks();
-        self.rows.push(Row { marks: Marks { first, rest }, body });
+        self.rows.push(Row { marks: RowMarks { first, rest }, body });
     }
 
     fn rest_marks(&self, depth: usize) -> Vec<Mark> {
@@ -474,7 +474,7 @@ impl BlockReader {
         self.containers[..depth].iter().map(mark).collect()
     }
 
-    /// The marks of the next row; items that show theirs now will not again.
+    /// The marks of the next row. Each item shows its mark only once.
     fn first_marks(&mut self) -> Vec<Mark> {
         let mark = |container: &mut Container| match container {
             Container::Quote => Mark::Quote,

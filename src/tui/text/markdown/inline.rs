@@ -1,21 +1,22 @@
-//! Emphasis, code, links within one paragraph, by pulldown-cmark.
+//! Emphasis, code and links within a paragraph, parsed by pulldown-cmark.
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::Modifier;
 
-use super::row::{Face, Role, Styled};
+use super::row::{RoleStyle, StyledText, TextRole};
 use crate::tui::text::sanitize::sanitize;
 
-/// Stands for a line break within the source of a paragraph. Sanitised text cannot hold it.
+/// A line break within the source of a paragraph. Sanitised text cannot contain it.
 pub(super) const BREAK: char = '\u{1}';
 
-/// Keeps the parser from taking the text for another kind of block. The space makes it neutral to emphasis.
+/// Prefix that keeps the parser from reading the text as another block. The space keeps emphasis
+/// unaffected.
 const GUARD: &str = "x\u{a0}";
 
 /// Parses the inline Markdown of sanitised text; each [`BREAK`] starts another line.
-pub(super) fn parse(source: &str, base: Face) -> Vec<Styled> {
+pub(super) fn parse(source: &str, base: RoleStyle) -> Vec<StyledText> {
     let guarded = format!("{GUARD}{source}");
-    let mut lines = Lines::default();
+    let mut lines = InlineLines::default();
     let mut faces = vec![base];
     let mut links = Vec::new();
     let mut guard = Some(GUARD);
@@ -29,7 +30,7 @@ pub(super) fn parse(source: &str, base: Face) -> Vec<Styled> {
                 };
                 lines.push(text, face);
             }
-            Event::Code(text) => lines.push(&text, Face { role: Role::Code, ..face }),
+            Event::Code(text) => lines.push(&text, RoleStyle { role: TextRole::Code, ..face }),
             Event::InlineHtml(text) | Event::Html(text) => lines.push(&text, face),
             Event::SoftBreak | Event::HardBreak => lines.push(" ", face),
             Event::Start(tag) => open(tag, face, &mut faces, &mut links, lines.position()),
@@ -46,7 +47,7 @@ pub(super) fn parse(source: &str, base: Face) -> Vec<Styled> {
     lines.finish()
 }
 
-/// A link that is open: where it leads, and where its text starts.
+/// An open link: its address, and the start of its text.
 struct OpenLink {
     url: String,
     start: (usize, usize),
@@ -54,8 +55,8 @@ struct OpenLink {
 
 fn open(
     tag: Tag<'_>,
-    face: Face,
-    faces: &mut Vec<Face>,
+    face: RoleStyle,
+    faces: &mut Vec<RoleStyle>,
     links: &mut Vec<OpenLink>,
     start: (usize, usize),
 ) {
@@ -68,7 +69,7 @@ fn open(
                 LinkType::Email => String::new(),
                 _ => dest_url.into_string(),
             };
-            faces.push(Face { role: Role::Link, ..face });
+            faces.push(RoleStyle { role: TextRole::Link, ..face });
             links.push(OpenLink { url, start });
         }
         Tag::Image { dest_url, .. } => {
@@ -79,26 +80,26 @@ fn open(
     }
 }
 
-/// Shows where a link leads, unless its text says so already.
-fn close_link(link: Option<OpenLink>, lines: &mut Lines) {
+/// Appends a link's address, unless its text is the address.
+fn close_link(link: Option<OpenLink>, lines: &mut InlineLines) {
     let Some(OpenLink { url, start }) = link else { return };
     if url.is_empty() || lines.text_since(start) == url {
         return;
     }
-    lines.push(" (", Role::Dim.into());
-    lines.push(&url, Role::Dim.into());
-    lines.push(")", Role::Dim.into());
+    lines.push(" (", TextRole::Dim.into());
+    lines.push(&url, TextRole::Dim.into());
+    lines.push(")", TextRole::Dim.into());
 }
 
-/// The lines made so far.
+/// The lines parsed so far.
 #[derive(Default)]
-struct Lines {
-    done: Vec<Styled>,
-    open: Styled,
+struct InlineLines {
+    done: Vec<StyledText>,
+    open: StyledText,
 }
 
-impl Lines {
-    fn push(&mut self, text: &str, face: Face) {
+impl InlineLines {
+    fn push(&mut self, text: &str, face: RoleStyle) {
         for (at, part) in text.split(BREAK).enumerate() {
             if at > 0 {
                 self.newline();
@@ -114,8 +115,8 @@ impl Lines {
         }
     }
 
-    /// Pushes clean text, in which only a character reference can have made a newline.
-    fn push_line(&mut self, text: &str, face: Face) {
+    /// Pushes clean text, whose only newlines come from character references.
+    fn push_line(&mut self, text: &str, face: RoleStyle) {
         match text.contains('\n') {
             true => self.open.push(&text.replace('\n', " "), face),
             false => self.open.push(text, face),
@@ -135,15 +136,16 @@ impl Lines {
         if line == self.done.len() { self.open.text.get(at..).unwrap_or("") } else { "" }
     }
 
-    fn finish(mut self) -> Vec<Styled> {
+    fn finish(mut self) -> Vec<StyledText> {
         self.done.push(self.open);
         self.done
     }
 }
 
-/// Follows the marks of a paragraph, to tell where it can be cut without cutting emphasis, code or a link.
+/// Tracks the delimiters of a paragraph, to find where it can be split without breaking emphasis,
+/// code or a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Balance {
+pub(super) struct DelimiterBalance {
     backticks: bool,
     stars: bool,
     underscores: bool,
@@ -152,11 +154,11 @@ pub(super) struct Balance {
     /// Within `](…)`.
     in_url: bool,
     previous: u8,
-    /// What stood before the run of marks that `previous` belongs to.
+    /// The byte before the run of marks that `previous` belongs to.
     before: u8,
 }
 
-impl Default for Balance {
+impl Default for DelimiterBalance {
     fn default() -> Self {
         Self {
             backticks: false,
@@ -171,7 +173,7 @@ impl Default for Balance {
     }
 }
 
-impl Balance {
+impl DelimiterBalance {
     pub(super) fn feed(&mut self, byte: u8) {
         if byte != self.previous {
             self.end_run(byte);
@@ -200,7 +202,7 @@ impl Balance {
         }
     }
 
-    /// Nothing would be open if a space came here, as far as counting can tell.
+    /// Whether a space here would leave nothing open, as far as counting can tell.
     pub(super) fn is_even(mut self) -> bool {
         self.feed(b' ');
         !(self.backticks || self.stars || self.underscores || self.tildes)
@@ -208,7 +210,7 @@ impl Balance {
             && !self.in_url
     }
 
-    /// The mark that is open, where closing it makes half-written text look as it will.
+    /// The open mark to close so that half-written text looks as it will when finished.
     pub(super) fn open_mark(mut self) -> Option<char> {
         self.feed(b' ');
         match (self.backticks, self.stars) {
@@ -224,17 +226,17 @@ mod tests {
     use super::*;
 
     fn shown(source: &str) -> Vec<String> {
-        let mark = |face: Face| match (face.role, face.modifiers) {
-            (Role::Code, _) => "code",
-            (Role::Link, _) => "link",
-            (Role::Dim, _) => "dim",
+        let mark = |face: RoleStyle| match (face.role, face.modifiers) {
+            (TextRole::Code, _) => "code",
+            (TextRole::Link, _) => "link",
+            (TextRole::Dim, _) => "dim",
             (_, modifiers) if modifiers == Modifier::BOLD | Modifier::ITALIC => "both",
             (_, modifiers) if modifiers == Modifier::BOLD => "bold",
             (_, modifiers) if modifiers == Modifier::ITALIC => "italic",
             (_, modifiers) if modifiers == Modifier::CROSSED_OUT => "struck",
             _ => "",
         };
-        let line = |styled: &Styled| {
+        let line = |styled: &StyledText| {
             let mut from = 0;
             let parts = styled.runs.iter().map(|(end, face)| {
                 let text = &styled.text[from..*end];
@@ -247,7 +249,7 @@ mod tests {
             });
             parts.collect::<String>()
         };
-        parse(source, Face::default()).iter().map(line).collect()
+        parse(source, RoleStyle::default()).iter().map(line).collect()
     }
 
     #[test]
@@ -289,7 +291,7 @@ mod tests {
     }
 
     fn is_even(text: &str) -> bool {
-        let mut balance = Balance::default();
+        let mut balance = DelimiterBalance::default();
         text.bytes().for_each(|byte| balance.feed(byte));
         balance.is_even()
     }

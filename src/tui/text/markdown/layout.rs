@@ -1,53 +1,53 @@
-//! Rows become lines: wrapped to a width, in a theme's styles.
+//! Lays out rows as lines, wrapped to a width and styled by a theme.
 
 use ratatui::text::{Line, Span};
 
 use super::Widths;
-use super::row::{Body, Mark, Marks, Row, Styled};
+use super::row::{Mark, Row, RowBody, RowMarks, StyledText};
 use super::table::runs;
-use crate::tui::text::wrap::{Breaks, Indent};
+use crate::tui::text::wrap::{Indent, WrapMode};
 use crate::tui::theme::Theme;
 
-/// Cells by which code stands in from the text around it.
+/// Indent of code relative to the text around it.
 const CODE_INDENT: &str = "  ";
-/// Cells that must be left for the text beside all marks.
+/// Minimum cells for the text beside all marks.
 const TEXT_ROOM: usize = 4;
 
 /// The lines of a text at one width and in one theme; grows row by row.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct MarkdownLayout {
     pub(super) lines: Vec<Line<'static>>,
-    /// The last line, when text may go on in it.
-    open: Option<Open>,
+    /// The last line, if text may continue it.
+    open: Option<OpenLine>,
     /// Bytes laid out, to prove that the work is linear.
     #[cfg(test)]
     pub(super) work: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Open {
-    text: Styled,
+struct OpenLine {
+    text: StyledText,
     indent: Indent,
     line: Line<'static>,
 }
 
-/// A place to go back to, when what follows was only the picture of a text that is still coming.
+/// A state to return to after rendering incomplete text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Savepoint {
     lines: usize,
-    open: Option<Open>,
+    open: Option<OpenLine>,
 }
 
-impl Layout {
+impl MarkdownLayout {
     pub(super) fn savepoint(&self) -> Savepoint {
         Savepoint { lines: self.lines.len(), open: self.open.clone() }
     }
 
-    /// Forgets all lines since then.
-    pub(super) fn go_back(&mut self, point: &Savepoint) {
+    /// Drops all lines since the savepoint.
+    pub(super) fn restore(&mut self, point: &Savepoint) {
         self.lines.truncate(point.lines);
         if let (Some(open), Some(last)) = (&point.open, self.lines.last_mut()) {
-            // It may have been lengthened since.
+            // It may be longer now.
             if *last != open.line {
                 last.clone_from(&open.line);
             }
@@ -58,13 +58,13 @@ impl Layout {
     pub(super) fn push(&mut self, row: &Row, widths: Widths, theme: &Theme) {
         let open = self.open.take();
         let width = match &row.body {
-            Body::Text { .. } | Body::Blank | Body::Rule => widths.prose,
-            Body::Code { .. } | Body::Table { .. } | Body::TableRule { .. } => widths.wide,
+            RowBody::Text { .. } | RowBody::Blank | RowBody::Rule => widths.prose,
+            RowBody::Code { .. } | RowBody::Table { .. } | RowBody::TableRule { .. } => widths.wide,
         };
         let width = usize::from(width.max(1));
         let indent = indent(&row.marks, width, theme);
         match &row.body {
-            Body::Text { text, joins } => match open {
+            RowBody::Text { text, joins } => match open {
                 Some(mut open) if *joins => {
                     self.lines.pop();
                     open.text.append(text);
@@ -72,15 +72,15 @@ impl Layout {
                 }
                 _ => self.push_text(text, &indent, width, theme),
             },
-            Body::Blank => self.lines.push(Line::from(indent.first)),
-            Body::Rule => self.push_rule(indent, width, theme),
-            Body::Code { text, .. } => self.push_code(text, indent, width, theme),
-            Body::Table { shape, cells } => {
+            RowBody::Blank => self.lines.push(Line::from(indent.first)),
+            RowBody::Rule => self.push_rule(indent, width, theme),
+            RowBody::Code { text, .. } => self.push_code(text, indent, width, theme),
+            RowBody::Table { shape, cells } => {
                 self.count(cells.iter().map(|cell| cell.text.len()).sum());
                 let room = width.saturating_sub(cells_of(&indent.first));
                 shape.lay_out(cells, &indent, room, theme, &mut self.lines);
             }
-            Body::TableRule { shape } => {
+            RowBody::TableRule { shape } => {
                 let room = width.saturating_sub(cells_of(&indent.first));
                 self.lines.push(shape.rule(&indent, room, theme));
             }
@@ -94,14 +94,14 @@ impl Layout {
         }
     }
 
-    fn push_text(&mut self, text: &Styled, indent: &Indent, width: usize, theme: &Theme) {
+    fn push_text(&mut self, text: &StyledText, indent: &Indent, width: usize, theme: &Theme) {
         self.count(text.text.len());
         let before = self.lines.len();
-        let start = indent.wrap(runs(text, theme), width, Breaks::Words, &mut self.lines);
+        let start = indent.wrap(runs(text, theme), width, WrapMode::Words, &mut self.lines);
         let first = if self.lines.len() - before > 1 { &indent.rest } else { &indent.first };
         let indent = Indent { first: first.clone(), rest: indent.rest.clone() };
         let line = self.lines.last().cloned().unwrap_or_default();
-        self.open = Some(Open { text: text.tail(start), indent, line });
+        self.open = Some(OpenLine { text: text.tail(start), indent, line });
     }
 
     fn push_rule(&mut self, indent: Indent, width: usize, theme: &Theme) {
@@ -111,7 +111,7 @@ impl Layout {
         self.lines.push(Line::from(spans));
     }
 
-    fn push_code(&mut self, text: &Styled, mut indent: Indent, width: usize, theme: &Theme) {
+    fn push_code(&mut self, text: &StyledText, mut indent: Indent, width: usize, theme: &Theme) {
         self.count(text.text.len());
         if text.text.is_empty() {
             return self.lines.push(Line::from(indent.first));
@@ -120,7 +120,7 @@ impl Layout {
             indent.first.push(Span::raw(CODE_INDENT));
             indent.rest.push(Span::raw(CODE_INDENT));
         }
-        indent.wrap(runs(text, theme), width, Breaks::Cells, &mut self.lines);
+        indent.wrap(runs(text, theme), width, WrapMode::Cells, &mut self.lines);
     }
 }
 
@@ -128,8 +128,8 @@ fn cells_of(spans: &[Span<'static>]) -> usize {
     spans.iter().map(|span| crate::tui::text::width(&span.content)).sum()
 }
 
-/// The marks as text. In a narrow place the outermost go first.
-fn indent(marks: &Marks, width: usize, theme: &Theme) -> Indent {
+/// The marks as text. Drops the outermost ones if there is little room.
+fn indent(marks: &RowMarks, width: usize, theme: &Theme) -> Indent {
     let mut skip = 0;
     let mut cells: usize = marks.rest.iter().map(Mark::cells).sum();
     while cells > 0 && cells + TEXT_ROOM > width && skip < marks.rest.len() {

@@ -1,11 +1,11 @@
-//! What the start of one line says about its block. Lines are sanitised: they hold no tabs.
+//! Recognizes blocks by the start of a line. Lines are sanitised, so they contain no tabs.
 
-/// Spaces at the start.
+/// Number of leading spaces.
 pub(super) fn indent(line: &str) -> usize {
     line.bytes().take_while(|byte| *byte == b' ').count()
 }
 
-/// The line without `columns` spaces at its start, if it has them.
+/// The line without its first `columns` spaces, if it has them.
 pub(super) fn unindent(line: &str, columns: usize) -> Option<&str> {
     (indent(line) >= columns).then(|| &line[columns..])
 }
@@ -16,34 +16,34 @@ fn flush_left(line: &str) -> Option<&str> {
     (columns < 4).then(|| &line[columns..])
 }
 
-/// What follows the mark of a quote.
+/// The rest of the line after a quote mark.
 pub(super) fn quote(line: &str) -> Option<&str> {
     let rest = flush_left(line)?.strip_prefix('>')?;
     Some(rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// The start of an item.
+/// The start of a list item.
 #[derive(Debug, PartialEq)]
-pub(super) struct Item<'a> {
+pub(super) struct ListItem<'a> {
     /// Columns from the start of the line to the content.
     pub(super) indent: usize,
     pub(super) number: Option<u64>,
-    /// Items with another one belong to another list.
+    /// Items with different delimiters belong to different lists.
     pub(super) delimiter: u8,
-    /// The box of a task, ticked or not.
+    /// Whether the task's box is ticked, if it has one.
     pub(super) task: Option<bool>,
     pub(super) rest: &'a str,
 }
 
-impl Item<'_> {
-    /// An item right behind a paragraph: only what is surely meant as one.
+impl ListItem<'_> {
+    /// Whether it may follow a paragraph directly: only if it is clearly meant as an item.
     pub(super) fn may_interrupt(&self) -> bool {
         !self.rest.trim().is_empty() && self.number.is_none_or(|number| number == 1)
     }
 }
 
-/// The item that the line starts.
-pub(super) fn item(line: &str) -> Option<Item<'_>> {
+/// The list item that the line starts.
+pub(super) fn item(line: &str) -> Option<ListItem<'_>> {
     let text = flush_left(line)?;
     let digits = text.bytes().take(10).take_while(u8::is_ascii_digit).count();
     let delimiter = *text.as_bytes().get(digits)?;
@@ -62,7 +62,7 @@ pub(super) fn item(line: &str) -> Option<Item<'_>> {
     let rest = rest.get(gap..).unwrap_or("");
     let (task, rest) = task(rest);
     let indent = indent(line) + digits + 1 + gap;
-    Some(Item { indent, number, delimiter, task, rest })
+    Some(ListItem { indent, number, delimiter, task, rest })
 }
 
 fn task(rest: &str) -> (Option<bool>, &str) {
@@ -88,7 +88,7 @@ pub(super) fn heading(text: &str) -> Option<(usize, &str)> {
     Some((level, title))
 }
 
-/// The level of the heading that this line makes of the paragraph before it.
+/// The heading level that this line, as an underline, gives to the paragraph before it.
 pub(super) fn underline(line: &str) -> Option<usize> {
     let text = flush_left(line)?.trim_end();
     match text.bytes().next()? {
@@ -98,7 +98,7 @@ pub(super) fn underline(line: &str) -> Option<usize> {
     }
 }
 
-/// A line across.
+/// Whether the line is a thematic break.
 pub(super) fn is_rule(line: &str) -> bool {
     let Some(text) = flush_left(line) else { return false };
     let Some(sign @ (b'-' | b'*' | b'_')) = text.bytes().next() else { return false };
@@ -106,7 +106,7 @@ pub(super) fn is_rule(line: &str) -> bool {
         && text.bytes().filter(|byte| *byte == sign).count() >= 3
 }
 
-/// The line starts something other than text.
+/// Whether the line starts a block other than a paragraph.
 pub(super) fn starts_block(line: &str) -> bool {
     let Some(text) = flush_left(line) else { return false };
     quote(line).is_some()
@@ -116,7 +116,7 @@ pub(super) fn starts_block(line: &str) -> bool {
         || Fence::open(line).is_some()
 }
 
-/// The opening line of a block of code.
+/// The opening line of a code block.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fence {
     sign: u8,

@@ -1,8 +1,8 @@
-//! Markdown that is still being written: each piece of text costs its own size, not that of the whole.
+//! Streaming Markdown: each piece of text costs its own size, not that of the whole.
 //!
-//! Lines that are whole become rows once (`block`, `inline`, `table`), rows become styled lines
-//! once per width (`layout`). Only the open line, an open paragraph and the first rows of a table
-//! are done again for each picture; all of them are bounded.
+//! Complete lines become rows once (`block`, `inline`, `table`), rows become styled lines once per
+//! width (`layout`). Only the open line, an open paragraph and the first rows of a table are
+//! rendered again for each frame; all of them are bounded.
 
 use std::sync::Arc;
 
@@ -23,53 +23,53 @@ mod table;
 mod tests;
 
 use block::BlockReader;
-use inline::Balance;
-use layout::{Layout, Savepoint};
+use inline::DelimiterBalance;
+use layout::{MarkdownLayout, Savepoint};
 use paragraph::PARAGRAPH_LIMIT;
-use row::{Body, Row};
-use table::Reshaped;
+use row::{Row, RowBody};
+use table::ShapeChange;
 
-/// Bytes of one line of text after which it is read in pieces, at the next good place.
-const PIECE: usize = 512;
-/// Bytes after which a line of code or a table's row is cut.
+/// Bytes after which a line of text is read in pieces, at the next safe position.
+const PIECE_BYTES: usize = 512;
+/// Bytes after which a line of code or a table row is split.
 const WHOLE_LINE_LIMIT: usize = 8192;
 
-/// A Markdown text as lines for the screen; takes the raw text as it comes, and sanitises it.
+/// A Markdown text as lines for the screen. Takes raw text as it arrives, and sanitises it.
 #[derive(Clone, Debug)]
 pub struct MarkdownStream {
     highlighter: Highlighter,
     reader: BlockReader,
-    /// The line that is not whole yet, raw.
-    pending: Pending,
+    /// The incomplete line, raw.
+    pending: PendingLine,
     rows: Vec<Row>,
-    colours: Colours,
-    picture: Picture,
+    colours: HighlightState,
+    cache: RenderCache,
     finished: bool,
 }
 
-/// The raw text of the open line, and how far it was searched for a place to cut.
+/// The raw text of the open line, and how far it was scanned for a position to split.
 #[derive(Clone, Debug, Default)]
-struct Pending {
+struct PendingLine {
     text: String,
     scanned: usize,
-    balance: Balance,
+    balance: DelimiterBalance,
     last_space: Option<usize>,
-    /// It goes on with a line whose start was read already.
+    /// Whether it continues a line whose start was already read.
     continues: bool,
 }
 
-/// How far the rows have their colours.
+/// How far the rows are highlighted.
 #[derive(Clone, Debug, Default)]
-struct Colours {
+struct HighlightState {
     rows: usize,
     state: Option<CodeState>,
     ready: bool,
-    /// A fence with a language was seen.
+    /// Whether a fence with a language was seen.
     wanted: bool,
 }
 
-/// The cells that lines may take: prose is easier to read when it is not too wide, code and tables
-/// want all there is.
+/// Maximum line widths in cells: prose is easier to read when not too wide, code and tables use the
+/// full width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Widths {
     pub prose: u16,
@@ -82,34 +82,34 @@ impl From<u16> for Widths {
     }
 }
 
-/// The lines as they were last asked for.
+/// The lines of the last call of `lines`.
 #[derive(Clone, Debug, Default)]
-struct Picture {
+struct RenderCache {
     /// Widths and theme.
     key: Option<(Widths, u64)>,
-    layout: Layout,
-    /// Rows laid out for good, and where that ended.
+    layout: MarkdownLayout,
+    /// Number of final rows laid out, and the state after them.
     rows: usize,
     settled: Savepoint,
     fresh: bool,
 }
 
 impl MarkdownStream {
-    /// An empty text.
+    /// Creates an empty text.
     #[must_use]
     pub fn new(highlighter: &Highlighter) -> Self {
         Self {
             highlighter: highlighter.clone(),
             reader: BlockReader::new(),
-            pending: Pending::default(),
+            pending: PendingLine::default(),
             rows: Vec::new(),
-            colours: Colours::default(),
-            picture: Picture::default(),
+            colours: HighlightState::default(),
+            cache: RenderCache::default(),
             finished: false,
         }
     }
 
-    /// A whole text.
+    /// Creates a finished text.
     #[must_use]
     pub fn whole(text: &str, highlighter: &Highlighter) -> Self {
         let mut stream = Self::new(highlighter);
@@ -118,13 +118,13 @@ impl MarkdownStream {
         stream
     }
 
-    /// Takes more text, cut anywhere.
+    /// Appends text, split anywhere.
     pub fn push(&mut self, delta: &str) {
         if delta.is_empty() {
             return;
         }
         self.finished = false;
-        self.picture.fresh = false;
+        self.cache.fresh = false;
         for part in delta.split_inclusive('\n') {
             let line = part.strip_suffix('\n');
             self.pending.text.push_str(line.unwrap_or(part));
@@ -136,7 +136,7 @@ impl MarkdownStream {
         self.take_rows();
     }
 
-    /// The text is whole: what is open is closed.
+    /// Ends the text and closes open blocks.
     pub fn finish(&mut self) {
         if self.finished {
             return;
@@ -147,52 +147,51 @@ impl MarkdownStream {
         self.reader.finish();
         self.take_rows();
         self.finished = true;
-        self.picture.fresh = false;
+        self.cache.fresh = false;
     }
 
-    /// Takes what the reader has ready. Rows of a table that became wider are laid out again, and
-    /// with them all before.
+    /// Takes the reader's finished rows. When a table became wider, all rows are laid out again.
     fn take_rows(&mut self) {
         self.rows.append(&mut self.reader.rows);
-        for Reshaped { from, to } in std::mem::take(&mut self.reader.reshaped) {
+        for ShapeChange { from, to } in std::mem::take(&mut self.reader.reshaped) {
             let mut found = false;
             for row in self.rows.iter_mut().rev() {
                 match &mut row.body {
-                    Body::Table { shape, .. } | Body::TableRule { shape }
+                    RowBody::Table { shape, .. } | RowBody::TableRule { shape }
                         if Arc::ptr_eq(shape, &from) =>
                     {
                         *shape = Arc::clone(&to);
                         found = true;
                     }
-                    // The table's first row is behind.
+                    // Before the table's first row.
                     _ if found => break,
                     _ => {}
                 }
             }
-            self.picture = Picture::default();
+            self.cache = RenderCache::default();
         }
     }
 
-    /// Nothing but blanks came so far.
+    /// Whether the text is blank so far.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.tail_rows().is_empty()
     }
 
-    /// The lines at these widths. Costs what is new since the last call with the same widths and theme.
+    /// The lines at these widths. Renders only new text if widths and theme are those of the last call.
     pub fn lines(&mut self, widths: impl Into<Widths>, theme: &Theme) -> &[Line<'static>] {
         self.colour_rows();
         let widths = widths.into();
         let key = Some((widths, theme.id()));
-        if self.picture.key != key {
-            self.picture = Picture { key, ..Picture::default() };
+        if self.cache.key != key {
+            self.cache = RenderCache { key, ..RenderCache::default() };
         }
-        if self.picture.fresh {
-            return &self.picture.layout.lines;
+        if self.cache.fresh {
+            return &self.cache.layout.lines;
         }
         let tail = self.coloured_tail();
-        let Picture { layout, settled, rows, fresh, .. } = &mut self.picture;
-        layout.go_back(settled);
+        let RenderCache { layout, settled, rows, fresh, .. } = &mut self.cache;
+        layout.restore(settled);
         for row in &self.rows[*rows..] {
             layout.push(row, widths, theme);
         }
@@ -202,15 +201,15 @@ impl MarkdownStream {
             layout.push(row, widths, theme);
         }
         *fresh = true;
-        &self.picture.layout.lines
+        &self.cache.layout.lines
     }
 
-    /// Frees the lines; the next call of `lines` makes them again. For texts that are out of sight.
+    /// Frees the lines of a text out of sight; the next call of `lines` renders them again.
     pub fn release(&mut self) {
-        self.picture = Picture::default();
+        self.cache = RenderCache::default();
     }
 
-    /// Reads the pieces of a line that is too long to wait for its end.
+    /// Reads pieces of a line that is too long to wait for its end.
     fn cut_long_line(&mut self) {
         let mut start = 0;
         while let Some(end) = self.pending.next_cut(start, self.reader.keeps_lines_whole()) {
@@ -228,7 +227,7 @@ impl MarkdownStream {
         let text = std::mem::take(&mut self.pending.text);
         let line = text.strip_suffix('\r').unwrap_or(&text);
         self.read(&sanitize(line));
-        self.pending = Pending::default();
+        self.pending = PendingLine::default();
     }
 
     fn read(&mut self, text: &str) {
@@ -238,7 +237,7 @@ impl MarkdownStream {
         }
     }
 
-    /// What the text would come to if it ended here.
+    /// The remaining rows if the text ended here.
     fn tail_rows(&self) -> Vec<Row> {
         if self.finished { Vec::new() } else { self.tail_reader().rows }
     }
@@ -257,15 +256,15 @@ impl MarkdownStream {
         reader
     }
 
-    /// Colours the code of new rows, or of all once the syntaxes are there.
+    /// Highlights the code of new rows, or of all rows once the syntaxes are loaded.
     fn colour_rows(&mut self) {
         let colours = &mut self.colours;
         let ready = self.highlighter.ready();
         if ready && !colours.ready {
             let repaint = colours.wanted;
-            *colours = Colours { ready, ..Colours::default() };
+            *colours = HighlightState { ready, ..HighlightState::default() };
             if repaint {
-                self.picture = Picture::default();
+                self.cache = RenderCache::default();
             }
         }
         for row in &mut self.rows[colours.rows..] {
@@ -276,7 +275,7 @@ impl MarkdownStream {
 
     fn coloured_tail(&mut self) -> Vec<Row> {
         let mut tail = self.tail_rows();
-        if tail.iter().any(|row| matches!(row.body, Body::Code { language: Some(_), .. })) {
+        if tail.iter().any(|row| matches!(row.body, RowBody::Code { language: Some(_), .. })) {
             let mut colours = self.colours.clone();
             tail.iter_mut().for_each(|row| colours.apply(row, &self.highlighter));
             self.colours.wanted |= colours.wanted;
@@ -285,9 +284,9 @@ impl MarkdownStream {
     }
 }
 
-impl Colours {
+impl HighlightState {
     fn apply(&mut self, row: &mut Row, highlighter: &Highlighter) {
-        let Body::Code { text, language, starts } = &mut row.body else { return };
+        let RowBody::Code { text, language, starts } = &mut row.body else { return };
         let Some(language) = language else { return };
         if !self.ready {
             self.wanted = true;
@@ -302,21 +301,21 @@ impl Colours {
     }
 }
 
-impl Pending {
-    /// The end of the piece that starts at `start`, if the line is to be cut. Depends on nothing
-    /// but the line's bytes up to that end and one more, so that the pieces are the same however
-    /// the text came.
+impl PendingLine {
+    /// The end of the piece that starts at `start`, if the line must be split. Depends only on the
+    /// line's bytes up to that end and one more, so that the pieces are the same however the text
+    /// arrived.
     fn next_cut(&mut self, start: usize, whole: bool) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        if bytes.len() - start <= PIECE {
+        if bytes.len() - start <= PIECE_BYTES {
             return None;
         }
-        let row = bytes[start..start + PIECE].trim_ascii_start().starts_with(b"|");
+        let row = bytes[start..start + PIECE_BYTES].trim_ascii_start().starts_with(b"|");
         let whole = whole || (row && !self.continues);
         let limit = start + if whole { WHOLE_LINE_LIMIT } else { PARAGRAPH_LIMIT };
         let mut at = start + self.scanned;
         while at < bytes.len() && at < limit {
-            if bytes[at] == b' ' && at - start >= PIECE {
+            if bytes[at] == b' ' && at - start >= PIECE_BYTES {
                 if !whole && self.balance.is_even() {
                     return Some(self.cut(at));
                 }
@@ -338,13 +337,13 @@ impl Pending {
 
     fn cut(&mut self, end: usize) -> usize {
         self.scanned = 0;
-        self.balance = Balance::default();
+        self.balance = DelimiterBalance::default();
         self.last_space = None;
         end
     }
 }
 
-/// The start of a line that may yet become anything: not shown until it is clear what it is.
+/// Whether the start of a line may still become any block, and so is not shown yet.
 fn is_undecided(text: &str) -> bool {
     let text = text.trim();
     let marks = |byte: u8| {

@@ -1,29 +1,28 @@
-//! The open paragraph: the only text that is parsed more than once, and never more than
-//! [`PARAGRAPH_LIMIT`] of it.
+//! The open paragraph: the only text that is parsed more than once, up to [`PARAGRAPH_LIMIT`] bytes.
 
-use super::inline::{BREAK, Balance};
+use super::inline::{BREAK, DelimiterBalance};
 
-/// Bytes of a paragraph that wait for open emphasis to be closed.
+/// Maximum bytes of a paragraph that wait for open emphasis to close.
 pub(super) const PARAGRAPH_LIMIT: usize = 2048;
 
-/// The part of a paragraph that is not drawn for good yet.
+/// The part of a paragraph that is not final yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Paragraph {
     /// Lines, joined by [`BREAK`].
     pub(super) source: String,
-    /// Where its last line starts.
+    /// Start of its last line.
     last_line: usize,
-    balance: Balance,
-    /// Its first line goes on where the last row ended.
+    balance: DelimiterBalance,
+    /// Whether its first line continues the last row.
     pub(super) joins: bool,
-    /// Rows of it were made already.
-    pub(super) begun: bool,
+    /// Whether rows of it were already emitted.
+    pub(super) has_rows: bool,
 }
 
 impl Paragraph {
-    /// What goes on a paragraph of which something is drawn; with `joins` in the same line.
-    pub(super) fn more(joins: bool) -> Self {
-        Self { joins, begun: true, ..Self::default() }
+    /// Creates the rest of a partly emitted paragraph; with `joins`, on the same line.
+    pub(super) fn continuation(joins: bool) -> Self {
+        Self { joins, has_rows: true, ..Self::default() }
     }
 
     pub(super) fn add(&mut self, text: &str) {
@@ -31,7 +30,7 @@ impl Paragraph {
         text.bytes().for_each(|byte| self.balance.feed(byte));
     }
 
-    /// Another line follows: what only asks for a line break goes.
+    /// Ends the line: drops trailing blanks and a backslash that ask for a line break.
     pub(super) fn end_line(&mut self) {
         self.source.truncate(self.source.trim_end().len());
         let slashes = self.source.len() - self.source.trim_end_matches('\\').len();
@@ -48,7 +47,7 @@ impl Paragraph {
         self.last_line = self.source.len();
     }
 
-    /// Nothing is open that the next line could close.
+    /// Whether nothing is open that the next line could close.
     pub(super) fn is_settled(&self) -> bool {
         self.balance.is_even()
     }
@@ -61,19 +60,19 @@ impl Paragraph {
         self.source.truncate(self.last_line);
     }
 
-    /// It consists of one line, none of which is drawn.
+    /// Whether it is one line, none of it emitted.
     pub(super) fn is_one_line(&self) -> bool {
-        !self.begun && self.last_line == 0
+        !self.has_rows && self.last_line == 0
     }
 
-    /// Takes the source out, without blanks and breaks at its end.
+    /// Takes the source, without trailing blanks and breaks.
     pub(super) fn take(&mut self) -> String {
         let mut source = std::mem::take(&mut self.source);
         source.truncate(source.trim_end_matches([' ', BREAK]).len());
         source
     }
 
-    /// Closes emphasis and code that are open.
+    /// Closes open emphasis and code.
     pub(super) fn close_emphasis(&mut self) {
         let Some(mark) = self.balance.open_mark() else { return };
         if self.source.ends_with([mark, ' ']) {

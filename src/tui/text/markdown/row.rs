@@ -1,4 +1,4 @@
-//! What Markdown comes to before it is laid out: rows without width, colour or theme.
+//! Rows: parsed Markdown before layout, without width, colour or theme.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use ratatui::style::{Modifier, Style};
 
 use crate::tui::theme::Theme;
 
-/// What a piece of text is; the theme says how that looks.
+/// The role of a piece of text, which the theme maps to a style.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::tui::text) enum Role {
+pub(in crate::tui::text) enum TextRole {
     #[default]
     Text,
     Dim,
@@ -23,57 +23,57 @@ pub(in crate::tui::text) enum Role {
     Type,
 }
 
-/// A role with the emphasis on top of it.
+/// A role with additional emphasis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::tui::text) struct Face {
-    pub(in crate::tui::text) role: Role,
+pub(in crate::tui::text) struct RoleStyle {
+    pub(in crate::tui::text) role: TextRole,
     pub(in crate::tui::text) modifiers: Modifier,
 }
 
-impl From<Role> for Face {
-    fn from(role: Role) -> Self {
+impl From<TextRole> for RoleStyle {
+    fn from(role: TextRole) -> Self {
         Self { role, modifiers: Modifier::empty() }
     }
 }
 
-impl Face {
+impl RoleStyle {
     pub(super) fn with(self, modifier: Modifier) -> Self {
         Self { modifiers: self.modifiers | modifier, ..self }
     }
 
     pub(super) fn style(self, theme: &Theme) -> Style {
         let base = match self.role {
-            Role::Text => theme.text,
-            Role::Dim => theme.dim,
-            Role::Code => theme.code,
-            Role::Link => theme.link,
-            Role::Heading => theme.heading,
-            Role::Keyword => theme.keyword,
-            Role::String => theme.string,
-            Role::Comment => theme.comment,
-            Role::Number => theme.number,
-            Role::Function => theme.function,
-            Role::Type => theme.type_,
+            TextRole::Text => theme.text,
+            TextRole::Dim => theme.dim,
+            TextRole::Code => theme.code,
+            TextRole::Link => theme.link,
+            TextRole::Heading => theme.heading,
+            TextRole::Keyword => theme.keyword,
+            TextRole::String => theme.string,
+            TextRole::Comment => theme.comment,
+            TextRole::Number => theme.number,
+            TextRole::Function => theme.function,
+            TextRole::Type => theme.type_,
         };
         base.add_modifier(self.modifiers)
     }
 }
 
-/// Text of one line, in runs of one face each, by end byte.
+/// A line of text, with runs of one face each, by end byte.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Styled {
+pub(super) struct StyledText {
     pub(super) text: String,
-    pub(super) runs: Vec<(usize, Face)>,
+    pub(super) runs: Vec<(usize, RoleStyle)>,
 }
 
-impl Styled {
-    pub(super) fn plain(text: &str, face: impl Into<Face>) -> Self {
+impl StyledText {
+    pub(super) fn plain(text: &str, face: impl Into<RoleStyle>) -> Self {
         let mut styled = Self::default();
         styled.push(text, face.into());
         styled
     }
 
-    pub(super) fn push(&mut self, text: &str, face: Face) {
+    pub(super) fn push(&mut self, text: &str, face: RoleStyle) {
         if text.is_empty() {
             return;
         }
@@ -92,7 +92,7 @@ impl Styled {
         }
     }
 
-    /// What stands from byte `at` on.
+    /// The text from byte `at` on.
     pub(super) fn tail(&self, at: usize) -> Self {
         let mut rest = Self::default();
         let mut from = at;
@@ -117,7 +117,7 @@ impl Styled {
     }
 }
 
-/// What stands before a row because of the blocks around it.
+/// The mark of a block before a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mark {
     Quote,
@@ -129,7 +129,7 @@ pub(super) enum Mark {
 
 /// The marks before the first and the other lines of a row, outermost first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Marks {
+pub(super) struct RowMarks {
     pub(super) first: Vec<Mark>,
     pub(super) rest: Vec<Mark>,
 }
@@ -138,39 +138,39 @@ pub(super) struct Marks {
 pub(super) type Language = Arc<str>;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Body {
+pub(super) enum RowBody {
     Blank,
     Rule,
-    /// Wrapped at words. `joins` goes on where the row before it ended.
+    /// Wrapped at words. With `joins`, continues the row before it.
     Text {
-        text: Styled,
+        text: StyledText,
         joins: bool,
     },
-    /// Wrapped at the edge. `starts` opens a block of code.
+    /// Wrapped at the edge. `starts` is true for the first line of a block.
     Code {
-        text: Styled,
+        text: StyledText,
         language: Option<Language>,
         starts: bool,
     },
     Table {
-        shape: Arc<super::table::Shape>,
-        cells: Vec<Styled>,
+        shape: Arc<super::table::TableShape>,
+        cells: Vec<StyledText>,
     },
     /// The line under a table's header.
     TableRule {
-        shape: Arc<super::table::Shape>,
+        shape: Arc<super::table::TableShape>,
     },
 }
 
 /// One line of the document, or one row of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
-    pub(super) marks: Marks,
-    pub(super) body: Body,
+    pub(super) marks: RowMarks,
+    pub(super) body: RowBody,
 }
 
 impl Mark {
-    /// Cells that the mark takes, with the space behind it.
+    /// The mark's width in cells, including the space behind it.
     pub(super) fn cells(&self) -> usize {
         match self {
             Self::Quote | Self::Bullet | Self::Task { .. } => 2,

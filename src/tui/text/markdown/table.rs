@@ -1,4 +1,4 @@
-//! Tables: cells of one row, widths chosen once, and the lines that come of them.
+//! Tables: their cells, column widths and lines.
 
 use std::sync::Arc;
 
@@ -7,65 +7,65 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::inline;
-use super::row::{Body, Face, Role, Styled};
+use super::row::{RoleStyle, RowBody, StyledText, TextRole};
 use crate::tui::text::width::width;
-use crate::tui::text::wrap::{Breaks, Indent, Runs};
+use crate::tui::text::wrap::{Indent, StyledRuns, WrapMode};
 use crate::tui::theme::Theme;
 
-/// Rows that take part in the first choice of the widths. A later one that does not fit widens them.
+/// Rows measured to choose the first widths. A later row that does not fit widens them.
 ///
-/// States of a table: waiting (rows are kept) → chosen (rows flow) → chosen again, any number of
-/// times; each choice is wider than the one before by a quarter at least, so that their number
-/// stays small. With a new choice the rows that are out already get its shape, see [`Reshaped`].
+/// States of a table: waiting (rows are kept) → chosen (rows are emitted) → chosen again, any number
+/// of times. Each new choice widens a column by at least a quarter, so that there are few. It also
+/// applies to the rows already emitted, see [`Reshaped`].
 const ROWS_MEASURED: usize = 10;
-/// A cell of no more than this is worth a wider column; of a longer one, the words are.
+/// Cells up to this width widen their column; longer ones wrap, and widen it for their words.
 const SHORT_CELL: usize = 24;
-/// More columns than this are text.
+/// Maximum number of columns; a table with more stays text.
 const COLUMN_LIMIT: usize = 32;
 /// Cells between two columns: space, line, space.
-const GAP: usize = 3;
-/// Below this many cells each, columns are not worth having.
-const NARROWEST: usize = 4;
+const COLUMN_GAP: usize = 3;
+/// Minimum width of a column; a table with less room is laid out as text.
+const MIN_COLUMN_WIDTH: usize = 4;
 
-/// What all rows of a table share.
+/// The shape that all rows of a table share.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct TableShape {
     alignments: Vec<Alignment>,
-    /// What each column would like to have, in cells.
-    wishes: Vec<usize>,
+    /// Preferred width of each column, in cells.
+    preferred_widths: Vec<usize>,
 }
 
-/// The widths of a table have changed: rows of the old shape take the new one.
+/// A change of a table's widths: rows with the old shape take the new one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reshaped {
-    pub(super) from: Arc<Shape>,
-    pub(super) to: Arc<Shape>,
+pub(super) struct ShapeChange {
+    pub(super) from: Arc<TableShape>,
+    pub(super) to: Arc<TableShape>,
 }
 
-/// A table that is being read.
+/// A table being read.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
     /// The header and the first rows, until the widths are chosen.
-    waiting: Vec<Vec<Styled>>,
-    shape: Option<Arc<Shape>>,
+    waiting: Vec<Vec<StyledText>>,
+    shape: Option<Arc<TableShape>>,
 }
 
-impl Table {
-    /// A table, if the two lines start one.
+impl MarkdownTable {
+    /// Starts a table, if the two lines are the head of one.
     pub(super) fn start(header: &str, delimiter: &str) -> Option<Self> {
         let alignments = alignments(delimiter)?;
         let cells = split_cells(header);
         if !header.contains('|') || cells.len() != alignments.len() {
             return None;
         }
-        let face = Face::default().with(Modifier::BOLD);
+        let face = RoleStyle::default().with(Modifier::BOLD);
         let header = cells.iter().map(|cell| parse_cell(cell, face)).collect();
         Some(Self { alignments, waiting: vec![header], shape: None })
     }
 
-    /// Takes a row; returns what can be drawn from now on, and whether that changed what was drawn before.
-    pub(super) fn push(&mut self, line: &str) -> (Vec<Body>, Option<Reshaped>) {
+    /// Reads a row; returns rows that are ready, and the change of the shape of those returned before.
+    pub(super) fn push(&mut self, line: &str) -> (Vec<RowBody>, Option<ShapeChange>) {
         let columns = self.alignments.len();
         let mut cells = split_cells(line);
         if cells.len() > columns {
@@ -73,53 +73,54 @@ impl Table {
             cells.push(spill.join(" | "));
         }
         cells.resize(columns, String::new());
-        let cells: Vec<Styled> =
-            cells.iter().map(|cell| parse_cell(cell, Face::default())).collect();
+        let cells: Vec<StyledText> =
+            cells.iter().map(|cell| parse_cell(cell, RoleStyle::default())).collect();
         if let Some(shape) = &mut self.shape {
             let reshaped = shape.widened(&cells).map(|wider| {
                 let to = Arc::new(wider);
-                Reshaped { from: std::mem::replace(shape, Arc::clone(&to)), to }
+                ShapeChange { from: std::mem::replace(shape, Arc::clone(&to)), to }
             });
-            return (vec![Body::Table { shape: Arc::clone(shape), cells }], reshaped);
+            return (vec![RowBody::Table { shape: Arc::clone(shape), cells }], reshaped);
         }
         self.waiting.push(cells);
         let rows = if self.waiting.len() > ROWS_MEASURED { self.freeze() } else { Vec::new() };
         (rows, None)
     }
 
-    /// The table is whole: returns what was still waiting.
-    pub(super) fn finish(&mut self) -> Vec<Body> {
+    /// Ends the table; returns the rows still waiting.
+    pub(super) fn finish(&mut self) -> Vec<RowBody> {
         if self.shape.is_some() { Vec::new() } else { self.freeze() }
     }
 
-    fn freeze(&mut self) -> Vec<Body> {
+    fn freeze(&mut self) -> Vec<RowBody> {
         let waiting = std::mem::take(&mut self.waiting);
         let wish = |column: usize| {
             waiting.iter().map(|row| width(&row[column].text)).max().unwrap_or(0).max(1)
         };
         let wishes = (0..self.alignments.len()).map(wish).collect();
-        let shape = Arc::new(Shape { alignments: self.alignments.clone(), wishes });
+        let shape =
+            Arc::new(TableShape { alignments: self.alignments.clone(), preferred_widths: wishes });
         self.shape = Some(Arc::clone(&shape));
         let mut bodies = Vec::with_capacity(waiting.len() + 1);
         for (at, cells) in waiting.into_iter().enumerate() {
-            bodies.push(Body::Table { shape: Arc::clone(&shape), cells });
+            bodies.push(RowBody::Table { shape: Arc::clone(&shape), cells });
             if at == 0 {
-                bodies.push(Body::TableRule { shape: Arc::clone(&shape) });
+                bodies.push(RowBody::TableRule { shape: Arc::clone(&shape) });
             }
         }
         bodies
     }
 }
 
-fn parse_cell(source: &str, face: Face) -> Styled {
-    let mut cell = Styled::default();
+fn parse_cell(source: &str, face: RoleStyle) -> StyledText {
+    let mut cell = StyledText::default();
     for line in inline::parse(source, face) {
         cell.append(&line);
     }
     cell
 }
 
-/// The alignments that a line such as `| :-- | --: |` asks for.
+/// The alignments in a line such as `| :-- | --: |`.
 fn alignments(line: &str) -> Option<Vec<Alignment>> {
     if !line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ')) || !line.contains('-') {
         return None;
@@ -140,7 +141,7 @@ fn alignments(line: &str) -> Option<Vec<Alignment>> {
     cells.iter().map(alignment).collect()
 }
 
-/// Cells between bars; `\|` is a bar within a cell.
+/// Splits a line into cells at bars; `\|` is a bar within a cell.
 fn split_cells(line: &str) -> Vec<String> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);
@@ -163,10 +164,10 @@ fn split_cells(line: &str) -> Vec<String> {
     cells.iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
-impl Shape {
-    /// The shape with room for this row; `None` when it has that already.
-    fn widened(&self, cells: &[Styled]) -> Option<Self> {
-        let mut wishes = self.wishes.clone();
+impl TableShape {
+    /// The shape widened for this row; `None` if the row fits already.
+    fn widened(&self, cells: &[StyledText]) -> Option<Self> {
+        let mut wishes = self.preferred_widths.clone();
         for (wish, cell) in wishes.iter_mut().zip(cells) {
             let whole = width(&cell.text);
             let needed = match whole {
@@ -177,27 +178,28 @@ impl Shape {
                 *wish = needed.max(*wish + *wish / 4);
             }
         }
-        (wishes != self.wishes).then(|| Self { alignments: self.alignments.clone(), wishes })
+        (wishes != self.preferred_widths)
+            .then(|| Self { alignments: self.alignments.clone(), preferred_widths: wishes })
     }
 
-    /// The columns' widths within `cells`; `None` where they have no room side by side.
+    /// The column widths within `cells`; `None` if the columns do not fit side by side.
     fn fit(&self, cells: usize) -> Option<Vec<usize>> {
-        let columns = self.wishes.len();
-        let room = cells.checked_sub(GAP * (columns - 1))?;
-        if self.wishes.iter().sum::<usize>() <= room {
-            return Some(self.wishes.clone());
+        let columns = self.preferred_widths.len();
+        let room = cells.checked_sub(COLUMN_GAP * (columns - 1))?;
+        if self.preferred_widths.iter().sum::<usize>() <= room {
+            return Some(self.preferred_widths.clone());
         }
-        if room < columns * NARROWEST {
+        if room < columns * MIN_COLUMN_WIDTH {
             return None;
         }
-        // Narrow columns get their wish; the others share what is left.
+        // Narrow columns get their preferred width; the others share the rest.
         let mut by_wish: Vec<usize> = (0..columns).collect();
-        by_wish.sort_by_key(|column| self.wishes[*column]);
+        by_wish.sort_by_key(|column| self.preferred_widths[*column]);
         let mut widths = vec![0; columns];
         let mut left = room;
         for (done, column) in by_wish.iter().enumerate() {
             let share = left / (columns - done);
-            widths[*column] = self.wishes[*column].min(share);
+            widths[*column] = self.preferred_widths[*column].min(share);
             left -= widths[*column];
         }
         Some(widths)
@@ -206,7 +208,7 @@ impl Shape {
     /// Lays out one row of cells.
     pub(super) fn lay_out(
         &self,
-        cells: &[Styled],
+        cells: &[StyledText],
         indent: &Indent,
         room: usize,
         theme: &Theme,
@@ -220,7 +222,7 @@ impl Shape {
             .zip(&widths)
             .map(|(cell, cells)| {
                 let mut lines = Vec::new();
-                Indent::default().wrap(runs(cell, theme), *cells, Breaks::Words, &mut lines);
+                Indent::default().wrap(runs(cell, theme), *cells, WrapMode::Words, &mut lines);
                 lines
             })
             .collect();
@@ -242,24 +244,24 @@ impl Shape {
         }
     }
 
-    /// Where columns have no room: the cells one after the other.
+    /// Lays out the cells one after the other, where columns do not fit.
     fn lay_out_as_text(
         &self,
-        cells: &[Styled],
+        cells: &[StyledText],
         indent: &Indent,
         room: usize,
         theme: &Theme,
         out: &mut Vec<Line<'static>>,
     ) {
-        let mut text = Styled::default();
+        let mut text = StyledText::default();
         for (at, cell) in cells.iter().enumerate() {
             if at > 0 {
-                text.push(" | ", Role::Dim.into());
+                text.push(" | ", TextRole::Dim.into());
             }
             text.append(cell);
         }
         let prefix: usize = indent.first.iter().map(|span| width(&span.content)).sum();
-        indent.wrap(runs(&text, theme), room + prefix, Breaks::Words, out);
+        indent.wrap(runs(&text, theme), room + prefix, WrapMode::Words, out);
     }
 
     /// The line under the header.
@@ -276,7 +278,7 @@ impl Shape {
                     rule.push_str(&theme.glyphs.rule.repeat(*cells));
                 }
             }
-            None => rule = theme.glyphs.rule.repeat(room.min(NARROWEST)),
+            None => rule = theme.glyphs.rule.repeat(room.min(MIN_COLUMN_WIDTH)),
         }
         let mut spans = indent.first.clone();
         spans.push(Span::styled(rule, theme.dim));
@@ -284,7 +286,7 @@ impl Shape {
     }
 }
 
-/// Pushes a cell's line, padded to its column; the last column is not padded at its end.
+/// Pushes a cell's line, padded to its column's width; the last column has no trailing padding.
 fn push_aligned(
     line: Line<'static>,
     cells: usize,
@@ -312,10 +314,10 @@ fn push_spaces(count: usize, spans: &mut Vec<Span<'static>>) {
     }
 }
 
-/// The styled text with a theme's styles.
-pub(super) fn runs<'a>(styled: &'a Styled, theme: &Theme) -> Runs<'a> {
+/// The text's runs in a theme's styles.
+pub(super) fn runs<'a>(styled: &'a StyledText, theme: &Theme) -> StyledRuns<'a> {
     let ends = styled.runs.iter().map(|(end, face)| (*end, face.style(theme))).collect();
-    Runs::new(&styled.text, ends)
+    StyledRuns::new(&styled.text, ends)
 }
 
 #[cfg(test)]
@@ -324,11 +326,11 @@ mod tests {
 
     #[test]
     fn a_table_starts_with_a_header_and_a_line_of_dashes() {
-        assert!(Table::start("| a | b |", "|---|:-:|").is_some());
-        assert!(Table::start("a | b", "--- | ---").is_some());
-        assert!(Table::start("| a | b |", "|---|").is_none());
-        assert!(Table::start("a", "---").is_none());
-        assert!(Table::start("| a |", "| x |").is_none());
+        assert!(MarkdownTable::start("| a | b |", "|---|:-:|").is_some());
+        assert!(MarkdownTable::start("a | b", "--- | ---").is_some());
+        assert!(MarkdownTable::start("| a | b |", "|---|").is_none());
+        assert!(MarkdownTable::start("a", "---").is_none());
+        assert!(MarkdownTable::start("| a |", "| x |").is_none());
     }
 
     #[test]
@@ -339,7 +341,8 @@ mod tests {
 
     #[test]
     fn narrow_columns_keep_their_width_when_room_is_short() {
-        let shape = Shape { alignments: vec![Alignment::Left; 3], wishes: vec![4, 50, 30] };
+        let shape =
+            TableShape { alignments: vec![Alignment::Left; 3], preferred_widths: vec![4, 50, 30] };
         assert_eq!(shape.fit(200), Some(vec![4, 50, 30]));
         assert_eq!(shape.fit(50), Some(vec![4, 20, 20]));
         assert_eq!(shape.fit(12), None);
@@ -347,7 +350,7 @@ mod tests {
 
     #[test]
     fn rows_wait_until_the_widths_are_chosen_and_then_flow() {
-        let mut table = Table::start("| a | b |", "|---|---|").unwrap();
+        let mut table = MarkdownTable::start("| a | b |", "|---|---|").unwrap();
         let before: usize = (1..ROWS_MEASURED).map(|_| table.push("| 1 | 2 |").0.len()).sum();
         assert_eq!(before, 0);
         assert_eq!(table.push("| 1 | 2 |").0.len(), ROWS_MEASURED + 2);

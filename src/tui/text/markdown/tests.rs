@@ -191,7 +191,7 @@ fn code_is_coloured_when_the_syntaxes_arrive() {
     assert_eq!(early.lines(40, &theme()), whole.lines(40, &theme()));
 }
 
-/// Streams `text` in pieces of 8 bytes with a picture after each; returns the bytes that were worked on.
+/// Streams `text` in pieces of 8 bytes and renders after each; returns the bytes processed.
 fn work(text: &str) -> usize {
     let mut stream = MarkdownStream::new(&Highlighter::off());
     let mut work = 0;
@@ -204,15 +204,15 @@ fn work(text: &str) -> usize {
     }
     stream.finish();
     stream.lines(60, &theme());
-    work + stream.reader.work + stream.picture.layout.work
+    work + stream.reader.work + stream.cache.layout.work
 }
 
-/// A name, how to make a text of n pieces, and the bytes of work allowed per byte.
-type Kind = (&'static str, fn(usize) -> String, usize);
+/// A name, a function that makes a text of n pieces, and the allowed work per byte.
+type WorkCase = (&'static str, fn(usize) -> String, usize);
 
 #[test]
 fn work_is_linear_in_the_length_of_the_text() {
-    let kinds: [Kind; 6] = [
+    let kinds: [WorkCase; 6] = [
         ("list", |n| "- an item with `code` and **words** in it\n".repeat(n), 30),
         ("fence", |n| format!("```\n{}```\n", "let x = call(42); // code\n".repeat(n)), 10),
         ("paragraph", |n| "plain words that never end in one line ".repeat(n), 300),

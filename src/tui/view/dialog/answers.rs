@@ -1,111 +1,116 @@
-//! The answers of a question, and the lines that some of them ask for.
+//! The answers of a question, and the text fields that some of them open.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{Access, Question};
-use crate::tui::composer::Buffer as Typed;
-use crate::tui::model::Questions;
-use crate::tui::model::question::{NO, OpenQuestion, Stage};
+use crate::tui::composer::TextBuffer as Typed;
+use crate::tui::model::QuestionQueue;
+use crate::tui::model::question::{NO_DIGIT, QuestionStage, ShownQuestion};
 use crate::tui::text::{one_line, reveal, width, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
-use crate::tui::view::prompt::Draft;
+use crate::tui::view::prompt::DraftLayout;
 
-use super::content::plain;
+use super::content::plain_lines;
 use super::grant;
 
-/// Cells before the words of an answer: its digit, the mark of the selected one, a space.
+/// Cells before an answer's text: its digit, the selection mark, a space.
 const MARGIN: usize = 3;
 
 /// Cells between answers on one line.
 const GAP: usize = 3;
 
-/// How the answers stand.
+/// How the answers are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum AnswerLayout {
     /// Yes on the left, no on the right.
     Columns,
     /// Each on a line of its own.
     Stacked,
-    /// One behind the other.
+    /// Side by side, wrapped between answers.
     Packed,
-    /// The same in fewer words, where the end of the content was not shown yet: they name no grant,
-    /// so they allow nothing.
+    /// Packed and shortened, while the end of the content was not shown yet: the labels name no
+    /// grant, so the yes answers are disabled.
     Brief,
 }
 
-impl Form {
-    /// The forms for this width, the best first.
-    pub fn fitting(open: &OpenQuestion, question: &Question, width: u16) -> Vec<Self> {
-        if open.stage != Stage::Choose {
+impl AnswerLayout {
+    /// The arrangements possible at this width, best first.
+    pub fn candidates(open: &ShownQuestion, question: &Question, width: u16) -> Vec<Self> {
+        if open.stage != QuestionStage::Choose {
             return vec![Self::Stacked];
         }
-        let (yes, no) = columns(&answers(question));
-        let columns = widest(&yes) + GAP + widest(&no) <= usize::from(width);
+        let (yes, no) = split_yes_no(&answers(question));
+        let columns = max_label_width(&yes) + GAP + max_label_width(&no) <= usize::from(width);
         let columns = columns.then_some(Self::Columns);
         columns.into_iter().chain([Self::Stacked, Self::Packed]).collect()
     }
 }
 
-/// A part of an answer on one line.
+/// The part of an answer on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct AnswerSpan {
     pub digit: u8,
     pub row: usize,
     pub x: u16,
     pub width: u16,
 }
 
-/// What stands below the content.
+/// The lines below the content.
 #[derive(Default)]
-pub struct Lower {
+pub struct AnswerBlock {
     pub lines: Vec<Line<'static>>,
-    pub places: Vec<Place>,
+    pub spans: Vec<AnswerSpan>,
     /// Row and column of the cursor.
     pub cursor: Option<(usize, u16)>,
     /// The rules, while they are edited.
     pub rules: Option<String>,
 }
 
-/// An answer in words.
-type Answer = (u8, String);
+/// An answer's digit and text.
+type AnswerLabel = (u8, String);
 
-/// How the answers look.
-struct Look<'a> {
-    open: &'a OpenQuestion,
-    /// Whether the answers that say yes may be given.
-    lit: bool,
+/// Style of the answers.
+struct AnswerStyle<'a> {
+    open: &'a ShownQuestion,
+    /// Whether the yes answers are enabled.
+    enabled: bool,
     theme: &'a Theme,
 }
 
-impl Lower {
-    /// The lines of this stage of the question.
+impl AnswerBlock {
+    /// Lays out the question's current stage.
     pub fn new(
-        open: &OpenQuestion,
+        open: &ShownQuestion,
         question: &Question,
         width: u16,
-        form: Form,
+        form: AnswerLayout,
         lit: bool,
         theme: &Theme,
     ) -> Self {
         let mut lower = Self::default();
         match &open.stage {
-            Stage::Choose => lower.push_answers(question, width, form, &Look { open, lit, theme }),
-            Stage::Reason(reason) => {
-                let words = format!("What should {} do instead? (empty: just no)", question.agent);
+            QuestionStage::Choose => lower.push_answers(
+                question,
+                width,
+                form,
+                &AnswerStyle { open, enabled: lit, theme },
+            ),
+            QuestionStage::Reason(reason) => {
+                let words = format!("What should {} do instead? (optional)", question.agent);
                 lower.lines.extend(wrap_text(&words, width, theme.text));
                 lower.push_input(reason, width, theme);
             }
-            Stage::Rule(rules) => {
+            QuestionStage::Rule(rules) => {
                 if let Some(problem) = &open.problem {
                     let words = format!("! not written: {}", one_line(&reveal(problem)));
-                    lower.lines.extend(plain(&words, width, theme.question));
+                    lower.lines.extend(plain_lines(&words, width, theme.question));
                 }
                 let added = rules.text().lines().map(str::trim).collect::<Vec<_>>().join(", ");
                 let words = format!(
                     "adds {added} to allow in .caliban/config.local.toml (you, this project)"
                 );
-                lower.lines.extend(plain(&words, width, theme.text));
+                lower.lines.extend(plain_lines(&words, width, theme.text));
                 lower.push_input(rules, width, theme);
                 lower.rules = Some(rules.text().to_owned());
             }
@@ -113,44 +118,50 @@ impl Lower {
         lower
     }
 
-    /// Whether all of an answer stands in the first rows.
+    /// Whether the first `rows` rows show all of an answer.
     pub fn is_whole(&self, digit: u8, rows: usize) -> bool {
-        let last = self.places.iter().filter(|place| place.digit == digit).map(|place| place.row);
+        let last = self.spans.iter().filter(|place| place.digit == digit).map(|place| place.row);
         last.max().is_some_and(|row| row < rows)
     }
 
-    /// A line that is being typed.
+    /// Adds a text field.
     fn push_input(&mut self, typed: &Typed, width: u16, theme: &Theme) {
-        let mut draft = Draft::default();
+        let mut draft = DraftLayout::default();
         draft.refresh(typed, usize::from(width.saturating_sub(3)));
         let (row, column) = draft.cursor();
         self.cursor = Some((self.lines.len() + row, column));
         self.lines.extend(draft.lines(typed, 0, theme));
     }
 
-    fn push_answers(&mut self, question: &Question, width: u16, form: Form, look: &Look<'_>) {
+    fn push_answers(
+        &mut self,
+        question: &Question,
+        width: u16,
+        form: AnswerLayout,
+        look: &AnswerStyle<'_>,
+    ) {
         let answers = match form {
-            Form::Brief => brief(answers(question)),
+            AnswerLayout::Brief => shorten(answers(question)),
             _ => answers(question),
         };
         match form {
-            Form::Columns => self.push_columns(&answers, look),
-            Form::Stacked => {
+            AnswerLayout::Columns => self.push_columns(&answers, look),
+            AnswerLayout::Stacked => {
                 for answer in &answers {
                     self.push_wrapped(answer, width, look);
                 }
             }
-            Form::Packed | Form::Brief => self.push_packed(&answers, width, look),
+            AnswerLayout::Packed | AnswerLayout::Brief => self.push_packed(&answers, width, look),
         }
         if question.rules.is_empty() {
-            let words = without_rules(question);
+            let words = no_rule_note(question);
             self.lines.extend(wrap_text(&words, width, look.theme.dim));
         }
     }
 
-    fn push_columns(&mut self, answers: &[Answer], look: &Look<'_>) {
-        let (yes, no) = columns(answers);
-        let second = widest(&yes) + GAP;
+    fn push_columns(&mut self, answers: &[AnswerLabel], look: &AnswerStyle<'_>) {
+        let (yes, no) = split_yes_no(answers);
+        let second = max_label_width(&yes) + GAP;
         for row in 0..yes.len().max(no.len()) {
             let mut line = Line::default();
             if let Some(answer) = yes.get(row) {
@@ -164,11 +175,11 @@ impl Lower {
         }
     }
 
-    fn push_packed(&mut self, answers: &[Answer], width: u16, look: &Look<'_>) {
+    fn push_packed(&mut self, answers: &[AnswerLabel], width: u16, look: &AnswerStyle<'_>) {
         let room = usize::from(width);
         let mut line = Line::default();
         for answer in answers {
-            let cells = cells(answer);
+            let cells = label_width(answer);
             if line.width() > 0 && line.width() + GAP + cells > room {
                 self.lines.push(std::mem::take(&mut line));
             }
@@ -186,37 +197,42 @@ impl Lower {
         }
     }
 
-    /// One answer at the end of a line, which is the next to be pushed.
-    fn push_piece(&mut self, line: &mut Line<'static>, answer: &Answer, look: &Look<'_>) {
+    /// Adds an answer to the end of `line`, the next line to be pushed.
+    fn push_piece(
+        &mut self,
+        line: &mut Line<'static>,
+        answer: &AnswerLabel,
+        look: &AnswerStyle<'_>,
+    ) {
         let x = u16::try_from(line.width()).unwrap_or(u16::MAX);
-        let width = u16::try_from(cells(answer)).unwrap_or(u16::MAX);
-        self.places.push(Place { digit: answer.0, row: self.lines.len(), x, width });
+        let width = u16::try_from(label_width(answer)).unwrap_or(u16::MAX);
+        self.spans.push(AnswerSpan { digit: answer.0, row: self.lines.len(), x, width });
         line.spans.extend(look.margin(answer.0).spans);
-        line.push_span(Span::styled(answer.1.clone(), look.words(answer.0)));
+        line.push_span(Span::styled(answer.1.clone(), look.text_style(answer.0)));
     }
 
-    /// One answer on as many lines as it needs.
-    fn push_wrapped(&mut self, (digit, words): &Answer, width: u16, look: &Look<'_>) {
-        let words = Line::styled(words.clone(), look.words(*digit));
+    /// Adds an answer on as many lines as it needs.
+    fn push_wrapped(&mut self, (digit, words): &AnswerLabel, width: u16, look: &AnswerStyle<'_>) {
+        let words = Line::styled(words.clone(), look.text_style(*digit));
         let rest = Line::raw(" ".repeat(MARGIN));
         for line in wrap_hanging(&words, width, &look.margin(*digit), &rest) {
-            self.places.push(Place { digit: *digit, row: self.lines.len(), x: 0, width });
+            self.spans.push(AnswerSpan { digit: *digit, row: self.lines.len(), x: 0, width });
             self.lines.push(line);
         }
     }
 }
 
-impl Look<'_> {
-    fn is_lit(&self, digit: u8) -> bool {
-        self.lit || digit >= NO
+impl AnswerStyle<'_> {
+    fn is_enabled(&self, digit: u8) -> bool {
+        self.enabled || digit >= NO_DIGIT
     }
 
     fn margin(&self, digit: u8) -> Line<'static> {
         let theme = self.theme;
-        let chosen = self.open.selected == Some(digit) && self.is_lit(digit);
+        let chosen = self.open.selected == Some(digit) && self.is_enabled(digit);
         let mark = if chosen { theme.glyphs.focus } else { " " };
         let number =
-            if self.open.keyboard && self.is_lit(digit) { theme.question } else { theme.dim };
+            if self.open.keyboard && self.is_enabled(digit) { theme.question } else { theme.dim };
         Line::from(vec![
             Span::styled(digit.to_string(), number),
             Span::styled(mark, theme.accent),
@@ -224,8 +240,8 @@ impl Look<'_> {
         ])
     }
 
-    fn words(&self, digit: u8) -> Style {
-        match (self.is_lit(digit), self.open.selected == Some(digit)) {
+    fn text_style(&self, digit: u8) -> Style {
+        match (self.is_enabled(digit), self.open.selected == Some(digit)) {
             (false, _) => self.theme.dim,
             (true, true) => self.theme.selection,
             (true, false) => self.theme.text,
@@ -233,37 +249,37 @@ impl Look<'_> {
     }
 }
 
-/// The answers that say yes, and those that say no.
-fn columns(answers: &[Answer]) -> (Vec<Answer>, Vec<Answer>) {
-    answers.iter().cloned().partition(|(digit, _)| *digit < NO)
+/// Splits the answers into yes and no.
+fn split_yes_no(answers: &[AnswerLabel]) -> (Vec<AnswerLabel>, Vec<AnswerLabel>) {
+    answers.iter().cloned().partition(|(digit, _)| *digit < NO_DIGIT)
 }
 
-fn cells((_, words): &Answer) -> usize {
+fn label_width((_, words): &AnswerLabel) -> usize {
     MARGIN + width(words)
 }
 
-fn widest(answers: &[Answer]) -> usize {
-    answers.iter().map(cells).max().unwrap_or(0)
+fn max_label_width(answers: &[AnswerLabel]) -> usize {
+    answers.iter().map(label_width).max().unwrap_or(0)
 }
 
-/// The answers that this question has.
-fn answers(question: &Question) -> Vec<Answer> {
+/// The question's answers.
+fn answers(question: &Question) -> Vec<AnswerLabel> {
     let main = question.path.is_root();
     let words = |digit: &u8| match digit {
         1 => "Yes".to_owned(),
-        2 => grant::words(question),
+        2 => grant::grant_label(question),
         3 => "Yes, always in this project (shows the rule first)".to_owned(),
         4 => "No, and say what to do instead".to_owned(),
         _ if main => "No, and stop main".to_owned(),
         _ => format!("No, and cancel {}", question.agent),
     };
-    let choices = Questions::choices(question).iter();
+    let choices = QuestionQueue::choices(question).iter();
     choices.map(|digit| (*digit, one_line(&words(digit)))).collect()
 }
 
-/// The answers in fewer words.
-fn brief(answers: Vec<Answer>) -> Vec<Answer> {
-    let shorter = |(digit, words): Answer| match digit {
+/// Shortens the answers.
+fn shorten(answers: Vec<AnswerLabel>) -> Vec<AnswerLabel> {
+    let shorter = |(digit, words): AnswerLabel| match digit {
         2 => (digit, "Yes, and the like".to_owned()),
         3 => (digit, "Yes, always".to_owned()),
         _ => (digit, words),
@@ -271,15 +287,15 @@ fn brief(answers: Vec<Answer>) -> Vec<Answer> {
     answers.into_iter().map(shorter).collect()
 }
 
-/// Why there is neither 2 nor 3.
-fn without_rules(question: &Question) -> String {
+/// Explains why there is no 2 and 3.
+fn no_rule_note(question: &Question) -> String {
     if question.reason.starts_with("rule ") && question.reason.ends_with(" asks") {
         return "The ask rule asks every time, so there is no 2 or 3".to_owned();
     }
-    format!("2 and 3 need a rule; none is safe for {}", this(question))
+    format!("2 and 3 need a rule; none is safe for {}", call_noun(question))
 }
 
-fn this(question: &Question) -> &'static str {
+fn call_noun(question: &Question) -> &'static str {
     match question.access {
         Access::Command { .. } => "this command",
         Access::Write { .. } => "this edit",

@@ -1,35 +1,35 @@
-//! What the second answer allows, in a sentence.
+//! The second answer's grant, in a sentence.
 
 use crate::protocol::{Access, Question};
 use crate::tui::text::{one_line, reveal, width};
 
-/// Words longer than this would take too many lines from the call itself. Cells.
-const LONGEST: usize = 140;
+/// Longest label in cells; a longer one would take too many lines from the call itself.
+const MAX_LABEL_WIDTH: usize = 140;
 
 /// `Yes, and let explore-2 run any psql command until it ends`.
-pub fn words(question: &Question) -> String {
-    let rules: Vec<Grant> = question.rules.iter().map(|rule| Grant::of(rule)).collect();
+pub fn grant_label(question: &Question) -> String {
+    let rules: Vec<Grant> = question.rules.iter().map(|rule| Grant::parse(rule)).collect();
     let agent = &question.agent;
     let until = if question.path.is_root() { "this session" } else { "until it ends" };
     if !rules.is_empty() && rules.iter().all(|grant| grant.verb == "edit") {
-        let places = rules.iter().map(Grant::place).collect();
-        return format!("Yes, and all edits {} by {agent} {until}", joined(places));
+        let places = rules.iter().map(Grant::edit_scope).collect();
+        return format!("Yes, and all edits {} by {agent} {until}", join_list(places));
     }
     let parts = rules.chunk_by(|a, b| a.verb == b.verb).map(|grants| {
-        let objects = joined(grants.iter().map(Grant::object).collect());
+        let objects = join_list(grants.iter().map(Grant::object).collect());
         format!("{} {objects}", grants[0].verb)
     });
     let parts: Vec<String> = parts.collect();
     let words = format!("Yes, and let {agent} {} {until}", parts.join(", and "));
-    match above(question).filter(|_| width(&words) > LONGEST) {
+    match exact_commands(question).filter(|_| width(&words) > MAX_LABEL_WIDTH) {
         Some(above) => format!("Yes, and let {agent} run exactly {above} {until}"),
         None => words,
     }
 }
 
-/// `these 5 commands`, where each rule is for exactly one command that the call itself shows in
-/// full. Rules that allow more than the call are never summed up.
-fn above(question: &Question) -> Option<String> {
+/// `these 5 commands`, if each rule allows exactly one command that the call shows in full. Rules
+/// that allow more than the call are never summarized.
+fn exact_commands(question: &Question) -> Option<String> {
     let Access::Command { line, .. } = &question.access else { return None };
     let shown = |rule: &String| {
         let command = rule.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
@@ -44,19 +44,19 @@ fn above(question: &Question) -> Option<String> {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-fn joined(mut parts: Vec<String>) -> String {
+fn join_list(mut parts: Vec<String>) -> String {
     let last = parts.pop().unwrap_or_default();
     if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) }
 }
 
-/// One rule: what may be done, and to what.
+/// A rule as a verb and its object.
 struct Grant {
     verb: &'static str,
     object: String,
 }
 
 impl Grant {
-    fn of(rule: &str) -> Self {
+    fn parse(rule: &str) -> Self {
         let rule = one_line(&reveal(rule));
         let (tool, inner) = match rule.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
             Some((tool, inner)) => (tool, inner),
@@ -64,9 +64,9 @@ impl Grant {
         };
         let (verb, object) = match (tool, inner) {
             ("Bash", "") => ("run", "any command".to_owned()),
-            ("Bash", line) => ("run", command(line)),
+            ("Bash", line) => ("run", command_object(line)),
             ("Edit" | "Write", path) => ("edit", path.to_owned()),
-            ("Read" | "Grep" | "Glob", path) => ("read", file(path)),
+            ("Read" | "Grep" | "Glob", path) => ("read", file_object(path)),
             ("WebFetch", "") => ("fetch", "anything from the web".to_owned()),
             ("WebFetch", pattern) => {
                 let domain = pattern.strip_prefix("domain:").unwrap_or(pattern);
@@ -81,26 +81,26 @@ impl Grant {
         Self { verb, object }
     }
 
-    /// The object behind the verb: `all files in src/` of edits, which [`words`] puts otherwise
-    /// where a call needs nothing else.
+    /// The object after the verb, such as `all files in src/`. If a call only edits, [`words`] uses
+    /// [`Self::place`] instead.
     fn object(&self) -> String {
-        match folder(&self.object).filter(|_| self.verb == "edit") {
+        match covered_folder(&self.object).filter(|_| self.verb == "edit") {
             Some(folder) => format!("all files in {folder}"),
-            None if self.verb == "edit" => shown(&self.object).to_owned(),
+            None if self.verb == "edit" => display_path(&self.object).to_owned(),
             None => self.object.clone(),
         }
     }
 
-    /// The files of a rule for edits, behind "all edits".
-    fn place(&self) -> String {
-        match folder(&self.object) {
+    /// The files of an edit rule, as they follow "all edits".
+    fn edit_scope(&self) -> String {
+        match covered_folder(&self.object) {
             Some(folder) => format!("in {folder}"),
-            None => format!("of {}", shown(&self.object)),
+            None => format!("of {}", display_path(&self.object)),
         }
     }
 }
 
-fn command(line: &str) -> String {
+fn command_object(line: &str) -> String {
     match line.strip_suffix(":*") {
         Some(start) => format!("any {start} command"),
         None if line.contains('*') => format!("commands like {line}"),
@@ -108,25 +108,25 @@ fn command(line: &str) -> String {
     }
 }
 
-fn file(path: &str) -> String {
-    match (path, folder(path)) {
+fn file_object(path: &str) -> String {
+    match (path, covered_folder(path)) {
         ("", _) => "any file".to_owned(),
         (_, Some(folder)) => format!("everything in {folder}"),
-        (path, None) => shown(path).to_owned(),
+        (path, None) => display_path(path).to_owned(),
     }
 }
 
-/// The folder that a pattern covers whole.
-fn folder(pattern: &str) -> Option<String> {
+/// The folder that a pattern covers completely.
+fn covered_folder(pattern: &str) -> Option<String> {
     if pattern == "**" {
         return Some("this project".to_owned());
     }
     let folder = pattern.strip_suffix("/**").filter(|folder| !folder.contains('*'))?;
-    Some(format!("{}/", shown(folder)))
+    Some(format!("{}/", display_path(folder)))
 }
 
-/// A path of a rule as it is elsewhere: rules write an absolute one with two slashes.
-fn shown(pattern: &str) -> &str {
+/// The usual form of a rule's path: rules write an absolute one with two slashes.
+fn display_path(pattern: &str) -> &str {
     match pattern.strip_prefix("//") {
         Some(_) => &pattern[1..],
         None => pattern.strip_prefix("./").unwrap_or(pattern),
@@ -136,18 +136,18 @@ fn shown(pattern: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use crate::protocol::{AgentId, AgentPath, EventKind};
-    use crate::tui::testing::Screen;
+    use crate::tui::testing::TestScreen;
 
     fn words(rules: &[&str], main: bool) -> String {
         let path = AgentPath::root();
         let path = if main { path } else { path.child(AgentId::generate()) };
         let EventKind::PermissionAsked(mut question) =
-            Screen::question(&path, 1, if main { "main" } else { "explore-2" }, "x")
+            TestScreen::question(&path, 1, if main { "main" } else { "explore-2" }, "x")
         else {
             panic!()
         };
         question.rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
-        super::words(&question)
+        super::grant_label(&question)
     }
 
     #[test]

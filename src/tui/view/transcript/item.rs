@@ -1,49 +1,55 @@
-//! One item of a transcript as it was laid out: its height, guessed or measured, and its lines
-//! while they are needed.
+//! The layout of one transcript item: its height, estimated or exact, and its lines while they are
+//! needed.
 
 use ratatui::text::Line;
 
-use crate::tui::model::{Item, ItemKind};
+use crate::tui::model::{ItemKind, TranscriptItem};
 use crate::tui::text::{MarkdownStream, Widths};
 
-use super::super::items::{self, Look};
-use super::Sight;
+use super::super::items::{self, ItemStyle};
+use super::RenderContext;
 
 #[derive(Default)]
-pub(super) struct LaidItem {
+pub(super) struct ItemLayout {
     pub(super) height: usize,
-    /// Whether the height was measured, not guessed.
+    /// Whether the height is exact, not estimated.
     pub(super) exact: bool,
-    /// A blank line stands above it.
+    /// Whether a blank line precedes it.
     pub(super) gap: bool,
     pub(super) lines: Option<Vec<Line<'static>>>,
-    /// The lines that the search found, once they were looked at.
+    /// Lines that match the search, once searched.
     pub(super) hits: Option<Vec<usize>>,
-    /// The markdown that grows, with the bytes and the edition that it has taken.
+    /// The growing markdown, with the bytes and the edition read so far.
     pub(super) stream: Option<Box<(MarkdownStream, usize, u32)>>,
 }
 
-impl LaidItem {
-    pub(super) fn outer(&self) -> usize {
+impl ItemLayout {
+    pub(super) fn full_height(&self) -> usize {
         self.height + usize::from(self.gap)
     }
 
-    /// The lines that it holds now.
-    pub(super) fn held(&self) -> usize {
+    /// Number of cached lines.
+    pub(super) fn cached_lines(&self) -> usize {
         if self.lines.is_some() || self.stream.is_some() { self.height } else { 0 }
     }
 
-    /// A height without laying anything out.
-    pub(super) fn guess(&mut self, item: &Item, look: &Look<'_>) {
-        *self = Self { height: items::guess(item, look), gap: self.gap, ..Self::default() };
+    /// Estimates the height without laying anything out.
+    pub(super) fn estimate(&mut self, item: &TranscriptItem, look: &ItemStyle<'_>) {
+        *self =
+            Self { height: items::estimate_height(item, look), gap: self.gap, ..Self::default() };
     }
 
-    pub(super) fn lay(&mut self, item: &Item, sight: &Sight<'_>, look: &Look<'_>) {
+    pub(super) fn lay_out(
+        &mut self,
+        item: &TranscriptItem,
+        sight: &RenderContext<'_>,
+        look: &ItemStyle<'_>,
+    ) {
         self.exact = true;
         self.hits = None;
         if let ItemKind::Text { text, done, edition } = &item.kind {
             self.lines = None;
-            self.lay_text(text, *done, *edition, sight, look.width);
+            self.lay_out_text(text, *done, *edition, sight, look.width);
             return;
         }
         self.stream = None;
@@ -52,8 +58,15 @@ impl LaidItem {
         self.lines = Some(lines);
     }
 
-    /// Feeds only what is new to the markdown stream.
-    fn lay_text(&mut self, text: &str, done: bool, edition: u32, sight: &Sight<'_>, width: u16) {
+    /// Feeds only new text to the markdown stream.
+    fn lay_out_text(
+        &mut self,
+        text: &str,
+        done: bool,
+        edition: u32,
+        sight: &RenderContext<'_>,
+        width: u16,
+    ) {
         let goes_on = self
             .stream
             .as_ref()
@@ -73,8 +86,9 @@ impl LaidItem {
     }
 }
 
-/// Text stands two cells in, and leaves one for the caret. Code and tables may be wider than prose.
-pub(super) fn widths(sight: &Sight<'_>, width: u16) -> Widths {
+/// The widths for text, indented by two cells and with one for the caret. Code and tables may be
+/// wider than prose.
+pub(super) fn widths(sight: &RenderContext<'_>, width: u16) -> Widths {
     let inner = |cells: u16| cells.saturating_sub(3).max(1);
     Widths { prose: inner(sight.prose.min(width)), wide: inner(width) }
 }

@@ -2,8 +2,8 @@ use super::*;
 
 const AREA: Rect = Rect { x: 0, y: 0, width: 60, height: 20 };
 
-fn long(messages: usize) -> Transcript {
-    let mut transcript = Transcript::default();
+fn long(messages: usize) -> TranscriptState {
+    let mut transcript = TranscriptState::default();
     for at in 0..messages {
         let text = format!("question {at}");
         transcript.push(ItemKind::Prompt { text, task: false });
@@ -14,13 +14,13 @@ fn long(messages: usize) -> Transcript {
 }
 
 fn draw(
-    laid: &mut Laid,
-    transcript: &Transcript,
+    laid: &mut LayoutCache,
+    transcript: &TranscriptState,
     scroll: Scroll,
     area: Rect,
 ) -> (Extent, Vec<String>) {
     let theme = Theme::default();
-    let sight = Sight {
+    let sight = RenderContext {
         theme: &theme,
         highlighter: &Highlighter::off(),
         transcript,
@@ -46,19 +46,19 @@ fn at(top: usize) -> Scroll {
 
 #[test]
 fn a_long_history_lays_out_only_what_is_seen_at_the_end_and_at_the_beginning() {
-    let (transcript, mut laid) = (long(1000), Laid::default());
+    let (transcript, mut laid) = (long(1000), LayoutCache::default());
     let (end, lines) = draw(&mut laid, &transcript, Scroll::default(), AREA);
     assert_eq!(lines.last().map(String::as_str), Some("  end 999"));
-    assert!(laid.measured() < 10, "{}", laid.measured());
+    assert!(laid.exact_count() < 10, "{}", laid.exact_count());
     assert!(end.total > 10_000);
     let (_, lines) = draw(&mut laid, &transcript, at(0), AREA);
     assert_eq!(lines[..2], ["head", "› question 0"]);
-    assert!(laid.measured() < 20, "{}", laid.measured());
+    assert!(laid.exact_count() < 20, "{}", laid.exact_count());
 }
 
 #[test]
 fn scrolling_through_guessed_heights_moves_by_exactly_the_lines_asked_for() {
-    let (transcript, mut laid) = (long(300), Laid::default());
+    let (transcript, mut laid) = (long(300), LayoutCache::default());
     let (mut extent, mut lines) = draw(&mut laid, &transcript, Scroll::default(), AREA);
     for _ in 0..100 {
         let (next, shown) = draw(&mut laid, &transcript, at(extent.top - 7), AREA);
@@ -74,7 +74,7 @@ fn scrolling_through_guessed_heights_moves_by_exactly_the_lines_asked_for() {
 
 #[test]
 fn the_place_holds_at_another_width_and_while_text_comes_below() {
-    let (mut transcript, mut laid) = (long(300), Laid::default());
+    let (mut transcript, mut laid) = (long(300), LayoutCache::default());
     draw(&mut laid, &transcript, Scroll::default(), AREA);
     let there = Scroll { top: Some(0), goto: Some(200), seen: 0 };
     let (extent, lines) = draw(&mut laid, &transcript, there, AREA);

@@ -114,7 +114,7 @@ async fn t20_one_below_an_isolated_agent_does_not_go_on_outside_of_its_worktree(
     define_tidy(&scene, "");
     let screen = continued(&scene);
     press_r_below(&screen, "tidy-1", "general-purpose-1");
-    screen.wait_for("cannot go on: it worked within the git worktree");
+    screen.wait_for("it worked in the git worktree");
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);
     scene.server.finish();
 }

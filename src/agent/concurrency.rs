@@ -1,0 +1,100 @@
+//! Limits for the requests and tool calls of all agents of a session: how many run at the same time
+//! (first come, first served), how long a tool call may take, and the threads for blocking work.
+//!
+//! An agent that waits for its tools holds no permit, and neither does a tool that only waits for
+//! other work, so nested agents finish under any limit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::tool::{BlockingPool, FileLock};
+
+/// The concurrency limits of one session. Clones share them.
+#[derive(Clone, Debug)]
+pub struct ConcurrencyLimit {
+    places: Arc<Semaphore>,
+    call_limit: Option<Duration>,
+    files: BlockingPool,
+    file_lock: FileLock,
+    git: BlockingPool,
+}
+
+/// Permission to run one request or call, held until dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Permit(#[expect(dead_code, reason = "it is held, not read")] OwnedSemaphorePermit);
+
+impl ConcurrencyLimit {
+    /// Allows `limit` operations at a time, at least one.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        let places = Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS));
+        let (files, git) = (BlockingPool::for_files(), BlockingPool::for_git());
+        let file_lock = FileLock::default();
+        Self { places: Arc::new(places), call_limit: None, files, file_lock, git }
+    }
+
+    /// Limits how long a tool call may take.
+    #[must_use]
+    pub fn with_call_limit(self, call_limit: Option<Duration>) -> Self {
+        Self { call_limit, ..self }
+    }
+
+    /// The time limit of a tool call.
+    #[must_use]
+    pub fn call_limit(&self) -> Option<Duration> {
+        self.call_limit
+    }
+
+    /// The threads on which tools work on files.
+    #[must_use]
+    pub fn files(&self) -> &BlockingPool {
+        &self.files
+    }
+
+    /// The lock of the calls that change files.
+    #[must_use]
+    pub fn file_lock(&self) -> &FileLock {
+        &self.file_lock
+    }
+
+    /// The threads that wait for git.
+    #[must_use]
+    pub fn git(&self) -> &BlockingPool {
+        &self.git
+    }
+
+    /// Waits for a permit. `None` when cancelled first.
+    pub async fn acquire(&self, cancel: &CancellationToken) -> Option<Permit> {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            permit = self.places.clone().acquire_owned() => permit.ok().map(Permit),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::poll;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_waits_longest_is_next_and_a_cancelled_one_holds_nobody_up() {
+        let operations = ConcurrencyLimit::new(1);
+        let (go, stopped) = (CancellationToken::new(), CancellationToken::new());
+        let first = operations.acquire(&go).await;
+        let mut second = Box::pin(operations.acquire(&stopped));
+        let mut third = Box::pin(operations.acquire(&go));
+        assert!(poll!(&mut second).is_pending() && poll!(&mut third).is_pending());
+        stopped.cancel();
+        assert!(second.await.is_none());
+        assert!(poll!(&mut third).is_pending());
+        drop(first);
+        assert!(third.await.is_some());
+    }
+}

@@ -1,0 +1,111 @@
+//! Prompts on their way into a conversation: those that start a run, and those queued meanwhile.
+
+use super::run::AgentRun;
+use super::{Agent, ForcedCall};
+use crate::protocol::{
+    AgentId, ContentBlock, EventKind, EventSink, ImageSource, PromptId, QueuedPrompt, Redactor,
+    Sender,
+};
+
+/// A prompt, as it enters a conversation.
+#[derive(Clone, Debug, Default)]
+pub struct Prompt {
+    pub id: Option<PromptId>,
+    pub text: String,
+    /// Images that follow the text.
+    pub images: Vec<ImageSource>,
+    /// The expansion of a command in it.
+    pub meaning: Option<String>,
+    pub from: Sender,
+    /// Results of calls still open in the conversation.
+    pub results: Vec<ContentBlock>,
+    /// The user's own commands since the last prompt, with their output.
+    pub shell_runs: Vec<ContentBlock>,
+    /// A text for the model that precedes the prompt, such as changes in files.
+    pub note: Option<String>,
+    /// The call that the model must make first.
+    pub force: Option<ForcedCall>,
+    /// The sub-agent whose end it reports.
+    pub report: Option<AgentId>,
+}
+
+impl Prompt {
+    /// Creates a prompt of text alone.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+
+    /// Adds a note for the model to read before it.
+    #[must_use]
+    pub fn with_note(self, more: Option<String>) -> Self {
+        let note = match (self.note, more) {
+            (Some(note), Some(more)) => Some(format!("{note}\n\n{more}")),
+            (note, more) => note.or(more),
+        };
+        Self { note, ..self }
+    }
+}
+
+impl Agent {
+    /// Returns the user's queued prompts that will not be read.
+    pub(super) fn return_queue(&self, events: &EventSink) {
+        for QueuedPrompt { id, text, .. } in self.setup.inbox.take_typed() {
+            events.emit(EventKind::PromptReturned { id, text });
+        }
+    }
+
+    /// Reads what was queued for this step.
+    pub(super) async fn read_queue(&self, blocks: &mut Vec<ContentBlock>, run: &AgentRun<'_>) {
+        self.read(self.setup.inbox.take_next_step(), blocks, run).await;
+    }
+
+    pub(super) async fn read(
+        &self,
+        queued: Vec<QueuedPrompt>,
+        blocks: &mut Vec<ContentBlock>,
+        run: &AgentRun<'_>,
+    ) {
+        for queued in queued {
+            let QueuedPrompt { id, text, images, meaning, from, report, .. } = queued;
+            let prompt =
+                Prompt { id: Some(id), images, from, meaning, report, ..Prompt::new(text) };
+            if let Some(prompt) = self.run_prompt_hooks(prompt, run.events, run.cancel).await {
+                read_prompt(prompt, &self.setup.redactor, blocks, run.events);
+            }
+        }
+    }
+}
+
+/// Puts a prompt into the message being built, and emits that it was read. What the user typed is
+/// left unchanged; keys are masked in everything that others add.
+pub(super) fn read_prompt(
+    prompt: Prompt,
+    redactor: &Redactor,
+    blocks: &mut Vec<ContentBlock>,
+    events: &EventSink,
+) {
+    let Prompt { id, text, images, meaning, from, results, shell_runs, note, force, report } =
+        prompt;
+    let (meaning, note) = (
+        meaning.map(|meaning| redactor.without_keys(meaning)),
+        note.map(|note| redactor.without_keys(note)),
+    );
+    let text = if from == Sender::Person { text } else { redactor.without_keys(text) };
+    events.emit(EventKind::PromptRead { id, text: text.clone(), from });
+    // Results come first in a message: every provider requires it.
+    blocks.splice(0..0, results);
+    blocks.extend(shell_runs);
+    blocks.extend(note.map(ContentBlock::aside));
+    // No provider accepts an empty text.
+    blocks.extend((!text.trim().is_empty()).then_some(ContentBlock::Text {
+        text,
+        aside: false,
+        report,
+        summary: false,
+        shell: None,
+    }));
+    blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
+    blocks.extend(meaning.map(ContentBlock::aside));
+    blocks.extend(force.map(|force| ContentBlock::aside(force.hint)));
+}

@@ -1,0 +1,96 @@
+//! The wait of an agent that is done for background work that will still report to it.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{Agent, AgentRun, RunError};
+use crate::protocol::{ContentBlock, NoticeLevel, RunEnd, clock};
+
+/// Resources that an agent releases while it only waits for background work, such as its slot among
+/// the running agents.
+#[async_trait]
+pub trait RunSlot: Send + Sync {
+    /// Called when the wait begins.
+    fn release(&self);
+
+    /// Called when the wait is over: reacquires what was released. Returns at once when `cancel`
+    /// fires.
+    async fn reacquire(&self, cancel: &CancellationToken);
+}
+
+impl Agent {
+    /// Waits until there is something to read, or nothing more will come. Overdue work is
+    /// cancelled.
+    pub(super) async fn wait_for_background(
+        &self,
+        blocks: &mut Vec<ContentBlock>,
+        run: &AgentRun<'_>,
+    ) -> Result<(), RunError> {
+        let Some(patience) = self.setup.background_wait else { return Ok(()) };
+        if self.setup.inbox.announced() == 0 {
+            // The last of it may have reported since the queue was read.
+            self.check_background()?;
+            self.read_queue(blocks, run).await;
+            return Ok(());
+        }
+        let respite = self.setup.slot.as_deref();
+        respite.inspect(|respite| respite.release());
+        let waited = self.wait_for_messages(patience, blocks, run).await;
+        if let Some(respite) = respite {
+            respite.reacquire(run.cancel).await;
+        }
+        waited
+    }
+
+    async fn wait_for_messages(
+        &self,
+        patience: Duration,
+        blocks: &mut Vec<ContentBlock>,
+        run: &AgentRun<'_>,
+    ) -> Result<(), RunError> {
+        let give_up = Instant::now() + patience;
+        let mut overdue = false;
+        while blocks.is_empty() && self.setup.inbox.announced() > 0 {
+            tokio::select! {
+                biased;
+                () = run.cancel.cancelled() => {
+                    return Err(RunError::End(RunEnd::Cancelled { before_start: false }));
+                }
+                () = self.setup.inbox.changed() => {}
+                () = tokio::time::sleep_until(give_up), if !overdue => {
+                    overdue = true;
+                    self.end_announced(patience, run);
+                }
+            }
+            self.check_background()?;
+            // Work cancelled for being overdue has nothing to say that is worth another request.
+            if overdue {
+                continue;
+            }
+            self.read_queue(blocks, run).await;
+        }
+        if !overdue {
+            self.read_queue(blocks, run).await;
+        }
+        Ok(())
+    }
+
+    /// Ends the run if background work failed with an error that a retry cannot fix.
+    pub(super) fn check_background(&self) -> Result<(), RunError> {
+        match self.setup.inbox.take_failure() {
+            Some((failure, message)) => Err(RunError::End(RunEnd::Failed { failure, message })),
+            None => Ok(()),
+        }
+    }
+
+    fn end_announced(&self, patience: Duration, run: &AgentRun<'_>) {
+        let count = self.setup.inbox.announced();
+        let text =
+            format!("{count} still running in the background after {}: cancelled", clock(patience));
+        run.events.notice(NoticeLevel::Warning, text);
+        self.setup.inbox.cancel_announced();
+    }
+}

@@ -1,0 +1,219 @@
+//! Reads a file into a command or skill. Every error names the file, the line and what is allowed.
+
+use super::folder::{CommandFile, CommandFolder, CommandKind};
+use super::{CommandDef, CommandError, CommandOrigin};
+use crate::disk::ProjectFiles;
+use crate::markdown::file;
+use crate::markdown::front_matter::{self, Document, Field, FieldValue};
+
+/// Maximum size of a file, in bytes.
+const MAX_FILE: u64 = 256 << 10;
+
+/// Maximum length of a description, in characters; longer ones are cut.
+const MAX_DESCRIPTION: usize = 1024;
+
+/// Maximum length of a name, in bytes.
+const MAX_NAME: usize = 64;
+
+const COMMAND_KEYS: [&str; 2] = ["description", "argument-hint"];
+
+const SKILL_KEYS: [&str; 5] =
+    ["name", "description", "argument-hint", "disable-model-invocation", "user-invocable"];
+
+/// Informational keys without effect.
+const NEUTRAL_KEYS: [&str; 4] = ["license", "metadata", "compatibility", "version"];
+
+/// Keys that other programs support, and the alternative here.
+const UNSUPPORTED_KEYS: [(&str, &str); 2] = [
+    ("allowed-tools", "it is not supported: use permission rules"),
+    ("model", "it is not supported: choose the model with /model or --model"),
+];
+
+/// A parsed file, and warnings about ignored parts.
+type ParsedCommand = (CommandDef, Vec<CommandError>);
+
+pub(super) fn read_command(
+    file: &CommandFile,
+    folder: &CommandFolder,
+    kind: CommandKind,
+    scope: &ProjectFiles<'_>,
+) -> Result<ParsedCommand, CommandError> {
+    let reader = CommandReader { file, folder, kind };
+    let text = reader.text(scope)?;
+    let document = match front_matter::has_front_matter(&text) || kind == CommandKind::Skill {
+        true => front_matter::parse(&text, folder.foreign)
+            .map_err(|(line, message)| reader.error(Some(line), message))?,
+        false => {
+            let prompt = text.trim().to_owned();
+            Document { fields: Vec::new(), prompt, prompt_line: None }
+        }
+    };
+    reader.to_command(&document)
+}
+
+struct CommandReader<'a> {
+    file: &'a CommandFile,
+    folder: &'a CommandFolder,
+    kind: CommandKind,
+}
+
+impl CommandReader<'_> {
+    fn error(&self, line: Option<usize>, message: impl Into<String>) -> CommandError {
+        CommandError { path: self.file.path.clone(), line, message: message.into() }
+    }
+
+    fn text(&self, scope: &ProjectFiles<'_>) -> Result<String, CommandError> {
+        let unreadable = |why: String| self.error(None, format!("cannot be read: {why}"));
+        let located = match self.folder.project {
+            true => scope.locate(&self.file.path, None),
+            false => scope.locate_user_file(&self.file.path, Some(&self.folder.path)),
+        };
+        let path = located.map_err(|why| unreadable(why.to_string()))?;
+        file::read_text(&path, MAX_FILE).map_err(|why| unreadable(why.to_string()))
+    }
+
+    fn to_command(&self, document: &Document) -> Result<ParsedCommand, CommandError> {
+        let mut warnings = Vec::new();
+        let passed_over = self.unknown_keys(document, &mut warnings)?;
+        if document.prompt.is_empty() {
+            let line = document.prompt_line.or(Some(1));
+            return Err(self.error(line, "there is no text: write the prompt for the model"));
+        }
+        let name = self.name(document, &mut warnings)?;
+        let description = self.description(document, &mut warnings)?;
+        let custom = CommandDef {
+            name,
+            description,
+            argument_hint: self.argument_hint(document)?,
+            body: document.prompt.clone(),
+            origin: CommandOrigin::File(self.file.path.clone()),
+            user_only: self.kind == CommandKind::Command
+                || self.flag(document, "disable-model-invocation")?.unwrap_or(false),
+            model_only: !self.flag(document, "user-invocable")?.unwrap_or(true),
+            ignored_keys: passed_over,
+        };
+        Ok((custom, warnings))
+    }
+
+    /// Rejects unknown keys, or warns about them in a file written for other programs.
+    fn unknown_keys(
+        &self,
+        document: &Document,
+        warnings: &mut Vec<CommandError>,
+    ) -> Result<Vec<String>, CommandError> {
+        let keys = match self.kind {
+            CommandKind::Command => &COMMAND_KEYS[..],
+            CommandKind::Skill => &SKILL_KEYS[..],
+        };
+        let mut passed_over = Vec::new();
+        for (name, Field { line, .. }) in &document.fields {
+            let name = name.as_str();
+            if keys.contains(&name) || NEUTRAL_KEYS.contains(&name) {
+                continue;
+            }
+            let shown = name.escape_debug();
+            let message = match UNSUPPORTED_KEYS.iter().find(|(key, _)| *key == name) {
+                Some((_, why)) => format!("`{name}`: {why}"),
+                None => format!("unknown key `{shown}`; allowed: {}", keys.join(", ")),
+            };
+            if !self.folder.foreign {
+                return Err(self.error(*line, format!("{message}; remove it")));
+            }
+            warnings.push(self.error(*line, format!("{message}; ignored")));
+            passed_over.push(shown.to_string());
+        }
+        Ok(passed_over)
+    }
+
+    /// Returns the name: a skill may set it; a command is named by its file.
+    fn name(
+        &self,
+        document: &Document,
+        warnings: &mut Vec<CommandError>,
+    ) -> Result<String, CommandError> {
+        let by_place = || match check_name(&self.file.name) {
+            Ok(()) => Ok(self.file.name.clone()),
+            Err(why) => Err(self.error(None, why)),
+        };
+        let field = document.get("name").filter(|_| self.kind == CommandKind::Skill);
+        let Some(field) = field else { return by_place() };
+        let given = field.value.scalar().unwrap_or_default();
+        match check_name(given) {
+            Ok(()) => Ok(given.to_owned()),
+            Err(why) if self.folder.foreign && check_name(&self.file.name).is_ok() => {
+                let message = format!("{why}; the folder's name counts instead");
+                warnings.push(self.error(field.line, message));
+                by_place()
+            }
+            Err(why) => Err(self.error(field.line, why)),
+        }
+    }
+
+    fn description(
+        &self,
+        document: &Document,
+        warnings: &mut Vec<CommandError>,
+    ) -> Result<String, CommandError> {
+        let field = document.get("description");
+        let text = match field.map(|field| &field.value) {
+            Some(FieldValue::Text(text)) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            Some(_) => {
+                let line = field.and_then(|field| field.line);
+                return Err(self.error(line, "`description` must be a text"));
+            }
+            None => String::new(),
+        };
+        if text.is_empty() && self.kind == CommandKind::Skill {
+            let line = field.and_then(|field| field.line).or(Some(1));
+            let message =
+                "`description` is missing: it says what the skill is for and when to use it";
+            return Err(self.error(line, message));
+        }
+        if text.is_empty() {
+            let first = document.prompt.lines().next().unwrap_or_default();
+            return Ok(first.trim_start_matches(['#', ' ']).chars().take(80).collect());
+        }
+        if text.chars().count() > MAX_DESCRIPTION {
+            let message = format!(
+                "`description` is longer than {MAX_DESCRIPTION} characters: the rest is cut"
+            );
+            warnings.push(self.error(field.and_then(|field| field.line), message));
+        }
+        Ok(text.chars().take(MAX_DESCRIPTION).collect())
+    }
+
+    /// Returns the argument hint. `[issue]` is a list in YAML, but is taken literally.
+    fn argument_hint(&self, document: &Document) -> Result<Option<String>, CommandError> {
+        match document.get("argument-hint") {
+            None => Ok(None),
+            Some(Field { value: FieldValue::Text(text), .. }) => Ok(Some(text.trim().to_owned())),
+            Some(Field { value: FieldValue::List(items), .. }) => {
+                Ok(Some(format!("[{}]", items.join(", "))))
+            }
+            Some(Field { line, .. }) => {
+                Err(self.error(*line, "`argument-hint` must be a text, such as \"[issue]\""))
+            }
+        }
+    }
+
+    fn flag(&self, document: &Document, key: &str) -> Result<Option<bool>, CommandError> {
+        let Some(field) = document.get(key) else { return Ok(None) };
+        match field.value.scalar() {
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            _ => Err(self.error(field.line, format!("`{key}` must be true or false"))),
+        }
+    }
+}
+
+/// Checks a name.
+fn check_name(name: &str) -> Result<(), String> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let sound = |part: &str| part.starts_with(char::is_alphanumeric) && part.chars().all(plain);
+    if name.len() <= MAX_NAME && name.split(':').all(sound) {
+        return Ok(());
+    }
+    Err(format!(
+        "the name {name:?} is not allowed: use up to {MAX_NAME} letters, digits, `-`, `_` and `.`, starting with a letter or digit"
+    ))
+}

@@ -1,0 +1,93 @@
+//! `Skill`: loads the text of a skill for a model.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{CommandSet, CommandSources, listing};
+use crate::protocol::{Access, count};
+use crate::tool::{SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+
+/// The name of the tool.
+pub const SKILL_TOOL: &str = "Skill";
+
+const TOOL_DESCRIPTION: &str = "Loads a skill: instructions for one kind of task. If one of these fits your task, load it before you begin.";
+
+/// The tool. It reads the files again at each call, so that an edited skill takes effect at once.
+#[derive(Debug)]
+struct SkillTool {
+    sources: CommandSources,
+    spec: ToolSpec,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SkillInput {
+    /// The skill's name, from the list above.
+    skill: String,
+    /// Arguments, if the skill takes any.
+    args: Option<String>,
+}
+
+/// Creates the tool for the skills of a snapshot; `None` if there are none, to save tokens.
+#[must_use]
+pub fn skill_tool(sources: &CommandSources, customs: &CommandSet) -> Option<Arc<dyn Tool>> {
+    let skills: Vec<_> = customs.skills().map(AsRef::as_ref).collect();
+    if skills.is_empty() {
+        return None;
+    }
+    let list = listing::list_skills(&skills);
+    let spec = ToolSpec::new::<SkillInput>(SKILL_TOOL, &format!("{TOOL_DESCRIPTION}{list}"));
+    Some(Arc::new(SkillTool { sources: sources.clone(), spec }))
+}
+
+impl SkillInput {
+    /// Returns the name to judge and load, without a leading slash that the model may have added.
+    fn name(&self) -> &str {
+        self.skill.trim().trim_start_matches('/')
+    }
+}
+
+#[async_trait]
+impl TypedTool for SkillTool {
+    type Input = SkillInput;
+
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, input: &SkillInput) -> String {
+        input.name().to_owned()
+    }
+
+    fn access(&self, input: &SkillInput, _cwd: &Path) -> Access {
+        Access::Skill { name: input.name().to_owned() }
+    }
+
+    async fn run(&self, input: SkillInput, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let sources = self.sources.clone();
+        let customs = tokio::task::spawn_blocking(move || CommandSet::load(&sources)).await;
+        let customs = customs.map_err(|error| ToolError::failed(error.to_string()))?;
+        let name = input.name();
+        match customs.skill(name) {
+            Some(skill) if !skill.user_only => {
+                let text = skill.text(input.args.unwrap_or_default().trim());
+                let lines = text.lines().count();
+                Ok(ToolOutcome::text(text, count(lines, "line")))
+            }
+            Some(_) => {
+                let why = format!("Only the user can call the skill {name}, as /{name}.");
+                Err(ToolError::soft(SoftKind::Denied, why))
+            }
+            None => {
+                let known: Vec<&str> = customs.skills().map(|skill| skill.name.as_str()).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                let why = format!("There is no skill {name:?}. The skills are: {known}.");
+                Err(ToolError::soft(SoftKind::InvalidInput, why))
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Reads and edits the individual files in which the user or a project defines MCP servers.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::dirs::Dirs;
+use super::error::{ConfigError, Origin, display_path};
+use super::layers::Layers;
+use super::load::{parse_settings, read_text};
+use super::mcp::{self, McpEntry, SERVERS_KEY};
+use super::mcp_edit::{self, McpChange};
+use super::mcp_file::{self, MCP_FILE, McpServerList};
+use super::project::Project;
+use super::replace::{replace, replace_in_project};
+use super::schema::SCHEMA;
+use super::untrusted_item::UntrustedItem;
+use crate::protocol::{McpServer, RuleFile, printable_path};
+
+/// The owner of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum McpScope {
+    /// Your own, for all projects.
+    User,
+    /// The project's, for everyone who works on it.
+    Project,
+}
+
+impl McpScope {
+    /// Returns the name used on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// The reason why a file was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum McpEditError {
+    #[error("{0}: nothing was changed; fix it first")]
+    Unreadable(#[from] ConfigError),
+    #[error("{}: {problem}: nothing was changed; fix it first", printable_path(path))]
+    Broken { path: PathBuf, problem: String },
+    #[error("cannot write {}: {source}", printable_path(path))]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// One such file, existing or not.
+#[derive(Clone, Debug)]
+pub struct McpConfigFile {
+    pub scope: McpScope,
+    /// The path as the user would write it.
+    pub shown: PathBuf,
+    file: PathBuf,
+    cwd: PathBuf,
+    is_json: bool,
+}
+
+impl McpConfigFile {
+    /// Returns all files, highest precedence first.
+    #[must_use]
+    pub fn all(dirs: &Dirs, project: &Project, cwd: &Path) -> Vec<Self> {
+        let json = mcp_file::project_file(project).unwrap_or_else(|| project.root().join(MCP_FILE));
+        let place = |scope, file: PathBuf, is_json| {
+            let shown = display_path(&file, cwd);
+            Self { scope, shown, file, cwd: cwd.to_owned(), is_json }
+        };
+        vec![
+            place(McpScope::Project, project.file(RuleFile::Local), false),
+            place(McpScope::Project, project.file(RuleFile::Shared), false),
+            place(McpScope::Project, json, true),
+            place(McpScope::User, dirs.config_file(), false),
+        ]
+    }
+
+    /// Whether new servers of its scope go into this file.
+    #[must_use]
+    pub fn takes_new(&self) -> bool {
+        self.is_json || self.scope == McpScope::User
+    }
+
+    /// Returns its usable servers.
+    #[must_use]
+    pub fn servers(&self) -> Vec<McpEntry> {
+        self.read().entries
+    }
+
+    /// Returns its problems, one line each: skipped servers, then ignored keys.
+    #[must_use]
+    pub fn problems(&self) -> (Vec<String>, Vec<String>) {
+        let McpServerList { errors: broken, mut notices, entries, .. } = self.read();
+        if self.scope == McpScope::User {
+            let notice = |it: &McpEntry| {
+                mcp::user_server_notice(&it.server, &it.origin, it.wants_project_cwd, &self.cwd)
+            };
+            notices.extend(entries.iter().filter_map(notice));
+        }
+        (broken, notices)
+    }
+
+    fn read(&self) -> McpServerList {
+        if self.is_json {
+            return mcp_file::read_file_if_exists(&self.file, &self.cwd);
+        }
+        match self.read_tables() {
+            Ok(entries) => McpServerList { entries, ..McpServerList::default() },
+            Err(error) => {
+                McpServerList { errors: vec![error.to_string()], ..McpServerList::default() }
+            }
+        }
+    }
+
+    fn read_tables(&self) -> Result<Vec<McpEntry>, ConfigError> {
+        let Some(text) = read_text(&self.file, &self.cwd)? else { return Ok(Vec::new()) };
+        let at = |line| Origin::File { path: self.shown.clone(), line };
+        let mut all = parse_settings(&text, &SCHEMA, at)?;
+        all.retain(|setting| setting.path.first().is_some_and(|table| table == SERVERS_KEY));
+        let mut layers = Layers::default();
+        layers.add(all);
+        let Some(servers) = layers.merged.remove(SERVERS_KEY) else { return Ok(Vec::new()) };
+        let servers = servers.try_into().map_err(|error: toml::de::Error| {
+            ConfigError::invalid(&at(1), error.message().to_owned())
+        })?;
+        mcp::from_tables(&servers, &layers.origins)
+    }
+
+    /// Whether the server of this file is waiting for the user's trust.
+    #[must_use]
+    pub fn is_untrusted(&self, entry: &McpEntry, inert: &[UntrustedItem]) -> bool {
+        if self.is_json {
+            return inert.contains(&entry.untrusted_item());
+        }
+        let start = format!("{SERVERS_KEY}.{}: ", entry.server.name);
+        let here = |thing: &UntrustedItem| matches!(&thing.origin, Origin::File { path, .. } if *path == self.shown);
+        inert.iter().any(|thing| here(thing) && thing.what.starts_with(&start))
+    }
+
+    /// Adds a server. Returns false if the file has one of that name.
+    ///
+    /// # Errors
+    /// Fails if the file is malformed or cannot be written; it is then left unchanged.
+    pub fn add(&self, server: &McpServer) -> Result<bool, McpEditError> {
+        self.change(McpChange::Add(server))
+    }
+
+    /// Removes a server. Returns false if the file has none of that name.
+    ///
+    /// # Errors
+    /// As [`McpPlace::add`].
+    pub fn remove(&self, name: &str) -> Result<bool, McpEditError> {
+        self.change(McpChange::Remove(name))
+    }
+
+    /// Whether the file has a server of this name, usable or not.
+    ///
+    /// # Errors
+    /// Fails if the file is malformed.
+    pub fn has(&self, name: &str) -> Result<bool, McpEditError> {
+        Ok(self.changed_text(McpChange::Remove(name))?.is_some())
+    }
+
+    fn change(&self, change: McpChange<'_>) -> Result<bool, McpEditError> {
+        let Some(text) = self.changed_text(change)? else { return Ok(false) };
+        let failed = |source| McpEditError::Write { path: self.shown.clone(), source };
+        match self.scope {
+            // It may contain keys.
+            McpScope::User => replace(&self.file, &text, 0o600),
+            McpScope::Project => replace_in_project(&self.file, &text),
+        }
+        .map_err(failed)?;
+        Ok(true)
+    }
+
+    fn changed_text(&self, change: McpChange<'_>) -> Result<Option<String>, McpEditError> {
+        let text = read_text(&self.file, &self.cwd)?.unwrap_or_default();
+        let changed = match self.is_json {
+            true => mcp_edit::edit_json(&text, change),
+            false => mcp_edit::edit_toml(&text, change),
+        };
+        changed.map_err(|problem| McpEditError::Broken { path: self.shown.clone(), problem })
+    }
+}

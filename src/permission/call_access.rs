@@ -1,0 +1,214 @@
+//! The effects of a call, split into the items that rules and modes decide on.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+use super::base_dirs::BaseDirs;
+use super::judge::Call;
+use super::mentions::MentionedFiles;
+use super::path::{PathTarget, Places};
+use super::pattern_roots::PatternRoots;
+use super::read_only::ReadRules;
+use super::restriction;
+use super::script::{Script, SimpleCommand, Word};
+use super::shell;
+use crate::protocol::{Access, BashVersion};
+use crate::tool::canonical_name;
+
+/// One effect of a call. A call runs freely only if every item of it may.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AccessItem {
+    /// No effect outside the agent.
+    Nothing,
+    Read(PathTarget),
+    Write(PathTarget),
+    /// One simple command of the line.
+    Command(SimpleCommand),
+    /// A part of a line that cannot be judged, and why.
+    Unclear(String),
+    /// A request to this host; absent if the address has none.
+    Fetch(Option<String>),
+    Agent(String),
+    /// Loading the text of this skill.
+    Skill(String),
+    /// Something known only by its tool's name.
+    Other,
+}
+
+/// A call, split into its effects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallAccess {
+    /// The tool's canonical name.
+    pub tool: String,
+    pub items: Vec<AccessItem>,
+    /// For shell commands: the line and its parts.
+    pub shell: Option<ShellLine>,
+    /// The agent's base directory.
+    pub cwd: PathBuf,
+    /// The rules that restrict reading: with any, commands that show more than the files they name are not free.
+    pub read_rules: ReadRules,
+    /// Whether the user has allowed every command, by a rule or by the mode.
+    pub all_commands: bool,
+    pattern_roots: OnceCell<PatternRoots>,
+}
+
+/// The parts of a shell line that restrictions examine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShellLine {
+    pub line: String,
+    pub script: Script,
+    /// Folders that the line's relative names may refer to.
+    pub bases: BaseDirs,
+    home: Option<PathBuf>,
+    /// Files that the words of its commands may name; looked up on demand.
+    mentioned: OnceCell<MentionedFiles>,
+    /// Why it may contain any command; computed on demand.
+    doubt: OnceCell<Option<String>>,
+    /// Files that it redirects to and from, also inside texts that it runs.
+    pub written: Vec<PathTarget>,
+    pub read: Vec<PathTarget>,
+    /// Where a link in the project leads it; looked up on demand.
+    link_escape: OnceCell<Option<String>>,
+    /// Why its git is not the project's, for rules of the project and for those of all projects.
+    pub other_git: [OnceCell<Option<String>>; 2],
+}
+
+impl ShellLine {
+    /// Files that the words of its commands may name.
+    pub fn mentioned(&self) -> &MentionedFiles {
+        let home = self.home.as_deref();
+        self.mentioned
+            .get_or_init(|| MentionedFiles::from_script(&self.script, &self.bases.all, home))
+    }
+
+    /// Why the line may contain any command, whatever a rule names.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.get_or_init(|| restriction::doubt(&self.script)).as_deref()
+    }
+
+    /// Why a file that the line may name, by its words, its variables or a text that it runs, may
+    /// not be the intended one: a link in the project leads outside, or to a place where edits need
+    /// approval.
+    pub fn link_escape(&self, places: &Places) -> Option<&str> {
+        let look = || {
+            let MentionedFiles { all, by_writers, in_input, .. } = self.mentioned();
+            let files = [all, by_writers, in_input];
+            if files.iter().any(|files| files.unbounded) {
+                return Some("caliban cannot tell which files the line names".to_owned());
+            }
+            let words = files.into_iter().flat_map(|files| &files.targets);
+            let targets = words.chain(&self.written).chain(&self.read);
+            let target = places.find_escape(targets, &self.bases.shell)?;
+            let name = places.show(&target.written);
+            Some(format!("a link of the project leads {name} elsewhere"))
+        };
+        self.link_escape.get_or_init(look).as_deref()
+    }
+}
+
+impl CallAccess {
+    /// Splits a call into its effects. Parses a shell line, and looks up paths on disk.
+    #[must_use]
+    pub fn from_call(call: &Call<'_>, places: &Places, read_rules: ReadRules) -> Self {
+        let mut shell = None;
+        let targets = |paths: &[PathTarget], unit: fn(PathTarget) -> AccessItem| {
+            paths.iter().cloned().map(unit).collect()
+        };
+        let units = match call.access {
+            Access::Nothing => vec![AccessItem::Nothing],
+            Access::Read { paths } => targets(paths, AccessItem::Read),
+            Access::Write { paths } => targets(paths, AccessItem::Write),
+            Access::Command { line, cwd } => {
+                let (units, parts) = shell_items(line, cwd, places);
+                shell = Some(parts);
+                units
+            }
+            Access::Fetch { url } => vec![AccessItem::Fetch(host(url))],
+            Access::Agent { name } => vec![AccessItem::Agent(name.clone())],
+            Access::Skill { name } => vec![AccessItem::Skill(name.clone())],
+            Access::Other => vec![AccessItem::Other],
+        };
+        let (tool, cwd) = (canonical_name(call.tool).to_owned(), call.cwd.to_owned());
+        let (all_commands, starts) = (false, OnceCell::new());
+        Self { tool, items: units, shell, cwd, read_rules, all_commands, pattern_roots: starts }
+    }
+
+    /// Where relative patterns of restricting rules start; resolved on first use.
+    pub fn pattern_roots(&self, places: &Places) -> &PatternRoots {
+        let bases = self.shell.as_ref().map_or(&[][..], |shell| shell.bases.shell.as_slice());
+        self.pattern_roots.get_or_init(|| PatternRoots::for_agent(places, &self.cwd, bases))
+    }
+}
+
+fn shell_items(line: &str, cwd: &Path, places: &Places) -> (Vec<AccessItem>, ShellLine) {
+    let mut script = shell::split(line);
+    let home = places.shell_home.as_deref();
+    let bases = BaseDirs::from_script(&script, cwd, home);
+    let is_relative = |word: &Word| !Path::new(&word.text).is_absolute();
+    if script.needs_bash > BashVersion::default() && places.bash_version() < script.needs_bash {
+        script.set_unclear("this system's bash may read a substitution in it differently");
+    }
+    if !bases.is_certain && script.writes.iter().any(is_relative) {
+        script.set_unclear("which folder it writes to is known only at run time");
+    }
+    let at_bases = |word: &Word| -> Vec<PathTarget> {
+        bases.shell.iter().map(|base| PathTarget::new(base, &expand_home(word, home))).collect()
+    };
+    let mut units: Vec<AccessItem> =
+        script.commands.iter().cloned().map(AccessItem::Command).collect();
+    units.extend(script.writes.iter().flat_map(at_bases).map(AccessItem::Write));
+    units.extend(script.unclear.clone().map(AccessItem::Unclear));
+    if !bases.is_certain {
+        // Nothing in the line is known to stay inside; the built-in list of readers must not apply.
+        let unclear =
+            AccessItem::Unclear("which folder it runs in is known only at run time".to_owned());
+        units.push(unclear);
+    }
+    if units.is_empty() {
+        units.push(AccessItem::Nothing);
+    }
+    // Files read by a redirection count for the reader, not against a rule for the command.
+    units.extend(script.reads.iter().flat_map(at_bases).map(AccessItem::Read));
+    let (writes, reads) = script.all_redirects();
+    let written = writes.into_iter().flat_map(at_bases).collect();
+    let read = reads.into_iter().flat_map(at_bases).collect();
+    let home = places.shell_home.clone();
+    let line = line.to_owned();
+    let (mentioned, doubt, led_away) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+    let other_git = [const { OnceCell::new() }; 2];
+    let shell = ShellLine {
+        line,
+        script,
+        bases,
+        home,
+        mentioned,
+        doubt,
+        written,
+        read,
+        link_escape: led_away,
+        other_git,
+    };
+    (units, shell)
+}
+
+/// The path that bash makes of a word: expands an unquoted `~` or `$HOME`.
+fn expand_home(word: &Word, home: Option<&Path>) -> PathBuf {
+    let names_home = |start: &&str| {
+        let raw = word.raw.strip_prefix('"').filter(|_| start.starts_with('$'));
+        !word.literal && raw.unwrap_or(&word.raw).starts_with(start)
+    };
+    let start = ["~/", "$HOME/", "${HOME}/"].into_iter().find(names_home);
+    let below = start.and_then(|start| word.text.strip_prefix(start));
+    match (below, home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => PathBuf::from(&word.text),
+    }
+}
+
+fn host(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    let host = url.host_str()?.trim_end_matches('.').to_ascii_lowercase();
+    (matches!(url.scheme(), "http" | "https") && !host.is_empty()).then_some(host)
+}

@@ -1,0 +1,208 @@
+//! Main's tools for sub-agents. They are built from the definitions, and rebuilt when those change.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Runtime;
+use super::assemble::{self, RuntimeParts, SessionShared};
+use super::project_context::{ProjectContext, SharedContext};
+use crate::agent::Agent;
+use crate::commands;
+use crate::markdown::Fingerprint;
+use crate::protocol::{EventSink, NoticeLevel};
+use crate::subagent::registry::{DefinitionProblem, Definitions};
+use crate::subagent::{Factory, ParentContext, Spawner, SubagentSettings, tools};
+use crate::tool::{Tool, ToolRegistry};
+
+/// Main's tools for sub-agents, and the definitions they were built from.
+#[derive(Clone)]
+pub(super) struct SubagentTools {
+    parts: Arc<RuntimeParts>,
+    caller: ParentContext,
+    /// Main's other tools. They are kept, because they know which files main has read.
+    other_tools: ToolRegistry,
+    /// The fingerprint of the definitions, taken just before they were loaded.
+    fingerprint: Fingerprint,
+    factory: Arc<Factory>,
+    /// The definitions at startup: only the hooks and servers in them take effect.
+    first_definitions: Definitions,
+}
+
+impl SubagentTools {
+    /// Loads the definitions and reports problems with them. May block.
+    pub fn new(
+        parts: &Arc<RuntimeParts>,
+        caller: ParentContext,
+        others: ToolRegistry,
+        factory: impl FnOnce(Definitions) -> Arc<Factory>,
+        events: &EventSink,
+    ) -> Self {
+        let seen = parts.definitions.fingerprint();
+        let start = load_definitions(parts);
+        let factory = factory(start.clone());
+        tell_problems(&factory.definitions, None, events);
+        Self {
+            parts: parts.clone(),
+            caller,
+            other_tools: others,
+            fingerprint: seen,
+            factory,
+            first_definitions: start,
+        }
+    }
+
+    /// Returns the executor that starts main's agents.
+    pub fn executor(&self) -> Spawner {
+        Spawner::new(self.factory.clone(), self.caller.clone())
+    }
+
+    /// Returns all tools of main.
+    pub fn tools(&self) -> ToolRegistry {
+        let executor = self.executor();
+        let mut tools = self.parts.with_servers(&self.other_tools);
+        if !self.settings().may_start(0) {
+            tools = tools.with_hidden(tools::limit_tools(&executor));
+        } else {
+            let offered = tools::agent_tools(&executor).into_iter();
+            offered
+                .filter(|face| self.parts.allows(&face.spec().name))
+                .for_each(|face| tools.insert(face));
+        }
+        tools.withholding(|name| self.factory.gate.denies_tool(name))
+    }
+
+    /// Returns the current definitions.
+    pub fn definitions(&self) -> &Definitions {
+        &self.factory.definitions
+    }
+
+    /// Returns the configuration of sub-agents.
+    pub fn settings(&self) -> &SubagentSettings {
+        &self.factory.settings
+    }
+
+    /// Reloads the definitions if their files have changed, and reports the differences. Running
+    /// agents keep the definition and the context they started with. May block.
+    fn refresh(&mut self, told: SharedContext, new_skills: bool, events: &EventSink) -> bool {
+        let seen = self.parts.definitions.fingerprint();
+        let before = self.factory.clone();
+        if seen == self.fingerprint && told.memory == before.memory && !new_skills {
+            return false;
+        }
+        self.other_tools = with_skills(&self.other_tools, told.skill.clone());
+        let mut definitions = before.definitions.clone();
+        if seen != self.fingerprint {
+            self.fingerprint = seen;
+            let (now, held) =
+                load_definitions(&self.parts).limited_to_start(&self.first_definitions);
+            definitions = now;
+            if !held.is_empty() && describe_changes(&before.definitions, &definitions).is_some() {
+                let names = held.join(", ");
+                let text = format!(
+                    "{names}: new hooks, servers, variables, providers, permissions and limits take effect at the next start"
+                );
+                events.notice(NoticeLevel::Warning, text);
+            }
+            tell_problems(&definitions, Some(&before.definitions), events);
+            let known = before.definitions.inert();
+            let new = definitions.inert().iter().filter(|thing| !known.contains(thing));
+            if let Some(told) = self.parts.definitions.notice(&new.cloned().collect::<Vec<_>>()) {
+                events.notice(NoticeLevel::Warning, told);
+            }
+            if let Some(text) = describe_changes(&before.definitions, &definitions) {
+                events.notice(NoticeLevel::Info, text);
+            }
+        }
+        self.factory = assemble::factory(
+            &self.parts,
+            SessionShared {
+                tree: before.tree.clone(),
+                operations: before.concurrency.clone(),
+                hooks: before.hooks.clone(),
+            },
+            before.environment.clone(),
+            told,
+            definitions,
+        );
+        true
+    }
+}
+
+impl Runtime {
+    /// Checks the files of definitions, skills and instructions, and rebuilds main's tools if any has changed.
+    pub(super) async fn refresh_main(&mut self, agent: &mut Agent) {
+        let (mut offer, mut brought) = (self.subagent_tools.take(), self.context.take());
+        let events = self.events.clone();
+        let renewing = tokio::task::spawn_blocking(move || {
+            let new_skills = brought.as_mut().is_some_and(|brought| brought.refresh(&events));
+            let told = brought.as_ref().map(ProjectContext::for_agents).unwrap_or_default();
+            let renew = |offer: &mut SubagentTools| offer.refresh(told, new_skills, &events);
+            let new_offer = offer.as_mut().is_some_and(renew);
+            (new_offer, new_skills, offer, brought)
+        });
+        // The closure only fails by panicking; propagate that.
+        let (new_offer, new_skills) = match renewing.await {
+            Ok((new_offer, new_skills, offer, brought)) => {
+                (self.subagent_tools, self.context) = (offer, brought);
+                (new_offer, new_skills)
+            }
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        match &self.subagent_tools {
+            Some(offer) if new_offer => agent.set_tools(offer.tools()),
+            None if new_skills => {
+                let skill = self.context.as_ref().and_then(|brought| brought.for_agents().skill);
+                let tools = with_skills(agent.tools(), skill);
+                agent.set_tools(tools.withholding(|name| self.parts.gate.denies_tool(name)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Loads the definitions that rules allow agents to read.
+fn load_definitions(parts: &RuntimeParts) -> Definitions {
+    let hidden = parts.builtin.hidden.for_reading(&parts.cwd);
+    Definitions::load(&parts.definitions).without_hidden(|file| hidden.contain_either(file))
+}
+
+/// Returns the tools with this skill tool, or without one.
+fn with_skills(tools: &ToolRegistry, skill: Option<Arc<dyn Tool>>) -> ToolRegistry {
+    let mut tools = tools.filtered(|name| name != commands::SKILL_TOOL);
+    if let Some(skill) = skill {
+        tools.insert(skill);
+    }
+    tools
+}
+
+/// The maximum number of problems to show: a collection of definitions may have hundreds.
+const MAX_PROBLEM_NOTICES: usize = 8;
+
+/// Reports problems with definitions, except those already reported.
+fn tell_problems(definitions: &Definitions, before: Option<&Definitions>, events: &EventSink) {
+    // Untrusted definitions have their own notice.
+    let told = |problem: &&DefinitionProblem| !matches!(problem, DefinitionProblem::Untrusted(_));
+    let new =
+        |problem: &&DefinitionProblem| !before.is_some_and(|it| it.problems().contains(problem));
+    let problems: Vec<_> = definitions.problems().iter().filter(told).filter(new).collect();
+    for problem in problems.iter().take(MAX_PROBLEM_NOTICES) {
+        events.notice(NoticeLevel::Warning, problem.error().to_string());
+    }
+    if let Some(more) = problems.len().checked_sub(MAX_PROBLEM_NOTICES).filter(|more| *more > 0) {
+        let text = format!("agents: {more} more problems; `caliban agents check` lists them");
+        events.notice(NoticeLevel::Warning, text);
+    }
+}
+
+/// Lists added, changed and removed definitions: `agents: +reviewer ~scout −old`. Returns `None` if
+/// nothing changed.
+fn describe_changes(before: &Definitions, now: &Definitions) -> Option<String> {
+    let names = |all: &Definitions| all.iter().map(|it| it.name.clone()).collect::<BTreeSet<_>>();
+    let (had, has) = (names(before), names(now));
+    let changed = |name: &&String| before.get(name) != now.get(name);
+    let added = has.difference(&had).map(|name| format!("+{name}"));
+    let edited = has.intersection(&had).filter(changed).map(|name| format!("~{name}"));
+    let removed = had.difference(&has).map(|name| format!("−{name}"));
+    let all: Vec<_> = added.chain(edited).chain(removed).collect();
+    (!all.is_empty()).then(|| format!("agents: {}", all.join(" ")))
+}

@@ -1,0 +1,141 @@
+//! One agent's place in the tree, held by the agent's task.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::slots::QueuedAgent;
+use super::{AgentTree, lost_outcome};
+use crate::agent::Inbox;
+use crate::budget::Budget;
+use crate::protocol::event::AgentReport;
+use crate::protocol::{AgentId, AgentInfo, EventSink, RunOutcome};
+use crate::subagent::report::Reporter;
+
+/// An agent that is about to join.
+#[derive(Debug)]
+pub struct NewAgent {
+    pub info: AgentInfo,
+    /// Carries its path.
+    pub events: EventSink,
+    /// Its parent's queue, for its result when no call waits for it.
+    pub report_to: Inbox,
+    pub budget: Budget,
+    /// Whether it may wait for a slot; otherwise it is refused if there is none.
+    pub may_queue: bool,
+}
+
+/// How an agent ended, and the texts that report it.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    pub outcome: RunOutcome,
+    pub report: AgentReport,
+    /// The result of a call that waits for it.
+    pub text: String,
+    /// The message for its parent if no call waits for it.
+    pub message: String,
+    /// The message without the report, for a parent that has had it.
+    pub brief: String,
+}
+
+/// The parts of its entry that a member holds.
+#[derive(Debug)]
+pub(super) struct HandleParts {
+    pub id: AgentId,
+    pub cancel: CancellationToken,
+    pub inbox: Inbox,
+    pub detached: CancellationToken,
+    pub started: Arc<Notify>,
+}
+
+/// One agent's place in the tree. If dropped before it ends, the agent ends as failed: that is a
+/// bug of ours.
+#[derive(Debug)]
+pub struct AgentHandle {
+    tree: AgentTree,
+    id: AgentId,
+    events: EventSink,
+    cancel: CancellationToken,
+    inbox: Inbox,
+    detached: CancellationToken,
+    /// Fires when it has a slot.
+    started: Arc<Notify>,
+    ended: bool,
+}
+
+impl AgentHandle {
+    pub(super) fn new(tree: AgentTree, events: EventSink, handle: HandleParts) -> Self {
+        let HandleParts { id, cancel, inbox, detached, started } = handle;
+        Self { tree, id, events, cancel, inbox, detached, started, ended: false }
+    }
+
+    /// Queues for a slot again after releasing its own.
+    pub fn requeue(&self) {
+        let (start, events) = (self.started.clone(), self.events.clone());
+        let waiting =
+            QueuedAgent { id: self.id, events, start, position: 0, is_reacquiring: false };
+        let mut state = self.tree.lock();
+        state.waiting.push_back(waiting);
+        state.grant_slots();
+    }
+
+    /// Waits for its slot. False if it was cancelled first: then it must not start.
+    pub async fn wait_for_slot(&self) -> bool {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => false,
+            () = self.started.notified() => true,
+        }
+    }
+
+    /// The agent's id.
+    #[must_use]
+    pub fn id(&self) -> AgentId {
+        self.id
+    }
+
+    /// Fires when the agent is to end.
+    #[must_use]
+    pub fn cancel(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// Fires when the agent goes to the background.
+    #[must_use]
+    pub fn detached(&self) -> &CancellationToken {
+        &self.detached
+    }
+
+    /// The tree that it belongs to.
+    pub(super) fn tree(&self) -> &AgentTree {
+        &self.tree
+    }
+
+    /// Its queue of prompts.
+    #[must_use]
+    pub fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// Reports how it ended: to the screen, to its waiters, and to its parent.
+    pub fn finish(mut self, ending: Completion) {
+        self.end(ending);
+    }
+
+    fn end(&mut self, ending: Completion) {
+        self.ended = true;
+        self.tree.lock().finish(self.id, ending);
+    }
+}
+
+impl Drop for AgentHandle {
+    fn drop(&mut self) {
+        if !self.ended {
+            let name = self.tree.look_up(self.id).map(|agent| agent.info.name).unwrap_or_default();
+            let reporter =
+                Reporter { id: self.id, name: &name, max_chars: 0, kept: false, note: None };
+            self.end(reporter.completion(lost_outcome()));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The summary printed to the normal screen on exit.
+
+use std::time::Duration;
+
+use super::format::{clock, count, money};
+use super::labels;
+use super::model::{AgentSet, AgentState, TuiModel};
+use super::text::sanitize;
+
+/// Upper bound on printed lines of the last answer.
+const ANSWER_LINES: usize = 200;
+
+/// The lines to print; none if no prompt was sent.
+#[must_use]
+pub fn exit_summary(model: &TuiModel) -> Vec<String> {
+    let session = &model.session;
+    if session.prompts == 0 {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    if let Some(answer) = model.main.last_text() {
+        let clean = sanitize(answer.trim_end());
+        let all = clean.lines().count();
+        lines.extend(clean.lines().skip(all.saturating_sub(ANSWER_LINES)).map(str::to_owned));
+        lines.push(String::new());
+    }
+    if let Some(line) = agents_summary(model) {
+        lines.push(line);
+    }
+    let prompts = count(session.prompts, "prompt");
+    lines.push(format!("session: {prompts} · {}", money(model.total_cost())));
+    if model.exit_in_turn {
+        let resume =
+            if session.resumable { "; resuming continues from its last finished step" } else { "" };
+        lines.push(format!("The turn was stopped{resume}"));
+    }
+    if let Some(id) = session.id.filter(|_| session.resumable) {
+        lines.push(format!("caliban --resume {id}"));
+    }
+    lines
+}
+
+/// A line such as `3 agents · ✓2 ⊘1 · 0:41 · $0.11`.
+fn agents_summary(model: &TuiModel) -> Option<String> {
+    let agents: Vec<&AgentState> = model.agents.iter().collect();
+    let mut tally = AgentSet::tally(agents.iter().copied());
+    if tally.all == 0 {
+        return None;
+    }
+    // Agents that are still running are being stopped.
+    tally.cancelled += tally.running + tally.queued + tally.in_background;
+    let ends = labels::end_counts(tally, model.settings.glyphs());
+    let time = time_at_work(&agents, model.now);
+    let (_, cost) = labels::sum_usage(agents.iter().copied());
+    Some(format!("{} · {ends} · {} · {}", count(tally.all, "agent"), clock(time), money(cost)))
+}
+
+/// The time during which at least one of the agents was working.
+fn time_at_work(agents: &[&AgentState], now: Duration) -> Duration {
+    let span = |agent: &&AgentState| Some((agent.run.started?, agent.run.ended.unwrap_or(now)));
+    let mut spans: Vec<_> = agents.iter().filter_map(span).collect();
+    spans.sort_unstable();
+    let mut until = Duration::ZERO;
+    spans.into_iter().fold(Duration::ZERO, |sum, (from, to)| {
+        let more = to.saturating_sub(from.max(until));
+        until = until.max(to);
+        sum + more
+    })
+}

@@ -1,0 +1,59 @@
+//! Formats numbers for the screen: times, tokens, money, positions in a queue.
+
+use crate::protocol::Cost;
+pub use crate::protocol::{clock, count};
+
+/// Formats a number of tokens: `812`, `21k`, `1.4M`.
+#[must_use]
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..=999 => count.to_string(),
+        1_000..=999_999 => format!("{}k", (count + 500) / 1000),
+        _ => format!("{}.{}M", count / 1_000_000, count / 100_000 % 10),
+    }
+}
+
+/// Formats a cost: `$0.07`; `$?` when no price is known, `$0.07+` when a part has no known price,
+/// `~$0.07` when a part is an upper bound.
+#[must_use]
+pub fn money(cost: Cost) -> String {
+    let about = if cost.estimated { "~" } else { "" };
+    match (cost.incomplete, cost.usd > 0.0) {
+        (true, false) => "$?".to_owned(),
+        (true, true) => format!("{about}${:.2}+", cost.usd),
+        (false, _) => format!("{about}${:.2}", cost.usd),
+    }
+}
+
+/// Formats an ordinal: `1st`, `2nd`, `11th`.
+#[must_use]
+pub fn ordinal(number: usize) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_the_panes_show_them() {
+        assert_eq!(clock(Duration::from_secs(42)), "0:42");
+        assert_eq!(clock(Duration::from_secs(3671)), "1:01:11");
+        assert_eq!(tokens(21_400), "21k");
+        assert_eq!(tokens(1_430_000), "1.4M");
+        assert_eq!(money(Cost::known(0.066)), "$0.07");
+        assert_eq!(money(Cost::UNKNOWN), "$?");
+        assert_eq!(money(Cost::at_most(0.066)), "~$0.07");
+        assert_eq!(ordinal(2), "2nd");
+        assert_eq!(ordinal(12), "12th");
+    }
+}

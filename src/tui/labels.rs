@@ -1,0 +1,429 @@
+//! Labels and glyphs for states. Every state has a glyph and a word, so colour is never needed.
+
+use std::time::Duration;
+
+use crate::protocol::event::ShellEnd;
+use crate::protocol::{AgentPath, Cost, Denial, RunEnd};
+
+use super::format::{clock, count, ordinal, tokens};
+use super::model::{AgentSet, AgentState, AgentTally, Job, RunPhase, RunState, TuiModel};
+use super::text::{one_line, truncate};
+use super::theme::Glyphs;
+
+/// Appends `more`, if any, after a dot.
+#[must_use]
+pub fn with_detail(words: &str, more: Option<String>) -> String {
+    more.map_or_else(|| words.to_owned(), |more| format!("{words} · {more}"))
+}
+
+/// A tool that runs longer than this shows its own time; so does a question.
+const OWN_CLOCK_AFTER: Duration = Duration::from_secs(5);
+
+/// An agent without events for this long is shown as silent.
+const SILENT_AFTER: Duration = Duration::from_secs(40);
+
+/// The glyph before a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Glyph {
+    Queued,
+    Spinner,
+    Waits,
+    Asks,
+    Done,
+    Partial,
+    Cancelled,
+    Failed,
+    Empty,
+}
+
+impl Glyph {
+    /// The glyph as text. `frame` counts the spinner's steps; `None` stands still.
+    #[must_use]
+    pub fn sign(self, glyphs: &Glyphs, frame: Option<usize>) -> &'static str {
+        match self {
+            Self::Queued => glyphs.queued,
+            Self::Spinner => {
+                let frames = glyphs.spinner;
+                frames.get(frame.unwrap_or(2) % frames.len().max(1)).copied().unwrap_or_default()
+            }
+            Self::Waits => glyphs.waits,
+            Self::Asks => glyphs.asks,
+            Self::Done => glyphs.done,
+            Self::Partial => glyphs.partial,
+            Self::Cancelled => glyphs.cancelled,
+            Self::Failed => glyphs.failed,
+            Self::Empty => glyphs.empty,
+        }
+    }
+}
+
+/// The label of a state: a glyph and words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusLabel {
+    pub glyph: Glyph,
+    pub text: String,
+}
+
+fn label(glyph: Glyph, words: impl Into<String>) -> StatusLabel {
+    StatusLabel { glyph, text: words.into() }
+}
+
+/// Describes what an agent is doing or how it ended.
+#[must_use]
+pub fn agent_status(model: &TuiModel, agent: &AgentState) -> StatusLabel {
+    agent_status_with(model, agent, || model.agents.queued())
+}
+
+/// Like [`agent_state`], for callers that draw many agents and know the number of queued ones.
+#[must_use]
+pub fn agent_status_with(
+    model: &TuiModel,
+    agent: &AgentState,
+    queued: impl FnOnce() -> usize,
+) -> StatusLabel {
+    let run = &agent.run;
+    if let RunPhase::Ended(end) = &run.phase {
+        return label(end_glyph(end), agent_end_label(agent, end));
+    }
+    if run.cancelling {
+        return label(Glyph::Spinner, "cancelling");
+    }
+    if let Some(asks) = question_status(model, &agent.path) {
+        return asks;
+    }
+    if let RunPhase::Queued { place } = run.phase {
+        let all = queued().max(place);
+        return label(Glyph::Queued, format!("queued, {} of {all}", ordinal(place)));
+    }
+    let children = model.agents.awaited_by(&agent.path).count();
+    if children > 0 {
+        return label(Glyph::Waits, format!("waiting for {}", count(children, "agent")));
+    }
+    label(Glyph::Spinner, run_label(run, model.now))
+}
+
+/// Describes what a run is doing, ignoring questions and children.
+#[must_use]
+pub fn run_label(run: &RunState, now: Duration) -> String {
+    if let Some((wait, since)) = run.waits.last() {
+        return format!("{wait} {}", clock(now.saturating_sub(*since)));
+    }
+    match &run.phase {
+        RunPhase::Retrying { until, attempt, limit, reason } => {
+            let wait = until.saturating_sub(now).as_secs_f32().ceil();
+            format!("retrying in {wait:.0} s: {reason} ({attempt} of {limit})")
+        }
+        RunPhase::Tools => tool_label(run, now),
+        // A summary is not shown while it is written, so its silence means nothing.
+        RunPhase::Compacting => "compacting".to_owned(),
+        phase => {
+            let silent = now.saturating_sub(run.last_activity);
+            if silent >= SILENT_AFTER {
+                return format!("no data for {} s (stalls at 120 s)", silent.as_secs());
+            }
+            match phase {
+                RunPhase::Thinking => "thinking".to_owned(),
+                RunPhase::Writing => "writing".to_owned(),
+                _ if run.turn > 1 && run.limit == Some(run.turn) => {
+                    format!("turn {} of {}, summing up", run.turn, run.turn)
+                }
+                _ if run.turn > 1 => "thinking".to_owned(),
+                _ => "starting".to_owned(),
+            }
+        }
+    }
+}
+
+fn tool_label(run: &RunState, now: Duration) -> String {
+    let Some(tool) = run.tools.last() else { return "working".to_owned() };
+    let mut words = one_line(&format!("{} {}", tool.name, tool.summary));
+    let own = now.saturating_sub(tool.since);
+    if own >= OWN_CLOCK_AFTER {
+        words = format!("{words} {}", clock(own));
+    }
+    if run.tools.len() > 1 {
+        words = format!("{words} +{}", run.tools.len() - 1);
+    }
+    words
+}
+
+/// The state of an agent with a waiting question, if it has one.
+fn question_status(model: &TuiModel, path: &AgentPath) -> Option<StatusLabel> {
+    let questions = &model.questions.waiting;
+    let at = questions.iter().position(|waiting| waiting.question.path == *path)?;
+    let waiting = questions.get(at)?;
+    let time = model.now.saturating_sub(waiting.since);
+    let shown = model.questions.open.as_ref().is_some_and(|open| open.id == waiting.question.id);
+    let words = if at == 0 || shown {
+        let asks = if time >= OWN_CLOCK_AFTER {
+            format!("asks you {}", clock(time))
+        } else {
+            "asks you".to_owned()
+        };
+        format!("{asks}: {}", call_subject(&waiting.question.tool, &waiting.question.input))
+    } else {
+        format!("asks you, {} in line", ordinal(at + 1))
+    };
+    Some(label(Glyph::Asks, words))
+}
+
+/// A state, shortened for a row.
+#[must_use]
+pub fn row_label(model: &TuiModel, agent: &AgentState, state: &StatusLabel) -> String {
+    let asked = model.questions.waiting.iter().find(|waiting| waiting.question.path == agent.path);
+    match asked {
+        Some(waiting) if state.glyph == Glyph::Asks && state.text.contains(':') => {
+            format!("asks you: {}", waiting.question.tool)
+        }
+        _ => state.text.clone(),
+    }
+}
+
+/// A short description of a call: the tool and its main input.
+#[must_use]
+pub fn call_subject(tool: &str, input: &serde_json::Value) -> String {
+    match crate::protocol::call_subject(input) {
+        Some(field) => one_line(&format!("{tool} {field}")),
+        None => tool.to_owned(),
+    }
+}
+
+/// Describes a denial, such as `denied by you`.
+#[must_use]
+pub fn denial_label(denial: &Denial) -> String {
+    let by = if denial.by_user { "denied by you" } else { "denied" };
+    match &denial.reason {
+        Some(reason) => format!("{by}: {}", one_line(reason)),
+        None => by.to_owned(),
+    }
+}
+
+/// The glyph for an end.
+#[must_use]
+pub fn end_glyph(end: &RunEnd) -> Glyph {
+    match end {
+        RunEnd::Completed => Glyph::Done,
+        RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => {
+            Glyph::Partial
+        }
+        RunEnd::Cancelled { .. } | RunEnd::Interrupted => Glyph::Cancelled,
+        RunEnd::Failed { .. } | RunEnd::Refused => Glyph::Failed,
+        RunEnd::Empty => Glyph::Empty,
+    }
+}
+
+/// Describes an end.
+#[must_use]
+pub fn end_label(end: &RunEnd) -> String {
+    match end {
+        RunEnd::Completed => "done".to_owned(),
+        RunEnd::MaxTurns { limit } => format!("turn limit {limit}, partial"),
+        RunEnd::Budget { what } => format!("budget {what} spent, partial"),
+        RunEnd::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
+        RunEnd::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
+        RunEnd::Cancelled { before_start: false } => "cancelled by you".to_owned(),
+        RunEnd::Interrupted => "interrupted".to_owned(),
+        RunEnd::Failed { failure, message } => {
+            let message = one_line(message);
+            if message.is_empty() {
+                format!("failed: {}", failure.describe())
+            } else if message.to_lowercase().starts_with(failure.describe()) {
+                format!("failed: {message}")
+            } else {
+                format!("failed: {}: {message}", failure.describe())
+            }
+        }
+        RunEnd::Refused => "refused by the model".to_owned(),
+        RunEnd::Empty => "ended without an answer".to_owned(),
+    }
+}
+
+/// Describes how this agent ended.
+fn agent_end_label(agent: &AgentState, end: &RunEnd) -> String {
+    match end {
+        RunEnd::Cancelled { before_start: false } if agent.stopped_with_main => {
+            "cancelled with main".to_owned()
+        }
+        end => end_label(end),
+    }
+}
+
+/// Names the recipient of the text of a cancelled agent; `None` if its parent was stopped too.
+#[must_use]
+pub fn partial_text_note(model: &TuiModel, agent: &AgentState) -> Option<String> {
+    let parent = agent.path.parent()?;
+    let stopped = if parent.is_root() {
+        agent.stopped_with_main || (model.run.cancelling && !agent.in_background)
+    } else {
+        model.agents.get(&parent).is_none_or(|parent| {
+            let cancelled = matches!(parent.run.phase, RunPhase::Ended(RunEnd::Cancelled { .. }));
+            parent.run.cancelling || parent.stopped_with_main || cancelled
+        })
+    };
+    (!stopped).then(|| format!("partial text goes to {}", model.name(&parent)))
+}
+
+/// Describes an end, shortened for a folded line.
+#[must_use]
+pub fn short_end_label(agent: &AgentState, end: &RunEnd) -> String {
+    match end {
+        RunEnd::MaxTurns { .. } => "turn limit, partial".to_owned(),
+        RunEnd::Failed { failure, .. } => format!("failed: {}", failure.describe()),
+        other => agent_end_label(agent, other),
+    }
+}
+
+/// The panel's first line: `3 agents · 2 running · ⚑ 1 needs you`. Ends are counted once there are any.
+#[must_use]
+pub fn tally_label(tally: AgentTally, asks: usize, glyphs: &Glyphs, done: bool) -> String {
+    let mut parts = vec![count(tally.all, "agent")];
+    let mut running = tally.running;
+    running = running.saturating_sub(asks);
+    if running > 0 {
+        parts.push(format!("{running} running"));
+    }
+    if tally.queued > 0 {
+        parts.push(format!("{} queued", tally.queued));
+    }
+    if asks > 0 {
+        let sign =
+            if done { String::new() } else { format!("{} ", Glyph::Asks.sign(glyphs, None)) };
+        let verb = if asks == 1 { "needs you" } else { "need you" };
+        parts.push(format!("{sign}{asks} {verb}"));
+    }
+    parts.extend(background_label(tally));
+    let ends = end_counts_label(tally, glyphs);
+    if !ends.is_empty() {
+        parts.push(ends);
+    }
+    parts.join(" · ")
+}
+
+/// The number of agents in the background, if any.
+#[must_use]
+pub fn background_label(tally: AgentTally) -> Option<String> {
+    (tally.in_background > 0).then(|| format!("{} in the background", tally.in_background))
+}
+
+/// Describes what a background command is doing or how it ended.
+#[must_use]
+pub fn job_status(job: &Job) -> StatusLabel {
+    match &job.ended {
+        None if job.killing => label(Glyph::Spinner, "being killed"),
+        None => label(Glyph::Spinner, one_line(&job.command)),
+        Some((_, end)) => label(job_glyph(end), one_line(&end.to_string())),
+    }
+}
+
+fn job_glyph(end: &ShellEnd) -> Glyph {
+    match end {
+        ShellEnd::Code { code: 0 } => Glyph::Done,
+        ShellEnd::Killed => Glyph::Cancelled,
+        ShellEnd::Code { .. } | ShellEnd::Signal { .. } | ShellEnd::TimedOut { .. } => {
+            Glyph::Failed
+        }
+    }
+}
+
+/// Counts of ends by kind: `✓1 ⊘1 ✗1`.
+#[must_use]
+pub fn end_counts(tally: AgentTally, glyphs: &Glyphs) -> String {
+    let ended = [
+        (Glyph::Done, tally.done),
+        (Glyph::Cancelled, tally.cancelled),
+        (Glyph::Failed, tally.failed),
+        (Glyph::Partial, tally.partial),
+        (Glyph::Empty, tally.empty),
+    ];
+    let there = ended.iter().filter(|(_, number)| *number > 0);
+    let parts: Vec<String> =
+        there.map(|(glyph, number)| format!("{}{number}", glyph.sign(glyphs, None))).collect();
+    parts.join(" ")
+}
+
+/// Like [`ends`], but spells out failures if nothing else has ended.
+fn end_counts_label(tally: AgentTally, glyphs: &Glyphs) -> String {
+    let others = tally.done + tally.cancelled + tally.partial + tally.empty;
+    if others == 0 && tally.failed > 0 {
+        return format!("{} {} failed", Glyph::Failed.sign(glyphs, None), tally.failed);
+    }
+    end_counts(tally, glyphs)
+}
+
+/// How many questions wait: `⚑ 2 questions waiting`.
+#[must_use]
+pub fn waiting_label(model: &TuiModel) -> String {
+    let waiting = model.questions.waiting.len();
+    let verb = if waiting == 1 { "question waiting" } else { "questions waiting" };
+    format!("{} {waiting} {verb}", Glyph::Asks.sign(model.settings.glyphs(), None))
+}
+
+/// The number of agents with a waiting question.
+#[must_use]
+pub fn count_asking<'a>(model: &TuiModel, agents: impl Iterator<Item = &'a AgentState>) -> usize {
+    let asks = |agent: &&AgentState| {
+        model.questions.waiting.iter().any(|waiting| waiting.question.path == agent.path)
+    };
+    agents.filter(asks).count()
+}
+
+/// Describes what main is doing, for the rule above the prompt; empty when idle.
+#[must_use]
+pub fn main_label(model: &TuiModel) -> String {
+    if !model.main_is_busy() {
+        return String::new();
+    }
+    if model.run.cancelling {
+        return "stopping".to_owned();
+    }
+    if model.questions.waiting.iter().any(|waiting| waiting.question.path.is_root()) {
+        return "waiting for you".to_owned();
+    }
+    let agents = model.awaited_agents().len();
+    if agents > 0 {
+        return format!("waiting for {}", count(agents, "agent"));
+    }
+    if !model.run.waits.is_empty() {
+        return run_label(&model.run, model.now);
+    }
+    let elapsed = clock(model.now.saturating_sub(model.run.since));
+    match &model.run.phase {
+        RunPhase::Tools => match model.run.tools.last() {
+            Some(tool) => {
+                let own = clock(model.now.saturating_sub(tool.since));
+                format!("running {} {own}", one_line(&format!("{} {}", tool.name, tool.summary)))
+            }
+            None => "working".to_owned(),
+        },
+        RunPhase::Retrying { .. } => run_label(&model.run, model.now),
+        _ => format!("{} {elapsed}", run_label(&model.run, model.now)),
+    }
+}
+
+/// The line that marks a compaction.
+#[must_use]
+pub fn compaction_label(before: u64, after: u64) -> String {
+    let (before, after) = (tokens(before), tokens(after));
+    format!("compacted: {before} to {after} tokens · continues from a summary")
+}
+
+/// The start of the text that the model received along with a stored prompt.
+#[must_use]
+pub fn aside_label(text: &str) -> String {
+    format!("added context: {}", truncate(&one_line(text), 100))
+}
+
+/// Tokens and cost of an agent and all agents below it.
+#[must_use]
+pub fn tree_usage(agents: &AgentSet, path: &AgentPath) -> (u64, Cost) {
+    sum_usage(agents.within(path))
+}
+
+/// Tokens and cost of these agents, each without the agents below it.
+#[must_use]
+pub fn sum_usage<'a>(agents: impl Iterator<Item = &'a AgentState>) -> (u64, Cost) {
+    agents.fold((0, Cost::default()), |(tokens, mut cost), agent| {
+        cost += agent.run.cost;
+        (tokens + agent.run.usage.counted(), cost)
+    })
+}

@@ -1,0 +1,415 @@
+//! Ctrl+C and Esc, case by case.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use crate::protocol::{
+    AgentPath, Answer, Command, EventKind, PromptId, PromptTiming, QuestionId, RunEnd,
+};
+use crate::tui::model::Overlay;
+use crate::tui::msg::ScreenEffect;
+use crate::tui::testing::{TestScreen, finish};
+
+fn root() -> AgentPath {
+    AgentPath::root()
+}
+
+fn busy() -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").says(&root(), "working");
+    screen
+}
+
+#[test]
+fn an_overlay_closes_first_with_either_key() {
+    for escape in [true, false] {
+        let mut screen = busy();
+        screen.write("?");
+        assert!(screen.model.overlay.is_some());
+        if escape {
+            screen.esc()
+        } else {
+            screen.ctrl('c')
+        };
+        assert_eq!(screen.model.overlay, None);
+        assert_eq!(screen.sent(), []);
+    }
+}
+
+#[test]
+fn cancel_which_takes_ctrl_c_as_all_and_esc_as_nobody() {
+    let mut screen = busy();
+    let first = screen.agent(&root(), "explore-1", "one").id().unwrap();
+    let second = screen.agent(&root(), "explore-2", "two").id().unwrap();
+    screen.ctrl('c');
+    assert!(matches!(screen.model.overlay, Some(Overlay::AgentPicker(_))));
+    screen.esc();
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "nothing cancelled"));
+    screen.wait(300).ctrl('c').wait(300).ctrl('c');
+    assert_eq!(screen.sent(), [Command::Cancel(first), Command::Cancel(second)]);
+    assert_eq!(screen.notice(), "2 agents cancelled");
+}
+
+#[test]
+fn in_cancel_which_rows_never_shift_and_an_ended_agent_cannot_be_picked() {
+    let mut screen = busy();
+    let first = screen.agent(&root(), "explore-1", "one");
+    let second = screen.agent(&root(), "explore-2", "two");
+    screen.agent(&root(), "explore-3", "three");
+    screen.ctrl('c').event(&first, finish(RunEnd::Completed, ""));
+    screen.write("1");
+    assert_eq!(screen.sent(), []);
+    screen.write("2");
+    assert_eq!(screen.sent(), [Command::Cancel(second.id().unwrap())]);
+    assert_eq!(screen.notice(), "explore-2 cancelled · partial text goes to main");
+}
+
+#[test]
+fn both_keys_say_no_to_a_question_that_has_the_keyboard() {
+    for escape in [true, false] {
+        let mut screen = busy();
+        let agent = screen.agent(&root(), "explore-2", "query");
+        screen.asks(&agent, 7, "explore-2", "psql shop");
+        if escape {
+            screen.esc()
+        } else {
+            screen.ctrl('c')
+        };
+        let answer = Answer::No { reason: None };
+        assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(7), answer }]);
+        assert_eq!(screen.notice(), "denied: Bash psql shop (explore-2)");
+    }
+}
+
+#[test]
+fn a_draft_gives_the_keyboard_to_the_question_before_anything_is_decided() {
+    let mut screen = busy();
+    screen.write("draft").wait(1500).asks(&root(), 7, "main", "psql");
+    assert!(!screen.model.questions.open.as_ref().unwrap().keyboard);
+    screen.ctrl('c');
+    assert!(screen.model.questions.open.as_ref().unwrap().keyboard);
+    assert_eq!(screen.sent(), []);
+}
+
+#[test]
+fn a_message_taken_back_goes_back_with_esc() {
+    let mut screen = busy();
+    screen.write("also this").enter();
+    let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
+    screen.key(KeyCode::Up);
+    assert_eq!(screen.sent(), [Command::TakeBack { to: root(), id: prompt.id }]);
+    screen.main(EventKind::PromptReturned { id: prompt.id, text: prompt.text });
+    assert_eq!(screen.model.composer.text(), "also this");
+    screen.esc();
+    assert_eq!(screen.model.composer.text(), "");
+    assert_eq!(screen.notice(), "back in the queue");
+    assert!(
+        matches!(&screen.sent()[..], [Command::Prompt { prompt, .. }] if prompt.text == "also this")
+    );
+}
+
+#[test]
+fn ctrl_c_cancels_the_focused_agent_and_keeps_the_focus() {
+    let mut screen = busy();
+    screen.agent(&root(), "explore-1", "one");
+    let second = screen.agent(&root(), "explore-2", "two");
+    screen.key(KeyCode::Tab).key(KeyCode::Tab).ctrl('c');
+    assert_eq!(screen.sent(), [Command::Cancel(second.id().unwrap())]);
+    assert_eq!(screen.notice(), "explore-2 cancelled · partial text goes to main");
+    screen.event(&second, finish(RunEnd::Cancelled { before_start: false }, ""));
+    assert_eq!(screen.model.focus.as_ref(), Some(&second));
+    screen.wait(300).ctrl('c');
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.notice(), "explore-2 has ended (cancelled by you) · Esc back");
+}
+
+#[test]
+fn a_queued_agent_is_cancelled_before_it_started() {
+    let mut screen = busy();
+    screen.agent(&root(), "explore-1", "one");
+    let queued = screen.queued_agent(&root(), "explore-4", "four");
+    screen.event(&queued, EventKind::Queued { place: 1 });
+    screen.chord(KeyCode::Char('2'), KeyModifiers::ALT).ctrl('c');
+    assert_eq!(screen.sent(), [Command::Cancel(queued.id().unwrap())]);
+    assert_eq!(screen.notice(), "explore-4 cancelled before it started");
+}
+
+#[test]
+fn esc_steps_from_the_zoom_to_the_panes_to_the_prompt_and_cancels_nobody() {
+    let mut screen = busy();
+    screen.agent(&root(), "explore-1", "one");
+    screen.key(KeyCode::Tab).enter();
+    assert!(screen.model.zoom);
+    screen.esc();
+    assert!(!screen.model.zoom && screen.model.focus.is_some());
+    screen.wait(300).esc();
+    assert_eq!(screen.model.focus, None);
+    assert_eq!(screen.sent(), []);
+}
+
+#[test]
+fn both_keys_kill_the_persons_own_command() {
+    let mut screen = TestScreen::new();
+    screen.write("!cargo test").enter();
+    assert_eq!(screen.sent(), [Command::Shell { line: "cargo test".to_owned() }]);
+    screen.ctrl('c');
+    assert_eq!(
+        (screen.sent(), screen.notice()),
+        (vec![Command::CancelShell], "stopped: cargo test")
+    );
+}
+
+#[test]
+fn without_focus_ctrl_c_cancels_the_only_running_agent_and_keeps_the_draft() {
+    let mut screen = busy();
+    let running = screen.agent(&root(), "explore-1", "one");
+    let queued = screen.queued_agent(&root(), "explore-2", "two");
+    screen.event(&queued, EventKind::Queued { place: 1 });
+    screen.write("draft").ctrl('c');
+    assert_eq!(screen.sent(), [Command::Cancel(running.id().unwrap())]);
+    assert_eq!(screen.model.composer.text(), "draft");
+}
+
+#[test]
+fn when_all_agents_queue_ctrl_c_asks_which() {
+    let mut screen = busy();
+    let queued = screen.queued_agent(&root(), "explore-2", "two");
+    screen.event(&queued, EventKind::Queued { place: 1 }).ctrl('c');
+    assert!(matches!(screen.model.overlay, Some(Overlay::AgentPicker(_))));
+}
+
+#[test]
+fn esc_stops_main_with_its_agents_and_says_how_many() {
+    let mut screen = busy();
+    screen.agent(&root(), "explore-1", "one");
+    screen.esc();
+    assert_eq!(
+        (screen.sent(), screen.notice()),
+        (vec![Command::CancelTurn], "Stopped: main and 1 agent")
+    );
+    let mut screen = busy();
+    for number in 1..=12 {
+        screen.agent(&root(), &format!("explore-{number}"), "one");
+    }
+    screen.esc();
+    assert_eq!(screen.notice(), "Stopped: main and 12 agents · partial texts kept");
+}
+
+#[test]
+fn with_a_draft_ctrl_c_clears_it_and_esc_stops_main() {
+    let mut screen = busy();
+    screen.write("draft").ctrl('c');
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "draft cleared · Up brings it back"));
+    screen.key(KeyCode::Up);
+    assert_eq!(screen.model.composer.text(), "draft");
+    screen.esc();
+    assert_eq!((screen.sent(), screen.notice()), (vec![Command::CancelTurn], "Stopped"));
+    assert_eq!(screen.model.composer.text(), "draft");
+}
+
+#[test]
+fn a_ctrl_c_that_stopped_main_counts_as_the_first_of_quitting() {
+    let mut screen = busy();
+    screen.ctrl('c');
+    assert_eq!(
+        (screen.sent(), screen.notice()),
+        (vec![Command::CancelTurn], "Stopped · Ctrl+C again quits")
+    );
+    screen.main(finish(RunEnd::Cancelled { before_start: false }, ""));
+    screen.wait(400).ctrl('c');
+    assert!(screen.effects.contains(&ScreenEffect::Quit));
+}
+
+#[test]
+fn a_ctrl_c_that_cancelled_an_agent_does_not_arm_quitting() {
+    let mut screen = busy();
+    let agent = screen.agent(&root(), "explore-1", "one");
+    screen.ctrl('c').event(&agent, finish(RunEnd::Cancelled { before_start: false }, ""));
+    screen.main(finish(RunEnd::Completed, "")).wait(400).ctrl('c');
+    assert!(!screen.effects.contains(&ScreenEffect::Quit));
+    assert_eq!(screen.notice(), "Ctrl+C again quits");
+}
+
+#[test]
+fn idle_and_empty_ctrl_c_quits_only_within_two_seconds() {
+    let mut screen = TestScreen::new();
+    screen.ctrl('c');
+    assert_eq!(screen.notice(), "Ctrl+C again quits");
+    screen.wait(2100).ctrl('c');
+    assert!(!screen.effects.contains(&ScreenEffect::Quit));
+    screen.wait(100).ctrl('c');
+    assert!(screen.effects.contains(&ScreenEffect::Quit));
+}
+
+#[test]
+fn a_drummed_key_takes_one_step() {
+    let mut screen = busy();
+    screen.agent(&root(), "explore-1", "one");
+    screen.key(KeyCode::Tab).enter();
+    for _ in 0..10 {
+        screen.esc().wait(200);
+    }
+    assert!(!screen.model.zoom && screen.model.focus.is_some());
+    screen.wait(250).esc();
+    assert_eq!(screen.model.focus, None);
+}
+
+#[test]
+fn ctrl_d_quits_an_empty_prompt_and_asks_twice_while_something_works() {
+    let mut screen = TestScreen::new();
+    screen.write("x").ctrl('d');
+    assert!(!screen.effects.contains(&ScreenEffect::Quit));
+    screen.ctrl('c').ctrl('d');
+    assert!(screen.effects.contains(&ScreenEffect::Quit));
+    let mut screen = busy();
+    for number in 1..=3 {
+        screen.agent(&root(), &format!("explore-{number}"), "one");
+    }
+    screen.ctrl('d');
+    assert_eq!(screen.notice(), "3 agents are working · Ctrl+D again stops them and quits");
+    screen.wait(500).ctrl('d');
+    assert_eq!(screen.sent(), [Command::Quit]);
+    assert!(screen.model.closing);
+    screen.ctrl('c');
+    assert!(screen.effects.contains(&ScreenEffect::Quit));
+}
+
+#[test]
+fn stopping_puts_queued_messages_before_the_draft_oldest_first() {
+    let mut screen = busy();
+    screen.write("one").enter().write("two").enter().write("draft").esc();
+    let ids: Vec<PromptId> = screen
+        .sent()
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::Prompt { prompt, .. } => Some(prompt.id),
+            _ => None,
+        })
+        .collect();
+    screen.main(EventKind::PromptReturned { id: ids[0], text: "one".to_owned() });
+    screen.main(EventKind::PromptReturned { id: ids[1], text: "two".to_owned() });
+    assert_eq!(screen.model.composer.text(), "one\ntwo\ndraft");
+    assert_eq!(screen.notice(), "Stopped · 2 queued messages are back in the prompt");
+    assert_eq!(screen.model.queue.shown().count(), 0);
+}
+
+#[test]
+fn enter_on_the_empty_prompt_makes_the_newest_a_follow_up_but_not_at_once() {
+    let mut screen = busy();
+    screen.write("also").enter();
+    screen.sent();
+    screen.wait(100).enter();
+    assert_eq!(screen.sent(), []);
+    screen.wait(300).enter();
+    assert_eq!(
+        screen.sent(),
+        [Command::Requeue { to: root(), id: PromptId(1), when: PromptTiming::Done }]
+    );
+}
+
+#[test]
+fn what_cannot_be_resumed_is_not_promised_to_be() {
+    for resumable in [true, false] {
+        let mut screen = busy();
+        screen.model.session.resumable = resumable;
+        screen.model.session.id = Some(crate::protocol::SessionId::generate());
+        screen.model.session.prompts = 1;
+        screen.model.exit_in_turn = true;
+        let lines = crate::tui::exit_summary::exit_summary(&screen.model);
+        assert_eq!(lines.iter().any(|line| line.contains("resume")), resumable, "{lines:?}");
+    }
+}
+
+#[test]
+fn agents_that_ended_because_main_was_stopped_say_so() {
+    let mut screen = busy();
+    let agent = screen.agent(&root(), "explore-1", "one");
+    screen.esc().event(&agent, finish(RunEnd::Cancelled { before_start: false }, ""));
+    let agent = screen.model.agents.get(&agent).unwrap();
+    let words = crate::tui::labels::agent_status(&screen.model, agent).text;
+    assert_eq!(words, "cancelled with main");
+}
+
+/// The first of three agents has ended; its pane is still shown.
+fn second_and_third() -> (TestScreen, [crate::protocol::AgentPath; 3]) {
+    let mut screen = busy();
+    let names = ["explore-1", "explore-2", "general-purpose-1"];
+    let paths = names.map(|name| screen.agent(&root(), name, "one"));
+    screen.event(&paths[0], finish(RunEnd::Completed, ""));
+    (screen, paths)
+}
+
+#[test]
+fn cancel_which_takes_the_numbers_of_the_panes() {
+    let (mut screen, [_, second, third]) = second_and_third();
+    screen.ctrl('c');
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    assert!(
+        shown.contains("2  explore-2 · one") && shown.contains("2–3 or ↑↓ Enter picks"),
+        "{shown}"
+    );
+    screen.write("1");
+    assert_eq!(screen.sent(), [], "it has ended");
+    screen.write("2");
+    assert_eq!(screen.sent(), [Command::Cancel(second.id().unwrap())]);
+    let (mut screen, [_, _, other]) = second_and_third();
+    screen.ctrl('c').write("3");
+    assert_eq!(screen.sent(), [Command::Cancel(other.id().unwrap())]);
+    assert_ne!(third, other);
+    let (mut screen, [_, _, third]) = second_and_third();
+    screen.ctrl('c').key(KeyCode::Down).enter();
+    assert_eq!(screen.sent(), [Command::Cancel(third.id().unwrap())]);
+}
+
+#[test]
+fn background_which_takes_the_numbers_of_the_panes() {
+    let (mut screen, [_, second, _]) = second_and_third();
+    screen.ctrl('b').write("1");
+    assert_eq!(screen.sent(), [], "it has ended");
+    screen.write("2");
+    assert_eq!(screen.sent(), [Command::Background(second.id().unwrap())]);
+}
+
+#[test]
+fn every_place_shows_an_agent_by_the_same_number() {
+    let (mut screen, [_, second, _]) = second_and_third();
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    assert!(shown.contains("▌2 explore-2"), "{shown}");
+    screen.chord(KeyCode::Char('2'), KeyModifiers::ALT);
+    assert_eq!(screen.model.focus, Some(second));
+    screen.enter();
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    assert!(shown.starts_with("main › 2 explore-2 · one"), "{shown}");
+    assert!(shown.contains("others 1 ✓ · 3 "), "{shown}");
+    screen.esc().wait(300).esc().wait(300).write("/agents").enter();
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    assert!(
+        shown.contains("2 ⠹ explore-2")
+            || shown.lines().any(|line| line.contains("2 ") && line.contains("explore-2")),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_text_of_a_cancelled_agent_goes_to_its_parent_unless_that_was_stopped_too() {
+    let main = AgentPath::root();
+    let cancelled = || finish(RunEnd::Cancelled { before_start: false }, "some");
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let parent = screen.agent(&main, "general-purpose-1", "plan");
+    let child = screen.agent(&parent, "explore-1", "one");
+    let other = screen.agent(&parent, "explore-2", "two");
+    let partial = |screen: &TestScreen, path: &AgentPath| {
+        let agent = screen.model.agents.get(path).unwrap();
+        crate::tui::labels::partial_text_note(&screen.model, agent)
+    };
+    screen.event(&child, cancelled());
+    let to_parent = Some("partial text goes to general-purpose-1".to_owned());
+    assert_eq!(partial(&screen, &child), to_parent);
+    screen.event(&other, cancelled()).event(&parent, cancelled());
+    assert_eq!(partial(&screen, &other), None, "nobody reads it");
+    let to_main = Some("partial text goes to main".to_owned());
+    assert_eq!(partial(&screen, &parent), to_main);
+    let last = screen.agent(&main, "explore-3", "three");
+    screen.esc().event(&last, cancelled());
+    assert_eq!(partial(&screen, &last), None, "main was stopped");
+}

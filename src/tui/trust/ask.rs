@@ -1,0 +1,79 @@
+//! Asks the trust question on the terminal.
+
+use std::io;
+
+use crossterm::event::Event;
+use futures_util::stream::{Stream, StreamExt};
+use tokio::time::{Instant, sleep_until};
+
+use super::{TrustAnswer, TrustDialog, TrustQuestion, draw};
+use crate::tui::TuiError;
+use crate::tui::escape::EscapeFilter;
+use crate::tui::event_loop::{HANGUP, ScreenSignals, resolve_theme};
+use crate::tui::keyboard::{Keyboard, PendingInput};
+use crate::tui::settings::TuiSettings;
+use crate::tui::surface::Surface;
+use crate::tui::terminal::{GuardOptions, TerminalGuard};
+use crate::tui::theme::Theme;
+
+/// Asks on the terminal and restores it. Returns the answer and the input typed after it. Must run on
+/// the calling thread, like the screen.
+///
+/// # Errors
+/// When there is no terminal, or the theme does not exist.
+pub async fn ask_trust(
+    question: &TrustQuestion,
+    settings: &TuiSettings,
+) -> Result<(TrustAnswer, PendingInput), TuiError> {
+    let theme = resolve_theme(settings)?;
+    let mut keyboard = Keyboard::open(PendingInput::default())?;
+    let mut guard = TerminalGuard::enter(&GuardOptions::default())?;
+    let answer = ask_on(question, &theme, &mut guard, &mut keyboard).await?;
+    Ok((answer, keyboard.close()))
+}
+
+/// Like [`ask_trust`], on any surface and input.
+async fn ask_on(
+    question: &TrustQuestion,
+    theme: &Theme,
+    surface: &mut impl Surface,
+    keyboard: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
+) -> Result<TrustAnswer, TuiError> {
+    let start = Instant::now();
+    let mut asking = TrustDialog::new(question);
+    let mut escape = EscapeFilter::default();
+    let mut signals = ScreenSignals::new()?;
+    let mut first = true;
+    loop {
+        let now = start.elapsed();
+        surface.draw(&mut |frame| draw::draw(&mut asking, theme, now, frame))?;
+        if std::mem::take(&mut first) {
+            surface.after_first_frame()?;
+        }
+        let opens = (!asking.accepts_answers(now)).then(|| asking.accepts_at());
+        let wake = opens.into_iter().chain(escape.deadline()).min();
+        let event = tokio::select! {
+            biased;
+            event = keyboard.next() => Some(event),
+            number = signals.next() => return Ok(TrustAnswer::Signal(number)),
+            () = sleep_until(start + wake.unwrap_or_default()), if wake.is_some() => None,
+        };
+        let now = start.elapsed();
+        let mut keys = match event {
+            Some(Some(Ok(Event::Key(key)))) => escape.push(key, now),
+            Some(Some(Ok(Event::Paste(_)))) => {
+                asking.typed = now;
+                Vec::new()
+            }
+            // The terminal is gone: same as SIGHUP.
+            Some(None | Some(Err(_))) => return Ok(TrustAnswer::Signal(HANGUP)),
+            Some(Some(Ok(_))) | None => Vec::new(),
+        };
+        keys.extend(escape.take_expired(now));
+        for key in keys {
+            if let Some(answer) = asking.press(key, start.elapsed()) {
+                return Ok(answer);
+            }
+        }
+    }
+}
