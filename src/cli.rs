@@ -285,7 +285,6 @@ impl std::str::FromStr for ToolList {
 
 impl ToolArgs {
     /// Returns the tools to offer; `None` means all.
-    #[must_use]
     pub fn offered(&self) -> Option<Vec<String>> {
         self.tools.as_deref().map(flatten).filter(|tools| tools != &["default"])
     }
@@ -353,7 +352,6 @@ impl Cli {
     }
 
     /// Returns the configuration values that the command line overrides.
-    #[must_use]
     pub fn overrides(&self) -> Overrides {
         let Self { model, tools, common, .. } = self;
         Overrides {

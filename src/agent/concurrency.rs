@@ -24,12 +24,10 @@ pub struct ConcurrencyLimit {
 
 /// Permission to run one request or call, held until dropped.
 #[derive(Debug)]
-#[must_use]
 pub struct Permit(#[expect(dead_code, reason = "it is held, not read")] OwnedSemaphorePermit);
 
 impl ConcurrencyLimit {
     /// Allows `limit` operations at a time, at least one.
-    #[must_use]
     pub fn new(limit: usize) -> Self {
         let places = Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS));
         let (files, git) = (BlockingPool::for_files(), BlockingPool::for_git());
@@ -38,31 +36,26 @@ impl ConcurrencyLimit {
     }
 
     /// Limits how long a tool call may take.
-    #[must_use]
     pub fn with_call_limit(self, call_limit: Option<Duration>) -> Self {
         Self { call_limit, ..self }
     }
 
     /// The time limit of a tool call.
-    #[must_use]
     pub fn call_limit(&self) -> Option<Duration> {
         self.call_limit
     }
 
     /// The threads on which tools work on files.
-    #[must_use]
     pub fn files(&self) -> &BlockingPool {
         &self.files
     }
 
     /// The lock of the calls that change files.
-    #[must_use]
     pub fn file_lock(&self) -> &FileLock {
         &self.file_lock
     }
 
     /// The threads that wait for git.
-    #[must_use]
     pub fn git(&self) -> &BlockingPool {
         &self.git
     }

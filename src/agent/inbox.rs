@@ -2,8 +2,9 @@
 //! adds to it; the agent takes from it between two steps.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +33,6 @@ struct InboxState {
 
 impl Inbox {
     /// Whether both are the same queue.
-    #[must_use]
     pub fn ptr_eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -53,13 +53,11 @@ impl Inbox {
     }
 
     /// Whether nothing is queued.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lock().waiting.is_empty()
     }
 
     /// Removes one prompt that was not read yet.
-    #[must_use]
     pub fn take_back(&self, id: PromptId) -> Option<QueuedPrompt> {
         let mut state = self.lock();
         let place = state.waiting.iter().position(|prompt| prompt.id == id)?;
@@ -74,7 +72,6 @@ impl Inbox {
     }
 
     /// Takes all prompts that the agent reads at its next step, oldest first.
-    #[must_use]
     pub fn take_next_step(&self) -> Vec<QueuedPrompt> {
         let mut state = self.lock();
         let (now, later) =
@@ -84,13 +81,11 @@ impl Inbox {
     }
 
     /// Takes the oldest prompt, whenever it is due.
-    #[must_use]
     pub fn take_first(&self) -> Option<QueuedPrompt> {
         self.lock().waiting.pop_front()
     }
 
     /// Takes the user's oldest prompt.
-    #[must_use]
     pub fn take_first_typed(&self) -> Option<QueuedPrompt> {
         let waiting = &mut self.lock().waiting;
         let place = waiting.iter().position(|prompt| prompt.from == Sender::Person)?;
@@ -99,7 +94,6 @@ impl Inbox {
 
     /// Takes the user's prompts, oldest first. Results of other agents stay: they are read with the
     /// next prompt.
-    #[must_use]
     pub fn take_typed(&self) -> Vec<QueuedPrompt> {
         let mut state = self.lock();
         let (typed, others) =
@@ -110,7 +104,6 @@ impl Inbox {
 
     /// Registers background work that will report here. It counts until the announcement is
     /// dropped; `cancel` ends it.
-    #[must_use]
     pub fn announce(&self, cancel: CancellationToken) -> Announcement {
         let mut state = self.lock();
         let number = state.next;
@@ -120,7 +113,6 @@ impl Inbox {
     }
 
     /// The number of announced jobs that have not reported yet.
-    #[must_use]
     pub fn announced(&self) -> usize {
         self.lock().announced.len()
     }
@@ -138,7 +130,6 @@ impl Inbox {
     }
 
     /// Takes the background failure that ends this agent's run.
-    #[must_use]
     pub fn take_failure(&self) -> Option<(Failure, String)> {
         self.lock().failure.take()
     }
@@ -156,7 +147,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, InboxState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 }
 

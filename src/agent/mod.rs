@@ -119,7 +119,6 @@ pub struct Agent {
 
 impl Agent {
     /// Builds an agent that has done nothing yet.
-    #[must_use]
     pub fn new(mut setup: AgentSetup) -> Self {
         let (specs, system) = (setup.tools.specs(), setup.tools.system_prompt(&setup.system));
         let history = Arc::new(std::mem::take(&mut setup.history));
@@ -155,7 +154,6 @@ impl Agent {
     }
 
     /// All tools, including those withheld now.
-    #[must_use]
     pub fn tools(&self) -> &ToolRegistry {
         &self.setup.tools
     }
@@ -168,14 +166,12 @@ impl Agent {
     }
 
     /// How often the conversation was replaced by a summary since the agent was built.
-    #[must_use]
     pub fn summaries(&self) -> u32 {
         self.summaries
     }
 
     /// Whether the last run ended with an error that a retry cannot fix: then only the user resumes
     /// the agent.
-    #[must_use]
     pub fn ended_fatally(&self) -> bool {
         self.ended_fatally
     }

@@ -31,13 +31,11 @@ pub struct Prompt {
 
 impl Prompt {
     /// Creates a prompt of text alone.
-    #[must_use]
     pub fn new(text: String) -> Self {
         Self { text, ..Self::default() }
     }
 
     /// Adds a note for the model to read before it.
-    #[must_use]
     pub fn with_note(self, more: Option<String>) -> Self {
         let note = match (self.note, more) {
             (Some(note), Some(more)) => Some(format!("{note}\n\n{more}")),

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
@@ -78,7 +79,7 @@ impl AskedFiles {
 
     fn lock_of(&self, file: &PathTarget) -> Arc<AsyncMutex<()>> {
         let path = file.resolved.as_ref().unwrap_or(&file.written).clone();
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.0.lock();
         files.entry(path).or_default().clone()
     }
 }

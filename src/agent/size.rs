@@ -13,7 +13,6 @@ const FULL_PERCENT: u64 = 85;
 
 /// Whether a conversation leaves a model room for its answer. An estimate, on the safe side for
 /// prose.
-#[must_use]
 pub fn fits(model: &Model, system: &str, tools: &[ToolSpec], history: &[Message]) -> bool {
     prefix_tokens(system, tools) + tokens(history) <= max_context(model)
 }

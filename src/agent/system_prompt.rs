@@ -21,7 +21,6 @@ pub struct EnvironmentInfo {
 
 impl EnvironmentInfo {
     /// Inspects the working directory. `date` and `platform` are as in the fields.
-    #[must_use]
     pub fn gather(cwd: &Path, date: &str, platform: &str) -> Self {
         Self {
             cwd: cwd.display().to_string(),
@@ -46,7 +45,6 @@ pub struct SystemPrompt<'a> {
 
 impl SystemPrompt<'_> {
     /// The whole text.
-    #[must_use]
     pub fn assemble(&self) -> String {
         let mut text = self.base.trim().to_owned();
         if let Some(append) = self.append {

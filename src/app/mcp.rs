@@ -1,7 +1,9 @@
 //! `caliban mcp`: starts servers to check their state, and edits the files that define them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::{AppError, Setup, parts, working_dir};
 use crate::cli::{Cli, McpAction, McpAddArgs};
@@ -104,7 +106,7 @@ impl Setup {
         let said = Arc::new(Mutex::new(Vec::new()));
         let mcp = self.mcp_with(servers, None);
         let lines = said.clone();
-        mcp.start(move |line| lines.lock().unwrap_or_else(PoisonError::into_inner).push(line));
+        mcp.start(move |line| lines.lock().push(line));
         let status = mcp.wait_status(patience).await;
         let tools = mcp.main().offered().tools;
         // Mask before truncating: a part of a key would not be recognized.
@@ -117,7 +119,7 @@ impl Setup {
         let _ = tokio::time::timeout(END_WAIT, mcp.end()).await;
         let standing = |(entry, status)| ServerRow { entry, status: Some(status) };
         let standings = entries.into_iter().zip(status).map(standing).collect();
-        let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
+        let said = std::mem::take(&mut *said.lock());
         (standings, named, said)
     }
 }

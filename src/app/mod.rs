@@ -90,7 +90,6 @@ pub enum AppError {
 
 impl AppError {
     /// Returns the exit code for the kind of error.
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_)

@@ -32,7 +32,6 @@ pub struct Models {
 
 impl Models {
     /// Creates a source that has not built any provider yet.
-    #[must_use]
     pub fn new(setup: &Setup, catalogue: &Arc<Catalogue>) -> Self {
         let config = Arc::new(setup.loaded.config.clone());
         Self {
@@ -61,7 +60,6 @@ impl Models {
 
     /// Returns warnings for the user when `main` is the main agent's model: about it, and about the
     /// models of sub-agents.
-    #[must_use]
     pub fn notices(&self, main: &Model) -> Vec<String> {
         let mut notices = main.notices();
         if self.config.subagents.enabled {

@@ -22,7 +22,6 @@ pub struct Limits {
 
 impl Limits {
     /// Takes the stricter of each limit.
-    #[must_use]
     pub fn min(self, other: Self) -> Self {
         Self {
             usd: least(self.usd, other.usd),

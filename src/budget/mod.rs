@@ -7,10 +7,11 @@
 //! so far. Each account has a clock, which is paused while the user is asked.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::select_all;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::protocol::{Cost, Usage};
@@ -71,30 +72,25 @@ pub struct BudgetExhausted {
 
 /// Pauses the clocks of an account and of all above it until dropped.
 #[derive(Debug)]
-#[must_use]
 pub struct ClockPause(Budget);
 
 impl Budget {
     /// Opens the account of a whole tree.
-    #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self::with_parent(None, false, limits)
     }
 
     /// Opens the account of an agent below this one: what it spends, this one spends too.
-    #[must_use]
     pub fn child(&self, limits: Limits) -> Self {
         Self::with_parent(Some(self.clone()), false, limits)
     }
 
     /// Opens the account of one run of the same agent: its turns and tool calls count here too.
-    #[must_use]
     pub fn for_run(&self, limits: Limits) -> Self {
         Self::with_parent(Some(self.clone()), true, limits)
     }
 
     /// The account of the agent whose run this account is, for work that continues after the run.
-    #[must_use]
     pub fn agent_account(&self) -> &Self {
         self.agent_accounts().last().unwrap_or(self)
     }
@@ -122,13 +118,11 @@ impl Budget {
 
     /// Whether there is a dollar limit, here or above: then a model without a price must not be
     /// used.
-    #[must_use]
     pub fn caps_money(&self) -> bool {
         self.chain().any(|account| account.0.limits.usd.is_some())
     }
 
     /// Names the limit that allows no further request; `None` while something is left.
-    #[must_use]
     pub fn used_up(&self) -> Option<String> {
         let shared = self.chain().find_map(|account| {
             let Limits { usd, tokens, .. } = account.0.limits;
@@ -169,7 +163,6 @@ impl Budget {
     }
 
     /// How many requests this agent may still make.
-    #[must_use]
     pub fn turns_left(&self) -> Option<u32> {
         let left =
             |account: &Self| Some(account.0.limits.turns?.saturating_sub(account.lock().turns));
@@ -191,7 +184,6 @@ impl Budget {
     }
 
     /// Names the limit if this agent may not call tools any more.
-    #[must_use]
     pub fn no_tool_calls_left(&self) -> Option<BudgetExhausted> {
         let (left, limit) = self.tool_calls_left()?;
         (left == 0).then(|| limits::count_exhausted(limit.into(), "tool call"))
@@ -229,7 +221,6 @@ impl Budget {
     }
 
     /// The time limit, here or above, that is over.
-    #[must_use]
     pub fn time_up(&self) -> Option<Duration> {
         self.chain().find_map(|Self(account)| {
             let over = || account.clock.left().filter(|(_, left)| left.is_zero());
@@ -247,7 +238,6 @@ impl Budget {
 
     /// Returns the rest of each limit, by the strictest here and above. Reserved money counts as
     /// left: it may not be spent after all.
-    #[must_use]
     pub fn left(&self) -> Limits {
         let shared = self.chain().fold(Limits::default(), |least, account| {
             let limits = account.0.limits;
@@ -265,13 +255,11 @@ impl Budget {
     }
 
     /// The usage so far of this agent and all below it.
-    #[must_use]
     pub fn spent(&self) -> Spending {
         self.lock().spent
     }
 
     /// The limits of this account alone.
-    #[must_use]
     pub fn limits(&self) -> Limits {
         self.0.limits
     }
@@ -294,7 +282,7 @@ impl Budget {
     }
 
     fn lock(&self) -> MutexGuard<'_, BudgetLedger> {
-        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.ledger.lock()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reserves money for a request before it is sent, so that concurrent agents cannot spend the same
 //! dollar twice.
 
-use std::sync::MutexGuard;
+use parking_lot::MutexGuard;
 
 use super::limits::usd_exhausted;
 use super::{Budget, BudgetExhausted, BudgetLedger};
@@ -15,7 +15,7 @@ pub(super) const ROUNDING_USD: f64 = 1e-9;
 pub struct Estimate {
     /// The cost of its input.
     pub input: f64,
-    /// The cost of an answer of ordinary length. [`Reservation::cover`] reserves more as a longer
+    /// The cost of an answer of ordinary length. [`Reservation::reserve_for`] reserves more as a longer
     /// one comes.
     pub output: f64,
 }

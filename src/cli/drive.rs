@@ -63,7 +63,6 @@ impl DriveArgs {
     }
 
     /// Returns the tool that answers permission questions; `None` denies them all.
-    #[must_use]
     pub fn prompt_tool(&self) -> Option<&PromptTool> {
         let host = self.permission_prompts != Some(PermissionPrompts::None);
         self.permission_prompt_tool.as_ref().filter(|_| host)
@@ -111,7 +110,6 @@ pub enum InputFormat {
 }
 
 /// Whether these arguments request JSON lines on stdin, even if they cannot be parsed.
-#[must_use]
 pub fn reads_frames(args: &[OsString]) -> bool {
     let (flag, value) = ("--input-format", "stream-json");
     let options: Vec<_> = args.iter().take_while(|word| *word != "--").collect();
@@ -121,7 +119,6 @@ pub fn reads_frames(args: &[OsString]) -> bool {
 }
 
 /// Sums up an error about arguments in one line, without the usage text.
-#[must_use]
 pub fn summarize_error(error: &clap::Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());

@@ -9,7 +9,6 @@ use crate::subagent::definition::{BudgetSpec, Definition, Isolation, MemoryScope
 use crate::subagent::registry::{DefinitionProblem, Definitions};
 
 /// Prints all definitions with their problems, one definition, or only the problems.
-#[must_use]
 pub fn agents(action: &AgentsAction, definitions: &Definitions) -> CommandReport {
     match action {
         AgentsAction::List => CommandReport::text(list(definitions)),

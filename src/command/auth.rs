@@ -8,7 +8,6 @@ use crate::config::{Config, KeySource};
 use crate::protocol::EnvOverlay;
 
 /// Reports on the provider of a new session, as text or as the JSON object that programs expect.
-#[must_use]
 pub fn status(config: &Config, env: &EnvOverlay, as_json: bool) -> CommandReport {
     let provider = config.choose_provider(env).map(|choice| choice.provider);
     let source = provider.as_deref().and_then(|name| config.key_source(name, env));

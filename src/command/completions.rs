@@ -7,7 +7,6 @@ use super::CommandReport;
 use crate::cli::Cli;
 
 /// Returns the completion script of a shell.
-#[must_use]
 pub fn completions(shell: Shell) -> CommandReport {
     let mut script = Vec::new();
     generate(shell, &mut visible_commands(), "caliban", &mut script);

@@ -7,7 +7,6 @@ use crate::config::{Config, KeySource, LoadedConfig};
 use crate::protocol::{EnvOverlay, printable, printable_line, printable_path};
 
 /// Prints the effective values, the configuration files, or the schema.
-#[must_use]
 pub fn config(action: &ConfigAction, loaded: &LoadedConfig, env: &EnvOverlay) -> CommandReport {
     match action {
         ConfigAction::Show => CommandReport::text(show(loaded, env)),
@@ -17,7 +16,6 @@ pub fn config(action: &ConfigAction, loaded: &LoadedConfig, env: &EnvOverlay) ->
 }
 
 /// Returns the JSON schema of a configuration file.
-#[must_use]
 pub fn schema() -> CommandReport {
     CommandReport::text(SCHEMA_TEXT)
 }

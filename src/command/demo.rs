@@ -41,7 +41,6 @@ pub struct DemoProject {
 
 impl DemoProject {
     /// Returns the project's folder: absolute, without symbolic links.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -82,7 +81,6 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 
 /// Returns the allow rules of a demo run. On the screen they exclude the edit, so that one question
 /// with its diff is asked; headless nobody could answer it.
-#[must_use]
 pub fn demo_rules(headless: bool) -> Vec<&'static str> {
     let mut rules = vec!["AgentTool", "Bash(bash bin/price.sh tea 10)", "Bash(bash tests/run.sh)"];
     if headless {

@@ -28,7 +28,6 @@ pub struct ExportedAgent {
 }
 
 /// Returns the file. `session` is the session's header; `agents` starts with the main agent.
-#[must_use]
 pub fn export(session: &Value, agents: &[ExportedAgent], format: ExportFormat) -> CommandReport {
     CommandReport::text(match format {
         ExportFormat::Json => to_json(session, agents),

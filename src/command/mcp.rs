@@ -28,7 +28,6 @@ pub struct ServerRow {
 
 impl ServerRow {
     /// Returns the state in a few words.
-    #[must_use]
     pub fn state(&self) -> &'static str {
         match &self.status {
             None => NOT_TRUSTED_STATE,
@@ -38,7 +37,6 @@ impl ServerRow {
     }
 
     /// Returns the last error in one line.
-    #[must_use]
     pub fn error(&self) -> String {
         let error = self.status.as_ref().and_then(|status| status.error.as_deref());
         one_line(error.unwrap_or_default(), MAX_DETAIL_CHARS)
@@ -46,7 +44,6 @@ impl ServerRow {
 }
 
 /// Lists all servers, after `broken` definitions that are left out and before `odd` ones.
-#[must_use]
 pub fn list(servers: &[ServerRow], broken: &[String], odd: &[String]) -> CommandReport {
     let problem = |problem: &String| format!("problem: {}\n", one_line(problem, 400));
     let mut text: String = broken.iter().map(problem).collect();
@@ -73,7 +70,6 @@ pub fn list(servers: &[ServerRow], broken: &[String], odd: &[String]) -> Command
 }
 
 /// Shows one server with its tools and their descriptions, and the messages about it at startup.
-#[must_use]
 pub fn get(standing: &ServerRow, tools: &[(String, String)], said: &[String]) -> CommandReport {
     let McpEntry { server, origin, .. } = &standing.entry;
     let mut rows = vec![("name", server.name.clone())];
@@ -117,7 +113,6 @@ fn mask_values(values: &BTreeMap<String, String>) -> String {
 }
 
 /// Reports that there is no such server.
-#[must_use]
 pub fn unknown(name: &str, known: &[String]) -> CommandReport {
     let name = printable_line(name);
     CommandReport::error(match known {
@@ -127,7 +122,6 @@ pub fn unknown(name: &str, known: &[String]) -> CommandReport {
 }
 
 /// Reports the added server, and other files that define one with that name.
-#[must_use]
 pub fn added(
     name: &str,
     place: &McpConfigFile,
@@ -147,14 +141,12 @@ pub fn added(
 }
 
 /// Reports the added server if its trust could not be stored.
-#[must_use]
 pub fn not_trusted(added: &CommandReport, why: &str) -> CommandReport {
     let text = format!("{}It is not trusted: {why}.\n", added.text);
     CommandReport { text: printable(&text), broken: true, ..CommandReport::default() }
 }
 
 /// Reports that the file already has one.
-#[must_use]
 pub fn exists(name: &str, place: &McpConfigFile) -> CommandReport {
     let (file, scope) = (printable_path(&place.shown), place.scope.name());
     CommandReport::error(printable(&format!(
@@ -162,14 +154,12 @@ pub fn exists(name: &str, place: &McpConfigFile) -> CommandReport {
     )))
 }
 
-#[must_use]
 pub fn removed(name: &str, place: &McpConfigFile) -> CommandReport {
     let file = printable_path(&place.shown);
     CommandReport::text(printable(&format!("Removed MCP server {name} from {file}.\n")))
 }
 
 /// Reports that several files define it.
-#[must_use]
 pub fn ambiguous(name: &str, places: &[&McpConfigFile]) -> CommandReport {
     let named = |place: &&McpConfigFile| {
         format!("{} ({})", printable_path(&place.shown), place.scope.name())

@@ -1,6 +1,6 @@
 //! The sub-commands that print something and exit.
 //!
-//! Each one builds a [`Report`] from data; only [`Report::print`] accesses the terminal. Nothing is
+//! Each one builds a [`CommandReport`] from data; only [`CommandReport::print`] accesses the terminal. Nothing is
 //! colored, so that a terminal and a pipe get the same.
 
 use std::borrow::Cow;
@@ -46,7 +46,6 @@ impl CommandReport {
     }
 
     /// Prints it and returns the exit code. A closed pipe is not an error.
-    #[must_use]
     pub fn print(&self) -> u8 {
         let mut out = io::stdout().lock();
         // A file or another program gets the unchanged text, for example an export.

@@ -99,7 +99,6 @@ fn unknown(name: &str) -> String {
 }
 
 /// Reports the decision, its reason and warnings. `notice` is about ignored rules.
-#[must_use]
 pub fn report(judgement: &Judgement, notice: Option<&str>) -> CommandReport {
     let word = match judgement.decision {
         Decision::Allow => "allow",

@@ -15,7 +15,6 @@ const CANNOT_RUN: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
 /// Replaces this process with `program`, restricted. Returns only on failure, with the exit code.
-#[must_use]
 pub fn become_restricted(bounds: &ProcessBounds<'_>, program: &[OsString]) -> u8 {
     let Some((name, arguments)) = program.split_first() else {
         return fail("no program was given: caliban sandbox --write DIR -- PROGRAM", 2);

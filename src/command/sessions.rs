@@ -39,7 +39,6 @@ pub struct TranscriptView<'a> {
 }
 
 /// Lists all sessions in the given order, one per line.
-#[must_use]
 pub fn list(sessions: &[SessionLine]) -> CommandReport {
     if sessions.is_empty() {
         return CommandReport::text("No sessions yet.\n");
@@ -58,13 +57,11 @@ pub fn list(sessions: &[SessionLine]) -> CommandReport {
 }
 
 /// Reports that `show` found nothing; `why` lists the ids or says that several match.
-#[must_use]
 pub fn not_found(why: &str) -> CommandReport {
     CommandReport::error(printable(why))
 }
 
 /// Formats the transcripts of the main agent and its sub-agents as text.
-#[must_use]
 pub fn show(transcripts: &[TranscriptView<'_>]) -> CommandReport {
     let mut out = String::new();
     for transcript in transcripts {

@@ -13,7 +13,6 @@ const CANNOT_RUN: u8 = 126;
 
 /// Carries out the sub-command and returns the exit code. `None` if the arguments and variables are
 /// not those of a supervisor: `supervise` may also be a prompt.
-#[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>, env: &EnvOverlay) -> Option<u8> {
     let args: Vec<OsString> = args.into_iter().collect();
     if args.get(1)? != supervisor::COMMAND {

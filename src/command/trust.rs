@@ -8,7 +8,6 @@ use crate::config::{Origin, ProjectStart, UntrustedItem};
 use crate::protocol::{escaped_lines, printable_line, printable_path, shell_path};
 
 /// Reports the newly trusted entries.
-#[must_use]
 pub fn accepted(root: &Path, things: &[UntrustedItem], starts: &[ProjectStart]) -> CommandReport {
     let name = printable_path(root);
     if things.is_empty() && starts.is_empty() {
@@ -32,7 +31,6 @@ pub fn accepted(root: &Path, things: &[UntrustedItem], starts: &[ProjectStart]) 
 }
 
 /// Lists untrusted and trusted entries by file.
-#[must_use]
 pub fn shown(
     root: &Path,
     waiting: &[UntrustedItem],
@@ -80,7 +78,6 @@ pub fn shown(
 }
 
 /// Reports whether trust was revoked.
-#[must_use]
 pub fn revoked(root: &Path, some: bool) -> CommandReport {
     let name = printable_path(root);
     CommandReport::text(match some {
@@ -90,7 +87,6 @@ pub fn revoked(root: &Path, some: bool) -> CommandReport {
 }
 
 /// Lists all trusted projects.
-#[must_use]
 pub fn list(projects: &[(PathBuf, usize)]) -> CommandReport {
     if projects.is_empty() {
         return CommandReport::text("No project is trusted.\n");

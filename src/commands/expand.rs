@@ -17,7 +17,6 @@ pub struct Expansion {
 impl CommandSet {
     /// Expands a prompt that begins with `/name`; `None` if it is an ordinary prompt. The error is
     /// one line for the user: the file of this name is broken.
-    #[must_use]
     pub fn expand(&self, prompt: &str) -> Option<Result<Expansion, String>> {
         let (name, arguments) = split_prompt(prompt)?;
         if let Some(custom) = self.find_callable(name) {
@@ -59,7 +58,6 @@ fn expand_command(custom: &CommandDef, arguments: &str) -> Expansion {
 
 impl CommandDef {
     /// Returns the text with the arguments inserted, or appended if it has no placeholder.
-    #[must_use]
     pub fn text(&self, arguments: &str) -> String {
         let (mut text, placed) = fill_arguments(&self.body, arguments);
         if !placed && !arguments.trim().is_empty() {

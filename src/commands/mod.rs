@@ -50,7 +50,6 @@ impl CommandSources {
     /// Creates the sources. `project` are the folders from the working directory up to the
     /// repository's root, `own` is the user's configuration folder, `claude` the user's `.claude`
     /// folder. `.caliban` precedes `.claude`, and in each the nearest folder comes first.
-    #[must_use]
     pub fn new(project: &[PathBuf], own: &Path, claude: Option<&Path>, reserved: &[&str]) -> Self {
         let folders = |kind: CommandKind| {
             let below = |program: &'static str, foreign: bool| {
@@ -80,13 +79,11 @@ impl CommandSources {
     }
 
     /// Sets the scope that links of the project may lead to.
-    #[must_use]
     pub fn with_scope(self, scope: ProjectScope) -> Self {
         Self { scope, ..self }
     }
 
     /// Removes the project's `.claude`.
-    #[must_use]
     pub fn without_claude(mut self) -> Self {
         for folders in [&mut self.commands, &mut self.skills] {
             folders.retain(|folder| !(folder.foreign && folder.project));
@@ -95,13 +92,11 @@ impl CommandSources {
     }
 
     /// Offers only these skills to models. The user can still call the others.
-    #[must_use]
     pub fn with_offered(self, skills: &[String]) -> Self {
         Self { offered: Some(skills.to_vec()), ..self }
     }
 
     /// Skips the project files that are `hidden` from agents in `cwd`.
-    #[must_use]
     pub fn with_hidden(self, hidden: HiddenRules, cwd: &Path) -> Self {
         Self { hidden: (hidden, cwd.to_owned()), ..self }
     }
@@ -111,7 +106,6 @@ impl CommandSources {
     }
 
     /// Returns the fingerprint of the skills' files: while it stays the same, models are offered the same skills.
-    #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let scope = self.scope.files();
         let files = self.skills.iter().flat_map(|folder| folder.files(CommandKind::Skill, &scope));
@@ -183,7 +177,6 @@ pub enum CommandProblem {
 
 impl CommandProblem {
     /// Returns the error.
-    #[must_use]
     pub fn error(&self) -> &CommandError {
         match self {
             Self::Refused { error, .. } | Self::Warning(error) => error,
@@ -202,7 +195,6 @@ pub struct CommandSet {
 
 impl CommandSet {
     /// Reads all folders. If a name occurs twice the highest source wins; no error in a file is fatal. May block.
-    #[must_use]
     pub fn load(sources: &CommandSources) -> Self {
         let mut all = Self { reserved: sources.reserved.clone(), ..Self::default() };
         for (name, description, body) in BUILT_IN_COMMANDS {
@@ -247,13 +239,11 @@ impl CommandSet {
     }
 
     /// Returns the skill of this name, whoever may use it.
-    #[must_use]
     pub fn skill(&self, name: &str) -> Option<&Arc<CommandDef>> {
         self.skills.get(name)
     }
 
     /// Returns all problems, in the order in which files were read.
-    #[must_use]
     pub fn problems(&self) -> &[CommandProblem] {
         &self.problems
     }

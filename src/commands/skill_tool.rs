@@ -33,7 +33,6 @@ struct SkillInput {
 }
 
 /// Creates the tool for the skills of a snapshot; `None` if there are none, to save tokens.
-#[must_use]
 pub fn skill_tool(sources: &CommandSources, customs: &CommandSet) -> Option<Arc<dyn Tool>> {
     let skills: Vec<_> = customs.skills().map(AsRef::as_ref).collect();
     if skills.is_empty() {

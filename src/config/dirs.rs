@@ -47,37 +47,31 @@ impl Dirs {
     }
 
     /// The user's configuration file.
-    #[must_use]
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
     /// The user's additions to the model catalogue.
-    #[must_use]
     pub fn models_file(&self) -> PathBuf {
         self.config.join("models.toml")
     }
 
     /// The user's keymap.
-    #[must_use]
     pub fn keymap_file(&self) -> PathBuf {
         self.config.join("keymap.toml")
     }
 
     /// The user's sub-agent definitions.
-    #[must_use]
     pub fn agents(&self) -> PathBuf {
         self.config.join("agents")
     }
 
     /// The worktrees of sub-agents.
-    #[must_use]
     pub fn worktrees(&self) -> PathBuf {
         self.data.join("worktrees")
     }
 
     /// The folder of the log files.
-    #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.state.join("logs")
     }

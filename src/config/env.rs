@@ -13,7 +13,6 @@ use jiff::tz::TimeZone;
 use crate::protocol::EnvOverlay;
 
 /// Captures all environment variables. If `HOME` is unset or empty, it is looked up in the system's user database.
-#[must_use]
 pub fn capture() -> EnvOverlay {
     let overlay: EnvOverlay = env::vars_os().collect();
     if overlay.non_empty("HOME").is_some() {
@@ -31,7 +30,6 @@ pub fn current_dir() -> io::Result<PathBuf> {
 }
 
 /// The folders that the platform defines for this program; `None` if the user has no home.
-#[must_use]
 pub(super) fn project_dirs() -> Option<ProjectDirs> {
     ProjectDirs::from("", "", "caliban")
 }
@@ -47,7 +45,6 @@ pub fn args() -> impl Iterator<Item = OsString> {
 }
 
 /// Today's date in the user's time zone, such as `2026-11-20`. Reads the time zone from the environment and the system.
-#[must_use]
 pub fn today() -> String {
     Timestamp::now().to_zoned(time_zone()).date().to_string()
 }
@@ -65,7 +62,6 @@ fn time_zone() -> TimeZone {
 }
 
 /// The platform, such as `linux (x86_64)`.
-#[must_use]
 pub fn platform() -> String {
     format!("{} ({})", env::consts::OS, env::consts::ARCH)
 }

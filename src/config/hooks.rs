@@ -41,7 +41,6 @@ pub struct HookConfig {
 
 impl HookConfig {
     /// Returns the hook, started in this folder of the project or the command line.
-    #[must_use]
     pub fn in_folder(self, folder: &Path) -> Self {
         Self { start: StartDir::project(folder), ..self }
     }
@@ -68,7 +67,6 @@ impl HookConfig {
     }
 
     /// Describes the hook in one line: `hook PreToolUse(Bash): ./lint.sh`.
-    #[must_use]
     pub fn describe(&self) -> String {
         format!("{}: {}", self.name(), one_line(&self.command, None))
     }
@@ -205,7 +203,6 @@ pub fn from_node(
 
 impl HookList {
     /// Returns one line that names the skipped hooks and the supported ones; `None` if none were skipped.
-    #[must_use]
     pub fn notice(&self) -> Option<String> {
         let events = HookEvent::ALL.map(HookEvent::name).join(", ");
         (!self.skipped.is_empty()).then(|| {

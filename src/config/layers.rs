@@ -33,13 +33,11 @@ pub struct Origins(BTreeMap<String, Vec<Origin>>);
 
 impl Origins {
     /// Returns the origin of a key's value; for a list, of its first entry.
-    #[must_use]
     pub fn get(&self, key: &str) -> &Origin {
         self.get_entry(key, 0)
     }
 
     /// Returns the origin of one list entry, counted from 0 in the merged list.
-    #[must_use]
     pub fn get_entry(&self, key: &str, index: usize) -> &Origin {
         self.0.get(key).and_then(|origins| origins.get(index)).unwrap_or(&Origin::BuiltIn)
     }

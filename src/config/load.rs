@@ -78,7 +78,6 @@ pub struct LoadedConfig {
 
 impl LoadedConfig {
     /// Returns the output style of the highest settings file. It is reported to programs and has no effect here.
-    #[must_use]
     pub fn output_style(&self) -> Option<&str> {
         self.settings.iter().rev().find_map(|file| file.output_style.as_deref())
     }
@@ -177,7 +176,6 @@ fn hidden_notices(project: &Project, sources: &ConfigSources<'_>) -> Vec<String>
 }
 
 /// Lists the files that may contain permission rules, existing or not.
-#[must_use]
 pub fn rule_files(sources: &ConfigSources<'_>, project: &Project) -> Vec<PathBuf> {
     let ConfigSources { dirs, cwd, overrides, .. } = *sources;
     let own = [dirs.config_file(), project.file(RuleFile::Shared), project.file(RuleFile::Local)];

@@ -53,7 +53,6 @@ impl Matcher {
     }
 
     /// Returns the matcher as written.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }

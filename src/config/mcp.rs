@@ -62,20 +62,17 @@ pub struct McpEntry {
 
 impl McpEntry {
     /// Creates an entry that does not set `cwd`.
-    #[must_use]
     pub fn new(server: McpServer, origin: Origin) -> Self {
         Self { server, origin, wants_project_cwd: false }
     }
 
     /// Returns the entry, started in this folder of the project or the command line.
-    #[must_use]
     pub fn in_folder(mut self, folder: &Path) -> Self {
         self.server.start = StartDir::project(folder);
         self
     }
 
     /// Returns the server as an item that needs the user's trust.
-    #[must_use]
     pub fn untrusted_item(&self) -> UntrustedItem {
         UntrustedItem { what: describe_server(&self.server), origin: self.origin.clone() }
     }
@@ -83,7 +80,6 @@ impl McpEntry {
 
 /// Describes what a server runs or connects to, in one line. Servers that do different things have
 /// different lines, which include the environment: a variable can make a program run anything.
-#[must_use]
 pub fn describe_server(server: &McpServer) -> String {
     let none = BTreeMap::new();
     let (words, values) = match &server.transport {
@@ -198,7 +194,6 @@ pub(super) fn collect(
 }
 
 /// Returns a notice if the user's server does not set `cwd` but names a relative file.
-#[must_use]
 pub fn user_server_notice(
     server: &McpServer,
     origin: &Origin,

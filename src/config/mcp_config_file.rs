@@ -27,7 +27,6 @@ pub enum McpScope {
 
 impl McpScope {
     /// Returns the name used on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -60,7 +59,6 @@ pub struct McpConfigFile {
 
 impl McpConfigFile {
     /// Returns all files, highest precedence first.
-    #[must_use]
     pub fn all(dirs: &Dirs, project: &Project, cwd: &Path) -> Vec<Self> {
         let json = mcp_file::project_file(project).unwrap_or_else(|| project.root().join(MCP_FILE));
         let place = |scope, file: PathBuf, is_json| {
@@ -76,19 +74,16 @@ impl McpConfigFile {
     }
 
     /// Whether new servers of its scope go into this file.
-    #[must_use]
     pub fn takes_new(&self) -> bool {
         self.is_json || self.scope == McpScope::User
     }
 
     /// Returns its usable servers.
-    #[must_use]
     pub fn servers(&self) -> Vec<McpEntry> {
         self.read().entries
     }
 
     /// Returns its problems, one line each: skipped servers, then ignored keys.
-    #[must_use]
     pub fn problems(&self) -> (Vec<String>, Vec<String>) {
         let McpServerList { errors: broken, mut notices, entries, .. } = self.read();
         if self.scope == McpScope::User {
@@ -127,7 +122,6 @@ impl McpConfigFile {
     }
 
     /// Whether the server of this file is waiting for the user's trust.
-    #[must_use]
     pub fn is_untrusted(&self, entry: &McpEntry, inert: &[UntrustedItem]) -> bool {
         if self.is_json {
             return inert.contains(&entry.untrusted_item());
@@ -148,7 +142,7 @@ impl McpConfigFile {
     /// Removes a server. Returns false if the file has none of that name.
     ///
     /// # Errors
-    /// As [`McpPlace::add`].
+    /// As [`McpConfigFile::add`].
     pub fn remove(&self, name: &str) -> Result<bool, McpEditError> {
         self.change(McpChange::Remove(name))
     }

@@ -11,7 +11,7 @@
 //! model belongs to its provider.
 //!
 //! A project's files come with the project, and the user may never have read them. Anything in them
-//! that runs code, sends keys elsewhere, widens permissions or raises a limit is [`Inert`] until
+//! that runs code, sends keys elsewhere, widens permissions or raises a limit is [`UntrustedItem`] until
 //! the user accepts that item ([`Trust`]). Settings that only restrict apply at once. A rule that
 //! the user's "always" wrote into such a file is thereby accepted.
 

@@ -50,13 +50,11 @@ pub struct ModelInfo {
 
 impl ModelInfo {
     /// Returns the cost of one request with this model.
-    #[must_use]
     pub fn cost(&self, request: Usage) -> Cost {
         self.pricing.cost(request)
     }
 
     /// Returns the output limit to request; `wanted` is the user's.
-    #[must_use]
     pub fn output_limit(&self, wanted: Option<u32>) -> u32 {
         let wanted = wanted.unwrap_or(self.default_output);
         self.max_output.map_or(wanted, |most| wanted.min(most))
@@ -70,7 +68,6 @@ impl ModelInfo {
 
     /// Translates the user's effort for the model. An effort that the model does not take is
     /// dropped; if the efforts are unknown, the user's is passed on.
-    #[must_use]
     pub fn reasoning<'a>(&self, effort: Option<&'a str>) -> Reasoning<'a> {
         match (&self.effort, effort) {
             (Some(scale), Some(effort)) => scale.apply(self.thinking, effort),
@@ -153,7 +150,6 @@ impl ModelTable {
 
 impl Catalogue {
     /// The built-in catalogue.
-    #[must_use]
     pub fn built_in() -> Self {
         Self::default()
     }
@@ -169,7 +165,6 @@ impl Catalogue {
     }
 
     /// Looks up `model`, which may have a date suffix such as `-20251001`.
-    #[must_use]
     pub fn get(&self, model: &str) -> ModelInfo {
         // Gemini's API puts this prefix before names.
         let model = model.strip_prefix("models/").unwrap_or(model);
@@ -211,14 +206,12 @@ impl Catalogue {
     }
 
     /// Returns the full name of an alias such as `opus`; any other name is returned unchanged.
-    #[must_use]
     pub fn resolve_alias<'a>(&'a self, name: &'a str) -> &'a str {
         let tables = [&*self.user, self.built_in_table()];
         tables.iter().find_map(|table| table.aliases.get(name)).map_or(name, String::as_str)
     }
 
     /// Returns aliases and their full names, sorted.
-    #[must_use]
     pub fn aliases(&self) -> BTreeMap<&str, &str> {
         let tables = [self.built_in_table(), &*self.user];
         let pairs = tables.into_iter().flat_map(|table| &table.aliases);

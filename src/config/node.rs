@@ -30,7 +30,6 @@ pub struct ValueError {
 
 impl Node {
     /// Returns the value of a key; if the key occurs twice, the last one, as JSON parsers do. A null counts as absent.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         let NodeValue::Table(entries) = &self.value else { return None };
         let (_, found) = entries.iter().rev().find(|(name, _)| name == key)?;
@@ -38,7 +37,6 @@ impl Node {
     }
 
     /// Returns the text of a scalar, quoted or not.
-    #[must_use]
     pub fn scalar(&self) -> Option<&str> {
         match &self.value {
             NodeValue::Text(text) | NodeValue::Bare(text) => Some(text),
@@ -71,13 +69,11 @@ impl Node {
     }
 
     /// Creates an error at this value.
-    #[must_use]
     pub fn error(&self, message: impl Into<String>) -> ValueError {
         ValueError { line: self.line, message: message.into() }
     }
 
     /// Creates the error for a value of the wrong type.
-    #[must_use]
     pub fn type_error(&self, name: &str, what: &str) -> ValueError {
         let kind = match &self.value {
             NodeValue::Text(_) => "a string",

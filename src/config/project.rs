@@ -27,13 +27,11 @@ pub struct Project {
 impl Project {
     /// Searches upward from `cwd`, with all sources enabled. Reads no file. A repository that
     /// contains the user's `home` does not count.
-    #[must_use]
     pub fn discover(cwd: &Path, home: Option<&Path>) -> Self {
         Self::with_sources(cwd, home, SettingSources::default())
     }
 
     /// Like [`Self::discover`], ignoring the files that `sources` excludes.
-    #[must_use]
     pub fn with_sources(cwd: &Path, home: Option<&Path>, sources: SettingSources) -> Self {
         let root = repository_root(cwd, home).unwrap_or(cwd);
         let folders: Vec<PathBuf> = cwd
@@ -59,7 +57,6 @@ impl Project {
     /// Returns the folder given to the user's programs as the project: the nearest one with
     /// configuration of either kind, else the root. Nothing may start there because of that: anyone
     /// who can put a file into a folder could choose it.
-    #[must_use]
     pub fn project_dir(&self) -> &Path {
         let both = [&self.config_root, &self.claude_root];
         // Both are ancestors of `cwd`, so the longer path is the nearer one.
@@ -67,14 +64,12 @@ impl Project {
     }
 
     /// Returns the repository's root, or the working directory outside a repository.
-    #[must_use]
     pub fn root(&self) -> &Path {
         self.folders.last().unwrap_or(&self.config_root)
     }
 
     /// Returns the folders that one of its files or the user may regard as the project, without
     /// duplicates: whoever puts a file into one of them must not decide alone where a rule starts.
-    #[must_use]
     pub fn roots(&self) -> Vec<PathBuf> {
         let mut roots = vec![self.root().to_owned()];
         for folder in [&self.claude_root, &self.config_root] {
@@ -86,7 +81,6 @@ impl Project {
     }
 
     /// Returns configuration files further up that are ignored, each with the nearer folder that takes precedence.
-    #[must_use]
     pub fn hidden_files(&self) -> Vec<(PathBuf, &Path)> {
         let own = [RuleFile::Shared, RuleFile::Local]
             .map(|file| (rule_file_path(Path::new(""), file), true));
@@ -105,7 +99,6 @@ impl Project {
     }
 
     /// Returns the path of the project's configuration file of this kind, existing or not.
-    #[must_use]
     pub fn file(&self, file: RuleFile) -> PathBuf {
         rule_file_path(&self.config_root, file)
     }

@@ -10,7 +10,6 @@ const PROVIDER_ORDER: [&str; 3] = ["anthropic", "openai", "gemini"];
 pub const INHERIT: &str = "inherit";
 
 /// Returns the default model of a built-in provider.
-#[must_use]
 pub fn default_model(provider: &str) -> Option<&'static str> {
     match provider {
         "anthropic" => Some("claude-sonnet-5"),
@@ -21,7 +20,6 @@ pub fn default_model(provider: &str) -> Option<&'static str> {
 }
 
 /// Returns the variable that overrides a built-in provider's address.
-#[must_use]
 pub fn base_url_variable(provider: &str) -> Option<&'static str> {
     match provider {
         "anthropic" => Some("ANTHROPIC_BASE_URL"),
@@ -54,7 +52,6 @@ pub enum KeySource {
 
 impl Config {
     /// Returns the named provider, else the first one that has a key.
-    #[must_use]
     pub fn choose_provider(&self, env: &EnvOverlay) -> Option<ProviderChoice> {
         let has_key = |name: &&str| {
             matches!(
@@ -74,7 +71,6 @@ impl Config {
     }
 
     /// Returns the provider of sub-agents that name none, at the start of the session.
-    #[must_use]
     pub fn subagent_provider(&self, env: &EnvOverlay) -> Option<String> {
         match self.subagents.default_provider.as_str() {
             INHERIT => self.choose_provider(env).map(|choice| choice.provider),
@@ -83,7 +79,6 @@ impl Config {
     }
 
     /// Returns the source of a provider's key; `None` if there is no such provider.
-    #[must_use]
     pub fn key_source(&self, provider: &str, env: &EnvOverlay) -> Option<KeySource> {
         let provider = self.providers.get(provider)?;
         let set = |name: &str| env.non_empty(name).is_some();
@@ -101,7 +96,6 @@ impl Config {
     }
 
     /// Returns the names of all variables that may hold a key, so that they can be hidden from child processes.
-    #[must_use]
     pub fn key_variables(&self) -> Vec<&str> {
         let named = self.providers.values().filter_map(|provider| provider.api_key_env.as_deref());
         let mut all: Vec<&str> = named

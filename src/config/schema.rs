@@ -86,7 +86,6 @@ pub struct ProviderConfig {
 
 impl ProviderConfig {
     /// `idle_timeout_s` as a duration.
-    #[must_use]
     pub fn idle_timeout(&self) -> Duration {
         Duration::try_from_secs_f64(self.idle_timeout_s).unwrap_or(Duration::MAX)
     }
@@ -118,7 +117,6 @@ pub enum ProviderKind {
 
 impl ProviderKind {
     /// Returns the name used in files.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -149,7 +147,7 @@ pub struct PermissionsConfig {
 /// The hooks of our own files; those of all layers are concatenated.
 pub type HookTables = BTreeMap<HookEvent, Vec<HookEntry>>;
 
-/// The schema of [`Hooks`]: each event is a key.
+/// The schema of [`HookTables`]: each event is a key.
 fn hooks(generator: &mut SchemaGenerator) -> Schema {
     let entries = generator.subschema_for::<Vec<HookEntry>>();
     let events = HookEvent::ALL.map(|event| (event.name().to_owned(), entries.clone().to_value()));
@@ -307,13 +305,11 @@ pub enum AgentToolName {
 
 impl AgentToolName {
     /// Parses the name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::AgentTool, Self::Agent, Self::Task].into_iter().find(|known| known.name() == name)
     }
 
     /// Returns the name that models see.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::AgentTool => "AgentTool",

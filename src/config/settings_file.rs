@@ -27,7 +27,6 @@ pub enum SettingsOwner {
 
 impl SettingsOwner {
     /// Whether it is in the project's folder, which the user may have cloned and never read.
-    #[must_use]
     pub fn is_project(self) -> bool {
         matches!(self, Self::Shared | Self::Local)
     }

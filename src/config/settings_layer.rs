@@ -107,7 +107,6 @@ impl Variables {
     }
 
     /// Returns the environment for programs started for agents: the process's, overridden by these variables.
-    #[must_use]
     pub fn apply_to(&self, env: &EnvOverlay) -> EnvOverlay {
         env.with(self.0.iter())
     }

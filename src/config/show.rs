@@ -31,7 +31,6 @@ fn redact(key: &str, name: &str, value: &Value) -> Value {
 
 impl LoadedConfig {
     /// Returns every effective value, one per line, with its origin. Never contains a key.
-    #[must_use]
     pub fn show(&self) -> String {
         let mut lines = Vec::new();
         self.lines(&self.merged, "", &mut lines);

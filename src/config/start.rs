@@ -33,7 +33,6 @@ pub struct ProjectStart {
 impl ProjectStart {
     /// Returns the line that the user accepts: `hook PreToolUse(Bash): ./check.sh (your
     /// config.toml) starts in this project`.
-    #[must_use]
     pub fn describe(&self) -> String {
         match &self.origin {
             Origin::File { path, .. } => describe(&self.entry, path),
@@ -42,20 +41,17 @@ impl ProjectStart {
     }
 
     /// Whether it is an MCP server of a configuration file.
-    #[must_use]
     pub fn is_server(&self) -> bool {
         self.entry.starts_with("MCP server ")
     }
 
     /// Returns its name, without the part that may be long or secret: `hook PreToolUse(Bash)`.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.entry.split_once(": ").map_or(self.entry.as_str(), |(name, _)| name)
     }
 }
 
 /// Describes an entry of one of the user's files.
-#[must_use]
 pub fn describe(entry: &str, file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     format!("{entry} (your {}) starts in this project", one_line(&name, None))
@@ -105,7 +101,6 @@ impl<'a> StartResolver<'a> {
 impl LoadedConfig {
     /// Returns where the command in this key's value starts: above `.caliban` if it comes from one
     /// of the project's own files.
-    #[must_use]
     pub fn start_of(&self, key: &str, dirs: &Dirs, cwd: &Path) -> StartDir {
         match is_one_of(&project_files(&self.project, dirs, cwd), self.origins.get(key)) {
             true => StartDir::project(&self.project.config_root),
@@ -129,7 +124,6 @@ fn is_one_of(files: &[PathBuf], origin: &Origin) -> bool {
 
 /// Returns the first word of a server that names a file relative to where the program starts.
 /// `exists` tells whether a word that does not look like a path names a file.
-#[must_use]
 pub fn relative_word<'a>(server: &'a McpServer, exists: &dyn Fn(&str) -> bool) -> Option<&'a str> {
     let McpTransport::Stdio { command, args, env } = &server.transport else { return None };
     let is_relative = |word: &str| has_relative_form(word) || exists(word);
@@ -154,7 +148,6 @@ fn has_relative_form(word: &str) -> bool {
 }
 
 /// Explains how to write a relative word for one of the user's servers.
-#[must_use]
 pub fn relative_word_hint(name: &str) -> String {
     format!(
         "write the folder as '${{CALIBAN_PROJECT_DIR}}', put `cwd = \"project\"` into [mcp_servers.{name}] of your config.toml, or keep the server with one project: --scope project"
@@ -175,7 +168,6 @@ pub(super) fn server_notice(server: &McpServer, origin: &Origin, cwd: &Path) -> 
 }
 
 /// Whether a word names an existing file below the folder.
-#[must_use]
 pub fn names_file(word: &str, folder: &Path) -> bool {
     let path = Path::new(word);
     !word.is_empty() && path.is_relative() && folder.join(path).symlink_metadata().is_ok()

@@ -1,7 +1,7 @@
 //! Project items that the user has accepted.
 //!
 //! The file `trust.json` in the data folder holds, for the root of each project, the accepted lines
-//! of [`Inert`] by the file they come from. An item counts if its exact line is listed: the user is
+//! of [`UntrustedItem`] by the file they come from. An item counts if its exact line is listed: the user is
 //! asked about a new or changed one, whatever else of the project is trusted. Nothing is inherited
 //! from a parent folder.
 
@@ -10,10 +10,11 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::dirs::Dirs;
@@ -96,7 +97,6 @@ struct TrustState {
 
 impl Trust {
     /// Creates the trust of this project. Touches no file.
-    #[must_use]
     pub fn new(dirs: &Dirs, project: &Project, cwd: &Path) -> Self {
         let file = dirs.data.join("trust.json");
         let (root, cwd) = (project.root().to_owned(), cwd.to_owned());
@@ -104,13 +104,11 @@ impl Trust {
     }
 
     /// The project's root.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.0.root
     }
 
     /// Whether the item counts: the user has accepted this exact line of this file.
-    #[must_use]
     pub fn accepts(&self, thing: &UntrustedItem) -> bool {
         let Some(file) = self.file_key(thing) else { return false };
         let known = self.loaded();
@@ -120,7 +118,6 @@ impl Trust {
 
     /// Whether an entry of the user's may start in this project: the user has accepted this exact
     /// line of this file for this project.
-    #[must_use]
     pub fn accepts_start(&self, start: &ProjectStart) -> bool {
         let Some(file) = self.user_file_key(start) else { return false };
         let known = self.loaded();
@@ -139,7 +136,6 @@ impl Trust {
     }
 
     /// Returns the path as the user would write it and as origins name it.
-    #[must_use]
     pub fn display_path(&self, path: &Path) -> PathBuf {
         error::display_path(path, &self.0.cwd)
     }
@@ -164,7 +160,6 @@ impl Trust {
     }
 
     /// Whether any item of the project was accepted.
-    #[must_use]
     pub fn accepts_any(&self) -> bool {
         let of_project = |file: &String| Path::new(file).is_relative();
         self.loaded().as_ref().is_some_and(|known| known.accepted.keys().any(of_project))
@@ -222,13 +217,11 @@ impl Trust {
     }
 
     /// Returns the problem with the file, once it has been read.
-    #[must_use]
     pub fn problem(&self) -> Option<String> {
         self.lock().as_ref()?.problem.clone()
     }
 
     /// Returns one line about ignored items; `None` if there are none.
-    #[must_use]
     pub fn notice(&self, inert: &[UntrustedItem]) -> Option<String> {
         if inert.is_empty() {
             return None;
@@ -255,7 +248,6 @@ impl Trust {
 
     /// Returns one line about entries of the user's that start in an empty folder until accepted;
     /// `None` if there are none.
-    #[must_use]
     pub fn start_notice(&self, starts: &[ProjectStart]) -> Option<String> {
         if starts.is_empty() {
             return None;
@@ -293,7 +285,7 @@ impl Trust {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<TrustState>> {
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.known.lock()
     }
 
     /// Returns the accepted lines, reading the file if needed.

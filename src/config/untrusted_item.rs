@@ -18,7 +18,6 @@ pub struct UntrustedItem {
 
 impl UntrustedItem {
     /// An allow rule in this file.
-    #[must_use]
     pub fn allow_rule(rule: &str, file: &Path) -> Self {
         Self {
             what: one_line(&format!("allow rule {rule}"), None),
@@ -27,7 +26,6 @@ impl UntrustedItem {
     }
 
     /// The full text of a definition that replaces a user's or built-in agent of the same name.
-    #[must_use]
     pub fn replacing_agent(name: &str, whose: &str, text: &str, file: &Path) -> Self {
         Self {
             what: format!("agent {name} in place of {whose}: {}", one_line(text.trim_end(), None)),
@@ -36,13 +34,11 @@ impl UntrustedItem {
     }
 
     /// Whether the item is a hook.
-    #[must_use]
     pub fn is_hook(&self) -> bool {
         self.what.starts_with("hook ")
     }
 
     /// Returns the name, without the part that may be long or secret: `hook PreToolUse`.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.what.split_once(": ").map_or(self.what.as_str(), |(name, _)| name)
     }

@@ -60,7 +60,6 @@ impl Folder {
     /// Returns a path to this folder for a child process to start in. On systems other than Linux
     /// an open folder has no path of its own; there this is the original path, and a link that
     /// appears after the open is followed.
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         let names = Path::new("/proc/self/fd");
         if cfg!(target_os = "linux") && names.exists() {
@@ -177,10 +176,10 @@ impl AsFd for Folder {
     }
 }
 
-/// Opens the file or folder at a resolved path for reading, as [`Folder::entry`] does.
+/// Opens the file or folder at a resolved path for reading, as [`Folder::open_entry`] does.
 ///
 /// # Errors
-/// As [`Folder::open`] and [`Folder::entry`].
+/// As [`Folder::open`] and [`Folder::open_entry`].
 pub fn open(path: &Path) -> io::Result<File> {
     match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => Folder::open(folder)?.open_entry(name),

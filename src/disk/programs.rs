@@ -24,7 +24,6 @@ const PACKAGE_STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 
 /// Whether the program belongs to the system. A program elsewhere may look for another to start in
 /// its place, as those of version managers do.
-#[must_use]
 pub fn is_system_program(program: &Path) -> bool {
     let (Some(folder), Some(file)) = (program.parent().and_then(resolve), resolve(program)) else {
         return false;

@@ -23,20 +23,17 @@ pub struct ProjectFolders {
 impl ProjectFolders {
     /// Creates the folders around these working directories. Resolves links now, so that changing
     /// one later narrows nothing.
-    #[must_use]
     pub fn new(dirs: impl IntoIterator<Item = PathBuf>, home: Option<&Path>) -> Self {
         let real = |dir: PathBuf| resolve(&dir).unwrap_or(dir);
         Self { dirs: dirs.into_iter().map(real).collect(), home: home.map(Path::to_owned) }
     }
 
     /// Returns these folders, plus those around one more.
-    #[must_use]
     pub fn with(&self, dir: &Path) -> Self {
         Self::new(self.dirs.iter().cloned().chain([dir.to_owned()]), self.home.as_deref())
     }
 
     /// Whether a resolved path is in one of the working directories.
-    #[must_use]
     pub fn contains(&self, resolved: &Path) -> bool {
         self.dirs.iter().any(|dir| resolved.starts_with(dir))
     }
@@ -44,7 +41,6 @@ impl ProjectFolders {
     /// Returns the current folders, links resolved: the working directories, the checkouts around
     /// them, and the main checkouts of linked worktrees. Excludes `/` and any folder that contains
     /// the user's home, because the programs in it are the user's own.
-    #[must_use]
     pub fn roots(&self) -> Vec<PathBuf> {
         let home = self.home.as_deref();
         let real_home = home.and_then(resolve);
@@ -59,7 +55,6 @@ impl ProjectFolders {
     /// Returns the environment for a program that the user means. Its `PATH` has no folder of the
     /// project and no relative folder, no library of the project is loaded, and bash reads no
     /// startup file of the project.
-    #[must_use]
     pub fn without_programs(&self, env: &EnvOverlay) -> EnvOverlay {
         let roots = self.roots();
         let is_inside = |path: &Path| roots.iter().any(|root| path.starts_with(root));

@@ -60,7 +60,6 @@ const NO_REPOSITORY: &str = "the folder it runs in has no git repository of its 
 
 /// Whether the repository around `dir` has a remote of this name; otherwise git treats the name as
 /// a path. Returns `None` if its settings are not fully understood.
-#[must_use]
 pub fn has_remote(dir: &Path, name: &str) -> Option<bool> {
     let (_, settings) = read_settings(own_checkout_around(dir)?).ok()?;
     Some(settings.has_remote(name))
@@ -68,7 +67,6 @@ pub fn has_remote(dir: &Path, name: &str) -> Option<bool> {
 
 /// Whether git, started in `dir`, finds a repository by its `.git`. A folder that merely looks like
 /// a bare repository can be part of any checkout, and its settings can name programs to run.
-#[must_use]
 pub fn has_own_repository(dir: &Path) -> bool {
     own_checkout_around(dir).is_some()
 }
@@ -126,7 +124,6 @@ pub fn check_checkout(dir: &Path) -> Result<(), String> {
 
 /// Returns the branch checked out around `dir`, or the abbreviated commit hash. The model sees it,
 /// so it is read only from the repository's own file, and only if that contains nothing else.
-#[must_use]
 pub fn branch(dir: &Path) -> Option<String> {
     let checkout = own_checkout_around(dir)?;
     let mut git = GitDir::find(checkout).ok()?;
@@ -195,7 +192,6 @@ pub fn tracks(root: &Path, is_it: impl Fn(&[u8]) -> bool) -> Result<bool, String
 
 /// Whether a folder named in the index of the checkout at `root` has become a link, which git would
 /// follow to the files below. An unreadable index may name any folder.
-#[must_use]
 pub fn has_entry_behind_link(root: &Path) -> bool {
     if !has_dot_git(root) {
         return false;
@@ -215,7 +211,6 @@ pub fn has_entry_behind_link(root: &Path) -> bool {
 
 /// Returns the checkout's git folder, and the one shared by all worktrees if the first names one.
 /// Nothing is checked: they may not be git's, or not exist.
-#[must_use]
 pub fn named_git_dirs(checkout: &Path) -> (PathBuf, Option<PathBuf>) {
     let dot_git = checkout.join(".git");
     let path = |file: &Path, start: &[u8]| {
@@ -235,25 +230,21 @@ pub fn named_git_dirs(checkout: &Path) -> (PathBuf, Option<PathBuf>) {
 }
 
 /// Returns the path of the index of the checkout at `root`.
-#[must_use]
 pub fn index_file(root: &Path) -> Option<PathBuf> {
     GitDir::open(root).ok().map(|git| git.index())
 }
 
 /// Whether the folder has a `.git`: a folder, file or link, valid or not.
-#[must_use]
 pub fn has_dot_git(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
 }
 
 /// Returns the nearest folder with a `.git`, from `dir` upwards.
-#[must_use]
 pub fn checkout_around(dir: &Path) -> Option<&Path> {
     dir.ancestors().find(|folder| has_dot_git(folder))
 }
 
 /// Returns the checkout around `dir`, or `dir` itself if there is none.
-#[must_use]
 pub fn checkout_root(dir: &Path) -> PathBuf {
     checkout_around(dir).unwrap_or(dir).to_owned()
 }
@@ -262,7 +253,6 @@ pub fn checkout_root(dir: &Path) -> PathBuf {
 /// contains the whole home does not count, unless it is `dir` itself: what was unpacked somewhere
 /// in the home is not part of it. An empty `home` may be any folder, so each folder above `dir` may
 /// contain it.
-#[must_use]
 pub fn repository_root<'a>(dir: &'a Path, home: Option<&Path>) -> Option<&'a Path> {
     let root = checkout_around(dir)?;
     (root == dir || !holds_home(root, home)).then_some(root)
@@ -278,7 +268,6 @@ fn holds_home(folder: &Path, home: Option<&Path>) -> bool {
 /// Returns the resolved folders of the checkouts around `dir`, and the main checkouts of linked
 /// worktrees. Everything in them is the project's, wherever in it an agent works. A checkout that
 /// contains the user's home is no project.
-#[must_use]
 pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     // Only one that names this worktree in turn: any folder can name a repository of the user's. A
     // bare repository has no checkout.
@@ -298,7 +287,6 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 
 /// Whether a link on the path leads out of the folder that contains it. Links in the user's home
 /// folder and above it are the user's own.
-#[must_use]
 pub fn leaves_folder(path: &Path, home: Option<&Path>) -> bool {
     let real_home = home.and_then(resolve);
     passes_link(path, |link| {
@@ -311,7 +299,6 @@ pub fn leaves_folder(path: &Path, home: Option<&Path>) -> bool {
 
 /// Returns the resolved folders of the repository around `dir`: the checkout and its git folders.
 /// None if the checkout contains the whole home and is not `dir` itself.
-#[must_use]
 pub fn folders_of_repository(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(root) = repository_root(dir, home) else { return Vec::new() };
     let mut folders = vec![root.to_owned()];
@@ -324,7 +311,6 @@ pub fn folders_of_repository(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 
 /// Returns the git folder shared by all worktrees of a repository. `None` if `checkout` has no
 /// `.git`, if that is a link, or if it names a repository that does not name it.
-#[must_use]
 pub fn common_git_dir(checkout: &Path) -> Option<PathBuf> {
     let git = GitDir::find(checkout).ok()?;
     (git.link == GitLink::Checked).then_some(git.common)

@@ -13,7 +13,6 @@ const MAX_LINKS: usize = 40;
 
 impl PathTarget {
     /// Creates the target of `path`, relative to `base`.
-    #[must_use]
     pub fn new(base: &Path, path: &Path) -> Self {
         let whole = base.join(path);
         Self { written: normalize(&whole), resolved: resolve(&whole) }
@@ -30,14 +29,12 @@ const MAX_NAME: usize = 255;
 /// the path goes through a link in `/proc`, which differs per process, or through a process that
 /// does not exist yet. Callers must treat that as possibly anywhere. `/dev/stdin` and the like
 /// refer to files that the process has open already.
-#[must_use]
 pub fn resolve(path: &Path) -> Option<PathBuf> {
     follow(path, &mut |_| {})
 }
 
 /// Whether a path, including every link on it, avoids the places for which `is_inside` returns
 /// true. A link belongs to the folder that contains it, wherever it leads.
-#[must_use]
 pub fn leads_outside(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
     let mut passes_inside = false;
     let end = follow(path, &mut |link| passes_inside |= is_inside(link));
@@ -45,7 +42,6 @@ pub fn leads_outside(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
 }
 
 /// Whether the path passes a link for which `is_inside` returns true.
-#[must_use]
 pub fn passes_link(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
     let mut passes = false;
     follow(path, &mut |link| passes |= is_inside(link));
@@ -115,7 +111,6 @@ fn is_stream(rest: &VecDeque<OsString>) -> bool {
 }
 
 /// Removes `.` and `..` from `path` lexically, without following links.
-#[must_use]
 pub fn normalize(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {

@@ -46,7 +46,6 @@ impl ProjectScope {
     /// Creates the scope of a session that works in the first of `folders`, in the project whose
     /// root is the last of them. `more` are additional working directories. Resolves links now, so
     /// that changing one later widens nothing.
-    #[must_use]
     pub fn new(folders: &[PathBuf], more: &[PathBuf]) -> Self {
         let real = |folder: &PathBuf| fs::canonicalize(folder).ok();
         let dirs = folders.first().into_iter().chain(more).filter_map(real).collect();
@@ -54,7 +53,6 @@ impl ProjectScope {
     }
 
     /// Returns the scope with the checkouts around its folders, except one that contains `home`.
-    #[must_use]
     pub fn within_checkouts(self, home: Option<&Path>) -> Self {
         let dirs = self.dirs.iter().chain(&self.root).cloned();
         Self { folders: ProjectFolders::new(dirs, home), ..self }
@@ -62,7 +60,6 @@ impl ProjectScope {
 
     /// Whether a resolved path is in the project, in a working directory, where agents may have
     /// written it, or in a checkout around one.
-    #[must_use]
     pub fn contains(&self, real: &Path) -> bool {
         self.may_bring(real) || self.folders.roots().iter().any(|root| real.starts_with(root))
     }
@@ -73,7 +70,6 @@ impl ProjectScope {
     }
 
     /// Returns a view of the current files.
-    #[must_use]
     pub fn files(&self) -> ProjectFiles<'_> {
         ProjectFiles {
             scope: self,
@@ -232,7 +228,6 @@ impl ProjectFiles<'_> {
     /// Whether a link leads a file in the user's folder `own` into one of the session's folders, or
     /// into a checkout around them: then it is the project's. Links in a home that is the project
     /// do not count.
-    #[must_use]
     pub fn is_from_project(&self, path: &Path, own: &Path) -> bool {
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         match path.parent() {
@@ -262,7 +257,6 @@ impl ProjectFiles<'_> {
     }
 
     /// Returns the path of git's index if any answer so far depends on it.
-    #[must_use]
     pub fn index(&self) -> Option<PathBuf> {
         self.tracked.get()?;
         index_file(self.scope.root.as_deref()?)

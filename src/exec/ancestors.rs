@@ -21,7 +21,6 @@ const MAX_ANCESTORS: usize = 1_000;
 /// Reads each process's environment where that is allowed. A supervisor also shows the depth of its
 /// command among its arguments, which anybody may read. A caliban that shows nothing is the first
 /// one.
-#[must_use]
 pub fn depth_above() -> u32 {
     let own = i32::try_from(std::process::id()).ok();
     let above = std::iter::successors(own, |pid| parent_of(*pid).filter(|parent| *parent > 0));

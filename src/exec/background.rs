@@ -1,8 +1,9 @@
 //! A command that runs while its agent does other things.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::process::ChildStderr;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -66,25 +67,21 @@ impl BackgroundShell {
     }
 
     /// Returns the directory in which it started.
-    #[must_use]
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 
     /// Returns the agent's directory if it was gone, so that this was started in the base directory.
-    #[must_use]
     pub fn lost(&self) -> Option<&Path> {
         self.lost.as_deref()
     }
 
     /// Whether it runs, or how it ended.
-    #[must_use]
     pub fn state(&self) -> ShellState {
         *self.state.borrow()
     }
 
     /// Returns the output since the last call, and the state. After the end no more output comes.
-    #[must_use]
     pub fn unread(&self) -> (UnreadOutput, ShellState) {
         // Read the state first: once it says "ended", all output up to the end is there.
         let state = self.state();
@@ -92,7 +89,6 @@ impl BackgroundShell {
     }
 
     /// Like [`Self::unread`], but in whole lines: while it runs, an unfinished line stays unread.
-    #[must_use]
     pub fn unread_lines(&self) -> (UnreadOutput, ShellState) {
         let state = self.state();
         let unread = match state {
@@ -199,7 +195,7 @@ impl Backlog {
     }
 
     fn lock(&self) -> MutexGuard<'_, Capture> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -35,7 +35,6 @@ const GIT_VARIABLES: [(&str, &str); 3] =
 /// Returns the environment of a child: `env` without provider keys and without the names in
 /// `secrets`, one level deeper, in which git finds repositories by their `.git` alone. `depth`
 /// counts the hops of the calling agent below the main agent of this process.
-#[must_use]
 pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay {
     let inherited =
         env.get(DEPTH_VARIABLE).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
@@ -48,7 +47,6 @@ pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay
 }
 
 /// Returns an environment in which git starts no hook, whatever it writes.
-#[must_use]
 pub fn without_hooks(env: &EnvOverlay) -> EnvOverlay {
     with_git_settings(env, &[NO_HOOKS])
 }

@@ -48,7 +48,6 @@ pub struct CappedOutput {
 
 impl CappedOutput {
     /// Returns the output as text, with U+FFFD for bytes that are not UTF-8.
-    #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.bytes)
     }

@@ -152,7 +152,6 @@ pub static BASH_VERSION: LazyLock<BashVersion> = LazyLock::new(|| {
 
 /// Returns the bash for commands with this environment: the usual path, or else one of the system's
 /// found on `PATH`.
-#[must_use]
 pub fn bash(env: &EnvOverlay) -> Option<PathBuf> {
     let known = BASH_PATHS.iter().map(PathBuf::from).find(|bash| bash.exists());
     known.or_else(|| bash_on_path(env))

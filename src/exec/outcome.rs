@@ -31,7 +31,6 @@ pub enum ShellState {
 
 impl ShellState {
     /// Returns the end as events carry it; `None` while it runs.
-    #[must_use]
     pub fn end(self) -> Option<ShellEnd> {
         match self {
             Self::Running => None,
@@ -68,7 +67,6 @@ impl CommandExit {
     }
 
     /// Returns a short text for the screen: `exit 1`, `SIGKILL`, `cancelled`; `None` for a success.
-    #[must_use]
     pub fn describe(self) -> Option<String> {
         match self {
             Self::Code(0) => None,
@@ -82,7 +80,6 @@ impl CommandExit {
 
 impl ShellOutcome {
     /// Returns the text for the model: the output and, unless it succeeded, how it ended.
-    #[must_use]
     pub fn report(&self) -> String {
         let mut report = self.output.text.trim_end().to_owned();
         let mut add = |line: String| {

@@ -73,7 +73,6 @@ impl Capture {
     pub const MODEL_LIMITS: (usize, usize) = (20_000, 10_000);
 
     /// Keeps up to `head` characters from the start and `tail` from the end.
-    #[must_use]
     pub fn new((head, tail): (usize, usize)) -> Self {
         Self {
             head: String::new(),
@@ -102,7 +101,6 @@ impl Capture {
     }
 
     /// Returns the kept text.
-    #[must_use]
     pub fn finish(mut self) -> CapturedOutput {
         self.shorten_tail();
         let ends_open = !self.tail.is_empty() && !self.tail.ends_with('\n')
@@ -122,7 +120,6 @@ impl Capture {
 
     /// Returns the end of the text and how much was left out, without a note about it in the text.
     /// For captures without a head.
-    #[must_use]
     pub fn into_tail(mut self) -> (String, OmittedOutput) {
         self.shorten_tail();
         (self.tail, self.left_out)

@@ -34,7 +34,6 @@ impl OutputCleaner {
     }
 
     /// Returns the harmless form of a whole text.
-    #[must_use]
     pub fn clean(text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         Self::default().push(text, &mut out);

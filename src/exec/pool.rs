@@ -31,13 +31,11 @@ pub struct TaskLost(#[from] tokio::task::JoinError);
 
 impl BlockingPool {
     /// Creates the pool for the file tools of a session.
-    #[must_use]
     pub fn for_files() -> Self {
         Self::new(FILE_THREADS)
     }
 
     /// Creates the pool for the worktrees of a session.
-    #[must_use]
     pub fn for_git() -> Self {
         Self::new(GIT_THREADS)
     }
@@ -68,7 +66,6 @@ impl BlockingPool {
 
 impl TaskLost {
     /// Whether the work panicked.
-    #[must_use]
     pub fn is_panic(&self) -> bool {
         self.0.is_panic()
     }

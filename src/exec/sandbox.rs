@@ -106,14 +106,12 @@ pub enum SandboxError {
 
 impl Sandbox {
     /// Creates a sandbox with our own binary as the launcher. `None` if the kernel does not support it.
-    #[must_use]
     pub fn new(launcher: &Path) -> Option<Self> {
         available().then(|| Self { launcher: launcher.into() })
     }
 
     /// Confines writes to `write` and `temp`: folders, created if missing. Commands get `temp` as
     /// their folder for temporary files.
-    #[must_use]
     pub fn confine(&self, write: impl IntoIterator<Item = PathBuf>, temp: &Path) -> Confinement {
         let write = write.into_iter().chain([temp.to_owned()]).collect();
         let bounds = SandboxBounds { write, temp: Some(temp.into()), read: None };
@@ -121,7 +119,6 @@ impl Sandbox {
     }
 
     /// Confines to reading.
-    #[must_use]
     pub fn read_only(&self, bounds: ReadOnly) -> Confinement {
         let bounds = SandboxBounds { write: [].into(), temp: None, read: Some(bounds) };
         Confinement { sandbox: self.clone(), bounds }
@@ -131,7 +128,6 @@ impl Sandbox {
 impl Confinement {
     /// Keeps the bounds for writes, and bounds reads to these folders and the writable ones. Git
     /// finds the user's settings. No socket is opened.
-    #[must_use]
     pub fn reading(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let folders = self.bounds.write.iter().cloned().chain(folders).collect();
         let read = ReadOnly { folders, project: [].into(), uses_git: true };
@@ -139,7 +135,6 @@ impl Confinement {
     }
 
     /// Returns a supervisor for confined commands: the launcher is our own binary, which can be one too.
-    #[must_use]
     pub fn supervisor(&self) -> Option<Supervisor> {
         Supervisor::new(&self.sandbox.launcher)
     }
@@ -171,7 +166,6 @@ impl Confinement {
 }
 
 /// Whether the kernel can confine. Confines nothing.
-#[must_use]
 pub fn available() -> bool {
     landlock::check().is_ok()
 }

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio_util::task::AbortOnDropHandle;
@@ -75,7 +76,6 @@ impl Service {
     }
 
     /// Returns the end of its stderr, made harmless, on one line; empty if it printed nothing.
-    #[must_use]
     pub fn stderr_tail(&self) -> String {
         let words = lock(&self.words);
         let clean = OutputCleaner::clean(&words);
@@ -114,7 +114,7 @@ async fn keep_last(mut pipe: impl AsyncRead + Unpin, words: Arc<Mutex<String>>) 
 }
 
 fn lock(words: &Mutex<String>) -> MutexGuard<'_, String> {
-    words.lock().unwrap_or_else(PoisonError::into_inner)
+    words.lock()
 }
 
 #[cfg(test)]

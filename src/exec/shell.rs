@@ -6,9 +6,10 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -104,7 +105,6 @@ impl ShellCall<'_> {
 
 impl Shell {
     /// Creates a shell that begins in `base`. `secrets` are names of variables that commands must not see.
-    #[must_use]
     pub fn new(base: Arc<Path>, secrets: Arc<[String]>) -> Self {
         let state = CwdState { cwd: base.to_path_buf(), lost: None, moved_by: None };
         Self {
@@ -118,25 +118,21 @@ impl Shell {
     }
 
     /// Uses `sandbox`, if any, to enforce that read-only commands only read.
-    #[must_use]
     pub fn with_sandbox(self, sandbox: Option<&Sandbox>) -> Self {
         Self { sandbox: sandbox.cloned(), ..self }
     }
 
     /// Confines writes.
-    #[must_use]
     pub fn confined(self, confine: Confinement) -> Self {
         Self { confine: Some(confine), ..self }
     }
 
     /// Runs each command below such a supervisor, if any, so that it leaves nothing behind.
-    #[must_use]
     pub fn supervised(self, supervisor: Option<Supervisor>) -> Self {
         Self { supervisor, ..self }
     }
 
     /// Returns the directory in which the next command will run.
-    #[must_use]
     pub fn cwd(&self) -> PathBuf {
         self.lock().cwd.clone()
     }
@@ -144,7 +140,6 @@ impl Shell {
     /// Returns the directory in which the next commands start: the present one, or the base if that
     /// is gone or has become a link. Ask for all commands that run at the same time before the
     /// first of them starts.
-    #[must_use]
     pub fn start_directory(&self) -> PathBuf {
         let mut state = self.lock();
         state.moved_by = None;
@@ -252,7 +247,7 @@ impl Shell {
     }
 
     fn lock(&self) -> MutexGuard<'_, CwdState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -95,7 +95,6 @@ impl ProgramStart {
 
 impl StartDirs {
     /// Prepares nothing yet: only follows links, touches no file.
-    #[must_use]
     pub fn new(settings: StartSettings) -> Self {
         // A project at the file system root has no outside.
         let inside = settings.working.iter().filter(|folder| folder.parent().is_some());
@@ -106,13 +105,11 @@ impl StartDirs {
     }
 
     /// Returns the supervisor for hooks and servers.
-    #[must_use]
     pub fn supervisor(&self) -> Option<&Supervisor> {
         self.0.settings.supervisor.as_ref()
     }
 
     /// Returns the environment with the variables that name the project's folder to a program that starts in `dir`.
-    #[must_use]
     pub fn with_project(&self, dir: &StartDir, env: &EnvOverlay) -> EnvOverlay {
         let project = match dir {
             StartDir::Project(folder) => folder.as_os_str(),
@@ -187,7 +184,6 @@ impl StartDirs {
     }
 
     /// Returns the folders of the project, in which no program of the user's starts.
-    #[must_use]
     pub fn project(&self) -> &ProjectFolders {
         &self.0.project
     }
@@ -217,7 +213,6 @@ impl PrivateDir {
     }
 
     /// Returns its path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -53,7 +53,6 @@ enum SupervisorEvent {
 }
 
 /// Returns the command's words and its variables; `None` if there are no words.
-#[must_use]
 pub fn take_command(env: &EnvOverlay) -> Option<(Vec<OsString>, EnvOverlay)> {
     let names = (0..).map(|number| format!("{WORD_PREFIX}{number}"));
     let words: Vec<(String, OsString)> =

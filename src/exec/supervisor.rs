@@ -34,13 +34,11 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// Supervisors that are this very program, even if its file is replaced while it runs.
-    #[must_use]
     pub fn for_this_program() -> Option<Self> {
         Self::new(Path::new("/proc/self/exe"))
     }
 
     /// Supervisors that are the caliban at `program`.
-    #[must_use]
     pub fn new(program: &Path) -> Option<Self> {
         cfg!(target_os = "linux").then(|| Self { program: program.into() })
     }

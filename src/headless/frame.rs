@@ -63,7 +63,6 @@ impl TaskProgress {
 
 impl Frames {
     /// Creates the converter for a session that is about to be opened.
-    #[must_use]
     pub fn new(info: SessionInfo) -> Self {
         let served = McpInventory::default();
         Self {
@@ -81,7 +80,6 @@ impl Frames {
     }
 
     /// Returns the display name of an agent.
-    #[must_use]
     pub fn agent_name(&self, path: &AgentPath) -> &str {
         self.agents.get(path).map_or("main", |track| &track.info.name)
     }
@@ -185,27 +183,23 @@ impl Frames {
     }
 
     /// Whether a session is open.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.session.is_some()
     }
 
     /// Returns the last frame of a prompt.
-    #[must_use]
     pub fn result(&self, outcome: &RunOutcome, totals: &Totals, origin: Option<&Value>) -> Value {
         let body = result::to_json(outcome, totals, &self.info);
         self.frame("result", &AgentPath::root(), with_origin(body, origin))
     }
 
     /// Returns the result frame of a prompt that could not be read.
-    #[must_use]
     pub fn refusal(&self, why: &str, totals: &Totals, origin: Option<&Value>) -> Value {
         let body = result::refusal(why, totals, &self.info);
         self.frame("result", &AgentPath::root(), with_origin(body, origin))
     }
 
     /// Returns the frame of an answer that no model has given.
-    #[must_use]
     pub fn own_answer(&self, text: &str) -> Value {
         let message = json!({
             "id": Uuid::now_v7(), "type": "message", "role": "assistant", "model": "<synthetic>",
@@ -216,7 +210,6 @@ impl Frames {
     }
 
     /// Returns the frame that reports the state of the run.
-    #[must_use]
     pub(super) fn state(&self, state: SessionState, reader: StateReader) -> Value {
         let mut body = json!({"subtype": "session_state_changed", "state": state.word()});
         // The SDK forwards frames without this mark.
@@ -238,7 +231,6 @@ impl Frames {
     }
 
     /// Returns the frame that repeats a prompt, with its sender's id.
-    #[must_use]
     pub(super) fn replay(&self, asked: &PromptInput) -> Value {
         let message = json!({"role": "user", "content": asked.content()});
         let mut frame = self.message(&AgentPath::root(), "user", &message);

@@ -33,7 +33,6 @@ pub struct SessionInfo {
 
 impl SessionInfo {
     /// Returns the name of a tool in lists.
-    #[must_use]
     pub fn tool_name<'a>(&self, tool: &'a str) -> &'a str {
         match tool {
             "AgentTool" | "Agent" | "Task" if self.task_name => "Task",
@@ -43,7 +42,6 @@ impl SessionInfo {
 
     /// Returns the name of a tool in frames of its calls. Models may use any name of the tool that
     /// starts sub-agents.
-    #[must_use]
     pub fn call_name<'a>(&'a self, tool: &'a str) -> &'a str {
         match tool {
             "AgentTool" | "Agent" | "Task" => &self.agent_tool,
@@ -74,13 +72,11 @@ pub struct LimitsLookup(Arc<dyn Fn(&str) -> ModelLimits + Send + Sync>);
 
 impl LimitsLookup {
     /// Wraps a lookup function.
-    #[must_use]
     pub fn new(find: impl Fn(&str) -> ModelLimits + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
 
     /// Returns the limits of one model.
-    #[must_use]
     pub fn get(&self, model: &str) -> ModelLimits {
         (self.0)(model)
     }

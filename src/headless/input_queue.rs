@@ -2,8 +2,9 @@
 //! queued prompts cannot delay them.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
@@ -156,7 +157,7 @@ impl Drop for InputQueue {
 
 impl InputQueueShared {
     fn lock(&self) -> MutexGuard<'_, InputQueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

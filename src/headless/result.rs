@@ -94,7 +94,6 @@ fn denials(totals: &Totals, info: &SessionInfo) -> Vec<Value> {
 }
 
 /// Returns what went wrong, in one line; `None` for a completed run.
-#[must_use]
 pub(super) fn error_text(end: &RunEnd) -> Option<String> {
     Some(match end {
         RunEnd::Completed => return None,

@@ -53,7 +53,6 @@ impl StdioTransport {
     }
 
     /// Returns a handle for requests to the program.
-    #[must_use]
     pub fn peer(&self) -> SharedPeer {
         Arc::new(self.client.clone())
     }

@@ -70,13 +70,11 @@ pub struct HookContext<'a> {
 
 impl Hooks {
     /// Creates the hooks of a session.
-    #[must_use]
     pub fn new(set: HookSet, session: HookSession) -> Self {
         Self { set, session: Arc::new(session), agent: None, own: Arc::default() }
     }
 
     /// Returns these hooks for a sub-agent, plus its definition's own. `kind` is the definition's name.
-    #[must_use]
     pub fn for_agent(&self, id: AgentId, kind: &str, own: Vec<Arc<Hook>>) -> Self {
         let folder = self.session.transcript.parent();
         let transcript = folder.map(|folder| folder.join(format!("agents/{id}.jsonl")));
@@ -86,7 +84,6 @@ impl Hooks {
     }
 
     /// Whether any hook handles this event. If not, the caller need not prepare anything.
-    #[must_use]
     pub fn has_hooks_for(&self, event: HookEvent) -> bool {
         self.own.iter().any(|hook| hook.event == event) || self.set.has_hooks_for(event)
     }

@@ -50,7 +50,6 @@ impl PermissionDecision {
 
 impl HookOutput {
     /// Merges the output of another hook for the same event. The later hook's input wins.
-    #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         let Self { decision: opinion, block, input, context, stop } = other;
         self.context.extend(context);
@@ -64,7 +63,6 @@ impl HookOutput {
     }
 
     /// Returns the context for the model as one text.
-    #[must_use]
     pub fn context_text(&self) -> Option<String> {
         (!self.context.is_empty()).then(|| self.context.join("\n\n"))
     }

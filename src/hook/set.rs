@@ -1,8 +1,9 @@
 //! All hooks of a session, and what they need to run.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -64,7 +65,6 @@ impl HookCommand {
 
 impl Hook {
     /// Creates a hook from a configured command.
-    #[must_use]
     pub fn command(config: &HookConfig) -> Self {
         Self {
             event: config.event,
@@ -164,7 +164,6 @@ struct HookLists {
 
 impl HookSet {
     /// Creates a set of the configured hooks. Runs nothing and reads no file.
-    #[must_use]
     pub fn new(settings: HookSettings) -> Self {
         let HookSettings { hooks, starts, env, secrets, redactor } = settings;
         let place = HookEnv { env, secrets, starts, redactor };
@@ -228,7 +227,7 @@ impl HookSet {
     }
 
     fn lock(&self) -> MutexGuard<'_, HookLists> {
-        self.0.hooks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.hooks.lock()
     }
 }
 

@@ -31,7 +31,7 @@ pub fn read_head(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Reads the text of a regular file of up to `limit` bytes.
 ///
 /// # Errors
-/// Fails like [`head`], and if it is longer or not text.
+/// Fails like [`read_head`], and if it is longer or not text.
 pub fn read_text(path: &Path, limit: u64) -> Result<String, TextFileError> {
     let bytes = read_head(path, limit + 1)?;
     if bytes.len() as u64 > limit {
@@ -44,7 +44,6 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String, TextFileError> {
 }
 
 /// Returns the line of a byte, counted from 1.
-#[must_use]
 pub fn line_at(bytes: &[u8], place: usize) -> usize {
     bytes[..place.min(bytes.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }

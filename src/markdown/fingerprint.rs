@@ -18,7 +18,6 @@ struct FileStamp {
 
 impl Fingerprint {
     /// Records the files' metadata. Follows links.
-    #[must_use]
     pub fn new(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let look = |path: PathBuf| {
             let found = path.metadata().ok();
@@ -37,7 +36,6 @@ impl Fingerprint {
     }
 
     /// Records the same files again.
-    #[must_use]
     pub fn refreshed(&self) -> Self {
         Self::new(self.0.iter().map(|seen| seen.path.clone()))
     }

@@ -28,7 +28,6 @@ pub type FolderEntry = Result<PathBuf, FolderError>;
 /// Lists up to `most` `.md` files at and below `folder`, by name. A missing folder has none. If
 /// `bar` returns a reason against a folder, it is not walked and the reason is the message; each
 /// file must be checked when it is read.
-#[must_use]
 pub fn list_files(
     folder: &Path,
     bar: &dyn Fn(&Path) -> Option<String>,
@@ -46,7 +45,6 @@ pub fn list_files(
 
 /// Lists up to `most` folders directly in `folder` that contain a file of this name, as the paths
 /// of those files, by name. `things` names them for the user. A missing folder has none.
-#[must_use]
 pub fn list_folders_with(folder: &Path, file: &str, most: usize, things: &str) -> Vec<FolderEntry> {
     let (mut found, mut left_out) = (Vec::new(), false);
     let listed = match read_entries(folder) {

@@ -46,7 +46,6 @@ pub struct Document {
 
 impl Document {
     /// Returns the field of a key.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Field> {
         self.fields.iter().find(|(name, _)| name == key).map(|(_, field)| field)
     }
@@ -54,7 +53,6 @@ impl Document {
 
 impl FieldValue {
     /// Makes a list value.
-    #[must_use]
     pub fn list(items: Vec<Field>) -> Self {
         if items.iter().any(|item| !matches!(item.value, Self::Text(_))) {
             return Self::Items(items);
@@ -67,7 +65,6 @@ impl FieldValue {
     }
 
     /// Returns the text of a single value.
-    #[must_use]
     pub fn scalar(&self) -> Option<&str> {
         match self {
             Self::Text(text) | Self::Bare(text) => Some(text.trim()),
@@ -77,7 +74,6 @@ impl FieldValue {
 }
 
 /// Whether a file begins with front matter.
-#[must_use]
 pub fn has_front_matter(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.lines().next().is_some_and(|line| line.trim_end() == "---")
@@ -237,7 +233,7 @@ fn not_a_table(line: usize) -> FrontMatterError {
 const TEXT_KEYS: [&str; 5] = ["name", "description", "model", "color", "argument-hint"];
 
 /// Parses the top-level keys one by one, for front matter that is not valid YAML as a whole. A key
-/// that is invalid by itself has its literal text if it is one of [`TEXTS`], else no meaning.
+/// that is invalid by itself has its literal text if it is one of [`TEXT_KEYS`], else no meaning.
 /// Returns `None` if the lines are not keys.
 fn parse_each_key(lines: &[&str]) -> Option<FieldList> {
     let starts: Vec<usize> =
@@ -300,7 +296,7 @@ fn shift_lines(field: &mut Field, lines: usize) {
     }
 }
 
-/// Returns the lines with each plain text of [`TEXTS`] quoted.
+/// Returns the lines with each plain text of [`TEXT_KEYS`] quoted.
 fn quote_texts(lines: &[&str]) -> String {
     let line = |line: &&str| {
         let Some((key, value)) = line.split_once(": ") else { return (*line).to_owned() };

@@ -2,7 +2,6 @@
 
 /// Writes one line per item. Descriptions are cut to the largest of `lengths` (in characters) at
 /// which the list fits into `limit` bytes; if none fits, only names are listed.
-#[must_use]
 pub fn format_listing<'a>(
     things: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     lengths: &[usize],

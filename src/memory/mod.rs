@@ -71,7 +71,6 @@ impl Memory {
     /// `hides` returns true are skipped. May block.
     ///
     /// A project's files may come from anywhere: only regular files are read, and only imports that the scope allows.
-    #[must_use]
     pub fn read(sources: &MemorySources<'_>, hides: &dyn Fn(&Path) -> bool) -> Self {
         let MemorySources { dir, own, claude, home, scope, project, local } = *sources;
         let root = repository_root(dir, home).unwrap_or(dir);
@@ -95,7 +94,6 @@ impl Memory {
     }
 
     /// Returns the text for a system prompt; empty if there is none.
-    #[must_use]
     pub fn text(&self) -> String {
         match self.sections.as_slice() {
             [] => String::new(),
@@ -109,13 +107,11 @@ impl Memory {
     }
 
     /// Whether no file has changed since it was read, including missing ones.
-    #[must_use]
     pub fn is_current(&self) -> bool {
         self.seen == self.seen.refreshed()
     }
 
     /// Returns the changes for a model that knows `before`; `None` if there are none.
-    #[must_use]
     pub fn update_since(&self, before: &Self) -> Option<String> {
         let (gone, new) = self.difference(before);
         let mut text = String::new();
@@ -133,7 +129,6 @@ impl Memory {
     }
 
     /// Returns the files whose text differs from `before`, for the user.
-    #[must_use]
     pub fn changed_since<'a>(&'a self, before: &'a Self) -> Vec<&'a Path> {
         let (gone, new) = self.difference(before);
         gone.into_iter().chain(new.into_iter().map(|section| section.path.as_path())).collect()

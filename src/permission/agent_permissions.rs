@@ -1,7 +1,9 @@
 //! One agent's permissions besides the shared rules: its grants, its folders, and how its mode
 //! follows from the session's.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::bounds::{BoundRules, ToolBounds};
 use super::path::Places;
@@ -14,11 +16,11 @@ pub(super) struct Grants(Arc<Mutex<Arc<Vec<Rule>>>>);
 
 impl Grants {
     pub fn get(&self) -> Arc<Vec<Rule>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 
     pub fn add(&self, rules: Vec<Rule>) {
-        let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut grants = self.0.lock();
         Arc::make_mut(&mut grants).extend(rules);
     }
 }
@@ -37,7 +39,6 @@ pub enum ModePolicy {
 
 impl ModePolicy {
     /// The effective mode.
-    #[must_use]
     pub fn resolve(self, session: PermissionMode) -> PermissionMode {
         match self {
             Self::Session => session,
@@ -47,7 +48,6 @@ impl ModePolicy {
     }
 
     /// Combines it with the limit of an agent below: both apply.
-    #[must_use]
     pub fn combine(self, below: Self) -> Self {
         match (self, below) {
             (above, Self::Session) => above,

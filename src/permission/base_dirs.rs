@@ -65,13 +65,11 @@ enum DirChange<'a> {
 
 impl BaseDirs {
     /// All folders that a program may run in, at least one; `None` if it may run anywhere.
-    #[must_use]
     pub fn known(&self) -> Option<&[PathBuf]> {
         (!self.is_open).then_some(&*self.all)
     }
 
     /// Follows the moves of a line that starts in `cwd`.
-    #[must_use]
     pub fn from_script(script: &Script, cwd: &Path, home: Option<&Path>) -> Self {
         let commands = script.all_commands();
         let moves: Vec<DirChange<'_>> =
@@ -243,7 +241,7 @@ fn parse_change(words: &[Word]) -> Option<DirChange<'_>> {
     })
 }
 
-/// Whether the command may run one of [`MOVERS`], as `builtin cd` does.
+/// Whether the command may run one of [`DIR_BUILTINS`], as `builtin cd` does.
 fn runs_mover(command: &SimpleCommand) -> bool {
     let is_mover =
         |words: &[Word]| words.first().is_some_and(|word| DIR_BUILTINS.contains(&&*word.text));

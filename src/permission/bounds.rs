@@ -27,7 +27,6 @@ pub(super) struct BoundRules {
 }
 
 /// The tool that a list entry names, without its pattern.
-#[must_use]
 pub fn entry_tool(entry: &str) -> &str {
     entry.split('(').next().unwrap_or_default().trim()
 }
@@ -50,7 +49,6 @@ pub fn check(entry: &str, list: RuleList) -> Result<(), String> {
 impl ToolBounds {
     /// The rules among the entries of `tools` and `disallowedTools`. A tool that `tools` also lists
     /// without a pattern is not limited.
-    #[must_use]
     pub fn from_lists(agent: &str, tools: Option<&[String]>, disallowed: &[String]) -> Self {
         let tools = tools.unwrap_or_default();
         let whole = |entry: &str| {

@@ -110,7 +110,6 @@ impl ShellLine {
 
 impl CallAccess {
     /// Splits a call into its effects. Parses a shell line, and looks up paths on disk.
-    #[must_use]
     pub fn from_call(call: &Call<'_>, places: &Places, read_rules: ReadRules) -> Self {
         let mut shell = None;
         let targets = |paths: &[PathTarget], unit: fn(PathTarget) -> AccessItem| {

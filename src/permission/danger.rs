@@ -62,7 +62,6 @@ impl Danger {
     }
 
     /// Whether one of the words of a rule names the option.
-    #[must_use]
     pub fn is_named(&self, rule: &str) -> bool {
         let letter = self.option.strip_prefix('-').filter(|letter| letter.chars().count() == 1);
         rule.split(' ').any(|word| {
@@ -80,7 +79,6 @@ impl Danger {
 }
 
 /// Finds the dangerous options of a command that runs in one of `bases`; its first word is the program.
-#[must_use]
 pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
     find_within(words, bases, 0)
 }
@@ -267,13 +265,11 @@ impl CommandWords<'_> {
 }
 
 /// Whether a dangerous option appears literally in the command.
-#[must_use]
 pub fn has_certain(words: &[Word]) -> bool {
     find(words, &[]).iter().any(|danger| danger.option != OPEN_WORDS)
 }
 
 /// Whether the table knows the program with its sub-command.
-#[must_use]
 pub fn knows(words: &[Word]) -> bool {
     let name = listed_name(words.first().map_or("", |word| &word.text));
     is_listed(name, &spell(words))
@@ -378,7 +374,6 @@ fn is_message(name: &str, spelled: &[Spelling<'_>], words: &[Word], place: usize
 
 /// Whether words known only at run time may stand for a dangerous option: one written elsewhere in
 /// the line, as in `x=--output=f; git diff $x`, or one of unknown origin.
-#[must_use]
 pub fn is_smuggled(
     words: &[Word],
     line: &str,

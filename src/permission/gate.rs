@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use super::agent_permissions::{AgentPermissions, ModePolicy};
@@ -101,7 +102,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// Whether the call runs.
-    #[must_use]
     pub fn allows(&self) -> bool {
         !matches!(self, Self::Denied(_) | Self::Cancelled)
     }
@@ -109,13 +109,11 @@ impl Verdict {
 
 impl Gate {
     /// Creates a gate with fixed rules. Touches nothing.
-    #[must_use]
     pub fn new(settings: GateSettings) -> Self {
         Self::build(settings, None)
     }
 
     /// Creates a gate that starts with these rules and adopts new restrictions from the source as they appear.
-    #[must_use]
     pub fn with_source(settings: GateSettings, source: Box<dyn RuleSource>) -> Self {
         Self::build(settings, Some(Mutex::new(source)))
     }
@@ -159,7 +157,6 @@ impl Gate {
     }
 
     /// The current mode.
-    #[must_use]
     pub fn mode(&self) -> PermissionMode {
         self.0.mode_for(ModePolicy::Session, self.0.lock().mode)
     }
@@ -250,32 +247,27 @@ impl Gate {
     }
 
     /// The current judgement on a call of the main agent. Asks nobody.
-    #[must_use]
     pub fn judgement(&self, call: &Call<'_>) -> Judgement {
         self.0.judge(call, &AgentPermissions::new(self.0.places.clone())).0
     }
 
     /// Whether a deny rule blocks every call of this tool: then it need not be offered.
-    #[must_use]
     pub fn denies_tool(&self, tool: &str) -> bool {
         self.0.lock().rules.deny.iter().any(|rule| rule.covers_all_of(tool))
     }
 
     /// Whether a deny rule blocks starting this sub-agent.
-    #[must_use]
     pub fn denies_agent(&self, name: &str) -> bool {
         self.0.lock().rules.deny.iter().any(|rule| rule.covers_agent(name))
     }
 
     /// The files in `cwd` that the shared rules hide from the main agent, during a permitted call that names `place`.
-    #[must_use]
     pub fn unreadable(&self, cwd: &Path, place: Option<&PathTarget>) -> UnreadableFiles {
         let standing = AgentPermissions::new(self.0.places.clone());
         self.0.unreadable(&standing, cwd, place)
     }
 
     /// Why a permitted fetch of `from` must not be redirected to `to`, for the main agent.
-    #[must_use]
     pub fn redirect_refusal(&self, from: &str, to: &str) -> Option<String> {
         self.0.redirect_refusal(&AgentPermissions::new(self.0.places.clone()), from, to)
     }
@@ -293,7 +285,7 @@ impl fmt::Debug for Gate {
 
 impl GateShared {
     pub(super) fn lock(&self) -> MutexGuard<'_, GateState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The mode for an agent's calls, given the session's mode. Every judgement gets it here, so a

@@ -93,7 +93,6 @@ impl Judgement {
 }
 
 /// Decides on a call. Reads the disk to resolve paths; has no other effects.
-#[must_use]
 pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let places = policy.places;
     let bounds = policy.bounds.iter().flat_map(|bound| &bound.deny);

@@ -52,7 +52,6 @@ const SIGNS: &[(char, char)] = &[
 ];
 
 /// Warnings about the look-alike and invisible characters of a text.
-#[must_use]
 pub fn warnings(text: &str) -> Vec<String> {
     if text.is_ascii() {
         return Vec::new();

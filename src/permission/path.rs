@@ -49,7 +49,6 @@ pub struct Places {
 impl Places {
     /// These places for commands that run with `env`: its `PATH` and `HOME` decide what a line
     /// means, and it determines git's settings.
-    #[must_use]
     pub fn with_env(&self, env: &EnvOverlay) -> Self {
         let git = GitConfigPaths::new(env);
         // Other git settings name other files.
@@ -71,14 +70,12 @@ impl Places {
     }
 
     /// Whether a resolved path lies in one of the working directories.
-    #[must_use]
     pub fn contains(&self, resolved: &Path) -> bool {
         self.dirs.containing(resolved).is_some()
     }
 
     /// Whether a read-only command may start the program that `PATH` finds by this name: the
     /// system's own, or if commands are confined, any that no agent and no checkout can supply.
-    #[must_use]
     pub fn finds_reader(&self, program: &str, bases: &[PathBuf]) -> bool {
         match self.has_sandbox {
             true => self.finds_outside(program, bases),
@@ -105,7 +102,6 @@ impl Places {
     }
 
     /// Whether a program may find others to start in the project, since `PATH` leads there.
-    #[must_use]
     pub fn has_programs_of_project(&self, bases: &[PathBuf]) -> bool {
         // Also into a folder that does not exist yet.
         let is_of_project = |base: &PathBuf| {
@@ -115,7 +111,6 @@ impl Places {
     }
 
     /// Whether every program, including bash, may load a library that lies in the project.
-    #[must_use]
     pub fn has_libraries_of_project(&self, bases: &[PathBuf]) -> bool {
         let is_of_project =
             |base: &PathBuf| self.libraries.iter().any(|path| !self.is_outside(base, path));
@@ -124,7 +119,6 @@ impl Places {
 
     /// Whether a command finds the system's own program by this name. One elsewhere may look for
     /// another to start in its place, as those of version managers do.
-    #[must_use]
     pub fn finds_in_system(&self, program: &str, bases: &[PathBuf]) -> bool {
         let is_found = |base: &PathBuf| {
             let found = self.programs_named(program, base).next();
@@ -134,7 +128,6 @@ impl Places {
     }
 
     /// Whether `PATH` finds a program in the project that has the name of one outside, which the user means by it.
-    #[must_use]
     pub fn shadows_user_program(&self, program: &str, bases: &[PathBuf]) -> bool {
         let is_outside = |base: &Path, file: PathBuf| self.is_outside(base, &file);
         self.has_other_folder_on_path()
@@ -164,7 +157,6 @@ impl Places {
     /// The first of these files that lies outside the session's folders, or where edits need
     /// approval, because of a link in the project or a checkout around it. `bases` are the folders
     /// that the command may run in.
-    #[must_use]
     pub fn find_escape<'a>(
         &self,
         targets: impl IntoIterator<Item = &'a PathTarget>,
@@ -202,7 +194,6 @@ impl Places {
     }
 
     /// The bounds of a command that runs in one of `bases` and only reads.
-    #[must_use]
     pub fn read_only(&self, bases: &[PathBuf], uses_git: bool) -> ReadOnly {
         let project = self.roots(bases.iter().map(PathBuf::as_path)).into();
         ReadOnly { folders: self.readable(bases), project, uses_git }
@@ -221,7 +212,6 @@ impl Places {
     }
 
     /// The path for messages: relative to the project if inside.
-    #[must_use]
     pub fn show(&self, path: &Path) -> String {
         match path.strip_prefix(&self.project) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
@@ -238,7 +228,6 @@ impl PathTarget {
     }
 
     /// Whether the target certainly lies inside the working directories.
-    #[must_use]
     pub fn is_inside(&self, places: &Places) -> bool {
         self.resolved.as_deref().is_some_and(|path| places.contains(path))
     }

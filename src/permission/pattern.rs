@@ -87,7 +87,6 @@ impl PathPattern {
 
     /// Whether the pattern contains the name that a file is protected for: then the file is meant.
     /// A name with a wildcard counts if it begins with a dot and a letter.
-    #[must_use]
     pub fn names(&self, protection: &Protection) -> bool {
         let is_meant = |name: &String| {
             let mut start = name.chars();
@@ -100,7 +99,6 @@ impl PathPattern {
     }
 
     /// Whether an allow rule covers the target, by its resolved path.
-    #[must_use]
     pub fn allows(&self, target: &PathTarget, cwd: &Path) -> bool {
         let Some(path) = &target.resolved else { return false };
         let starts = match &self.anchor {
@@ -112,13 +110,11 @@ impl PathPattern {
 
     /// Whether the pattern starts in a folder of the session, as that was named. Then it does not
     /// cover the target of a link created later.
-    #[must_use]
     pub fn is_for_session(&self, places: &Places) -> bool {
         self.anchor.as_ref().is_none_or(|anchor| places.is_of_session(anchor))
     }
 
     /// Where the pattern starts: its own anchor, or else these folders.
-    #[must_use]
     pub fn roots(&self, relative: &PatternRoots) -> PatternRoots {
         let starts = match &self.anchor {
             Some(anchor) if *anchor == self.project => relative.within_project(anchor),
@@ -129,8 +125,7 @@ impl PathPattern {
     }
 
     /// Whether a deny or ask rule covers the target under either of its names. A target that cannot
-    /// be resolved may be any file. `starts` comes from [`Self::starts`].
-    #[must_use]
+    /// be resolved may be any file. `starts` comes from [`Self::roots`].
     pub fn restricts(&self, target: &PathTarget, starts: &PatternRoots) -> Restriction {
         let is_meant = target.names().any(|path| self.restricts_name(path, starts));
         match (is_meant, &target.resolved) {
@@ -154,13 +149,11 @@ impl PathPattern {
     }
 
     /// Whether a file that a deny or ask rule covers may lie in the folder or below it, judging by names.
-    #[must_use]
     pub fn may_lie_in(&self, folder: &Path, starts: &PatternRoots) -> bool {
         self.places(starts).any(|place| place.starts_with(folder) || folder.starts_with(&place))
     }
 
     /// Whether the pattern begins with the name of a folder or file, rather than at any depth.
-    #[must_use]
     pub fn is_anchored(&self) -> bool {
         !self.fixed.as_os_str().is_empty()
     }
@@ -168,7 +161,6 @@ impl PathPattern {
     /// Whether a file that a deny or ask rule covers may have a name that ends like this, in an
     /// unknown folder. Patterns that are the same in every folder are compared with names as
     /// written.
-    #[must_use]
     pub fn may_end_in(&self, name: &[Piece], starts: &PatternRoots) -> bool {
         let own: Vec<&String> = self.names.iter().skip_while(|name| *name == "**").collect();
         let is_everywhere = own.len() == 1 && self.fixed.as_os_str().is_empty();
@@ -188,7 +180,6 @@ impl PathPattern {
     }
 
     /// Whether the names before the first wildcard lead below the folder.
-    #[must_use]
     pub fn lies_below(&self, folder: &Path, starts: &PatternRoots) -> bool {
         let is_below = |place: PathBuf| place != folder && place.starts_with(folder);
         !self.fixed.as_os_str().is_empty() && self.places(starts).any(is_below)
@@ -209,7 +200,6 @@ impl PathPattern {
     }
 
     /// Whether the pattern starts in the project with a name that exists only at the root of the file system.
-    #[must_use]
     pub fn seems_absolute(&self) -> bool {
         let is_of_project = self.text.starts_with('/') && !self.text.starts_with("//");
         let (Some(first), Some(project)) = (self.fixed.iter().next(), &self.anchor) else {
@@ -219,7 +209,6 @@ impl PathPattern {
     }
 
     /// Whether a name on the path to a covered file begins with a dot.
-    #[must_use]
     pub fn needs_dot_name(&self) -> bool {
         self.names.iter().any(|name| name.starts_with('.'))
     }
@@ -295,13 +284,11 @@ impl DomainPattern {
     }
 
     /// Whether an allow rule covers the host: exactly this host, or with `*.` those below it.
-    #[must_use]
     pub fn allows(&self, host: &str) -> bool {
         if self.below { self.is_below(host) } else { host == self.host }
     }
 
     /// Whether a deny or ask rule covers the host: also those below it.
-    #[must_use]
     pub fn restricts(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.');
         self.is_below(host) || !self.below && host == self.host

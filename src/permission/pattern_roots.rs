@@ -193,7 +193,6 @@ impl UnreadableFiles {
     }
 
     /// Whether the file is one of them.
-    #[must_use]
     pub fn contains(&self, file: &Path) -> bool {
         if self.patterns.is_empty() {
             return false;

@@ -184,14 +184,12 @@ pub struct GlobalOption {
 
 impl Program {
     /// The known program of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         let name = base_name(name);
         PROGRAMS.iter().find(|program| program.names.split_whitespace().any(|own| own == name))
     }
 
     /// Parses a word before the sub-command; `None` if it is unknown or no option.
-    #[must_use]
     pub fn global_option(&self, word: &str) -> Option<GlobalOption> {
         if let Some(toolchain) = word.strip_prefix('+')
             && self.names.split_whitespace().any(|name| matches!(name, "cargo" | "rustup"))
@@ -219,7 +217,6 @@ impl Program {
     }
 
     /// The sub-command's main name.
-    #[must_use]
     pub fn main_name<'a>(&self, sub_command: &'a str) -> &'a str {
         let groups = self.aliases.split_whitespace().filter_map(|group| group.split_once(':'));
         let mut groups =
@@ -228,14 +225,12 @@ impl Program {
     }
 
     /// Whether there is a sub-command, so that options before it have their own meaning.
-    #[must_use]
     pub fn has_sub_commands(&self) -> bool {
         !self.names.starts_with("make")
     }
 }
 
 /// Whether git itself has this command.
-#[must_use]
 pub fn is_git_command(name: &str) -> bool {
     GIT_COMMANDS.split_whitespace().any(|command| command == name)
 }

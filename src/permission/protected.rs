@@ -10,7 +10,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::path::{PathTarget, Places, resolve};
 use crate::disk::{GitConfigPaths, normalize};
@@ -89,19 +91,16 @@ pub struct Protection {
 
 impl ProtectedPlace {
     /// A place that is protected wherever an agent works.
-    #[must_use]
     pub fn always(path: PathBuf, reason: ProtectionReason) -> Self {
         Self { path, reach: ProtectionScope::Always, reason }
     }
 
     /// A folder that is protected unless an agent works inside it: a checkout can be there.
-    #[must_use]
     pub fn unless_inside(path: PathBuf, reason: ProtectionReason) -> Self {
         Self { path, reach: ProtectionScope::UnlessInside, reason }
     }
 
     /// A place that is protected if it lies inside a working directory.
-    #[must_use]
     pub fn below(path: PathBuf, reason: ProtectionReason) -> Self {
         Self { path, reach: ProtectionScope::Below, reason }
     }
@@ -117,7 +116,6 @@ pub struct ProtectedPlaces {
 
 impl ProtectedPlaces {
     /// Creates the set of named places. Touches nothing.
-    #[must_use]
     pub fn new(places: Vec<ProtectedPlace>) -> Self {
         Self { places, found: FoundPlaces::default() }
     }
@@ -136,13 +134,13 @@ struct FoundPlaces(Arc<Mutex<Option<Arc<BTreeSet<ResolvedPlace>>>>>);
 impl FoundPlaces {
     /// The places, looked up on first use.
     fn get(&self, look: impl FnOnce() -> Vec<ResolvedPlace>) -> Arc<BTreeSet<ResolvedPlace>> {
-        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.0.lock();
         found.get_or_insert_with(|| Arc::new(look().into_iter().collect())).clone()
     }
 
     /// Adds the current places.
     fn renew(&self, now: Vec<ResolvedPlace>) {
-        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.0.lock();
         let all = Arc::make_mut(found.get_or_insert_default());
         all.extend(now);
     }
@@ -247,7 +245,6 @@ impl ResolvedPlace {
 
 impl Places {
     /// All reasons why edits of the target need approval; empty if the mode decides alone.
-    #[must_use]
     pub fn protections(&self, target: &PathTarget) -> Vec<Protection> {
         let Some(resolved) = &target.resolved else {
             // No rule can contain this name.
@@ -264,7 +261,6 @@ impl Places {
     }
 
     /// Whether writing there needs approval even where edits are free.
-    #[must_use]
     pub fn protects(&self, target: &PathTarget) -> bool {
         !self.protections(target).is_empty()
     }

@@ -271,13 +271,11 @@ const STARTERS: [&str; 2] = ["git", "rg"];
 const BUILTINS: [&str; 5] = ["cd", "echo", "pwd", "test", "true"];
 
 /// Whether a free program is built into bash.
-#[must_use]
 pub fn is_builtin(program: &str) -> bool {
     BUILTINS.contains(&program)
 }
 
 /// Whether some command of the program is free: it is git, or one that reads and starts nothing.
-#[must_use]
 pub fn is_reader(program: &str) -> bool {
     READERS.iter().any(|reader| reader.words[0] == program)
 }
@@ -318,7 +316,6 @@ pub const PROJECT_LIBRARY: &str =
 
 /// Whether a free command is read-only even when unconfined: bash's builtins are, and the system's
 /// programs that read no settings.
-#[must_use]
 pub fn is_free_unconfined(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> bool {
     let Some(program) = command.words.first().map(|word| word.text.as_str()) else { return false };
     // Anything such a file starts runs in the folder of the line, and bash loads libraries too.

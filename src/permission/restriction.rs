@@ -31,13 +31,11 @@ pub enum Restriction {
 
 impl Restriction {
     /// Converts a certain outcome.
-    #[must_use]
     pub fn certain(meant: bool) -> Self {
         if meant { Self::Yes } else { Self::No }
     }
 
     /// The strongest outcome; of equals the first.
-    #[must_use]
     pub fn strongest(all: impl IntoIterator<Item = Self>) -> Self {
         let mut strongest = Self::No;
         for one in all {
@@ -79,7 +77,6 @@ const INTERPRETERS: &[(&str, &str)] = &[
 const APPENDERS: &[&str] = &["xargs", "parallel", "find", "fd", "fdfind"];
 
 /// Compares a rule for commands with the line and every command in it.
-#[must_use]
 pub fn compare_line(pattern: &CommandPattern, shell: &ShellLine) -> Restriction {
     if pattern.restricts_line(&shell.line) {
         return Restriction::Yes;
@@ -169,7 +166,6 @@ fn find_hidden(pattern: &CommandPattern, shell: &ShellLine) -> Restriction {
 }
 
 /// Why the line may contain any command, whatever the rule names.
-#[must_use]
 pub fn doubt(script: &Script) -> Option<String> {
     if let Some(why) = script.unread_anywhere() {
         return Some(why.to_owned());

@@ -113,31 +113,26 @@ impl Rule {
     }
 
     /// Whether a built-in tool has this name.
-    #[must_use]
     pub fn knows_tool(name: &str) -> bool {
         KNOWN_TOOLS.contains(&canonical_name(name)) || name.starts_with(MCP_PREFIX)
     }
 
     /// The rule as written.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Where it was written.
-    #[must_use]
     pub fn origin(&self) -> &RuleOrigin {
         &self.origin
     }
 
     /// The rule and its origin, for messages: `rule Bash(rm:*) in .caliban/config.toml`.
-    #[must_use]
     pub fn describe(&self, places: &Places) -> String {
         format!("rule {} {}", self.text, self.origin.show(places))
     }
 
     /// Whether this rule, in the allow list, covers one item of the call.
-    #[must_use]
     pub(super) fn allows(&self, unit: &AccessItem, facts: &CallAccess, places: &Places) -> bool {
         match (&self.scope, unit) {
             (RuleScope::Tool(name), _) => facts.tool == *name,
@@ -209,7 +204,6 @@ impl Rule {
     }
 
     /// Whether this rule, in the ask or deny list, applies to any part of the call.
-    #[must_use]
     pub(super) fn restricts(&self, facts: &CallAccess, places: &Places) -> Restriction {
         match (&self.scope, &facts.shell) {
             (RuleScope::Command(pattern), Some(shell)) => restriction::compare_line(pattern, shell),
@@ -275,7 +269,6 @@ impl Rule {
     }
 
     /// The only reason why this rule, in the allow list, does not cover the item.
-    #[must_use]
     pub(super) fn exception(
         &self,
         unit: &AccessItem,
@@ -323,7 +316,6 @@ impl Rule {
     }
 
     /// Whether this rule, in the allow list, names the item's line word for word.
-    #[must_use]
     pub(super) fn names(&self, unit: &AccessItem, facts: &CallAccess) -> bool {
         let RuleScope::Command(pattern @ CommandPattern::Exact(_)) = &self.scope else {
             return false;
@@ -335,7 +327,6 @@ impl Rule {
     }
 
     /// Whether the rule covers every call of this tool.
-    #[must_use]
     pub(super) fn covers_all_of(&self, tool: &str) -> bool {
         match &self.scope {
             RuleScope::Tool(name) => name == tool,
@@ -356,7 +347,6 @@ impl Rule {
     }
 
     /// Whether the rule covers every start of this sub-agent.
-    #[must_use]
     pub(super) fn covers_agent(&self, agent: &str) -> bool {
         match &self.scope {
             RuleScope::Agent(None) => true,
@@ -367,7 +357,6 @@ impl Rule {
 
     /// How to write the rule for an absolute path, if it names a top-level folder that is not in
     /// the project: a single `/` starts in the project.
-    #[must_use]
     pub fn absolute_spelling(&self) -> Option<String> {
         match &self.scope {
             RuleScope::Path { pattern: Some(pattern), .. } if pattern.seems_absolute() => {
@@ -378,7 +367,6 @@ impl Rule {
     }
 
     /// The files whose reading this rule is about, if any.
-    #[must_use]
     pub(super) fn read_pattern(&self) -> Option<&PathPattern> {
         match &self.scope {
             RuleScope::Path { effect: FileEffect::Reads, pattern, .. } => pattern.as_ref(),

@@ -11,7 +11,6 @@ use crate::config::replace::replace_in_project;
 use crate::protocol::RuleFile;
 
 /// The file that an answer names.
-#[must_use]
 pub fn path(project: &Path, file: RuleFile) -> PathBuf {
     project.join(".caliban").join(match file {
         RuleFile::Local => "config.local.toml",

@@ -59,13 +59,11 @@ pub struct SimpleCommand {
 
 impl SimpleCommand {
     /// The program's name as written.
-    #[must_use]
     pub fn program(&self) -> &str {
         self.words.first().map_or("", |word| word.text.as_str())
     }
 
     /// The arguments.
-    #[must_use]
     pub fn arguments(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
@@ -114,7 +112,6 @@ impl Script {
     }
 
     /// Whether the line is one command and nothing else: no input, no redirection, no value for it.
-    #[must_use]
     pub fn is_one_command(&self) -> bool {
         let Self { commands, writes, reads, inputs, values, nested, feeds_values, .. } = self;
         let rest = [writes, reads, inputs];
@@ -126,7 +123,6 @@ impl Script {
     }
 
     /// Every command here and in the nested scripts.
-    #[must_use]
     pub fn all_commands(&self) -> Vec<&SimpleCommand> {
         let mut all: Vec<&SimpleCommand> = self.commands.iter().collect();
         for script in &self.nested {
@@ -136,28 +132,24 @@ impl Script {
     }
 
     /// Why a part is not examined, here or in the nested scripts.
-    #[must_use]
     pub fn unread_anywhere(&self) -> Option<&str> {
         let own = self.unread.as_deref();
         own.or_else(|| self.nested.iter().find_map(Self::unread_anywhere))
     }
 
     /// Every value here and in the nested scripts.
-    #[must_use]
     pub fn all_values(&self) -> Vec<&VariableValue> {
         let nested = self.nested.iter().flat_map(Self::all_values);
         self.values.iter().chain(nested).collect()
     }
 
     /// Every input word here and in the nested scripts.
-    #[must_use]
     pub fn all_inputs(&self) -> Vec<&Word> {
         let nested = self.nested.iter().flat_map(Self::all_inputs);
         self.inputs.iter().chain(nested).collect()
     }
 
     /// Every redirection target here and in the nested scripts: first those written, then those read.
-    #[must_use]
     pub fn all_redirects(&self) -> (Vec<&Word>, Vec<&Word>) {
         let (mut writes, mut reads): (Vec<_>, Vec<_>) =
             (self.writes.iter().collect(), self.reads.iter().collect());
@@ -170,7 +162,6 @@ impl Script {
     }
 
     /// Whether a part of the line, or of a nested script, may run more than once.
-    #[must_use]
     pub fn repeats_anywhere(&self) -> bool {
         self.repeats || self.nested.iter().any(Self::repeats_anywhere)
     }

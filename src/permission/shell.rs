@@ -40,7 +40,6 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Parses a line.
-#[must_use]
 pub fn split(line: &str) -> Script {
     split_nested(line, 0)
 }

@@ -1,7 +1,7 @@
 //! The source of the gate's rules while agents run.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::gate::GateShared;
 use super::question::AnswerError;
@@ -31,7 +31,7 @@ impl GateShared {
         rules: Vec<Rule>,
     ) -> Result<(), AnswerError> {
         let source = self.source.as_ref();
-        let mut source = source.map(|source| source.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut source = source.map(|source| source.lock());
         rule_file::add_allow_rules(file, texts)?;
         if let Some(source) = &mut source {
             source.wrote(file, texts);
@@ -48,7 +48,7 @@ impl GateShared {
         let Some(source) = &self.source else { return };
         {
             // Held until the new rules apply: no other call may be judged by the old ones in between.
-            let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut source = source.lock();
             let Some(read) = source.changed() else { return };
             let mut state = self.lock();
             let (rules, deferred) = state.allow_ceiling.narrow(&state.rules, read);

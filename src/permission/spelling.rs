@@ -51,7 +51,6 @@ pub enum Piece {
 
 impl Spelling<'_> {
     /// The text, if certain.
-    #[must_use]
     pub fn exact(&self) -> Option<&str> {
         match self {
             Self::Plain(text) => Some(text),
@@ -60,7 +59,6 @@ impl Spelling<'_> {
     }
 
     /// Whether the word can turn out to be `text`.
-    #[must_use]
     pub fn may_be(&self, text: &str) -> bool {
         match self {
             Self::Plain(own) => own == text,
@@ -69,20 +67,17 @@ impl Spelling<'_> {
     }
 
     /// Whether nothing is known of the word.
-    #[must_use]
     pub fn is_unknown(&self) -> bool {
         let Self::Open(pieces) = self else { return false };
         !pieces.iter().any(|piece| matches!(piece, Piece::Char(c) if *c != '/'))
     }
 
     /// Whether the word is entirely the value of one variable or the output of one command.
-    #[must_use]
     pub fn is_one_value(&self) -> bool {
         matches!(self, Self::Open(pieces) if matches!(pieces[..], [Piece::Variable(_) | Piece::Any]))
     }
 
     /// The certain part at the beginning of the word.
-    #[must_use]
     pub fn beginning(&self) -> String {
         match self {
             Self::Plain(text) => text.to_string(),
@@ -95,7 +90,6 @@ impl Spelling<'_> {
     }
 
     /// The word with a question mark for each part known only at run time, and `~` for a leading home.
-    #[must_use]
     pub fn outline(&self) -> String {
         match self {
             Self::Plain(text) => text.to_string(),
@@ -111,7 +105,6 @@ impl Spelling<'_> {
     }
 
     /// The part of the word after its last slash.
-    #[must_use]
     pub fn base(&self) -> Spelling<'_> {
         match self {
             Self::Plain(text) => Spelling::Plain(super::wrapper::base_name(text).into()),
@@ -123,7 +116,6 @@ impl Spelling<'_> {
     }
 
     /// The pieces of the word, one per character where the word is certain.
-    #[must_use]
     pub fn into_pieces(self) -> Vec<Piece> {
         match self {
             Self::Plain(text) => text.chars().map(Piece::Char).collect(),
@@ -143,7 +135,6 @@ impl Spelling<'_> {
 }
 
 /// The words that the program may get; braces make several of one.
-#[must_use]
 pub fn spell(words: &[Word]) -> Vec<Spelling<'_>> {
     let mut spelled = Vec::with_capacity(words.len());
     for word in words {
@@ -160,7 +151,6 @@ pub fn spell(words: &[Word]) -> Vec<Spelling<'_>> {
 }
 
 /// The line without quotes, escapes and line continuations, for searching words in it.
-#[must_use]
 pub fn unquoted(line: &str) -> String {
     let text: Vec<char> = line.chars().collect();
     let mut plain = String::with_capacity(line.len());
@@ -185,7 +175,6 @@ pub fn unquoted(line: &str) -> String {
 
 /// The text to search for words, with a blank before the one in `${name:-word}` and the like, so
 /// that it is a word of its own.
-#[must_use]
 pub fn separate_defaults(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -207,7 +196,6 @@ pub fn separate_defaults(text: &str) -> String {
 }
 
 /// The word as written, with the text of `${name:-text}` and the like substituted. `None` if it has none.
-#[must_use]
 pub fn fill_defaults(raw: &str) -> Option<String> {
     let (mut text, mut rest, mut is_filled) = (String::new(), raw, false);
     while let Some((before, (inner, behind))) =
@@ -231,7 +219,6 @@ pub fn fill_defaults(raw: &str) -> Option<String> {
 }
 
 /// A rough reading of a line: its commands, split at unquoted blanks and operators.
-#[must_use]
 pub fn segments(line: &str) -> Vec<Vec<Word>> {
     let text: Vec<char> = line.chars().collect();
     let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), Vec::new());

@@ -156,7 +156,6 @@ fn takes_data(command: &SimpleCommand) -> bool {
 }
 
 /// A short form of the command, for reasons.
-#[must_use]
 pub fn short_form(command: &SimpleCommand) -> String {
     let count = telling_words(&command.words).clamp(1, command.words.len().max(1));
     let words: Vec<&str> =

@@ -14,7 +14,6 @@ const MAX_PIECES: usize = 1 << 16;
 
 /// The texts of every variable that the line sets, in order. Each value counts besides those before
 /// it, and one appended by `+=` counts alone and after each of them.
-#[must_use]
 pub fn variable_texts(script: &Script) -> VariableTexts {
     let mut texts = VariableTexts::new();
     for value in script.all_values() {

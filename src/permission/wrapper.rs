@@ -101,7 +101,6 @@ pub enum InnerCommand {
 }
 
 /// Returns the command that this one runs, if any.
-#[must_use]
 pub fn inner_command(words: &[Word]) -> InnerCommand {
     let program = words.first().map_or("", |word| base_name(&word.text));
     if !RUNNERS.contains(&program) {
@@ -136,7 +135,6 @@ fn is_ordinary(words: &[Word]) -> bool {
 /// The positions at which the command starts a program, in order: its first word, and if that is a
 /// runner the program after its options, and so on. The second value is false if there may be
 /// others, because the position of a runner's program is uncertain.
-#[must_use]
 pub fn program_starts(words: &[Word]) -> (Vec<usize>, bool) {
     let (mut starts, mut certain, mut next) = (vec![0], true, 0);
     while let Some(&at) = starts.get(next) {
@@ -178,14 +176,12 @@ fn find_exec_places(words: &[Word]) -> Vec<usize> {
 }
 
 /// Whether the program only runs the words after it.
-#[must_use]
 pub fn is_runner(program: &str) -> bool {
     RUNNERS.contains(&program)
 }
 
 /// Every run of words in the command that may be a command of its own: the whole, and for programs
 /// that run other programs the beginning of each tail.
-#[must_use]
 pub fn possible_commands(command: &SimpleCommand) -> Vec<&[Word]> {
     let words = command.words.as_slice();
     let whole = std::iter::once(words);
@@ -197,13 +193,11 @@ pub fn possible_commands(command: &SimpleCommand) -> Vec<&[Word]> {
 }
 
 /// Whether the program runs a text as a script, or a file in the current shell.
-#[must_use]
 pub fn evaluates(program: &str) -> bool {
     EVALUATORS.contains(&program)
 }
 
 /// The arguments that the command, or one it runs, takes as a script. The second value is false if there are more.
-#[must_use]
 pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
     let words = &command.words;
     let mut texts = split_texts(words);
@@ -307,7 +301,6 @@ fn env_decoded(value: &str) -> String {
 
 /// The words that restrictions compare: the program without its folder, and without the options
 /// that may precede a sub-command.
-#[must_use]
 pub fn strip_wrappers(words: &[Word]) -> Vec<&str> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let program = base_name(&program.text);
@@ -329,7 +322,6 @@ pub fn strip_wrappers(words: &[Word]) -> Vec<&str> {
 }
 
 /// The program's name without its folder.
-#[must_use]
 pub fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }

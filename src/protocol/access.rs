@@ -71,7 +71,6 @@ pub struct PathTarget {
 
 impl PathTarget {
     /// Returns the resolved path, if it differs from the written one.
-    #[must_use]
     pub fn link_target(&self) -> Option<&Path> {
         self.resolved.as_deref().filter(|resolved| *resolved != self.written)
     }

@@ -54,7 +54,6 @@ pub struct QueuedPrompt {
 
 impl QueuedPrompt {
     /// Creates a prompt typed by the user.
-    #[must_use]
     pub fn typed(id: PromptId, text: impl Into<String>, when: PromptTiming) -> Self {
         Self {
             id,

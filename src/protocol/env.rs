@@ -32,19 +32,16 @@ pub struct EnvOverlay(Arc<BTreeMap<OsString, OsString>>);
 
 impl EnvOverlay {
     /// Returns the variable, if it is set and valid UTF-8.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.get_os(name)?.to_str()
     }
 
     /// Returns the variable as the system has it.
-    #[must_use]
     pub fn get_os(&self, name: &str) -> Option<&OsStr> {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
     /// Returns the variable; an empty one counts as absent.
-    #[must_use]
     pub fn non_empty(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
@@ -63,7 +60,6 @@ impl EnvOverlay {
 
     /// Returns this overlay with only those loader paths that `keep` accepts, and without names
     /// that the loader looks up in library folders.
-    #[must_use]
     pub fn with_library_paths(&self, keep: impl Fn(&Path) -> bool) -> Self {
         let kept = LIBRARY_VARIABLES.iter().filter_map(|name| {
             let is_name =
@@ -86,7 +82,6 @@ impl EnvOverlay {
     }
 
     /// Returns this overlay with the given variables set on top.
-    #[must_use]
     pub fn with<N: Into<OsString>, V: Into<OsString>>(
         &self,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -97,7 +92,6 @@ impl EnvOverlay {
     }
 
     /// Returns this overlay without the given variables.
-    #[must_use]
     pub fn without<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all = (*self.0).clone();
         for name in names {
@@ -107,7 +101,6 @@ impl EnvOverlay {
     }
 
     /// Returns the variables that `base` does not have, or has with another value.
-    #[must_use]
     pub fn difference(&self, base: &Self) -> Self {
         let own = |(name, value): &(&OsString, &OsString)| base.0.get(*name) != Some(*value);
         let own = self.0.iter().filter(own);

@@ -377,7 +377,6 @@ impl Denial {
     }
 
     /// Creates a denial by the user, who may have given a reason.
-    #[must_use]
     pub fn by_user(reason: Option<&str>) -> Self {
         let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
         Self { by_user: true, reason: reason.map(str::to_owned) }
@@ -462,7 +461,6 @@ pub enum RunEnd {
 }
 
 /// Formats a time for the screen: `0:42`, `10:00`, `1:02:03`.
-#[must_use]
 pub fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -473,7 +471,6 @@ pub fn clock(time: Duration) -> String {
 }
 
 /// Formats a count: `1 agent`, `2 agents`.
-#[must_use]
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
@@ -506,13 +503,11 @@ pub enum Failure {
 
 impl Failure {
     /// Whether the agent that started this one cannot continue either.
-    #[must_use]
     pub fn is_fatal(self) -> bool {
         matches!(self, Self::Auth | Self::Autonomy | Self::Internal)
     }
 
     /// The text on the screen.
-    #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Self::Auth | Self::SoftAuth => "key rejected",
@@ -560,7 +555,6 @@ pub struct RunOutcome {
 
 impl RunOutcome {
     /// The outcome of a run that ended before it did anything.
-    #[must_use]
     pub fn without_work(end: RunEnd) -> Self {
         Self {
             end,

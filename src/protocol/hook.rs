@@ -66,7 +66,6 @@ impl HookEvent {
     ];
 
     /// Returns the name in files and on the wire.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::PreToolUse => "PreToolUse",
@@ -86,7 +85,6 @@ impl HookEvent {
     }
 
     /// Returns the event of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.name() == name)
     }

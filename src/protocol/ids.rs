@@ -16,7 +16,6 @@ macro_rules! uuid_id {
 
         impl $name {
             /// Creates an id; later ids sort later.
-            #[must_use]
             pub fn generate() -> Self {
                 Self(Uuid::now_v7())
             }
@@ -55,44 +54,37 @@ pub struct AgentPath(Arc<[AgentId]>);
 
 impl AgentPath {
     /// Returns the main agent's path.
-    #[must_use]
     pub fn root() -> Self {
         Self(Arc::from([]))
     }
 
     /// Returns the path of this agent's child `id`.
-    #[must_use]
     pub fn child(&self, id: AgentId) -> Self {
         Self(self.0.iter().copied().chain([id]).collect())
     }
 
     /// Returns the path of the agent that started this one; `None` for the main agent.
-    #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.0.split_last()?;
         Some(Self(above.into()))
     }
 
     /// Returns this agent's id; `None` for the main agent.
-    #[must_use]
     pub fn id(&self) -> Option<AgentId> {
         self.0.last().copied()
     }
 
     /// Returns the number of hops below the main agent: 0 for the main agent itself.
-    #[must_use]
     pub fn depth(&self) -> u32 {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
     }
 
     /// Whether this is the main agent's path.
-    #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether this agent is `other` or below it.
-    #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
@@ -112,26 +104,22 @@ pub struct ToolUseId(Arc<str>);
 
 impl ToolUseId {
     /// Wraps an id that came off the wire.
-    #[must_use]
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
 
     /// Creates an id, for servers that leave it out.
-    #[must_use]
     pub fn generate() -> Self {
         Self(format!("call_{}", Uuid::now_v7().simple()).into())
     }
 
     /// Whether the id was generated here because the server gave none.
-    #[must_use]
     pub fn is_generated(&self) -> bool {
         let made = self.0.strip_prefix("call_");
         made.is_some_and(|rest| rest.len() == 32 && rest.bytes().all(|b| b.is_ascii_hexdigit()))
     }
 
     /// Returns the id as written on the wire.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -150,13 +138,11 @@ pub struct ShellId(Arc<str>);
 
 impl ShellId {
     /// Returns the id of the `number`th command of a session, counted from 1.
-    #[must_use]
     pub fn from_number(number: u32) -> Self {
         Self(format!("bash-{number}").into())
     }
 
     /// Wraps an id written by a model or the user.
-    #[must_use]
     pub fn new(id: &str) -> Self {
         Self(id.trim().into())
     }

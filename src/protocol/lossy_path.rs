@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serializer};
 
 /// Whether `stored`, a path that was written and read back, is `path`.
-#[must_use]
 pub fn is_same(stored: &Path, path: &Path) -> bool {
     stored == path || stored.as_os_str() == path.to_string_lossy().as_ref()
 }

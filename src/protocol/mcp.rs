@@ -37,7 +37,6 @@ pub enum McpTransport {
 
 impl McpServer {
     /// Creates a server that is shared and starts in a private folder, with nothing set but its transport.
-    #[must_use]
     pub fn new(name: impl Into<String>, transport: McpTransport) -> Self {
         let name = name.into();
         let start = StartDir::Private;
@@ -45,14 +44,12 @@ impl McpServer {
     }
 
     /// Creates a server inside the program that drives us.
-    #[must_use]
     pub fn from_peer(name: impl Into<String>) -> Self {
         Self::new(name, McpTransport::Peer)
     }
 
     /// Returns the command or address in one line, as configured. Leaves out values of variables
     /// and headers, and parts of an address that may be a key.
-    #[must_use]
     pub fn about(&self) -> String {
         match &self.transport {
             McpTransport::Stdio { command, args, .. } => {
@@ -66,7 +63,6 @@ impl McpServer {
 }
 
 /// Returns a server's address as configured, without its query, user name and password, which may be a key.
-#[must_use]
 pub fn display_url(url: &str) -> String {
     let (place, query) = url.split_once('?').map_or((url, ""), |(place, _)| (place, "?***"));
     let Some((scheme, rest)) = place.split_once("://") else { return format!("{place}{query}") };
@@ -114,7 +110,6 @@ pub enum McpState {
 
 impl McpState {
     /// Returns the word in frames and lists.
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -135,7 +130,6 @@ pub enum McpSelection {
 
 impl McpSelection {
     /// Returns the server's name.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Named(name) => name,

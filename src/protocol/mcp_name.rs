@@ -14,7 +14,6 @@ const MAX_NAME: usize = 64;
 const MAX_SERVER_NAME: usize = 40;
 
 /// Returns the name of a tool for models. Two that differ only in letters that no wire accepts share it.
-#[must_use]
 pub fn tool_name(server: &str, tool: &str) -> String {
     let name = tool_prefix(server, tool);
     // No server name looks like this: the mark is part of the tool's.
@@ -22,13 +21,11 @@ pub fn tool_name(server: &str, tool: &str) -> String {
 }
 
 /// Returns the prefix of the names of all tools of a server.
-#[must_use]
 pub fn server_prefix(server: &str) -> String {
     tool_prefix(server, "")
 }
 
 /// Returns the prefix of the names of a server's tools that begin with `tool`.
-#[must_use]
 pub fn tool_prefix(server: &str, tool: &str) -> String {
     // Text after a `_` here could be taken for the tool.
     let server = shorten(plain(server), MAX_SERVER_NAME, '-');
@@ -37,7 +34,6 @@ pub fn tool_prefix(server: &str, tool: &str) -> String {
 
 /// Splits `mcp__server`, `mcp__server__*` or `mcp__server__tool` into server and tool, if it names
 /// one. `None` for anything else.
-#[must_use]
 pub fn parts(name: &str) -> Option<(&str, Option<&str>)> {
     let name = name.strip_prefix(MCP_PREFIX)?;
     let (server, tool) = name.split_once(SEPARATOR).unwrap_or((name, ""));
@@ -46,7 +42,6 @@ pub fn parts(name: &str) -> Option<(&str, Option<&str>)> {
 
 /// Returns why a server cannot have this name: it must be clear where its name ends, or a rule for
 /// one server would mean another.
-#[must_use]
 pub fn check_server(server: &str) -> Option<String> {
     let plain = plain(server);
     (plain.contains(SEPARATOR) || plain.ends_with('_')).then(|| {

@@ -18,7 +18,6 @@ pub mod remark {
     pub const CUT_OFF_NOTICE: &str = "[Your last answer was cut off. Go on from there.]";
 
     /// Whether a text is one of these.
-    #[must_use]
     pub fn is_remark(text: &str) -> bool {
         [LAST_TURN_NOTICE, STOPPED_NOTICE, CUT_OFF_NOTICE].contains(&text)
     }
@@ -43,25 +42,21 @@ pub struct Message {
 
 impl Message {
     /// Creates a user message with the given blocks.
-    #[must_use]
     pub fn user(content: Vec<ContentBlock>) -> Self {
         Self { role: Role::User, content }
     }
 
     /// Creates a user message of one text.
-    #[must_use]
     pub fn user_text(text: impl Into<String>) -> Self {
         Self::user(vec![ContentBlock::text(text)])
     }
 
     /// Creates an assistant message with the given blocks.
-    #[must_use]
     pub fn assistant(content: Vec<ContentBlock>) -> Self {
         Self { role: Role::Assistant, content }
     }
 
     /// Returns all text blocks joined by blank lines, without tool calls and thinking.
-    #[must_use]
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.content.iter().filter_map(ContentBlock::as_text).collect();
         texts.join("\n\n")
@@ -153,39 +148,33 @@ pub enum ContentBlock {
 
 impl ContentBlock {
     /// Creates a text block.
-    #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), aside: false, report: None, summary: false, shell: None }
     }
 
     /// Creates a text for the model beside the user's own.
-    #[must_use]
     pub fn aside(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), aside: true, report: None, summary: false, shell: None }
     }
 
     /// Creates a block for a command that the user ran, with its output.
-    #[must_use]
     pub fn shell_run(run: ShellRun, printed: &str) -> Self {
         let text = run.head() + printed;
         Self::Text { text, aside: true, report: None, summary: false, shell: Some(run) }
     }
 
     /// Creates the summary that replaces a conversation.
-    #[must_use]
     pub fn summary(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), aside: false, report: None, summary: true, shell: None }
     }
 
     /// Creates the result of a call for the model, with no details for the user.
-    #[must_use]
     pub fn result(tool_use_id: ToolUseId, content: Vec<ResultBlock>, is_error: bool) -> Self {
         let (call, summary) = (String::new(), String::new());
         Self::ToolResult { tool_use_id, content, is_error, call, summary, details: None }
     }
 
     /// Returns the text of a text block.
-    #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text, .. } => Some(text),
@@ -210,14 +199,12 @@ impl ShellRun {
     }
 
     /// Returns its output from the text for the model.
-    #[must_use]
     pub fn printed<'a>(&self, text: &'a str) -> &'a str {
         text.strip_prefix(&self.head()).unwrap_or(text)
     }
 }
 
 /// Returns the most telling field of a call's input, such as the command or the path.
-#[must_use]
 pub fn call_subject(input: &Value) -> Option<&str> {
     const TELLING: [&str; 8] =
         ["command", "file_path", "path", "pattern", "url", "description", "prompt", "query"];
@@ -234,7 +221,6 @@ pub enum ResultBlock {
 
 impl ResultBlock {
     /// Creates a text piece.
-    #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }

@@ -12,7 +12,6 @@ use unicode_width::UnicodeWidthChar;
 ///
 /// Newlines and tabs stay, as do the joiners and selectors of emoji and some scripts, where they
 /// appear in such text.
-#[must_use]
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -28,27 +27,23 @@ pub fn printable(text: &str) -> String {
 }
 
 /// Like [`printable`], for a name or text of one line: newlines and tabs become `\u{…}` too.
-#[must_use]
 pub fn printable_line(text: &str) -> String {
     printable(text).replace('\n', "\\u{a}").replace('\t', "\\u{9}")
 }
 
 /// Returns a path on one line, for the user.
-#[must_use]
 pub fn printable_path(path: &Path) -> String {
     printable_line(&path.to_string_lossy())
 }
 
 /// Like [`printable`], for a message that may be partly from others: each line after the first is
 /// indented, so that none looks like another message.
-#[must_use]
 pub fn printable_message(text: &str) -> String {
     printable(text).replace('\n', "\n  ")
 }
 
 /// Splits a text into its lines, also at line ends escaped as `\u{a}`. A backslash of the text
 /// itself is doubled before `u{`, so an even number of them does not end a line.
-#[must_use]
 pub fn escaped_lines(text: &str) -> Vec<&str> {
     const END: &str = "u{a}";
     let mut lines = Vec::new();
@@ -74,7 +69,6 @@ pub const BLANK: char = '\u{2800}';
 /// Whether a character can be seen in its place, by itself or as part of the sign before it. Only
 /// characters that Unicode assigns can: a terminal may drop everything else. `previous` is the
 /// shown character before it.
-#[must_use]
 pub fn is_seen(previous: Option<char>, c: char, next: Option<char>) -> bool {
     match hangul(c) {
         Some(Jamo::Vowel) => previous.and_then(hangul) == Some(Jamo::Leading),
@@ -123,7 +117,6 @@ fn is_visible(c: char) -> bool {
 }
 
 /// Whether a character shows nothing by itself: the one list for command output and the screen.
-#[must_use]
 pub fn is_invisible(c: char) -> bool {
     match c {
         ' '..='~' => false,
@@ -165,21 +158,18 @@ fn joins(previous: Option<char>, c: char, next: Option<char>) -> bool {
 }
 
 /// Whether the joiner `c` has a meaning between these two: between emoji, and between letters of some scripts.
-#[must_use]
 pub fn is_joined(c: char, left: char, right: char) -> bool {
     let emoji = c == '\u{200d}' && is_pictograph(left) && is_pictograph(right);
     emoji || (is_joining_script(left) && is_joining_script(right))
 }
 
 /// Whether a character selects a variant of the one before it.
-#[must_use]
 pub fn is_variation_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
 /// Whether the selector `c` chooses between a sign and its picture. Any other could follow each
 /// letter of a text and carry a second text.
-#[must_use]
 pub fn selects_picture(c: char, left: char, right: Option<char>) -> bool {
     let is_key = matches!(left, '0'..='9' | '#' | '*') && right == Some('\u{20e3}');
     matches!(c, '\u{fe0e}' | '\u{fe0f}') && left != '\u{fe0f}' && (is_pictograph(left) || is_key)
@@ -202,7 +192,6 @@ fn is_joining_script(c: char) -> bool {
 }
 
 /// Quotes a text as one shell word, if needed.
-#[must_use]
 pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/.-_+@%:=,".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
@@ -213,7 +202,6 @@ pub fn shell_word(text: &str) -> String {
 
 /// Quotes a path as one shell word on one line: like [`shell_word`], or with the escapes of bash
 /// and zsh if something in it is invisible.
-#[must_use]
 pub fn shell_path(path: &Path) -> String {
     if let Some(text) = path.to_str()
         && printable_line(text) == text

@@ -41,7 +41,6 @@ pub enum PermissionMode {
 
 impl PermissionMode {
     /// Returns the name as users write it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -85,7 +84,6 @@ pub struct Question {
 
 impl Question {
     /// Returns the first file or folder that it is about, with all links resolved.
-    #[must_use]
     pub fn place(&self) -> Option<&Path> {
         let first = self.targets().first()?;
         Some(first.resolved.as_deref().unwrap_or(&first.written))
@@ -93,7 +91,6 @@ impl Question {
 
     /// Returns everything needed to answer besides the call itself: the reason, the targets of
     /// links, and the warnings.
-    #[must_use]
     pub fn explanation(&self) -> String {
         let links = self.targets().iter().filter_map(|target| match &target.resolved {
             None => Some(format!("where {} leads is unknown", printable_path(&target.written))),

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
 /// Minimum length: masking shorter values would mask ordinary words.
@@ -32,34 +33,31 @@ impl Redactor {
     /// Adds a key. Ignores blank and very short ones.
     pub fn add(&self, key: &str) {
         let key = key.trim();
-        let mut values = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.0.write();
         insert(&mut values.all, key, MIN_VALUE_LEN);
         insert(&mut values.keys, key, MIN_KEY_LEN);
     }
 
     /// Adds a value that may be a key or an ordinary word: only [`Redactor::mask`] masks it.
     pub fn suspect(&self, value: &str) {
-        let mut values = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.0.write();
         insert(&mut values.all, value.trim(), MIN_VALUE_LEN);
     }
 
     /// Masks keys and suspected keys, for the user and the log. Returns text without any unchanged.
-    #[must_use]
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        masked(text, &self.0.read().unwrap_or_else(PoisonError::into_inner).all)
+        masked(text, &self.0.read().all)
     }
 
     /// Masks only certain keys, for models and transcripts. Returns text without any unchanged.
-    #[must_use]
     pub fn mask_keys<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        masked(text, &self.0.read().unwrap_or_else(PoisonError::into_inner).keys)
+        masked(text, &self.0.read().keys)
     }
 
     /// Masks certain keys in all texts of a JSON value, field names included. Returns a value
     /// without any unchanged.
-    #[must_use]
     pub fn mask_json<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
-        let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let values = self.0.read();
         if !holds(value, &values.keys) {
             return Cow::Borrowed(value);
         }
@@ -67,7 +65,6 @@ impl Redactor {
     }
 
     /// Masks certain keys in an owned text.
-    #[must_use]
     pub fn without_keys(&self, text: String) -> String {
         if let Cow::Owned(masked) = self.mask_keys(&text) {
             return masked;
@@ -76,7 +73,6 @@ impl Redactor {
     }
 
     /// Creates a mask for text that arrives in pieces.
-    #[must_use]
     pub fn stream(&self) -> MaskedStream {
         MaskedStream { redactor: self.clone(), held: Arc::default() }
     }
@@ -93,12 +89,11 @@ pub struct MaskedStream {
 impl MaskedStream {
     /// Returns the text that can be shown now. Holds back text that may be the beginning of a key
     /// until the next piece.
-    #[must_use]
     pub fn push(&self, piece: String) -> String {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         let text = if held.is_empty() { piece } else { std::mem::take(&mut *held) + &piece };
         let mut text = self.redactor.without_keys(text);
-        let values = self.redactor.0.read().unwrap_or_else(PoisonError::into_inner);
+        let values = self.redactor.0.read();
         let open = values.keys.iter().map(|key| overlap(&text, key)).max().unwrap_or(0);
         *held = text.split_off(text.len() - open);
         text

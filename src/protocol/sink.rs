@@ -5,9 +5,10 @@
 //! plus one entry per change of state.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::event::{AgentEvent, EventKind, NoticeLevel};
@@ -53,20 +54,17 @@ struct QueueState {
 
 impl EventQueue {
     /// Creates a queue for the screen, which agents never wait for.
-    #[must_use]
     pub fn unbounded() -> Self {
         Self::with_filter(usize::MAX, EventFilter { progress: true, ..EventFilter::default() })
     }
 
     /// Creates a queue that agents wait for (in [`EventSink::ready`]) while it holds `capacity`
     /// events or more. Output of running commands is left out: their results have it.
-    #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_filter(capacity, EventFilter::default())
     }
 
     /// Like [`Self::with_capacity`], for a reader that wants more than others.
-    #[must_use]
     pub fn with_filter(capacity: usize, wants: EventFilter) -> Self {
         Self(Arc::new(QueueShared {
             state: Mutex::default(),
@@ -78,13 +76,11 @@ impl EventQueue {
     }
 
     /// Returns the main agent's sink.
-    #[must_use]
     pub fn sink(&self) -> EventSink {
         self.sink_at(AgentPath::root())
     }
 
     /// Returns the sink of the agent at `path`.
-    #[must_use]
     pub fn sink_at(&self, path: AgentPath) -> EventSink {
         EventSink { path, queue: self.clone() }
     }
@@ -139,7 +135,7 @@ impl EventQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 }
 
@@ -179,25 +175,21 @@ pub struct EventSink {
 
 impl EventSink {
     /// Returns the sink of this agent's child `id`.
-    #[must_use]
     pub fn child(&self, id: AgentId) -> Self {
         Self { path: self.path.child(id), queue: self.queue.clone() }
     }
 
     /// Returns the path of its agent.
-    #[must_use]
     pub fn path(&self) -> &AgentPath {
         &self.path
     }
 
     /// Whether the reader wants every step of an answer.
-    #[must_use]
     pub fn wants_steps(&self) -> bool {
         self.queue.0.wants.steps
     }
 
     /// Whether the reader wants events about each hook.
-    #[must_use]
     pub fn wants_hooks(&self) -> bool {
         self.queue.0.wants.hooks
     }

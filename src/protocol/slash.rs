@@ -1,7 +1,6 @@
 //! The name of a slash command at the beginning of a prompt.
 
 /// Splits a prompt into the name after the slash and the rest, if it looks like a command: `/usr/bin` does not.
-#[must_use]
 pub fn split(prompt: &str) -> Option<(&str, &str)> {
     let line = prompt.trim().strip_prefix('/')?;
     let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));

@@ -20,24 +20,20 @@ pub struct SpanId(u64);
 
 impl Span {
     /// Creates the span of a main agent, which begins a trace.
-    #[must_use]
     pub fn root() -> Self {
         Self { trace: Uuid::now_v7(), id: SpanId::generate() }
     }
 
     /// Creates a span below this one.
-    #[must_use]
     pub fn child(&self) -> Self {
         Self { trace: self.trace, id: SpanId::generate() }
     }
 
     /// Returns the trace id, shared by all spans of a session.
-    #[must_use]
     pub fn trace(&self) -> Uuid {
         self.trace
     }
 
-    #[must_use]
     pub fn id(&self) -> SpanId {
         self.id
     }

@@ -27,7 +27,6 @@ pub enum StartDir {
 
 impl StartDir {
     /// Starts in this folder.
-    #[must_use]
     pub fn project(folder: &Path) -> Self {
         Self::Project(folder.into())
     }

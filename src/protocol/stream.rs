@@ -92,7 +92,6 @@ pub enum StopReason {
 
 impl StopReason {
     /// Returns the name on the wire.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
             Self::EndTurn => "end_turn",
@@ -182,13 +181,11 @@ impl Accumulator {
     }
 
     /// Returns the id of the answer; empty before it began.
-    #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
     /// Returns the text of the block that is still open; `None` if it is blank or not text.
-    #[must_use]
     pub fn open_text(&self) -> Option<&str> {
         let open = self.blocks.iter().rev().find(|open| !open.closed)?;
         match &open.block {
@@ -198,19 +195,16 @@ impl Accumulator {
     }
 
     /// Whether the answer is complete.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
     /// Returns the usage reported so far.
-    #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
     /// Returns the text so far, including open blocks.
-    #[must_use]
     pub fn text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|open| match &open.block {
             PartialBlock::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
@@ -220,7 +214,6 @@ impl Accumulator {
     }
 
     /// Returns the whole answer, without empty blocks, because no wire accepts them back.
-    #[must_use]
     pub fn into_reply(self) -> Reply {
         let content: Vec<_> = self.blocks.iter().filter_map(|open| open.block.finish()).collect();
         let calls = content.iter().any(|block| matches!(block, ContentBlock::ToolUse { .. }));

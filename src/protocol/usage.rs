@@ -22,13 +22,11 @@ pub struct Usage {
 
 impl Usage {
     /// Returns the tokens that a budget counts: input, output and cache writes; cache reads are shown separately.
-    #[must_use]
     pub fn counted(&self) -> u64 {
         self.input_tokens + self.output_tokens + self.cache_creation_input_tokens
     }
 
     /// Returns how much of the model's window the conversation fills after this request.
-    #[must_use]
     pub fn context(&self) -> u64 {
         self.counted() + self.cache_read_input_tokens
     }
@@ -69,13 +67,11 @@ impl Cost {
     pub const UNKNOWN: Self = Self { usd: 0.0, incomplete: true, estimated: false };
 
     /// A known price.
-    #[must_use]
     pub fn known(usd: f64) -> Self {
         Self { usd, incomplete: false, estimated: false }
     }
 
     /// An upper bound.
-    #[must_use]
     pub fn at_most(usd: f64) -> Self {
         Self { usd, incomplete: false, estimated: true }
     }

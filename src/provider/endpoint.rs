@@ -164,7 +164,6 @@ fn is_local_v4(ip: Ipv4Addr) -> bool {
 }
 
 /// Returns a provider's name for display.
-#[must_use]
 pub fn label(provider: &str) -> &str {
     match provider {
         "anthropic" => "Anthropic",

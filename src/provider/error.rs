@@ -46,20 +46,17 @@ pub enum ErrorKind {
 
 impl ProviderError {
     /// Creates the error of a stream that ended before the answer did.
-    #[must_use]
     pub fn cut(provider: &str) -> Self {
         Self::new(ErrorKind::Connection, format!("The answer from {provider} was cut off."))
     }
 
     /// Creates an error without advice on waiting.
-    #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { kind, message, status: None, retry_after: None, should_retry: None }
     }
 
     /// Whether the same request may succeed later.
-    #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.should_retry.unwrap_or(matches!(
             self.kind,

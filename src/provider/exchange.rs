@@ -34,7 +34,7 @@ pub(super) trait EventDecoder: Send + 'static {
     /// Returns how far the answer has come.
     fn progress(&self) -> AnswerProgress;
 
-    /// Handles the end of the answer. An incomplete answer is [`Fault::Cut`].
+    /// Handles the end of the answer. An incomplete answer is [`DecodeError::Cut`].
     fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError>;
 }
 

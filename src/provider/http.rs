@@ -32,13 +32,11 @@ struct HttpClientInner {
 
 impl HttpClient {
     /// Creates a client that takes its proxies from `env`.
-    #[must_use]
     pub fn new(env: &EnvOverlay) -> Self {
         Self::with_connect_timeout(env, DEFAULT_CONNECT_TIMEOUT)
     }
 
     /// Like [`Self::new`], with its own connect timeout.
-    #[must_use]
     pub fn with_connect_timeout(env: &EnvOverlay, connect_timeout: Duration) -> Self {
         Self(Arc::new(HttpClientInner {
             proxies: Proxies::from_env(env),
@@ -49,7 +47,6 @@ impl HttpClient {
     }
 
     /// Returns the time limit for opening a connection.
-    #[must_use]
     pub fn connect_timeout(&self) -> Duration {
         self.0.connect_timeout
     }

@@ -1,7 +1,9 @@
 //! A model ready for requests: its provider, and the catalogue's facts about it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::config::models::{Catalogue, ModelInfo, Pricing, Reasoning};
 use crate::protocol::{Cost, Message, Usage};
@@ -27,13 +29,11 @@ pub struct Model {
 
 impl Model {
     /// Sends one request, once. The model decides which tools it calls.
-    #[must_use]
     pub fn stream(&self, system: &str, messages: &[Message], tools: &[ToolSpec]) -> EventStream {
         self.stream_choosing(system, messages, tools, ToolChoice::Auto)
     }
 
     /// Sends one request, once, with a choice of tools.
-    #[must_use]
     pub fn stream_choosing(
         &self,
         system: &str,
@@ -55,25 +55,21 @@ impl Model {
     }
 
     /// Whether it can be forced to call one tool. If not, the prompt has to ask for it.
-    #[must_use]
     pub fn can_force(&self) -> bool {
         self.provider.can_force(&self.info)
     }
 
     /// Returns the maximum tokens of an answer.
-    #[must_use]
     pub fn max_tokens(&self) -> u32 {
         self.info.output_limit(self.wanted_tokens)
     }
 
     /// Returns the cost of one request.
-    #[must_use]
     pub fn cost(&self, usage: Usage) -> Cost {
         self.info.cost(usage)
     }
 
     /// Returns notices for the user about this model: a setting that it does not support, a price that is a guess.
-    #[must_use]
     pub fn notices(&self) -> Vec<String> {
         let name = &self.name;
         let mut notices = Vec::new();
@@ -98,7 +94,6 @@ impl Model {
     }
 
     /// Returns another model at the same provider, with the same settings.
-    #[must_use]
     pub fn sibling(&self, name: &str, catalogue: &Catalogue) -> Self {
         let name = catalogue.resolve_alias(name).to_owned();
         let info = catalogue.get(&name);
@@ -118,19 +113,17 @@ pub struct ModelSlot(Arc<Mutex<Arc<Model>>>);
 
 impl ModelSlot {
     /// Creates a slot with `model`.
-    #[must_use]
     pub fn new(model: Model) -> Self {
         Self(Arc::new(Mutex::new(Arc::new(model))))
     }
 
     /// Returns the model of the next request.
-    #[must_use]
     pub fn get(&self) -> Arc<Model> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 
     /// Changes the model from the next request on.
     pub fn set(&self, model: Model) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(model);
+        *self.0.lock() = Arc::new(model);
     }
 }

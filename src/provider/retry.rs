@@ -23,7 +23,6 @@ impl Default for RetryPolicy {
 
 impl RetryPolicy {
     /// Returns the wait before retry number `attempt` (the first is 1); `None` to give up.
-    #[must_use]
     pub fn next(&self, attempt: u32, error: &ProviderError) -> Option<Duration> {
         if attempt > self.max_retries || !error.is_retryable() {
             return None;

@@ -43,21 +43,18 @@ impl Scripted {
     }
 
     /// Sets the provider's name in the configuration.
-    #[must_use]
     pub fn with_name(mut self, name: &str) -> Self {
         self.name = name.into();
         self
     }
 
     /// Sets the speed: 2 is twice as fast as the scenario says, 0 plays without any waiting.
-    #[must_use]
     pub fn with_speed(mut self, speed: f64) -> Self {
         self.speed = speed;
         self
     }
 
     /// Returns the prompt that starts the show; empty if the scenario has none.
-    #[must_use]
     pub fn prompt(&self) -> &str {
         &self.scenario.prompt
     }

@@ -11,20 +11,17 @@ pub struct Secret(Arc<str>);
 
 impl Secret {
     /// Wraps a key without surrounding white space; `None` if nothing is left.
-    #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.into()))
     }
 
     /// Returns the key itself, for the header that carries it.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
     /// Masks every occurrence of the key in `text`: servers often quote what they reject.
-    #[must_use]
     pub fn scrub(&self, text: &str) -> String {
         text.replace(&*self.0, MASK)
     }

@@ -42,7 +42,6 @@ pub enum Credential {
 
 impl Credential {
     /// Returns the key, however it is sent.
-    #[must_use]
     pub fn secret(&self) -> &Secret {
         match self {
             Self::ApiKey(secret) | Self::Bearer(secret) => secret,
@@ -70,7 +69,6 @@ pub struct ProviderSettings {
 impl ProviderSettings {
     /// Creates settings without a key. A key is required unless the server runs on this machine or
     /// in its own network.
-    #[must_use]
     pub fn new(name: impl Into<String>, kind: WireKind, base_url: impl Into<String>) -> Self {
         let base_url = base_url.into();
         let local = Url::parse(&base_url).is_ok_and(|url| is_local(&url));
@@ -100,7 +98,6 @@ impl fmt::Debug for ProviderSettings {
 }
 
 /// Builds the provider. Does nothing until its first request; invalid settings are that request's error.
-#[must_use]
 pub fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider> {
     match settings.kind {
         WireKind::Anthropic => Arc::new(Anthropic::new(settings, http)),

@@ -370,7 +370,6 @@ impl RuntimeParts {
     }
 
     /// Returns the names of the main agent's tools with these definitions and skills, in order.
-    #[must_use]
     pub fn tool_names(&self, definitions: &Definitions, customs: &CommandSet) -> Vec<String> {
         let skill = commands::skill_tool(&self.custom, customs);
         let tools =

@@ -1,10 +1,11 @@
 //! Runs the hooks around a session: its start, its prompts, its end.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -40,11 +41,11 @@ impl SessionStartHooks {
     }
 
     fn take(&self) -> Option<SessionStartState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().take()
     }
 
     fn put_back(&self, beginning: SessionStartState) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(beginning);
+        *self.0.lock() = Some(beginning);
     }
 
     /// Takes the hooks, if they are still running.

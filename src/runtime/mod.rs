@@ -81,7 +81,6 @@ struct MainRun {
 
 impl Runtime {
     /// A runtime whose session is not open yet.
-    #[must_use]
     pub fn new(mut parts: RuntimeParts) -> Self {
         let notices = std::mem::take(&mut parts.notices);
         let events = parts.events.sink();

@@ -114,7 +114,6 @@ impl Record {
     }
 
     /// Returns the number of messages up to here; `None` if the record does not contain it.
-    #[must_use]
     pub fn count(&self) -> Option<u64> {
         match self {
             Self::Message { n, .. }
@@ -128,7 +127,6 @@ impl Record {
     }
 
     /// Returns the time of writing.
-    #[must_use]
     pub fn at(&self) -> Option<Timestamp> {
         match self {
             Self::Session(header) => Some(header.created),

@@ -117,7 +117,6 @@ pub enum FindError {
 
 impl SessionStore {
     /// Creates the store below a data directory. Touches nothing.
-    #[must_use]
     pub fn new(data_dir: &Path) -> Self {
         Self { root: data_dir.join("sessions"), unsynced: UnsyncedFiles::default() }
     }
@@ -308,13 +307,11 @@ impl SessionStore {
     }
 
     /// Returns the sub-agents of a session, oldest first.
-    #[must_use]
     pub fn agents(&self, id: SessionId) -> Vec<AgentSummary> {
         list::summarize_agents(&self.dir(id))
     }
 
     /// Returns all sessions, newest first. Those with an unreadable first line are skipped.
-    #[must_use]
     pub fn list(&self) -> Vec<SessionSummary> {
         let ids = self.ids();
         let mut all: Vec<SessionSummary> =
@@ -363,7 +360,6 @@ impl SessionStore {
     }
 
     /// Returns the most recently written session of this working directory.
-    #[must_use]
     pub fn latest_in(&self, cwd: &Path) -> Option<SessionId> {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let cwd = real(cwd);
@@ -398,7 +394,6 @@ impl SessionStore {
     }
 
     /// Returns the folder of a session.
-    #[must_use]
     pub fn dir(&self, id: SessionId) -> PathBuf {
         self.root.join(id.to_string())
     }

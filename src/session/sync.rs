@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// The files written since the last sync. Clones share the set.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +22,7 @@ struct SyncState {
 impl UnsyncedFiles {
     /// Records that a file was written.
     pub fn add(&self, path: &Path) {
-        let mut files = self.0.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.0.files.lock();
         if !files.contains(path) {
             files.insert(path.to_owned());
         }
@@ -28,9 +30,8 @@ impl UnsyncedFiles {
 
     /// Syncs everything written so far, with the folders that name it. Blocks.
     pub fn sync(&self) -> io::Result<()> {
-        let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let files =
-            std::mem::take(&mut *self.0.files.lock().unwrap_or_else(PoisonError::into_inner));
+        let _turn = self.0.turn.lock();
+        let files = std::mem::take(&mut *self.0.files.lock());
         let mut folders = BTreeSet::new();
         let mut result = Ok(());
         for file in &files {

@@ -136,19 +136,16 @@ impl Transcript {
     }
 
     /// Returns the whole history for the user, including compacted messages but not the summaries themselves.
-    #[must_use]
     pub fn past(&self) -> Vec<TranscriptEntry> {
         self.past.clone()
     }
 
     /// Counts answered requests, without those for a summary.
-    #[must_use]
     pub fn turns(&self) -> u32 {
         self.count_past(|message| usize::from(is_answer(message)))
     }
 
     /// Counts tool calls.
-    #[must_use]
     pub fn tool_uses(&self) -> u32 {
         self.count_past(|message| message.tool_use_ids().count())
     }
@@ -162,7 +159,6 @@ impl Transcript {
     }
 
     /// Returns the last answer's text.
-    #[must_use]
     pub fn last_text(&self) -> String {
         let last = self.messages.iter().rfind(|message| is_answer(message));
         last.map(Message::text).unwrap_or_default()

@@ -153,7 +153,7 @@ pub fn reverse_lines(path: &Path) -> io::Result<ReverseLines> {
     Ok(ReverseLines { file, end })
 }
 
-/// See [`lines_back`].
+/// See [`reverse_lines`].
 pub struct ReverseLines {
     file: File,
     /// Where the next line ends.
@@ -180,7 +180,6 @@ impl Iterator for ReverseLines {
 }
 
 /// Adds a hint on how to fix a failed write.
-#[must_use]
 pub fn with_hint(error: io::Error) -> io::Error {
     let hint = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
@@ -196,7 +195,6 @@ pub fn with_hint(error: io::Error) -> io::Error {
 }
 
 /// Returns the path of a sub-agent's file with this extension.
-#[must_use]
 pub fn agent_file(dir: &Path, id: impl std::fmt::Display, ending: &str) -> PathBuf {
     dir.join("agents").join(format!("{id}.{ending}"))
 }

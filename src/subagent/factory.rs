@@ -78,13 +78,11 @@ pub struct SubagentSettings {
 
 impl SubagentSettings {
     /// Whether an agent at `depth` below the main agent may start others.
-    #[must_use]
     pub fn may_start(&self, depth: u32) -> bool {
         self.base_depth + depth < self.max_depth && (depth == 0 || self.allow_nested_spawn)
     }
 
     /// Whether a face is offered.
-    #[must_use]
     pub fn offers(&self, face: AgentToolset) -> bool {
         self.faces.contains(&face)
     }
@@ -159,7 +157,6 @@ pub struct ChildSpec {
 
 impl Factory {
     /// Builds the agent of a plan, fresh and independent of all others.
-    #[must_use]
     pub fn build(
         self: &Arc<Self>,
         plan: ChildSpec,
@@ -346,7 +343,6 @@ impl Factory {
 
     /// The current tools of one sub-agent, except those that start others: a fresh set, narrowed by
     /// its definition and by the call. Also returns the listed names that no tool has.
-    #[must_use]
     pub fn tools_for(
         &self,
         definition: &Definition,

@@ -3,7 +3,6 @@
 use crate::tool::ToolRegistry;
 
 /// The text, starting with a blank line; empty for an agent without tools.
-#[must_use]
 pub fn for_tools(tools: &ToolRegistry) -> String {
     let has = |name: &str| tools.names().any(|tool| tool == name);
     if tools.names().next().is_none() {

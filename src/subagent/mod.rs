@@ -1,7 +1,7 @@
 //! Sub-agents: a tool whose body is another agent's loop.
 //!
 //! The parent's loop awaits the tool like any other, so nesting is a function call and there is no
-//! orchestrator. [`AgentTree`] owns every sub-agent, [`Factory`] builds one, [`Executor`] starts
+//! orchestrator. [`AgentTree`] owns every sub-agent, [`Factory`] builds one, [`Spawner`] starts
 //! it, and the faces ([`tools`]) are the tools with which models request that.
 
 mod child;

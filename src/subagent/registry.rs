@@ -40,7 +40,6 @@ pub enum DefinitionProblem {
 
 impl DefinitionProblem {
     /// The error and its place.
-    #[must_use]
     pub fn error(&self) -> &DefinitionError {
         match self {
             Self::Refused(error) | Self::Untrusted(error) | Self::Warning(error) => error,
@@ -62,7 +61,6 @@ pub struct Definitions {
 
 impl Definitions {
     /// The built-in definitions.
-    #[must_use]
     pub fn built_in() -> Self {
         let mut all = Self::default();
         all.add_built_in();
@@ -70,7 +68,6 @@ impl Definitions {
     }
 
     /// Reads all folders. For each name the highest source applies; no error in a file is fatal.
-    #[must_use]
     pub fn load(sources: &DefinitionSources) -> Self {
         let mut all = sources.flag.clone();
         let folders = sources.read();
@@ -85,7 +82,6 @@ impl Definitions {
     /// Limits what runs programs or widens rights to what it was in `start`: a file that changes
     /// during a session, perhaps by an agent, starts nothing. Also returns the agents that lost
     /// something by this.
-    #[must_use]
     pub fn limited_to_start(mut self, start: &Self) -> (Self, Vec<String>) {
         let mut held = Vec::new();
         for (name, definition) in &mut self.found {
@@ -98,7 +94,6 @@ impl Definitions {
     }
 
     /// Removes those whose file `hides` matches.
-    #[must_use]
     pub fn without_hidden(mut self, hides: impl Fn(&Path) -> bool) -> Self {
         let is_hidden =
             |source: &DefinitionSource| source.is_project() && source.path().is_some_and(&hides);
@@ -113,7 +108,6 @@ impl Definitions {
     }
 
     /// The definition of this name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<Definition>> {
         self.found.get(name)
     }
@@ -124,26 +118,22 @@ impl Definitions {
     }
 
     /// The problems, in the order in which files are read.
-    #[must_use]
     pub fn problems(&self) -> &[DefinitionProblem] {
         &self.problems
     }
 
     /// Advice, in the same order.
-    #[must_use]
     pub fn advice(&self) -> &[DefinitionError] {
         &self.advice
     }
 
     /// Parts of the project's definitions that are ignored until the user accepts them.
-    #[must_use]
     pub fn inert(&self) -> &[UntrustedItem] {
         &self.inert
     }
 
     /// The hooks and servers of the user's own definitions that start in an empty folder, because
     /// the user has not accepted that they start in this project.
-    #[must_use]
     pub fn starts(&self) -> &[ProjectStart] {
         &self.starts
     }

@@ -25,7 +25,6 @@ pub struct Reporter<'a> {
 
 impl Reporter<'_> {
     /// Describes an end for callers that wait for it, and in a message for a parent that does not.
-    #[must_use]
     pub fn completion(&self, outcome: RunOutcome) -> Completion {
         let (text, report) = self.report(&outcome);
         let Self { id, name, .. } = self;
@@ -38,7 +37,6 @@ impl Reporter<'_> {
     /// Returns only the final text if the agent completed and the text fits; otherwise the text as
     /// far as it fits and one bracketed line: how it ended, how much is shown, and where the rest
     /// is.
-    #[must_use]
     pub fn report(&self, outcome: &RunOutcome) -> (String, AgentReport) {
         let whole = sanitize(&outcome.text);
         let total = whole.chars().count();
@@ -109,7 +107,6 @@ impl Reporter<'_> {
 }
 
 /// Says how a run ended, in the words of the screen.
-#[must_use]
 pub fn end_text(end: &RunEnd) -> String {
     match end {
         RunEnd::Completed => "done".to_owned(),

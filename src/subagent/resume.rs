@@ -77,7 +77,6 @@ pub enum ResumeError {
 
 /// Restores an ended agent of an earlier process for the tree, with the message that reports its
 /// end to its parent. `max_chars` bounds what its parent gets; 0 is no limit.
-#[must_use]
 pub fn restore_agent(
     meta: &ChildMeta,
     outcome: RunOutcome,
@@ -97,7 +96,6 @@ pub fn restore_agent(
 
 /// The result of the call that started a stored agent and waited for it, if the program ended
 /// before the call had its result: the text, whether it is an error, and the agent's report.
-#[must_use]
 pub fn call_result(
     meta: &ChildMeta,
     outcome: &RunOutcome,

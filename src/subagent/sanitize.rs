@@ -27,7 +27,6 @@ static OWN_MARKERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Removes terminal sequences and hidden marks, and escapes control tags, markers of other speakers
 /// and lines that look like ours.
-#[must_use]
 pub fn sanitize(text: &str) -> String {
     let clean = OutputCleaner::clean(text);
     let tags = replace_all(CONTROL_TAGS.as_ref(), &clean, "‹$1");

@@ -56,7 +56,6 @@ pub struct Fork {
 impl Fork {
     /// Copies the conversation up to the message with the call `own`, with a result for each call
     /// of that message.
-    #[must_use]
     pub fn from_conversation(conversation: &Conversation, own: &ToolUseId) -> Self {
         let Conversation { system, messages, reasoning_model: thinker } = conversation;
         let open = messages.last().filter(|message| message.role == Role::Assistant);
@@ -89,7 +88,6 @@ pub enum ToolAccess {
 
 impl ToolAccess {
     /// Whether a tool may be passed on.
-    #[must_use]
     pub fn allows(&self, tool: &str) -> bool {
         let listed = |list: &[String]| list.iter().any(|entry| entry_matches(entry, tool));
         match self {
@@ -100,7 +98,6 @@ impl ToolAccess {
     }
 
     /// The names in the list.
-    #[must_use]
     pub fn names(&self) -> &[String] {
         match self {
             Self::Inherit => &[],
@@ -111,13 +108,11 @@ impl ToolAccess {
 
 impl SpawnRequest {
     /// The name of the definition.
-    #[must_use]
     pub fn agent(&self) -> &str {
         self.agent.as_deref().unwrap_or(DEFAULT_AGENT)
     }
 
     /// The title of the pane: the given one, or the start of the prompt.
-    #[must_use]
     pub fn title(&self) -> String {
         let given = self.title.as_deref().filter(|title| !title.trim().is_empty());
         let line = given
@@ -130,7 +125,6 @@ impl SpawnRequest {
     }
 
     /// The model named by the call, or else by the definition; `inherit` names none.
-    #[must_use]
     pub fn model<'a>(&'a self, definition: &'a Definition) -> Option<&'a str> {
         let named = self.model.as_deref().or(definition.model.as_deref());
         named.filter(|name| *name != "inherit")

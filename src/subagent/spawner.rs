@@ -51,7 +51,6 @@ pub struct ParentContext {
 
 impl ParentContext {
     /// Whether it may pass on a tool: an agent cannot give what it was not given.
-    #[must_use]
     pub fn has_tool(&self, tool: &str) -> bool {
         let same = |own: &String| canonical_name(own) == canonical_name(tool);
         self.tools.as_ref().is_none_or(|own| own.iter().any(same))
@@ -82,25 +81,21 @@ pub enum WaitOutcome {
 
 impl Spawner {
     /// Creates the executor of `caller`.
-    #[must_use]
     pub fn new(factory: Arc<Factory>, caller: ParentContext) -> Self {
         Self { factory, parent: caller }
     }
 
     /// The factory that builds sub-agents.
-    #[must_use]
     pub fn factory(&self) -> &Arc<Factory> {
         &self.factory
     }
 
     /// The name of the agent that starts them.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.parent.name
     }
 
     /// The agent whose sub-agents it starts.
-    #[must_use]
     pub fn parent(&self) -> &ParentContext {
         &self.parent
     }
@@ -129,14 +124,12 @@ impl Spawner {
     }
 
     /// Whether a call does not wait for its agent, because it or the agent's definition says so.
-    #[must_use]
     pub fn goes_to_background(&self, order: &SpawnRequest) -> bool {
         let definition = self.factory.definitions.get(order.agent());
         order.background || definition.is_some_and(|definition| definition.background)
     }
 
     /// Appends the list of agents to a tool's description.
-    #[must_use]
     pub fn with_agents(&self, description: &str) -> String {
         let mut text = description.trim().to_owned();
         let agents: Vec<_> = self.factory.offered().collect();
@@ -146,7 +139,6 @@ impl Spawner {
     }
 
     /// Lists the allowed models, if the configuration limits them.
-    #[must_use]
     pub fn models_text(&self) -> Option<String> {
         let allowed = self.factory.models.allowed();
         let lists: Vec<_> = allowed

@@ -28,7 +28,6 @@ pub struct FolderBound {
 impl Workspace {
     /// The tool settings for an agent with this gate in this place: its searches skip what the gate
     /// forbids it to read, and its redirects follow the gate's rules.
-    #[must_use]
     pub fn settings(&self, session: &BuiltinSettings, gate: &AgentGate) -> BuiltinSettings {
         let (gate, web) = (gate.clone(), gate.clone());
         let hidden = HiddenRules::new(move |cwd, place| {
@@ -47,7 +46,6 @@ impl Workspace {
     }
 
     /// The gate for this place.
-    #[must_use]
     pub fn gate(&self, gate: AgentGate) -> AgentGate {
         let gate = gate.with_env(&self.env);
         match &self.bound {

@@ -163,33 +163,28 @@ impl Worktree {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The directory in it that corresponds to the parent's; its top if the commit does not have
     /// that directory.
-    #[must_use]
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 
     /// Its branch.
-    #[must_use]
     pub fn branch(&self) -> &str {
         &self.branch
     }
 
     /// The data needed to reopen it.
-    #[must_use]
     pub fn checkout(&self) -> WorktreeInfo {
         let (path, branch, start) = (self.path.clone(), self.branch.clone(), self.start.clone());
         WorktreeInfo { path, branch, start }
     }
 
     /// The reach of the agent's shell: its confinement, or no shell if that cannot be enforced.
-    #[must_use]
     pub fn shell(&self) -> ShellReach {
         self.confinement().map_or(ShellReach::Withheld, ShellReach::Confined)
     }
@@ -373,7 +368,7 @@ impl Drop for RemoveOnDrop {
     }
 }
 
-/// The name of a worktree's folder and, below [`BRANCHES`], of its branch.
+/// The name of a worktree's folder and, below [`BRANCH_FOLDER`], of its branch.
 fn slug(name: &str, id: AgentId) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let name: String = name.chars().map(plain).take(MAX_NAME_CHARS).collect();

@@ -53,7 +53,6 @@ pub struct BashInput {
 
 impl Bash {
     /// Runs commands in `shell`, and registers background ones with `shells`.
-    #[must_use]
     pub fn new(shell: Shell, shells: Arc<dyn ShellRegister>) -> Self {
         Self { shell, shells }
     }

@@ -49,7 +49,6 @@ impl BashOutputInput {
 
 impl BashOutput {
     /// Creates a reader of the commands in `shells`.
-    #[must_use]
     pub fn new(shells: Arc<dyn ShellRegister>) -> Self {
         Self { shells }
     }

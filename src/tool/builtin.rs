@@ -47,7 +47,6 @@ pub struct BuiltinSettings {
 
 impl BuiltinSettings {
     /// Creates settings for an agent that works in `base`.
-    #[must_use]
     pub fn new(base: Arc<Path>) -> Self {
         Self {
             base,
@@ -64,14 +63,12 @@ impl BuiltinSettings {
     }
 
     /// Changes these settings for an agent that works in `base` and can write only in `bound`, with this shell.
-    #[must_use]
     pub fn bounded(self, base: Arc<Path>, bound: Arc<Path>, shell: ShellReach) -> Self {
         Self { base, bound: Some(bound), shell, ..self }
     }
 }
 
 /// Creates a fresh set of tools for one agent, in the order shown to models.
-#[must_use]
 pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
     let BuiltinSettings {
         base,

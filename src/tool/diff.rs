@@ -29,7 +29,6 @@ pub struct FileDiff {
 
 impl FileDiff {
     /// Compares two states of a file.
-    #[must_use]
     pub fn new(old: &str, new: &str) -> Self {
         let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(old, new);
         let (mut added, mut removed) = (0, 0);
@@ -66,7 +65,6 @@ impl FileDiff {
 
     /// Returns the whole difference as text, for the user to decide on. One that is too large to be
     /// shown is cut, and the rest is still too large.
-    #[must_use]
     pub fn whole(old: &str, new: &str) -> String {
         let mut head = CappedText(String::new());
         let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(old, new);
@@ -77,13 +75,11 @@ impl FileDiff {
     }
 
     /// Returns a short text for the screen: `+3 −1`.
-    #[must_use]
     pub fn summary(&self) -> String {
         format!("+{} −{}", self.added, self.removed)
     }
 
     /// Returns the changed lines of `new` with two lines around them, numbered; of a long change, its beginning.
-    #[must_use]
     pub fn passage(&self, new: &str, changed: usize) -> String {
         let from = self.first.saturating_sub(2);
         let wanted = self.first + changed + 2 - from;
@@ -99,7 +95,6 @@ impl FileDiff {
     }
 
     /// Returns the diff for the screen.
-    #[must_use]
     pub fn details(self, path: &Path) -> ToolDetails {
         let Self { text: diff, added, removed, .. } = self;
         ToolDetails::Diff { path: path.to_path_buf(), diff, added, removed }

@@ -39,7 +39,6 @@ pub struct EditInput {
 
 impl Edit {
     /// Creates an editor that changes only files that were read.
-    #[must_use]
     pub fn new(files: FileToolState) -> Self {
         Self { files }
     }

@@ -51,7 +51,6 @@ type RankedFile = (SystemTime, Reverse<PathBuf>);
 
 impl Glob {
     /// Creates a finder with these paths, which skips hidden files.
-    #[must_use]
     pub fn new(paths: Paths, hidden: HiddenRules) -> Self {
         Self { paths, hidden }
     }

@@ -83,7 +83,6 @@ enum GrepMode {
 
 impl Grep {
     /// Creates a searcher with these paths, which skips hidden files.
-    #[must_use]
     pub fn new(paths: Paths, hidden: HiddenRules) -> Self {
         Self { paths, hidden }
     }

@@ -9,11 +9,11 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::Override;
 use ignore::{Match, WalkBuilder};
+use parking_lot::Mutex;
 
 use super::search::HiddenFiles;
 use crate::disk::{self, Folder};
@@ -49,7 +49,6 @@ struct IgnoreLevel {
 impl IgnoreFiles {
     /// Creates those for a search of an agent: git's files apply outside of a repository too, and
     /// dot files are found. Ignore files that are `hidden` from the search do not apply.
-    #[must_use]
     pub fn for_agent(hidden: HiddenFiles) -> Self {
         Self {
             hidden,
@@ -62,7 +61,6 @@ impl IgnoreFiles {
 
     /// Creates those for a list of the files below `root` that the user sees. The user's global
     /// ignore file applies too.
-    #[must_use]
     pub fn for_user(root: &Path) -> Self {
         Self {
             hidden: HiddenFiles::default(),
@@ -76,7 +74,7 @@ impl IgnoreFiles {
     /// Whether a walk skips the entry at this absolute path without links.
     fn is_ignored(&self, path: &Path, is_dir: bool) -> bool {
         let Some(folder) = path.parent() else { return false };
-        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut levels = self.levels.lock();
         self.enter(&mut levels, folder);
         match self.matched(&levels, path, is_dir) {
             Match::Ignore(()) => true,
@@ -177,7 +175,6 @@ fn parse(root: &Path, text: &[u8]) -> Gitignore {
 
 /// Walks `root`, an absolute path without links, in the order of names and never into a `.git`.
 /// Finds the files that match `only`, or else all that are not ignored.
-#[must_use]
 pub fn walk(root: &Path, ignored: IgnoreFiles, only: Override) -> WalkBuilder {
     let mut walk = WalkBuilder::new(root);
     // The walk's own reading of ignore files follows links and has no limit.

@@ -30,7 +30,6 @@ pub struct KillShellInput {
 
 impl KillShell {
     /// Kills commands in `shells`.
-    #[must_use]
     pub fn new(shells: Arc<dyn ShellRegister>) -> Self {
         Self { shells }
     }

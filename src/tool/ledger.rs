@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::fs::Metadata;
 use std::hash::{BuildHasher as _, DefaultHasher, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::OwnedMutexGuard;
 
 /// The files that one agent has read. Clones share the ledger. Reads from disk: only for threads that may block.
@@ -72,7 +73,7 @@ impl ReadLedger {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, FileState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -232,7 +232,6 @@ impl<T: TypedTool> Tool for T {
 
 impl ToolSpec {
     /// Creates the spec of a tool whose input is `T`, with the schema reduced to what a model needs.
-    #[must_use]
     pub fn new<T: JsonSchema>(name: &str, description: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -242,7 +241,6 @@ impl ToolSpec {
     }
 
     /// Removes one of the fields.
-    #[must_use]
     pub fn without_field(mut self, name: &str) -> Self {
         if let Some(fields) = self.input_schema["properties"].as_object_mut() {
             fields.shift_remove(name);
@@ -251,7 +249,6 @@ impl ToolSpec {
     }
 
     /// Removes the descriptions inside of one of the fields, if the names are clear enough.
-    #[must_use]
     pub fn with_bare_field(mut self, name: &str) -> Self {
         let inner = self.input_schema["properties"][name]["properties"].as_object_mut();
         for field in inner.into_iter().flat_map(serde_json::Map::values_mut) {
@@ -261,13 +258,11 @@ impl ToolSpec {
     }
 
     /// Whether the model sees this field.
-    #[must_use]
     pub fn has_field(&self, name: &str) -> bool {
         self.input_schema["properties"].get(name).is_some()
     }
 
     /// Replaces the description of one of the fields.
-    #[must_use]
     pub fn with_field_text(mut self, name: &str, text: &str) -> Self {
         if let Some(field) = self.input_schema["properties"].get_mut(name) {
             field["description"] = text.into();
@@ -380,7 +375,6 @@ pub struct ToolOutcome {
 
 impl ToolOutcome {
     /// Creates a success of one text.
-    #[must_use]
     pub fn text(content: impl Into<String>, summary: impl Into<String>) -> Self {
         Self {
             content: vec![ResultBlock::text(content)],
@@ -390,7 +384,6 @@ impl ToolOutcome {
     }
 
     /// Adds details for the screen.
-    #[must_use]
     pub fn with_details(mut self, details: ToolDetails) -> Self {
         self.details = Some(details);
         self
@@ -420,31 +413,26 @@ pub enum ToolError {
 
 impl ToolError {
     /// Creates an error that the model sees.
-    #[must_use]
     pub fn soft(kind: SoftKind, message: impl Into<String>) -> Self {
         Self::Soft { kind, message: message.into(), details: None }
     }
 
     /// Creates the error of a call that was refused before it ran.
-    #[must_use]
     pub fn denied(denial: Denial) -> Self {
         Self::soft(SoftKind::Denied, denial.to_string()).with_details(ToolDetails::Denied(denial))
     }
 
     /// Creates an ordinary error of the tool's own work.
-    #[must_use]
     pub fn failed(message: impl Into<String>) -> Self {
         Self::soft(SoftKind::Failed, message)
     }
 
     /// Creates an error that ends the run.
-    #[must_use]
     pub fn fatal(failure: Failure, message: impl Into<String>) -> Self {
         Self::Fatal { failure, message: message.into(), details: None }
     }
 
     /// Adds details for the screen and for programs.
-    #[must_use]
     pub fn with_details(self, more: ToolDetails) -> Self {
         let more = Some(Box::new(more));
         match self {
@@ -454,7 +442,6 @@ impl ToolError {
     }
 
     /// Adds a text for the model to a soft error.
-    #[must_use]
     pub fn with_context(self, context: &str) -> Self {
         match self {
             Self::Soft { kind, message, details } => {
@@ -481,7 +468,6 @@ pub enum SoftKind {
 
 impl SoftKind {
     /// Returns the name in the log.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidInput => "invalid_input",
@@ -495,7 +481,6 @@ impl SoftKind {
     }
 
     /// Returns the text on the screen.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::InvalidInput => "bad input",

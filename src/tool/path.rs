@@ -17,19 +17,16 @@ pub struct Paths {
 
 impl Paths {
     /// Returns the absolute path of `text`, relative to `cwd`.
-    #[must_use]
     pub fn resolve(&self, text: &str, cwd: &Path) -> PathBuf {
         resolve(text, cwd, self.home.as_deref())
     }
 
     /// Returns the target of `text`, relative to `cwd`.
-    #[must_use]
     pub fn target(&self, text: &str, cwd: &Path) -> PathTarget {
         PathTarget::new(cwd, &self.resolve(text, cwd))
     }
 
     /// Formats a path for display: relative to the base if it is inside.
-    #[must_use]
     pub fn display(&self, text: &str) -> String {
         display_path(&self.resolve(text, &self.base), &self.base)
     }
@@ -37,7 +34,6 @@ impl Paths {
 
 /// Returns the absolute path of `text`: `~/` is `home` if known, relative paths start at `base`.
 /// Only the text counts: symbolic links are not followed.
-#[must_use]
 pub fn resolve(text: &str, base: &Path, home: Option<&Path>) -> PathBuf {
     let in_home = match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => Some(home.join(rest)),
@@ -48,7 +44,6 @@ pub fn resolve(text: &str, base: &Path, home: Option<&Path>) -> PathBuf {
 }
 
 /// Formats `path` for display: relative to `base` if it is inside.
-#[must_use]
 pub fn display_path(path: &Path, base: &Path) -> String {
     match path.strip_prefix(base) {
         Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),

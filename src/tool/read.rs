@@ -50,7 +50,6 @@ pub struct ReadInput {
 
 impl Read {
     /// Creates a reader that records the files it has shown.
-    #[must_use]
     pub fn new(files: FileToolState) -> Self {
         Self { files }
     }

@@ -20,7 +20,6 @@ pub struct ToolRegistry {
 
 impl ToolRegistry {
     /// Creates a registry with the given tools, in order. A later tool of the same name replaces the earlier one.
-    #[must_use]
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         let mut registry = Self::default();
         for tool in tools {
@@ -42,7 +41,6 @@ impl ToolRegistry {
     }
 
     /// Adds tools that are not offered but answer when a model calls them all the same. Each name exists once.
-    #[must_use]
     pub fn with_hidden(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         for tool in tools {
             self.hidden.retain(|known| known.spec().name != tool.spec().name);
@@ -52,7 +50,6 @@ impl ToolRegistry {
     }
 
     /// Returns the tool of this name or alias.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let name = canonical_name(name);
         let hidden = || self.hidden.iter().find(|tool| canonical_name(&tool.spec().name) == name);
@@ -67,27 +64,23 @@ impl ToolRegistry {
     }
 
     /// Stops offering the tools that `withhold` selects. They still answer: the refusal explains itself.
-    #[must_use]
     pub fn withholding(&self, withhold: impl Fn(&str) -> bool) -> Self {
         let hidden = self.tools.iter().filter(|tool| withhold(&tool.spec().name)).cloned();
         self.filtered(|name| !withhold(name)).with_hidden(hidden)
     }
 
     /// Keeps only the tools that `keep` selects, in the same order.
-    #[must_use]
     pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
         let kept = self.tools.iter().filter(|tool| keep(&tool.spec().name)).cloned();
         Self { hidden: self.hidden.clone(), ..Self::new(kept) }
     }
 
     /// Returns the specs for the model, in order.
-    #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|tool| tool.spec().clone()).collect()
     }
 
     /// Appends the instructions that come with the tools to `base`, each once.
-    #[must_use]
     pub fn system_prompt(&self, base: &Arc<str>) -> Arc<str> {
         let mut parts: Vec<&str> = vec![base];
         for instructions in self.tools.iter().filter_map(|tool| tool.instructions()) {
@@ -112,13 +105,11 @@ impl fmt::Debug for ToolRegistry {
 
 /// Whether an entry of a list of tools covers this tool: by its name, by another name of it, or as
 /// one of all tools of an MCP server, written `mcp__server` or `mcp__server__*`.
-#[must_use]
 pub fn entry_matches(entry: &str, tool: &str) -> bool {
     canonical_name(entry) == canonical_name(tool) || mcp::is_listed(entry, tool)
 }
 
 /// Returns the canonical name: `Agent` and `Task` are other names of `AgentTool`, wherever a tool is named.
-#[must_use]
 pub fn canonical_name(name: &str) -> &str {
     match name {
         "Agent" | "Task" => "AgentTool",
@@ -127,7 +118,6 @@ pub fn canonical_name(name: &str) -> &str {
 }
 
 /// Whether a tool of this name starts a sub-agent.
-#[must_use]
 pub fn starts_agents(name: &str) -> bool {
     let name = canonical_name(name);
     matches!(name, "AgentTool" | "agent_spawn" | "agent_fork") || name.starts_with("delegate_to_")

@@ -21,7 +21,6 @@ pub enum ReplaceError {
 
 impl ReplaceError {
     /// Returns what happened and what to do about it.
-    #[must_use]
     pub fn message(&self, path: &Path) -> String {
         let path = path.display();
         match self {

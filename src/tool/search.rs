@@ -25,7 +25,6 @@ type HiddenPredicate = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 impl HiddenRules {
     /// Creates rules from `hides`, which is called once for each search, with the agent's working
     /// directory and the target of the permitted call, and returns which files to hide from it.
-    #[must_use]
     pub fn new<F>(hides: impl Fn(&Path, Option<&PathTarget>) -> F + Send + Sync + 'static) -> Self
     where
         F: Fn(&Path) -> bool + Send + Sync + 'static,
@@ -34,13 +33,11 @@ impl HiddenRules {
     }
 
     /// Returns the files hidden from a search in `place` by an agent that works in `cwd`.
-    #[must_use]
     pub fn for_search(&self, cwd: &Path, place: &PathTarget) -> HiddenFiles {
         HiddenFiles(self.0.as_ref().map(|hides| hides(cwd, Some(place))))
     }
 
     /// Returns the files in `cwd` that are hidden from reads other than calls.
-    #[must_use]
     pub fn for_reading(&self, cwd: &Path) -> HiddenFiles {
         HiddenFiles(self.0.as_ref().map(|hides| hides(cwd, None)))
     }
@@ -58,19 +55,16 @@ pub struct HiddenFiles(Option<HiddenPredicate>);
 
 impl HiddenFiles {
     /// Whether the file at this absolute path is one of them.
-    #[must_use]
     pub fn contain(&self, file: &Path) -> bool {
         self.0.as_ref().is_some_and(|is_hidden| is_hidden(file))
     }
 
     /// Whether the file is one of them, under its own name or that of the file it leads to.
-    #[must_use]
     pub fn contain_either(&self, file: &Path) -> bool {
         self.contain(file) || file.canonicalize().is_ok_and(|real| self.contain(&real))
     }
 
     /// Whether a found file is one of them, under either of its names.
-    #[must_use]
     pub fn contain_found(&self, file: &FoundFile) -> bool {
         self.contain(&file.real) || file.written != file.real && self.contain(&file.written)
     }

@@ -1,10 +1,11 @@
 //! The background commands of a session: their owners and ids.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::exec::{BackgroundShell, ExecError, ShellState};
 use crate::protocol::{AgentPath, ShellId};
@@ -133,7 +134,7 @@ impl ShellRegister for Shells {
 
 impl Shells {
     fn lock(&self) -> MutexGuard<'_, ShellsState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

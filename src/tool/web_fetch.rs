@@ -60,7 +60,6 @@ type RefuseFn = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 impl RedirectRules {
     /// Creates rules from `refuses`, which is called for each redirect with the permitted address
     /// and the new one, and returns why it must not be followed.
-    #[must_use]
     pub fn new(refuses: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(refuses)))
     }
@@ -90,13 +89,11 @@ pub struct WebFetchInput {
 
 impl WebSettings {
     /// Creates settings that also allow servers on this machine, for tests.
-    #[must_use]
     pub fn with_loopback() -> Self {
         Self { allow_loopback: true, ..Self::default() }
     }
 
     /// Sets the rules for redirects.
-    #[must_use]
     pub fn with_redirects(self, redirects: RedirectRules) -> Self {
         Self { redirects, ..self }
     }
@@ -125,7 +122,6 @@ impl WebSettings {
 
 impl WebFetch {
     /// Creates a fetcher. Nothing is set up before the first fetch.
-    #[must_use]
     pub fn new(settings: WebSettings) -> Self {
         Self { settings }
     }

@@ -34,7 +34,6 @@ pub struct WriteInput {
 
 impl Write {
     /// Creates a writer that overwrites only files that were read.
-    #[must_use]
     pub fn new(files: FileToolState) -> Self {
         Self { files }
     }

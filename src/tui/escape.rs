@@ -59,7 +59,6 @@ impl EscapeFilter {
     }
 
     /// When the held Esc counts as a key.
-    #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         match self.state {
             EscapeState::Held(_, until) => Some(until),

@@ -11,7 +11,6 @@ use super::text::sanitize;
 const ANSWER_LINES: usize = 200;
 
 /// The lines to print; none if no prompt was sent.
-#[must_use]
 pub fn exit_summary(model: &TuiModel) -> Vec<String> {
     let session = &model.session;
     if session.prompts == 0 {

@@ -4,7 +4,6 @@ use crate::protocol::Cost;
 pub use crate::protocol::{clock, count};
 
 /// Formats a number of tokens: `812`, `21k`, `1.4M`.
-#[must_use]
 pub fn tokens(count: u64) -> String {
     match count {
         0..=999 => count.to_string(),
@@ -15,7 +14,6 @@ pub fn tokens(count: u64) -> String {
 
 /// Formats a cost: `$0.07`; `$?` when no price is known, `$0.07+` when a part has no known price,
 /// `~$0.07` when a part is an upper bound.
-#[must_use]
 pub fn money(cost: Cost) -> String {
     let about = if cost.estimated { "~" } else { "" };
     match (cost.incomplete, cost.usd > 0.0) {
@@ -26,7 +24,6 @@ pub fn money(cost: Cost) -> String {
 }
 
 /// Formats an ordinal: `1st`, `2nd`, `11th`.
-#[must_use]
 pub fn ordinal(number: usize) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",

@@ -54,7 +54,6 @@ impl Keyboard {
     }
 
     /// Stops reading; returns the input that was read but not used.
-    #[must_use]
     pub fn close(self) -> PendingInput {
         self.pending
     }

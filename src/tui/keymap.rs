@@ -138,27 +138,23 @@ impl Keymap {
     }
 
     /// The action of a key, if any.
-    #[must_use]
     pub fn action(&self, context: KeyContext, key: KeyEvent) -> Option<Action> {
         let chord = Chord::from_key(key);
         self.bindings.iter().find(|binding| binding.matches(context, chord))?.action
     }
 
     /// The key for an action as shown in hints, such as `Ctrl+O`, if it has one.
-    #[must_use]
     pub fn label(&self, context: KeyContext, action: Action) -> Option<String> {
         let mut bindings = self.bindings.iter().filter(|binding| binding.context == context);
         bindings.find(|binding| binding.action == Some(action)).map(|found| found.chord.to_string())
     }
 
     /// A hint such as `Ctrl+O read`, or `None` if no key has the action.
-    #[must_use]
     pub fn hint(&self, context: KeyContext, action: Action, words: &str) -> Option<String> {
         self.label(context, action).map(|key| format!("{key} {words}"))
     }
 
     /// The keys for several actions, such as `↑↓` or `j k`.
-    #[must_use]
     pub fn labels(&self, context: KeyContext, actions: &[Action]) -> Option<String> {
         let labels: Vec<String> =
             actions.iter().filter_map(|action| self.label(context, *action)).collect();

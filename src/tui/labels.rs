@@ -11,7 +11,6 @@ use super::text::{one_line, truncate};
 use super::theme::Glyphs;
 
 /// Appends `more`, if any, after a dot.
-#[must_use]
 pub fn with_detail(words: &str, more: Option<String>) -> String {
     more.map_or_else(|| words.to_owned(), |more| format!("{words} · {more}"))
 }
@@ -38,7 +37,6 @@ pub enum Glyph {
 
 impl Glyph {
     /// The glyph as text. `frame` counts the spinner's steps; `None` stands still.
-    #[must_use]
     pub fn sign(self, glyphs: &Glyphs, frame: Option<usize>) -> &'static str {
         match self {
             Self::Queued => glyphs.queued,
@@ -69,13 +67,11 @@ fn label(glyph: Glyph, words: impl Into<String>) -> StatusLabel {
 }
 
 /// Describes what an agent is doing or how it ended.
-#[must_use]
 pub fn agent_status(model: &TuiModel, agent: &AgentState) -> StatusLabel {
     agent_status_with(model, agent, || model.agents.queued())
 }
 
-/// Like [`agent_state`], for callers that draw many agents and know the number of queued ones.
-#[must_use]
+/// Like [`agent_status`], for callers that draw many agents and know the number of queued ones.
 pub fn agent_status_with(
     model: &TuiModel,
     agent: &AgentState,
@@ -103,7 +99,6 @@ pub fn agent_status_with(
 }
 
 /// Describes what a run is doing, ignoring questions and children.
-#[must_use]
 pub fn run_label(run: &RunState, now: Duration) -> String {
     if let Some((wait, since)) = run.waits.last() {
         return format!("{wait} {}", clock(now.saturating_sub(*since)));
@@ -168,7 +163,6 @@ fn question_status(model: &TuiModel, path: &AgentPath) -> Option<StatusLabel> {
 }
 
 /// A state, shortened for a row.
-#[must_use]
 pub fn row_label(model: &TuiModel, agent: &AgentState, state: &StatusLabel) -> String {
     let asked = model.questions.waiting.iter().find(|waiting| waiting.question.path == agent.path);
     match asked {
@@ -180,7 +174,6 @@ pub fn row_label(model: &TuiModel, agent: &AgentState, state: &StatusLabel) -> S
 }
 
 /// A short description of a call: the tool and its main input.
-#[must_use]
 pub fn call_subject(tool: &str, input: &serde_json::Value) -> String {
     match crate::protocol::call_subject(input) {
         Some(field) => one_line(&format!("{tool} {field}")),
@@ -189,7 +182,6 @@ pub fn call_subject(tool: &str, input: &serde_json::Value) -> String {
 }
 
 /// Describes a denial, such as `denied by you`.
-#[must_use]
 pub fn denial_label(denial: &Denial) -> String {
     let by = if denial.by_user { "denied by you" } else { "denied" };
     match &denial.reason {
@@ -199,7 +191,6 @@ pub fn denial_label(denial: &Denial) -> String {
 }
 
 /// The glyph for an end.
-#[must_use]
 pub fn end_glyph(end: &RunEnd) -> Glyph {
     match end {
         RunEnd::Completed => Glyph::Done,
@@ -213,7 +204,6 @@ pub fn end_glyph(end: &RunEnd) -> Glyph {
 }
 
 /// Describes an end.
-#[must_use]
 pub fn end_label(end: &RunEnd) -> String {
     match end {
         RunEnd::Completed => "done".to_owned(),
@@ -249,7 +239,6 @@ fn agent_end_label(agent: &AgentState, end: &RunEnd) -> String {
 }
 
 /// Names the recipient of the text of a cancelled agent; `None` if its parent was stopped too.
-#[must_use]
 pub fn partial_text_note(model: &TuiModel, agent: &AgentState) -> Option<String> {
     let parent = agent.path.parent()?;
     let stopped = if parent.is_root() {
@@ -264,7 +253,6 @@ pub fn partial_text_note(model: &TuiModel, agent: &AgentState) -> Option<String>
 }
 
 /// Describes an end, shortened for a folded line.
-#[must_use]
 pub fn short_end_label(agent: &AgentState, end: &RunEnd) -> String {
     match end {
         RunEnd::MaxTurns { .. } => "turn limit, partial".to_owned(),
@@ -274,7 +262,6 @@ pub fn short_end_label(agent: &AgentState, end: &RunEnd) -> String {
 }
 
 /// The panel's first line: `3 agents · 2 running · ⚑ 1 needs you`. Ends are counted once there are any.
-#[must_use]
 pub fn tally_label(tally: AgentTally, asks: usize, glyphs: &Glyphs, done: bool) -> String {
     let mut parts = vec![count(tally.all, "agent")];
     let mut running = tally.running;
@@ -300,13 +287,11 @@ pub fn tally_label(tally: AgentTally, asks: usize, glyphs: &Glyphs, done: bool) 
 }
 
 /// The number of agents in the background, if any.
-#[must_use]
 pub fn background_label(tally: AgentTally) -> Option<String> {
     (tally.in_background > 0).then(|| format!("{} in the background", tally.in_background))
 }
 
 /// Describes what a background command is doing or how it ended.
-#[must_use]
 pub fn job_status(job: &Job) -> StatusLabel {
     match &job.ended {
         None if job.killing => label(Glyph::Spinner, "being killed"),
@@ -326,7 +311,6 @@ fn job_glyph(end: &ShellEnd) -> Glyph {
 }
 
 /// Counts of ends by kind: `✓1 ⊘1 ✗1`.
-#[must_use]
 pub fn end_counts(tally: AgentTally, glyphs: &Glyphs) -> String {
     let ended = [
         (Glyph::Done, tally.done),
@@ -341,7 +325,7 @@ pub fn end_counts(tally: AgentTally, glyphs: &Glyphs) -> String {
     parts.join(" ")
 }
 
-/// Like [`ends`], but spells out failures if nothing else has ended.
+/// Like [`end_counts`], but spells out failures if nothing else has ended.
 fn end_counts_label(tally: AgentTally, glyphs: &Glyphs) -> String {
     let others = tally.done + tally.cancelled + tally.partial + tally.empty;
     if others == 0 && tally.failed > 0 {
@@ -351,7 +335,6 @@ fn end_counts_label(tally: AgentTally, glyphs: &Glyphs) -> String {
 }
 
 /// How many questions wait: `⚑ 2 questions waiting`.
-#[must_use]
 pub fn waiting_label(model: &TuiModel) -> String {
     let waiting = model.questions.waiting.len();
     let verb = if waiting == 1 { "question waiting" } else { "questions waiting" };
@@ -359,7 +342,6 @@ pub fn waiting_label(model: &TuiModel) -> String {
 }
 
 /// The number of agents with a waiting question.
-#[must_use]
 pub fn count_asking<'a>(model: &TuiModel, agents: impl Iterator<Item = &'a AgentState>) -> usize {
     let asks = |agent: &&AgentState| {
         model.questions.waiting.iter().any(|waiting| waiting.question.path == agent.path)
@@ -368,7 +350,6 @@ pub fn count_asking<'a>(model: &TuiModel, agents: impl Iterator<Item = &'a Agent
 }
 
 /// Describes what main is doing, for the rule above the prompt; empty when idle.
-#[must_use]
 pub fn main_label(model: &TuiModel) -> String {
     if !model.main_is_busy() {
         return String::new();
@@ -401,26 +382,22 @@ pub fn main_label(model: &TuiModel) -> String {
 }
 
 /// The line that marks a compaction.
-#[must_use]
 pub fn compaction_label(before: u64, after: u64) -> String {
     let (before, after) = (tokens(before), tokens(after));
     format!("compacted: {before} to {after} tokens · continues from a summary")
 }
 
 /// The start of the text that the model received along with a stored prompt.
-#[must_use]
 pub fn aside_label(text: &str) -> String {
     format!("added context: {}", truncate(&one_line(text), 100))
 }
 
 /// Tokens and cost of an agent and all agents below it.
-#[must_use]
 pub fn tree_usage(agents: &AgentSet, path: &AgentPath) -> (u64, Cost) {
     sum_usage(agents.within(path))
 }
 
 /// Tokens and cost of these agents, each without the agents below it.
-#[must_use]
 pub fn sum_usage<'a>(agents: impl Iterator<Item = &'a AgentState>) -> (u64, Cost) {
     agents.fold((0, Cost::default()), |(tokens, mut cost), agent| {
         cost += agent.run.cost;

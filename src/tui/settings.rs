@@ -23,7 +23,6 @@ pub struct TuiSettings {
 
 impl TuiSettings {
     /// The glyphs the terminal can show.
-    #[must_use]
     pub fn glyphs(&self) -> &'static Glyphs {
         Glyphs::for_terminal(&self.env)
     }

@@ -5,7 +5,6 @@
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 use std::path::PathBuf;
-use std::sync::TryLockError;
 use std::thread::{self, ThreadId};
 
 use nix::sys::signal::{Signal, kill};
@@ -234,12 +233,9 @@ enum PanicPlace {
 fn on_panic(output: &TerminalOutput, owner: ThreadId) -> PanicPlace {
     // The panicking thread may hold the lock and must not wait for itself.
     let mut sink = match output.0.try_lock() {
-        Ok(sink) => sink,
-        Err(TryLockError::Poisoned(sink)) => sink.into_inner(),
-        Err(TryLockError::WouldBlock) if thread::current().id() == owner => {
-            return PanicPlace::Screen;
-        }
-        Err(TryLockError::WouldBlock) => return PanicPlace::OtherThread,
+        Some(sink) => sink,
+        None if thread::current().id() == owner => return PanicPlace::Screen,
+        None => return PanicPlace::OtherThread,
     };
     if !sink.modes.entered {
         return PanicPlace::NoScreen;

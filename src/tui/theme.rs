@@ -117,7 +117,6 @@ impl Default for Theme {
 
 impl Theme {
     /// Names of the built-in themes.
-    #[must_use]
     pub fn names() -> Vec<&'static str> {
         BUILT_IN.iter().map(|(name, _)| *name).collect()
     }
@@ -154,7 +153,6 @@ impl Theme {
 
     /// A theme without colours: only modifiers distinguish the roles, and every state has its own sign
     /// and word anyway.
-    #[must_use]
     pub fn no_color() -> Self {
         let mut theme = Self::from_styles(|role| {
             Style::new().add_modifier(match role {
@@ -172,7 +170,6 @@ impl Theme {
     }
 
     /// Adapts the theme to the terminal's colours and characters.
-    #[must_use]
     pub fn for_terminal(mut self, env: &EnvOverlay) -> Self {
         let glyphs = Glyphs::for_terminal(env);
         let depth = ColorDepth::from_env(env);
@@ -190,20 +187,17 @@ impl Theme {
     }
 
     /// The colour depth that the theme is adapted to.
-    #[must_use]
     pub fn depth(&self) -> ColorDepth {
         self.depth
     }
 
     /// A hash of the theme, as a key for caches of drawn text.
-    #[must_use]
     pub fn id(&self) -> u64 {
         self.id
     }
 
     /// The colour of an agent: the one in its definition, else the `index`-th of the list, modulo its
     /// length.
-    #[must_use]
     pub fn agent(&self, color: Option<&str>, index: usize) -> Style {
         let list = match self.depth {
             ColorDepth::None => return Style::new(),

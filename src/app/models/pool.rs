@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
@@ -158,7 +159,7 @@ impl ProviderPool {
         config: &ProviderConfig,
     ) -> Result<Arc<dyn Provider>, ModelError> {
         let cell = {
-            let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut built = self.built.lock();
             built.entry(identity.clone()).or_default().clone()
         };
         cell.get_or_try_init(|| self.build(&identity, config)).await.cloned()

@@ -8,7 +8,6 @@ use crate::protocol::{count, printable_path};
 use crate::subagent::registry::{DefinitionProblem, Definitions};
 
 /// Lists the configuration files that were read, and their ignored entries.
-#[must_use]
 pub fn config(loaded: &LoadedConfig) -> Vec<Finding> {
     let read = loaded.files.iter().filter(|(_, found)| *found);
     let names: Vec<String> = read.map(|(path, _)| printable_path(path)).collect();
@@ -23,7 +22,6 @@ pub fn config(loaded: &LoadedConfig) -> Vec<Finding> {
 }
 
 /// Checks definitions of sub-agents.
-#[must_use]
 pub fn agents(definitions: &Definitions) -> Vec<Finding> {
     let mut findings: Vec<Finding> = definitions
         .problems()
@@ -41,7 +39,6 @@ pub fn agents(definitions: &Definitions) -> Vec<Finding> {
 }
 
 /// Checks commands and skills.
-#[must_use]
 pub fn customs(customs: &CommandSet) -> Vec<Finding> {
     let commands = customs.callable().count();
     let skills = count(customs.skills().count(), "skill");
@@ -57,7 +54,6 @@ pub fn customs(customs: &CommandSet) -> Vec<Finding> {
 }
 
 /// Lists the instruction files that models read, and problems with them.
-#[must_use]
 pub fn memory(memory: &Memory) -> Vec<Finding> {
     let text = match memory.files().count() {
         0 => "none; /init drafts an AGENTS.md".to_owned(),
@@ -71,7 +67,6 @@ pub fn memory(memory: &Memory) -> Vec<Finding> {
 }
 
 /// Checks for untrusted entries of the project.
-#[must_use]
 pub fn trust(trust: &Trust, loaded: &LoadedConfig) -> Vec<Finding> {
     if let Some(problem) = trust.problem() {
         return vec![Finding::wrong("trust", problem)];

@@ -28,7 +28,6 @@ pub struct HookFolders<'a> {
 }
 
 /// Returns one line for each hook whose program cannot be run, or one for all, and one for untrusted hooks.
-#[must_use]
 pub fn hooks(
     hooks: &[HookConfig],
     inert: &[UntrustedItem],

@@ -7,7 +7,6 @@ use crate::protocol::EnvOverlay;
 const ABOUT: &str = "key";
 
 /// Returns one line for each provider with a key, and one for the chosen provider in any case.
-#[must_use]
 pub fn keys(config: &Config, env: &EnvOverlay) -> Vec<Finding> {
     let chosen = config.choose_provider(env).map(|choice| choice.provider);
     let mut findings = Vec::new();

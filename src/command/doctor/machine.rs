@@ -65,7 +65,6 @@ pub async fn git(env: EnvOverlay, cwd: PathBuf) -> Vec<Finding> {
 }
 
 /// Checks that the kernel can restrict commands to reading, and an agent to its worktree.
-#[must_use]
 pub fn sandbox() -> Finding {
     match available() {
         true => Finding::ok("sandbox", "the kernel can confine commands (Landlock)"),
@@ -78,7 +77,6 @@ pub fn sandbox() -> Finding {
 }
 
 /// Checks that sessions and logs can be stored in these folders.
-#[must_use]
 pub fn disk(folders: &[PathBuf]) -> Vec<Finding> {
     let mut seen = Vec::new();
     let fresh = folders.iter().filter(|folder| {

@@ -8,7 +8,6 @@ use crate::protocol::McpState;
 pub const ABOUT: &str = "mcp";
 
 /// Returns one line for each server, and for each `broken` definition that is left out.
-#[must_use]
 pub fn servers(servers: &[ServerRow], broken: &[String]) -> Vec<Finding> {
     if servers.is_empty() && broken.is_empty() {
         return vec![Finding::ok(ABOUT, "none")];

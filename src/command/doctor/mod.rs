@@ -49,17 +49,14 @@ pub struct Finding {
 }
 
 impl Finding {
-    #[must_use]
     pub fn ok(about: &'static str, text: impl Into<String>) -> Self {
         Self { state: FindingState::Ok, about, text: text.into() }
     }
 
-    #[must_use]
     pub fn note(about: &'static str, text: impl Into<String>) -> Self {
         Self { state: FindingState::Note, about, text: text.into() }
     }
 
-    #[must_use]
     pub fn wrong(about: &'static str, text: impl Into<String>) -> Self {
         Self { state: FindingState::Wrong, about, text: text.into() }
     }
@@ -83,7 +80,6 @@ impl Check {
     }
 
     /// Sets the advice if it times out.
-    #[must_use]
     pub fn or_else(self, advice: String) -> Self {
         Self { advice: Some(advice), ..self }
     }
@@ -116,7 +112,6 @@ async fn examine_within(patience: Duration, checks: Vec<Check>) -> Vec<Finding> 
 }
 
 /// Formats the findings as lines.
-#[must_use]
 pub fn lines(findings: &[Finding]) -> Vec<String> {
     let row = |Finding { state, about, text }: &Finding| {
         [state.word().to_owned(), (*about).to_owned(), printable(text).replace('\n', " ")]
@@ -126,7 +121,6 @@ pub fn lines(findings: &[Finding]) -> Vec<String> {
 }
 
 /// Returns the findings for stdout. Notes do not count as failures.
-#[must_use]
 pub fn report(findings: &[Finding]) -> CommandReport {
     let text = lines(findings).into_iter().map(|line| line + "\n").collect();
     let broken = findings.iter().any(|finding| finding.state == FindingState::Wrong);

@@ -17,7 +17,6 @@ const KITTY_KEYS: [&str; 7] =
     ["xterm-kitty", "xterm-ghostty", "ghostty", "WezTerm", "foot", "alacritty", "iTerm.app"];
 
 /// Checks which colors the terminal shows, and whether it distinguishes Shift+Enter.
-#[must_use]
 pub fn variables(env: &EnvOverlay, is_terminal: bool) -> Vec<Finding> {
     if !is_terminal {
         return vec![Finding::ok(ABOUT, "not a terminal: nothing to check")];

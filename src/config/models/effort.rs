@@ -31,7 +31,6 @@ pub enum ThinkingOverride {
 
 impl Thinking {
     /// Whether to expect a summary of thoughts.
-    #[must_use]
     pub fn is_on(self) -> bool {
         matches!(self, Self::Adaptive | Self::Budget(_))
     }
@@ -39,7 +38,6 @@ impl Thinking {
 
 impl ThinkingOverride {
     /// Applies the override to the catalogue's mode. A model that cannot think is not made to.
-    #[must_use]
     pub fn apply(self, thinking: Thinking) -> Thinking {
         match (self, thinking) {
             (Self::Disabled | Self::Tokens(0), Thinking::Adaptive | Thinking::Disabled) => {
@@ -90,7 +88,6 @@ pub struct Reasoning<'a> {
 
 impl EffortScale {
     /// Whether the model takes this effort.
-    #[must_use]
     pub fn takes(&self, effort: &str) -> bool {
         match self {
             Self::Words(words) => words.iter().any(|word| word == effort),
@@ -110,7 +107,6 @@ impl EffortScale {
     }
 
     /// Returns the words, lowest effort first.
-    #[must_use]
     pub fn words(&self) -> Vec<&str> {
         match self {
             Self::Words(words) => words.iter().map(String::as_str).collect(),

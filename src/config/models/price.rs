@@ -66,7 +66,6 @@ impl Price {
 
     /// Computes the cost of one request. The sum of several requests cannot be priced: the rates
     /// depend on the length of each.
-    #[must_use]
     pub fn usd(&self, request: Usage) -> f64 {
         let input = request.context() - request.output_tokens;
         let long = self.long.filter(|long| input > long.above);
@@ -95,13 +94,11 @@ pub enum Pricing {
 
 impl Pricing {
     /// Whether the price is unknown, so that no dollar budget can be enforced.
-    #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }
 
     /// Computes the cost of one request.
-    #[must_use]
     pub fn cost(&self, request: Usage) -> Cost {
         match self {
             Self::Unknown => Cost::UNKNOWN,

@@ -182,7 +182,6 @@ fn unknown_drivers(users: &GitSettings) -> Vec<GitDriver> {
 /// Whether a filter is a single program, with plain arguments, that is known to take only data from
 /// the folder in which it starts. `programs` are the folders of `PATH`: the program must be the
 /// system's own.
-#[must_use]
 pub fn is_plain_filter(command: &str, programs: &[PathBuf]) -> bool {
     // Git replaces `%f` with the file name.
     is_plain(command, programs) && (!command.contains('%') || takes_any_name(command))

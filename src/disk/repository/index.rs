@@ -84,14 +84,12 @@ pub struct TrackedFiles {
 
 impl TrackedFiles {
     /// Whether git tracks the file at this path, relative to the checkout.
-    #[must_use]
     pub fn contains(&self, path: &Path) -> bool {
         let path = path.as_os_str().as_bytes();
         self.lower_bound(path) == Some(path)
     }
 
     /// Whether git tracks a file below the folder at this path, relative to the checkout.
-    #[must_use]
     pub fn has_below(&self, folder: &Path) -> bool {
         let start = [folder.as_os_str().as_bytes(), b"/"].concat();
         self.lower_bound(&start).is_some_and(|name| name.starts_with(&start))

@@ -136,7 +136,6 @@ impl RepositorySettings {
     }
 
     /// Returns the length of an object name in bytes.
-    #[must_use]
     pub fn hash_length(&self) -> usize {
         if self.sha256 { 32 } else { 20 }
     }

@@ -1,9 +1,10 @@
 //! Sends requests to the driving program and receives its answers.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, oneshot};
 
@@ -93,7 +94,7 @@ impl PeerClient {
     }
 
     fn lock(&self) -> MutexGuard<'_, PeerClientState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 }
 

@@ -59,7 +59,6 @@ const BUILT_IN: &[BuiltInValues] = &[
 ];
 
 /// Whether `word` is such an option with such a value, joined with `=` or in the words that follow.
-#[must_use]
 pub fn is_built_in(name: &str, word: &str, following: &[Spelling<'_>]) -> bool {
     let (option, joined) = match word.split_once('=') {
         // After a letter the sign may be part of the value.

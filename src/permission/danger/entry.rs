@@ -217,7 +217,6 @@ pub fn flags<'a>(letters: &'a str, values: &str) -> &'a str {
 }
 
 /// The letters that take the rest of a word as their value in every call of the program.
-#[must_use]
 pub fn letters_with_value(program: &str) -> &'static str {
     let is_own =
         |(names, _): &&(&str, &'static str)| names.split_whitespace().any(|name| name == program);

@@ -56,7 +56,6 @@ const PROGRAMS: &[KnownProgram] = &[
 ];
 
 /// Whether the table has the program.
-#[must_use]
 pub fn has(name: &str) -> bool {
     program(name).is_some()
 }
@@ -66,7 +65,6 @@ fn program(name: &str) -> Option<&'static KnownProgram> {
 }
 
 /// Finds unknown options and an unknown sub-command.
-#[must_use]
 pub fn find(name: &str, words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
     let Some(program) = program(name) else { return Vec::new() };
     let mut dangers = Vec::new();

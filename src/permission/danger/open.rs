@@ -41,7 +41,6 @@ const SETTERS: &[&str] = &[
 ];
 
 /// Splits a word, as written in the line, into its parts. Braces are not expanded.
-#[must_use]
 pub fn parts(raw: &str) -> Vec<WordPart> {
     let text: Vec<char> = raw.chars().collect();
     let (mut parts, mut at, mut quoted) = (Vec::new(), 0, false);
@@ -147,7 +146,6 @@ fn variable(text: &[char], at: usize, quoted: bool, parts: &mut Vec<WordPart>) -
 }
 
 /// Whether the word may become an option whatever values the line gives its variables.
-#[must_use]
 pub fn may_be_option(raw: &str) -> bool {
     let parts = parts(raw);
     parts.contains(&WordPart::Words) || matches!(parts.first(), Some(WordPart::Text))
@@ -155,7 +153,6 @@ pub fn may_be_option(raw: &str) -> bool {
 
 /// The words that this one becomes with the values that the line gives its variables: a list of
 /// words for each combination of values. `None` if a value is uncertain.
-#[must_use]
 pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
     // A NUL separates words; uncertain text that stays within a word adds nothing to it.
     let mut texts = vec![String::new()];

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use super::{Danger, OPEN_WORDS, Spelling};
 
 /// Finds such words after the name of the program, which runs in one of `bases`.
-#[must_use]
 pub fn find(name: &str, words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
     match name {
         "sed" | "gsed" => sed_scripts(words),
@@ -19,7 +18,6 @@ pub fn find(name: &str, words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger
 }
 
 /// The position of the command that npx starts. The options after it are the command's own.
-#[must_use]
 pub fn npx_command(name: &str, words: &[Spelling<'_>]) -> Option<usize> {
     if !matches!(name, "npx" | "bunx") {
         return None;
@@ -53,7 +51,6 @@ const MAX_RUNNER: usize = 64;
 
 /// The positions at which a runner may start a program that `is_listed` knows: two at most. The
 /// options after it are the program's own.
-#[must_use]
 pub fn runner_commands(
     name: &str,
     words: &[Spelling<'_>],
@@ -93,7 +90,6 @@ const SCRIPT_OPTIONS: &str = "--all --bail --check --ci --color --coverage --det
 /// Finds what a package script is handed on: which program gets it, only the script says, so a rule
 /// covers no option that may name a file or a program. `is_listed` knows the programs that have a
 /// table of their own.
-#[must_use]
 pub fn script_options(
     name: &str,
     words: &[Spelling<'_>],

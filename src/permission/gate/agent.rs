@@ -22,7 +22,6 @@ use crate::protocol::{
 
 impl Gate {
     /// The gate of one agent: the shared rules, and its own grants. `name` is the agent's name on the screen.
-    #[must_use]
     pub fn for_agent(&self, name: String, events: EventSink) -> AgentGate {
         AgentGate {
             shared: self.0.clone(),
@@ -58,7 +57,6 @@ pub struct AgentGate {
 impl AgentGate {
     /// The gate of an agent below this one: within the same folders, and no freer than this one
     /// unless its rights say so.
-    #[must_use]
     pub fn child(&self, name: String, events: EventSink, rights: &InheritedPermissions) -> Self {
         let AgentPermissions { grants, places, mode, mut bounds } = self.permissions.clone();
         let grants = if rights.shares_grants { grants } else { Grants::default() };
@@ -71,20 +69,17 @@ impl AgentGate {
     }
 
     /// The gate of the whole tree.
-    #[must_use]
     pub fn shared_gate(&self) -> Gate {
         Gate(self.shared.clone())
     }
 
     /// This gate for an agent whose commands run with `env`.
-    #[must_use]
     pub fn with_env(mut self, env: &EnvOverlay) -> Self {
         self.permissions.places = Arc::new(self.permissions.places.with_env(env));
         self
     }
 
     /// Replaces the working directories, for an agent that works in a folder of its own.
-    #[must_use]
     pub fn with_dirs(mut self, dirs: Vec<PathBuf>) -> Self {
         self.permissions.places =
             Arc::new(Places { dirs: dirs.into(), ..(*self.permissions.places).clone() });
@@ -94,7 +89,6 @@ impl AgentGate {
     /// Binds this gate to the folder `dir`: no file tool writes outside it, in any mode. `cwd`,
     /// which must lie in it, becomes the only working directory. The agent's shell must be confined
     /// by other means.
-    #[must_use]
     pub fn with_bound(mut self, dir: PathBuf, cwd: PathBuf) -> Self {
         let bound = Some(dir);
         let places = (*self.permissions.places).clone();
@@ -103,20 +97,17 @@ impl AgentGate {
     }
 
     /// The current mode for this agent's calls.
-    #[must_use]
     pub fn mode(&self) -> PermissionMode {
         self.shared.mode_for(self.permissions.mode, self.shared.lock().mode)
     }
 
     /// The files in `cwd` that rules, shared and of its definition, hide from this agent, during a
     /// permitted call that names `place`.
-    #[must_use]
     pub fn unreadable(&self, cwd: &Path, place: Option<&PathTarget>) -> UnreadableFiles {
         self.shared.unreadable(&self.permissions, cwd, place)
     }
 
     /// Why a permitted fetch of `from` must not be redirected to `to`.
-    #[must_use]
     pub fn redirect_refusal(&self, from: &str, to: &str) -> Option<String> {
         self.shared.redirect_refusal(&self.permissions, from, to)
     }

@@ -42,7 +42,6 @@ impl CommandPattern {
     }
 
     /// How many words of a command the pattern names.
-    #[must_use]
     pub fn words(&self) -> usize {
         match self {
             Self::Exact(_) => usize::MAX,
@@ -53,7 +52,6 @@ impl CommandPattern {
 
     /// How many words of a command say where files are: those that the pattern names, and one whose
     /// folder it names, as in `python3 scripts/*`.
-    #[must_use]
     pub fn file_words(&self) -> usize {
         let words = self.words();
         words.saturating_add(usize::from(self.folder_word().is_some()))
@@ -67,7 +65,6 @@ impl CommandPattern {
     }
 
     /// Whether the pattern leaves the program itself open.
-    #[must_use]
     pub fn leaves_program_open(&self) -> bool {
         let Self::Wild(text) = self else { return false };
         text.split(' ').next().is_some_and(|word| word.contains('*'))
@@ -76,19 +73,16 @@ impl CommandPattern {
     /// Whether an allow rule covers the command: every word the rule names must be certain, nothing
     /// may precede the program, and a command that runs another program is covered only by a rule
     /// that names that program too. The command runs in one of `bases`.
-    #[must_use]
     pub fn allows(&self, command: &SimpleCommand, bases: &[PathBuf]) -> bool {
         self.covers(command) && self.unnamed(command, bases).is_none()
     }
 
     /// The dangerous option that alone keeps the rule from covering the command.
-    #[must_use]
     pub fn exception(&self, command: &SimpleCommand, bases: &[PathBuf]) -> Option<Danger> {
         if self.covers(command) { self.unnamed(command, bases) } else { None }
     }
 
     /// Whether a word known only at run time may stand for a dangerous option that the rule does not name.
-    #[must_use]
     pub fn is_misled(&self, command: &SimpleCommand, line: &str, bases: &[PathBuf]) -> bool {
         let start = start_of(&command.words);
         matches!(self, Self::Prefix(_) | Self::Wild(_))
@@ -165,7 +159,6 @@ impl CommandPattern {
 
     /// Whether a deny or ask rule applies to these words, however they are written. `appends` says
     /// that the command gets further words.
-    #[must_use]
     pub fn restricts(&self, words: &[Word], appends: bool) -> Restriction {
         let joined = wrapper::strip_wrappers(words).join(" ");
         let (text, meant) = match self {
@@ -180,7 +173,6 @@ impl CommandPattern {
     }
 
     /// The program that the pattern names, without its folder.
-    #[must_use]
     pub fn program(&self) -> Option<&str> {
         let (Self::Exact(text) | Self::Prefix(text) | Self::Wild(text)) = self;
         let program = text.split(' ').next().filter(|program| !program.contains('*'));
@@ -194,7 +186,6 @@ impl CommandPattern {
     }
 
     /// Whether this is the whole line, word for word.
-    #[must_use]
     pub fn is_line(&self, line: &str) -> bool {
         // To bash, other blanks are part of a word.
         let line = line.trim_matches([' ', '\t', '\n']);
@@ -202,7 +193,6 @@ impl CommandPattern {
     }
 
     /// Whether a deny or ask rule applies to the line as a whole, such as `curl * | sh`.
-    #[must_use]
     pub fn restricts_line(&self, line: &str) -> bool {
         let spaced = line.replace('|', " | ").replace(';', " ; ").replace('&', " & ");
         let spaced = spaced.replace("|  |", "||").replace("&  &", "&&");

@@ -97,7 +97,6 @@ const AUTOMATION_ENDS: &[&str] =
 const AUTOMATION_FOLDERS: &[&str] = &["mise-tasks", "zuul.d"];
 
 /// Whether this name on the path to a file keeps a rule for a whole folder from being suggested.
-#[must_use]
 pub fn is_protected_name(name: &str) -> bool {
     SENSITIVE.contains(&fold(name).as_str())
 }

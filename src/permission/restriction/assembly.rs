@@ -14,7 +14,6 @@ const SHELLS: &[&str] =
 
 /// Whether a program that the line starts comes from the arguments of a function or a script, or is
 /// the last word of the previous command.
-#[must_use]
 pub fn starts_positional(script: &Script) -> bool {
     script.all_commands().into_iter().any(|command| {
         let (starts, _) = wrapper::program_starts(&command.words);
@@ -24,7 +23,6 @@ pub fn starts_positional(script: &Script) -> bool {
 }
 
 /// Whether the word contains `$1`, `$@`, `$_` or the like: values that a line gives without an assignment.
-#[must_use]
 pub fn has_positional(word: &Word) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !word.literal
@@ -43,7 +41,6 @@ pub fn has_positional(word: &Word) -> bool {
 }
 
 /// The shell of the line that may run a text partly known only at run time.
-#[must_use]
 pub fn shell_of_assembled_text(script: &Script) -> Option<&str> {
     let commands = script.all_commands();
     let is_any_assembled = || {
@@ -94,7 +91,6 @@ fn is_assembled(word: &Word) -> bool {
 
 /// Whether a part of the line may become the program's name by values of the line, by defaults or
 /// by braces, wherever it is. For lines whose commands are not all known.
-#[must_use]
 pub fn spells(line: &str, script: &Script, program: &str) -> bool {
     let values = value::values_of(script);
     let is_break = |c: char| c.is_whitespace() || ";|&()<>`".contains(c);

@@ -10,7 +10,6 @@ use crate::permission::wrapper::base_name;
 
 /// Compares the words of a rule with those of a command. `exact` rules end with their last word;
 /// `appends` says that more words may follow than are in the line.
-#[must_use]
 pub fn compare(rule: &str, exact: bool, words: &[Word], appends: bool) -> Restriction {
     let mut tokens = rule.split(' ').filter(|token| *token != "*");
     let Some(program) = tokens.next().filter(|program| !program.contains('*')) else {

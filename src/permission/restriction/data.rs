@@ -42,7 +42,6 @@ const TWO_LEVELS: &[&str] =
     &["aws", "az", "gcloud", "gh", "glab", "docker", "podman", "kubectl", "oc", "helm"];
 
 /// Whether the command, apart from its runners, takes its words as data.
-#[must_use]
 pub fn takes_data(words: &[Word]) -> bool {
     let (starts, certain) = wrapper::program_starts(words);
     let behind = match starts.as_slice() {
@@ -74,7 +73,6 @@ fn is_data(words: &[Word]) -> bool {
 }
 
 /// The position of the first word that is no option of the program.
-#[must_use]
 pub fn sub_command(words: &[Word]) -> usize {
     let known = words.first().and_then(|word| Program::named(&word.text));
     let mut at = 1;
@@ -86,7 +84,6 @@ pub fn sub_command(words: &[Word]) -> usize {
 }
 
 /// Whether the word at `place` is the name of a sub-command rather than of a program.
-#[must_use]
 pub fn is_sub_command(words: &[Word], place: usize) -> bool {
     let Some(first) = words.first() else { return false };
     // The first argument of npx and the like is a program; the others run what they have no command for.

@@ -11,7 +11,6 @@ use crate::permission::wrapper::{self, base_name};
 const MAX_TAIL: usize = 64;
 
 /// How often the words of the command name the program, excluding substitutions in them.
-#[must_use]
 pub fn count(command: &SimpleCommand, program: &str) -> usize {
     command.words.iter().map(|word| occurrences(&own_text(word), program)).sum()
 }
@@ -24,7 +23,6 @@ fn own_text(word: &Word) -> String {
 }
 
 /// Whether the word names the program, also in a text, after `=`, or joined with an option.
-#[must_use]
 pub fn holds(word: &Word, program: &str) -> bool {
     // `-Orm`, and `-vO'rm x'`, which is a text for a shell.
     let joined = |text: &str| {
@@ -52,7 +50,6 @@ fn is_spelled(word: &Word, program: &str) -> bool {
 
 /// Whether the program is in the command where no program is certain to start, and in no text that
 /// is judged as a script of its own.
-#[must_use]
 pub fn is_argument(command: &SimpleCommand, program: &str) -> bool {
     !arguments(command, program).is_empty()
 }
@@ -75,7 +72,6 @@ fn arguments(command: &SimpleCommand, program: &str) -> Vec<usize> {
 }
 
 /// Whether the command gets values of variables and may run them.
-#[must_use]
 pub fn sees_values(command: &SimpleCommand) -> bool {
     let is_set = command.assignments.iter().any(|assignment| !assignment.harmless);
     let is_open = command.words.iter().any(|word| !word.literal);
@@ -87,7 +83,6 @@ pub fn sees_values(command: &SimpleCommand) -> bool {
 
 /// Compares the rule with the words after each mention of its program among the arguments, unless
 /// the command takes them as data.
-#[must_use]
 pub fn in_arguments(
     pattern: &CommandPattern,
     program: &str,

@@ -27,7 +27,6 @@ pub fn values_of(script: &Script) -> ValueList {
 }
 
 /// Whether a program that the line starts can be this one, given the values that the line sets.
-#[must_use]
 pub fn may_start(script: &Script, program: &str) -> bool {
     let values = values_of(script);
     let may_be = |word: &Word| {
@@ -63,7 +62,6 @@ pub fn may_start(script: &Script, program: &str) -> bool {
 }
 
 /// Whether the word contains the program's name once braces and values are expanded.
-#[must_use]
 pub fn can_become(word: &Word, program: &str, values: &ValueList) -> bool {
     let mut texts = spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces);
     texts.any(|text| {
@@ -74,7 +72,6 @@ pub fn can_become(word: &Word, program: &str, values: &ValueList) -> bool {
 
 /// Whether an argument of the program may contain one of the rule's words, or an option where the
 /// rule has one: by a value that the line sets, by a default, or by a command's output.
-#[must_use]
 pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
     let values = values_of(script);
     let commands = script.all_commands();

@@ -43,7 +43,6 @@ impl BudgetSpec {
         ["max_usd", "max_tokens", "max_turns", "max_tool_calls", "max_wall_s"];
 
     /// Takes the smaller of each limit.
-    #[must_use]
     pub fn min(self, other: Self) -> Self {
         Self {
             max_usd: least(self.max_usd, other.max_usd),
@@ -55,7 +54,6 @@ impl BudgetSpec {
     }
 
     /// The limits of its account. Turns are counted per run.
-    #[must_use]
     pub fn account(&self) -> Limits {
         Limits {
             usd: self.max_usd,

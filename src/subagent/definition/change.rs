@@ -25,7 +25,6 @@ impl Definition {
     /// has nothing of the second group and no mode of its own, and there is nothing that it could
     /// widen. An agent whose name moved from the user's definitions to the project's, or back, is
     /// new.
-    #[must_use]
     pub fn limited_to_start(self: &Arc<Self>, before: Option<&Self>) -> (Arc<Self>, bool) {
         let is_same = |before: &&Self| before.source.is_project() == self.source.is_project();
         let start = before.filter(is_same).map_or_else(|| self.without_starts(), Self::clone);

@@ -69,7 +69,6 @@ pub struct Definition {
 impl Definition {
     /// The definition for a fork, which has what the original has: nothing here narrows or replaces
     /// it.
-    #[must_use]
     pub fn for_fork(&self) -> Self {
         Self {
             tools: None,
@@ -185,7 +184,6 @@ impl Definition {
     }
 
     /// The name of the tool that delegates to this agent alone.
-    #[must_use]
     pub fn tool_name(&self) -> String {
         tool_name(&self.name)
     }

@@ -20,13 +20,11 @@ pub enum DefinitionSource {
 
 impl DefinitionSource {
     /// Whether it came with the project, and so may narrow rights but not widen them.
-    #[must_use]
     pub fn is_project(&self) -> bool {
         matches!(self, Self::File { project: true, .. })
     }
 
     /// The project folder of the definition: the one above `.caliban/agents` or `.claude/agents`.
-    #[must_use]
     pub fn project_folder(&self) -> Option<&Path> {
         let Self::File { path, project: true } = self else { return None };
         let folders = [".caliban/agents", ".claude/agents"];
@@ -38,7 +36,6 @@ impl DefinitionSource {
     }
 
     /// Its file.
-    #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::File { path, .. } => Some(path),

@@ -105,7 +105,6 @@ impl DefinitionSources {
     /// `project` are the folders from the working directory up to the repository's root, `own` is
     /// the user's folder of definitions. `.caliban/agents` precedes `.claude/agents`, and in each
     /// the nearest folder comes first.
-    #[must_use]
     pub fn new(project: &[PathBuf], own: PathBuf) -> Self {
         let below = |name: &'static str, dialect| {
             let folder = move |above: &PathBuf| DefinitionFolder {
@@ -125,13 +124,11 @@ impl DefinitionSources {
     }
 
     /// Lets links of the project lead to what this scope has.
-    #[must_use]
     pub fn in_scope(self, scope: ProjectScope) -> Self {
         Self { scope, ..self }
     }
 
     /// Leaves out the project's `.claude/agents`.
-    #[must_use]
     pub fn without_claude(mut self) -> Self {
         self.folders
             .retain(|folder| !folder.project || folder.dialect != DefinitionFormat::Foreign);
@@ -139,7 +136,6 @@ impl DefinitionSources {
     }
 
     /// Adds the `agents` of the user's `.claude` folder after all others.
-    #[must_use]
     pub fn with_claude_home(mut self, claude: Option<&Path>) -> Self {
         self.folders.extend(claude.map(|claude| DefinitionFolder {
             path: claude.join("agents"),
@@ -150,7 +146,6 @@ impl DefinitionSources {
     }
 
     /// Sets what the user has accepted of the project.
-    #[must_use]
     pub fn with_accepted(self, accepted: DefinitionTrust) -> Self {
         Self { accepted: Some(accepted), ..self }
     }
@@ -168,7 +163,6 @@ impl DefinitionSources {
     }
 
     /// One line for the user about ignored parts; `None` if there are none.
-    #[must_use]
     pub fn notice(&self, inert: &[UntrustedItem]) -> Option<String> {
         self.accepted.as_ref()?.trust.notice(inert)
     }
@@ -192,7 +186,6 @@ impl DefinitionSources {
     }
 
     /// A fingerprint of the files. While it stays the same, loading again finds the same.
-    #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let scope = self.scope.files();
         let folders = self.folders.iter();

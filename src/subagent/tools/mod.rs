@@ -42,7 +42,6 @@ const LIFECYCLE_TOOLS: [&str; 7] = [
 const DELEGATE_PREFIX: &str = "delegate_to_";
 
 /// Whether a tool of this name belongs to sub-agents.
-#[must_use]
 pub fn is_agent_tool(name: &str) -> bool {
     canonical_name(name) == "AgentTool"
         || LIFECYCLE_TOOLS.contains(&name)
@@ -50,7 +49,6 @@ pub fn is_agent_tool(name: &str) -> bool {
 }
 
 /// The names of the tools offered to the main agent, in order.
-#[must_use]
 pub fn tool_names(
     settings: &SubagentSettings,
     definitions: &Definitions,
@@ -80,7 +78,6 @@ pub fn tool_names(
 
 /// The tools that the configuration offers to an agent that may start others. The caller withholds
 /// those that rules forbid.
-#[must_use]
 pub fn agent_tools(executor: &Spawner) -> Vec<Arc<dyn Tool>> {
     let settings = &executor.factory().settings;
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
@@ -107,14 +104,12 @@ pub fn agent_tools(executor: &Spawner) -> Vec<Arc<dyn Tool>> {
 }
 
 /// The tool with which a parent and its children send each other messages.
-#[must_use]
 pub fn send_tool(executor: &Spawner) -> Arc<dyn Tool> {
     Arc::new(send::SendTool::new(executor.clone()))
 }
 
 /// The same tools for a fork that may not start agents: it is offered all of them, because its
 /// original is.
-#[must_use]
 pub fn listed_limit_tools(executor: &Spawner) -> Vec<Arc<dyn Tool>> {
     let settings = &executor.factory().settings;
     let closed = |tool: Arc<dyn Tool>| -> Arc<dyn Tool> {
@@ -136,7 +131,6 @@ fn starts_agents(name: &str) -> bool {
 
 /// Stand-ins for an agent that may not start agents: they are not offered, and calling one anyway
 /// is a violation.
-#[must_use]
 pub fn limit_tools(executor: &Spawner) -> Vec<Arc<dyn Tool>> {
     let factory = executor.factory();
     let mut names = vec!["AgentTool".to_owned(), "agent_spawn".to_owned(), "agent_fork".to_owned()];

@@ -24,7 +24,6 @@ pub enum AgentPhase {
 
 impl AgentPhase {
     /// The phase in one word.
-    #[must_use]
     pub fn status(&self) -> AgentStatus {
         match self {
             Self::Queued => AgentStatus::Queued,
@@ -57,7 +56,6 @@ pub enum AgentStatus {
 
 impl AgentStatus {
     /// The state for the end of a run. A partial result is not a success.
-    #[must_use]
     pub fn from_end(end: &RunEnd) -> Self {
         match end {
             RunEnd::Completed => Self::Completed,
@@ -67,13 +65,11 @@ impl AgentStatus {
     }
 
     /// Whether it has ended.
-    #[must_use]
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
     /// The word in results of tools.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -101,7 +97,6 @@ pub struct AgentSnapshot {
 
 impl AgentSnapshot {
     /// Its state in one word.
-    #[must_use]
     pub fn status(&self) -> AgentStatus {
         self.phase.status()
     }
@@ -120,7 +115,6 @@ pub struct StatusCounts {
 
 impl StatusCounts {
     /// Counts a list.
-    #[must_use]
     pub fn count(list: &[AgentSnapshot]) -> Self {
         let mut counts = Self { total_count: list.len(), ..Self::default() };
         for agent in list {

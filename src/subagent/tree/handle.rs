@@ -90,19 +90,16 @@ impl AgentHandle {
     }
 
     /// The agent's id.
-    #[must_use]
     pub fn id(&self) -> AgentId {
         self.id
     }
 
     /// Fires when the agent is to end.
-    #[must_use]
     pub fn cancel(&self) -> &CancellationToken {
         &self.cancel
     }
 
     /// Fires when the agent goes to the background.
-    #[must_use]
     pub fn detached(&self) -> &CancellationToken {
         &self.detached
     }
@@ -113,7 +110,6 @@ impl AgentHandle {
     }
 
     /// Its queue of prompts.
-    #[must_use]
     pub fn inbox(&self) -> &Inbox {
         &self.inbox
     }

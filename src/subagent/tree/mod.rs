@@ -2,12 +2,13 @@
 //! for it or is notified.
 //!
 //! An agent runs as its own task, so that it can continue when the call that started it stops
-//! waiting. Its [`Membership`] is its place in here. Whoever wants its end watches for it, and
+//! waiting. Its [`AgentHandle`] is its place in here. Whoever wants its end watches for it, and
 //! cannot miss it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -67,14 +68,12 @@ pub struct CancelOutcome {
 
 impl AgentTree {
     /// Creates a tree without agents.
-    #[must_use]
     pub fn new(slots: SlotLimits) -> Self {
         let state = Mutex::new(TreeState::new(slots));
         Self(Arc::new(TreeShared { state, tasks: TaskTracker::new(), shells: Shells::default() }))
     }
 
     /// The name of the next agent of a definition: `explore-1`, `explore-2`.
-    #[must_use]
     pub fn next_name(&self, definition: &str) -> String {
         self.lock().next_name(definition)
     }
@@ -133,7 +132,6 @@ impl AgentTree {
     /// Cancels an agent for the call that waits for it. `overdue` is the limit that the call has
     /// reached; without one, the run of its parent was stopped. False if the agent moved to the
     /// background first: then it continues, and the call no longer waits.
-    #[must_use]
     pub fn cancel_waited(&self, id: AgentId, overdue: Option<Duration>) -> bool {
         self.lock().cancel_waited(id, overdue)
     }
@@ -176,25 +174,21 @@ impl AgentTree {
     }
 
     /// The queue of the agent at `path`, while it is alive. Main always is.
-    #[must_use]
     pub fn inbox(&self, path: &AgentPath) -> Option<Inbox> {
         self.lock().inbox(path)
     }
 
     /// The main agent's queue.
-    #[must_use]
     pub fn main_inbox(&self) -> Inbox {
         self.lock().main.clone()
     }
 
     /// A snapshot of one agent.
-    #[must_use]
     pub fn look_up(&self, id: AgentId) -> Option<AgentSnapshot> {
         self.lock().entries.get(&id).map(entry::AgentEntry::snapshot)
     }
 
     /// All agents below `path`, in order of start.
-    #[must_use]
     pub fn list(&self, path: &AgentPath) -> Vec<AgentSnapshot> {
         self.lock().list(path)
     }
@@ -223,13 +217,12 @@ impl AgentTree {
     }
 
     /// Releases the slot of an agent that is about to wait for others, so that they can have it.
-    #[must_use]
     pub fn release_slot(&self, path: &AgentPath) -> SlotYield {
         SlotYield::new(self, path)
     }
 
     fn lock(&self) -> MutexGuard<'_, TreeState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 }
 

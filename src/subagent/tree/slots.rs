@@ -2,10 +2,11 @@
 //! its slot.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -202,13 +203,12 @@ pub struct AgentSlot {
 
 impl AgentSlot {
     /// For the agent with these events.
-    #[must_use]
     pub fn new(tree: &AgentTree, events: &EventSink) -> Self {
         Self { tree: tree.clone(), events: events.clone(), lent: Mutex::default() }
     }
 
     fn lent(&self) -> MutexGuard<'_, Option<SlotYield>> {
-        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lent.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Handles notifications of a server: the progress of a call, and changes of its tools.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use rmcp::RoleClient;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
@@ -90,7 +91,7 @@ impl Listener {
     }
 
     fn lock(&self) -> MutexGuard<'_, ProgressState> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock()
     }
 }
 

@@ -67,7 +67,6 @@ impl ToolListing {
     }
 
     /// Returns the list once all pages are in, with one line about the tools beyond the bounds.
-    #[must_use]
     pub fn finish(mut self) -> Self {
         let more = self.problems.len().saturating_sub(MAX_PROBLEMS);
         if more > 0 {
@@ -86,7 +85,6 @@ impl ToolListing {
     }
 
     /// Whether nothing more can be added, so that further pages need not be requested.
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.tools.len() >= MAX_TOOLS && self.surplus > 0
     }

@@ -1,7 +1,8 @@
 //! Servers that agents share, where that makes no difference to any of them.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
 use super::Server;
@@ -29,14 +30,14 @@ impl ServerPool {
 
     /// Sets the receiver of errors of servers from now on.
     pub fn set_notice(&self, tell: NoticeFn) {
-        *self.tell.lock().unwrap_or_else(PoisonError::into_inner) = tell;
+        *self.tell.lock() = tell;
     }
 
     /// Returns a server of this configuration for this environment: a running one, if its
     /// configuration lets agents share it and both are the same, else a new one. It runs until
     /// nobody holds it. A shared one keeps the depth of the agent for which it was started.
     pub fn get(&self, config: &McpServer, env: &EnvOverlay, depth: u32) -> Arc<Server> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         running.retain(|server| server.strong_count() > 0);
         if config.shared {
             let same = |server: &Arc<Server>| server.config() == config && server.env() == env;
@@ -44,7 +45,7 @@ impl ServerPool {
                 return server;
             }
         }
-        let tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let tell = self.tell.lock().clone();
         let (config, env) = (config.clone(), env.clone());
         let server = Server::start(config, env, depth, self.means.clone(), tell, &self.tasks);
         let server = Arc::new(server);

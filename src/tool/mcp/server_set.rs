@@ -53,7 +53,6 @@ impl ServerSet {
 
     /// Returns the names of servers that are still starting for the first time, each with any
     /// output that is not the protocol.
-    #[must_use]
     pub fn still_starting(&self) -> Vec<String> {
         let missing = self.servers.iter().filter(|server| server.is_starting());
         let named = missing.map(|server| match server.complaint() {
@@ -64,14 +63,12 @@ impl ServerSet {
     }
 
     /// Returns the status of each.
-    #[must_use]
     pub fn status(&self) -> Vec<McpStatus> {
         self.servers.iter().map(|server| server.status()).collect()
     }
 
     /// Returns the tools of all, sorted by server and then as each lists them. Of two with one
     /// name, the first wins.
-    #[must_use]
     pub fn offered(&self) -> OfferedTools {
         let mut offered = OfferedTools::default();
         let mut owners: Vec<&str> = Vec::new();

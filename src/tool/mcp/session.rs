@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -74,7 +75,6 @@ struct McpInner {
 
 impl Mcp {
     /// Stores the settings. Starts no server.
-    #[must_use]
     pub fn new(settings: McpSettings) -> Self {
         let McpSettings { servers, cwd, starts, env, secrets, http, peer, soften, redactor } =
             settings;
@@ -84,7 +84,6 @@ impl Mcp {
     }
 
     /// Whether the session has no servers of its own.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.servers.is_empty()
     }
@@ -109,7 +108,6 @@ impl Mcp {
     }
 
     /// Returns the main agent's servers.
-    #[must_use]
     pub fn main(&self) -> ServerSet {
         lock(&self.0.main).clone()
     }
@@ -122,7 +120,6 @@ impl Mcp {
     }
 
     /// Returns the main agent's servers that are still starting, described for the user, each once.
-    #[must_use]
     pub fn still_starting(&self) -> Vec<String> {
         self.take_untold(self.main().still_starting())
     }
@@ -135,7 +132,6 @@ impl Mcp {
     }
 
     /// Returns the main agent's tools.
-    #[must_use]
     pub fn offered(&self) -> Vec<Arc<dyn Tool>> {
         lock(&self.0.offered).clone()
     }
@@ -143,7 +139,6 @@ impl Mcp {
     /// Returns the servers of a sub-agent with these variables at this depth below the main agent:
     /// those that its definition asks for, or else all of the session. Also returns the names that
     /// match no server.
-    #[must_use]
     pub fn for_agent(
         &self,
         wishes: Option<&[McpSelection]>,
@@ -175,7 +170,6 @@ impl Mcp {
     }
 
     /// Returns the status of each server of the session.
-    #[must_use]
     pub fn status(&self) -> Vec<McpStatus> {
         let running = self.main().status();
         if !running.is_empty() {
@@ -264,7 +258,6 @@ impl Mcp {
 
 /// Whether an entry of a list of tools covers this tool of a server: `mcp__server`,
 /// `mcp__server__*`, `mcp__server__tool`.
-#[must_use]
 pub fn is_listed(entry: &str, tool: &str) -> bool {
     match mcp_name::parts(entry) {
         Some((server, None)) => tool.starts_with(&mcp_name::server_prefix(server)),
@@ -274,14 +267,13 @@ pub fn is_listed(entry: &str, tool: &str) -> bool {
 }
 
 /// Whether a tool, or an entry of a list of tools, belongs to the server of this name.
-#[must_use]
 pub fn is_of_server(server: &str, tool: &str) -> bool {
     let own = mcp_name::server_prefix(server);
     mcp_name::parts(tool).is_some_and(|(named, _)| mcp_name::server_prefix(named) == own)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl fmt::Debug for Mcp {

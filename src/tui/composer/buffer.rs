@@ -32,23 +32,19 @@ impl From<&str> for TextBuffer {
 }
 
 impl TextBuffer {
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Increases with each change of text or cursor.
-    #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    #[must_use]
     pub fn cursor(&self) -> usize {
         self.cursor
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

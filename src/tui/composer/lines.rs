@@ -11,7 +11,6 @@ const TAB_WIDTH: usize = 4;
 
 /// The byte range of each line, without its newline. A full last line is followed by an empty one
 /// for the cursor.
-#[must_use]
 pub fn lines(text: &str, room: usize) -> Vec<Range<usize>> {
     let room = room.max(1);
     let mut lines = Vec::new();
@@ -37,7 +36,6 @@ pub fn lines(text: &str, room: usize) -> Vec<Range<usize>> {
 }
 
 /// Row and column of a byte position, in cells.
-#[must_use]
 pub fn position_of(text: &str, lines: &[Range<usize>], cursor: usize) -> (usize, usize) {
     let row = lines.partition_point(|line| line.start <= cursor).saturating_sub(1);
     let start = lines.get(row).map_or(0, |line| line.start);
@@ -46,7 +44,6 @@ pub fn position_of(text: &str, lines: &[Range<usize>], cursor: usize) -> (usize,
 }
 
 /// The byte position in a line that is closest to a column, in cells.
-#[must_use]
 pub fn at_column(text: &str, line: &Range<usize>, column: usize) -> usize {
     let mut used = 0;
     for (at, cluster) in text[line.clone()].grapheme_indices(true) {
@@ -59,7 +56,6 @@ pub fn at_column(text: &str, line: &Range<usize>, column: usize) -> usize {
 }
 
 /// The text of a line for drawing.
-#[must_use]
 pub fn display_line(text: &str, line: &Range<usize>) -> String {
     text[line.clone()].replace('\t', &" ".repeat(TAB_WIDTH))
 }

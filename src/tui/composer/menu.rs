@@ -41,7 +41,6 @@ pub struct Trigger {
 
 impl Composer {
     /// The completion possible at the cursor, if any.
-    #[must_use]
     pub fn trigger(&self) -> Option<Trigger> {
         let head = &self.buffer.text()[..self.buffer.cursor()];
         if head.starts_with('/')

@@ -38,17 +38,14 @@ pub struct RecalledMessage {
 
 impl Composer {
     /// Creates an empty prompt with the given history, oldest first.
-    #[must_use]
     pub fn new(history: Vec<String>) -> Self {
         Self { history, ..Self::default() }
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.buffer.is_empty()
     }
 
-    #[must_use]
     pub fn text(&self) -> &str {
         self.buffer.text()
     }
@@ -108,7 +105,6 @@ impl Composer {
     }
 
     /// Whether Up and Down are browsing the history.
-    #[must_use]
     pub fn browsing(&self) -> bool {
         self.browsing.is_some()
     }
@@ -123,7 +119,6 @@ impl Composer {
     }
 
     /// Prompts that contain the query, newest first, each once.
-    #[must_use]
     pub fn search(&self, query: &str) -> Vec<&str> {
         let query = query.to_lowercase();
         let mut found: Vec<&str> = Vec::new();

@@ -37,7 +37,6 @@ pub enum AgentListSection {
 
 impl AgentListSection {
     /// Its heading.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -49,7 +48,6 @@ impl AgentListSection {
 
 impl AgentRow {
     /// The section of the row.
-    #[must_use]
     pub fn section(&self, model: &TuiModel) -> AgentListSection {
         let alive = match self {
             Self::Definition(_) => return AgentListSection::Definitions,
@@ -60,7 +58,6 @@ impl AgentRow {
     }
 
     /// The name shown in the row.
-    #[must_use]
     pub fn name<'a>(&'a self, model: &'a TuiModel) -> &'a str {
         match self {
             Self::Agent(path) => model.name(path),
@@ -72,7 +69,6 @@ impl AgentRow {
 
 impl AgentList {
     /// The rows that match the filter.
-    #[must_use]
     pub fn rows(&self, model: &TuiModel) -> Vec<AgentRow> {
         let filter = self.filter.text().to_lowercase();
         let fits = |name: &str, words: &str| {
@@ -96,7 +92,6 @@ impl AgentList {
     }
 
     /// The selected row.
-    #[must_use]
     pub fn selected_row(&self, model: &TuiModel) -> Option<AgentRow> {
         let mut rows = self.rows(model);
         let at = self.selected.min(rows.len().checked_sub(1)?);
@@ -104,7 +99,6 @@ impl AgentList {
     }
 
     /// Hints for the keys that do something now.
-    #[must_use]
     pub fn key_hints(&self, model: &TuiModel) -> Vec<String> {
         let open = model.keymap.hint(KeyContext::List, Action::Submit, "open");
         if self.filtering {

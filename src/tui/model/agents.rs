@@ -74,19 +74,16 @@ pub struct AgentState {
 }
 
 impl AgentState {
-    #[must_use]
     pub fn alive(&self) -> bool {
         self.run.alive()
     }
 
     /// Whether it is alive and not just queued.
-    #[must_use]
     pub fn running(&self) -> bool {
         self.run.alive() && !self.run.queued()
     }
 
     /// Whether it has ended and can be resumed from its transcript.
-    #[must_use]
     pub fn resumable(&self) -> bool {
         self.location != TranscriptLocation::Missing
             && matches!(&self.run.phase, RunPhase::Ended(end) if *end != RunEnd::Cancelled { before_start: true })
@@ -123,7 +120,6 @@ pub struct AgentTally {
 }
 
 impl AgentSet {
-    #[must_use]
     pub fn get(&self, path: &AgentPath) -> Option<&AgentState> {
         self.list.get(*self.by_path.get(path)?)
     }
@@ -147,7 +143,6 @@ impl AgentSet {
     }
 
     /// Number of agents waiting for a slot.
-    #[must_use]
     pub fn queued(&self) -> usize {
         self.alive().filter(|agent| agent.run.queued()).count()
     }
@@ -157,13 +152,11 @@ impl AgentSet {
     }
 
     /// Agents in the panel, sorted by number, children below their parent.
-    #[must_use]
     pub fn panel(&self) -> Vec<&AgentState> {
         tree_order(self.list.iter().filter(|agent| agent.in_panel).collect())
     }
 
     /// Number of the current or last batch.
-    #[must_use]
     pub fn batch(&self) -> usize {
         self.batch
     }
@@ -253,7 +246,6 @@ impl AgentSet {
     }
 
     /// The agents of the panel (or of the last batch, once folded), then those in the background.
-    #[must_use]
     pub fn latest(&self) -> Vec<&AgentState> {
         let mut latest = self.panel();
         if latest.is_empty() {
@@ -300,7 +292,6 @@ impl AgentSet {
     }
 
     /// Counts a set of agents by state.
-    #[must_use]
     pub fn tally<'a>(agents: impl Iterator<Item = &'a AgentState>) -> AgentTally {
         let mut tally = AgentTally::default();
         for agent in agents {

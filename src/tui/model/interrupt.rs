@@ -56,7 +56,6 @@ pub const QUIT_CONFIRM_TIME: Duration = Duration::from_secs(2);
 
 impl TuiModel {
     /// The action of Ctrl+C now.
-    #[must_use]
     pub fn interrupt_action(&self) -> InterruptAction {
         if self.closing {
             return InterruptAction::LeaveNow;
@@ -94,7 +93,6 @@ impl TuiModel {
     }
 
     /// The action of Esc now.
-    #[must_use]
     pub fn escape_action(&self) -> InterruptAction {
         if let Some(step) = self.open_action(InterruptKey::Escape) {
             return step;

@@ -84,7 +84,6 @@ pub struct ToolCallItem {
 
 impl ToolCallItem {
     /// Creates a call without output or result.
-    #[must_use]
     pub fn new(id: ToolUseId, name: String, summary: String) -> Self {
         Self { id, name, summary, output: String::new(), result: None, denied: None }
     }

@@ -30,13 +30,11 @@ pub struct Job {
 }
 
 impl Job {
-    #[must_use]
     pub fn alive(&self) -> bool {
         self.ended.is_none()
     }
 
     /// Time it has run so far, or in total.
-    #[must_use]
     pub fn elapsed(&self, now: Duration) -> Duration {
         let end = self.ended.as_ref().map_or(now, |(at, _)| *at);
         end.saturating_sub(self.since)
@@ -80,7 +78,6 @@ impl Jobs {
         }
     }
 
-    #[must_use]
     pub fn get(&self, id: &str) -> Option<&Job> {
         self.list.iter().find(|job| job.id == id)
     }
@@ -110,7 +107,6 @@ impl Jobs {
     }
 
     /// When the next row of an ended command disappears.
-    #[must_use]
     pub fn next_expiry(&self) -> Option<Duration> {
         self.list.iter().filter_map(Job::expires_at).min()
     }

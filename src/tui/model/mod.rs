@@ -146,7 +146,6 @@ pub struct Metrics {
 
 impl Metrics {
     /// The extent of an agent's pane.
-    #[must_use]
     pub fn pane(&self, path: &AgentPath) -> Extent {
         let found = self.panes.iter().find(|(of, _)| of == path);
         found.map(|(_, extent)| *extent).unwrap_or_default()
@@ -317,7 +316,6 @@ pub const NOTICE_TIME: Duration = Duration::from_secs(4);
 
 impl TuiModel {
     /// The state before the first event.
-    #[must_use]
     pub fn new(
         start: StartInfo,
         settings: TuiSettings,
@@ -385,43 +383,36 @@ impl TuiModel {
     }
 
     /// The agent that has the focus.
-    #[must_use]
     pub fn focused(&self) -> Option<&AgentState> {
         self.agents.get(self.focus.as_ref()?)
     }
 
     /// The agent that fills the body.
-    #[must_use]
     pub fn zoomed(&self) -> Option<&AgentState> {
         self.focused().filter(|_| self.zoom)
     }
 
     /// Whether main's turn is running.
-    #[must_use]
     pub fn main_is_busy(&self) -> bool {
         self.run.alive()
     }
 
     /// Whether quitting would stop anything.
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         self.main_is_busy() || self.shell.is_some() || self.agents.alive().next().is_some()
     }
 
     /// The transcript of an agent, or main's.
-    #[must_use]
     pub fn transcript(&self, path: &AgentPath) -> &TranscriptState {
         self.agents.get(path).map_or(&self.main, |agent| &agent.transcript)
     }
 
     /// Width of a line of the draft, in cells.
-    #[must_use]
     pub fn prompt_width(&self) -> usize {
         usize::from(self.size.0).saturating_sub(PROMPT_MARGIN).max(1)
     }
 
     /// The display name of an agent.
-    #[must_use]
     pub fn name(&self, path: &AgentPath) -> &str {
         self.agents.get(path).map_or("main", |agent| &agent.info.name)
     }
@@ -438,7 +429,6 @@ impl TuiModel {
     }
 
     /// Whether the notice has expired or its cause no longer holds.
-    #[must_use]
     pub fn notice_is_over(&self) -> bool {
         self.notice.as_ref().is_some_and(|notice| {
             notice.until <= self.now
@@ -456,19 +446,16 @@ impl TuiModel {
     }
 
     /// Total cost of the session so far.
-    #[must_use]
     pub fn total_cost(&self) -> Cost {
         self.session.cost
     }
 
     /// Whether anything on the screen is animated.
-    #[must_use]
     pub fn animated(&self) -> bool {
         self.is_busy() || self.jobs.alive().next().is_some()
     }
 
     /// When the screen next changes without an event or a key, if it does.
-    #[must_use]
     pub fn next_wake(&self) -> Option<Duration> {
         let step = match self.settings.motion {
             MotionMode::Full => Duration::from_millis(200),
@@ -493,7 +480,6 @@ impl TuiModel {
     }
 
     /// When a waiting question may open by itself.
-    #[must_use]
     pub fn question_opens_at(&self) -> Option<Duration> {
         if self.questions.open.is_some() || self.overlay.is_some() {
             return None;
@@ -505,7 +491,6 @@ impl TuiModel {
 }
 
 /// Describes a mode, for the picker and the notice on a change.
-#[must_use]
 pub fn mode_label(mode: PermissionMode) -> &'static str {
     match mode {
         PermissionMode::Default => "reads freely, asks for everything else",

@@ -77,14 +77,12 @@ pub struct PickerRow {
 }
 
 impl Picker {
-    #[must_use]
     pub fn new(title: &str, rows: PickerRows) -> Self {
         let title = title.to_owned();
         Self { title, filter: TextBuffer::default(), selected: 0, rows, notes: Vec::new() }
     }
 
     /// The rows that match the filter.
-    #[must_use]
     pub fn matching(&self) -> Vec<PickerRow> {
         let filter = self.filter.text().to_lowercase();
         let fits = |row: &PickerRow| {
@@ -166,7 +164,6 @@ pub enum AgentAction {
 
 impl AgentAction {
     /// Whether the action applies to this agent now.
-    #[must_use]
     pub fn applies_to(self, agent: &AgentState) -> bool {
         match self {
             Self::Cancel => agent.alive(),
@@ -178,7 +175,6 @@ impl AgentAction {
 impl AgentPicker {
     /// The keys that pick an agent: `1–3 or ↑↓ Enter picks`. The numbers are those of the panes;
     /// only the first nine have a key.
-    #[must_use]
     pub fn key_hints(&self, model: &TuiModel) -> String {
         let agents = self.rows.iter().filter_map(|path| model.agents.get(path));
         let open = agents.filter(|agent| self.action.applies_to(agent)).map(|agent| agent.number);

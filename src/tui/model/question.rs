@@ -115,27 +115,23 @@ pub enum QuestionStage {
 
 impl QuestionFrame {
     /// Whether no answer that allows fits on the screen.
-    #[must_use]
     pub fn cramped(&self) -> bool {
         self.available.is_empty() && !self.clipped.is_empty()
     }
 }
 
 impl QuestionQueue {
-    #[must_use]
     pub fn get(&self, id: QuestionId) -> Option<&WaitingQuestion> {
         self.waiting.iter().find(|waiting| waiting.question.id == id)
     }
 
     /// The question that is shown.
-    #[must_use]
     pub fn shown(&self) -> Option<(&ShownQuestion, &WaitingQuestion)> {
         let open = self.open.as_ref()?;
         Some((open, self.get(open.id)?))
     }
 
     /// Position of a question in the queue, from 1, and the length of the queue.
-    #[must_use]
     pub fn place_in_queue(&self, id: QuestionId) -> (usize, usize) {
         let at = self.waiting.iter().position(|waiting| waiting.question.id == id).unwrap_or(0);
         (at + 1, self.waiting.len())
@@ -201,14 +197,12 @@ impl QuestionQueue {
     }
 
     /// The first question that was not postponed.
-    #[must_use]
     pub fn next(&self) -> Option<QuestionId> {
         let waiting = self.waiting.iter().find(|waiting| !waiting.postponed)?;
         Some(waiting.question.id)
     }
 
     /// The question after the shown one.
-    #[must_use]
     pub fn next_after_open(&self) -> Option<QuestionId> {
         let open = self.open.as_ref()?.id;
         let rest = self.waiting.iter().skip_while(|waiting| waiting.question.id != open).skip(1);
@@ -223,13 +217,11 @@ impl QuestionQueue {
     }
 
     /// Whether a question has just left the screen and the next one opens shortly.
-    #[must_use]
     pub fn is_between(&self) -> bool {
         self.open.is_none() && self.pause_until.is_some() && self.next().is_some()
     }
 
     /// The digits that can answer a question: 2 and 3 need a rule.
-    #[must_use]
     pub fn choices(question: &Question) -> &'static [u8] {
         if question.rules.is_empty() { &[1, 4, 5] } else { &[1, 2, 3, 4, 5] }
     }
@@ -237,7 +229,6 @@ impl QuestionQueue {
 
 impl TuiModel {
     /// The open question as drawn; `None` before it was drawn and while something covers it.
-    #[must_use]
     pub fn question_frame(&self) -> Option<&QuestionFrame> {
         let open = self.questions.open.as_ref()?;
         self.metrics.question.as_ref().filter(|frame| frame.id == open.id)
@@ -245,7 +236,6 @@ impl TuiModel {
 
     /// The digits that answer the open question now. Denials are always accepted; the other answers
     /// must be on the screen, and the end of the content must have been shown.
-    #[must_use]
     pub fn answers(&self) -> Vec<u8> {
         let Some((_, waiting)) = self.questions.shown() else { return Vec::new() };
         let live = self.question_frame().map_or(&[][..], |frame| &frame.available);

@@ -72,25 +72,21 @@ pub struct RunningTool {
 
 impl RunState {
     /// Whether it is working or waiting.
-    #[must_use]
     pub fn alive(&self) -> bool {
         !self.is_idle() || !self.waits.is_empty()
     }
 
     /// Whether no run is in progress. Main may still wait for something before its next run.
-    #[must_use]
     pub fn is_idle(&self) -> bool {
         matches!(self.phase, RunPhase::Idle | RunPhase::Ended(_))
     }
 
     /// Whether it waits for a free slot.
-    #[must_use]
     pub fn queued(&self) -> bool {
         matches!(self.phase, RunPhase::Queued { .. })
     }
 
     /// Time it has worked so far, or in total.
-    #[must_use]
     pub fn elapsed(&self, now: Duration) -> Option<Duration> {
         Some(self.ended.unwrap_or(now).saturating_sub(self.started?))
     }

@@ -44,7 +44,6 @@ pub struct TranscriptState {
 
 impl TranscriptState {
     /// Creates a transcript that drops its oldest items when the text exceeds `limit` bytes.
-    #[must_use]
     pub fn bounded(limit: usize) -> Self {
         Self { limit, ..Self::default() }
     }
@@ -54,36 +53,30 @@ impl TranscriptState {
         (self.first..).zip(self.items.iter())
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
     /// Approximate number of bytes of text in the items.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Ids of the existing items.
-    #[must_use]
     pub fn ids(&self) -> std::ops::Range<ItemId> {
         self.first..self.first + self.items.len() as u64
     }
 
-    #[must_use]
     pub fn get(&self, id: ItemId) -> Option<&TranscriptItem> {
         self.items.get(usize::try_from(id.checked_sub(self.first)?).ok()?)
     }
 
     /// Increases with each change.
-    #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
     /// The items that changed after `revision`, or `None` when that is too long ago to know.
-    #[must_use]
     pub fn changed_since(&self, revision: u64) -> Option<Vec<ItemId>> {
         if revision == self.revision {
             return Some(Vec::new());
@@ -102,7 +95,6 @@ impl TranscriptState {
     }
 
     /// The last markdown text, if any.
-    #[must_use]
     pub fn last_text(&self) -> Option<&str> {
         self.items.iter().rev().find_map(|item| match &item.kind {
             ItemKind::Text { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
@@ -111,7 +103,6 @@ impl TranscriptState {
     }
 
     /// The end of the last text, up to `bytes` long, starting at a character boundary.
-    #[must_use]
     pub fn tail(&self, bytes: usize) -> &str {
         let text = self.last_text().unwrap_or_default();
         let mut start = text.len().saturating_sub(bytes);
@@ -381,7 +372,7 @@ impl TranscriptState {
         self.mark_changed(id);
     }
 
-    /// Like [`Self::settle`], and sets how long the thinking took.
+    /// Like [`Self::finish_growing`], and sets how long the thinking took.
     pub fn finish_growing_at(&mut self, at: Duration) {
         if let Some(id) = self.growing
             && let Some(TranscriptItem { kind: ItemKind::Thinking { since, took, .. }, .. }) =

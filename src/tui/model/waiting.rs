@@ -8,7 +8,6 @@ const WAIT_TOOL: &str = "agent_wait";
 impl TuiModel {
     /// The agents that the turn waits for: those in the foreground, and those named by a running
     /// `agent_wait` call.
-    #[must_use]
     pub fn awaited_agents(&self) -> Vec<&AgentState> {
         let waits = self.run.tools.iter().filter(|tool| tool.name == WAIT_TOOL);
         let named: Vec<&str> = waits.flat_map(|tool| split_words(&tool.summary)).collect();

@@ -1,7 +1,9 @@
 //! The buffer for terminal output, and the terminal modes that were switched on.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Alternate screen, bracketed paste, focus changes.
 pub(super) const ENTER: &str = "\x1b[?1049h\x1b[?2004h\x1b[?1004h";
@@ -50,7 +52,7 @@ impl TerminalOutput {
 
     /// Locks the sink. A panic while drawing leaves it in a state that [`Sink::leave`] can handle.
     pub(super) fn sink(&self) -> MutexGuard<'_, Sink> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -17,13 +17,11 @@ struct ChangedLine<'a> {
 /// Renders a unified diff without its file names, with line numbers (the new ones, for removed lines
 /// the old ones) and `⋮` between hunks. Returns at most `max_rows` lines; the last one counts the
 /// lines left out.
-#[must_use]
 pub fn diff_lines(diff: &str, width: u16, max_rows: usize, theme: &Theme) -> Vec<Line<'static>> {
     render_diff(diff, width, max_rows, theme, &|text| sanitize(text).into_owned())
 }
 
 /// Renders a whole unified diff, with visible signs for characters that are dropped elsewhere.
-#[must_use]
 pub fn whole_diff(diff: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     render_diff(diff, width, usize::MAX, theme, &|text| sanitize(&reveal(text)).into_owned())
 }

@@ -35,7 +35,6 @@ impl fmt::Debug for Highlighter {
 
 impl Highlighter {
     /// Creates a highlighter that calls `notify` once plain code can be redrawn with colours.
-    #[must_use]
     pub fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(HighlighterShared {
             syntaxes: OnceLock::new(),
@@ -45,13 +44,11 @@ impl Highlighter {
     }
 
     /// Creates a highlighter without colours.
-    #[must_use]
     pub fn off() -> Self {
         Self(None)
     }
 
     /// Whether the syntaxes are loaded.
-    #[must_use]
     pub fn ready(&self) -> bool {
         self.syntaxes().is_some()
     }

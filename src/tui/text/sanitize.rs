@@ -22,7 +22,6 @@ const MARK_LIMIT: usize = 4;
 /// control characters become control pictures, characters that reorder or smuggle text become
 /// `⟨U+202E⟩`, and invisible ones are removed. Sanitise whole lines rather than pieces of a stream:
 /// the second half of a split sequence would be shown.
-#[must_use]
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     let Some(start) = find_first(text, is_suspect) else { return Cow::Borrowed(text) };
     let mut cleaner = Sanitizer::resume_after(&text[..start], text.len());
@@ -31,7 +30,6 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 }
 
 /// Like [`sanitize`], but keeps tabs: for text that leaves the screen.
-#[must_use]
 pub fn sanitize_with_tabs(text: &str) -> Cow<'_, str> {
     let Some(start) = find_first(text, is_suspect) else { return Cow::Borrowed(text) };
     let mut cleaner =
@@ -45,7 +43,6 @@ pub fn sanitize_with_tabs(text: &str) -> Cow<'_, str> {
 /// unassigned one. For text that the user is asked to allow: nothing in it can hide or look like
 /// something else. To a shell, `x` and `#` with a no-break space between them are one word, not a
 /// comment. Newlines and tabs stay.
-#[must_use]
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let Some(start) = find_first(text, |c| is_suspect(c) || !is_seen(None, c, None)) else {
         return Cow::Borrowed(text);
@@ -57,7 +54,6 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
 }
 
 /// Like [`sanitize`], but on one line: trims the text, and each run of newlines becomes one space.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     let clean = sanitize(text.trim());
     let parts: Vec<&str> = clean.split('\n').filter(|part| !part.is_empty()).collect();

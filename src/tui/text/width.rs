@@ -24,7 +24,6 @@ pub(super) fn grapheme_at(text: &str, at: usize) -> Option<(usize, usize)> {
 }
 
 /// The width of a text on one line, in cells.
-#[must_use]
 pub fn width(text: &str) -> usize {
     let mut at = 0;
     let mut cells = 0;
@@ -50,7 +49,6 @@ fn longest_prefix(text: &str, cells: usize) -> (&str, usize) {
 }
 
 /// Truncates the text to `cells`, ending in `…` if anything is cut. Reads no further than necessary.
-#[must_use]
 pub fn truncate(text: &str, cells: usize) -> Cow<'_, str> {
     let (fits, _) = longest_prefix(text, cells);
     if fits.len() == text.len() {
@@ -67,7 +65,6 @@ pub fn truncate(text: &str, cells: usize) -> Cow<'_, str> {
 }
 
 /// Truncates the text or pads it with blanks to exactly `cells`.
-#[must_use]
 pub fn padded(text: &str, cells: usize) -> String {
     let cut = truncate(text, cells);
     let blanks = cells.saturating_sub(width(&cut));
@@ -75,7 +72,6 @@ pub fn padded(text: &str, cells: usize) -> String {
 }
 
 /// Like [`truncate`], for a styled line; the `…` has the style of the cut span.
-#[must_use]
 pub fn truncate_line(mut line: Line<'static>, cells: usize) -> Line<'static> {
     let mut used = 0;
     for at in 0..line.spans.len() {

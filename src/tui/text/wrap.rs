@@ -185,13 +185,11 @@ impl Indent {
 }
 
 /// Wraps a styled line at words.
-#[must_use]
 pub fn wrap_line(line: &Line<'_>, width: u16) -> Vec<Line<'static>> {
     wrap_with(line, width, &Indent::default())
 }
 
 /// Wraps a styled line at words behind `first`, and its further lines behind `rest`.
-#[must_use]
 pub fn wrap_hanging(
     line: &Line<'_>,
     width: u16,
@@ -215,13 +213,11 @@ fn wrap_with(line: &Line<'_>, width: u16, indent: &Indent) -> Vec<Line<'static>>
 }
 
 /// Wraps sanitised plain text at words; every newline starts a line.
-#[must_use]
 pub fn wrap_text(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
     wrap_plain(text, width, style, WrapMode::Words)
 }
 
 /// Wraps sanitised plain text at the edge, as a terminal does; every newline starts a line.
-#[must_use]
 pub fn hard_wrap(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
     wrap_plain(text, width, style, WrapMode::Cells)
 }
@@ -236,7 +232,6 @@ fn wrap_plain(text: &str, width: u16, style: Style, breaks: WrapMode) -> Vec<Lin
 }
 
 /// The last `count` wrapped lines of a sanitised text. Reads only as much of its end as they can need.
-#[must_use]
 pub fn tail_lines(text: &str, width: u16, count: usize, style: Style) -> Vec<Line<'static>> {
     let mut groups: Vec<Vec<Line<'static>>> = Vec::new();
     let mut have = 0;

@@ -34,7 +34,6 @@ const ANSI: [(Color, [u8; 3]); 14] = [
 
 impl ColorDepth {
     /// Detects the depth from `NO_COLOR`, `COLORTERM` and `TERM`, without querying the terminal.
-    #[must_use]
     pub fn from_env(env: &EnvOverlay) -> Self {
         let term = env.get("TERM").unwrap_or_default();
         if env.non_empty("NO_COLOR").is_some() || term == "dumb" {
@@ -53,7 +52,6 @@ impl ColorDepth {
     }
 
     /// The nearest colour at this depth; `None` if there are no colours.
-    #[must_use]
     pub fn nearest(self, color: Color) -> Option<Color> {
         match (self, color) {
             (Self::None, _) => None,

@@ -120,7 +120,6 @@ pub static ASCII: Glyphs = Glyphs {
 
 impl Glyphs {
     /// Selects the glyphs by `TERM` and the locale. An unset locale is ignored.
-    #[must_use]
     pub fn for_terminal(env: &EnvOverlay) -> &'static Self {
         let few = matches!(env.non_empty("TERM"), Some("linux" | "dumb" | "vt100" | "vt220"));
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| env.non_empty(name));

@@ -90,7 +90,6 @@ pub fn scroll_to_end(model: &mut TuiModel, end: bool) {
 }
 
 /// A page minus two lines of overlap.
-#[must_use]
 pub fn page_step(extent: Extent) -> isize {
     isize::try_from(extent.height.saturating_sub(2).max(1)).unwrap_or(1)
 }

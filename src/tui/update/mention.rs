@@ -36,7 +36,6 @@ pub fn items(model: &TuiModel, query: &str, paths: &[String]) -> Vec<MenuItem> {
 }
 
 /// The menu row of a file.
-#[must_use]
 pub fn file_item(insert: String) -> MenuItem {
     MenuItem { insert, detail: String::new() }
 }

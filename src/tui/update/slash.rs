@@ -60,7 +60,6 @@ pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect
 }
 
 /// The menu rows for the text after the slash: built-in commands, then custom ones.
-#[must_use]
 pub fn matching(written: &[CommandChoice], query: &str) -> Vec<MenuItem> {
     let query = query.to_lowercase();
     let ours = COMMANDS.iter().map(|(name, words)| ((*name).to_owned(), (*words).to_owned()));

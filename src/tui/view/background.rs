@@ -18,7 +18,6 @@ use super::panes::{self, PaneAreas};
 pub const MAX_ROWS: u16 = 2;
 
 /// Number of rows to show.
-#[must_use]
 pub fn count(model: &TuiModel) -> usize {
     model.agents.strip().len() + model.jobs.strip().count()
 }

@@ -14,7 +14,6 @@ use crate::tui::text::{padded, width};
 use super::paint::{Painter, two_ends};
 
 /// The lines of a batch: live while its agents work, their results afterwards.
-#[must_use]
 pub fn lines(
     model: &TuiModel,
     members: &[AgentPath],

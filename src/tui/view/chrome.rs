@@ -17,7 +17,6 @@ use super::panes::turns;
 const NOTICE_GAP: usize = 5;
 
 /// `─ to main · writing 0:12 ────`: the recipient of the prompt, and its state.
-#[must_use]
 pub fn rule(model: &TuiModel, room: u16, small: bool, pen: Painter<'_>) -> Line<'static> {
     let theme = pen.theme;
     let sign = theme.glyphs.rule;
@@ -66,7 +65,6 @@ fn agent_words(model: &TuiModel, agent: &AgentState) -> String {
 }
 
 /// Queued messages, the newest last.
-#[must_use]
 pub fn queue(model: &TuiModel, rows: usize, room: u16, pen: Painter<'_>) -> Vec<Line<'static>> {
     let shown: Vec<&QueuedMessage> = model.queue.shown().collect();
     let skip = shown.len().saturating_sub(rows);
@@ -133,7 +131,6 @@ fn next_step(model: &TuiModel, queued: &QueuedMessage) -> String {
 
 /// The hints for the keys, and the current notice at the right end. If both do not fit, a
 /// question's keys take precedence over the notice, and the notice over all other keys.
-#[must_use]
 pub fn hint(model: &TuiModel, metrics: &Metrics, room: u16, pen: Painter<'_>) -> Line<'static> {
     let theme = pen.theme;
     let room = usize::from(room);
@@ -185,7 +182,6 @@ fn closing_words(model: &TuiModel) -> String {
 }
 
 /// `default · sonnet-5 · context 17% · $0.03 · shop (main)`.
-#[must_use]
 pub fn status(model: &TuiModel, room: u16, pen: Painter<'_>) -> Line<'static> {
     let theme = pen.theme;
     let session = &model.session;
@@ -213,7 +209,6 @@ pub fn status(model: &TuiModel, room: u16, pen: Painter<'_>) -> Line<'static> {
 }
 
 /// `shop (main)`.
-#[must_use]
 pub fn location(model: &TuiModel) -> String {
     match &model.session.branch {
         Some(branch) => one_line(&format!("{} ({branch})", model.session.cwd)),
@@ -222,7 +217,6 @@ pub fn location(model: &TuiModel) -> String {
 }
 
 /// The terminal's title.
-#[must_use]
 pub fn title(model: &TuiModel) -> String {
     if !model.questions.waiting.is_empty() {
         return "caliban: question".to_owned();

@@ -9,7 +9,6 @@ use crate::tui::settings::FirstRun;
 use crate::tui::text::{one_line, wrap_hanging};
 
 /// Ways to get a model, with the local servers found so far.
-#[must_use]
 pub fn lines(first: &FirstRun, style: Style, width: u16) -> Vec<Line<'static>> {
     let mut words = vec![
         "No model yet. One of these is enough:".to_owned(),

@@ -34,7 +34,6 @@ pub struct ItemStyle<'a> {
 }
 
 /// The lines of an item without markdown, which streams and has its own cache.
-#[must_use]
 pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
     // The reader unfolds everything by default, and `e` folds.
@@ -60,7 +59,6 @@ pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>>
 }
 
 /// Estimates the number of lines without laying the item out. Being off by a few does no harm.
-#[must_use]
 pub fn estimate_height(item: &TranscriptItem, look: &ItemStyle<'_>) -> usize {
     let open = item.expanded != look.full;
     let lines = |text: &str| {
@@ -289,7 +287,6 @@ fn indent(lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
 }
 
 /// Indents a line by two cells.
-#[must_use]
 pub fn indented(mut line: Line<'static>) -> Line<'static> {
     line.spans.insert(0, Span::raw("  "));
     line

@@ -76,7 +76,6 @@ pub struct ScreenLayout {
 
 impl ScreenLayout {
     /// Computes the layout.
-    #[must_use]
     pub fn new(needs: LayoutInput) -> Self {
         let (width, height) = (needs.width, needs.height);
         let small = width < 80 || height < 20;

@@ -63,7 +63,6 @@ pub struct View {
 
 impl View {
     /// Creates a view with an empty cache.
-    #[must_use]
     pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
         Self {
             theme: Arc::new(theme),
@@ -80,13 +79,11 @@ impl View {
     }
 
     /// Sizes of the parts of the last frame.
-    #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
     /// Returns the target at a cell of the last frame. Measures a pane if it is about to scroll.
-    #[must_use]
     pub fn hit_test(&mut self, model: &TuiModel, at: Position, scrolls: bool) -> HitTarget {
         let found = self.hit_areas.iter().rev().find(|(area, _)| area.contains(at));
         let Some((area, target)) = found.cloned() else { return HitTarget::default() };
@@ -100,7 +97,6 @@ impl View {
     }
 
     /// The text selected with the mouse, as the last frame showed it.
-    #[must_use]
     pub fn selected(&self) -> &str {
         &self.selected
     }

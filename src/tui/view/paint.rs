@@ -20,13 +20,11 @@ pub struct Painter<'a> {
 
 impl Painter<'_> {
     /// The sign of a state.
-    #[must_use]
     pub fn sign(&self, glyph: Glyph) -> &'static str {
         glyph.sign(self.theme.glyphs, self.frame)
     }
 
     /// The style of a state.
-    #[must_use]
     pub fn style(&self, glyph: Glyph) -> Style {
         match glyph {
             Glyph::Spinner => self.theme.accent,
@@ -67,13 +65,11 @@ pub fn clear(buffer: &mut Buffer, area: Rect) {
 }
 
 /// The width of some spans in cells.
-#[must_use]
 pub fn spans_width(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
 }
 
 /// A line with a left and a right part, and `fill` (or blanks) between. Truncates the left part first.
-#[must_use]
 pub fn two_ends(
     mut left: Vec<Span<'static>>,
     right: Vec<Span<'static>>,
@@ -126,7 +122,6 @@ pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
 }
 
 /// Highlights the mouse selection and returns its text, without trailing blanks.
-#[must_use]
 pub fn select(buffer: &mut Buffer, selection: &MouseSelection, style: Style) -> String {
     if selection.from == selection.to {
         return String::new();

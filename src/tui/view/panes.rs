@@ -226,7 +226,6 @@ impl Gutter {
 }
 
 /// `4/20`.
-#[must_use]
 pub fn turns(run: &RunState) -> String {
     match run.limit {
         Some(limit) => format!("{}/{limit}", run.turn),
@@ -363,7 +362,6 @@ fn row_columns(
 }
 
 /// `▌1 explore-1 ⠹ Grep "fn route" · map the ro… 0:42 4/20 $0.04`.
-#[must_use]
 pub fn row(
     model: &TuiModel,
     agents: &[&AgentState],
@@ -403,7 +401,6 @@ pub fn row(
 }
 
 /// `+7 more · ⚑ plan-2 asks · ✗ review-7 failed`.
-#[must_use]
 pub fn more_line(
     model: &TuiModel,
     more: usize,
@@ -428,7 +425,6 @@ pub fn more_line(
 }
 
 /// The line above a zoomed agent: its ancestors, and the state of other agents.
-#[must_use]
 pub fn zoom_header(
     model: &TuiModel,
     agent: &AgentState,

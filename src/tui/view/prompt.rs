@@ -41,7 +41,6 @@ impl DraftLayout {
     }
 
     /// Number of lines.
-    #[must_use]
     pub fn height(&self) -> u16 {
         u16::try_from(self.lines.len()).unwrap_or(u16::MAX)
     }
@@ -58,7 +57,6 @@ impl DraftLayout {
     }
 
     /// Row and column of the cursor, including the prompt's sign.
-    #[must_use]
     pub fn cursor(&self) -> (usize, u16) {
         (self.row, PROMPT_SIGN_CELLS.saturating_add(u16::try_from(self.column).unwrap_or(u16::MAX)))
     }

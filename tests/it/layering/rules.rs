@@ -26,7 +26,8 @@ const RETIRED_TYPES: &str = "Backstage Begun Behind Brought Caller Claim Customs
                              Under Undone Unit Wanted Wishes";
 
 /// The same of functions.
-const RETIRED_FUNCTIONS: &str = "defuse held_back keeps_from_compacting let_in meant step_out undressed";
+const RETIRED_FUNCTIONS: &str =
+    "defuse held_back keeps_from_compacting let_in meant step_out undressed";
 
 /// The kinds of item that have such a name.
 const TYPE_KINDS: [&str; 4] = ["struct", "enum", "trait", "type"];

@@ -38,13 +38,11 @@ impl AgentSet {
     }
 
     /// Agents with a row in the background strip, in the order of the panel.
-    #[must_use]
     pub fn strip(&self) -> Vec<&AgentState> {
         tree_order(self.list.iter().filter(|agent| agent.in_strip).collect())
     }
 
     /// All agents that can have the focus: the panel first, then the background.
-    #[must_use]
     pub fn visible(&self) -> Vec<&AgentState> {
         let mut visible = self.panel();
         visible.extend(self.strip());
@@ -98,7 +96,6 @@ impl AgentSet {
     }
 
     /// When the next row of an ended agent disappears; a focused one stays.
-    #[must_use]
     pub fn next_expiry(&self, focus: Option<&AgentPath>) -> Option<Duration> {
         let rows = self.list.iter().filter(|agent| Some(&agent.path) != focus);
         rows.filter_map(expires_at).min()

@@ -96,7 +96,6 @@ struct RenderCache {
 
 impl MarkdownStream {
     /// Creates an empty text.
-    #[must_use]
     pub fn new(highlighter: &Highlighter) -> Self {
         Self {
             highlighter: highlighter.clone(),
@@ -110,7 +109,6 @@ impl MarkdownStream {
     }
 
     /// Creates a finished text.
-    #[must_use]
     pub fn whole(text: &str, highlighter: &Highlighter) -> Self {
         let mut stream = Self::new(highlighter);
         stream.push(text);
@@ -173,7 +171,6 @@ impl MarkdownStream {
     }
 
     /// Whether the text is blank so far.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.tail_rows().is_empty()
     }

@@ -16,7 +16,7 @@ use crate::tui::theme::Theme;
 ///
 /// States of a table: waiting (rows are kept) → chosen (rows are emitted) → chosen again, any number
 /// of times. Each new choice widens a column by at least a quarter, so that there are few. It also
-/// applies to the rows already emitted, see [`Reshaped`].
+/// applies to the rows already emitted, see [`ShapeChange`].
 const ROWS_MEASURED: usize = 10;
 /// Cells up to this width widen their column; longer ones wrap, and widen it for their words.
 const SHORT_CELL: usize = 24;

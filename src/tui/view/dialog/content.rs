@@ -90,7 +90,7 @@ impl ContentSize {
         self.lines += text.bytes().filter(|byte| *byte == b'\n').count();
     }
 
-    /// Adds a value as [`pretty`] prints it.
+    /// Adds a value as [`pretty_value`] prints it.
     fn add_value(&mut self, value: &Value, depth: usize) {
         self.bytes += 2 * depth + 8;
         self.lines += 1;

@@ -81,8 +81,8 @@ impl Grant {
         Self { verb, object }
     }
 
-    /// The object after the verb, such as `all files in src/`. If a call only edits, [`words`] uses
-    /// [`Self::place`] instead.
+    /// The object after the verb, such as `all files in src/`. If a call only edits, [`grant_label`] uses
+    /// [`Self::edit_scope`] instead.
     fn object(&self) -> String {
         match covered_folder(&self.object).filter(|_| self.verb == "edit") {
             Some(folder) => format!("all files in {folder}"),

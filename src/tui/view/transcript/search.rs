@@ -23,7 +23,6 @@ pub struct FindRequest<'a> {
 
 impl LayoutCache {
     /// The search result of the last frame.
-    #[must_use]
     pub fn found(&self) -> Option<SearchResult> {
         self.found
     }
