@@ -105,7 +105,7 @@ fn setup(cli: &Cli, env: &EnvOverlay, root: &Path, print: bool) -> Result<Setup,
         log_level: cli.common.log_level.clone(),
         ..Overrides::default()
     };
-    let dirs = Dirs { claude: None, ..Dirs::new(&env, root)? };
+    let dirs = Dirs { claude: None, shared: None, ..Dirs::new(&env, root)? };
     Setup::with_dirs(dirs, root.into(), env, &overrides)
 }
 

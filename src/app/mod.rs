@@ -197,7 +197,9 @@ impl Setup {
 
     fn in_dir(cwd: Arc<Path>, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
         let mut dirs = Dirs::new(&env, &cwd)?;
-        dirs.claude = dirs.claude.filter(|_| overrides.setting_sources.user);
+        if !overrides.setting_sources.user {
+            (dirs.claude, dirs.shared) = (None, None);
+        }
         Self::with_dirs(dirs, cwd, env, overrides)
     }
 
@@ -268,8 +270,9 @@ impl Setup {
         let reserved: Vec<&str> = tui::update::COMMANDS.iter().map(|(name, _)| *name).collect();
         let (project, own) = (&self.loaded.project.folders, &self.dirs.config);
         let sources = CommandSources::new(project, own, self.dirs.claude.as_deref(), &reserved);
+        let sources = sources.with_shared_home(self.dirs.shared.as_deref());
         let sources = sources.with_scope(self.scope());
-        if self.loaded.project.sources.project { sources } else { sources.without_claude() }
+        if self.loaded.project.sources.project { sources } else { sources.without_foreign() }
     }
 
     fn store(&self) -> SessionStore {

@@ -20,7 +20,7 @@ const OWN_ENTRIES: &[&str] = &[
     "trust.lock",
 ];
 
-/// Such entries of `.caliban` and `.claude` folders.
+/// Such entries of `.caliban`, `.claude` and `.agents` folders.
 const CONFIG_ENTRIES: &[&str] = &[
     "agents",
     "commands",
@@ -43,13 +43,14 @@ impl Setup {
             places.extend(folder_places(folder, OWN_ENTRIES, &ProtectionReason::Own));
         }
         let home = self.home();
-        let claude = home.iter().map(|home| home.join(".claude"));
-        let claude = claude.chain(self.dirs.claude.clone());
+        let brought =
+            home.iter().flat_map(|home| [".claude", ".agents"].map(|name| home.join(name)));
+        let brought = brought.chain(self.dirs.claude.clone()).chain(self.dirs.shared.clone());
         let folders = &self.loaded.project.folders;
         let project = folders
             .iter()
-            .flat_map(|folder| [".caliban", ".claude"].map(|program| folder.join(program)));
-        for folder in claude.chain(project) {
+            .flat_map(|folder| [".caliban", ".claude", ".agents"].map(|name| folder.join(name)));
+        for folder in brought.chain(project) {
             places.extend(folder_places(&folder, CONFIG_ENTRIES, &ProtectionReason::Config));
         }
         let files = self.rule_files().into_iter();

@@ -139,7 +139,8 @@ impl RuleFiles {
 
     /// Allows reading the files next to the user's own skills, which their texts refer to.
     fn allow_skills(&self, rules: &mut RuleSet, base: RuleBase<'_>) {
-        for folder in std::iter::once(&self.dirs.config).chain(&self.dirs.claude) {
+        let Dirs { config, claude, shared, .. } = &self.dirs;
+        for folder in std::iter::once(config).chain(claude).chain(shared) {
             let rule = format!("Read(/{}/skills/**)", folder.display());
             if let Err(error) = rules.add(RuleList::Allow, &[rule], &RuleOrigin::Skills, base) {
                 tracing::warn!(%error, "files beside skills are asked about");

@@ -49,7 +49,8 @@ pub struct CommandSources {
 impl CommandSources {
     /// Creates the sources. `project` are the folders from the working directory up to the
     /// repository's root, `own` is the user's configuration folder, `claude` the user's `.claude`
-    /// folder. `.caliban` precedes `.claude`, and in each the nearest folder comes first.
+    /// folder. `.caliban` precedes `.claude`, which precedes the `.agents` that several programs
+    /// share for skills, and in each the nearest folder comes first.
     pub fn new(project: &[PathBuf], own: &Path, claude: Option<&Path>, reserved: &[&str]) -> Self {
         let folders = |kind: CommandKind| {
             let below = |program: &'static str, foreign: bool| {
@@ -59,6 +60,8 @@ impl CommandSources {
                     project: true,
                 })
             };
+            let shared =
+                (kind == CommandKind::Skill).then(|| below(".agents", true)).into_iter().flatten();
             let own =
                 CommandFolder { path: own.join(kind.folder()), foreign: false, project: false };
             let brought = claude.map(|claude| CommandFolder {
@@ -68,6 +71,7 @@ impl CommandSources {
             });
             below(".caliban", false)
                 .chain(below(".claude", true))
+                .chain(shared)
                 .chain([own])
                 .chain(brought)
                 .collect()
@@ -83,8 +87,18 @@ impl CommandSources {
         Self { scope, ..self }
     }
 
-    /// Removes the project's `.claude`.
-    pub fn without_claude(mut self) -> Self {
+    /// Adds the skills of the user's `.agents` folder, after all others.
+    pub fn with_shared_home(mut self, shared: Option<&Path>) -> Self {
+        self.skills.extend(shared.map(|shared| CommandFolder {
+            path: shared.join(CommandKind::Skill.folder()),
+            foreign: true,
+            project: false,
+        }));
+        self
+    }
+
+    /// Removes the project's `.claude` and `.agents`.
+    pub fn without_foreign(mut self) -> Self {
         for folders in [&mut self.commands, &mut self.skills] {
             folders.retain(|folder| !(folder.foreign && folder.project));
         }

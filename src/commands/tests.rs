@@ -22,7 +22,9 @@ fn world(files: &[(&str, &str)]) -> TempDir {
 fn sources(top: &TempDir) -> CommandSources {
     let path = |name: &str| top.path().join(name);
     let project = [path("repo/app"), path("repo")];
-    CommandSources::new(&project, &path("own"), Some(&path("home/.claude")), &["clear", "init"])
+    let claude = path("home/.claude");
+    CommandSources::new(&project, &path("own"), Some(&claude), &["clear", "init"])
+        .with_shared_home(Some(&path("home/.agents")))
 }
 
 fn load(top: &TempDir) -> CommandSet {
@@ -235,6 +237,38 @@ fn skills_are_folders_whose_name_and_description_are_checked() {
     let text = all.skill("pdf").unwrap().text("a.pdf");
     let folder = top.path().join("repo/.claude/skills/pdf").display().to_string();
     assert!(text.contains(&folder) && text.ends_with("Do it.\n\nARGUMENTS: a.pdf"), "{text}");
+}
+
+#[test]
+fn the_nearest_skill_of_a_name_counts_and_the_shared_folders_come_after_the_others() {
+    let levels = [
+        "repo/app/.caliban/skills/x/SKILL.md",
+        "repo/app/.claude/skills/x/SKILL.md",
+        "repo/.claude/skills/x/SKILL.md",
+        "repo/app/.agents/skills/x/SKILL.md",
+        "repo/.agents/skills/x/SKILL.md",
+        "own/skills/x/SKILL.md",
+        "home/.claude/skills/x/SKILL.md",
+        "home/.agents/skills/x/SKILL.md",
+    ];
+    for first in 0..levels.len() {
+        let texts: Vec<_> = levels.iter().map(|path| (*path, skill("x", path))).collect();
+        let files: Vec<_> = texts[first..].iter().map(|(path, text)| (*path, &**text)).collect();
+        let all = load(&world(&files));
+        assert_eq!(all.skill("x").unwrap().description, levels[first]);
+    }
+}
+
+#[test]
+fn shared_folders_have_no_commands_and_their_unknown_keys_are_passed_over() {
+    let top = world(&[
+        ("repo/.agents/commands/x.md", "x"),
+        ("repo/.agents/skills/pdf/SKILL.md", "---\ndescription: d\nallowed-tools: Bash\n---\nx"),
+    ]);
+    let all = load(&top);
+    assert_eq!(names(all.callable()), ["init", "pdf"]);
+    assert_eq!(all.skill("pdf").unwrap().ignored_keys, ["allowed-tools"]);
+    assert_eq!(CommandSet::load(&sources(&top).without_foreign()).skills().count(), 0);
 }
 
 #[test]

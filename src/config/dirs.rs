@@ -18,6 +18,8 @@ pub struct Dirs {
     pub state: PathBuf,
     /// `.claude` in the user's home, shared with another program. If absent, nothing of it is read.
     pub claude: Option<PathBuf>,
+    /// `.agents` in the user's home, shared by several programs. If absent, nothing of it is read.
+    pub shared: Option<PathBuf>,
 }
 
 impl Dirs {
@@ -26,23 +28,31 @@ impl Dirs {
     /// Meant for the start of the program: the system's rules are not in `overlay`.
     pub fn new(overlay: &EnvOverlay, cwd: &Path) -> Result<Self, ConfigError> {
         let set = |name: &str| overlay.get_os(name).filter(|value| !value.is_empty());
-        let claude = set("HOME").map(|home| cwd.join(home).join(".claude"));
+        let in_home = |name: &str| set("HOME").map(|home| cwd.join(home).join(name));
+        let (claude, shared) = (in_home(".claude"), in_home(".agents"));
         if let Some(home) = set("CALIBAN_HOME") {
             let root = cwd.join(home);
-            return Ok(Self { config: root.clone(), data: root.clone(), state: root, claude });
+            return Ok(Self {
+                config: root.clone(),
+                data: root.clone(),
+                state: root,
+                claude,
+                shared,
+            });
         }
         env::project_dirs()
-            .map(|dirs| Self::from_project_dirs(&dirs, claude))
+            .map(|dirs| Self { claude, shared, ..Self::from_project_dirs(&dirs) })
             .ok_or(ConfigError::NoHome)
     }
 
-    fn from_project_dirs(dirs: &ProjectDirs, claude: Option<PathBuf>) -> Self {
+    fn from_project_dirs(dirs: &ProjectDirs) -> Self {
         Self {
             config: dirs.config_dir().to_owned(),
             data: dirs.data_dir().to_owned(),
             // Not every system knows a place for state.
             state: dirs.state_dir().unwrap_or(dirs.data_dir()).to_owned(),
-            claude,
+            claude: None,
+            shared: None,
         }
     }
 

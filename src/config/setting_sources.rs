@@ -5,9 +5,9 @@ use std::str::FromStr;
 /// The files that are read besides our own; all of them by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettingSources {
-    /// The `.claude` folder in the user's home.
+    /// The `.claude` and `.agents` folders in the user's home.
     pub user: bool,
-    /// The project's `AGENTS.md`, `CLAUDE.md`, `.mcp.json` and `.claude`, except the local files.
+    /// The project's `AGENTS.md`, `CLAUDE.md`, `.mcp.json`, `.claude` and `.agents`, except the local files.
     pub project: bool,
     /// The user's own files in a project: `CLAUDE.local.md`, `.claude/settings.local.json`.
     pub local: bool,

@@ -27,7 +27,7 @@ use super::repository::{TrackedFiles, index_file, tracked_files};
 use super::resolve::{follow, resolve};
 
 /// Folders that hold a project's configuration.
-const CONFIG_FOLDERS: [&str; 2] = [".caliban", ".claude"];
+const CONFIG_FOLDERS: [&str; 3] = [".caliban", ".claude", ".agents"];
 /// Folders in these, one for each kind of file.
 const CONFIG_KINDS: [&str; 3] = ["agents", "commands", "skills"];
 

@@ -173,20 +173,23 @@ async fn an_edited_skill_counts_at_once_and_a_rule_can_forbid_one() {
 
 #[tokio::test]
 async fn files_beside_ones_own_skills_may_be_read_and_nothing_else_there() {
-    let scene = Scene::new();
-    scene.world.write("../home/.claude/skills/pdf/SKILL.md", &skill("Reads PDF files", "BODY-1"));
-    scene.world.write("../home/.claude/skills/pdf/steps.md", "STEPS-1\n");
-    scene.world.write("../home/.claude/history.md", "PAST-1\n");
-    let home = scene.world.project_dir().join("../home/.claude").canonicalize().unwrap();
-    let read =
-        |path: &str| tool_use("Read", json!({"file_path": home.join(path).to_str().unwrap()}));
-    let hello = scene.server.when("HELLO-1").reply(read("skills/pdf/steps.md"));
-    hello.then(read("history.md")).then(text("read"));
-    scene.world.run(["-p", "HELLO-1"]).finish().await.assert_code(0);
-    let requests = scene.server.requests();
-    assert!(requests[1].tool_result().text.contains("STEPS-1"));
-    assert!(requests[2].tool_result().is_error);
-    scene.server.finish();
+    for folder in [".claude", ".agents"] {
+        let scene = Scene::new();
+        let put = |path: &str, text: &str| scene.world.home(&format!("{folder}/{path}"), text);
+        put("skills/pdf/SKILL.md", &skill("Reads PDF files", "BODY-1"));
+        put("skills/pdf/steps.md", "STEPS-1\n");
+        put("history.md", "PAST-1\n");
+        let home = scene.world.project_dir().join("../home").canonicalize().unwrap().join(folder);
+        let read =
+            |path: &str| tool_use("Read", json!({"file_path": home.join(path).to_str().unwrap()}));
+        let hello = scene.server.when("HELLO-1").reply(read("skills/pdf/steps.md"));
+        hello.then(read("history.md")).then(text("read"));
+        scene.world.run(["-p", "HELLO-1"]).finish().await.assert_code(0);
+        let requests = scene.server.requests();
+        assert!(requests[1].tool_result().text.contains("STEPS-1"), "{folder}");
+        assert!(requests[2].tool_result().is_error, "{folder}");
+        scene.server.finish();
+    }
 }
 
 #[tokio::test]

@@ -125,6 +125,7 @@ async fn commands_and_skills_that_are_links_bring_in_no_untracked_file_of_the_re
         link(&scene, &format!("lib/.{kind}/commands/leak-{kind}.md"), "../../../.env");
         link(&scene, &format!("lib/.{kind}/skills/leak-{kind}/SKILL.md"), "../../../../.env");
     }
+    link(&scene, "lib/.agents/skills/leak-agents/SKILL.md", "../../../../.env");
     scene.world.write("private/SKILL.md", &format!("---\ndescription: {SECRET}\n---\n{SECRET}\n"));
     scene.world.write("private/folder.md", SECRET);
     link(&scene, "lib/.claude/skills/folder", "../../../private");
@@ -133,7 +134,7 @@ async fn commands_and_skills_that_are_links_bring_in_no_untracked_file_of_the_re
     scene.server.when("STYLE-2").reply(text("hi"));
     let finished = run(&scene, "/style", &[]).await;
     assert!(!sent(&scene, SECRET) && sent(&scene, "STYLE-2"), "{finished}");
-    assert_eq!(finished.stderr.matches("it is a link to ").count(), 5, "{finished}");
+    assert_eq!(finished.stderr.matches("it is a link to ").count(), 6, "{finished}");
     assert_eq!(finished.stderr.matches("this folder is a link to ").count(), 1, "{finished}");
     let run = scene.world.run(["-p", "/leak-claude"]);
     let leak = run.within(&scene.world.project_dir().join("lib")).finish().await;

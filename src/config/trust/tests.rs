@@ -16,7 +16,13 @@ impl TrustFixture {
 
     fn dirs(&self) -> Dirs {
         let home = self.top.path().join("home");
-        Dirs { config: home.clone(), data: home.join("data"), state: home, claude: None }
+        Dirs {
+            config: home.clone(),
+            data: home.join("data"),
+            state: home,
+            claude: None,
+            shared: None,
+        }
     }
 
     /// A process that starts in this folder.

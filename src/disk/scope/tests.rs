@@ -116,12 +116,17 @@ fn a_link_reaches_no_more_than_an_import_from_its_folder() {
     bench.link("repo/first.md", "second.md");
     bench.link("repo/second.md", "lib/leak.md");
     bench.refuses(bench.find("repo/first.md"), UNTRACKED);
-    bench.link("repo/.claude/skills/s", "../../shared");
     bench.write("repo/shared/SKILL.md");
     let skill = bench.path("repo/shared/SKILL.md");
-    assert_eq!(bench.find("repo/.claude/skills/s/SKILL.md"), Ok(skill));
-    bench.link("repo/.claude/skills/t/SKILL.md", "../../../.env");
-    bench.refuses(bench.find("repo/.claude/skills/t/SKILL.md"), UNTRACKED);
+    for program in [".claude", ".agents"] {
+        bench.link(&format!("repo/{program}/skills/s"), "../../shared");
+        assert_eq!(bench.find(&format!("repo/{program}/skills/s/SKILL.md")), Ok(skill.clone()));
+    }
+    for program in [".claude", ".agents"] {
+        let leak = format!("repo/{program}/skills/t/SKILL.md");
+        bench.link(&leak, "../../../.env");
+        bench.refuses(bench.find(&leak), UNTRACKED);
+    }
     bench.link("repo/.claude/commands/all/s.md", "../s.md");
     bench.write("repo/.claude/commands/s.md");
     let command = bench.path("repo/.claude/commands/s.md");

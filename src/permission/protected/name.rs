@@ -4,6 +4,7 @@ use super::{Protection, ProtectionReason, fold};
 
 /// Names that a suggested rule never covers along with a whole folder: keys and startup files.
 const SENSITIVE: &[&str] = &[
+    ".agents",
     ".aws",
     ".bash_login",
     ".bash_logout",

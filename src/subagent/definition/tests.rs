@@ -343,6 +343,7 @@ fn accepted(top: &Path, own_modes: bool) -> DefinitionTrust {
         data: top.join("home"),
         state: top.join("home"),
         claude: None,
+        shared: None,
     };
     let trust = Trust::new(&dirs, &Project::discover(top, None), top);
     DefinitionTrust { trust, own_modes, provider: Some("openai".to_owned()) }

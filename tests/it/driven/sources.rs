@@ -25,6 +25,8 @@ fn brought() -> Scene {
     world.home(".claude/settings.json", &denies("user"));
     world.home(".claude/CLAUDE.md", "MEMORY-OF-user\n");
     world.home(".claude/skills/user-skill/SKILL.md", &skill("user-skill"));
+    world.home(".agents/skills/user-shared/SKILL.md", &skill("user-shared"));
+    world.write(".agents/skills/project-shared/SKILL.md", &skill("project-shared"));
     world.write(".claude/settings.json", &denies("project"));
     world.write("CLAUDE.md", "MEMORY-OF-project\n");
     world.write(".claude/skills/project-skill/SKILL.md", &skill("project-skill"));
@@ -79,7 +81,9 @@ async fn only_the_setting_sources_that_are_named_are_read_and_our_own_files_alwa
         assert!(requests[4].tool_result().is_error, "{args:?}: our own file counts");
         for (field, name, part) in [
             ("skills", "user-skill", "user"),
+            ("skills", "user-shared", "user"),
             ("skills", "project-skill", "project"),
+            ("skills", "project-shared", "project"),
             ("slash_commands", "project-command", "project"),
             ("agents", "project-agent", "project"),
         ] {
