@@ -47,7 +47,13 @@ impl Provider for Anthropic {
 
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
         let body = |_: &Endpoint| request::body(request);
-        exchange::run(&self.http, &self.endpoint, body, events::AnthropicDecoder::default())
+        exchange::run(
+            &self.http,
+            &self.endpoint,
+            request.model,
+            body,
+            events::AnthropicDecoder::default(),
+        )
     }
 
     fn models(&self) -> ModelListFuture {

@@ -71,6 +71,11 @@ impl Endpoint {
         Self { url, ..self.clone() }
     }
 
+    /// Returns the address for display, without what may be secret in it.
+    pub fn shown_url(&self) -> String {
+        format!("{}://{}{}", self.url.scheme(), self.host, self.url.path())
+    }
+
     /// Returns advice about a missing or rejected key.
     pub fn key_advice(&self) -> String {
         if self.key_hint.is_empty() {

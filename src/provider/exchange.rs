@@ -81,11 +81,12 @@ impl DecodeError {
     }
 }
 
-/// Sends the body that `body` builds for the endpoint, and streams the answer. A failure of either
-/// is the stream's first item.
+/// Sends the body that `body` builds for `model` at the endpoint, and streams the answer. A failure
+/// of either is the stream's first item.
 pub(super) fn run<D: EventDecoder>(
     http: &HttpClient,
     endpoint: &Result<Arc<Endpoint>, ProviderError>,
+    model: &str,
     body: impl FnOnce(&Endpoint) -> serde_json::Result<Vec<u8>>,
     decode: D,
 ) -> EventStream {
@@ -103,6 +104,7 @@ pub(super) fn run<D: EventDecoder>(
     let exchange = Exchange {
         http: http.clone(),
         endpoint: Arc::clone(endpoint),
+        model: model.to_owned(),
         decode,
         phase: ExchangePhase::Ask(body),
         ready: VecDeque::new(),
@@ -122,6 +124,8 @@ fn failed(error: ProviderError) -> EventStream {
 struct Exchange<D> {
     http: HttpClient,
     endpoint: Arc<Endpoint>,
+    /// For errors.
+    model: String,
     decode: D,
     phase: ExchangePhase,
     ready: VecDeque<StreamEvent>,
@@ -166,9 +170,9 @@ impl<D: EventDecoder> Exchange<D> {
         match timeout(self.endpoint.idle_timeout, asked).await {
             Err(_) => ExchangePhase::Fail(failure::silent(&self.endpoint)),
             Ok(Err(error)) => ExchangePhase::Fail(error),
-            Ok(Ok(response)) if !response.status().is_success() => {
-                ExchangePhase::Fail(failure::rejected(response, &self.endpoint).await)
-            }
+            Ok(Ok(response)) if !response.status().is_success() => ExchangePhase::Fail(
+                failure::rejected(response, &self.endpoint, Some(&self.model)).await,
+            ),
             Ok(Ok(response)) => {
                 let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
                 let promised = kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));

@@ -21,13 +21,19 @@ const DETAIL_LIMIT: usize = 300;
 /// How long the body of an error may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Creates the error of an answer that is not a success. Reads its body.
-pub(super) async fn rejected(mut response: Response, endpoint: &Endpoint) -> ProviderError {
+/// Creates the error of an answer that is not a success. Reads its body. `model` is the one that
+/// the request named.
+pub(super) async fn rejected(
+    mut response: Response,
+    endpoint: &Endpoint,
+    model: Option<&str>,
+) -> ProviderError {
     let status = response.status();
     let headers = std::mem::take(response.headers_mut());
     let body = read_some(response, endpoint.idle_timeout.min(BODY_TIMEOUT)).await;
     let body = String::from_utf8_lossy(&body);
-    rejection(&ErrorResponse { status, headers: &headers, body: &body }, endpoint, Timestamp::now())
+    let answer = ErrorResponse { status, headers: &headers, body: &body, model };
+    rejection(&answer, endpoint, Timestamp::now())
 }
 
 /// Reads the start of the body, as far as it arrives.
@@ -50,6 +56,7 @@ struct ErrorResponse<'a> {
     status: StatusCode,
     headers: &'a HeaderMap,
     body: &'a str,
+    model: Option<&'a str>,
 }
 
 fn rejection(answer: &ErrorResponse<'_>, endpoint: &Endpoint, now: Timestamp) -> ProviderError {
@@ -69,7 +76,11 @@ fn rejection(answer: &ErrorResponse<'_>, endpoint: &Endpoint, now: Timestamp) ->
         };
         retry_after = retry_after.or(report.wait);
         let kind = report.kind_of_status(status, retry_after.is_some());
-        (kind, describe(kind, Some(status), &report.message, endpoint))
+        let message = match (status, answer.model) {
+            (404, Some(model)) => not_found(&report, model, endpoint),
+            _ => describe(kind, Some(status), &report.message, endpoint),
+        };
+        (kind, message)
     };
     ProviderError { kind, message, status: Some(status), retry_after, should_retry }
 }
@@ -209,10 +220,6 @@ fn describe(kind: ErrorKind, status: Option<u16>, said: &str, endpoint: &Endpoin
             format!("The conversation is too long for the model at {host}{code}"),
             "Start a new session (/clear), or use a model with a larger window".into(),
         ),
-        (ErrorKind::BadRequest, Some(404)) => (
-            format!("{host} does not know the model or the path{code}"),
-            "Check the model's name and base_url".into(),
-        ),
         (ErrorKind::BadRequest, Some(413)) => (
             format!("The request is too large for {host}{code}"),
             "Start a new session (/clear), or send fewer images".into(),
@@ -226,8 +233,67 @@ fn describe(kind: ErrorKind, status: Option<u16>, said: &str, endpoint: &Endpoin
         ),
         _ => (format!("{host} failed{code}"), String::from("Try again later")),
     };
-    let said = if said.is_empty() { said } else { format!(": {}", said.trim_end_matches('.')) };
-    format!("{what}{said}. {advice}")
+    format!("{what}{}. {advice}", quoted(&said))
+}
+
+/// Returns a server's own words as the end of a sentence.
+fn quoted(said: &str) -> String {
+    match said.trim_end_matches('.') {
+        "" => String::new(),
+        said => format!(": {said}"),
+    }
+}
+
+/// Describes a 404: the model is unknown, or the base URL is wrong. Names both if the server does
+/// not say which.
+fn not_found(report: &ErrorReport, model: &str, endpoint: &Endpoint) -> String {
+    let Endpoint { host, label, .. } = endpoint;
+    let missing = Missing::find(report, model, endpoint);
+    let (model, url) = (clean(model, endpoint), clean(&endpoint.shown_url(), endpoint));
+    let said = clean(&report.message, endpoint);
+    // One vendor's whole message.
+    let said = if said == format!("model: {model}") { String::new() } else { quoted(&said) };
+    match missing {
+        Missing::Model => format!(
+            "{label} does not know the model {model} (404){said}. Choose one with /model or --model"
+        ),
+        Missing::Url => format!("{host} does not know {url} (404){said}. Check base_url"),
+        Missing::Either => format!(
+            "{host} does not know the model {model}, or not the address {url} (404){said}. Choose a model with /model or --model, or check base_url"
+        ),
+    }
+}
+
+/// Whether a message names this model as a word of its own, or as the end of a path.
+fn names(said: &str, model: &str) -> bool {
+    let splits = |c: char| !c.is_alphanumeric() && !"-_.:/".contains(c);
+    let mut words = said.split(splits).map(|word| word.trim_end_matches(['.', ':']));
+    let of_path = |word: &str| word.strip_suffix(model).is_some_and(|above| above.ends_with('/'));
+    words.any(|word| word == model || of_path(word))
+}
+
+/// The part of a request that a server does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Model,
+    Url,
+    Either,
+}
+
+impl Missing {
+    /// Finds it in the server's report. The address may contain the model's name.
+    fn find(report: &ErrorReport, model: &str, endpoint: &Endpoint) -> Self {
+        let said = &report.message;
+        if report.code == "model_not_found" {
+            Self::Model
+        } else if said.contains(endpoint.url.path()) || said.starts_with("Invalid URL") {
+            Self::Url
+        } else if names(said, model) {
+            Self::Model
+        } else {
+            Self::Either
+        }
+    }
 }
 
 /// Puts a server's message on one line, without keys and control characters, and shortened.

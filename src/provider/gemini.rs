@@ -44,7 +44,7 @@ impl Provider for Gemini {
         let endpoint = self.base.as_ref().map(|base| base.below(&path, Some(("alt", "sse"))));
         let endpoint = endpoint.map(Arc::new).map_err(Clone::clone);
         let body = |_: &Endpoint| request::body(request);
-        exchange::run(&self.http, &endpoint, body, events::GeminiDecoder::default())
+        exchange::run(&self.http, &endpoint, request.model, body, events::GeminiDecoder::default())
     }
 
     fn models(&self) -> ModelListFuture {

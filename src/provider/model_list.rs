@@ -75,7 +75,7 @@ async fn get(
         return Err(ProviderError::new(ErrorKind::BadRequest, message));
     }
     if !answer.status().is_success() {
-        return Err(failure::rejected(answer, endpoint).await);
+        return Err(failure::rejected(answer, endpoint, None).await);
     }
     let body = body(answer, endpoint).await?;
     if failure::is_web_page(&String::from_utf8_lossy(&body)) {

@@ -40,7 +40,13 @@ impl Provider for OpenaiResponses {
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
         let body =
             |endpoint: &Endpoint| request::body(request, OpenaiDialect::from_url(&endpoint.url));
-        exchange::run(&self.http, &self.endpoint, body, events::ResponsesDecoder::default())
+        exchange::run(
+            &self.http,
+            &self.endpoint,
+            request.model,
+            body,
+            events::ResponsesDecoder::default(),
+        )
     }
 
     fn models(&self) -> ModelListFuture {

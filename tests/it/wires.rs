@@ -397,3 +397,27 @@ async fn a_conversation_goes_on_with_a_model_of_another_wire() {
         scene.server.finish();
     }
 }
+
+#[tokio::test]
+async fn a_model_that_the_provider_does_not_know_is_named_and_so_is_the_address_if_that_may_be_wrong()
+ {
+    on_each_wire(async |scene, wire| {
+        let unknown = error(404, "not_found_error", "model-x is not found");
+        scene.server.when("TASK-1").reply(unknown);
+        scene.server.when("TASK-2").reply(error(404, "not_found_error", "Not Found"));
+        let failed = async |task: &str| {
+            let run = scene.world.run(["-p", task, "--model", "model-x"]).finish().await;
+            run.assert_code(1);
+            run.stderr
+        };
+        let told = failed("TASK-1").await;
+        let words = "does not know the model model-x (404)";
+        assert!(told.contains(words) && told.contains("--model"), "{wire:?}: {told}");
+        assert!(!told.contains("base_url"), "{wire:?}: {told}");
+        let told = failed("TASK-2").await;
+        let words = "does not know the model model-x, or not the address http://127.0.0.1:";
+        assert!(told.contains(words) && told.contains("check base_url"), "{wire:?}: {told}");
+        scene.server.finish();
+    })
+    .await;
+}

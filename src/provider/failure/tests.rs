@@ -18,7 +18,8 @@ fn answer(status: u16, headers: &[(&'static str, &str)], body: &str) -> Provider
         .collect::<HeaderMap>();
     let status = StatusCode::from_u16(status).unwrap();
     let now = "2026-11-20T10:00:00Z".parse().unwrap();
-    rejection(&ErrorResponse { status, headers: &headers, body }, &endpoint(), now)
+    let model = Some("claude-x");
+    rejection(&ErrorResponse { status, headers: &headers, body, model }, &endpoint(), now)
 }
 
 fn said(message: &str) -> String {
@@ -34,10 +35,6 @@ fn errors_name_the_host_the_status_and_what_to_do() {
             "Anthropic: payment required (402): why. Check the plan, the credit and the spend limits of the account",
         ),
         (403, "Anthropic does not allow this request (403): why. Check the key's permissions"),
-        (
-            404,
-            "api.anthropic.com does not know the model or the path (404): why. Check the model's name and base_url",
-        ),
         (
             413,
             "The request is too large for api.anthropic.com (413): why. Start a new session (/clear), or send fewer images",
@@ -56,8 +53,48 @@ fn errors_name_the_host_the_status_and_what_to_do() {
 }
 
 #[test]
+fn a_404_names_the_model_the_address_or_both_as_the_server_says() {
+    let model = |said: &str| {
+        format!(
+            "Anthropic does not know the model claude-x (404){said}. Choose one with /model or --model"
+        )
+    };
+    let address = "https://api.anthropic.com/v1/messages";
+    let either = |said: &str| {
+        format!(
+            "api.anthropic.com does not know the model claude-x, or not the address {address} (404){said}. Choose a model with /model or --model, or check base_url"
+        )
+    };
+    let code = r#"{"error":{"message":"no access","code":"model_not_found"}}"#;
+    let invalid = "Invalid URL (POST /v1/v1/messages)";
+    let table = [
+        (said("model: claude-x"), model("")),
+        (
+            said("The model `claude-x` does not exist."),
+            model(": The model `claude-x` does not exist"),
+        ),
+        (code.to_owned(), model(": no access")),
+        (
+            said(invalid),
+            format!("api.anthropic.com does not know {address} (404): {invalid}. Check base_url"),
+        ),
+        (
+            said("No route for /v1/messages of claude-x"),
+            format!(
+                "api.anthropic.com does not know {address} (404): No route for /v1/messages of claude-x. Check base_url"
+            ),
+        ),
+        (said("Not Found"), either(": Not Found")),
+        (String::new(), either("")),
+    ];
+    for (body, expected) in table {
+        assert_eq!(answer(404, &[], &body).message, expected);
+    }
+}
+
+#[test]
 fn keys_control_characters_and_floods_do_not_pass() {
-    for status in [400, 401, 403, 500] {
+    for status in [400, 401, 403, 404, 500] {
         for body in [said("key \x1b[31msk-canary\n is bad"), "raw sk-canary".to_owned()] {
             let message = answer(status, &[], &body).message;
             assert!(!message.contains("canary"), "{message}");
