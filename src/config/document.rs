@@ -4,6 +4,12 @@ use serde_json::Value as Schema;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
+/// Keys that have a second name: the table, that name and the key.
+const ALIASES: [(&str, &str, &str); 2] = [
+    ("subagents", "enable_comms", "comms"),
+    ("subagents", "inherit_system_prompt", "inherit_tool_instructions"),
+];
+
 /// One value of a file and its path in the tree of tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentEntry {
@@ -51,13 +57,23 @@ impl DocumentReader<'_> {
     ) -> Result<(), DocumentError> {
         for (key, node) in spans {
             let name: &str = key.get_ref();
-            let Some(inner) = key_schema(schema, name) else {
+            let known = self.canonical_key(name);
+            let Some(inner) = key_schema(schema, known) else {
                 return Err(self.error(key.span().start, self.unknown_key_message(name, schema)));
             };
             let Some(value) = values.get(name) else { continue };
+            let (depth, first) = (self.path.len(), self.entries.len());
+            // Errors name the key as it is written.
             self.path.push(name.to_owned());
             self.value(node, value, inner)?;
             self.path.pop();
+            if known != name {
+                self.check_same((name, value), (known, values.get(known)), key.span().start)?;
+                if values.contains_key(known) {
+                    self.entries.truncate(first);
+                }
+                self.entries[first..].iter_mut().for_each(|it| it.path[depth] = known.to_owned());
+            }
         }
         Ok(())
     }
@@ -118,6 +134,29 @@ impl DocumentReader<'_> {
         missing.map_or(Ok(()), |key| {
             Err(self.error(offset, self.value_message(&format!("needs a `{key}`"))))
         })
+    }
+
+    /// Returns the key that an alias of this table stands for; any other name is returned unchanged.
+    fn canonical_key<'a>(&self, name: &'a str) -> &'a str {
+        let alias =
+            ALIASES.iter().find(|(table, alias, _)| self.path == [*table] && *alias == name);
+        alias.map_or(name, |(_, _, known)| known)
+    }
+
+    /// Checks that an alias and its key, if both are in the file, have the same value.
+    fn check_same(
+        &self,
+        (alias, value): (&str, &Value),
+        (known, other): (&str, Option<&Value>),
+        offset: usize,
+    ) -> Result<(), DocumentError> {
+        if other.is_none_or(|other| other == value) {
+            return Ok(());
+        }
+        let table = self.path.join(".");
+        let message =
+            format!("`{alias}` and `{known}` in [{table}] mean the same but differ: remove one");
+        Err(self.error(offset, message))
     }
 
     fn error(&self, offset: usize, message: String) -> DocumentError {
@@ -261,6 +300,43 @@ mod tests {
     fn error(text: &str) -> String {
         let fault = parse(text, &SCHEMA).unwrap_err();
         format!("{}: {}", fault.line, fault.message)
+    }
+
+    #[test]
+    fn an_alias_counts_as_its_key_and_must_not_contradict_it() {
+        let entry = |path: &str, value: bool, line: usize| DocumentEntry {
+            path: path.split('.').map(str::to_owned).collect(),
+            value: Value::Boolean(value),
+            lines: vec![line],
+        };
+        let text = "[subagents]\nenable_comms = true\ninherit_system_prompt = false";
+        let expected = [
+            entry("subagents.comms", true, 2),
+            entry("subagents.inherit_tool_instructions", false, 3),
+        ];
+        assert_eq!(parse(text, &SCHEMA).unwrap(), expected);
+        let same = "[subagents]\ncomms = true\nenable_comms = true";
+        assert_eq!(parse(same, &SCHEMA).unwrap(), [entry("subagents.comms", true, 2)]);
+        for (alias, key) in
+            [("enable_comms", "comms"), ("inherit_system_prompt", "inherit_tool_instructions")]
+        {
+            for (first, second) in [(alias, key), (key, alias)] {
+                let line = if first == alias { 2 } else { 3 };
+                assert_eq!(
+                    error(&format!("[subagents]\n{first} = true\n{second} = false")),
+                    format!(
+                        "{line}: `{alias}` and `{key}` in [subagents] mean the same but differ: remove one"
+                    )
+                );
+            }
+        }
+        assert_eq!(
+            error("[subagents]\nenable_comms = 1"),
+            "2: `subagents.enable_comms` must be true or false, not a whole number"
+        );
+        assert!(
+            error("[tui]\nenable_comms = true").contains("unknown key `enable_comms` in [tui]")
+        );
     }
 
     #[test]

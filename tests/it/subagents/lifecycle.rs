@@ -123,6 +123,7 @@ async fn s3_27_the_instructions_for_tools_can_be_left_out() {
     for (inherits, config) in [
         (true, LIFECYCLE.to_owned()),
         (false, format!("{LIFECYCLE}inherit_tool_instructions = false\n")),
+        (false, format!("{LIFECYCLE}inherit_system_prompt = false\n")),
     ] {
         let scene = Scene::new();
         scene.world.config(&config);
