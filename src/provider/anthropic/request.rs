@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::super::turns::{Turn, result_pieces, turns};
 use super::super::{ModelRequest, Thinking, ToolChoice};
-use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
+use crate::protocol::{ContentBlock, ImageSource, Message, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
 
 /// How many blocks before a cache mark the server looks for an earlier entry.
@@ -238,7 +238,9 @@ fn choice<'a>(request: &ModelRequest<'a>) -> Option<AnthropicToolChoice<'a>> {
     }
 }
 
-/// Halves a budget that leaves no room for the answer, or leaves it out.
+/// Halves a budget that leaves no room for the answer, or leaves it out. It is also left out in the
+/// middle of a turn that another model began, whose thoughts are gone: the API refuses a turn of
+/// calls that does not begin with a thought.
 fn thinking(request: &ModelRequest<'_>) -> Option<AnthropicThinking> {
     match request.thinking {
         Thinking::Off => None,
@@ -246,10 +248,24 @@ fn thinking(request: &ModelRequest<'_>) -> Option<AnthropicThinking> {
         Thinking::Adaptive => Some(AnthropicThinking::Adaptive { display: "summarized" }),
         Thinking::Budget(budget) => {
             let fitting = if budget < request.max_tokens { budget } else { request.max_tokens / 2 };
-            (fitting >= MIN_THINKING_BUDGET)
+            (fitting >= MIN_THINKING_BUDGET && !lacks_thought(request.messages))
                 .then_some(AnthropicThinking::Enabled { budget_tokens: fitting })
         }
     }
+}
+
+/// Whether the turn of calls that the messages end with does not begin with a thought.
+fn lacks_thought(messages: &[Message]) -> bool {
+    let turns = turns(messages, is_sent);
+    let is_prompt = |turn: &Turn<'_>| {
+        turn.role == Role::User
+            && !matches!(turn.blocks.first(), Some(ContentBlock::ToolResult { .. }))
+    };
+    let prompt = turns.iter().rposition(is_prompt);
+    let answer = prompt.and_then(|at| turns.get(at + 1)).and_then(|turn| turn.blocks.first());
+    answer.is_some_and(|block| {
+        !matches!(block, ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. })
+    })
 }
 
 #[cfg(test)]

@@ -134,6 +134,28 @@ fn thinking_and_effort_are_said_in_the_words_of_the_api() {
 }
 
 #[test]
+fn a_turn_of_calls_without_the_thought_that_began_it_goes_on_without_a_budget() {
+    let signed = || ContentBlock::Thinking { thinking: "hm".into(), signature: "s".into() };
+    let loop_of = |blocks: Vec<ContentBlock>, last: Message| {
+        let results = Message::user(vec![result("a", Vec::new(), false)]);
+        let messages = [Message::user_text("go"), Message::assistant(blocks), results, last];
+        let budget = Thinking::Budget(4096);
+        json_of(&ModelRequest { thinking: budget, ..request(&messages, &[]) })["thinking"].take()
+    };
+    let enabled = json!({"type": "enabled", "budget_tokens": 4096});
+    // The prompt of a fork stands beside the results of its original's calls.
+    let task = || Message::user_text("the task");
+    assert_eq!(loop_of(vec![call("a")], task()), Value::Null);
+    assert_eq!(loop_of(vec![signed(), call("a")], task()), enabled);
+    let redacted = ContentBlock::RedactedThinking { data: "d".into() };
+    assert_eq!(loop_of(vec![redacted, call("a")], task()), enabled);
+    let messages =
+        [Message::user_text("go"), Message::assistant(vec![ContentBlock::text("a")]), task()];
+    let next = ModelRequest { thinking: Thinking::Budget(4096), ..request(&messages, &[]) };
+    assert_eq!(json_of(&next)["thinking"], enabled, "a new prompt begins a new turn");
+}
+
+#[test]
 fn results_follow_their_calls_first_in_the_next_user_message() {
     let messages = [
         Message::user_text("go"),
