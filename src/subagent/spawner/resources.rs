@@ -3,7 +3,7 @@
 use super::Spawner;
 use crate::agent::compact;
 use crate::budget::Budget;
-use crate::config::ChildPermissions;
+use crate::config::{ChildPermissions, INHERIT};
 use crate::permission::{InheritedPermissions, ModePolicy, ToolBounds};
 use crate::provider::{ChildModel, Model, ModelError};
 use crate::subagent::definition::{BudgetSpec, Definition};
@@ -20,18 +20,16 @@ impl Spawner {
         place: &Workspace,
     ) -> Result<Model, ToolError> {
         let parent = self.parent.model.get();
-        // Only the model whose thinking it holds continues a conversation unchanged.
-        let (own_provider, own_model) = match order.is_fork {
-            true => (Some(parent.provider.name()), Some(parent.name.as_str())),
-            false => (definition.provider.as_deref(), definition.model.as_deref()),
+        let (provider, model) = match order.is_fork {
+            true => fork_model(order, &parent),
+            false => (
+                order.provider.as_deref().or(definition.provider.as_deref()),
+                order.model.as_deref().or(definition.model.as_deref()),
+            ),
         };
         let own_env = !definition.env.is_empty();
-        let ask = ChildModel {
-            parent: &parent,
-            provider: order.provider.as_deref().or(own_provider),
-            model: order.model.as_deref().or(own_model),
-            env: own_env.then_some(&place.env),
-        };
+        let ask =
+            ChildModel { parent: &parent, provider, model, env: own_env.then_some(&place.env) };
         self.factory.models.child(ask).await.map_err(|error| {
             let (ModelError::Usage(why) | ModelError::Auth(why)) = error;
             let field = match (&order.provider, &order.model) {
@@ -127,4 +125,17 @@ impl Spawner {
         }
         Ok(())
     }
+}
+
+/// Returns the provider and the model of a fork: its parent's unless the call names others, since
+/// only the model whose thinking it holds continues a conversation unchanged. The parent's model is
+/// none of another provider's.
+fn fork_model<'a>(
+    order: &'a SpawnRequest,
+    parent: &'a Model,
+) -> (Option<&'a str>, Option<&'a str>) {
+    let explicit = |name: &'a Option<String>| name.as_deref().filter(|name| *name != INHERIT);
+    let provider = explicit(&order.provider).unwrap_or(parent.provider.name());
+    let own = (provider == parent.provider.name()).then_some(parent.name.as_str());
+    (Some(provider), explicit(&order.model).or(own))
 }

@@ -28,6 +28,9 @@ pub(super) struct ForkTool {
 pub(super) struct ForkInput {
     /// The task for the copy.
     prompt: String,
+    provider: Option<String>,
+    /// Default: your own; any other reads this conversation anew.
+    model: Option<String>,
     /// Which of your tools it gets; default all.
     tool_access: Option<AccessInput>,
     /// Limits; they can only lower those that apply anyway.
@@ -118,6 +121,8 @@ impl ForkTool {
         let tools = input.tool_access.as_ref().map(AccessInput::access).unwrap_or_default();
         SpawnRequest {
             prompt: input.prompt.clone(),
+            provider: input.provider.clone(),
+            model: input.model.clone(),
             tools,
             tools_field: "`tool_access`",
             budget: input.budget.unwrap_or_default(),

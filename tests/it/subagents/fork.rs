@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::{answer, frames_of, ids, log_of};
-use crate::support::record::{Recorded, all_text};
+use crate::support::record::{Recorded, Wire, all_text};
 use crate::support::scene::{DONE, PARENT, Scene, agent_with, bash};
 use crate::support::script::{Reply, dynamic, text, thinking, tool_use};
 
@@ -159,6 +159,35 @@ async fn s3_10_a_fork_can_be_narrowed() {
     assert_eq!(forked[0].tool_names(), ["Read"]);
     assert!(forked[1].tool_result().is_error && !scene.world.exists("evil.txt"));
     scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_fork_with_another_model_gets_no_thoughts_that_the_other_did_not_sign() {
+    for (fields, wire, model) in [
+        (json!({ "model": "haiku" }), Wire::Anthropic, "claude-haiku-5-5"),
+        (json!({ "model": "claude-haiku-4-5" }), Wire::Anthropic, "claude-haiku-4-5"),
+        (json!({ "provider": "openai", "model": "gpt-5.4" }), Wire::Chat, "gpt-5.4"),
+        (json!({ "provider": "openai" }), Wire::Chat, "gpt-5.5"),
+        (json!({ "provider": "inherit", "model": "inherit" }), Wire::Anthropic, "claude-opus-5-5"),
+        (json!({ "provider": "anthropic" }), Wire::Anthropic, "claude-opus-5-5"),
+    ] {
+        let scene = scene("");
+        let mut input = fork("FORK-A");
+        input.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let first = thinking("let me split it", "sig-1").tool_use("agent_fork", input);
+        script(&scene, vec![first, text(DONE)], vec![text("from a fork")]);
+        let run = scene.run().args(["--model", "opus"]).finish().await;
+        run.assert_code(0);
+        let forked = requests_of(&scene, Some("FORK-A"));
+        assert_eq!(forked.len(), 1, "{fields}: {run}");
+        let forked = &forked[0];
+        assert_eq!((forked.wire, forked.model()), (wire, model), "{fields}");
+        let is_own = model == "claude-opus-5-5";
+        assert_eq!(forked.body.to_string().contains("sig-1"), is_own, "{fields}");
+        assert_eq!(forked.body.to_string().contains("let me split it"), is_own, "{fields}");
+        assert!(forked.body.to_string().contains("You are the fork"), "{fields}");
+        scene.server.finish();
+    }
 }
 
 #[tokio::test]

@@ -181,21 +181,19 @@ async fn t25_every_field_of_spawn_and_fork() {
                 &["`tool_allowlist`", "tool_access"],
             ),
         ];
+        cases.extend::<Vec<Case>>(vec![
+            (tool, with(json!({ "provider": 7 })), &["`provider`", "a string"]),
+            (tool, with(json!({ "provider": "nobody" })), &["nobody", "anthropic"]),
+            (tool, with(json!({ "model": null, "provider": false })), &["`provider`", "a string"]),
+            (
+                tool,
+                with(json!({ "model": "claude-sonnet-5" })),
+                &["claude-sonnet-5", "Allowed: opus, claude-haiku-4-5"],
+            ),
+        ]);
         match tool {
             "agent_spawn" => cases.extend::<Vec<Case>>(vec![
                 (tool, with(json!({ "agent": "exlpore" })), &["`agent`", "exlpore", "explore"]),
-                (tool, with(json!({ "provider": 7 })), &["`provider`", "a string"]),
-                (tool, with(json!({ "provider": "nobody" })), &["nobody", "anthropic"]),
-                (
-                    tool,
-                    with(json!({ "model": null, "provider": false })),
-                    &["`provider`", "a string"],
-                ),
-                (
-                    tool,
-                    with(json!({ "model": "claude-sonnet-5" })),
-                    &["claude-sonnet-5", "Allowed: opus, claude-haiku-4-5"],
-                ),
                 (tool, with(json!({ "system_prompt": " " })), &["`system_prompt`", "blank"]),
                 (tool, with(json!({ "system_prompt": 7 })), &["`system_prompt`", "a string"]),
             ]),

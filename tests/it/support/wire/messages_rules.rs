@@ -58,7 +58,7 @@ pub fn check(body: &Value, issued: &Issued) -> Result<(), Refusal> {
         check_content(message, place)?;
     }
     check_pairs(messages)?;
-    check_thoughts(messages, issued)
+    check_thoughts(body, messages, issued)
 }
 
 fn check_settings(body: &Value) -> Result<(), Refusal> {
@@ -324,8 +324,9 @@ fn ids<'a>(blocks: &'a [Value], kind: &str, field: &str) -> impl Iterator<Item =
     of_kind.map(move |block| block[field].as_str().unwrap_or_default())
 }
 
-/// Thoughts come back as they were sent, and within a tool loop none is missing.
-fn check_thoughts(messages: &[Value], issued: &Issued) -> Result<(), Refusal> {
+/// Thoughts come back as they were sent, and within a tool loop none is missing. Another model gets
+/// none, and cannot think with a budget in the loop.
+fn check_thoughts(body: &Value, messages: &[Value], issued: &Issued) -> Result<(), Refusal> {
     for (place, message) in messages.iter().enumerate() {
         for thought in thoughts(message) {
             let known = issued.signatures.get(&thought.signature);
@@ -339,6 +340,15 @@ fn check_thoughts(messages: &[Value], issued: &Issued) -> Result<(), Refusal> {
         let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
         let Some(call) = ids(blocks, "tool_use", "id").last() else { continue };
         let Some(sent) = issued.thinking_before.get(call) else { continue };
+        if issued.callers.get(call).is_some_and(|caller| body["model"] != **caller) {
+            ensure(thoughts(message).is_empty(), || {
+                "Invalid `signature` in `thinking` block of another model".to_owned()
+            })?;
+            ensure(body["thinking"]["type"] != "enabled", || {
+                "Expected `thinking` or `redacted_thinking`, but found `tool_use`".to_owned()
+            })?;
+            continue;
+        }
         ensure(&thoughts(message) == sent, || {
             "`thinking` blocks in the latest assistant message cannot be modified".to_owned()
         })?;

@@ -64,6 +64,8 @@ pub type Refusal = String;
 pub struct Issued {
     /// The thinking blocks of the reply that made a tool call, by the call's id.
     thinking_before: BTreeMap<String, Vec<Thought>>,
+    /// The model that made a tool call, by the call's id.
+    callers: BTreeMap<String, String>,
     signatures: BTreeMap<String, String>,
     /// What stood on each call over the Gemini wire, by the call's id.
     call_signatures: BTreeMap<String, Option<String>>,
@@ -105,6 +107,7 @@ impl Issued {
                 }
                 Step::ToolUse { id, .. } => {
                     self.thinking_before.insert(id.clone(), thoughts.clone());
+                    self.callers.insert(id.clone(), request.model().to_owned());
                 }
                 _ => {}
             }
