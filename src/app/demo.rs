@@ -128,6 +128,10 @@ impl ModelSource for DemoModel {
     fn allowed(&self) -> Vec<(String, Vec<String>)> {
         Vec::new()
     }
+
+    fn examples(&self, _parent: &str) -> Option<(String, Vec<String>)> {
+        None
+    }
 }
 
 /// Nobody sends control requests to the demo.

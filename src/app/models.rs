@@ -151,4 +151,11 @@ impl ModelSource for Models {
         let lists = self.config.subagents.allowed_models.iter();
         lists.map(|(provider, models)| (provider.clone(), models.clone())).collect()
     }
+
+    fn examples(&self, parent: &str) -> Option<(String, Vec<String>)> {
+        let configured = Some(self.config.subagents.default_provider.as_str());
+        let provider = configured.filter(|name| *name != INHERIT).unwrap_or(parent);
+        let models = self.example_names(provider);
+        (!models.is_empty()).then(|| (provider.to_owned(), models))
+    }
 }

@@ -19,6 +19,10 @@ pub trait ModelSource: Send + Sync {
     /// Returns the models that sub-agents may use, as `(provider, models)`, in a stable order. A
     /// provider that is not listed has no limit.
     fn allowed(&self) -> Vec<(String, Vec<String>)>;
+
+    /// Returns some models that sub-agents may name, and the provider that they use if a call names
+    /// none and `parent` is their parent's. `None` if none is known.
+    fn examples(&self, parent: &str) -> Option<(String, Vec<String>)>;
 }
 
 /// The model that a sub-agent asks for. A name that is absent or `inherit` is the configured

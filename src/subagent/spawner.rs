@@ -138,14 +138,19 @@ impl Spawner {
         text
     }
 
-    /// Lists the allowed models, if the configuration limits them.
+    /// Lists the allowed models if the configuration limits them, or else some of the catalogue.
     pub fn models_text(&self) -> Option<String> {
         let allowed = self.factory.models.allowed();
         let lists: Vec<_> = allowed
             .iter()
             .map(|(provider, models)| format!("{provider}: {}", models.join(", ")))
             .collect();
-        (!lists.is_empty()).then(|| format!("Default: your own. Allowed: {}.", lists.join("; ")))
+        if !lists.is_empty() {
+            return Some(format!("Default: your own. Allowed: {}.", lists.join("; ")));
+        }
+        let own = self.parent.model.get();
+        let (provider, models) = self.factory.models.examples(own.provider.name())?;
+        Some(format!("Default: your own. Of {provider}, for example: {}.", models.join(", ")))
     }
 
     /// Starts a sub-agent and waits for its end, unless it moves to the background first. The

@@ -13,6 +13,9 @@ use crate::tui::host::{LocalServer, ModelChoice, ModelList};
 /// The timeout for a local server that may not be running.
 const LOCAL_TIMEOUT: Duration = Duration::from_millis(800);
 
+/// The most models that are shown as examples; each request pays for them.
+const MAX_EXAMPLES: usize = 6;
+
 /// A provider to query.
 #[derive(Clone, Copy)]
 struct ProviderQuery<'a> {
@@ -116,14 +119,23 @@ impl Models {
         asked.map(|(name, _)| ProviderQuery { name, expected: false })
     }
 
-    /// Returns the catalogue's models of a built-in provider, recognized by their names.
+    /// Returns the names of a built-in provider's models to show as examples: aliases, which stand
+    /// for the newest of their kind, or else full names, newest first.
+    pub(super) fn example_names(&self, provider: &str) -> Vec<String> {
+        let Some(family) = family(provider) else { return Vec::new() };
+        let aliases = self.catalogue.aliases().into_iter();
+        let aliases = aliases.filter(|(_, name)| name.starts_with(family));
+        let mut names: Vec<&str> = aliases.map(|(alias, _)| alias).collect();
+        if names.is_empty() {
+            names = self.catalogue.names().filter(|name| name.starts_with(family)).collect();
+            names.reverse();
+        }
+        names.into_iter().take(MAX_EXAMPLES).map(str::to_owned).collect()
+    }
+
+    /// Returns the catalogue's models of a built-in provider.
     fn known(&self, provider: &str) -> Vec<OfferedModel> {
-        let family = match provider {
-            "anthropic" => "claude-",
-            "openai" => "gpt-",
-            "gemini" => "gemini-",
-            _ => return Vec::new(),
-        };
+        let Some(family) = family(provider) else { return Vec::new() };
         let names = self.catalogue.names().filter(|name| name.starts_with(family));
         names.map(|name| OfferedModel { name: name.to_owned(), context_window: None }).collect()
     }
@@ -140,5 +152,15 @@ impl Models {
             ModelChoice { provider: provider.to_owned(), name: model.name, detail }
         };
         models.into_iter().map(choice).collect()
+    }
+}
+
+/// Returns the start of the names of a built-in provider's models.
+fn family(provider: &str) -> Option<&'static str> {
+    match provider {
+        "anthropic" => Some("claude-"),
+        "openai" => Some("gpt-"),
+        "gemini" => Some("gemini-"),
+        _ => None,
     }
 }

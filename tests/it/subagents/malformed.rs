@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::frames_of;
-use crate::support::record::Recorded;
+use crate::support::record::{Recorded, Wire};
 use crate::support::scene::{DONE, PARENT, Scene};
 use crate::support::script::{Reply, text};
 
@@ -338,6 +338,33 @@ async fn s3_32_the_spawn_tool_lists_the_allowed_models_in_the_same_order_every_t
     let expected =
         "Default: your own. Allowed: anthropic: opus, claude-haiku-4-5; openai: gpt-5.5.";
     assert_eq!(texts, [expected; 3]);
+}
+
+#[tokio::test]
+async fn without_a_list_the_spawn_tool_names_a_few_models_of_the_catalogue() {
+    for (wire, config, models) in [
+        (Wire::Anthropic, "", "Of anthropic, for example: fable, haiku, opus, sonnet."),
+        (
+            Wire::Chat,
+            "",
+            "Of openai, for example: gpt-6.1-terra, gpt-6.1-sol, gpt-6-sol, gpt-6-luna, gpt-6-astra, gpt-5.6-terra.",
+        ),
+        (
+            Wire::Chat,
+            "default_provider = \"anthropic\"\n",
+            "Of anthropic, for example: fable, haiku, opus, sonnet.",
+        ),
+    ] {
+        let scene = Scene::on(wire);
+        scene.world.config(&format!("[subagents]\nfaces = [\"lifecycle\"]\n{config}"));
+        scene.server.when(PARENT).reply(text(DONE));
+        scene.go().await;
+        let parent = scene.server.requests_of(PARENT).remove(0);
+        let told = parent.tool("agent_spawn").unwrap().to_string();
+        assert!(told.contains(&format!("Default: your own. {models}")), "{told}");
+        assert!(size(&parent, "agent_spawn") <= 1350, "{}", size(&parent, "agent_spawn"));
+        scene.server.finish();
+    }
 }
 
 #[tokio::test]
