@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -141,22 +142,32 @@ async fn s1_13_a_batch_of_shell_server_and_agent_calls_never_has_more_than_two_a
     let held = tool_use("mcp__stub__held", json!({"text": "a"}))
         .tool_use("mcp__stub__held", json!({"text": "b"}))
         .tool_use("mcp__stub__held", json!({"text": "c"}))
-        .tool_use("Bash", bash("echo done > shell.txt"))
+        .tool_use("Bash", bash("echo command >> stub.log"))
         .tool_use("AgentTool", agent("CHILD-A"));
     scene.server.when(PARENT).reply(held).then(text(DONE));
     scene.server.when("CHILD-A").reply(text("child"));
     let running = scene.run().start();
+    // The answers of the server's calls are noted in the same file as what begins.
+    let log = scene.world.project_dir().join("stub.log");
+    let mut answer = |times: usize| {
+        let mut log = std::fs::OpenOptions::new().append(true).open(&log).unwrap();
+        log.write_all("answer\n".repeat(times).as_bytes()).unwrap();
+        let answered = Instant::now();
+        go.write_all("go\n".repeat(times).as_bytes()).unwrap();
+        answered
+    };
     process::eventually(|| count(&scene, "stub", "call held") == 2).await;
-    // Whatever began besides would show within this time.
-    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
-    assert_eq!(count(&scene, "stub", "call held"), 2, "the third waits");
-    assert!(!scene.world.exists("shell.txt"), "the command waits");
-    assert_eq!(scene.server.requests().len(), 1, "the child waits");
-    go.write_all(b"go\n").unwrap();
+    let first = answer(1);
     process::eventually(|| count(&scene, "stub", "call held") == 3).await;
-    go.write_all(b"go\ngo\n").unwrap();
+    answer(2);
     running.wait().await.assert_code(0);
-    assert!(scene.world.exists("shell.txt"));
+    let what = ["call held", "answer", "command"];
+    let begun: Vec<_> =
+        noted(&scene, "stub").into_iter().filter(|line| what.contains(&line.as_str())).collect();
+    let expected = "call held,call held,answer,call held,answer,answer,command";
+    assert_eq!(begun.join(","), expected, "the third and the command wait");
+    let child = scene.server.requests_of("CHILD-A").remove(0);
+    assert!(child.arrived > first, "the child waits");
     assert_eq!(last(&scene).tool_results().len(), 5);
     scene.server.finish();
 }

@@ -1,13 +1,11 @@
 //! What sub-agents may use, how many may run at once, and what happens to those that are too many.
 
-use std::time::Duration;
-
 use std::io::Write;
 
 use serde_json::{Value, json};
 
 use super::{LIFECYCLE, answer, frames_of, ids, spawns, task};
-use crate::support::pty::{CTRL_C, Screen};
+use crate::support::pty::{CTRL_C, ENTER, ESC, Screen};
 use crate::support::record::{StreamEnd, ToolResult};
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
 use crate::support::script::{Reply, dynamic, text, tool_use};
@@ -254,14 +252,18 @@ async fn t11_the_one_that_is_cancelled_on_the_screen_leaves_the_queue() {
     screen.keys("\x1b3");
     screen.keys(CTRL_C);
     screen.wait_for("cancelled before it started");
-    // A key that has just cancelled is deaf for 250 ms.
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    screen.keys("\x1b1");
-    screen.wait_for("▸1 general-purpose-1");
-    // For 250 ms after a press that cancelled, the same key is deaf.
-    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
-    screen.keys(CTRL_C);
+    // In the list, since a key that has just cancelled is deaf for a while.
+    screen.keys("/agents");
+    screen.wait_for("/agents");
+    screen.keys(ENTER);
+    screen.wait_until("the one at work in the list", |shown| {
+        let is_chosen = |line: &str| line.contains(" ▸ ") && line.contains("general-purpose-1");
+        shown.contains("x cancel") && shown.lines().any(is_chosen)
+    });
+    screen.keys("x");
     scene.server.reached("CHILD-B").await;
+    screen.keys(ESC);
+    screen.wait_gone("Esc closes");
     scene.server.open("CHILD-B");
     screen.wait_for(DONE);
     let results = scene.server.requests_of(PARENT)[1].tool_results();
