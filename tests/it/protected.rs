@@ -181,7 +181,14 @@ async fn what_git_hooks_lead_to_is_protected_whichever_settings_name_them() {
     symlink("../githooks", project.join(".git/hooks")).unwrap();
     std::fs::create_dir_all(project.join("githooks")).unwrap();
     symlink("../scripts/lint", project.join("githooks/pre-commit")).unwrap();
-    let files = ["settings/git/config", "checks/pre-push", "githooks/pre-push", "scripts/lint"];
+    symlink("/proc/self/cwd/scripts/push", project.join("githooks/pre-push")).unwrap();
+    let files = [
+        "settings/git/config",
+        "checks/pre-push",
+        "githooks/post-merge",
+        "scripts/lint",
+        "scripts/push",
+    ];
     let writes = files.iter().chain(&["scripts/other"]).fold(Reply::stream(), |reply, file| {
         reply.tool_use("Write", write(&project.join(file), "x"))
     });

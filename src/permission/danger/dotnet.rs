@@ -34,6 +34,10 @@ const PROPERTIES: &str = "analysislevel analysismode assemblyversion buildinpara
     thresholdstat thresholdtype treatwarningsaserrors trimmode useapphost version versionprefix versionsuffix \
     vstestverbosity warnaserror warninglevel warningsaserrors warningsnotaserrors";
 
+/// Switches of dotnet that become properties of MSBuild, each with a name as its value.
+const NAMES: &[&str] =
+    &["a", "arch", "c", "configuration", "f", "framework", "os", "runtime", "version-suffix"];
+
 /// Prefixes of properties that turn something on or off when the value is `true` or `false`.
 const TOGGLES: &[&str] = &["allow", "disable", "enable", "is", "skip", "suppress", "treat", "use"];
 
@@ -50,6 +54,13 @@ pub fn find(word: &str, before: &[Spelling<'_>], bases: &[PathBuf]) -> Option<St
     // An absolute path looks like a switch.
     let place = switch(previous).filter(|(_, name)| is(PLACES, name) && !word.starts_with('-'));
     if place.is_some() && !is_plain_place(word, bases) {
+        return Some(previous.to_owned());
+    }
+    // MSBuild takes these for properties, and reads more of them behind a semicolon.
+    let is_name =
+        |value: &str| value.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c));
+    let is_named = switch(previous).is_some_and(|(_, name)| is(NAMES, name));
+    if is_named && !word.starts_with('-') && !is_name(word) {
         return Some(previous.to_owned());
     }
     let Some((mark, rest)) = switch(&bare) else {
@@ -76,6 +87,7 @@ pub fn find(word: &str, before: &[Spelling<'_>], bases: &[PathBuf]) -> Option<St
             let path = value.strip_prefix("LogFile=").unwrap_or(value);
             (!is_plain_place(path, bases)).then_some(option)
         }
+        lower if is(NAMES, lower) => (!is_name(value)).then_some(option),
         lower if HARMLESS.split_whitespace().any(|known| known == lower) => None,
         // A dotnet option that is not in the table.
         _ if rest.as_bytes().get(name.len()) == Some(&b'=') => None,

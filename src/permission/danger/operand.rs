@@ -128,6 +128,11 @@ pub fn script_options(
             || SCRIPT_OPTIONS.split_whitespace().any(|known| known == option)
     };
     let handed_on = start.unwrap_or(words.len())..words.len();
+    // npm hands on these without a mark: to make, one sets a variable.
+    let settings = (script + 1..words.len()).filter_map(|place| {
+        let text = exact(place).filter(|text| !text.starts_with('-') && text.contains('='))?;
+        Some(danger(text.split('=').next().unwrap_or_default(), place))
+    });
     let found = handed_on.filter_map(|place| match exact(place) {
         Some(text) => {
             let option = text.split('=').next().unwrap_or_default();
@@ -138,7 +143,7 @@ pub fn script_options(
             (beginning.is_empty() || beginning.starts_with('-')).then(|| danger(OPEN_WORDS, place))
         }
     });
-    found.collect()
+    settings.chain(found).collect()
 }
 
 fn danger(option: &str, place: usize) -> Danger {

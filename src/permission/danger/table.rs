@@ -309,7 +309,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "ctest",
         "=* -S -SP -O -D -T -M --script --output-log --output-junit --build-and-test --test-dir --overwrite --test-action \
-         --test-model --dashboard --extra-submit --add-notes -A",
+         --test-model --launch --script-new-process --dashboard --extra-submit --add-notes -A",
     ),
     ("gh/download", "=R -O -D --output --dir"),
     ("gh/config", "set"),

@@ -56,12 +56,13 @@ pub(super) fn places(
         hooks.extend(settings.hook_folders(checkout));
         files.extend(settings.files);
     }
+    hooks.extend(hooks.clone().iter().filter_map(|path| link::seen_from(path, checkout)));
     hooks.sort_unstable();
     hooks.dedup();
     let hooks = hooks.into_iter();
     let hooks: Vec<_> =
         hooks.map(|path| ProtectedPlace::below(path, ProtectionReason::Git)).collect();
-    let linked: Vec<_> = hooks.iter().flat_map(link::inside).collect();
+    let linked: Vec<_> = hooks.iter().flat_map(|place| link::inside(place, checkout)).collect();
     let files = files.into_iter().map(|path| ProtectedPlace::below(path, ProtectionReason::Git));
     let folders = folders.into_iter().flat_map(|it| std::iter::once(it.own).chain(it.common));
     let folders = folders.map(|path| ProtectedPlace::unless_inside(path, ProtectionReason::Git));

@@ -15,9 +15,9 @@ const DEPTH: usize = 3;
 /// Depth to which a project's dot folders are searched, enough for `.github/workflows`.
 const DOT_DEPTH: usize = 1;
 
-/// Returns the targets of the links inside a protected place.
-pub(super) fn inside(place: &ProtectedPlace) -> Vec<ProtectedPlace> {
-    let links = links_below(&place.path, DEPTH).into_iter();
+/// Returns the targets of the links inside a protected place, for programs that run in `root`.
+pub(super) fn inside(place: &ProtectedPlace, root: &Path) -> Vec<ProtectedPlace> {
+    let links = links_below(&place.path, DEPTH, root).into_iter();
     links.map(|(_, target)| ProtectedPlace { path: target, ..place.clone() }).collect()
 }
 
@@ -28,10 +28,10 @@ pub(super) fn dot_links(folder: &Path, home: Option<&Path>) -> Vec<ProtectedPlac
     let root = repository_root(&folder, home).unwrap_or(&folder);
     let folders = folder.ancestors().take_while(|above| above.starts_with(root));
     let links = folders.flat_map(dots).flat_map(|entry| match is_link(&entry) {
-        true => link(&entry).into_iter().collect(),
+        true => link(&entry, root).into_iter().collect(),
         // The contents of git's folder have their own places.
         false if entry.file_name() == ".git" => Vec::new(),
-        false => links_below(&entry.path(), DOT_DEPTH),
+        false => links_below(&entry.path(), DOT_DEPTH, root),
     });
     places(links.collect(), &folder)
 }
@@ -46,8 +46,8 @@ pub(super) fn home_links(home: &Path) -> Vec<ProtectedPlace> {
             _ => 0,
         };
         match is_link(&entry) {
-            true => links.extend(link(&entry)),
-            false => links.extend(links_below(&entry.path(), depth)),
+            true => links.extend(link(&entry, home)),
+            false => links.extend(links_below(&entry.path(), depth, home)),
         }
     }
     places(links, home)
@@ -64,7 +64,7 @@ fn dots(folder: &Path) -> Vec<DirEntry> {
 }
 
 /// The links in a folder and below it, each with its target.
-fn links_below(folder: &Path, depth: usize) -> Vec<(PathBuf, PathBuf)> {
+fn links_below(folder: &Path, depth: usize, root: &Path) -> Vec<(PathBuf, PathBuf)> {
     let mut links = Vec::new();
     let mut left = MAX_ENTRIES;
     let mut folders = vec![(folder.to_owned(), depth)];
@@ -72,7 +72,7 @@ fn links_below(folder: &Path, depth: usize) -> Vec<(PathBuf, PathBuf)> {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten().take(left) {
             left -= 1;
             if is_link(&entry) {
-                links.extend(link(&entry));
+                links.extend(link(&entry, root));
             } else if depth > 0 && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 folders.push((entry.path(), depth - 1));
             }
@@ -86,9 +86,21 @@ fn is_link(entry: &DirEntry) -> bool {
 }
 
 /// The path of a link, and its target.
-fn link(entry: &DirEntry) -> Option<(PathBuf, PathBuf)> {
-    let target = resolve(&entry.path()).filter(|_| is_link(entry))?;
+fn link(entry: &DirEntry, root: &Path) -> Option<(PathBuf, PathBuf)> {
+    if !is_link(entry) {
+        return None;
+    }
+    let target = resolve(&entry.path()).or_else(|| {
+        let text = fs::read_link(entry.path()).ok()?;
+        resolve(&seen_from(&text, root)?)
+    })?;
     Some((entry.path(), target))
+}
+
+/// The path that `/proc/…/cwd/NAME` is for a program that runs in `root`.
+pub(super) fn seen_from(path: &Path, root: &Path) -> Option<PathBuf> {
+    let mut parts = path.strip_prefix("/proc").ok()?.components();
+    parts.find(|part| part.as_os_str() == "cwd").map(|_| root.join(parts.as_path()))
 }
 
 /// Returns the targets of links in `base`. One that leads to a folder around `base` protects
