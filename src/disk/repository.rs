@@ -32,7 +32,7 @@ pub use index::TrackedFiles;
 pub use start_checks::{check_starts_nothing, check_within, check_without_repository};
 pub use user::GitConfigPaths;
 
-use super::resolve::{passes_link, resolve};
+use super::resolve::{passes_link, real, resolve};
 use settings::RepositorySettings;
 use user::{GitSettings, expand};
 
@@ -278,9 +278,9 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut roots = Vec::new();
     for folder in dir.ancestors().filter(|folder| has_dot_git(folder)) {
         let both = [Some(folder.to_owned()), main(folder)].into_iter().flatten();
-        roots.extend(both.filter_map(|root| fs::canonicalize(root).ok()));
+        roots.extend(both.filter_map(real));
     }
-    let home = home.and_then(|home| fs::canonicalize(home).ok());
+    let home = home.and_then(real);
     roots.retain(|root| !home.as_ref().is_some_and(|home| home.starts_with(root)));
     roots
 }
@@ -306,7 +306,7 @@ pub fn folders_of_repository(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     if let Ok((git, _)) = read_settings(root) {
         folders.extend([git.own, git.common]);
     }
-    folders.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect()
+    folders.iter().filter_map(real).collect()
 }
 
 /// Returns the git folder shared by all worktrees of a repository. `None` if `checkout` has no
@@ -375,7 +375,6 @@ fn read_settings(checkout: &Path) -> Result<(GitDir, RepositorySettings), String
     {
         return Err("the settings of the repository are in unusual files".to_owned());
     }
-    let real = |path: &Path| fs::canonicalize(path).ok();
     // A link on the way may be a file of the project, which git writes; `..` behind one leads from
     // where the link does. Git itself writes it in front alone.
     let is_plain = |path: &Path| {
@@ -438,7 +437,9 @@ impl GitDir {
         } else if metadata.is_file() {
             let text = read_short(&dot_git).ok_or_else(unusual)?;
             let own = text.strip_prefix(b"gitdir: ").and_then(parse_path).ok_or_else(unusual)?;
-            Self::linked(&dot_git, checkout.join(own)).ok_or_else(unusual)
+            // Through `/proc`, git may find another folder than this process.
+            let own = Some(checkout.join(own)).filter(|own| real(own).is_some());
+            own.and_then(|own| Self::linked(&dot_git, own)).ok_or_else(unusual)
         } else {
             Err(unusual())
         }
@@ -451,7 +452,6 @@ impl GitDir {
             return Some(Self { common: own.clone(), own, link: GitLink::Unchecked });
         }
         let named = |file: &str| Some(own.join(parse_path(&read_short(&own.join(file))?)?));
-        let real = |path: PathBuf| fs::canonicalize(path).ok();
         let common = real(named("commondir")?)?;
         let is_of_common = real(own.clone())?.parent() == Some(&common.join("worktrees"));
         let names_this = real(named("gitdir")?)? == real(dot_git.to_owned())?;

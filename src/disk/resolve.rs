@@ -33,6 +33,12 @@ pub fn resolve(path: &Path) -> Option<PathBuf> {
     follow(path, &mut |_| {})
 }
 
+/// Returns where an existing path leads. `None` also for a path through a link in `/proc`, which
+/// leads another program, such as git, elsewhere than this one.
+pub(super) fn real(path: impl AsRef<Path>) -> Option<PathBuf> {
+    resolve(path.as_ref()).filter(|real| real.symlink_metadata().is_ok())
+}
+
 /// Whether a path, including every link on it, avoids the places for which `is_inside` returns
 /// true. A link belongs to the folder that contains it, wherever it leads.
 pub fn leads_outside(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {

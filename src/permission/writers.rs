@@ -33,7 +33,7 @@ const CODE_RUNNERS: &str = "R Rscript ansible-playbook awk bash bazel bun bundle
                                gawk gcc go gradle gradlew helm iex java javac jest julia just kotlin kotlinc kubectl ksh lua make \
                                mawk meson mix mocha mvn mvnw mypy ninja node nodejs nox npm oc osascript php phpunit pip pip3 \
                                pipx playwright pnpm podman poetry psql pylint pyright pytest python python2 python3 rake ruby \
-                               rspec rustc rustup sbt scala sh shellcheck sqlite3 stylelint swift swiftc terraform tox tsc tsx \
+                               rspec rustc rustup sbt scala sh shellcheck stylelint swift swiftc terraform tox tsc tsx \
                                turbo uv uvx vitest yarn zsh";
 
 /// Options that make such a program write the files that it is given.

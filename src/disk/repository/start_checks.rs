@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use super::super::resolve::real;
 use super::user::{GitConfigPaths, GitSettings, expand};
 use super::{
     GitDir, MAX_FOLDERS, MAX_REPOSITORIES, NO_REPOSITORY, checkout_around, drivers,
@@ -79,15 +80,12 @@ pub fn check_starts_nothing(
     let mut seen = HashSet::new();
     let mut modules = Vec::new();
     // A command may turn one that git does not know yet into a submodule, and use it.
-    let top = &fs::canonicalize(checkout).map_err(|_| NO_REPOSITORY)?;
+    let top = &real(checkout).ok_or(NO_REPOSITORY)?;
     for checkout in checkouts_below(top)? {
         let within = inspect_checkout(&checkout, home, &users, true)?;
         // Git follows a link in place of a submodule.
         let place = within.iter().map(|path| checkout.join(path));
-        if place
-            .filter_map(|it| fs::canonicalize(&it).ok().map(|real| (it, real)))
-            .any(|(it, real)| it != real)
-        {
+        if place.filter_map(|it| real(&it).map(|real| (it, real))).any(|(it, real)| it != real) {
             return Err("it has a link in the place of a submodule".to_owned());
         }
         let git = check_programs(&checkout, home, &users)?;
@@ -97,9 +95,9 @@ pub fn check_starts_nothing(
         // Git checks out a submodule from its folder in there, with that folder's settings and
         // hooks. A linked worktree has its own.
         modules.extend(repositories_below(&git.own.join("modules"))?);
-        seen.extend(fs::canonicalize(git.common));
+        seen.extend(real(&git.common));
     }
-    let mut modules = modules.into_iter().filter_map(|module| fs::canonicalize(module).ok());
+    let mut modules = modules.into_iter().filter_map(real);
     match modules.all(|module| seen.contains(&module)) {
         true => Ok(()),
         false => Err("it has the repository of a submodule that is not checked out".to_owned()),
@@ -261,7 +259,7 @@ fn misplaced_worktree(common: &Path) -> Option<OsString> {
         let dot_git = own.join(parse_path(&read_short(&own.join("gitdir"))?)?);
         let text = read_short(&dot_git)?;
         let named = dot_git.parent()?.join(parse_path(text.strip_prefix(b"gitdir: ")?)?);
-        Some(fs::canonicalize(named).ok()? == fs::canonicalize(own).ok()?)
+        Some(real(named)? == real(own)?)
     };
     let worktrees = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
     let is_lost = |entry: &DirEntry| names_place(&entry.path()) != Some(true);
@@ -270,7 +268,6 @@ fn misplaced_worktree(common: &Path) -> Option<OsString> {
 
 /// Whether git itself may write project files into the git folder: it only protects paths below a `.git`.
 fn lies_among_files(git: &GitDir, top: &Path) -> bool {
-    let real = |path: &Path| fs::canonicalize(path).ok();
     let Some(top) = real(top) else { return true };
     [&git.own, &git.common].into_iter().any(|folder| {
         // A link on the way may be a file of the project.

@@ -138,6 +138,13 @@ fn a_git_folder_that_git_may_read_otherwise_or_that_is_anothers_is_refused() {
         bench.write("p/.git", link);
         assert!(bench.check("p").is_err(), "{link}");
     }
+    symlink("/proc/self/cwd", bench.path("p/here")).unwrap();
+    for link in
+        ["gitdir: /proc/self/cwd/a/.git", "gitdir: here/a/.git", "gitdir: /dev/fd/../cwd/a/.git"]
+    {
+        bench.write("p/.git", link);
+        bench.refuses("p", "its .git has a form");
+    }
     for link in ["gitdir: g \n", "gitdir:../a/.git", "gitdir: ../a/.git\nx", "nonsense", ""] {
         bench.write("p/.git", link);
         assert!(bench.check("p").is_err(), "{link:?}");

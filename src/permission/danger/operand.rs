@@ -84,8 +84,8 @@ const SCRIPT_OPTIONS: &str = "--all --bail --check --ci --color --coverage --det
                               --pretty --prod --production --project --quiet --retries --retry --run --runInBand \
                               --shard --silent --sourcemap --strict --test-name-pattern --test-only \
                               --testNamePattern --testPathPattern --testPathPatterns --timeout --update \
-                              --updateSnapshot --verbose --version --watch --watchAll --workers -b -g -h -i -j -n \
-                              -q -s -t -u -v -w";
+                              --updateSnapshot --verbose --version --watch --watchAll --workers -b -g -h \
+                              -q -s -t -v -w";
 
 /// Finds what a package script is handed on: which program gets it, only the script says, so a rule
 /// covers no option that may name a file or a program. `is_listed` knows the programs that have a

@@ -69,7 +69,9 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
             content: ShownContent::Files { hidden: true },
             reads_cwd: CwdCondition::Never,
         }),
-        "diff" | "difftool" | "show" if is_summary(words) => None,
+        // By the name of an object, `show` prints a file whatever the options say.
+        "show" if is_summary(words) && operands.are_commits(bases) => None,
+        "diff" | "difftool" if is_summary(words) => None,
         "diff" | "difftool" | "show"
             if is_narrow(words, &["--cached", "--staged"])
                 && operands.are_files

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{git_command, lists};
+use super::{FIXES, git_command, lists};
 use crate::disk::checkout_root;
 use crate::permission::mentions::NamedFiles;
 use crate::permission::path::PathTarget;
@@ -102,6 +102,9 @@ impl WriterCommand<'_> {
             "mv" => self.to_destination(Some(PathChange::Moved)),
             "ln" => self.to_destination(Some(PathChange::Linked)),
             "cp" | "gcp" | "install" | "rsync" => self.to_destination(None),
+            _ if self.words.iter().any(|word| lists(FIXES, &word.text)) => {
+                self.each_operand(PathChange::Changed)
+            }
             name if lists(UNPACKERS, name) => self.each_base(PathChange::Unpacked),
             _ => Vec::new(),
         }

@@ -89,6 +89,8 @@ fn what_unpacks_into_a_folder_is_a_doubt_for_rules_about_it() {
         "npm exec -- rm src/a",
         "python -m black src/a",
         "npx rimraf src/a",
+        "npx prettier --write .",
+        "eslint --fix .",
     ]);
     bench.allows(["npx eslint src/a", "uv run pytest src/a", "npm test src/a"]);
     let elsewhere = JudgeFixture::new().deny("Edit(*.lock)").allow("Bash(unzip:*)");
