@@ -454,7 +454,7 @@ impl GitDir {
         let named = |file: &str| Some(own.join(parse_path(&read_short(&own.join(file))?)?));
         let common = real(named("commondir")?)?;
         let is_of_common = real(own.clone())?.parent() == Some(&common.join("worktrees"));
-        let names_this = real(named("gitdir")?)? == real(dot_git.to_owned())?;
+        let names_this = real(named("gitdir")?)? == real(dot_git)?;
         (is_of_common && names_this).then_some(Self { own, common, link: GitLink::Checked })
     }
 

@@ -171,8 +171,7 @@ fn mount(spelled: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> Option<St
     // The name of a volume is a name in the folder as well.
     let is_outside = |source: &str| {
         let plain = |c: char| c.is_alphanumeric() || "/._-+@?~ ".contains(c);
-        // bash expands a tilde up to the colon.
-        !source.chars().all(plain) || source.starts_with('~') || leads_out(source, spelled, bases)
+        !source.chars().all(plain) || leads_out(source, spelled, bases)
     };
     let long = |option: &'static str| {
         let joined = word.strip_prefix(option).and_then(|rest| rest.strip_prefix('='));

@@ -321,7 +321,6 @@ fn the_beginning_of_an_option_is_that_option_unless_the_program_has_one_of_this_
         ("Bash(npm test:*)", "npm test 'CC=touch x; true'"),
         ("Bash(npm test:*)", "npm test -- -n require=./x.js"),
         ("Bash(yarn test:*)", "yarn test -n require=./x.js"),
-        ("Bash(docker run --rm:*)", "docker run --rm -v ~:/h a"),
         ("Bash(npm run build:*)", "npm run build SHELL=./x"),
         ("Bash(ctest:*)", "ctest --launch -- sh -c x"),
         ("Bash(dotnet build:*)", "dotnet build -c 'Release;PreBuildEvent=x'"),
