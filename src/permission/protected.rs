@@ -122,7 +122,9 @@ impl ProtectedPlaces {
 
     fn look(&self) -> Vec<ResolvedPlace> {
         let linked = self.places.iter().filter(|place| place.reach == ProtectionScope::Always);
-        let around = |place: &ProtectedPlace| link::inside(place, &place.path);
+        let around = |place: &ProtectedPlace| {
+            link::inside(place, place.path.parent().unwrap_or(&place.path))
+        };
         let linked: Vec<ProtectedPlace> = linked.flat_map(around).collect();
         self.places.iter().chain(&linked).flat_map(ResolvedPlace::both_names).collect()
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ProtectedPlace, ProtectionReason, fold, link, resolve};
+use super::{ProtectedPlace, ProtectionReason, fold, link};
 use crate::disk::{GitConfigPaths, checkout_around, has_dot_git, named_git_dirs};
 
 /// Names of files and folders that make a folder with a `HEAD` file a repository.
@@ -56,15 +56,7 @@ pub(super) fn places(
         hooks.extend(settings.hook_folders(checkout));
         files.extend(settings.files);
     }
-    // What git finds by itself may be any file of the checkout.
-    let is_unknown = |path: &&PathBuf| {
-        let first = path.strip_prefix(checkout).ok().and_then(|below| below.iter().next());
-        let first = first.unwrap_or_default().to_string_lossy();
-        resolve(path).is_none() || first.starts_with(['%', '~'])
-    };
-    if hooks.iter().chain(&files).any(|path| is_unknown(&path)) {
-        hooks.push(checkout.to_owned());
-    }
+    hooks.extend(hooks.clone().iter().filter_map(|path| link::seen_from(path, checkout)));
     hooks.sort_unstable();
     hooks.dedup();
     let hooks = hooks.into_iter();

@@ -50,8 +50,6 @@ pub(super) fn home_links(home: &Path) -> Vec<ProtectedPlace> {
             false => links.extend(links_below(&entry.path(), depth, home)),
         }
     }
-    // The user's own links are for the user's programs.
-    links.retain(|(link, _)| resolve(link).is_some());
     places(links, home)
 }
 
@@ -92,17 +90,23 @@ fn link(entry: &DirEntry, root: &Path) -> Option<(PathBuf, PathBuf)> {
     if !is_link(entry) {
         return None;
     }
-    // Where it leads another program, this one cannot tell: that may be any file of the project.
-    let target = resolve(&entry.path()).unwrap_or_else(|| root.to_owned());
+    let target = resolve(&entry.path()).or_else(|| {
+        let text = fs::read_link(entry.path()).ok()?;
+        resolve(&seen_from(&text, root)?)
+    })?;
     Some((entry.path(), target))
+}
+
+/// The path that `/proc/…/cwd/NAME` is for a program that runs in `root`.
+pub(super) fn seen_from(path: &Path, root: &Path) -> Option<PathBuf> {
+    let mut parts = path.strip_prefix("/proc").ok()?.components();
+    parts.find(|part| part.as_os_str() == "cwd").map(|_| root.join(parts.as_path()))
 }
 
 /// Returns the targets of links in `base`. One that leads to a folder around `base` protects
 /// nothing: it would protect everything.
 fn places(links: Vec<(PathBuf, PathBuf)>, base: &Path) -> Vec<ProtectedPlace> {
-    let leads_around =
-        |link: &Path, target: &PathBuf| base.starts_with(target) && resolve(link).is_some();
-    let links = links.into_iter().filter(|(link, target)| !leads_around(link, target));
+    let links = links.into_iter().filter(|(_, target)| !base.starts_with(target));
     links
         .map(|(link, target)| ProtectedPlace::below(target, ProtectionReason::Link(link)))
         .collect()
