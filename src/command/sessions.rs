@@ -235,9 +235,9 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
         main.insert(1, TranscriptEntry::Compacted { before_tokens: 9000, after_tokens: 70 });
         let child = [TranscriptEntry::Message(Message::user_text("map"))];
         let end = RunEnd::MaxTurns { limit: 20 };
-        let (failed, mended) = (RunEnd::Interrupted, ["line 3 is left out".to_owned()]);
+        let (failed, repaired) = (RunEnd::Interrupted, ["line 3 skipped".to_owned()]);
         let shown = show(&[
-            TranscriptView { meta: None, past: &main, warnings: &mended, end: Some(&failed) },
+            TranscriptView { meta: None, past: &main, warnings: &repaired, end: Some(&failed) },
             TranscriptView { meta: Some(&meta), past: &child, warnings: &[], end: Some(&end) },
         ]);
         let hits = "  hit\\u{1b}[2J\n".repeat(20);
@@ -246,7 +246,7 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
              [compacted: 9000 to 70 tokens; a summary replaces what is above]\n\n\
              I look.\n\n▪ Grep {{\"pattern\":\"fn\\u001b\"}}\n\n\
              \x20 error:\n{hits}  … 2 more lines\n\n\
-             [interrupted]\n\n[line 3 is left out]\n\n\
+             [interrupted]\n\n[line 3 skipped]\n\n\
              == explore-1 · map the routes · turn limit 20, partial · {id}\n\n› map\n\n"
         );
         assert_eq!(shown.text, expected);

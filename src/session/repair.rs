@@ -249,12 +249,12 @@ mod tests {
         ] {
             let of = |messages| RawConversation { messages, ..RawConversation::default() };
             let messages = raw.split_whitespace().map(message).collect();
-            let mended = repair(of(messages), interrupted_result);
-            let found: Vec<String> = mended.messages.iter().map(picture).collect();
+            let repaired = repair(of(messages), interrupted_result);
+            let found: Vec<String> = repaired.messages.iter().map(picture).collect();
             assert_eq!(found.join(" "), expected, "{raw}");
-            assert_eq!(mended.missing.is_some(), has_missing, "{raw}");
-            let again = repair(of(mended.messages.clone()), interrupted_result);
-            assert_eq!((again.messages, again.missing), (mended.messages, None), "{raw}");
+            assert_eq!(repaired.missing.is_some(), has_missing, "{raw}");
+            let again = repair(of(repaired.messages.clone()), interrupted_result);
+            assert_eq!((again.messages, again.missing), (repaired.messages, None), "{raw}");
         }
     }
 }

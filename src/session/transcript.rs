@@ -117,15 +117,16 @@ impl Transcript {
             own.messages[..foreign].iter_mut().for_each(remove_thinking);
             repair(own, &unanswered).messages
         });
-        let mended = repair(raw, &unanswered);
-        self.past
-            .extend(skip_blocks(&mended.messages, mended.replacing).map(TranscriptEntry::Message));
-        self.warnings.extend(mended.warnings);
-        if let Some(missing) = &mended.missing {
+        let repaired = repair(raw, &unanswered);
+        self.past.extend(
+            skip_blocks(&repaired.messages, repaired.replacing).map(TranscriptEntry::Message),
+        );
+        self.warnings.extend(repaired.warnings);
+        if let Some(missing) = &repaired.missing {
             self.note_reports(missing, Timestamp::now());
         }
-        self.missing = mended.missing;
-        self.messages = own.unwrap_or(mended.messages);
+        self.missing = repaired.missing;
+        self.messages = own.unwrap_or(repaired.messages);
     }
 
     /// Returns the record that closes the calls that were open at the end of the file.
