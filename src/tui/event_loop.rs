@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crossterm::event::{Event, KeyEvent, MouseEventKind};
+use crossterm::event::{Event, MouseEventKind};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
 use ratatui::layout::Position;
@@ -18,7 +18,6 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::protocol::{AgentEvent, Command, EventQueue};
 
-use super::escape::EscapeFilter;
 use super::exit_summary::exit_summary;
 use super::host::{self, HostReply, ScreenHost};
 use super::keyboard::{Keyboard, PendingInput};
@@ -128,7 +127,6 @@ where
         commands: io.commands,
         outbox: VecDeque::new(),
         replies: FuturesUnordered::new(),
-        escape: EscapeFilter::default(),
         edit: None,
         quit: false,
     };
@@ -214,7 +212,6 @@ struct EventLoop<'a, S: Surface> {
     /// Commands waiting for room in the runtime's channel.
     outbox: VecDeque<Command>,
     replies: FuturesUnordered<BoxFuture<'static, HostReply>>,
-    escape: EscapeFilter,
     /// The draft to open in an editor.
     edit: Option<String>,
     quit: bool,
@@ -256,7 +253,6 @@ impl<S: Surface> EventLoop<'_, S> {
         coloured: &Notify,
     ) -> Result<Option<i32>, TuiError> {
         let far = self.start + Duration::from_secs(u32::MAX.into());
-        let escape = self.escape.deadline().map(|at| self.start + at);
         let wake = self.model.next_wake().map(|at| self.start + at);
         let frame = self.next_frame();
         let full = !self.outbox.is_empty();
@@ -268,7 +264,6 @@ impl<S: Surface> EventLoop<'_, S> {
                 // The terminal is gone: same as SIGHUP.
                 None => return Ok(Some(HANGUP)),
             },
-            () = sleep_until(escape.unwrap_or(far)), if escape.is_some() => self.release_escape()?,
             number = signals.next() => return Ok(Some(number)),
             Some(reply) = self.replies.next(), if !self.replies.is_empty() => {
                 self.update(|at| Msg::Host { reply, at })?;
@@ -315,13 +310,7 @@ impl<S: Surface> EventLoop<'_, S> {
 
     fn input(&mut self, event: Event) -> Result<(), TuiError> {
         match event {
-            Event::Key(key) => {
-                let now = self.now();
-                for key in self.escape.push(key, now) {
-                    self.press(key)?;
-                }
-                Ok(())
-            }
+            Event::Key(key) => self.update(|at| Msg::Key { key, at }),
             Event::Paste(text) => self.update(|at| Msg::Paste { text, at }),
             Event::Mouse(event) => {
                 let place = Position { x: event.column, y: event.row };
@@ -336,25 +325,8 @@ impl<S: Surface> EventLoop<'_, S> {
         }
     }
 
-    fn press(&mut self, key: KeyEvent) -> Result<(), TuiError> {
-        self.update(|at| Msg::Key { key, at })
-    }
-
-    fn release_escape(&mut self) -> Result<(), TuiError> {
-        let now = self.now();
-        match self.escape.take_expired(now) {
-            Some(key) => self.press(key),
-            None => Ok(()),
-        }
-    }
-
-    fn now(&self) -> Duration {
-        self.start.elapsed()
-    }
-
     fn update(&mut self, msg: impl FnOnce(Duration) -> Msg) -> Result<(), TuiError> {
-        let now = self.now();
-        let effects = update(&mut self.model, msg(now));
+        let effects = update(&mut self.model, msg(self.start.elapsed()));
         self.perform(effects)
     }
 

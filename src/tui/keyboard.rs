@@ -6,7 +6,6 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use crossterm::event::Event;
 use futures_util::stream::Stream;
@@ -26,16 +25,12 @@ pub use decode::PendingInput;
 /// Bytes per read.
 const READ_SIZE: usize = 4096;
 
-/// How long an escape sequence may wait for its next byte. Over a slow connection it arrives in
-/// pieces; a longer gap means that it was cut off, or that the user typed Alt and a bracket.
-const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(100);
-
 /// A stream of keys, pastes, mouse events and new sizes. It ends when the terminal is gone.
 pub struct Keyboard {
     terminal: AsyncFd<OwnedFd>,
     resized: Signal,
     pending: PendingInput,
-    /// When an unfinished sequence is dropped; only relevant while there is one.
+    /// Ends at the deadline of an unfinished sequence; only relevant while there is one.
     timeout: Pin<Box<Sleep>>,
 }
 
@@ -45,11 +40,15 @@ impl Keyboard {
     /// # Errors
     /// When there is no terminal.
     pub fn open(typed: PendingInput) -> io::Result<Self> {
+        Self::new(open_terminal()?, typed)
+    }
+
+    fn new(terminal: OwnedFd, pending: PendingInput) -> io::Result<Self> {
         Ok(Self {
-            terminal: watch_terminal(open_terminal()?)?,
+            terminal: watch_terminal(terminal)?,
             resized: signal(SignalKind::window_change())?,
-            pending: typed,
-            timeout: Box::pin(sleep_until(Instant::now())),
+            timeout: Box::pin(sleep_until(pending.deadline().unwrap_or_else(Instant::now))),
+            pending,
         })
     }
 
@@ -65,8 +64,10 @@ impl Keyboard {
             let mut guard = ready!(self.terminal.poll_read_ready(context))?;
             match guard.try_io(|terminal| Ok(nix::unistd::read(terminal, &mut chunk)?)) {
                 Ok(Ok(count)) => {
-                    self.pending.push(&chunk[..count]);
-                    self.timeout.as_mut().reset(Instant::now() + SEQUENCE_TIMEOUT);
+                    self.pending.push(&chunk[..count], Instant::now());
+                    if let Some(deadline) = self.pending.deadline() {
+                        self.timeout.as_mut().reset(deadline);
+                    }
                     return Poll::Ready(Ok(count > 0));
                 }
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -98,11 +99,11 @@ impl Stream for Keyboard {
                 Poll::Ready(Ok(true)) => continue,
                 Poll::Ready(Ok(false)) => return Poll::Ready(None),
                 Poll::Ready(Err(error)) => return Poll::Ready(Some(Err(error))),
-                Poll::Pending if !this.pending.is_unfinished() => return Poll::Pending,
+                Poll::Pending if this.pending.deadline().is_none() => return Poll::Pending,
                 Poll::Pending => {}
             }
             ready!(this.timeout.as_mut().poll(context));
-            this.pending.flush_incomplete();
+            this.pending.expire(Instant::now());
         }
     }
 }
@@ -122,4 +123,48 @@ fn open_terminal() -> io::Result<OwnedFd> {
 )]
 fn watch_terminal(terminal: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(terminal, Interest::READABLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use futures_util::{FutureExt, StreamExt};
+
+    use super::*;
+
+    /// A keyboard that reads a pipe.
+    fn on_pipe() -> (Keyboard, OwnedFd) {
+        let (reads, writes) = nix::unistd::pipe2(OFlag::O_NONBLOCK | OFlag::O_CLOEXEC).unwrap();
+        (Keyboard::new(reads, PendingInput::default()).unwrap(), writes)
+    }
+
+    fn key(code: KeyCode) -> Event {
+        Event::Key(KeyEvent::new(code, KeyModifiers::NONE))
+    }
+
+    #[tokio::test]
+    async fn a_lone_esc_arrives_after_ten_milliseconds() {
+        let (mut keyboard, terminal) = on_pipe();
+        let start = Instant::now();
+        nix::unistd::write(&terminal, b"\x1b").unwrap();
+        assert_eq!(keyboard.next().await.unwrap().unwrap(), key(KeyCode::Esc));
+        assert!(start.elapsed().as_millis() >= 10);
+    }
+
+    #[tokio::test]
+    async fn an_arrow_that_arrives_in_pieces_is_one_key() {
+        for pieces in [&["\x1b", "[A"][..], &["\x1b[", "A"], &["\x1b", "[", "A"]] {
+            let (mut keyboard, terminal) = on_pipe();
+            let mut events = Vec::new();
+            for piece in pieces {
+                let before = keyboard.pending.deadline();
+                nix::unistd::write(&terminal, piece.as_bytes()).unwrap();
+                while events.is_empty() && keyboard.pending.deadline() == before {
+                    tokio::task::yield_now().await;
+                    events.extend(keyboard.next().now_or_never().flatten().transpose().unwrap());
+                }
+            }
+            assert_eq!(events, [key(KeyCode::Up)], "{pieces:?}");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! The terminal interface: a pure update and view over plain data, and the loop that drives them.
 
 pub mod composer;
-mod escape;
 pub mod event_loop;
 mod exit_summary;
 pub mod format;

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use crossterm::event::{KeyCode, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use futures_util::stream;
 use ratatui::backend::TestBackend;
 use ratatui::{Frame, Terminal};

@@ -1,19 +1,30 @@
 //! Decodes the terminal's bytes into events. Unusable sequences are dropped whole, and nothing else with them.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use tokio::time::Instant;
 
 use super::csi;
 
 pub(super) const ESC: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
+/// How long an ESC may be the start of a sequence before it is the key.
+const ESC_TIMEOUT: Duration = Duration::from_millis(10);
+
+/// How long a started sequence may wait for its next byte. Over a slow connection it arrives in
+/// pieces; a longer gap means that it was cut off, or that the user typed Alt and a bracket.
+const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(100);
+
 /// Input that was read but not used yet: complete events, and the bytes of an unfinished one.
 #[derive(Debug, Default)]
 pub struct PendingInput {
     events: VecDeque<Event>,
     bytes: Vec<u8>,
+    /// When the last bytes arrived.
+    read_at: Option<Instant>,
 }
 
 /// Result of decoding the first bytes.
@@ -28,9 +39,10 @@ pub(super) enum DecodeResult {
 }
 
 impl PendingInput {
-    /// Adds bytes that arrived together: an Esc at their end is the key.
-    pub fn push(&mut self, bytes: &[u8]) {
+    /// Adds bytes that were read at a time.
+    pub fn push(&mut self, bytes: &[u8], at: Instant) {
         let before = self.bytes.len();
+        self.read_at = Some(at);
         self.bytes.extend_from_slice(bytes);
         // Search only the new bytes for the end of a long paste.
         if self.is_paste() && !csi::holds_paste_end(&self.bytes, before) {
@@ -59,20 +71,38 @@ impl PendingInput {
         self.events.pop_front()
     }
 
-    /// Whether there is an unfinished sequence that may be dropped. A paste may not: its end always comes.
-    pub fn is_unfinished(&self) -> bool {
-        !self.bytes.is_empty() && !self.is_paste()
+    /// When to stop waiting for the rest of a sequence, if there is an unfinished one. A paste has no
+    /// such time: its end always comes.
+    pub fn deadline(&self) -> Option<Instant> {
+        let timeout = match self.bytes[..] {
+            [] => return None,
+            [ESC] | [ESC, ESC] => ESC_TIMEOUT,
+            _ if self.is_paste() => return None,
+            _ => SEQUENCE_TIMEOUT,
+        };
+        Some(self.read_at? + timeout)
     }
 
     fn is_paste(&self) -> bool {
         self.bytes.starts_with(csi::PASTE_BEGIN)
     }
 
-    /// Stops waiting for the rest: Esc and a character are a key with Alt, anything else is dropped.
-    pub fn flush_incomplete(&mut self) {
-        if let [ESC, letter @ 0x20..=0x7e] = self.bytes[..] {
-            let code = KeyCode::Char(char::from(letter));
-            self.events.push_back(key(code, KeyModifiers::ALT));
+    /// Stops waiting for the rest of a sequence once its deadline has passed: an ESC is the key, an ESC
+    /// and a character are a key with Alt, anything else is dropped.
+    pub fn expire(&mut self, now: Instant) {
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        match self.bytes[..] {
+            [ESC] | [ESC, ESC] => {
+                let escape = key(KeyCode::Esc, KeyModifiers::NONE);
+                self.events.extend(std::iter::repeat_n(escape, self.bytes.len()));
+            }
+            [ESC, letter @ 0x20..=0x7e] => {
+                let code = KeyCode::Char(char::from(letter));
+                self.events.push_back(key(code, KeyModifiers::ALT));
+            }
+            _ => {}
         }
         self.bytes.clear();
     }
@@ -86,16 +116,15 @@ pub(super) fn key(code: KeyCode, modifiers: KeyModifiers) -> Event {
 /// Decodes the start of the bytes, of which there is at least one.
 pub(super) fn decode_first(bytes: &[u8]) -> DecodeResult {
     match bytes {
-        [ESC] => DecodeResult::Event(1, key(KeyCode::Esc, KeyModifiers::NONE)),
+        // The start of a sequence until its deadline.
+        [ESC] | [ESC, ESC] => DecodeResult::Unfinished,
         [ESC, b'[', ..] => csi::decode_csi(bytes),
         [ESC, b'O'] => DecodeResult::Unfinished,
         [ESC, b'O', letter, ..] => function_key(*letter),
         [ESC, b']' | b'P', ..] => terminal_response(bytes),
-        // Esc Esc is two keys; before a sequence, the first one is Alt.
-        [ESC, ESC] | [ESC, ESC, ESC, ..] => {
-            DecodeResult::Event(1, key(KeyCode::Esc, KeyModifiers::NONE))
-        }
-        [ESC, rest @ ..] => with_alt(decode_first(rest)),
+        [ESC, ESC, ESC, ..] => escape_key(),
+        [ESC, rest @ ..] if rest.starts_with(csi::PASTE_BEGIN) => escape_key(),
+        [ESC, rest @ ..] => with_alt(&decode_first(rest)),
         [byte @ 0x80..=0xff, ..] => multibyte_char(bytes, *byte),
         [byte, ..] => DecodeResult::Event(1, single_byte_key(*byte)),
         [] => DecodeResult::Unfinished,
@@ -162,17 +191,20 @@ fn terminal_response(bytes: &[u8]) -> DecodeResult {
     }
 }
 
-/// Adds Alt to a key that follows an Esc.
-fn with_alt(first: DecodeResult) -> DecodeResult {
+/// Adds Alt to a key that follows an ESC. Before anything else, the ESC is a key of its own.
+fn with_alt(first: &DecodeResult) -> DecodeResult {
     match first {
-        DecodeResult::Event(count, Event::Key(mut key)) => {
-            key.modifiers |= KeyModifiers::ALT;
-            DecodeResult::Event(count + 1, Event::Key(key))
+        DecodeResult::Event(count, Event::Key(first)) => {
+            let modifiers = first.modifiers | KeyModifiers::ALT;
+            DecodeResult::Event(count + 1, Event::Key(KeyEvent { modifiers, ..*first }))
         }
-        DecodeResult::Event(count, event) => DecodeResult::Event(count + 1, event),
-        DecodeResult::Ignored(count) => DecodeResult::Ignored(count + 1),
+        DecodeResult::Event(..) | DecodeResult::Ignored(_) => escape_key(),
         DecodeResult::Unfinished => DecodeResult::Unfinished,
     }
+}
+
+fn escape_key() -> DecodeResult {
+    DecodeResult::Event(1, key(KeyCode::Esc, KeyModifiers::NONE))
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{TrustAnswer, TrustDialog, TrustQuestion, draw};
 use crate::tui::TuiError;
-use crate::tui::escape::EscapeFilter;
 use crate::tui::event_loop::{HANGUP, ScreenSignals, resolve_theme};
 use crate::tui::keyboard::{Keyboard, PendingInput};
 use crate::tui::settings::TuiSettings;
@@ -41,7 +40,6 @@ async fn ask_on(
 ) -> Result<TrustAnswer, TuiError> {
     let start = Instant::now();
     let mut asking = TrustDialog::new(question);
-    let mut escape = EscapeFilter::default();
     let mut signals = ScreenSignals::new()?;
     let mut first = true;
     loop {
@@ -51,29 +49,22 @@ async fn ask_on(
             surface.after_first_frame()?;
         }
         let opens = (!asking.accepts_answers(now)).then(|| asking.accepts_at());
-        let wake = opens.into_iter().chain(escape.deadline()).min();
         let event = tokio::select! {
             biased;
             event = keyboard.next() => Some(event),
             number = signals.next() => return Ok(TrustAnswer::Signal(number)),
-            () = sleep_until(start + wake.unwrap_or_default()), if wake.is_some() => None,
+            () = sleep_until(start + opens.unwrap_or_default()), if opens.is_some() => None,
         };
-        let now = start.elapsed();
-        let mut keys = match event {
-            Some(Some(Ok(Event::Key(key)))) => escape.push(key, now),
-            Some(Some(Ok(Event::Paste(_)))) => {
-                asking.typed = now;
-                Vec::new()
+        match event {
+            Some(Some(Ok(Event::Key(key)))) => {
+                if let Some(answer) = asking.press(key, start.elapsed()) {
+                    return Ok(answer);
+                }
             }
+            Some(Some(Ok(Event::Paste(_)))) => asking.typed = start.elapsed(),
             // The terminal is gone: same as SIGHUP.
             Some(None | Some(Err(_))) => return Ok(TrustAnswer::Signal(HANGUP)),
-            Some(Some(Ok(_))) | None => Vec::new(),
-        };
-        keys.extend(escape.take_expired(now));
-        for key in keys {
-            if let Some(answer) = asking.press(key, start.elapsed()) {
-                return Ok(answer);
-            }
+            Some(Some(Ok(_))) | None => {}
         }
     }
 }

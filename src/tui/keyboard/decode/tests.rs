@@ -3,9 +3,12 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// The events of bytes after which nothing more comes.
 fn events(bytes: &[u8]) -> Vec<Event> {
     let mut typed = PendingInput::default();
-    typed.push(bytes);
+    let now = Instant::now();
+    typed.push(bytes, now);
+    typed.expire(now + SEQUENCE_TIMEOUT);
     drain(&mut typed)
 }
 
@@ -112,18 +115,48 @@ fn what_nobody_asked_for_is_dropped_alone() {
 #[test]
 fn a_sequence_that_never_ends_is_given_up_and_a_paste_is_not() {
     let mut typed = PendingInput::default();
-    typed.push(b"\x1b[1;");
-    assert!(typed.is_unfinished());
-    typed.flush_incomplete();
+    let now = Instant::now();
+    typed.push(b"\x1b[1;", now);
+    assert_eq!(typed.deadline(), Some(now + SEQUENCE_TIMEOUT));
+    typed.expire(now + SEQUENCE_TIMEOUT);
     assert_eq!(drain(&mut typed), []);
-    typed.push(b"\x1bP");
-    typed.flush_incomplete();
+    typed.push(b"\x1bP", now);
+    typed.expire(now + SEQUENCE_TIMEOUT);
     assert_eq!(drain(&mut typed), [key(KeyCode::Char('P'), KeyModifiers::ALT)]);
-    assert!(!typed.is_unfinished());
-    typed.push(b"\x1b[200~half");
-    assert!(!typed.is_unfinished());
-    typed.push(b" more\x1b[201~");
+    assert_eq!(typed.deadline(), None);
+    typed.push(b"\x1b[200~half", now);
+    assert_eq!(typed.deadline(), None);
+    typed.push(b" more\x1b[201~", now);
     assert_eq!(drain(&mut typed), [Event::Paste("half more".to_owned())]);
+}
+
+#[test]
+fn an_esc_waits_ten_milliseconds_for_the_rest_of_a_sequence() {
+    let mut typed = PendingInput::default();
+    let now = Instant::now();
+    let after = |millis| now + Duration::from_millis(millis);
+    typed.push(b"\x1b", now);
+    assert_eq!(typed.deadline(), Some(after(10)));
+    typed.expire(after(9));
+    assert_eq!(drain(&mut typed), []);
+    typed.push(b"[", after(9));
+    typed.expire(after(19));
+    typed.push(b"A", after(50));
+    assert_eq!(drain(&mut typed), [key(KeyCode::Up, KeyModifiers::NONE)]);
+    typed.push(b"\x1b", now);
+    typed.expire(after(10));
+    typed.push(b"[", after(10));
+    let escape = key(KeyCode::Esc, KeyModifiers::NONE);
+    assert_eq!(drain(&mut typed), [escape, key(KeyCode::Char('['), KeyModifiers::NONE)]);
+}
+
+#[test]
+fn an_esc_before_anything_but_a_key_is_the_key() {
+    let escape = key(KeyCode::Esc, KeyModifiers::NONE);
+    assert_eq!(events(b"\x1b\x1b[I"), [escape.clone(), Event::FocusGained]);
+    assert_eq!(events(b"\x1b\x1b[?0ua"), [escape.clone(), character('a')]);
+    let pasted = Event::Paste("p".to_owned());
+    assert_eq!(events(b"\x1b\x1b[200~p\x1b[201~"), [escape, pasted]);
 }
 
 /// This would take minutes if each piece caused a search from the start.
@@ -132,7 +165,7 @@ fn a_long_paste_in_pieces_is_one_event() {
     let text = "line\n".repeat(800_000);
     let mut typed = PendingInput::default();
     for piece in format!("\x1b[200~{text}\x1b[201~after").as_bytes().chunks(4096) {
-        typed.push(piece);
+        typed.push(piece, Instant::now());
     }
     let pasted = typed.take();
     assert!(matches!(pasted, Some(Event::Paste(pasted)) if pasted == text));
@@ -170,14 +203,11 @@ proptest! {
     ) {
         let bytes = sequences.concat().into_bytes();
         let mut typed = PendingInput::default();
+        let now = Instant::now();
         let (mut from, mut cuts) = (0, cuts.into_iter().cycle());
         while from < bytes.len() {
-            let mut to = (from + cuts.next().unwrap()).min(bytes.len());
-            // An Esc at the end of a chunk is the key itself.
-            while to < bytes.len() && bytes[to - 1] == ESC {
-                to += 1;
-            }
-            typed.push(&bytes[from..to]);
+            let to = (from + cuts.next().unwrap()).min(bytes.len());
+            typed.push(&bytes[from..to], now);
             from = to;
         }
         prop_assert_eq!(drain(&mut typed), events(&bytes));
@@ -186,10 +216,11 @@ proptest! {
     #[test]
     fn any_bytes_end_and_none_panics(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         let mut typed = PendingInput::default();
-        typed.push(&bytes);
-        typed.flush_incomplete();
+        let now = Instant::now();
+        typed.push(&bytes, now);
+        typed.expire(now + SEQUENCE_TIMEOUT);
         drain(&mut typed);
-        typed.push(b"x");
+        typed.push(b"x", now);
         prop_assert_eq!(drain(&mut typed), letters("x"));
     }
 }
