@@ -21,7 +21,7 @@ use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tool::mcp::Mcp;
 use crate::tool::{IgnoreFiles, walk};
 use crate::tui::host::{
-    AgentChoice, CommandChoice, LocalServer, McpServers, ModelList, ScreenHost, SessionChoice,
+    AgentChoice, CommandChoice, HostRequest, LocalServer, ModelList, ScreenHost, SessionChoice,
 };
 
 /// The maximum number of files to search.
@@ -63,10 +63,7 @@ impl LocalHost {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
-}
 
-#[async_trait]
-impl ScreenHost for LocalHost {
     async fn files(&self, query: &str) -> Vec<String> {
         let (cwd, query) = (self.cwd.clone(), query.to_owned());
         tokio::task::spawn_blocking(move || best_files(&cwd, &query)).await.unwrap_or_default()
@@ -137,15 +134,6 @@ impl ScreenHost for LocalHost {
         }
     }
 
-    async fn doctor(&self) -> Vec<String> {
-        self.doctor.lines().await
-    }
-
-    async fn mcp_servers(&self) -> McpServers {
-        let notes = self.doctor.mcp_notes().await;
-        McpServers { running: self.mcp.status(), notes }
-    }
-
     async fn branch(&self) -> Option<String> {
         let cwd = self.cwd.clone();
         tokio::task::spawn_blocking(move || branch(&cwd)).await.ok()?
@@ -184,6 +172,32 @@ impl ScreenHost for LocalHost {
         let write = tokio::task::spawn_blocking(move || append(&path, &prompt)).await;
         if let Ok(Err(error)) = write {
             tracing::warn!(%error, "the prompt history could not be written");
+        }
+    }
+}
+
+#[async_trait]
+impl ScreenHost for LocalHost {
+    async fn answer(&self, request: &mut HostRequest) {
+        match request {
+            HostRequest::Files { query, paths } => *paths = self.files(query).await,
+            HostRequest::Agents(definitions) => *definitions = self.agents().await,
+            HostRequest::Commands(commands) => *commands = self.commands().await,
+            HostRequest::Sessions(sessions) => *sessions = self.sessions().await,
+            HostRequest::Models(models) => *models = self.models().await,
+            HostRequest::LocalServers(servers) => *servers = self.local_servers().await,
+            HostRequest::Doctor(lines) => *lines = self.doctor.lines().await,
+            HostRequest::McpServers(servers) => {
+                servers.notes = self.doctor.mcp_notes().await;
+                servers.running = self.mcp.status();
+            }
+            HostRequest::Branch(branch) => *branch = self.branch().await,
+            HostRequest::Edit(text) => {
+                if let Ok(draft) = text {
+                    *text = self.edit(draft).await;
+                }
+            }
+            HostRequest::Remember(prompt) => self.remember(prompt).await,
         }
     }
 }

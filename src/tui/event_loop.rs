@@ -19,13 +19,12 @@ use tokio::time::{Instant, sleep_until};
 use crate::protocol::{AgentEvent, Command, EventQueue};
 
 use super::exit_summary::exit_summary;
-use super::host::{self, HostReply, ScreenHost};
+use super::host::{HostRequest, ScreenHost};
 use super::keyboard::{Keyboard, PendingInput};
 use super::keymap::{Keymap, KeymapError};
 use super::model::{DrawUrgency, TuiModel};
 use super::msg::{Msg, ScreenEffect};
 use super::settings::{MotionMode, ScreenExit, StartInfo, TuiSettings};
-use super::surface::Surface;
 use super::terminal::{GuardOptions, TerminalGuard};
 use super::text::Highlighter;
 use super::theme::{Theme, ThemeError};
@@ -100,19 +99,15 @@ pub(super) fn resolve_theme(settings: &TuiSettings) -> Result<Theme, ThemeError>
     Ok(named.for_terminal(&settings.env))
 }
 
-/// Like [`run`], on any surface and input. The input must not read ahead, since an editor may own the
-/// terminal in between.
-pub async fn run_on<S, I>(
+/// Like [`run`], on a given terminal and input. The input must not read ahead, since an editor may own
+/// the terminal in between.
+async fn run_on<I: Stream<Item = io::Result<Event>> + Unpin>(
     io: TuiIo,
     host: Arc<dyn ScreenHost>,
     theme: Theme,
-    surface: &mut S,
+    terminal: &mut TerminalGuard,
     mut keyboard: I,
-) -> Result<ScreenExit, TuiError>
-where
-    S: Surface,
-    I: Stream<Item = io::Result<Event>> + Unpin,
-{
+) -> Result<ScreenExit, TuiError> {
     let (prompt, pick_session) = (io.start.prompt.clone(), io.start.pick_session);
     let coloured = Arc::new(Notify::new());
     let notify = Arc::clone(&coloured);
@@ -121,17 +116,17 @@ where
         model: TuiModel::new(io.start, io.settings, io.keymap, io.history),
         view,
         host,
-        surface,
+        terminal,
         start: Instant::now(),
         last_frame: None,
         commands: io.commands,
         outbox: VecDeque::new(),
-        replies: FuturesUnordered::new(),
+        requests: FuturesUnordered::new(),
         edit: None,
         quit: false,
     };
     screen.draw()?;
-    screen.surface.after_first_frame()?;
+    screen.terminal.after_first_frame()?;
     // Lets the tests check that a panic restores the terminal; absent from release builds.
     debug_assert!(
         screen.model.settings.env.get("CALIBAN_DEBUG_PANIC").is_none(),
@@ -201,23 +196,24 @@ async fn next_ready<I: Stream + Unpin>(input: &mut I) -> Option<I::Item> {
     .await
 }
 
-struct EventLoop<'a, S: Surface> {
+struct EventLoop<'a> {
     model: TuiModel,
     view: View,
     host: Arc<dyn ScreenHost>,
-    surface: &'a mut S,
+    terminal: &'a mut TerminalGuard,
     start: Instant,
     last_frame: Option<Instant>,
     commands: mpsc::Sender<Command>,
     /// Commands waiting for room in the runtime's channel.
     outbox: VecDeque<Command>,
-    replies: FuturesUnordered<BoxFuture<'static, HostReply>>,
+    /// Requests that the host is answering.
+    requests: FuturesUnordered<BoxFuture<'static, HostRequest>>,
     /// The draft to open in an editor.
     edit: Option<String>,
     quit: bool,
 }
 
-impl<S: Surface> EventLoop<'_, S> {
+impl EventLoop<'_> {
     /// Runs until the user quits. Returns the number of the signal if one ended it.
     async fn run_until_exit<I: Stream<Item = io::Result<Event>> + Unpin>(
         &mut self,
@@ -231,7 +227,7 @@ impl<S: Surface> EventLoop<'_, S> {
             self.draw_if_due()?;
             self.flush()?;
             if let Some(draft) = self.edit.take() {
-                self.run_editor(&draft).await?;
+                self.run_editor(draft).await?;
                 signals.drain_interrupts();
             }
             let ended = self.step(keyboard, &mut signals, events, &mut batch, coloured).await?;
@@ -265,8 +261,8 @@ impl<S: Surface> EventLoop<'_, S> {
                 None => return Ok(Some(HANGUP)),
             },
             number = signals.next() => return Ok(Some(number)),
-            Some(reply) = self.replies.next(), if !self.replies.is_empty() => {
-                self.update(|at| Msg::Host { reply, at })?;
+            Some(answered) = self.requests.next(), if !self.requests.is_empty() => {
+                self.update(|at| Msg::Host { answered, at })?;
             }
             () = sleep_until(frame.unwrap_or(far)), if frame.is_some() => {}
             () = events.drain(batch, MAX_EVENT_BATCH) => {
@@ -334,27 +330,31 @@ impl<S: Surface> EventLoop<'_, S> {
         for effect in effects {
             match effect {
                 ScreenEffect::Send(command) => self.outbox.push_back(command),
-                ScreenEffect::Ask(request) => {
+                ScreenEffect::Ask(mut request) => {
                     let host = Arc::clone(&self.host);
-                    self.replies.push(async move { host::ask_host(&*host, request).await }.boxed());
+                    let answered = async move {
+                        host.answer(&mut request).await;
+                        request
+                    };
+                    self.requests.push(answered.boxed());
                 }
                 ScreenEffect::Copy(text) => {
-                    if let Err(problem) = self.surface.copy(&text) {
+                    if let Err(problem) = self.terminal.copy(&text) {
                         self.model.say(problem.to_string());
                     }
                 }
                 ScreenEffect::CopySelection => {
                     self.draw()?;
-                    if let Err(problem) = self.surface.copy(self.view.selected()) {
+                    if let Err(problem) = self.terminal.copy(self.view.selected()) {
                         self.model.say(problem.to_string());
                     }
                 }
-                ScreenEffect::Notify(text) => self.surface.notify(&text)?,
+                ScreenEffect::Notify(text) => self.terminal.notify(&text)?,
                 ScreenEffect::Edit(draft) => self.edit = Some(draft),
-                ScreenEffect::Mouse(on) => self.surface.set_mouse(on)?,
-                ScreenEffect::Redraw => self.surface.redraw()?,
+                ScreenEffect::Mouse(on) => self.terminal.set_mouse(on)?,
+                ScreenEffect::Redraw => self.terminal.redraw()?,
                 ScreenEffect::Suspend => {
-                    self.surface.stop()?;
+                    self.terminal.stop()?;
                     self.model.draw = DrawUrgency::Now;
                 }
                 ScreenEffect::Quit => self.quit = true,
@@ -401,12 +401,12 @@ impl<S: Surface> EventLoop<'_, S> {
     fn draw(&mut self) -> Result<(), TuiError> {
         let (model, view) = (&self.model, &mut self.view);
         let mut size = model.size;
-        self.surface.draw(&mut |frame| {
+        self.terminal.draw(|frame| {
             let area = frame.area();
             size = (area.width, area.height);
             view.draw(model, frame);
         })?;
-        self.surface.set_title(&view::title(model))?;
+        self.terminal.set_title(&view::title(model))?;
         let metrics = self.view.metrics().clone();
         self.model.size = size;
         self.model.draw = DrawUrgency::Clean;
@@ -416,11 +416,12 @@ impl<S: Surface> EventLoop<'_, S> {
     }
 
     /// Gives the terminal to an editor and takes it back afterwards. Agents keep running.
-    async fn run_editor(&mut self, draft: &str) -> Result<(), TuiError> {
-        self.surface.suspend()?;
-        let edited = self.host.edit(draft).await;
-        self.surface.resume()?;
-        self.update(|at| Msg::Host { reply: HostReply::Edited(edited), at })
+    async fn run_editor(&mut self, draft: String) -> Result<(), TuiError> {
+        let mut answered = HostRequest::Edit(Ok(draft));
+        self.terminal.suspend()?;
+        self.host.answer(&mut answered).await;
+        self.terminal.resume()?;
+        self.update(|at| Msg::Host { answered, at })
     }
 }
 

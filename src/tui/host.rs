@@ -4,32 +4,39 @@ use async_trait::async_trait;
 
 use crate::protocol::{McpStatus, SessionId};
 
-/// Provides data that the screen must not fetch itself. All calls must be cancel safe.
+/// Answers the requests of the screen, which must not touch the machine itself.
 #[async_trait]
 pub trait ScreenHost: Send + Sync {
+    /// Fills in the reply. Must be cancel safe.
+    async fn answer(&self, request: &mut HostRequest);
+}
+
+/// A request to the host. It holds its own reply: empty on the way there, filled in on the way back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostRequest {
     /// Paths below the working directory that match the query, best first, up to 50.
-    async fn files(&self, query: &str) -> Vec<String>;
+    Files { query: String, paths: Vec<String> },
     /// Sub-agent definitions.
-    async fn agents(&self) -> Vec<AgentChoice>;
+    Agents(Vec<AgentChoice>),
     /// Commands and skills of the user and the project, by name.
-    async fn commands(&self) -> Vec<CommandChoice>;
+    Commands(Vec<CommandChoice>),
     /// Stored sessions of this project, newest first.
-    async fn sessions(&self) -> Vec<SessionChoice>;
+    Sessions(Vec<SessionChoice>),
     /// Models that can be picked.
-    async fn models(&self) -> ModelList;
+    Models(ModelList),
     /// Model servers on this machine that respond on their usual ports.
-    async fn local_servers(&self) -> Vec<LocalServer>;
+    LocalServers(Vec<LocalServer>),
     /// Results of the checks of `/doctor`, one per line.
-    async fn doctor(&self) -> Vec<String>;
+    Doctor(Vec<String>),
     /// The MCP servers of the session and their states.
-    async fn mcp_servers(&self) -> McpServers;
+    McpServers(McpServers),
     /// The git branch of the working directory.
-    async fn branch(&self) -> Option<String>;
-    /// Opens the draft in the user's editor and returns the saved text or an error message. The terminal
-    /// is in its normal state meanwhile.
-    async fn edit(&self, draft: &str) -> Result<String, String>;
-    /// Keeps a prompt in the history.
-    async fn remember(&self, prompt: &str);
+    Branch(Option<String>),
+    /// The draft, replaced by the text that the user saved in an editor or by an error message. The
+    /// terminal is in its normal state meanwhile.
+    Edit(Result<String, String>),
+    /// A prompt to keep in the history.
+    Remember(String),
 }
 
 /// A sub-agent definition for lists.
@@ -98,57 +105,4 @@ pub struct McpServers {
     pub running: Vec<McpStatus>,
     /// Notes on other servers, one line each: not trusted, or with errors in the definition.
     pub notes: Vec<String>,
-}
-
-/// A request from `update` to the host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HostRequest {
-    Files(String),
-    Agents,
-    Commands,
-    Sessions,
-    Models,
-    LocalServers,
-    Doctor,
-    McpServers,
-    Branch,
-    Remember(String),
-}
-
-/// The host's reply to a [`HostRequest`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HostReply {
-    Files { query: String, paths: Vec<String> },
-    Agents(Vec<AgentChoice>),
-    Commands(Vec<CommandChoice>),
-    Sessions(Vec<SessionChoice>),
-    Models(ModelList),
-    LocalServers(Vec<LocalServer>),
-    Doctor(Vec<String>),
-    McpServers(McpServers),
-    Branch(Option<String>),
-    Edited(Result<String, String>),
-    Remembered,
-}
-
-/// Sends a request to the host and returns its reply.
-pub async fn ask_host(host: &dyn ScreenHost, request: HostRequest) -> HostReply {
-    match request {
-        HostRequest::Files(query) => {
-            let paths = host.files(&query).await;
-            HostReply::Files { query, paths }
-        }
-        HostRequest::Agents => HostReply::Agents(host.agents().await),
-        HostRequest::Commands => HostReply::Commands(host.commands().await),
-        HostRequest::Sessions => HostReply::Sessions(host.sessions().await),
-        HostRequest::Models => HostReply::Models(host.models().await),
-        HostRequest::LocalServers => HostReply::LocalServers(host.local_servers().await),
-        HostRequest::Doctor => HostReply::Doctor(host.doctor().await),
-        HostRequest::McpServers => HostReply::McpServers(host.mcp_servers().await),
-        HostRequest::Branch => HostReply::Branch(host.branch().await),
-        HostRequest::Remember(prompt) => {
-            host.remember(&prompt).await;
-            HostReply::Remembered
-        }
-    }
 }

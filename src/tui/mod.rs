@@ -11,7 +11,6 @@ pub mod labels;
 pub mod model;
 pub mod msg;
 pub mod settings;
-pub mod surface;
 pub mod terminal;
 pub mod text;
 pub mod theme;

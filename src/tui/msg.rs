@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 
 use crate::protocol::{AgentEvent, Command};
 
-use super::host::{HostReply, HostRequest};
+use super::host::HostRequest;
 use super::model::{Extent, Metrics};
 
 /// An event for `update`. Times are relative to the start of the screen.
@@ -39,8 +39,9 @@ pub enum Msg {
         events: Vec<AgentEvent>,
         at: Duration,
     },
+    /// The host has filled in the reply to a request.
     Host {
-        reply: HostReply,
+        answered: HostRequest,
         at: Duration,
     },
     /// Time passed.

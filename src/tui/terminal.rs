@@ -191,6 +191,21 @@ impl TerminalGuard {
     }
 }
 
+#[cfg(test)]
+impl TerminalGuard {
+    /// A terminal of this size that is written to `out`.
+    pub fn for_test(out: impl Write + Send + 'static, width: u16, height: u16) -> Self {
+        let output = TerminalOutput::new(Box::new(out), TerminalModes::default());
+        let area = ratatui::layout::Rect::new(0, 0, width, height);
+        Self::with_output(output, Viewport::Fixed(area)).unwrap()
+    }
+
+    /// Number of frames drawn.
+    pub fn frames(&mut self) -> usize {
+        self.terminal.get_frame().count()
+    }
+}
+
 impl Drop for TerminalGuard {
     fn drop(&mut self) {
         // The error can't be reported; the terminal may be gone.

@@ -1,90 +1,35 @@
+use std::io::Write;
+use std::num::NonZero;
+
 use async_trait::async_trait;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use futures_util::stream;
-use ratatui::backend::TestBackend;
-use ratatui::{Frame, Terminal};
+use parking_lot::Mutex;
 
 use super::*;
 use crate::protocol::{EventKind, Sender};
-use crate::tui::host::{
-    AgentChoice, CommandChoice, LocalServer, McpServers, ModelList, SessionChoice,
-};
-use crate::tui::text::CopyError;
 
 struct NoHost;
 
 #[async_trait]
 impl ScreenHost for NoHost {
-    async fn files(&self, _: &str) -> Vec<String> {
-        Vec::new()
+    async fn answer(&self, request: &mut HostRequest) {
+        if let HostRequest::Branch(branch) = request {
+            *branch = Some("main".to_owned());
+        }
     }
-    async fn agents(&self) -> Vec<AgentChoice> {
-        Vec::new()
-    }
-    async fn commands(&self) -> Vec<CommandChoice> {
-        Vec::new()
-    }
-    async fn doctor(&self) -> Vec<String> {
-        Vec::new()
-    }
-    async fn sessions(&self) -> Vec<SessionChoice> {
-        Vec::new()
-    }
-    async fn models(&self) -> ModelList {
-        ModelList::default()
-    }
-    async fn mcp_servers(&self) -> McpServers {
-        McpServers::default()
-    }
-
-    async fn local_servers(&self) -> Vec<LocalServer> {
-        Vec::new()
-    }
-    async fn branch(&self) -> Option<String> {
-        Some("main".to_owned())
-    }
-    async fn edit(&self, draft: &str) -> Result<String, String> {
-        Ok(format!("{draft} edited"))
-    }
-    async fn remember(&self, _: &str) {}
 }
 
-/// An in-memory surface that counts its frames.
-struct TestSurface {
-    terminal: Terminal<TestBackend>,
-    frames: usize,
-}
+/// The other end of a terminal: shows what was written to it.
+#[derive(Clone)]
+struct Display(Arc<Mutex<vt100::Parser>>);
 
-impl Surface for TestSurface {
-    fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
-        self.frames += 1;
-        self.terminal.draw(|frame| render(frame)).map(|_| ()).map_err(io::Error::other)
+impl Write for Display {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().process(bytes);
+        Ok(bytes.len())
     }
-    fn after_first_frame(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-    fn redraw(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-    fn suspend(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-    fn resume(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-    fn stop(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-    fn set_mouse(&mut self, _: bool) -> io::Result<()> {
-        Ok(())
-    }
-    fn set_title(&mut self, _: &str) -> io::Result<()> {
-        Ok(())
-    }
-    fn copy(&mut self, _: &str) -> Result<(), CopyError> {
-        Ok(())
-    }
-    fn notify(&mut self, _: &str) -> io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
@@ -93,8 +38,10 @@ fn key(code: KeyCode, modifiers: KeyModifiers) -> io::Result<Event> {
     Ok(Event::Key(KeyEvent::new(code, modifiers)))
 }
 
-fn paper() -> TestSurface {
-    TestSurface { terminal: Terminal::new(TestBackend::new(80, 24)).unwrap(), frames: 0 }
+fn terminal() -> (TerminalGuard, Display) {
+    let (rows, columns) = (NonZero::new(24).unwrap(), NonZero::new(80).unwrap());
+    let display = Display(Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0))));
+    (TerminalGuard::for_test(display.clone(), 80, 24), display)
 }
 
 fn connected(commands: mpsc::Sender<Command>, events: EventQueue) -> TuiIo {
@@ -117,7 +64,8 @@ async fn t10_an_error_of_a_closed_terminal_is_a_hangup_and_any_other_is_told() {
         let io = connected(commands, EventQueue::unbounded());
         let error = move || Err(io::Error::from_raw_os_error(errno as i32));
         let keys = Box::pin(stream::iter([error()]).chain(stream::pending()));
-        let ended = run_on(io, Arc::new(NoHost), Theme::default(), &mut paper(), keys).await;
+        let (mut terminal, _) = terminal();
+        let ended = run_on(io, Arc::new(NoHost), Theme::default(), &mut terminal, keys).await;
         match ended {
             Ok(exit) => assert_eq!((exit.signal, hangs_up), (Some(HANGUP), true)),
             Err(error) => assert!(matches!(error, TuiError::Terminal(_)) && !hangs_up, "{error}"),
@@ -137,7 +85,7 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     });
     events.sink().emit(EventKind::TextDelta { text: "A **streamed** word".to_owned() });
     let io = connected(commands, events.clone());
-    let mut paper = paper();
+    let (mut terminal, display) = terminal();
     // Send the second half of the keys once the runtime has the first prompt.
     let (tell, told) = tokio::sync::oneshot::channel::<()>();
     let typed: Vec<_> = "hi"
@@ -167,13 +115,14 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
         tell.send(()).unwrap();
         sent.recv().await
     };
-    let screen = run_on(io, Arc::new(NoHost), Theme::default(), &mut paper, keys);
+    let screen = run_on(io, Arc::new(NoHost), Theme::default(), &mut terminal, keys);
     let (exit, shutdown) = tokio::join!(screen, runtime);
     assert_eq!(shutdown, Some(Command::Quit));
     let exit = exit.unwrap();
     assert_eq!(exit.signal, None);
     assert_eq!(exit.summary.first().map(String::as_str), Some("A **streamed** word"));
-    let shown = paper.terminal.backend().to_string();
+    let shown = display.0.lock().screen().contents();
     assert!(shown.contains("A streamed word"), "{shown}");
-    assert!(paper.frames < 12, "{} frames", paper.frames);
+    let frames = terminal.frames();
+    assert!(frames < 12, "{frames} frames");
 }

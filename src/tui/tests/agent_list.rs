@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::protocol::{AgentPath, Command, EventKind, NoticeLevel, RunEnd, Sender, ShellId};
-use crate::tui::host::{HostReply, HostRequest};
+use crate::tui::host::HostRequest;
 use crate::tui::model::agent_list::AgentRow;
 use crate::tui::model::{ItemKind, Overlay};
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -16,7 +16,7 @@ fn root() -> AgentPath {
 fn defined(screen: &mut TestScreen, names: &[&str]) {
     let at = screen.at;
     let choices = names.iter().map(|name| agent_choice(name)).collect();
-    screen.send(Msg::Host { reply: HostReply::Agents(choices), at });
+    screen.send(Msg::Host { answered: HostRequest::Agents(choices), at });
 }
 
 /// Main, `explore-1` and `bash-1` are running, `plan-1` has ended, and the list is open.
@@ -152,7 +152,7 @@ fn s2_14_a_prompt_that_names_an_unknown_agent_stays_in_the_prompt() {
     assert_eq!(screen.model.composer.text(), "@agent-exlpore look");
     assert_eq!(screen.notice(), "no agent exlpore: /agents lists them");
     assert!(
-        screen.effects.contains(&ScreenEffect::Ask(HostRequest::Agents)),
+        screen.effects.contains(&ScreenEffect::Ask(HostRequest::Agents(Vec::new()))),
         "it may have come since"
     );
     assert_eq!(screen.sent(), []);

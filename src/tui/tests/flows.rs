@@ -8,7 +8,7 @@ use crate::protocol::{
     AgentPath, Command, CompactionState, EventKind, NoticeLevel, PermissionMode, PromptId,
     PromptTiming, RunEnd, Sender, SessionId,
 };
-use crate::tui::host::{CommandChoice, HostReply, HostRequest, SessionChoice};
+use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
 use crate::tui::model::{ItemKind, MessageState};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::testing::{TestScreen, agent_choice, finish};
@@ -135,8 +135,8 @@ fn commands_run_from_the_menu_and_unknown_ones_keep_the_draft() {
     let mut screen = TestScreen::new();
     screen.write("/frobnicate now").enter();
     assert_eq!(screen.notice(), "", "a file may have it");
-    let reply = HostReply::Commands(Vec::new());
-    screen.send(Msg::Host { reply, at: Duration::ZERO });
+    let reply = HostRequest::Commands(Vec::new());
+    screen.send(Msg::Host { answered: reply, at: Duration::ZERO });
     assert_eq!(screen.notice(), "unknown command /frobnicate · /help lists the commands");
     assert_eq!(screen.model.composer.text(), "/frobnicate now");
     screen.model.composer.discard();
@@ -151,7 +151,7 @@ fn a_command_that_people_have_written_is_sent_as_soon_as_it_is_known() {
         description: "Mends".to_owned(),
         argument_hint: None,
     };
-    let known = || Msg::Host { reply: HostReply::Commands(vec![mend()]), at: Duration::ZERO };
+    let known = || Msg::Host { answered: HostRequest::Commands(vec![mend()]), at: Duration::ZERO };
     for draft in ["/gh:mend 12", "/mend 12"] {
         let mut screen = TestScreen::new();
         screen.write(draft).enter();
@@ -169,22 +169,22 @@ fn a_command_that_people_have_written_is_sent_as_soon_as_it_is_known() {
 fn what_the_host_answers_asks_it_nothing_again_but_for_files() {
     let asked = |screen: &mut TestScreen| {
         let asked = screen.effects.drain(..).filter_map(|effect| match effect {
-            ScreenEffect::Ask(HostRequest::Files(_)) => None,
+            ScreenEffect::Ask(HostRequest::Files { .. }) => None,
             ScreenEffect::Ask(request) => Some(request),
             _ => None,
         });
         asked.collect::<Vec<_>>()
     };
-    let agents = HostReply::Agents(vec![agent_choice("plan")]);
+    let agents = HostRequest::Agents(vec![agent_choice("plan")]);
     let table = [
-        ("/", HostRequest::Commands, HostReply::Commands(Vec::new())),
-        ("@", HostRequest::Agents, agents),
+        ("/", HostRequest::Commands(Vec::new()), HostRequest::Commands(Vec::new())),
+        ("@", HostRequest::Agents(Vec::new()), agents),
     ];
     for (draft, request, reply) in table {
         let mut screen = TestScreen::new();
         screen.write(draft);
         assert_eq!(asked(&mut screen), [request]);
-        screen.send(Msg::Host { reply, at: Duration::ZERO });
+        screen.send(Msg::Host { answered: reply, at: Duration::ZERO });
         assert_eq!(asked(&mut screen), []);
     }
 }
@@ -309,13 +309,16 @@ fn a_click_focuses_a_second_one_zooms_and_a_click_on_an_answer_only_chooses_it()
 fn an_at_sign_offers_agents_and_the_files_that_the_host_finds() {
     let mut screen = TestScreen::new();
     screen.write("ask @ex");
-    assert!(screen.effects.contains(&ScreenEffect::Ask(HostRequest::Agents)));
-    assert!(screen.effects.contains(&ScreenEffect::Ask(HostRequest::Files("ex".to_owned()))));
+    assert!(screen.effects.contains(&ScreenEffect::Ask(HostRequest::Agents(Vec::new()))));
+    assert!(screen.effects.contains(&ScreenEffect::Ask(HostRequest::Files {
+        query: "ex".to_owned(),
+        paths: Vec::new()
+    })));
     let at = screen.at;
     let choices = vec![agent_choice("explore")];
-    screen.send(Msg::Host { reply: HostReply::Agents(choices), at });
+    screen.send(Msg::Host { answered: HostRequest::Agents(choices), at });
     let paths = vec!["docs/example.md".to_owned()];
-    screen.send(Msg::Host { reply: HostReply::Files { query: "ex".to_owned(), paths }, at });
+    screen.send(Msg::Host { answered: HostRequest::Files { query: "ex".to_owned(), paths }, at });
     let rows: Vec<_> = screen.model.composer.menu.iter().flat_map(|menu| &menu.items).collect();
     assert_eq!(
         rows.iter().map(|row| row.insert.as_str()).collect::<Vec<_>>(),
@@ -344,10 +347,13 @@ fn tab_completes_a_file_in_an_own_command_and_only_when_asked() {
     screen.write("!cat ma");
     assert!(screen.effects.iter().all(|effect| !matches!(effect, ScreenEffect::Ask(_))));
     screen.key(KeyCode::Tab);
-    assert_eq!(screen.effects, [ScreenEffect::Ask(HostRequest::Files("ma".to_owned()))]);
+    assert_eq!(
+        screen.effects,
+        [ScreenEffect::Ask(HostRequest::Files { query: "ma".to_owned(), paths: Vec::new() })]
+    );
     let at = screen.at;
     let paths = vec!["src/main.rs".to_owned()];
-    screen.send(Msg::Host { reply: HostReply::Files { query: "ma".to_owned(), paths }, at });
+    screen.send(Msg::Host { answered: HostRequest::Files { query: "ma".to_owned(), paths }, at });
     screen.key(KeyCode::Tab);
     assert_eq!(screen.model.composer.text(), "!cat src/main.rs ");
 }
@@ -412,17 +418,16 @@ fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
 
 #[test]
 fn a_reply_that_brings_nothing_new_draws_nothing() {
-    use crate::tui::host::HostReply;
     use crate::tui::model::DrawUrgency;
     let mut screen = TestScreen::new();
     screen.model.draw = DrawUrgency::Clean;
     let at = screen.at;
     let branch = screen.model.session.branch.clone();
-    for reply in [HostReply::Branch(branch), HostReply::Remembered] {
-        screen.send(Msg::Host { reply, at });
+    for reply in [HostRequest::Branch(branch), HostRequest::Remember(String::new())] {
+        screen.send(Msg::Host { answered: reply, at });
         assert_eq!(screen.model.draw, DrawUrgency::Clean);
     }
-    screen.send(Msg::Host { reply: HostReply::Branch(Some("other".to_owned())), at });
+    screen.send(Msg::Host { answered: HostRequest::Branch(Some("other".to_owned())), at });
     assert_eq!(screen.model.draw, DrawUrgency::Now);
 }
 
@@ -496,7 +501,7 @@ fn the_session_that_is_open_is_not_offered_again() {
     };
     screen.write("/resume").enter();
     let sessions = vec![choice(open, "OPEN-1"), choice(SessionId::generate(), "OTHER-2")];
-    screen.send(Msg::Host { reply: HostReply::Sessions(sessions), at: Duration::ZERO });
+    screen.send(Msg::Host { answered: HostRequest::Sessions(sessions), at: Duration::ZERO });
     let shown = picture(&mut screen, 100, 24);
     assert!(shown.contains("OTHER-2") && !shown.contains("OPEN-1"), "{shown}");
 }

@@ -9,7 +9,7 @@ use ratatui::backend::TestBackend;
 use crate::protocol::{
     AgentPath, Command, EventKind, Failure, ResultBlock, RunEnd, Sender, ToolUseId,
 };
-use crate::tui::host::{HostReply, HostRequest, LocalServer};
+use crate::tui::host::{HostRequest, LocalServer};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::testing::{TestScreen, agent_choice, finish};
 use crate::tui::text::Highlighter;
@@ -208,7 +208,7 @@ fn the_background_has_rows_between_body_and_queue() {
     screen.event(&query, finish(RunEnd::Completed, "The query.")).write("/agents").enter();
     let at = screen.at;
     let found = vec![agent_choice("explore"), agent_choice("plan")];
-    screen.send(Msg::Host { reply: HostReply::Agents(found), at });
+    screen.send(Msg::Host { answered: HostRequest::Agents(found), at });
     for _ in 0..6 {
         screen.key(KeyCode::Down);
     }
@@ -274,7 +274,7 @@ fn without_a_model_the_first_screen_says_what_is_enough() {
     let mut screen = TestScreen::new();
     screen.model.session.first_run = Some(crate::tui::FirstRun::default());
     let asked = start(&mut screen.model, None, false);
-    assert_eq!(asked, [ScreenEffect::Ask(HostRequest::LocalServers)]);
+    assert_eq!(asked, [ScreenEffect::Ask(HostRequest::LocalServers(Vec::new()))]);
     insta::assert_snapshot!("first_run_looking", picture(&mut screen, 100, 12));
     let server = |name: &str, models: &[&str], provider: &str| LocalServer {
         name: name.to_owned(),
@@ -284,7 +284,7 @@ fn without_a_model_the_first_screen_says_what_is_enough() {
     let at = screen.at;
     let models = ["qwen3-coder", "gpt-oss"];
     let found = vec![server("Ollama", &models, "ollama"), server("llama.cpp", &[], "llamacpp")];
-    screen.send(Msg::Host { reply: HostReply::LocalServers(found), at });
+    screen.send(Msg::Host { answered: HostRequest::LocalServers(found), at });
     insta::assert_snapshot!("first_run_found", picture(&mut screen, 100, 12));
     screen.write("hello").enter();
     assert_eq!(screen.model.composer.text(), "hello");

@@ -11,7 +11,6 @@ use crate::tui::TuiError;
 use crate::tui::event_loop::{HANGUP, ScreenSignals, resolve_theme};
 use crate::tui::keyboard::{Keyboard, PendingInput};
 use crate::tui::settings::TuiSettings;
-use crate::tui::surface::Surface;
 use crate::tui::terminal::{GuardOptions, TerminalGuard};
 use crate::tui::theme::Theme;
 
@@ -31,11 +30,11 @@ pub async fn ask_trust(
     Ok((answer, keyboard.close()))
 }
 
-/// Like [`ask_trust`], on any surface and input.
+/// Like [`ask_trust`], on a given terminal and input.
 async fn ask_on(
     question: &TrustQuestion,
     theme: &Theme,
-    surface: &mut impl Surface,
+    terminal: &mut TerminalGuard,
     keyboard: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
 ) -> Result<TrustAnswer, TuiError> {
     let start = Instant::now();
@@ -44,9 +43,9 @@ async fn ask_on(
     let mut first = true;
     loop {
         let now = start.elapsed();
-        surface.draw(&mut |frame| draw::draw(&mut asking, theme, now, frame))?;
+        terminal.draw(|frame| draw::draw(&mut asking, theme, now, frame))?;
         if std::mem::take(&mut first) {
-            surface.after_first_frame()?;
+            terminal.after_first_frame()?;
         }
         let opens = (!asking.accepts_answers(now)).then(|| asking.accepts_at());
         let event = tokio::select! {

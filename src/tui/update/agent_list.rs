@@ -14,7 +14,7 @@ use super::{background, focus, interrupt, lists, question};
 /// Opens the list of agents and requests the definitions.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let known = model.definitions.clone().filter(|definitions| !definitions.is_empty());
-    effects.push(ScreenEffect::Ask(HostRequest::Agents));
+    effects.push(ScreenEffect::Ask(HostRequest::Agents(Vec::new())));
     model.overlay = Some(Overlay::Agents(AgentList { definitions: known, ..AgentList::default() }));
 }
 

@@ -13,7 +13,7 @@ const AGENT_PREFIX: &str = "agent-";
 /// Requests the definitions: once, and again with each new `@`, since files may have been added.
 pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect>) {
     if model.definitions.is_none() || query.is_empty() {
-        effects.push(ScreenEffect::Ask(HostRequest::Agents));
+        effects.push(ScreenEffect::Ask(HostRequest::Agents(Vec::new())));
         model.definitions.get_or_insert_default();
     }
 }
@@ -66,7 +66,7 @@ pub fn reject_unknown(model: &mut TuiModel, text: &str, effects: &mut Vec<Screen
         return false;
     };
     model.say(format!("no agent {name}: /agents lists them"));
-    effects.push(ScreenEffect::Ask(HostRequest::Agents));
+    effects.push(ScreenEffect::Ask(HostRequest::Agents(Vec::new())));
     true
 }
 

@@ -22,7 +22,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::protocol::Command;
 
-use super::host::{HostReply, HostRequest, ModelList};
+use super::host::{HostRequest, ModelList};
 use super::keymap::Keymap;
 use super::model::overlay::{PickerChoice, PickerRows};
 use super::model::{DrawUrgency, Extent, InterruptKey, Metrics, Overlay, Scroll, TuiModel};
@@ -70,12 +70,12 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
             model.now = model.now.max(at);
             events::apply_events(model, events, &mut effects);
         }
-        Msg::Host { reply, at } => {
+        Msg::Host { answered, at } => {
             model.now = model.now.max(at);
-            if is_visible_change(model, &reply) {
+            if is_visible_change(model, &answered) {
                 model.draw = DrawUrgency::Now;
             }
-            apply_reply(model, reply, &mut effects);
+            apply_reply(model, answered, &mut effects);
         }
         Msg::Tick { at } => {
             model.now = model.now.max(at);
@@ -105,10 +105,10 @@ pub fn start(
 ) -> Vec<ScreenEffect> {
     let mut effects = Vec::new();
     if model.session.branch.is_none() {
-        effects.push(ScreenEffect::Ask(HostRequest::Branch));
+        effects.push(ScreenEffect::Ask(HostRequest::Branch(None)));
     }
     if model.session.first_run.is_some() {
-        effects.push(ScreenEffect::Ask(HostRequest::LocalServers));
+        effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
     }
     if pick_session {
         slash::pick_session(model, &mut effects);
@@ -215,47 +215,47 @@ fn notify_question(model: &TuiModel, effects: &mut Vec<ScreenEffect>) {
 }
 
 /// Whether a reply changes anything visible.
-fn is_visible_change(model: &TuiModel, reply: &HostReply) -> bool {
-    match reply {
-        HostReply::Remembered => false,
-        HostReply::Branch(branch) => *branch != model.session.branch,
+fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
+    match answered {
+        HostRequest::Remember(_) => false,
+        HostRequest::Branch(branch) => *branch != model.session.branch,
         _ => true,
     }
 }
 
-fn apply_reply(model: &mut TuiModel, reply: HostReply, effects: &mut Vec<ScreenEffect>) {
-    match reply {
-        HostReply::Files { query, paths } => prompt::files_found(model, &query, &paths),
-        HostReply::Agents(definitions) => {
+fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<ScreenEffect>) {
+    match answered {
+        HostRequest::Files { query, paths } => prompt::files_found(model, &query, &paths),
+        HostRequest::Agents(definitions) => {
             if let Some(Overlay::Agents(list)) = &mut model.overlay {
                 list.definitions = Some(definitions.clone());
             }
             model.definitions = Some(definitions);
             prompt::refresh_menu(model, effects);
         }
-        HostReply::Commands(commands) => slash::commands_known(model, commands, effects),
-        HostReply::Doctor(found) => slash::show_doctor(model, found),
-        HostReply::Sessions(mut sessions) => {
+        HostRequest::Commands(commands) => slash::commands_known(model, commands, effects),
+        HostRequest::Doctor(found) => slash::show_doctor(model, found),
+        HostRequest::Sessions(mut sessions) => {
             sessions.retain(|session| Some(session.id) != model.session.id);
             fill_picker(model, PickerRows::Sessions(sessions));
         }
-        HostReply::Models(ModelList { choices, notes }) => {
+        HostRequest::Models(ModelList { choices, notes }) => {
             fill_picker(model, PickerRows::Models(choices));
             set_picker_notes(model, notes);
         }
-        HostReply::LocalServers(servers) => {
+        HostRequest::LocalServers(servers) => {
             if let Some(first) = &mut model.session.first_run {
                 first.found = Some(servers);
             }
         }
-        HostReply::McpServers(servers) => slash::show_servers(model, &servers),
-        HostReply::Branch(branch) => model.session.branch = branch,
-        HostReply::Edited(Ok(text)) => {
+        HostRequest::McpServers(servers) => slash::show_servers(model, &servers),
+        HostRequest::Branch(branch) => model.session.branch = branch,
+        HostRequest::Edit(Ok(text)) => {
             model.composer.buffer.set(text.trim_end_matches('\n'));
             prompt::edited(model, effects);
         }
-        HostReply::Edited(Err(problem)) => model.say(problem),
-        HostReply::Remembered => {}
+        HostRequest::Edit(Err(problem)) => model.say(problem),
+        HostRequest::Remember(_) => {}
     }
 }
 

@@ -228,11 +228,17 @@ pub fn refresh_menu(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
             slash::matching(model.commands.as_deref().unwrap_or_default(), &trigger.query)
         }
         MenuKind::Mention => {
-            effects.push(ScreenEffect::Ask(HostRequest::Files(trigger.query.clone())));
+            effects.push(ScreenEffect::Ask(HostRequest::Files {
+                query: trigger.query.clone(),
+                paths: Vec::new(),
+            }));
             mention::items(model, &trigger.query, &[])
         }
         MenuKind::Path => {
-            effects.push(ScreenEffect::Ask(HostRequest::Files(trigger.query.clone())));
+            effects.push(ScreenEffect::Ask(HostRequest::Files {
+                query: trigger.query.clone(),
+                paths: Vec::new(),
+            }));
             Vec::new()
         }
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::protocol::{Command, PermissionMode, slash};
 use crate::tui::composer::MenuItem;
 use crate::tui::format::{count, money, tokens};
-use crate::tui::host::{CommandChoice, HostRequest, McpServers};
+use crate::tui::host::{CommandChoice, HostRequest, McpServers, ModelList};
 use crate::tui::labels;
 use crate::tui::model::overlay::{Picker, PickerRows};
 use crate::tui::model::{Overlay, TuiModel};
@@ -54,7 +54,7 @@ pub const COMMANDS: [(&str, &str); 16] = [
 /// Requests the custom commands: once, and again with each new `/`, since files may have been added.
 pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect>) {
     if model.commands.is_none() || query.is_empty() {
-        effects.push(ScreenEffect::Ask(HostRequest::Commands));
+        effects.push(ScreenEffect::Ask(HostRequest::Commands(Vec::new())));
         model.commands.get_or_insert_default();
     }
 }
@@ -121,7 +121,7 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
     }
     if !COMMANDS.iter().any(|(known, _)| *known == name) {
         model.unknown_command = Some(text.to_owned());
-        effects.push(ScreenEffect::Ask(HostRequest::Commands));
+        effects.push(ScreenEffect::Ask(HostRequest::Commands(Vec::new())));
         return true;
     }
     let name = name.to_owned();
@@ -144,9 +144,9 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
         "help" => model.overlay = Some(Overlay::Help { scroll: 0 }),
         "agents" => agent_list::open(model, effects),
         "model" if argument.is_empty() => {
-            effects.push(ScreenEffect::Ask(HostRequest::Models));
+            effects.push(ScreenEffect::Ask(HostRequest::Models(ModelList::default())));
             if model.session.first_run.is_some() {
-                effects.push(ScreenEffect::Ask(HostRequest::LocalServers));
+                effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
             }
             model.overlay = Some(Overlay::Picker(Picker::new("model", PickerRows::Loading)));
         }
@@ -158,7 +158,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
         "permissions" => permissions(model),
         "mcp" => {
             open_page(model, MCP_TITLE, vec!["loading …".to_owned()]);
-            effects.push(ScreenEffect::Ask(HostRequest::McpServers));
+            effects.push(ScreenEffect::Ask(HostRequest::McpServers(McpServers::default())));
         }
         "compact" => {
             let instructions = Some(argument.to_owned()).filter(|text| !text.is_empty());
@@ -175,7 +175,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
         "cost" => open_page(model, "cost", cost_lines(model)),
         "status" => open_page(model, "status", status_lines(model)),
         "doctor" => {
-            effects.push(ScreenEffect::Ask(HostRequest::Doctor));
+            effects.push(ScreenEffect::Ask(HostRequest::Doctor(Vec::new())));
             open_page(model, DOCTOR_TITLE, vec!["checking …".to_owned()]);
         }
         "copy" => copy(model, effects),
@@ -224,7 +224,7 @@ fn local_provider(model: &TuiModel, name: &str) -> Option<String> {
 
 /// Opens the list of stored sessions.
 pub fn pick_session(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    effects.push(ScreenEffect::Ask(HostRequest::Sessions));
+    effects.push(ScreenEffect::Ask(HostRequest::Sessions(Vec::new())));
     model.overlay = Some(Overlay::Picker(Picker::new("resume", PickerRows::Loading)));
 }
 

@@ -20,7 +20,7 @@ const PLACES: &[(&str, &[&str])] = &[
 
 /// Names of types that the glossary replaced, by which nobody would look for a thing.
 const RETIRED_TYPES: &str = "Backstage Begun Behind Brought Caller Claim Customs Cut Desk Drawn Edge Ended Facts Fault Fleet \
-                             Forced Heard Inert Intake Joining Keeper Laid Leash Leaving Lender Lent Look Machine Means \
+                             Forced Heard HostReply Inert Intake Joining Keeper Laid Leash Leaving Lender Lent Look Machine Means \
                              Membership Misfit Moment Need Needs Offer Opening Operations Opinion Own Pen Respite Round \
                              Said Senseless Served Settled Sight Silence Spot Standing Station Takes Told Unanswered \
                              Under Undone Unit Wanted Wishes";
