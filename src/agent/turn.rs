@@ -251,7 +251,9 @@ impl Agent {
                 Some(Err(error)) => return Some(RequestError::Failed(error)),
                 None if attempt.partial.is_whole() => return None,
                 None => {
-                    let error = ProviderError::cut(attempt.model.provider.name());
+                    let name = attempt.model.provider.name();
+                    let message = format!("The answer from {name} was cut off.");
+                    let error = ProviderError::new(ErrorKind::Connection, message);
                     return Some(RequestError::Failed(error));
                 }
             };

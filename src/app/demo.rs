@@ -17,7 +17,7 @@ use crate::config::{Dirs, Overrides};
 use crate::headless::{ControlBackend, EVENT_CAPACITY, PromptSource};
 use crate::protocol::{EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
-use crate::provider::{ChildModel, Model, ModelError, ModelSource, RetryPolicy};
+use crate::provider::{ChildModel, Model, ModelSource, ProviderError, RetryPolicy};
 use crate::runtime::OpenRequest;
 use crate::tui::PendingInput;
 
@@ -114,14 +114,14 @@ struct DemoModel;
 
 #[async_trait]
 impl ModelSource for DemoModel {
-    async fn resolve(&self, _provider: Option<&str>, model: &str) -> Result<Model, ModelError> {
-        Err(ModelError::Usage(format!(
+    async fn resolve(&self, _provider: Option<&str>, model: &str) -> Result<Model, ProviderError> {
+        Err(ProviderError::bad_request(format!(
             "The demo only has a scripted model: to use {model}, run caliban itself."
         )))
     }
 
     /// Uses the same script for every sub-agent.
-    async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError> {
+    async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ProviderError> {
         Ok(ask.parent.clone())
     }
 

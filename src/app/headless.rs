@@ -37,7 +37,7 @@ use crate::headless::{
 use crate::hook::Hook;
 use crate::permission::Gate;
 use crate::protocol::{Command, EventFilter, EventQueue, PermissionMode, SharedPeer};
-use crate::provider::{Model, ModelError, ModelSource};
+use crate::provider::{Model, ModelSource, ProviderError};
 use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::subagent::registry::Definitions;
 use crate::tool::entry_matches;
@@ -368,9 +368,9 @@ async fn load_commands(sources: CommandSources) -> CommandSet {
     }
 }
 
-fn no_model() -> ModelError {
+fn no_model() -> ProviderError {
     let why = "no model yet: set ANTHROPIC_API_KEY (or OPENAI_API_KEY, GEMINI_API_KEY), or name a server with --provider";
-    ModelError::Auth(why.to_owned())
+    ProviderError::auth(why)
 }
 
 /// The output options.

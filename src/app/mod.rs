@@ -15,7 +15,7 @@ use crate::config::{
 use crate::exec::StartDirs;
 use crate::exec::sandbox::{ProcessBounds, ReadBounds};
 use crate::protocol::{EnvOverlay, Redactor, SessionId, printable_path};
-use crate::provider::ModelError;
+use crate::provider::{ErrorKind, ProviderError};
 use crate::runtime::OpenRequest;
 use crate::session::{FindError, SessionStore, StoreError};
 use crate::subagent::definition::{DefinitionError, DefinitionTrust};
@@ -72,7 +72,7 @@ pub enum AppError {
     #[error("{0}")]
     Catalogue(#[from] ModelsError),
     #[error("{0}")]
-    Model(#[from] ModelError),
+    Model(#[from] ProviderError),
     #[error(
         "an agent started this program at depth {depth}, and the depth limit is {limit}: nothing was run; \
          `max_depth` under [subagents] sets the limit"
@@ -92,6 +92,7 @@ impl AppError {
     /// Returns the exit code for the kind of error.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Model(error) if error.kind == ErrorKind::Auth => 3,
             Self::Config(_)
             | Self::Directory { .. }
             | Self::Rule(_)
@@ -102,9 +103,8 @@ impl AppError {
             | Self::Session(_)
             | Self::Store(_)
             | Self::Catalogue(_)
-            | Self::Model(ModelError::Usage(_))
+            | Self::Model(_)
             | Self::Screen(TuiError::Theme(_) | TuiError::Keymap(_)) => 2,
-            Self::Model(ModelError::Auth(_)) => 3,
             Self::TooDeep { .. } => 4,
             Self::Internal | Self::Demo(_) | Self::Io(_) | Self::Screen(_) => 1,
         }

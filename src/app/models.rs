@@ -8,7 +8,7 @@ use super::Setup;
 use crate::config::models::{Catalogue, ThinkingOverride};
 use crate::config::{Config, INHERIT, ProviderChoice};
 use crate::protocol::EnvOverlay;
-use crate::provider::{ChildModel, Model, ModelError, ModelSource, Provider, RetryPolicy};
+use crate::provider::{ChildModel, Model, ModelSource, Provider, ProviderError, RetryPolicy};
 
 mod choice;
 mod list;
@@ -45,7 +45,7 @@ impl Models {
     }
 
     /// Returns the model of a new session; `None` if none is set up yet.
-    pub async fn initial(&self) -> Result<Option<Model>, ModelError> {
+    pub async fn initial(&self) -> Result<Option<Model>, ProviderError> {
         let Some(choice) = self.config.choose_provider(&self.env) else { return Ok(None) };
         let Some(model) = choice.model else {
             return self.first_offered(&choice.provider).await.map(Some);
@@ -54,7 +54,7 @@ impl Models {
     }
 
     /// Returns the provider of this name with the session's address and key.
-    pub async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
+    pub async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, ProviderError> {
         self.pool.get(name).await
     }
 
@@ -73,7 +73,7 @@ impl Models {
     }
 
     /// Builds the model of this name at a provider, with its fallback.
-    fn build(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ModelError> {
+    fn build(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ProviderError> {
         let main = self.build_one(provider.clone(), model)?;
         let fallback = self.fallback.as_deref();
         let other = fallback.filter(|name| self.catalogue.resolve_alias(name) != main.name);
@@ -82,7 +82,7 @@ impl Models {
     }
 
     /// Builds the model of this name without its fallback.
-    fn build_one(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ModelError> {
+    fn build_one(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ProviderError> {
         let name = self.catalogue.resolve_alias(model).to_owned();
         let mut info = self.catalogue.get(&name);
         if let Some(thinking) = self.thinking {
@@ -92,7 +92,7 @@ impl Models {
             let why = format!(
                 "No price is known for {name}, so a dollar budget cannot be enforced: add its price to models.toml, or remove the budget"
             );
-            return Err(ModelError::Usage(why));
+            return Err(ProviderError::bad_request(why));
         }
         let settings = self.pool.config_of(provider.name())?;
         Ok(Model {
@@ -109,17 +109,17 @@ impl Models {
 
 #[async_trait]
 impl ModelSource for Models {
-    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ModelError> {
+    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ProviderError> {
         let chosen = self.config.choose_provider(&self.env).map(|choice| choice.provider);
         let Some(name) = provider.map(str::to_owned).or(chosen) else {
             let why =
                 "No provider is set up: set ANTHROPIC_API_KEY (or OPENAI_API_KEY, GEMINI_API_KEY)";
-            return Err(ModelError::Auth(why.to_owned()));
+            return Err(ProviderError::auth(why));
         };
         self.build(self.pool.get(&name).await?, model)
     }
 
-    async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError> {
+    async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ProviderError> {
         let parent = ask.parent;
         if let Some(named) = ask.provider.filter(|name| *name != INHERIT) {
             self.pool.config_of(named)?;

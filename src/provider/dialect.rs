@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::ModelRequest;
+use super::api::ModelRequest;
 
 /// A server's dialect of the OpenAI wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,13 @@
 //! The address of requests, and its name in errors.
 
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use url::{Host, Url};
+use url::Url;
 
+use super::error::ProviderError;
 use super::secret::Secret;
-use super::settings::{Credential, ProviderSettings};
-use super::{ErrorKind, ProviderError};
+use super::settings::{Credential, ProviderSettings, is_local};
 
 /// The address of one provider's requests, with the headers that carry its key.
 #[derive(Clone)]
@@ -57,7 +56,7 @@ impl Endpoint {
         };
         if settings.key_required && endpoint.key.is_none() {
             let message = format!("No key for {}. {}", endpoint.label, endpoint.key_advice());
-            return Err(ProviderError::new(ErrorKind::Auth, message));
+            return Err(ProviderError::auth(message));
         }
         Ok(endpoint)
     }
@@ -100,7 +99,7 @@ fn parse_base(settings: &ProviderSettings) -> Result<Url, ProviderError> {
             "base_url of [providers.{}] {why}: write it like http://127.0.0.1:8080/v1",
             settings.name
         );
-        ProviderError::new(ErrorKind::BadRequest, message)
+        ProviderError::bad_request(message)
     };
     let url = Url::parse(settings.base_url.trim())
         .map_err(|error| wrong(&format!("is not a URL ({error})")))?;
@@ -131,7 +130,7 @@ fn sensitive(value: &str, settings: &ProviderSettings) -> Result<HeaderValue, Pr
             "The key for {} contains invalid characters, such as a line break. Check {source}",
             label(&settings.name)
         );
-        ProviderError::new(ErrorKind::Auth, message)
+        ProviderError::auth(message)
     })?;
     header.set_sensitive(true);
     Ok(header)
@@ -143,29 +142,6 @@ fn authority(url: &Url) -> String {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
     }
-}
-
-/// Whether the host is this machine or one of a private network.
-pub(super) fn is_local(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(ip)) => is_local_v4(ip),
-        Some(Host::Ipv6(ip)) => match ip.to_ipv4_mapped() {
-            Some(ip) => is_local_v4(ip),
-            None => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
-        },
-        Some(Host::Domain(name)) => {
-            let name = name.trim_end_matches('.');
-            !name.contains('.')
-                || [".localhost", ".local", ".internal", ".lan"]
-                    .iter()
-                    .any(|suffix| name.ends_with(suffix))
-        }
-        None => false,
-    }
-}
-
-fn is_local_v4(ip: Ipv4Addr) -> bool {
-    ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()
 }
 
 /// Returns a provider's name for display.
@@ -183,13 +159,14 @@ pub fn label(provider: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::WireKind;
+    use super::super::error::ErrorKind;
     use super::*;
+    use crate::config::ProviderKind;
 
     fn settings(base_url: &str) -> ProviderSettings {
         ProviderSettings {
             key_hint: "ANTHROPIC_API_KEY".into(),
-            ..ProviderSettings::new("anthropic", WireKind::Anthropic, base_url)
+            ..ProviderSettings::new("anthropic", ProviderKind::Anthropic, base_url)
         }
     }
 

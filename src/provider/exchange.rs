@@ -1,7 +1,6 @@
 //! One request and its answer as a stream of events, the same for every wire.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
@@ -11,11 +10,11 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use tokio::time::timeout;
 
+use super::api::EventStream;
 use super::endpoint::Endpoint;
-use super::error_report::ErrorReport;
+use super::error::{ErrorKind, ProviderError};
 use super::http::HttpClient;
 use super::sse::SseDecoder;
-use super::{ErrorKind, EventStream, ProviderError, failure};
 use crate::protocol::StreamEvent;
 
 /// How long to wait for the end of a body after its last event: a body read to its end frees its
@@ -26,16 +25,16 @@ const TAIL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of an answer in one piece, in bytes.
 const JSON_LIMIT: usize = 16 * 1024 * 1024;
 
-/// A wire's decoder of event data.
+/// A wire's decoder of event data. The message of its errors is the server's own words.
 pub(super) trait EventDecoder: Send + 'static {
     /// Decodes the data of one event and appends the events that it means.
-    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError>;
+    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
     /// Returns how far the answer has come.
     fn progress(&self) -> AnswerProgress;
 
-    /// Handles the end of the answer. An incomplete answer is [`DecodeError::Cut`].
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError>;
+    /// Handles the end of the answer. An incomplete answer is [cut](ProviderError::cut).
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 }
 
 /// How far an answer has come.
@@ -48,62 +47,30 @@ pub(super) enum AnswerProgress {
     Over,
 }
 
-/// Why an answer cannot continue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum DecodeError {
-    /// The server reported an error.
-    Reported(ErrorReport),
-    /// It could not be decoded.
-    Malformed(String),
-    Cut,
-}
-
 /// Decodes one event. Data of another shape may be an error report of the server.
-pub(super) fn parse_event<T: DeserializeOwned>(data: &str) -> Result<T, DecodeError> {
+pub(super) fn parse_event<T: DeserializeOwned>(data: &str) -> Result<T, ProviderError> {
     if let Ok(piece) = serde_json::from_str(data) {
         return Ok(piece);
     }
-    let body: Value =
-        serde_json::from_str(data).map_err(|error| DecodeError::Malformed(error.to_string()))?;
+    let body: Value = serde_json::from_str(data).map_err(ProviderError::malformed)?;
     Err(match body.get("error").or_else(|| body.get(0)) {
-        Some(_) => DecodeError::Reported(ErrorReport::parse(&body)),
-        None => DecodeError::Malformed("an unknown format".to_owned()),
+        Some(_) => ProviderError::reported(&body),
+        None => ProviderError::malformed("an unknown format"),
     })
 }
 
-impl DecodeError {
-    fn to_provider_error(&self, endpoint: &Endpoint) -> ProviderError {
-        match self {
-            Self::Reported(report) => failure::reported(report, endpoint),
-            Self::Malformed(why) => failure::malformed(why, endpoint),
-            Self::Cut => failure::cut(endpoint),
-        }
-    }
-}
-
-/// Sends the body that `body` builds for `model` at the endpoint, and streams the answer. A failure
-/// of either is the stream's first item.
+/// Sends `body` to `model` at the endpoint, and streams the answer. A failure is the stream's first
+/// item.
 pub(super) fn run<D: EventDecoder>(
     http: &HttpClient,
-    endpoint: &Result<Arc<Endpoint>, ProviderError>,
+    endpoint: Endpoint,
     model: &str,
-    body: impl FnOnce(&Endpoint) -> serde_json::Result<Vec<u8>>,
+    body: Vec<u8>,
     decode: D,
 ) -> EventStream {
-    let endpoint = match endpoint {
-        Ok(endpoint) => endpoint,
-        Err(error) => return failed(error.clone()),
-    };
-    let body = match body(endpoint) {
-        Ok(body) => body,
-        Err(error) => {
-            let message = format!("The conversation cannot be sent: {error}");
-            return failed(ProviderError::new(ErrorKind::BadRequest, message));
-        }
-    };
     let exchange = Exchange {
         http: http.clone(),
-        endpoint: Arc::clone(endpoint),
+        endpoint,
         model: model.to_owned(),
         decode,
         phase: ExchangePhase::Ask(body),
@@ -117,13 +84,13 @@ pub(super) fn run<D: EventDecoder>(
 }
 
 /// Creates a stream that fails at once.
-fn failed(error: ProviderError) -> EventStream {
+pub(super) fn fail(error: ProviderError) -> EventStream {
     stream::iter([Err(error)]).boxed()
 }
 
 struct Exchange<D> {
     http: HttpClient,
-    endpoint: Arc<Endpoint>,
+    endpoint: Endpoint,
     /// For errors.
     model: String,
     decode: D,
@@ -168,10 +135,10 @@ impl<D: EventDecoder> Exchange<D> {
     async fn ask(&mut self, body: Vec<u8>) -> ExchangePhase {
         let asked = post(&self.http, &self.endpoint, body);
         match timeout(self.endpoint.idle_timeout, asked).await {
-            Err(_) => ExchangePhase::Fail(failure::silent(&self.endpoint)),
+            Err(_) => self.silent(),
             Ok(Err(error)) => ExchangePhase::Fail(error),
             Ok(Ok(response)) if !response.status().is_success() => ExchangePhase::Fail(
-                failure::rejected(response, &self.endpoint, Some(&self.model)).await,
+                ProviderError::rejected(response, &self.endpoint, Some(&self.model)).await,
             ),
             Ok(Ok(response)) => {
                 let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
@@ -195,8 +162,10 @@ impl<D: EventDecoder> Exchange<D> {
             Ok(Ok(Some(chunk))) => chunk,
             Ok(Ok(None)) => return self.finish(shape),
             Err(_) | Ok(Err(_)) if complete => return self.finish(shape),
-            Ok(Err(_)) => return ExchangePhase::Fail(failure::cut(&self.endpoint)),
-            Err(_) => return ExchangePhase::Fail(failure::silent(&self.endpoint)),
+            Ok(Err(_)) => {
+                return ExchangePhase::Fail(ProviderError::cut().with_host(&self.endpoint));
+            }
+            Err(_) => return self.silent(),
         };
         let status = response.status().as_u16();
         if let Err(error) = self.push_chunk(&chunk, &mut shape, status) {
@@ -221,8 +190,7 @@ impl<D: EventDecoder> Exchange<D> {
             *shape = match chunk.trim_ascii_start().first() {
                 None => return Ok(()),
                 Some(b'<') => {
-                    let (kind, message) = failure::web_page(status, &self.endpoint);
-                    return Err(ProviderError::new(kind, message));
+                    return Err(ProviderError::web_page(status, &self.endpoint));
                 }
                 Some(b'{' | b'[') => BodyShape::Object(Vec::new()),
                 Some(_) => BodyShape::Events(SseDecoder::default()),
@@ -231,7 +199,7 @@ impl<D: EventDecoder> Exchange<D> {
         match shape {
             BodyShape::Unknown => Ok(()),
             BodyShape::Object(object) if object.len() + chunk.len() > JSON_LIMIT => {
-                Err(failure::malformed("the answer is too large", &self.endpoint))
+                Err(ProviderError::malformed("the answer is too large").with_host(&self.endpoint))
             }
             BodyShape::Object(object) => {
                 object.extend_from_slice(chunk);
@@ -243,7 +211,7 @@ impl<D: EventDecoder> Exchange<D> {
                 for data in data {
                     self.event(&data)?;
                 }
-                pushed.map_err(|error| failure::malformed(&error.to_string(), &self.endpoint))
+                pushed.map_err(|error| ProviderError::malformed(error).with_host(&self.endpoint))
             }
         }
     }
@@ -252,9 +220,7 @@ impl<D: EventDecoder> Exchange<D> {
         if self.decode.progress() == AnswerProgress::Over || data.trim().is_empty() {
             return Ok(());
         }
-        self.decode
-            .event(data, &mut self.events)
-            .map_err(|fault| fault.to_provider_error(&self.endpoint))
+        self.decode.event(data, &mut self.events).map_err(|error| error.with_host(&self.endpoint))
     }
 
     /// Handles the end of the body, or the decision not to wait for more of it.
@@ -279,10 +245,15 @@ impl<D: EventDecoder> Exchange<D> {
         self.end()
     }
 
+    fn silent(&self) -> ExchangePhase {
+        let error = ProviderError::new(ErrorKind::Timeout, "no data");
+        ExchangePhase::Fail(error.with_host(&self.endpoint))
+    }
+
     fn end(&mut self) -> ExchangePhase {
         match self.decode.end(&mut self.events) {
             Ok(()) => ExchangePhase::Over,
-            Err(fault) => ExchangePhase::Fail(fault.to_provider_error(&self.endpoint)),
+            Err(error) => ExchangePhase::Fail(error.with_host(&self.endpoint)),
         }
     }
 }
@@ -300,7 +271,7 @@ async fn post(
         .header(CONTENT_TYPE, "application/json")
         .body(body);
     let sent = request.send().await;
-    sent.map_err(|error| failure::unreachable(&error, endpoint, http.connect_timeout()))
+    sent.map_err(|error| ProviderError::unreachable(&error, endpoint, http.connect_timeout()))
 }
 
 /// Whether the last data of a body is more than the start of an event.

@@ -1,75 +1,55 @@
 //! The Gemini API.
 
-use std::sync::Arc;
-
 use reqwest::header::HeaderName;
 use serde_json::Value;
 
+use super::api::{ModelRequest, OfferedModel};
 use super::endpoint::Endpoint;
-use super::exchange;
-use super::http::HttpClient;
-use super::model_list::{self, ModelListFuture, OfferedModel};
+use super::error::ProviderError;
 use super::settings::ProviderSettings;
-use super::{EventStream, ModelRequest, Provider, ProviderError};
-use crate::config::models::ModelInfo;
+use super::wire::Wire;
 
 mod events;
 mod request;
 mod signature;
 
-/// A provider that speaks the Gemini API.
-pub(super) struct Gemini {
-    name: String,
-    http: HttpClient,
-    /// The address that model paths begin with.
-    base: Result<Endpoint, ProviderError>,
-}
+/// The wire of the Gemini API.
+pub(super) struct Gemini;
 
-impl Gemini {
-    pub fn new(settings: &ProviderSettings, http: &HttpClient) -> Self {
+impl Wire for Gemini {
+    type Decoder = events::GeminiDecoder;
+
+    fn base(settings: &ProviderSettings) -> Result<Endpoint, ProviderError> {
         let key_header = HeaderName::from_static("x-goog-api-key");
-        let base = Endpoint::new(settings, &["v1beta"], Some(key_header));
-        Self { name: settings.name.clone(), http: http.clone(), base }
-    }
-}
-
-impl Provider for Gemini {
-    fn name(&self) -> &str {
-        &self.name
+        Endpoint::new(settings, &["v1beta"], Some(key_header))
     }
 
-    fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
-        let method = format!("{}:streamGenerateContent", bare(request.model));
-        let path = ["models", &method];
-        let endpoint = self.base.as_ref().map(|base| base.below(&path, Some(("alt", "sse"))));
-        let endpoint = endpoint.map(Arc::new).map_err(Clone::clone);
-        let body = |_: &Endpoint| request::body(request);
-        exchange::run(&self.http, &endpoint, request.model, body, events::GeminiDecoder::default())
+    fn endpoint(base: &Endpoint, model: &str) -> Endpoint {
+        let method = format!("{}:streamGenerateContent", bare(model));
+        base.below(&["models", &method], Some(("alt", "sse")))
     }
 
-    fn models(&self) -> ModelListFuture {
-        let list =
-            self.base.clone().map(|base| base.below(&["models"], Some(("pageSize", "1000"))));
-        model_list::fetch_models(&self.http, list, offered)
+    fn model_list(base: &Endpoint) -> Endpoint {
+        base.below(&["models"], Some(("pageSize", "1000")))
     }
 
-    fn can_force(&self, _model: &ModelInfo) -> bool {
-        true
+    fn body(request: &ModelRequest<'_>, _endpoint: &Endpoint) -> serde_json::Result<Vec<u8>> {
+        request::body(request)
     }
-}
 
-/// Returns the models of a list that answer prompts.
-fn offered(body: &Value) -> Option<Vec<OfferedModel>> {
-    let answers = |model: &&Value| {
-        let methods = model["supportedGenerationMethods"].as_array();
-        methods.is_some_and(|methods| methods.iter().any(|method| method == "generateContent"))
-    };
-    let models = body["models"].as_array()?.iter().filter(answers);
-    let named = models.filter_map(|model| {
-        let context_window = model["inputTokenLimit"].as_u64();
-        Some(OfferedModel { name: bare(model["name"].as_str()?).to_owned(), context_window })
-    });
-    Some(named.collect())
+    /// Leaves out models that do not answer prompts.
+    fn parse_models(body: &Value) -> Option<Vec<OfferedModel>> {
+        let answers = |model: &&Value| {
+            let methods = model["supportedGenerationMethods"].as_array();
+            methods.is_some_and(|methods| methods.iter().any(|method| method == "generateContent"))
+        };
+        let models = body["models"].as_array()?.iter().filter(answers);
+        let named = models.filter_map(|model| {
+            let context_window = model["inputTokenLimit"].as_u64();
+            Some(OfferedModel { name: bare(model["name"].as_str()?).to_owned(), context_window })
+        });
+        Some(named.collect())
+    }
 }
 
 /// Returns the name without the folder that the API puts before it.

@@ -10,7 +10,7 @@ use reqwest::{Client, ClientBuilder, NoProxy, Proxy, redirect};
 use rustls::crypto::ring;
 use url::Url;
 
-use super::{ErrorKind, ProviderError};
+use super::error::ProviderError;
 use crate::protocol::EnvOverlay;
 
 /// Default time limit for opening a connection.
@@ -155,7 +155,7 @@ impl Proxies {
             let message = format!(
                 "{variable} is not a supported proxy: write it like http://host:3128, or unset it"
             );
-            ProviderError::new(ErrorKind::BadRequest, message)
+            ProviderError::bad_request(message)
         };
         if url.split_once("://").is_some_and(|(scheme, _)| !matches!(scheme, "http" | "https")) {
             return Err(wrong());
@@ -169,7 +169,7 @@ fn no_tls(why: &str) -> ProviderError {
     let message = format!(
         "Secure connections cannot be set up: {why}. Install the system's CA certificates (package ca-certificates)"
     );
-    ProviderError::new(ErrorKind::BadRequest, message)
+    ProviderError::bad_request(message)
 }
 
 /// Returns the innermost cause of an error, which says most.

@@ -1,24 +1,20 @@
 //! Model providers: one trait, one file per wire.
 //!
-//! Each wire is a body on the way out and a reader of events on the way back; [`HttpClient`] and
-//! the rest are shared. A provider turns a [`ModelRequest`] into a stream of [`StreamEvent`]s. It
-//! makes one attempt: only [`retry`] decides whether a failed request is repeated.
+//! Each wire is a body on the way out and a decoder of events on the way back; [`HttpClient`] and
+//! the rest are shared. A provider turns a [`ModelRequest`] into a stream of events. It makes one
+//! attempt: only [`retry`] decides whether a failed request is repeated.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::Arc;
 
-use futures_util::stream::BoxStream;
-
-use crate::config::models::{ModelInfo, Thinking};
-use crate::protocol::{Message, StreamEvent};
-use crate::tool::ToolSpec;
+use crate::config::ProviderKind;
 
 mod anthropic;
+mod api;
 mod dialect;
 mod endpoint;
 mod error;
-mod error_report;
 mod exchange;
-mod failure;
 mod gemini;
 mod http;
 mod model;
@@ -34,89 +30,47 @@ mod sse;
 #[cfg(test)]
 mod test_server;
 mod turns;
+mod wire;
 
+pub use api::{EventStream, ModelListFuture, ModelRequest, OfferedModel, Provider, ToolChoice};
 pub use endpoint::label;
 pub use error::{ErrorKind, ProviderError};
 pub use http::{DEFAULT_CONNECT_TIMEOUT, HttpClient};
 pub use model::{Model, ModelSlot};
-pub use model_list::{ModelListFuture, OfferedModel};
 pub use retry::RetryPolicy;
 pub use secret::Secret;
-pub use settings::{Credential, DEFAULT_IDLE_TIMEOUT, ProviderSettings, WireKind, build};
-pub use source::{ChildModel, ModelError, ModelSource};
+pub use settings::{Credential, DEFAULT_IDLE_TIMEOUT, ProviderSettings};
+pub use source::{ChildModel, ModelSource};
 
-/// The events of one answer. Dropping the stream closes its connection: that *is* the cancel.
-pub type EventStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+use anthropic::Anthropic;
+use gemini::Gemini;
+use openai_chat::OpenaiChat;
+use openai_responses::OpenaiResponses;
+use scripted::Scripted;
+use wire::HttpProvider;
 
-/// A service that answers model requests. Shared by all agents that use it, with its connections.
-pub trait Provider: Send + Sync {
-    /// The name in the configuration, such as `anthropic`.
-    fn name(&self) -> &str;
-
-    /// Sends one request, once. The request is serialized before this returns. Failures, including
-    /// those of the connection, are the stream's first item.
-    fn stream(&self, request: &ModelRequest<'_>) -> EventStream;
-
-    /// Lists its models: one cheap request, which also checks the address and the key.
-    fn models(&self) -> ModelListFuture {
-        let message = format!("{} does not list its models", self.name());
-        Box::pin(std::future::ready(Err(ProviderError::new(ErrorKind::BadRequest, message))))
-    }
-
-    /// Whether a model of this provider supports [`ToolChoice::Tool`].
-    fn can_force(&self, _model: &ModelInfo) -> bool {
-        false
-    }
-}
-
-/// The choice of tools that the model has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ToolChoice<'a> {
-    /// The model decides.
-    #[default]
-    Auto,
-    /// It must call the tool of this name. Only for a model that [can be forced](Model::can_force).
-    Tool(&'a str),
-    /// It may call none. The tools are sent all the same: without them the server misses its cache
-    /// for the conversation, and gateways refuse the calls and results in it.
-    None,
-}
-
-/// One request to a model. Borrowed: nothing is copied except into the body.
-#[derive(Clone, Copy, Debug)]
-pub struct ModelRequest<'a> {
-    pub model: &'a str,
-    /// The static system prompt: byte-identical from turn to turn, so that caches hold.
-    pub system: &'a str,
-    pub messages: &'a [Message],
-    pub tools: &'a [ToolSpec],
-    pub tool_choice: ToolChoice<'a>,
-    /// Maximum tokens of the answer, thinking included.
-    pub max_tokens: u32,
-    pub thinking: Thinking,
-    /// The model's effort level; absent: its default.
-    pub effort: Option<&'a str>,
-}
-
-impl ModelRequest<'_> {
-    /// Whether the tool of this name can be called.
-    fn offers(&self, name: &str) -> bool {
-        self.tools.iter().any(|tool| tool.name == name)
-    }
-
-    /// Whether calls are forbidden. Without tools, no wire accepts a tool choice.
-    fn forbids_calls(&self) -> bool {
-        self.tool_choice == ToolChoice::None && !self.tools.is_empty()
-    }
-
-    /// Returns a key shared by the requests of one conversation and its forks, but no others: with
-    /// it the server routes them to the machine that has the conversation cached.
-    fn cache_key(&self) -> String {
-        let mut hasher = DefaultHasher::new();
-        self.system.hash(&mut hasher);
-        if let Some(Ok(first)) = self.messages.first().map(serde_json::to_vec) {
-            first.hash(&mut hasher);
+/// Builds the provider. Does nothing until its first request, but reads the file of a scripted one.
+pub fn build(
+    settings: &ProviderSettings,
+    http: &HttpClient,
+) -> Result<Arc<dyn Provider>, ProviderError> {
+    Ok(match settings.kind {
+        ProviderKind::Anthropic => Arc::new(HttpProvider::<Anthropic>::new(settings, http)),
+        ProviderKind::OpenaiChat => Arc::new(HttpProvider::<OpenaiChat>::new(settings, http)),
+        ProviderKind::OpenaiResponses => {
+            Arc::new(HttpProvider::<OpenaiResponses>::new(settings, http))
         }
-        format!("caliban-{:016x}", hasher.finish())
-    }
+        ProviderKind::Gemini => Arc::new(HttpProvider::<Gemini>::new(settings, http)),
+        ProviderKind::Scripted => Arc::new(scripted(settings)?),
+    })
+}
+
+fn scripted(settings: &ProviderSettings) -> Result<Scripted, ProviderError> {
+    let path = settings.scenario.as_deref().unwrap_or(Path::new(""));
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("{}: the scenario cannot be read: {error}", path.display()))
+        .map_err(ProviderError::bad_request)?;
+    let scripted = Scripted::from_toml(&text, path)
+        .map_err(|error| ProviderError::bad_request(error.to_string()))?;
+    Ok(scripted.with_name(&settings.name))
 }

@@ -9,7 +9,8 @@ use crate::config::models::{Catalogue, ModelInfo, Pricing, Reasoning};
 use crate::protocol::{Cost, Message, Usage};
 use crate::tool::ToolSpec;
 
-use super::{EventStream, ModelRequest, Provider, RetryPolicy, ToolChoice};
+use super::api::{EventStream, ModelRequest, Provider, ToolChoice};
+use super::retry::RetryPolicy;
 
 /// One model at one provider.
 #[derive(Clone)]

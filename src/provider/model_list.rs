@@ -3,37 +3,19 @@
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use reqwest::Response;
 use serde_json::Value;
 use tokio::time::timeout;
 
+use super::api::{ModelListFuture, OfferedModel};
 use super::endpoint::Endpoint;
+use super::error::{ErrorKind, ProviderError, is_web_page};
 use super::http::HttpClient;
-use super::{ErrorKind, ProviderError, failure};
 
 /// Time limit for the list.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of the list, in bytes.
 const MAX_LIST_BYTES: usize = 16 * 1024 * 1024;
-
-/// One model that an endpoint offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfferedModel {
-    /// The name in requests.
-    pub name: String,
-    /// The context window in tokens, if the endpoint gives it.
-    pub context_window: Option<u64>,
-}
-
-impl OfferedModel {
-    pub(super) fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), context_window: None }
-    }
-}
-
-/// The models, or the error of the request.
-pub type ModelListFuture = BoxFuture<'static, Result<Vec<OfferedModel>, ProviderError>>;
 
 /// A wire's parser of the list; `None` if it is not a list.
 pub(super) type ParseModels = fn(&Value) -> Option<Vec<OfferedModel>>;
@@ -68,29 +50,31 @@ async fn get(
     let request = client.get(endpoint.url.clone()).headers(endpoint.headers.clone());
     let sent = request.send().await;
     let answer =
-        sent.map_err(|error| failure::unreachable(&error, endpoint, http.connect_timeout()))?;
+        sent.map_err(|error| ProviderError::unreachable(&error, endpoint, http.connect_timeout()))?;
     let status = answer.status().as_u16();
     if matches!(status, 404 | 405 | 501) {
         let message = format!("{} does not list its models ({status})", endpoint.host);
-        return Err(ProviderError::new(ErrorKind::BadRequest, message));
+        return Err(ProviderError::bad_request(message));
     }
     if !answer.status().is_success() {
-        return Err(failure::rejected(answer, endpoint, None).await);
+        return Err(ProviderError::rejected(answer, endpoint, None).await);
     }
     let body = body(answer, endpoint).await?;
-    if failure::is_web_page(&String::from_utf8_lossy(&body)) {
-        let (kind, message) = failure::web_page(status, endpoint);
-        return Err(ProviderError::new(kind, message));
+    if is_web_page(&String::from_utf8_lossy(&body)) {
+        return Err(ProviderError::web_page(status, endpoint));
     }
     let list = serde_json::from_slice(&body).ok().and_then(|body| read(&body));
-    list.ok_or_else(|| failure::malformed("it is not a list of models", endpoint))
+    let malformed = || ProviderError::malformed("it is not a list of models").with_host(endpoint);
+    list.ok_or_else(malformed)
 }
 
 async fn body(mut answer: Response, endpoint: &Endpoint) -> Result<Vec<u8>, ProviderError> {
     let mut body = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|_| failure::cut(endpoint))? {
+    while let Some(chunk) =
+        answer.chunk().await.map_err(|_| ProviderError::cut().with_host(endpoint))?
+    {
         if body.len() + chunk.len() > MAX_LIST_BYTES {
-            return Err(failure::malformed("the list is too large", endpoint));
+            return Err(ProviderError::malformed("the list is too large").with_host(endpoint));
         }
         body.extend_from_slice(&chunk);
     }

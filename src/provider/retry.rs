@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::ProviderError;
+use super::error::ProviderError;
 
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 const MAX_DELAY: Duration = Duration::from_secs(8);
@@ -44,7 +44,7 @@ fn backoff(attempt: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ErrorKind;
+    use super::super::error::ErrorKind;
     use super::*;
 
     const POLICY: RetryPolicy = RetryPolicy { max_retries: 8 };

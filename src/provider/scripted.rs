@@ -14,7 +14,7 @@ use crate::protocol::{
     Usage,
 };
 
-use super::{EventStream, ModelRequest, Provider};
+use super::api::{EventStream, ModelRequest, Provider};
 
 mod play;
 mod scenario;
@@ -207,7 +207,7 @@ mod tests {
     use crate::config::models::Thinking;
     use crate::protocol::Accumulator;
 
-    use super::super::ToolChoice;
+    use super::super::api::ToolChoice;
     use super::*;
 
     const PLAY: &str = r#"

@@ -1,35 +1,17 @@
-//! Provider settings, and building a provider from them.
+//! The settings of a provider.
 
 use std::fmt;
-use std::sync::Arc;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use url::Url;
+use url::{Host, Url};
 
-use super::Provider;
-use super::anthropic::Anthropic;
-use super::endpoint::is_local;
-use super::gemini::Gemini;
-use super::http::HttpClient;
-use super::openai_chat::OpenaiChat;
-use super::openai_responses::OpenaiResponses;
 use super::secret::Secret;
+use crate::config::ProviderKind;
 
 /// How long a stream may be silent unless the configuration says otherwise.
 pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
-
-/// The wire of an HTTP provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WireKind {
-    /// The Anthropic Messages API.
-    Anthropic,
-    /// OpenAI's chat completions, as most other servers speak them too.
-    OpenaiChat,
-    /// OpenAI's Responses API.
-    OpenaiResponses,
-    /// The Gemini API.
-    Gemini,
-}
 
 /// A key, with the way it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +36,7 @@ impl Credential {
 pub struct ProviderSettings {
     /// The name in the configuration, such as `anthropic`.
     pub name: String,
-    pub kind: WireKind,
+    pub kind: ProviderKind,
     /// The prefix of the API's paths.
     pub base_url: String,
     pub key: Option<Credential>,
@@ -64,12 +46,14 @@ pub struct ProviderSettings {
     pub key_required: bool,
     /// How long the server may be silent, from the request on and between any two bytes of its answer.
     pub idle_timeout: Duration,
+    /// The file of a scripted provider.
+    pub scenario: Option<PathBuf>,
 }
 
 impl ProviderSettings {
     /// Creates settings without a key. A key is required unless the server runs on this machine or
     /// in its own network.
-    pub fn new(name: impl Into<String>, kind: WireKind, base_url: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, kind: ProviderKind, base_url: impl Into<String>) -> Self {
         let base_url = base_url.into();
         let local = Url::parse(&base_url).is_ok_and(|url| is_local(&url));
         Self {
@@ -80,6 +64,7 @@ impl ProviderSettings {
             key_hint: String::new(),
             key_required: !local,
             idle_timeout: DEFAULT_IDLE_TIMEOUT,
+            scenario: None,
         }
     }
 }
@@ -97,12 +82,25 @@ impl fmt::Debug for ProviderSettings {
     }
 }
 
-/// Builds the provider. Does nothing until its first request; invalid settings are that request's error.
-pub fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider> {
-    match settings.kind {
-        WireKind::Anthropic => Arc::new(Anthropic::new(settings, http)),
-        WireKind::OpenaiChat => Arc::new(OpenaiChat::new(settings, http)),
-        WireKind::OpenaiResponses => Arc::new(OpenaiResponses::new(settings, http)),
-        WireKind::Gemini => Arc::new(Gemini::new(settings, http)),
+/// Whether the host is this machine or one of a private network.
+pub(super) fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(ip)) => is_local_v4(ip),
+        Some(Host::Ipv6(ip)) => match ip.to_ipv4_mapped() {
+            Some(ip) => is_local_v4(ip),
+            None => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+        },
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            !name.contains('.')
+                || [".localhost", ".local", ".internal", ".lan"]
+                    .iter()
+                    .any(|suffix| name.ends_with(suffix))
+        }
+        None => false,
     }
+}
+
+fn is_local_v4(ip: Ipv4Addr) -> bool {
+    ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()
 }

@@ -4,17 +4,18 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use super::Model;
+use super::error::ProviderError;
+use super::model::Model;
 use crate::protocol::EnvOverlay;
 
 /// Resolves model names.
 #[async_trait]
 pub trait ModelSource: Send + Sync {
     /// Returns the model at the given provider, or at the configured one.
-    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ModelError>;
+    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ProviderError>;
 
     /// Returns the model of a sub-agent. Makes no request; a missing key is an error here already.
-    async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError>;
+    async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ProviderError>;
 
     /// Returns the models that sub-agents may use, as `(provider, models)`, in a stable order. A
     /// provider that is not listed has no limit.
@@ -47,15 +48,4 @@ impl fmt::Debug for ChildModel<'_> {
             .field("model", &self.model)
             .finish_non_exhaustive()
     }
-}
-
-/// The error of an unknown model: one line, never with a key.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ModelError {
-    /// The requested model does not exist, or does not fit.
-    #[error("{0}")]
-    Usage(String),
-    /// There is no key.
-    #[error("{0}")]
-    Auth(String),
 }

@@ -2,10 +2,10 @@
 
 use super::Runtime;
 use crate::protocol::{EventKind, NoticeLevel};
-use crate::provider::{Model, ModelError, ModelSlot};
+use crate::provider::{Model, ModelSlot, ProviderError};
 
 /// The result of resolving a model.
-pub(super) type ResolvedModel = Result<Model, ModelError>;
+pub(super) type ResolvedModel = Result<Model, ProviderError>;
 
 impl Runtime {
     /// Resolves a model in the background.

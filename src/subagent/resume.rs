@@ -18,7 +18,7 @@ use crate::protocol::{
     AgentId, AgentInfo, AgentPath, ChildMeta, EnvOverlay, EventSink, Journal, Message,
     ParentBounds, RunEnd, RunOutcome, Span, SpawnTerms, ToolDetails, WorktreeInfo,
 };
-use crate::provider::{ChildModel, Model, ModelError};
+use crate::provider::{ChildModel, Model};
 
 /// An ended agent as stored.
 pub struct StoredAgent {
@@ -271,10 +271,11 @@ impl Spawner {
             model: Some(&meta.model),
             env: (!definition.env.is_empty()).then_some(env),
         };
-        self.factory.models.child(ask).await.map_err(|error| {
-            let (ModelError::Usage(why) | ModelError::Auth(why)) = error;
-            ResumeError::Refused { name: meta.name.clone(), why }
-        })
+        self.factory
+            .models
+            .child(ask)
+            .await
+            .map_err(|error| ResumeError::Refused { name: meta.name.clone(), why: error.message })
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::config::models::Catalogue;
 use crate::config::schema::SubagentsConfig;
 use crate::config::{INHERIT, ProviderChoice, default_model};
-use crate::provider::ModelError;
+use crate::provider::ProviderError;
 
 /// The configured rules.
 pub(super) struct ModelRules<'a> {
@@ -23,7 +23,7 @@ pub(super) struct ModelQuery<'a> {
 
 impl ModelRules<'_> {
     /// Returns the provider and the model's full name. The error lists the allowed models.
-    pub fn choose(&self, wish: ModelQuery<'_>) -> Result<ProviderChoice, ModelError> {
+    pub fn choose(&self, wish: ModelQuery<'_>) -> Result<ProviderChoice, ProviderError> {
         let default = explicit(&self.config.default_provider).unwrap_or(wish.parent_provider);
         let provider = wish.provider.and_then(explicit).unwrap_or(default);
         let named = wish.model.and_then(explicit);
@@ -59,7 +59,7 @@ impl ModelRules<'_> {
     }
 
     /// Returns the model if none is named: the parent's if that is allowed, else the provider's first.
-    fn default_for(&self, provider: &str, wish: ModelQuery<'_>) -> Result<String, ModelError> {
+    fn default_for(&self, provider: &str, wish: ModelQuery<'_>) -> Result<String, ProviderError> {
         let own = (provider == wish.parent_provider).then_some(wish.parent_model);
         let model = match (self.list(provider), own) {
             (Some(list), Some(own)) if self.is_listed(list, own) => Some(own),
@@ -67,14 +67,16 @@ impl ModelRules<'_> {
             (None, own) => own.or_else(|| default_model(provider)),
         };
         let model = model.ok_or_else(|| {
-            ModelError::Usage(format!("`model`: {provider} has no default model, so name one."))
+            ProviderError::bad_request(format!(
+                "`model`: {provider} has no default model, so name one."
+            ))
         })?;
         Ok(self.full_name(model).to_owned())
     }
 
-    fn permitted(&self, provider: &str, model: &str) -> Result<String, ModelError> {
+    fn permitted(&self, provider: &str, model: &str) -> Result<String, ProviderError> {
         match self.list(provider) {
-            Some(list) if !self.is_listed(list, model) => Err(ModelError::Usage(format!(
+            Some(list) if !self.is_listed(list, model) => Err(ProviderError::bad_request(format!(
                 "`model`: sub-agents may not use {model} at {provider}. Allowed: {}.",
                 join_names(list)
             ))),
@@ -100,9 +102,11 @@ fn explicit(name: &str) -> Option<&str> {
     (name != INHERIT).then_some(name)
 }
 
-fn first<'a>(provider: &str, list: &'a [String]) -> Result<&'a str, ModelError> {
+fn first<'a>(provider: &str, list: &'a [String]) -> Result<&'a str, ProviderError> {
     list.first().map(String::as_str).ok_or_else(|| {
-        ModelError::Usage(format!("`provider`: sub-agents may use no model of {provider}."))
+        ProviderError::bad_request(format!(
+            "`provider`: sub-agents may use no model of {provider}."
+        ))
     })
 }
 

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::Models;
 use crate::config::{KeySource, ProviderKind};
-use crate::provider::{Model, ModelError, OfferedModel, label};
+use crate::provider::{Model, OfferedModel, ProviderError, label};
 use crate::tui::host::{LocalServer, ModelChoice, ModelList};
 
 /// The timeout for a local server that may not be running.
@@ -59,9 +59,10 @@ impl Models {
     }
 
     /// Returns the first model that a server offers, for a provider without a default model.
-    pub(super) async fn first_offered(&self, provider: &str) -> Result<Model, ModelError> {
+    pub(super) async fn first_offered(&self, provider: &str) -> Result<Model, ProviderError> {
         let name = label(provider);
-        let unnamed = |why: String| ModelError::Usage(format!("{why}: name one with --model"));
+        let unnamed =
+            |why: String| ProviderError::bad_request(format!("{why}: name one with --model"));
         if self.config.key_source(provider, &self.env) != Some(KeySource::NotNeeded) {
             return Err(unnamed(format!("{provider} has no default model")));
         }

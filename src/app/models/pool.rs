@@ -1,7 +1,6 @@
 //! Shared providers: one instance for each address and key, including its connections.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,9 +12,8 @@ use crate::app::Setup;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderKind, base_url_variable};
 use crate::exec::{Shell, ShellCall, StartDirs};
 use crate::protocol::{EnvOverlay, Redactor, StartDir};
-use crate::provider::scripted::Scripted;
 use crate::provider::{
-    Credential, HttpClient, ModelError, Provider, ProviderSettings, Secret, WireKind, build,
+    Credential, HttpClient, Provider, ProviderError, ProviderSettings, Secret, build,
 };
 
 /// The default URL of the Messages API.
@@ -86,7 +84,7 @@ impl ProviderPool {
 
     /// Returns the provider of this name with the session's address and key. A missing key only
     /// fails its first request.
-    pub async fn get(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
+    pub async fn get(&self, name: &str) -> Result<Arc<dyn Provider>, ProviderError> {
         let config = self.config_of(name)?;
         let identity = self.identity(name, config, &self.env);
         self.instance(identity, config).await
@@ -97,7 +95,7 @@ impl ProviderPool {
         &self,
         name: &str,
         env: Option<&EnvOverlay>,
-    ) -> Result<Arc<dyn Provider>, ModelError> {
+    ) -> Result<Arc<dyn Provider>, ProviderError> {
         let config = self.config_of(name)?;
         // Variables from settings files are for commands, hooks and servers, not for providers.
         let env = env.map(|env| self.env.with(env.difference(&self.session).iter()));
@@ -109,7 +107,7 @@ impl ProviderPool {
                 Some(variable) => format!("set {variable}"),
                 None => format!("set api_key_env of [providers.{name}] in config.toml"),
             };
-            return Err(ModelError::Auth(format!(
+            return Err(ProviderError::auth(format!(
                 "`provider`: there is no key for {name}: {advice}."
             )));
         }
@@ -117,11 +115,11 @@ impl ProviderPool {
     }
 
     /// Returns the configuration of a provider.
-    pub fn config_of(&self, name: &str) -> Result<&ProviderConfig, ModelError> {
+    pub fn config_of(&self, name: &str) -> Result<&ProviderConfig, ProviderError> {
         self.config.providers.get(name).ok_or_else(|| {
             let known: Vec<_> = self.config.providers.keys().map(String::as_str).collect();
             let known = known.join(", ");
-            ModelError::Usage(format!("there is no provider {name:?}; defined: {known}"))
+            ProviderError::bad_request(format!("there is no provider {name:?}; defined: {known}"))
         })
     }
 
@@ -157,7 +155,7 @@ impl ProviderPool {
         &self,
         identity: ProviderIdentity,
         config: &ProviderConfig,
-    ) -> Result<Arc<dyn Provider>, ModelError> {
+    ) -> Result<Arc<dyn Provider>, ProviderError> {
         let cell = {
             let mut built = self.built.lock();
             built.entry(identity.clone()).or_default().clone()
@@ -169,21 +167,19 @@ impl ProviderPool {
         &self,
         identity: &ProviderIdentity,
         config: &ProviderConfig,
-    ) -> Result<Arc<dyn Provider>, ModelError> {
-        let Some(mut settings) = settings(identity, config) else {
-            return scripted(&identity.name, config);
-        };
+    ) -> Result<Arc<dyn Provider>, ProviderError> {
+        let mut settings = settings(identity, config);
         settings.key = match &identity.key {
             KeyOrigin::Given(key) => Some(key.clone()),
-            KeyOrigin::Command(line) => {
-                Some(self.key_from_command(&identity.name, line).await.map_err(ModelError::Auth)?)
-            }
+            KeyOrigin::Command(line) => Some(
+                self.key_from_command(&identity.name, line).await.map_err(ProviderError::auth)?,
+            ),
             KeyOrigin::None { .. } => None,
         };
         if let Some(key) = &settings.key {
             self.redactor.add(key.secret().expose());
         }
-        Ok(build(&settings, &self.http))
+        build(&settings, &self.http)
     }
 
     /// Runs the user's command that prints the key. Its output is never shown.
@@ -224,34 +220,21 @@ impl ProviderPool {
     }
 }
 
-/// Returns the settings of an HTTP provider without its key; `None` for the scripted kind.
-fn settings(identity: &ProviderIdentity, config: &ProviderConfig) -> Option<ProviderSettings> {
-    let kind = match config.kind {
-        ProviderKind::Anthropic => WireKind::Anthropic,
-        ProviderKind::OpenaiChat => WireKind::OpenaiChat,
-        ProviderKind::OpenaiResponses => WireKind::OpenaiResponses,
-        ProviderKind::Gemini => WireKind::Gemini,
-        ProviderKind::Scripted => return None,
-    };
-    let mut settings = ProviderSettings::new(&identity.name, kind, &identity.base_url);
+/// Returns the settings of a provider without its key.
+fn settings(identity: &ProviderIdentity, config: &ProviderConfig) -> ProviderSettings {
+    let mut settings = ProviderSettings::new(&identity.name, config.kind, &identity.base_url);
     settings.idle_timeout = config.idle_timeout();
     settings.key_hint = config.api_key_env.clone().unwrap_or_default();
-    // A local server with an OpenAI wire accepts any key or none.
-    settings.key_required |= matches!(kind, WireKind::Anthropic | WireKind::Gemini);
-    Some(settings)
+    settings.scenario = config.scenario.clone();
+    settings.key_required = match config.kind {
+        ProviderKind::Anthropic | ProviderKind::Gemini => true,
+        // A local server accepts any key or none.
+        ProviderKind::OpenaiChat | ProviderKind::OpenaiResponses => settings.key_required,
+        ProviderKind::Scripted => false,
+    };
+    settings
 }
 
 fn needs_key(identity: &ProviderIdentity, config: &ProviderConfig) -> bool {
-    settings(identity, config).is_some_and(|settings| settings.key_required)
-}
-
-/// Creates a provider that plays a scenario file.
-fn scripted(name: &str, config: &ProviderConfig) -> Result<Arc<dyn Provider>, ModelError> {
-    let path = config.scenario.as_deref().unwrap_or(Path::new(""));
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("{}: the scenario cannot be read: {error}", path.display()))
-        .map_err(ModelError::Usage)?;
-    let scripted =
-        Scripted::from_toml(&text, path).map_err(|error| ModelError::Usage(error.to_string()))?;
-    Ok(Arc::new(scripted.with_name(name)))
+    settings(identity, config).key_required
 }

@@ -62,7 +62,7 @@ async fn the_sessions_key_is_not_sent_to_an_address_of_the_definition() {
     let moved = ChildModel { env: Some(&env), ..ask(&main, None) };
     let error = models.child(moved).await.unwrap_err();
     let expected = "`provider`: there is no key for anthropic: set ANTHROPIC_API_KEY.";
-    assert_eq!(error, ModelError::Auth(expected.to_owned()));
+    assert_eq!(error, ProviderError::auth(expected));
     let env = env.with([("ANTHROPIC_API_KEY", OTHER_KEY)]);
     let moved = ChildModel { env: Some(&env), ..ask(&main, None) };
     assert!(models.child(moved).await.is_ok());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Finding;
-use crate::provider::{ErrorKind, ModelError, Provider};
+use crate::provider::{ErrorKind, Provider, ProviderError};
 
 /// The subject of these lines.
 pub const ABOUT: &str = "endpoint";
@@ -11,7 +11,7 @@ pub const ABOUT: &str = "endpoint";
 /// Queries a provider; `model` is the requested one.
 pub async fn endpoint(
     name: &str,
-    provider: Result<Arc<dyn Provider>, ModelError>,
+    provider: Result<Arc<dyn Provider>, ProviderError>,
     model: Option<String>,
 ) -> Vec<Finding> {
     let provider = match provider {

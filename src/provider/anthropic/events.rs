@@ -3,13 +3,13 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::error_report::ErrorReport;
-use super::super::exchange::{AnswerProgress, DecodeError, EventDecoder};
+use super::super::error::ProviderError;
+use super::super::exchange::{AnswerProgress, EventDecoder};
 use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, ToolUseId, Usage};
 
 /// Decodes one answer.
 #[derive(Debug, Default)]
-pub(super) struct AnthropicDecoder {
+pub struct AnthropicDecoder {
     usage: Usage,
     open: Vec<AnthropicOpenBlock>,
     stopped: bool,
@@ -122,7 +122,7 @@ struct AnthropicUsage {
 }
 
 impl EventDecoder for AnthropicDecoder {
-    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if data.trim() == "[DONE]" {
             return Ok(());
         }
@@ -136,9 +136,9 @@ impl EventDecoder for AnthropicDecoder {
         if self.stopped { AnswerProgress::Over } else { AnswerProgress::Underway }
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if !self.stopped {
-            return Err(DecodeError::Cut);
+            return Err(ProviderError::cut());
         }
         while let Some(open) = self.open.first() {
             let index = open.index;
@@ -154,7 +154,7 @@ impl AnthropicDecoder {
         &mut self,
         event: AnthropicEvent,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), ProviderError> {
         match event {
             AnthropicEvent::MessageStart { message: MessageHead { id, model, usage } } => {
                 self.count(usage);
@@ -174,10 +174,10 @@ impl AnthropicDecoder {
             }
             AnthropicEvent::MessageStop => self.stopped = true,
             AnthropicEvent::Error { error } => {
-                return Err(DecodeError::Reported(ErrorReport::parse(&error)));
+                return Err(ProviderError::reported(&error));
             }
             AnthropicEvent::Message => {
-                return Err(DecodeError::Malformed("the answer does not stream".into()));
+                return Err(ProviderError::malformed("the answer does not stream"));
             }
             AnthropicEvent::Unknown => {}
         }
@@ -185,12 +185,10 @@ impl AnthropicDecoder {
     }
 
     /// Classifies data that is not an event: a failure that a gateway reports in its own shape, or nonsense.
-    fn unreadable(data: &str, error: &serde_json::Error) -> DecodeError {
+    fn unreadable(data: &str, error: &serde_json::Error) -> ProviderError {
         match serde_json::from_str::<Value>(data) {
-            Ok(body) if body.get("error").is_some() => {
-                DecodeError::Reported(ErrorReport::parse(&body))
-            }
-            _ => DecodeError::Malformed(error.to_string()),
+            Ok(body) if body.get("error").is_some() => ProviderError::reported(&body),
+            _ => ProviderError::malformed(error),
         }
     }
 

@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::super::api::{ModelRequest, ToolChoice};
 use super::super::turns::{Turn, result_pieces, turns};
-use super::super::{ModelRequest, Thinking, ToolChoice};
+use crate::config::models::Thinking;
 use crate::protocol::{ContentBlock, ImageSource, Message, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
 

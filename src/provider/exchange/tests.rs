@@ -1,13 +1,22 @@
 use std::net::TcpListener;
+use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
 
+use super::super::api::{ModelRequest, Provider, ToolChoice};
+use super::super::error::ErrorKind;
+use super::super::retry::RetryPolicy;
 use super::super::secret::Secret;
-use super::super::settings::{Credential, ProviderSettings, WireKind, build};
+use super::super::settings::{Credential, ProviderSettings};
 use super::super::test_server::{CannedResponse, TestServer};
-use super::super::{ErrorKind, ModelRequest, Provider, RetryPolicy, Thinking, ToolChoice};
 use super::*;
+use crate::config::ProviderKind;
+use crate::config::models::Thinking;
 use crate::protocol::{Accumulator, EnvOverlay, Message, Reply, StopReason};
+
+fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider> {
+    super::super::build(settings, http).unwrap()
+}
 
 /// Long enough for a loaded machine, short enough to wait for.
 const IDLE: Duration = Duration::from_millis(400);
@@ -42,7 +51,7 @@ data: {"id":"c1","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"s
 
 "#;
 
-fn settings(kind: WireKind, base_url: &str) -> ProviderSettings {
+fn settings(kind: ProviderKind, base_url: &str) -> ProviderSettings {
     ProviderSettings {
         key: Secret::new("sk-canary").map(Credential::ApiKey),
         key_hint: "ANTHROPIC_API_KEY".into(),
@@ -89,7 +98,7 @@ async fn reply(provider: &dyn Provider) -> Reply {
     accumulator.into_reply()
 }
 
-async fn error_of(kind: WireKind, answer: CannedResponse) -> ProviderError {
+async fn error_of(kind: ProviderKind, answer: CannedResponse) -> ProviderError {
     let server = TestServer::start(vec![answer]).await;
     let settings = ProviderSettings { idle_timeout: IDLE, ..settings(kind, &server.url()) };
     let error = collect(ask(&*build(&settings, &http()))).await.1.unwrap();
@@ -102,9 +111,9 @@ async fn the_wires_ask_at_their_paths_with_their_headers() {
     let server =
         TestServer::start(vec![CannedResponse::events(ANTHROPIC), CannedResponse::events(CHAT)])
             .await;
-    let anthropic = build(&settings(WireKind::Anthropic, &server.url()), &http());
+    let anthropic = build(&settings(ProviderKind::Anthropic, &server.url()), &http());
     let reply_1 = reply(&*anthropic).await;
-    let chat = build(&settings(WireKind::OpenaiChat, &format!("{}/v1", server.url())), &http());
+    let chat = build(&settings(ProviderKind::OpenaiChat, &format!("{}/v1", server.url())), &http());
     let reply_2 = reply(&*chat).await;
     assert_eq!((reply_1.id.as_str(), reply_2.id.as_str()), ("msg_1", "c1"));
     let seen = server.seen.lock().unwrap();
@@ -125,7 +134,7 @@ async fn the_wires_ask_at_their_paths_with_their_headers() {
 async fn a_bearer_token_travels_in_its_own_header() {
     let server = TestServer::start(vec![CannedResponse::events(ANTHROPIC)]).await;
     let key = Secret::new("token").map(Credential::Bearer);
-    let settings = ProviderSettings { key, ..settings(WireKind::Anthropic, &server.url()) };
+    let settings = ProviderSettings { key, ..settings(ProviderKind::Anthropic, &server.url()) };
     reply(&*build(&settings, &http())).await;
     let head = server.seen.lock().unwrap().requests[0].0.clone();
     assert!(head.contains("\r\nauthorization: Bearer token"), "{head}");
@@ -134,7 +143,7 @@ async fn a_bearer_token_travels_in_its_own_header() {
 
 #[tokio::test]
 async fn a_body_cut_at_any_byte_gives_the_same_answer() {
-    for (kind, body) in [(WireKind::Anthropic, ANTHROPIC), (WireKind::OpenaiChat, CHAT)] {
+    for (kind, body) in [(ProviderKind::Anthropic, ANTHROPIC), (ProviderKind::OpenaiChat, CHAT)] {
         let answers = (0..body.len()).map(|at| CannedResponse::events(body).split_at(at)).collect();
         let server = TestServer::start(answers).await;
         let provider = build(&settings(kind, &server.url()), &http());
@@ -151,7 +160,7 @@ async fn one_connection_serves_requests_that_follow_each_other() {
     let server = TestServer::start(vec![CannedResponse::events(ANTHROPIC)]).await;
     let http = http();
     // Two providers: the pool belongs to the client.
-    let settings = settings(WireKind::Anthropic, &server.url());
+    let settings = settings(ProviderKind::Anthropic, &server.url());
     for _ in 0..5 {
         reply(&*build(&settings, &http)).await;
     }
@@ -161,15 +170,17 @@ async fn one_connection_serves_requests_that_follow_each_other() {
 #[tokio::test]
 async fn a_stop_that_leaves_the_connection_open_ends_the_answer_all_the_same() {
     let server = TestServer::start(vec![CannedResponse::events(ANTHROPIC).silent()]).await;
-    let reply_1 = reply(&*build(&settings(WireKind::Anthropic, &server.url()), &http())).await;
+    let reply_1 = reply(&*build(&settings(ProviderKind::Anthropic, &server.url()), &http())).await;
     assert_eq!(reply_1.usage.output_tokens, 9);
     let chat = [CHAT, "data: [DONE]\n\n"].concat();
     let server = TestServer::start(vec![CannedResponse::events(chat).silent()]).await;
-    reply(&*build(&settings(WireKind::OpenaiChat, &server.url()), &http())).await;
+    reply(&*build(&settings(ProviderKind::OpenaiChat, &server.url()), &http())).await;
     // Without the end mark everything that matters has arrived, so silence is not a failure.
     let server = TestServer::start(vec![CannedResponse::events(CHAT).silent()]).await;
-    let settings =
-        ProviderSettings { idle_timeout: IDLE, ..settings(WireKind::OpenaiChat, &server.url()) };
+    let settings = ProviderSettings {
+        idle_timeout: IDLE,
+        ..settings(ProviderKind::OpenaiChat, &server.url())
+    };
     reply(&*build(&settings, &http())).await;
 }
 
@@ -183,8 +194,10 @@ async fn an_answer_that_is_cut_or_falls_silent_is_an_error_after_its_events() {
     ];
     for (answer, kind) in table {
         let server = TestServer::start(vec![answer]).await;
-        let settings =
-            ProviderSettings { idle_timeout: IDLE, ..settings(WireKind::Anthropic, &server.url()) };
+        let settings = ProviderSettings {
+            idle_timeout: IDLE,
+            ..settings(ProviderKind::Anthropic, &server.url())
+        };
         let (accumulator, error) = collect(ask(&*build(&settings, &http()))).await;
         let error = error.unwrap();
         assert_eq!(error.kind, kind, "{error}");
@@ -197,7 +210,7 @@ async fn an_answer_that_is_cut_or_falls_silent_is_an_error_after_its_events() {
 #[tokio::test]
 async fn silence_before_the_answer_is_a_timeout() {
     let silent = CannedResponse::events("").silent();
-    let error = error_of(WireKind::Anthropic, silent).await;
+    let error = error_of(ProviderKind::Anthropic, silent).await;
     assert_eq!(error.kind, ErrorKind::Timeout);
     assert!(error.message.starts_with("No data from 127.0.0.1:"), "{error}");
     assert!(error.message.contains(" for 400ms: "), "{error}");
@@ -206,7 +219,7 @@ async fn silence_before_the_answer_is_a_timeout() {
 #[tokio::test]
 async fn dropping_the_stream_closes_its_connection() {
     let server = TestServer::start(vec![CannedResponse::events(&ANTHROPIC[..300]).silent()]).await;
-    let mut stream = ask(&*build(&settings(WireKind::Anthropic, &server.url()), &http()));
+    let mut stream = ask(&*build(&settings(ProviderKind::Anthropic, &server.url()), &http()));
     assert!(matches!(stream.next().await, Some(Ok(StreamEvent::MessageStart { .. }))));
     drop(stream);
     server.closed.notified().await;
@@ -219,13 +232,13 @@ async fn a_proxy_is_used_for_remote_hosts_alone() {
         .into_iter()
         .collect();
     let http = HttpClient::new(&env);
-    reply(&*build(&settings(WireKind::Anthropic, "http://model.invalid"), &http)).await;
+    reply(&*build(&settings(ProviderKind::Anthropic, "http://model.invalid"), &http)).await;
     let head = proxy.seen.lock().unwrap().requests[0].0.clone();
     assert!(head.starts_with("POST http://model.invalid/v1/messages HTTP/1.1"), "{head}");
 
     let server = TestServer::start(vec![CannedResponse::events(ANTHROPIC)]).await;
-    reply(&*build(&settings(WireKind::Anthropic, &server.url()), &http)).await;
-    let direct = build(&settings(WireKind::Anthropic, "http://direct.invalid"), &http);
+    reply(&*build(&settings(ProviderKind::Anthropic, &server.url()), &http)).await;
+    let direct = build(&settings(ProviderKind::Anthropic, "http://direct.invalid"), &http);
     assert_eq!(collect(ask(&*direct)).await.1.unwrap().kind, ErrorKind::Connection);
     assert_eq!(proxy.seen.lock().unwrap().requests.len(), 1);
 }
@@ -234,8 +247,10 @@ async fn a_proxy_is_used_for_remote_hosts_alone() {
 async fn a_proxy_that_makes_no_sense_is_named_without_its_password() {
     for value in ["socks5://me:canary@host", "http://[me:canary", "me canary"] {
         let env: EnvOverlay = [("http_proxy", value)].into_iter().collect();
-        let provider =
-            build(&settings(WireKind::Anthropic, "http://model.invalid"), &HttpClient::new(&env));
+        let provider = build(
+            &settings(ProviderKind::Anthropic, "http://model.invalid"),
+            &HttpClient::new(&env),
+        );
         let error = collect(ask(&*provider)).await.1.unwrap();
         assert_eq!(error.kind, ErrorKind::BadRequest, "{value}");
         assert!(error.message.starts_with("HTTP_PROXY is not a supported proxy"), "{error}");
@@ -248,7 +263,7 @@ async fn a_refused_connection_asks_whether_the_server_runs() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let settings = settings(WireKind::OpenaiChat, &format!("http://{address}/v1"));
+    let settings = settings(ProviderKind::OpenaiChat, &format!("http://{address}/v1"));
     let error = collect(ask(&*build(&settings, &http()))).await.1.unwrap();
     assert_eq!(error.kind, ErrorKind::Connection);
     assert_eq!(error.message, format!("Cannot reach {address}: is the server running?"));
@@ -260,7 +275,7 @@ async fn no_key_is_an_error_that_never_leaves() {
     let settings = ProviderSettings {
         key: None,
         key_required: true,
-        ..settings(WireKind::Anthropic, &server.url())
+        ..settings(ProviderKind::Anthropic, &server.url())
     };
     let error = collect(ask(&*build(&settings, &http()))).await.1.unwrap();
     assert_eq!(error.kind, ErrorKind::Auth);
@@ -272,13 +287,13 @@ async fn no_key_is_an_error_that_never_leaves() {
 async fn rejections_keep_the_key_and_the_wait() {
     let body = r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key sk-canary"}}"#;
     let error =
-        error_of(WireKind::Anthropic, CannedResponse::new(401, "application/json", body)).await;
+        error_of(ProviderKind::Anthropic, CannedResponse::new(401, "application/json", body)).await;
     assert_eq!(error.message, "Anthropic rejected the key (401). Set ANTHROPIC_API_KEY");
     let error =
-        error_of(WireKind::Anthropic, CannedResponse::new(500, "application/json", body)).await;
+        error_of(ProviderKind::Anthropic, CannedResponse::new(500, "application/json", body)).await;
     assert_eq!(error.kind, ErrorKind::Server);
     let limited = CannedResponse::new(429, "application/json", "{}").header("retry-after", "2");
-    let error = error_of(WireKind::OpenaiChat, limited).await;
+    let error = error_of(ProviderKind::OpenaiChat, limited).await;
     assert_eq!(error.kind, ErrorKind::RateLimit);
     assert_eq!(RetryPolicy::default().next(1, &error), Some(Duration::from_secs(2)));
 }
@@ -287,7 +302,8 @@ async fn rejections_keep_the_key_and_the_wait() {
 async fn an_endless_error_body_is_read_no_further_than_needed() {
     let body = "x".repeat(1 << 20);
     let error =
-        error_of(WireKind::Anthropic, CannedResponse::new(400, "text/plain", body).silent()).await;
+        error_of(ProviderKind::Anthropic, CannedResponse::new(400, "text/plain", body).silent())
+            .await;
     assert_eq!(error.kind, ErrorKind::BadRequest);
     assert!(error.message.len() < 500);
 }
@@ -296,7 +312,7 @@ async fn an_endless_error_body_is_read_no_further_than_needed() {
 async fn a_web_page_asks_for_the_base_url() {
     for status in [200, 404] {
         let page = CannedResponse::new(status, "text/html", "\n<!doctype html><title>Hi</title>");
-        let error = error_of(WireKind::OpenaiChat, page).await;
+        let error = error_of(ProviderKind::OpenaiChat, page).await;
         assert_eq!(error.kind, ErrorKind::Protocol);
         let end = format!("answered with a web page ({status}): is the base URL right?");
         assert!(error.message.ends_with(&end), "{error}");
@@ -306,7 +322,7 @@ async fn a_web_page_asks_for_the_base_url() {
 #[tokio::test]
 async fn redirects_are_not_followed() {
     let away = CannedResponse::new(308, "text/plain", "").header("location", "http://127.0.0.1:1/");
-    let error = error_of(WireKind::Anthropic, away).await;
+    let error = error_of(ProviderKind::Anthropic, away).await;
     assert!(error.message.ends_with("redirects elsewhere (308). Check base_url"), "{error}");
 }
 
@@ -314,21 +330,21 @@ async fn redirects_are_not_followed() {
 async fn an_answer_in_one_piece_is_an_answer_or_a_clear_error() {
     let whole = r#"{"id":"c","choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#;
     let server = TestServer::start(vec![CannedResponse::new(200, "application/json", whole)]).await;
-    let chat = build(&settings(WireKind::OpenaiChat, &server.url()), &http());
+    let chat = build(&settings(ProviderKind::OpenaiChat, &server.url()), &http());
     assert_eq!(reply(&*chat).await.content, [crate::protocol::ContentBlock::text("hi")]);
     let message =
         CannedResponse::new(200, "application/json", r#"{"type":"message","content":[]}"#);
-    assert_eq!(error_of(WireKind::Anthropic, message).await.kind, ErrorKind::Protocol);
+    assert_eq!(error_of(ProviderKind::Anthropic, message).await.kind, ErrorKind::Protocol);
     let failure = r#"{"error":{"message":"busy","code":429}}"#;
     let failure = CannedResponse::new(200, "application/json", failure);
-    assert_eq!(error_of(WireKind::OpenaiChat, failure).await.kind, ErrorKind::RateLimit);
+    assert_eq!(error_of(ProviderKind::OpenaiChat, failure).await.kind, ErrorKind::RateLimit);
 }
 
 #[tokio::test]
 async fn a_failure_in_mid_stream_has_its_class() {
     let error = r#"data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded sk-canary"}}"#;
     let body = format!("{}{error}\n\n", &ANTHROPIC[..ANTHROPIC.find("event: content").unwrap()]);
-    let error = error_of(WireKind::Anthropic, CannedResponse::events(body)).await;
+    let error = error_of(ProviderKind::Anthropic, CannedResponse::events(body)).await;
     assert_eq!(error.kind, ErrorKind::Overloaded);
     assert!(error.message.contains("is overloaded: Overloaded ***"), "{error}");
 }

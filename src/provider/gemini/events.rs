@@ -4,14 +4,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::error_report::ErrorReport;
-use super::super::exchange::{self, AnswerProgress, DecodeError, EventDecoder};
+use super::super::error::{ErrorKind, ProviderError};
+use super::super::exchange::{self, AnswerProgress, EventDecoder};
 use super::signature::SignedContent;
 use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, ToolUseId, Usage};
 
 /// Decodes one answer.
 #[derive(Debug, Default)]
-pub(super) struct GeminiDecoder {
+pub struct GeminiDecoder {
     started: bool,
     /// The text or thinking block that is being written.
     open: Option<(usize, GeminiBlockKind)>,
@@ -88,12 +88,10 @@ struct UsageMetadata {
 }
 
 impl EventDecoder for GeminiDecoder {
-    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let chunk: GeminiChunk = exchange::parse_event(data)?;
         if let Some(error) = &chunk.error {
-            return Err(DecodeError::Reported(ErrorReport::parse(
-                &serde_json::json!({ "error": error }),
-            )));
+            return Err(ProviderError::reported(&serde_json::json!({ "error": error })));
         }
         self.chunk(chunk, out)
     }
@@ -103,9 +101,9 @@ impl EventDecoder for GeminiDecoder {
         if self.stop_reason.is_some() { AnswerProgress::Complete } else { AnswerProgress::Underway }
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let stop_reason = match self.stop_reason.clone() {
-            None => return Err(DecodeError::Cut),
+            None => return Err(ProviderError::cut()),
             Some(StopReason::EndTurn) if self.called => StopReason::ToolUse,
             Some(other) => other,
         };
@@ -117,7 +115,11 @@ impl EventDecoder for GeminiDecoder {
 }
 
 impl GeminiDecoder {
-    fn chunk(&mut self, chunk: GeminiChunk, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+    fn chunk(
+        &mut self,
+        chunk: GeminiChunk,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
         let GeminiChunk {
             candidates,
             prompt_feedback,
@@ -127,7 +129,7 @@ impl GeminiDecoder {
             ..
         } = chunk;
         if candidates.is_none() && prompt_feedback.is_none() && usage_metadata.is_none() {
-            return Err(DecodeError::Malformed("an unknown format".into()));
+            return Err(ProviderError::malformed("an unknown format"));
         }
         self.start(response_id, model_version, out);
         if let Some(usage) = usage_metadata {
@@ -157,7 +159,7 @@ impl GeminiDecoder {
         &mut self,
         candidate: Candidate,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), ProviderError> {
         let Candidate { content, finish_reason, finish_message } = candidate;
         for part in content.and_then(|content| content.parts).into_iter().flatten() {
             self.part(part, out);
@@ -273,7 +275,7 @@ impl From<UsageMetadata> for Usage {
 }
 
 /// An answer that the model itself could not write is a failure that may pass.
-fn stop_reason(name: String, message: Option<String>) -> Result<StopReason, DecodeError> {
+fn stop_reason(name: String, message: Option<String>) -> Result<StopReason, ProviderError> {
     Ok(match name.as_str() {
         "STOP" => StopReason::EndTurn,
         "MAX_TOKENS" => StopReason::MaxTokens,
@@ -281,11 +283,7 @@ fn stop_reason(name: String, message: Option<String>) -> Result<StopReason, Deco
         | "IMAGE_SAFETY" | "ESCALATION" | "MODEL_ARMOR" => StopReason::Refusal,
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
             let message = message.unwrap_or_else(|| format!("the answer ended with {name}"));
-            return Err(DecodeError::Reported(ErrorReport {
-                class: name,
-                message,
-                ..ErrorReport::default()
-            }));
+            return Err(ProviderError::new(ErrorKind::Server, message));
         }
         _ => StopReason::Other(name),
     })

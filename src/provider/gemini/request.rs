@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::super::api::{ModelRequest, ToolChoice};
 use super::super::turns::{Turn, result_pieces, turns};
-use super::super::{ModelRequest, Thinking, ToolChoice};
 use super::bare;
 use super::signature::SignedContent;
+use crate::config::models::Thinking;
 use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
 

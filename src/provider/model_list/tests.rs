@@ -1,16 +1,28 @@
+use std::sync::Arc;
+
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
+use super::super::api::Provider;
 use super::super::secret::Secret;
-use super::super::settings::{Credential, ProviderSettings, WireKind, build};
+use super::super::settings::{Credential, ProviderSettings};
 use super::super::test_server::{CannedResponse, TestServer};
 use super::*;
+use crate::config::ProviderKind;
 use crate::protocol::EnvOverlay;
 
-const KINDS: [WireKind; 4] =
-    [WireKind::Anthropic, WireKind::OpenaiChat, WireKind::OpenaiResponses, WireKind::Gemini];
+fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider> {
+    super::super::build(settings, http).unwrap()
+}
 
-async fn ask(kind: WireKind, base_url: &str) -> Result<Vec<OfferedModel>, ProviderError> {
+const KINDS: [ProviderKind; 4] = [
+    ProviderKind::Anthropic,
+    ProviderKind::OpenaiChat,
+    ProviderKind::OpenaiResponses,
+    ProviderKind::Gemini,
+];
+
+async fn ask(kind: ProviderKind, base_url: &str) -> Result<Vec<OfferedModel>, ProviderError> {
     let settings = ProviderSettings {
         key: Secret::new("sk-canary").map(Credential::ApiKey),
         key_hint: "THE_KEY".into(),
@@ -36,11 +48,11 @@ async fn each_wire_lists_its_models_with_its_key_where_it_keeps_them() {
         {"name": "models/two", "supportedGenerationMethods": ["generateContent"]},
     ]});
     let table = [
-        (WireKind::Anthropic, &ids, "GET /v1/models?limit=1000 ", "x-api-key: sk-canary"),
-        (WireKind::OpenaiChat, &ids, "GET /models ", "authorization: Bearer sk-canary"),
-        (WireKind::OpenaiResponses, &ids, "GET /models ", "authorization: Bearer sk-canary"),
+        (ProviderKind::Anthropic, &ids, "GET /v1/models?limit=1000 ", "x-api-key: sk-canary"),
+        (ProviderKind::OpenaiChat, &ids, "GET /models ", "authorization: Bearer sk-canary"),
+        (ProviderKind::OpenaiResponses, &ids, "GET /models ", "authorization: Bearer sk-canary"),
         (
-            WireKind::Gemini,
+            ProviderKind::Gemini,
             &gemini,
             "GET /v1beta/models?pageSize=1000 ",
             "x-goog-api-key: sk-canary",
@@ -50,7 +62,7 @@ async fn each_wire_lists_its_models_with_its_key_where_it_keeps_them() {
         let server = TestServer::start(vec![json_answer(200, list)]).await;
         let offered = ask(kind, &server.url()).await.unwrap();
         assert_eq!(names(&offered), ["one", "two"], "{kind:?}");
-        let window = (kind == WireKind::Gemini).then_some(1000);
+        let window = (kind == ProviderKind::Gemini).then_some(1000);
         assert_eq!(offered[0].context_window, window, "{kind:?}");
         let (request, _) = server.seen.lock().unwrap().requests.remove(0);
         assert!(request.starts_with(line), "{kind:?}: {request}");

@@ -4,14 +4,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::error_report::ErrorReport;
-use super::super::exchange::{self, AnswerProgress, DecodeError, EventDecoder};
+use super::super::error::ProviderError;
+use super::super::exchange::{self, AnswerProgress, EventDecoder};
 use super::calls::{CallDelta, OpenCalls};
 use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, Usage};
 
 /// Decodes one answer.
 #[derive(Debug, Default)]
-pub(super) struct ChatDecoder {
+pub struct ChatDecoder {
     started: bool,
     /// The text or thinking block that is being written.
     open: Option<(usize, ChatBlockKind)>,
@@ -70,16 +70,14 @@ struct PromptDetails {
 }
 
 impl EventDecoder for ChatDecoder {
-    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if data.trim() == "[DONE]" {
             self.done = true;
             return Ok(());
         }
         let chunk: ChatChunk = exchange::parse_event(data)?;
         if let Some(error) = &chunk.error {
-            return Err(DecodeError::Reported(ErrorReport::parse(
-                &serde_json::json!({ "error": error }),
-            )));
+            return Err(ProviderError::reported(&serde_json::json!({ "error": error })));
         }
         self.chunk(chunk, out)
     }
@@ -92,9 +90,9 @@ impl EventDecoder for ChatDecoder {
         }
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if self.progress() == AnswerProgress::Underway {
-            return Err(DecodeError::Cut);
+            return Err(ProviderError::cut());
         }
         self.close(out);
         self.calls.end(&mut self.next_block, out);
@@ -106,10 +104,10 @@ impl EventDecoder for ChatDecoder {
 }
 
 impl ChatDecoder {
-    fn chunk(&mut self, chunk: ChatChunk, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+    fn chunk(&mut self, chunk: ChatChunk, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let ChatChunk { id, model, choices, usage, .. } = chunk;
         if id.is_none() && choices.is_none() && usage.is_none() {
-            return Err(DecodeError::Malformed("an unknown format".into()));
+            return Err(ProviderError::malformed("an unknown format"));
         }
         if !self.started {
             self.started = true;

@@ -4,14 +4,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::error_report::ErrorReport;
-use super::super::exchange::{AnswerProgress, DecodeError, EventDecoder};
+use super::super::error::ProviderError;
+use super::super::exchange::{AnswerProgress, EventDecoder};
 use super::reasoning;
 use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, ToolUseId, Usage};
 
 /// Decodes one answer.
 #[derive(Debug, Default)]
-pub(super) struct ResponsesDecoder {
+pub struct ResponsesDecoder {
     started: bool,
     open: Vec<ResponsesOpenBlock>,
     next_block: usize,
@@ -157,12 +157,15 @@ struct InputDetails {
 }
 
 impl EventDecoder for ResponsesDecoder {
-    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
+    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if data.trim() == "[DONE]" {
             return Ok(());
         }
         match serde_json::from_str(data) {
-            Ok(ResponsesEvent::Error) => Err(reported(data)),
+            // Its fields are beside its type, or below `error`.
+            Ok(ResponsesEvent::Error) => {
+                Err(ProviderError::reported(&serde_json::from_str(data).unwrap_or_default()))
+            }
             Ok(event) => self.handle_event(event, out),
             Err(error) => self.whole_answer(data, &error, out),
         }
@@ -172,8 +175,8 @@ impl EventDecoder for ResponsesDecoder {
         if self.stop_reason.is_some() { AnswerProgress::Over } else { AnswerProgress::Underway }
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), DecodeError> {
-        let Some(stop_reason) = self.stop_reason.clone() else { return Err(DecodeError::Cut) };
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let Some(stop_reason) = self.stop_reason.clone() else { return Err(ProviderError::cut()) };
         let left: Vec<_> = self.open.drain(..).map(|open| open.block).collect();
         out.extend(left.into_iter().map(|index| StreamEvent::BlockStop { index }));
         out.push(StreamEvent::MessageDelta { stop_reason: Some(stop_reason), usage: self.usage });
@@ -187,7 +190,7 @@ impl ResponsesDecoder {
         &mut self,
         event: ResponsesEvent,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), ProviderError> {
         match event {
             ResponsesEvent::Created { response } => self.start(response.id, response.model, out),
             ResponsesEvent::ItemAdded { output_index, item } => {
@@ -208,9 +211,7 @@ impl ResponsesDecoder {
             ResponsesEvent::Ended { response } => self.ended(response, out),
             ResponsesEvent::Failed { response } => {
                 let error = response.error.unwrap_or_default();
-                return Err(DecodeError::Reported(ErrorReport::parse(
-                    &serde_json::json!({"error": error}),
-                )));
+                return Err(ProviderError::reported(&serde_json::json!({"error": error})));
             }
             ResponsesEvent::Error | ResponsesEvent::Unknown => {}
         }
@@ -224,16 +225,16 @@ impl ResponsesDecoder {
         data: &str,
         error: &serde_json::Error,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), ProviderError> {
         let body: Value = serde_json::from_str(data).unwrap_or_default();
         if body["object"] == "response" && body["error"].is_null() {
-            let senseless = |error: serde_json::Error| DecodeError::Malformed(error.to_string());
-            self.ended(ResponseObject::deserialize(&body).map_err(senseless)?, out);
+            let response = ResponseObject::deserialize(&body).map_err(ProviderError::malformed)?;
+            self.ended(response, out);
             return Ok(());
         }
         match body.get("error").or_else(|| body.get(0)) {
-            Some(_) => Err(DecodeError::Reported(ErrorReport::parse(&body))),
-            None => Err(DecodeError::Malformed(error.to_string())),
+            Some(_) => Err(ProviderError::reported(&body)),
+            None => Err(ProviderError::malformed(error)),
         }
     }
 
@@ -417,11 +418,6 @@ impl From<ResponsesUsage> for Usage {
             cache_creation_input_tokens: written,
         }
     }
-}
-
-/// Decodes an `error` event: its fields are beside its type, or below `error`.
-fn reported(data: &str) -> DecodeError {
-    DecodeError::Reported(ErrorReport::parse(&serde_json::from_str(data).unwrap_or_default()))
 }
 
 fn incomplete(reason: String) -> StopReason {

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::super::api::{ModelRequest, ToolChoice};
 use super::super::dialect::OpenaiDialect;
 use super::super::turns::{Turn, data_url, result_pieces, turns};
-use super::super::{ModelRequest, ToolChoice};
 use super::reasoning;
 use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;

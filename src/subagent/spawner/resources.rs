@@ -5,7 +5,7 @@ use crate::agent::compact;
 use crate::budget::Budget;
 use crate::config::{ChildPermissions, INHERIT};
 use crate::permission::{InheritedPermissions, ModePolicy, ToolBounds};
-use crate::provider::{ChildModel, Model, ModelError};
+use crate::provider::{ChildModel, Model};
 use crate::subagent::definition::{BudgetSpec, Definition};
 use crate::subagent::spawn_request::SpawnRequest;
 use crate::subagent::workspace::Workspace;
@@ -31,7 +31,7 @@ impl Spawner {
         let ask =
             ChildModel { parent: &parent, provider, model, env: own_env.then_some(&place.env) };
         self.factory.models.child(ask).await.map_err(|error| {
-            let (ModelError::Usage(why) | ModelError::Auth(why)) = error;
+            let why = error.message;
             let field = match (&order.provider, &order.model) {
                 (Some(_), _) => "`provider`: ",
                 (None, Some(_)) if !why.contains('`') => "`model`: ",

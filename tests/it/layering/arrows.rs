@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("budget", &["protocol"]),
     ("exec", &["protocol", "disk"]),
     ("tool", &["protocol", "disk", "budget", "exec"]),
-    ("provider", &["protocol", "config::models", "tool::ToolSpec"]),
+    ("provider", &["protocol", "config::models", "config::ProviderKind", "tool::ToolSpec"]),
     ("permission", &["protocol", "disk", "config::replace", "tool::canonical_name"]),
     ("hook", &["protocol", "config", "exec", "tool::canonical_name", "tool::starts_agents"]),
     ("session", &["protocol"]),

@@ -1,10 +1,11 @@
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
+use super::super::super::error::ErrorKind;
 use super::*;
 use crate::protocol::{Accumulator, ContentBlock, Reply};
 
-fn read(events: &[Value]) -> Result<Vec<StreamEvent>, DecodeError> {
+fn read(events: &[Value]) -> Result<Vec<StreamEvent>, ProviderError> {
     let mut decoder = AnthropicDecoder::default();
     let mut out = Vec::new();
     for event in events {
@@ -173,24 +174,20 @@ fn blocks_left_open_are_closed_at_the_end() {
 #[test]
 fn an_answer_without_its_end_was_cut() {
     let events = [start(&json!({})), message_delta("end_turn", &json!({"output_tokens": 1}))];
-    assert_eq!(read(&events), Err(DecodeError::Cut));
+    assert_eq!(read(&events), Err(ProviderError::cut()));
 }
 
 #[test]
 fn a_reported_failure_and_nonsense_end_the_answer() {
     let failure =
         json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
-    let report = ErrorReport {
-        class: "overloaded_error".into(),
-        message: "Overloaded".into(),
-        ..ErrorReport::default()
-    };
-    assert_eq!(read(&[start(&json!({})), failure]), Err(DecodeError::Reported(report)));
+    let overloaded = ProviderError::new(ErrorKind::Overloaded, "Overloaded");
+    assert_eq!(read(&[start(&json!({})), failure]), Err(overloaded));
     let gateway = read(&[json!({"error": "down"})]);
-    assert!(matches!(gateway, Err(DecodeError::Reported(report)) if report.message == "down"));
+    assert_eq!(gateway, Err(ProviderError::new(ErrorKind::Server, "down")));
     for nonsense in ["{", "[]", "hello", r#"{"a":1}"#, r#"{"type":"message","content":[]}"#] {
         let mut decoder = AnthropicDecoder::default();
         let fault = decoder.event(nonsense, &mut Vec::new());
-        assert!(matches!(fault, Err(DecodeError::Malformed(_))), "{nonsense}: {fault:?}");
+        assert_eq!(fault.unwrap_err().kind, ErrorKind::Protocol, "{nonsense}");
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::protocol::{Accumulator, ContentBlock, Reply};
 
-fn read(chunks: &[Value]) -> Result<Vec<StreamEvent>, DecodeError> {
+fn read(chunks: &[Value]) -> Result<Vec<StreamEvent>, ProviderError> {
     let mut decoder = GeminiDecoder::default();
     let mut out = Vec::new();
     for chunk in chunks {
@@ -150,9 +150,8 @@ fn the_reason_of_the_end_is_told() {
 fn a_call_that_the_model_could_not_write_is_a_failure_that_may_pass() {
     let mut last = finish("MALFORMED_FUNCTION_CALL");
     last["candidates"][0]["finishMessage"] = json!("Malformed function call: print(");
-    let Err(DecodeError::Reported(report)) = read(&[text("a"), last]) else { panic!("an answer") };
-    assert_eq!(report.message, "Malformed function call: print(");
-    assert_eq!(report.kind_in_stream(), crate::provider::ErrorKind::Server);
+    let error = read(&[text("a"), last]).unwrap_err();
+    assert_eq!(error, ProviderError::new(ErrorKind::Server, "Malformed function call: print("));
 }
 
 #[test]
@@ -160,7 +159,7 @@ fn failures_are_reported_in_each_of_their_shapes() {
     let error = json!({"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}});
     for event in [error.clone(), json!([error])] {
         match read(&[text("a"), event.clone()]) {
-            Err(DecodeError::Reported(report)) => assert_eq!(report.message, "busy", "{event}"),
+            Err(error) => assert_eq!(error.message, "busy", "{event}"),
             other => panic!("{event}: {other:?}"),
         }
     }
@@ -168,7 +167,7 @@ fn failures_are_reported_in_each_of_their_shapes() {
 
 #[test]
 fn what_is_cut_or_makes_no_sense_is_no_answer() {
-    assert_eq!(read(&[text("half")]), Err(DecodeError::Cut));
-    assert!(matches!(read(&[json!({"choices": []})]), Err(DecodeError::Malformed(_))));
-    assert!(matches!(read(&[json!("hello")]), Err(DecodeError::Malformed(_))));
+    assert_eq!(read(&[text("half")]), Err(ProviderError::cut()));
+    assert_eq!(read(&[json!({"choices": []})]).unwrap_err().kind, ErrorKind::Protocol);
+    assert_eq!(read(&[json!("hello")]).unwrap_err().kind, ErrorKind::Protocol);
 }

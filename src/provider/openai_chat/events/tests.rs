@@ -1,10 +1,11 @@
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
+use super::super::super::error::ErrorKind;
 use super::*;
 use crate::protocol::{Accumulator, ContentBlock, Reply, ToolUseId};
 
-fn read(data: &[String]) -> Result<Vec<StreamEvent>, DecodeError> {
+fn read(data: &[String]) -> Result<Vec<StreamEvent>, ProviderError> {
     let mut decoder = ChatDecoder::default();
     let mut out = Vec::new();
     for data in data {
@@ -131,8 +132,8 @@ fn either_a_finish_reason_or_the_end_mark_makes_an_answer_whole() {
     assert_eq!(reply(&[text("a"), finish("stop")]).stop_reason, StopReason::EndTurn);
     assert_eq!(reply(&[text("a"), done()]).stop_reason, StopReason::EndTurn);
     assert_eq!(reply(&[chunk(&call(), None), done()]).stop_reason, StopReason::ToolUse);
-    assert_eq!(read(&[text("a")]), Err(DecodeError::Cut));
-    assert_eq!(read(&[]), Err(DecodeError::Cut));
+    assert_eq!(read(&[text("a")]), Err(ProviderError::cut()));
+    assert_eq!(read(&[]), Err(ProviderError::cut()));
     assert_eq!(reply(&[text("a"), done()]).usage, Usage::default());
 }
 
@@ -168,13 +169,13 @@ fn a_reported_failure_and_nonsense_end_the_answer() {
     for failure in failures {
         let fault = read(&[text("a"), failure.to_string()]);
         let message = match &fault {
-            Err(DecodeError::Reported(report)) => report.message.as_str(),
+            Err(error) => error.message.as_str(),
             _ => "",
         };
         assert_eq!(message, "m", "{fault:?}");
     }
     for nonsense in ["{", "hello", "[]", "{}", r#"{"choices":3}"#] {
         let fault = read(&[nonsense.to_owned()]);
-        assert!(matches!(fault, Err(DecodeError::Malformed(_))), "{nonsense}: {fault:?}");
+        assert_eq!(fault.unwrap_err().kind, ErrorKind::Protocol, "{nonsense}");
     }
 }

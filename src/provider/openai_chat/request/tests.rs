@@ -2,8 +2,8 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 use url::Url;
 
-use super::super::super::Thinking;
 use super::*;
+use crate::config::models::Thinking;
 use crate::protocol::{Message, ToolDetails};
 
 fn json_in(dialect: OpenaiDialect, request: &ModelRequest<'_>) -> Value {

@@ -1,10 +1,11 @@
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
+use super::super::super::error::ErrorKind;
 use super::*;
 use crate::protocol::{Accumulator, ContentBlock, Reply};
 
-fn read(events: &[Value]) -> Result<Vec<StreamEvent>, DecodeError> {
+fn read(events: &[Value]) -> Result<Vec<StreamEvent>, ProviderError> {
     let mut decoder = ResponsesDecoder::default();
     let mut out = Vec::new();
     for event in events {
@@ -192,7 +193,7 @@ fn failures_are_reported_in_each_of_their_shapes() {
     ];
     for (event, message) in table {
         match read(&[created(), event.clone()]) {
-            Err(DecodeError::Reported(report)) => assert_eq!(report.message, message, "{event}"),
+            Err(error) => assert_eq!(error.message, message, "{event}"),
             other => panic!("{event}: {other:?}"),
         }
     }
@@ -201,8 +202,8 @@ fn failures_are_reported_in_each_of_their_shapes() {
 #[test]
 fn what_is_cut_or_makes_no_sense_is_no_answer() {
     let cut = [created(), delta("output_text", 0, 0, "half")];
-    assert_eq!(read(&cut), Err(DecodeError::Cut));
-    assert!(matches!(read(&[json!({"choices": []})]), Err(DecodeError::Malformed(_))));
+    assert_eq!(read(&cut), Err(ProviderError::cut()));
+    assert_eq!(read(&[json!({"choices": []})]).unwrap_err().kind, ErrorKind::Protocol);
     let unknown = [
         created(),
         json!({"type": "response.news"}),

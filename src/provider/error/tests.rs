@@ -1,12 +1,13 @@
 use super::super::secret::Secret;
-use super::super::settings::{Credential, ProviderSettings, WireKind};
+use super::super::settings::{Credential, ProviderSettings};
 use super::*;
+use crate::config::ProviderKind;
 
 fn endpoint() -> Endpoint {
     let settings = ProviderSettings {
         key: Secret::new("sk-canary").map(Credential::ApiKey),
         key_hint: "ANTHROPIC_API_KEY".into(),
-        ..ProviderSettings::new("anthropic", WireKind::Anthropic, "https://api.anthropic.com")
+        ..ProviderSettings::new("anthropic", ProviderKind::Anthropic, "https://api.anthropic.com")
     };
     Endpoint::new(&settings, &["v1", "messages"], None).unwrap()
 }
