@@ -1,6 +1,6 @@
 //! MCP servers from the handshake of a driving program.
 
-use super::{AppError, Setup};
+use super::setup::{AppError, Setup};
 use crate::config::{self, McpEntry, Origin};
 use crate::headless::{HandshakeServers, SdkServer};
 use crate::protocol::{McpServer, McpTransport};
@@ -12,7 +12,7 @@ impl Setup {
     /// Adds the servers of a handshake. They override those of files and options with the same
     /// name, because whoever starts this program outranks a project's file. A server inside the
     /// driving program that `--mcp-config` has already named is kept.
-    pub(super) fn with_servers(mut self, servers: &HandshakeServers) -> Result<Self, AppError> {
+    pub(crate) fn with_servers(mut self, servers: &HandshakeServers) -> Result<Self, AppError> {
         let HandshakeServers { own, sdk } = servers;
         if let Some(json) = own {
             for entry in config::mcp_of_json(json, &HANDSHAKE_ORIGIN)? {

@@ -24,7 +24,8 @@ use tracing_appender::non_blocking::WorkerGuard;
 use super::ask_tool::AskTool;
 use super::models::Models;
 use super::parts::{self, FrontendOptions};
-use super::{AppError, COMMAND_CAPACITY, Setup, log, resumed, session};
+use super::setup::{AppError, Setup};
+use super::{COMMAND_CAPACITY, log, resumed, session};
 use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs, PromptTool};
 use crate::commands::{CommandDef, CommandSet, CommandSources};
 use crate::config::models::Catalogue;
@@ -60,7 +61,7 @@ const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 
 /// Runs the prompts and returns the exit code. If the start fails, a driving program also gets the
 /// reason as the answer to its handshake.
-pub(super) fn run(cli: &Cli, setup: Result<Setup, AppError>) -> Result<u8, AppError> {
+pub(crate) fn run(cli: &Cli, setup: Result<Setup, AppError>) -> Result<u8, AppError> {
     let is_driven = cli.drive.input_format == Some(InputFormat::StreamJson);
     let begun = setup.and_then(|setup| prepare_start(cli, setup));
     let (setup, open, prompt, _log) = match begun {
@@ -178,7 +179,7 @@ fn handshake_response(info: &SessionInfo) -> Value {
 }
 
 /// Everything that a run needs except its prompts.
-pub(super) struct HeadlessParts {
+pub(crate) struct HeadlessParts {
     pub info: SessionInfo,
     pub parts: RuntimeParts,
     pub open: OpenRequest,
@@ -375,7 +376,7 @@ fn no_model() -> ProviderError {
 
 /// The output options.
 #[derive(Clone, Copy)]
-pub(super) struct OutputOptions {
+pub(crate) struct OutputOptions {
     pub format: OutputFormat,
     pub verbose: bool,
 }
@@ -388,7 +389,7 @@ impl OutputOptions {
 }
 
 /// Runs the prompts on a runtime of the given parts.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     backend: HeadlessParts,
     prompts: PromptSource,
     face: OutputOptions,
@@ -428,7 +429,7 @@ pub(super) async fn serve(
 
 /// Returns the contents of the first frame. Without frames nobody reads its lists, so the folders
 /// of agents, commands and skills are not read.
-pub(super) fn info(
+pub(crate) fn info(
     setup: &Setup,
     parts: &RuntimeParts,
     model: &Model,

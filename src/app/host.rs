@@ -9,8 +9,8 @@ use ignore::overrides::Override;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 
-use super::doctor::Doctor;
 use super::models::Models;
+use crate::command::doctor::Doctor;
 use crate::commands::{CommandOrigin, CommandSet, CommandSources};
 use crate::disk::{ProjectFolders, branch};
 use crate::exec::child_env;

@@ -8,7 +8,7 @@ use crate::protocol::printable_path;
 use crate::tui::{Keymap, TuiError};
 
 /// The state of the user's keymap.
-pub(super) enum UserKeymap {
+pub(crate) enum UserKeymap {
     Missing,
     Used,
     /// It is ignored, for this reason.
@@ -16,7 +16,7 @@ pub(super) enum UserKeymap {
 }
 
 /// Returns the keymap: the user's if it is valid, else the built-in one.
-pub(super) fn keymap(dirs: &Dirs) -> Result<(Keymap, UserKeymap), TuiError> {
+pub(crate) fn keymap(dirs: &Dirs) -> Result<(Keymap, UserKeymap), TuiError> {
     let built_in = Keymap::built_in()?;
     let path = dirs.keymap_file();
     let problem = match std::fs::read_to_string(&path) {

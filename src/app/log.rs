@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::EnvFilter;
 
-use super::{AppError, Setup};
+use super::setup::{AppError, Setup};
 use crate::protocol::{Redactor, printable_path};
 use daily::DailyFile;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::parts::FrontendOptions;
-use super::{AppError, Setup};
+use super::setup::{AppError, Setup};
 use crate::cli::Cli;
 use crate::permission::ModePolicy;
 use crate::subagent::definition::{Definition, Isolation};
@@ -16,7 +16,7 @@ impl Setup {
     /// Finds the definition that `--agent` names, and uses its model and mode. The command line
     /// overrides its model; its mode can only restrict the session's, so that a project's file
     /// cannot grant permissions.
-    pub(super) fn main_agent(&mut self, cli: &Cli) -> Result<Option<Arc<Definition>>, AppError> {
+    pub(crate) fn main_agent(&mut self, cli: &Cli) -> Result<Option<Arc<Definition>>, AppError> {
         let Some(name) = &cli.model.agent else { return Ok(None) };
         let definitions = Definitions::load(&self.definitions);
         let Some(definition) = definitions.get(name) else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::Setup;
+use super::setup::Setup;
 use crate::config::models::{Catalogue, ThinkingOverride};
 use crate::config::{Config, INHERIT, ProviderChoice};
 use crate::protocol::EnvOverlay;

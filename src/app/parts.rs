@@ -6,18 +6,16 @@ use std::time::Duration;
 
 use super::models::Models;
 use super::rules::RuleFiles;
-use super::{AppError, Setup};
+use super::setup::{AppError, Setup, scope};
 use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
-use crate::config::{self, ConfigError, Dirs, LoadedConfig, OnViolation};
+use crate::config::{self, ConfigError, OnViolation};
 use crate::disk::ProjectScope;
-use crate::exec::{self, Sandbox, StartDirs, StartSettings, Supervisor};
+use crate::exec::{self, Sandbox, Supervisor};
 use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
-use crate::protocol::{
-    DEPTH_VARIABLE, EnvOverlay, EventQueue, McpServer, SharedPeer, printable_path,
-};
+use crate::protocol::{DEPTH_VARIABLE, EventQueue, McpServer, SharedPeer, printable_path};
 use crate::provider::{HttpClient, Model, ModelSource};
 use crate::runtime::{RuntimeParts, SubagentParts};
 use crate::subagent::{SlotLimits, SubagentSettings};
@@ -25,7 +23,7 @@ use crate::tool::mcp::{Mcp, McpSettings};
 use crate::tool::{BuiltinSettings, HiddenRules, RedirectRules, WebSettings};
 
 /// The options in which the front ends differ.
-pub(super) struct FrontendOptions {
+pub(crate) struct FrontendOptions {
     pub events: EventQueue,
     /// Whether sessions are stored.
     pub stored: bool,
@@ -65,38 +63,9 @@ impl FrontendOptions {
     }
 }
 
-/// Returns the folders where hooks, servers and the commands that print keys start. The user's
-/// state folder comes first: others may write to the parents of a temporary folder.
-pub(super) fn start_dirs(
-    loaded: &LoadedConfig,
-    dirs: &Dirs,
-    cwd: &Path,
-    env: &EnvOverlay,
-) -> StartDirs {
-    let project = &loaded.project;
-    let work = [project.root(), project.project_dir(), cwd].map(Path::to_owned);
-    let more = loaded.config.permissions.additional_dirs.iter().cloned();
-    let named = ["XDG_RUNTIME_DIR", "TMPDIR"].map(|name| env.non_empty(name));
-    let temp = named.into_iter().flatten().chain(["/tmp", "/var/tmp"]).map(PathBuf::from);
-    StartDirs::new(StartSettings {
-        project: project.project_dir().to_owned(),
-        working: work.into_iter().chain(more).collect(),
-        state: dirs.state.clone(),
-        temp: temp.collect(),
-        home: env.get_os("HOME").map(PathBuf::from),
-        supervisor: Supervisor::for_this_program(),
-    })
-}
-
 /// Returns the sandbox for commands, if the kernel supports it.
 fn sandbox() -> Option<Sandbox> {
     config::env::program().ok().and_then(|program| Sandbox::new(&program))
-}
-
-/// Returns the files that a project's imports and links may read.
-pub(super) fn scope(loaded: &LoadedConfig, home: Option<&Path>) -> ProjectScope {
-    let more = &loaded.config.permissions.additional_dirs;
-    ProjectScope::new(&loaded.project.folders, more).within_checkouts(home)
 }
 
 impl Setup {
@@ -123,13 +92,13 @@ impl Setup {
     }
 
     /// Returns the servers of the session, without starting any. `peer` is the driving program.
-    pub(super) fn mcp(&self, peer: Option<SharedPeer>) -> Mcp {
+    pub(crate) fn mcp(&self, peer: Option<SharedPeer>) -> Mcp {
         let servers = self.loaded.mcp.iter().map(|entry| entry.server.clone());
         self.mcp_with(servers.collect(), peer)
     }
 
     /// Returns a set of only these servers.
-    pub(super) fn mcp_with(&self, servers: Vec<McpServer>, peer: Option<SharedPeer>) -> Mcp {
+    pub(crate) fn mcp_with(&self, servers: Vec<McpServer>, peer: Option<SharedPeer>) -> Mcp {
         let config = &self.loaded.config;
         let http = HttpClient::new(&self.env);
         Mcp::new(McpSettings {
@@ -149,11 +118,11 @@ impl Setup {
     }
 
     /// Returns the files that a project's imports and links may read.
-    pub(super) fn scope(&self) -> ProjectScope {
+    pub(crate) fn scope(&self) -> ProjectScope {
         scope(&self.loaded, self.env.get_os("HOME").map(Path::new))
     }
 
-    pub(super) fn home(&self) -> Option<PathBuf> {
+    pub(crate) fn home(&self) -> Option<PathBuf> {
         self.env.get_os("HOME").map(PathBuf::from)
     }
 
@@ -174,7 +143,7 @@ impl Setup {
     }
 
     /// Builds the parts of a runtime that starts with `model`.
-    pub(super) fn parts(
+    pub(crate) fn parts(
         &self,
         wishes: FrontendOptions,
         gate: Gate,
@@ -244,8 +213,8 @@ impl Setup {
     }
 
     /// Returns the depth of this process in a chain of programs that start one another, from
-    /// [`with_depth`]. Without the variable it is 0.
-    pub(super) fn depth(&self) -> Result<u32, AppError> {
+    /// `with_depth`. Without the variable it is 0.
+    pub(crate) fn depth(&self) -> Result<u32, AppError> {
         let Some(value) = self.env.get_os(DEPTH_VARIABLE) else { return Ok(0) };
         let wrong =
             || AppError::Usage(format!("{DEPTH_VARIABLE} must be a whole number, not {value:?}"));
@@ -253,19 +222,19 @@ impl Setup {
     }
 
     /// Whether an agent's command started this program.
-    pub(super) fn is_started_by_agent(&self) -> Result<bool, AppError> {
+    pub(crate) fn is_started_by_agent(&self) -> Result<bool, AppError> {
         Ok(self.depth()? > 0)
     }
 
     /// Checks that a program at this depth may have agents: one that an agent's command started is
     /// one level deeper than that agent.
-    pub(super) fn check_depth(&self) -> Result<(), AppError> {
+    pub(crate) fn check_depth(&self) -> Result<(), AppError> {
         let (depth, limit) = (self.depth()?, self.loaded.config.subagents.max_depth);
         if depth > limit { Err(AppError::TooDeep { depth, limit }) } else { Ok(()) }
     }
 
     /// Refuses to start if a settings file requires a sandbox.
-    pub(super) fn check_sandbox(&self) -> Result<(), AppError> {
+    pub(crate) fn check_sandbox(&self) -> Result<(), AppError> {
         match &self.loaded.sandbox_required {
             None => Ok(()),
             Some(origin) => Err(AppError::Usage(format!(
@@ -311,28 +280,12 @@ impl Setup {
     }
 }
 
-/// Adds the depth of this process to the variables. An agent can change the variable, but not the
-/// one that this process's ancestors were started with.
-pub(super) fn with_depth(env: EnvOverlay) -> EnvOverlay {
-    let said = env
-        .get_os(DEPTH_VARIABLE)
-        .map(|value| value.to_str().and_then(|it| it.parse::<u32>().ok()));
-    let above = exec::depth_above();
-    match said {
-        // An invalid value is refused later.
-        Some(None) => env,
-        Some(Some(said)) if said >= above => env,
-        None if above == 0 => env,
-        _ => env.with([(DEPTH_VARIABLE, above.to_string())]),
-    }
-}
-
 /// How long to wait at exit for threads in system calls.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(1);
 
 /// Runs a front end to completion on three threads, because the work is mostly waiting. Threads
 /// that hang at the end are abandoned.
-pub(super) fn block_on<T>(face: impl Future<Output = Result<T, AppError>>) -> Result<T, AppError> {
+pub(crate) fn block_on<T>(face: impl Future<Output = Result<T, AppError>>) -> Result<T, AppError> {
     let tasks = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(exec::BLOCKING_THREADS)
@@ -344,7 +297,7 @@ pub(super) fn block_on<T>(face: impl Future<Output = Result<T, AppError>>) -> Re
 }
 
 /// Returns the built-in model catalogue, overlaid with the user's.
-pub(super) fn catalogue(setup: &Setup) -> Result<Arc<Catalogue>, AppError> {
+pub(crate) fn catalogue(setup: &Setup) -> Result<Arc<Catalogue>, AppError> {
     let path = setup.dirs.models_file();
     let read = match std::fs::read_to_string(&path) {
         Ok(text) => Catalogue::with_user_models(&text, &path)?,

@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::AppError;
+use super::setup::AppError;
 use crate::headless;
 
 /// The maximum size of a prompt on stdin, in bytes.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Setup;
+use super::setup::Setup;
 use crate::config::{self, ConfigSources, MCP_FILE};
 use crate::permission::{ProtectedPlace, ProtectionReason};
 use crate::protocol::EnvOverlay;
@@ -35,7 +35,7 @@ const CONFIG_ENTRIES: &[&str] = &[
 impl Setup {
     /// Returns caliban's own folders, and all sources of this session's rules, hooks, servers and
     /// definitions, whether they exist or not. Does not access the disk.
-    pub(super) fn protected(&self) -> Vec<ProtectedPlace> {
+    pub(crate) fn protected(&self) -> Vec<ProtectedPlace> {
         let mut places = Vec::new();
         let mut own = vec![&self.dirs.config, &self.dirs.data, &self.dirs.state];
         own.dedup();
@@ -81,7 +81,7 @@ impl Setup {
     }
 
     /// Returns the environment of commands.
-    pub(super) fn command_env(&self) -> EnvOverlay {
+    pub(crate) fn command_env(&self) -> EnvOverlay {
         self.loaded.variables.apply_to(&self.env)
     }
 

@@ -1,7 +1,7 @@
 //! State that a resumed session keeps unless the user overrides it: its model, and the name of the
 //! tool that starts sub-agents.
 
-use super::Setup;
+use super::setup::Setup;
 use crate::config::{AgentToolName, KeySource, Origin};
 use crate::runtime::OpenRequest;
 

@@ -1,86 +1,20 @@
 //! The configured rules, which follow changes of the files while agents run.
 
 use std::collections::BTreeSet;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Setup;
+use super::rule_stamps::RuleFileStamps;
+use super::setup::{RuleFileError, Setup};
 use crate::config::{
     self, ConfigSources, Dirs, LoadedConfig, Overrides, PermissionsConfig, Project, Trust,
     UntrustedItem,
 };
-use crate::permission::{Rule, RuleBase, RuleError, RuleList, RuleOrigin, RuleSet, RuleSource};
+use crate::permission::{Rule, RuleBase, RuleList, RuleOrigin, RuleSet, RuleSource};
 use crate::protocol::{EnvOverlay, EventSink, NoticeLevel, printable_path};
 
-/// The last known state of all files that may contain rules, existing or not.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RuleFileStamps(Vec<(PathBuf, Option<RuleFileStamp>)>);
-
-/// The state of a file, to detect changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct RuleFileStamp {
-    device: u64,
-    inode: u64,
-    /// Bytes.
-    length: u64,
-    /// The times of its last content and metadata changes, in seconds and nanoseconds.
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl RuleFileStamps {
-    /// Reads the state of the files that may contain rules, without opening them.
-    pub fn read(sources: &ConfigSources<'_>, project: &Project) -> Self {
-        let files = config::rule_files(sources, project).into_iter();
-        let with_stamp = |file: PathBuf| {
-            let stamp = RuleFileStamp::read(&file);
-            (file, stamp)
-        };
-        Self(files.map(with_stamp).collect())
-    }
-
-    /// Updates the state. Returns whether any file has changed.
-    fn refresh(&mut self) -> bool {
-        let mut changed = false;
-        for (file, seen) in &mut self.0 {
-            let now = RuleFileStamp::read(file);
-            changed |= std::mem::replace(seen, now) != now;
-        }
-        changed
-    }
-}
-
-impl RuleFileStamp {
-    /// Reads the state of a file. An inaccessible file counts as absent; reading it reports the error.
-    fn read(file: &Path) -> Option<Self> {
-        file.metadata().ok().as_ref().map(Self::from)
-    }
-}
-
-impl From<&Metadata> for RuleFileStamp {
-    fn from(of: &Metadata) -> Self {
-        Self {
-            device: of.dev(),
-            inode: of.ino(),
-            length: of.len(),
-            modified: (of.mtime(), of.mtime_nsec()),
-            changed: (of.ctime(), of.ctime_nsec()),
-        }
-    }
-}
-
-/// A configured rule that cannot be parsed, and its place.
-#[derive(Debug, thiserror::Error)]
-#[error("{at}: permission rule `{}`: {}", error.rule, error.problem)]
-pub struct RuleFileError {
-    pub at: config::Origin,
-    pub error: RuleError,
-}
-
 /// The files with rules, and everything needed to reload them as at startup.
-pub(super) struct RuleFiles {
+pub(crate) struct RuleFiles {
     cwd: Arc<Path>,
     env: EnvOverlay,
     dirs: Dirs,
@@ -217,7 +151,7 @@ impl Setup {
     }
 
     /// Returns a notice about these rules; `None` if there are none.
-    pub(super) fn unread_notice(&self) -> Option<String> {
+    pub(crate) fn unread_notice(&self) -> Option<String> {
         unread_notice(&self.unread_rules().iter().collect::<Vec<_>>())
     }
 }
@@ -268,7 +202,7 @@ fn unread_notice(rules: &[&String]) -> Option<String> {
 impl Setup {
     /// Returns notices about deny and ask rules with a path that was probably meant to be absolute,
     /// but is relative to the project.
-    pub(super) fn misplaced_rules(&self) -> Vec<String> {
+    pub(crate) fn misplaced_rules(&self) -> Vec<String> {
         let home = self.home();
         let base = RuleBase { project: &self.loaded.project.config_root, home: home.as_deref() };
         let restricting = entries(&self.loaded).filter(|(list, ..)| *list != RuleList::Allow);

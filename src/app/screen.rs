@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::doctor::Doctor;
 use super::host::LocalHost;
 use super::keys::UserKeymap;
 use super::models::Models;
 use super::parts::{self, FrontendOptions};
+use super::setup::{AppError, Setup};
 use super::trust::{self, TrustOutcome};
-use super::{AppError, COMMAND_CAPACITY, Setup, keys, log, resumed, session};
+use super::{COMMAND_CAPACITY, keys, log, resumed, session};
 use crate::cli::Cli;
 use crate::command::CommandReport;
+use crate::command::doctor::Doctor;
 use crate::config::models::Catalogue;
 use crate::config::{self, Config};
 use crate::headless::say_remaining;
@@ -28,7 +29,7 @@ use crate::tui::{self, PendingInput, TuiIo};
 const HISTORY_FILE: &str = "history.jsonl";
 
 /// Shows the screen until the user quits, and returns the exit code.
-pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
+pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     setup.check_depth()?;
     check_terminal(&setup.env)?;
     let (mut setup, typed) = match trust::resolve(cli, setup)? {
@@ -74,7 +75,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
 }
 
 /// Refuses a terminal that cannot move its cursor.
-pub(super) fn check_terminal(env: &EnvOverlay) -> Result<(), AppError> {
+pub(crate) fn check_terminal(env: &EnvOverlay) -> Result<(), AppError> {
     if env.get("TERM") != Some("dumb") {
         return Ok(());
     }
@@ -84,7 +85,7 @@ pub(super) fn check_terminal(env: &EnvOverlay) -> Result<(), AppError> {
 }
 
 /// The startup options of a screen.
-pub(super) struct ScreenStart {
+pub(crate) struct ScreenStart {
     /// Sent at once.
     pub prompt: Option<String>,
     pub no_color: bool,
@@ -98,7 +99,7 @@ pub(super) struct ScreenStart {
 }
 
 /// The parts that the screen and its backend share.
-pub(super) struct Screen {
+pub(crate) struct Screen {
     pub events: EventQueue,
     pub catalogue: Arc<Catalogue>,
     /// The source of the model list.
@@ -110,7 +111,7 @@ pub(super) struct Screen {
 }
 
 /// Shows the screen with a backend of these parts. Does not wait for them.
-pub(super) fn show(
+pub(crate) fn show(
     setup: &Setup,
     parts: impl Future<Output = RuntimeParts> + Send + 'static,
     shown: Screen,
@@ -225,7 +226,7 @@ fn folder(cwd: &Path) -> String {
 }
 
 /// Returns the settings of the screen.
-pub(super) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
+pub(crate) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
     let tui = &setup.loaded.config.tui;
     TuiSettings {
         theme: tui.theme.clone().unwrap_or_default(),

@@ -1,89 +1,10 @@
-//! Trust in a project, given with `caliban trust` or by a question before a session on the screen.
+//! Asks before a session on the screen whether to trust the project.
 
-use std::path::{Path, PathBuf};
-
-use super::{AppError, Setup, parts, screen, working_dir};
+use super::setup::{AppError, Setup};
+use super::{parts, screen};
 use crate::cli::Cli;
-use crate::command::{self, CommandReport};
-use crate::config::{Dirs, Origin, Project, ProjectStart, Trust, UntrustedItem, trust};
-use crate::protocol::EnvOverlay;
+use crate::config::{Origin, ProjectStart, UntrustedItem};
 use crate::tui::{self, PendingInput, TrustAnswer, TrustItem, TrustQuestion};
-
-/// Trusts the project of `dir`.
-pub(super) fn accept(
-    cli: &Cli,
-    env: &EnvOverlay,
-    dir: Option<&Path>,
-) -> Result<CommandReport, AppError> {
-    let setup = setup(cli, env, dir)?;
-    check_started_by_user(&setup)?;
-    let Setup { trust, loaded, .. } = &setup;
-    trust.accept_all(&loaded.untrusted, &loaded.starts)?;
-    Ok(command::trust::accepted(trust.root(), &loaded.untrusted, &loaded.starts))
-}
-
-/// Shows what is trusted of the project of `dir`, and what is not. Changes nothing.
-pub(super) fn show(
-    cli: &Cli,
-    env: &EnvOverlay,
-    dir: Option<&Path>,
-) -> Result<CommandReport, AppError> {
-    let Setup { trust, loaded, .. } = setup(cli, env, dir)?;
-    let accepted = trust.accepted()?;
-    Ok(command::trust::shown(trust.root(), &loaded.untrusted, &loaded.starts, &accepted))
-}
-
-/// Revokes trust in the project of `dir`.
-pub(super) fn revoke(
-    cli: &Cli,
-    env: &EnvOverlay,
-    dir: Option<&Path>,
-) -> Result<CommandReport, AppError> {
-    let wanted = requested_dir(cli, dir);
-    // A missing folder has no configuration to read, but may be created again.
-    if let Some(gone) = wanted.as_ref().filter(|dir| !dir.exists()) {
-        let here = working_dir(None)?;
-        let dirs = Dirs::new(env, &here)?;
-        let root: PathBuf = here.join(gone).components().collect();
-        let home = env.get_os("HOME").map(Path::new);
-        let trust = Trust::new(&dirs, &Project::discover(&root, home), &root);
-        return Ok(command::trust::revoked(trust.root(), trust.revoke()?));
-    }
-    let setup = setup(cli, env, dir)?;
-    check_started_by_user(&setup)?;
-    Ok(command::trust::revoked(setup.trust.root(), setup.trust.revoke()?))
-}
-
-/// Returns the folder that the arguments name.
-fn requested_dir(cli: &Cli, dir: Option<&Path>) -> Option<PathBuf> {
-    match (&cli.common.cd, dir) {
-        (Some(cd), Some(dir)) => Some(cd.join(dir)),
-        (cd, dir) => cd.clone().or(dir.map(PathBuf::from)),
-    }
-}
-
-fn setup(cli: &Cli, env: &EnvOverlay, dir: Option<&Path>) -> Result<Setup, AppError> {
-    let dir = working_dir(requested_dir(cli, dir).as_deref())?;
-    Setup::in_dir(dir, env.clone(), &cli.overrides())
-}
-
-/// Refuses if an agent started this program.
-fn check_started_by_user(setup: &Setup) -> Result<(), AppError> {
-    match setup.is_started_by_agent()? {
-        false => Ok(()),
-        true => {
-            let why =
-                "an agent started this command: only you can trust a project, in your own terminal";
-            Err(AppError::Usage(why.to_owned()))
-        }
-    }
-}
-
-/// Lists all trusted projects.
-pub(super) fn list(env: &EnvOverlay) -> Result<CommandReport, AppError> {
-    let dirs = Dirs::new(env, &working_dir(None)?)?;
-    Ok(command::trust::list(&trust::trusted_projects(&dirs)?))
-}
 
 /// The result of the question.
 pub(super) enum TrustOutcome {

@@ -9,13 +9,14 @@ use crate::cli::ExportFormat;
 use crate::protocol::{
     ChildMeta, ContentBlock, Cost, Message, ResultBlock, Role, RunOutcome, TranscriptEntry, Usage,
 };
+use crate::session::Transcript;
 
 /// The version of the JSON format.
 const JSON_VERSION: u32 = 1;
 
-/// One agent's part.
-#[derive(Clone, Debug)]
-pub struct ExportedAgent {
+/// One agent of a stored session.
+#[derive(Clone, Debug, Default)]
+pub struct StoredAgent {
     /// Absent for the main agent.
     pub meta: Option<ChildMeta>,
     pub past: Vec<TranscriptEntry>,
@@ -27,22 +28,31 @@ pub struct ExportedAgent {
     pub warnings: Vec<String>,
 }
 
+impl StoredAgent {
+    /// Takes what is shown of a transcript.
+    pub fn new(meta: Option<ChildMeta>, transcript: Transcript) -> Self {
+        let past = transcript.past();
+        let Transcript { usage, cost, end, warnings, .. } = transcript;
+        Self { meta, past, usage, cost, end, warnings }
+    }
+}
+
 /// Returns the file. `session` is the session's header; `agents` starts with the main agent.
-pub fn export(session: &Value, agents: &[ExportedAgent], format: ExportFormat) -> CommandReport {
+pub fn export(session: &Value, agents: &[StoredAgent], format: ExportFormat) -> CommandReport {
     CommandReport::text(match format {
         ExportFormat::Json => to_json(session, agents),
         ExportFormat::Markdown => to_markdown(session, agents),
     })
 }
 
-fn to_json(session: &Value, agents: &[ExportedAgent]) -> String {
+fn to_json(session: &Value, agents: &[StoredAgent]) -> String {
     let agents: Vec<_> = agents.iter().map(agent).collect();
     let file = json!({"version": JSON_VERSION, "session": session, "agents": agents});
     format!("{file:#}\n")
 }
 
-fn agent(agent: &ExportedAgent) -> Value {
-    let ExportedAgent { meta, past, usage, cost, end, warnings } = agent;
+fn agent(agent: &StoredAgent) -> Value {
+    let StoredAgent { meta, past, usage, cost, end, warnings } = agent;
     let messages: Vec<_> = past
         .iter()
         .map(|past| match past {
@@ -58,7 +68,7 @@ fn agent(agent: &ExportedAgent) -> Value {
     })
 }
 
-fn to_markdown(session: &Value, agents: &[ExportedAgent]) -> String {
+fn to_markdown(session: &Value, agents: &[StoredAgent]) -> String {
     let mut out = String::new();
     for agent in agents {
         let title = match &agent.meta {
@@ -133,7 +143,7 @@ mod tests {
     use super::*;
     use crate::protocol::ToolUseId;
 
-    fn main_agent() -> ExportedAgent {
+    fn main_agent() -> StoredAgent {
         let id = ToolUseId::new("t1");
         let messages = [
             Message::user_text("look"),
@@ -149,13 +159,10 @@ mod tests {
                 false,
             )]),
         ];
-        ExportedAgent {
-            meta: None,
+        StoredAgent {
             past: messages.into_iter().map(TranscriptEntry::Message).collect(),
-            usage: Usage::default(),
-            cost: Cost::default(),
-            end: None,
             warnings: vec!["line 3 is left out".to_owned()],
+            ..StoredAgent::default()
         }
     }
 

@@ -1,23 +1,66 @@
-//! `caliban mcp [list|get NAME|add …|remove NAME]`.
+//! `caliban mcp [list|get NAME|add …|remove NAME]`: starts servers to check their state, and edits
+//! the files that define them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use url::Url;
+use parking_lot::Mutex;
 
 use super::{CommandReport, columns, one_line};
-use crate::cli::{McpAddArgs, McpKind};
-use crate::config::{McpConfigFile, McpEntry, names_file, relative_word, start_ways};
+use crate::app::parts;
+use crate::app::setup::{AppError, Setup, working_dir};
+use crate::cli::{Cli, McpAction};
+use crate::config::{Dirs, McpConfigFile, McpEntry, Project};
 use crate::protocol::{
-    McpServer, McpState, McpStatus, McpTransport, StartDir, display_url, mcp_name, printable,
-    printable_line, printable_path,
+    EnvOverlay, McpState, McpStatus, McpTransport, StartDir, display_url, printable_line,
+    printable_path,
 };
+use crate::tool::ToolSpec;
+
+mod edit;
+
+/// The timeout for servers to answer.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The timeout for servers to stop.
+const END_WAIT: Duration = Duration::from_secs(2);
 
 /// The maximum length of an error or a tool's description in a line, in characters.
 const MAX_DETAIL_CHARS: usize = 120;
 
 /// The state of an untrusted server.
-pub const NOT_TRUSTED_STATE: &str = "not trusted: caliban trust";
+const NOT_TRUSTED_STATE: &str = "not trusted: caliban trust";
+
+/// Carries out the command.
+pub(crate) fn mcp(
+    cli: &Cli,
+    env: &EnvOverlay,
+    action: &McpAction,
+) -> Result<CommandReport, AppError> {
+    let setup = || Setup::load(cli, env.clone(), &cli.overrides());
+    match action {
+        McpAction::List => {
+            let setup = setup()?;
+            let standings = parts::block_on(async { Ok(setup.mcp_rows(CONNECT_TIMEOUT).await) })?;
+            let (broken, odd) = setup.mcp_problems();
+            Ok(list(&standings, &broken, &odd))
+        }
+        McpAction::Get { name } => get(name, &setup()?),
+        McpAction::Add(args) => {
+            let server = edit::parse_server(args).map_err(AppError::Usage)?;
+            edit::add(args, &server, &setup()?)
+        }
+        McpAction::Remove { name, scope } => {
+            // Don't load a setup: this must also work for removing an unreadable definition.
+            let cwd = working_dir(cli.common.cd.as_deref())?;
+            let project = Project::discover(&cwd, env.get_os("HOME").map(Path::new));
+            let places = McpConfigFile::all(&Dirs::new(env, &cwd)?, &project, &cwd);
+            edit::remove(name, *scope, &places)
+        }
+    }
+}
 
 /// A server and its status; `None` if it is not started, because it is not trusted.
 #[derive(Clone, Debug)]
@@ -43,8 +86,104 @@ impl ServerRow {
     }
 }
 
+impl Setup {
+    /// Returns the state of each server. Untrusted ones, which are not started, come last.
+    pub(crate) async fn mcp_rows(&self, patience: Duration) -> Vec<ServerRow> {
+        let counting = self.loaded.mcp.clone();
+        let (mut standings, ..) = self.connect(counting, patience).await;
+        standings.extend(self.untrusted_servers());
+        standings
+    }
+
+    /// Returns the project's untrusted servers.
+    fn untrusted_servers(&self) -> impl Iterator<Item = ServerRow> {
+        let inert = &self.loaded.untrusted;
+        self.mcp_places().into_iter().flat_map(move |place| {
+            let mut entries = place.servers();
+            entries.retain(|entry| place.is_untrusted(entry, inert));
+            entries.into_iter().map(|entry| ServerRow { entry, status: None })
+        })
+    }
+
+    /// Returns problems with definitions in files: broken ones that are left out, and odd ones.
+    pub(crate) fn mcp_problems(&self) -> (Vec<String>, Vec<String>) {
+        let (mut broken, mut odd) = (Vec::new(), Vec::new());
+        if self.overrides.strict_mcp_config {
+            return (broken, odd);
+        }
+        for place in self.mcp_places() {
+            let (more_broken, more_odd) = place.problems();
+            broken.extend(more_broken);
+            odd.extend(more_odd);
+        }
+        let servers = self.loaded.starts.iter().filter(|start| start.is_server()).cloned();
+        odd.extend(self.trust.start_notice(&servers.collect::<Vec<_>>()));
+        (broken, odd)
+    }
+
+    /// Returns one line for the user about each ignored server.
+    pub(crate) fn mcp_notes(&self) -> Vec<String> {
+        let (broken, _) = self.mcp_problems();
+        let waiting = self.untrusted_servers().map(|ServerRow { entry, .. }| {
+            format!("{}  {}  {}", entry.server.name, NOT_TRUSTED_STATE, entry.server.about())
+        });
+        waiting.chain(broken).collect()
+    }
+
+    pub(crate) fn mcp_places(&self) -> Vec<McpConfigFile> {
+        McpConfigFile::all(&self.dirs, &self.loaded.project, &self.cwd)
+    }
+
+    /// Starts servers, checks their state and stops them. Also returns their tools and messages about them.
+    async fn connect(
+        &self,
+        entries: Vec<McpEntry>,
+        patience: Duration,
+    ) -> (Vec<ServerRow>, Vec<(String, String)>, Vec<String>) {
+        let servers = entries.iter().map(|entry| entry.server.clone()).collect();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let mcp = self.mcp_with(servers, None);
+        let lines = said.clone();
+        mcp.start(move |line| lines.lock().push(line));
+        let status = mcp.wait_status(patience).await;
+        let tools = mcp.main().offered().tools;
+        // Mask before truncating: a part of a key would not be recognized.
+        let about = |spec: &ToolSpec| self.redactor.mask(&spec.description).into_owned();
+        let tool = |spec: &ToolSpec| (spec.name.clone(), about(spec));
+        let named = tools.iter().map(|tool_of| tool(tool_of.spec())).collect();
+        // A tool keeps its server alive.
+        drop(tools);
+        // A server that is slow to stop is killed when this program exits.
+        let _ = tokio::time::timeout(END_WAIT, mcp.end()).await;
+        let standing = |(entry, status)| ServerRow { entry, status: Some(status) };
+        let standings = entries.into_iter().zip(status).map(standing).collect();
+        let said = std::mem::take(&mut *said.lock());
+        (standings, named, said)
+    }
+}
+
+fn get(name: &str, setup: &Setup) -> Result<CommandReport, AppError> {
+    let known = |entry: &McpEntry| entry.server.name == name;
+    if let Some(entry) = setup.loaded.mcp.iter().find(|entry| known(entry)) {
+        let entry = vec![entry.clone()];
+        let (standings, tools, mut said) =
+            parts::block_on(async { Ok(setup.connect(entry, CONNECT_TIMEOUT).await) })?;
+        let Some(standing) = standings.first() else { return Err(AppError::Internal) };
+        // The last error has its own line.
+        let error = standing.status.as_ref().and_then(|status| status.error.clone());
+        said.retain(|line| error.as_ref().is_none_or(|error| !line.ends_with(error)));
+        return Ok(describe(standing, &tools, &said));
+    }
+    if let Some(standing) = setup.untrusted_servers().find(|standing| known(&standing.entry)) {
+        return Ok(describe(&standing, &[], &[]));
+    }
+    let counting = setup.loaded.mcp.iter().map(|entry| entry.server.name.clone());
+    let waiting = setup.untrusted_servers().map(|standing| standing.entry.server.name);
+    Ok(edit::unknown(name, &counting.chain(waiting).collect::<Vec<_>>()))
+}
+
 /// Lists all servers, after `broken` definitions that are left out and before `odd` ones.
-pub fn list(servers: &[ServerRow], broken: &[String], odd: &[String]) -> CommandReport {
+fn list(servers: &[ServerRow], broken: &[String], odd: &[String]) -> CommandReport {
     let problem = |problem: &String| format!("problem: {}\n", one_line(problem, 400));
     let mut text: String = broken.iter().map(problem).collect();
     text.push_str(&match servers {
@@ -70,7 +209,7 @@ pub fn list(servers: &[ServerRow], broken: &[String], odd: &[String]) -> Command
 }
 
 /// Shows one server with its tools and their descriptions, and the messages about it at startup.
-pub fn get(standing: &ServerRow, tools: &[(String, String)], said: &[String]) -> CommandReport {
+fn describe(standing: &ServerRow, tools: &[(String, String)], said: &[String]) -> CommandReport {
     let McpEntry { server, origin, .. } = &standing.entry;
     let mut rows = vec![("name", server.name.clone())];
     match &server.transport {
@@ -110,134 +249,4 @@ pub fn get(standing: &ServerRow, tools: &[(String, String)], said: &[String]) ->
 /// Returns the names, with values masked.
 fn mask_values(values: &BTreeMap<String, String>) -> String {
     values.keys().map(|name| format!("{name}=***")).collect::<Vec<_>>().join(" ")
-}
-
-/// Reports that there is no such server.
-pub fn unknown(name: &str, known: &[String]) -> CommandReport {
-    let name = printable_line(name);
-    CommandReport::error(match known {
-        [] => format!("there is no MCP server {name}: none is defined"),
-        known => format!("there is no MCP server {name}; there are: {}", known.join(", ")),
-    })
-}
-
-/// Reports the added server, and other files that define one with that name.
-pub fn added(
-    name: &str,
-    place: &McpConfigFile,
-    over: &[&McpConfigFile],
-    under: &[&McpConfigFile],
-) -> CommandReport {
-    let mut text = format!("Added MCP server {name} to {}.\n", printable_path(&place.shown));
-    for higher in over {
-        let shown = printable_path(&higher.shown);
-        text.push_str(&format!("{shown} also has one of that name, which takes precedence.\n"));
-    }
-    for lower in under {
-        let shown = printable_path(&lower.shown);
-        text.push_str(&format!("It takes precedence over the one in {shown}.\n"));
-    }
-    CommandReport::text(printable(&text))
-}
-
-/// Reports the added server if its trust could not be stored.
-pub fn not_trusted(added: &CommandReport, why: &str) -> CommandReport {
-    let text = format!("{}It is not trusted: {why}.\n", added.text);
-    CommandReport { text: printable(&text), broken: true, ..CommandReport::default() }
-}
-
-/// Reports that the file already has one.
-pub fn exists(name: &str, place: &McpConfigFile) -> CommandReport {
-    let (file, scope) = (printable_path(&place.shown), place.scope.name());
-    CommandReport::error(printable(&format!(
-        "{file} already has an MCP server {name}: use another name, or first run `caliban mcp remove {name} --scope {scope}`"
-    )))
-}
-
-pub fn removed(name: &str, place: &McpConfigFile) -> CommandReport {
-    let file = printable_path(&place.shown);
-    CommandReport::text(printable(&format!("Removed MCP server {name} from {file}.\n")))
-}
-
-/// Reports that several files define it.
-pub fn ambiguous(name: &str, places: &[&McpConfigFile]) -> CommandReport {
-    let named = |place: &&McpConfigFile| {
-        format!("{} ({})", printable_path(&place.shown), place.scope.name())
-    };
-    let files = places.iter().map(named).collect::<Vec<_>>().join(" and ");
-    let scopes_differ = places.windows(2).any(|pair| pair[0].scope != pair[1].scope);
-    let advice = match scopes_differ {
-        true => "choose one with --scope user or --scope project",
-        false => "remove it from one of them by hand first",
-    };
-    CommandReport::error(printable(&format!("MCP server {name} is defined in {files}: {advice}")))
-}
-
-/// Parses the server from the arguments. The error is for the user, and contains no values.
-pub fn parse_server(args: &McpAddArgs) -> Result<McpServer, String> {
-    let McpAddArgs { transport, env, header, name, command_or_url, args, .. } = args;
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.is_empty() || !name.chars().all(plain) {
-        return Err(format!("invalid name {name:?}: use only letters, digits, - and _"));
-    }
-    if let Some(problem) = mcp_name::check_server(name) {
-        return Err(format!("the name {name}: {problem}"));
-    }
-    let is_url = ["http://", "https://"].iter().any(|start| command_or_url.starts_with(start));
-    let kind = transport.unwrap_or(if is_url { McpKind::Http } else { McpKind::Stdio });
-    let transport = match kind {
-        McpKind::Http if !is_url => {
-            return Err(
-                "--transport http takes an address that starts with http:// or https://".to_owned()
-            );
-        }
-        McpKind::Http if !env.is_empty() || !args.is_empty() => {
-            return Err(
-                "an HTTP server takes no --env and no arguments: those are for programs".to_owned()
-            );
-        }
-        McpKind::Http => {
-            // Variables may be any part of it.
-            if !command_or_url.contains("${") && Url::parse(command_or_url).is_err() {
-                return Err("the address is not a valid URL".to_owned());
-            }
-            let pair = |text: &String| parse_pair(text, ':', "--header takes 'Name: value'");
-            let headers = header.iter().map(pair).collect::<Result<_, _>>()?;
-            McpTransport::Http { url: command_or_url.clone(), headers }
-        }
-        McpKind::Stdio if !header.is_empty() => {
-            return Err("a program takes no --header: headers are for HTTP servers".to_owned());
-        }
-        McpKind::Stdio if command_or_url.trim().is_empty() => {
-            return Err("the name of the program is empty".to_owned());
-        }
-        McpKind::Stdio => {
-            let pair = |text: &String| parse_pair(text, '=', "--env takes KEY=VALUE");
-            let env = env.iter().map(pair).collect::<Result<_, _>>()?;
-            McpTransport::Stdio { command: command_or_url.clone(), args: args.clone(), env }
-        }
-    };
-    Ok(McpServer::new(name, transport))
-}
-
-/// Refuses a server for all projects with a relative path: it starts in an empty folder.
-pub fn check_paths(server: &McpServer, cwd: &Path) -> Result<(), String> {
-    match relative_word(server, &|word| names_file(word, cwd)) {
-        None => Ok(()),
-        Some(word) => Err(format!(
-            "`{}` names a file relative to where the server starts, which for one of your own is an empty folder: {}",
-            printable(word),
-            start_ways(&server.name)
-        )),
-    }
-}
-
-fn parse_pair(text: &str, sign: char, usage: &str) -> Result<(String, String), String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let (name, value) = text.split_once(sign).ok_or(usage)?;
-    if name.is_empty() || !name.chars().all(plain) {
-        return Err(format!("{usage}, with only letters, digits, - and _ in the name"));
-    }
-    let value = if sign == ':' { value.trim() } else { value };
-    Ok((name.to_owned(), value.to_owned()))
 }

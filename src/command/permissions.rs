@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use serde_json::Value;
 use url::Url;
 
 use super::CommandReport;
-use crate::permission::{Decision, Judgement};
-use crate::protocol::{Access, PathTarget, printable};
+use crate::app::setup::{AppError, Setup};
+use crate::permission::{Call, Decision, HookAdvice, Judgement};
+use crate::protocol::{Access, EventQueue, PathTarget, ToolUseId, printable};
 use crate::tool::canonical_name;
 
 /// Tools that access nothing outside the agent.
@@ -25,11 +27,27 @@ const HARMLESS_TOOLS: [&str; 8] = [
 /// The default sub-agent.
 const DEFAULT_AGENT: &str = "general-purpose";
 
+/// Returns the decision of main's gate on the call.
+pub(crate) fn test(call: &str, setup: &Setup) -> Result<CommandReport, AppError> {
+    let home = setup.home();
+    let call = TestedCall::parse(call, &setup.cwd, home.as_deref()).map_err(AppError::Usage)?;
+    let gate = setup.gate(true, &EventQueue::unbounded())?;
+    let judgement = gate.judgement(&Call {
+        id: &ToolUseId::new("test"),
+        tool: &call.tool,
+        input: &Value::Null,
+        access: &call.access,
+        cwd: &setup.cwd,
+        advice: HookAdvice::None,
+    });
+    Ok(report(&judgement, setup.trust.notice(&setup.loaded.untrusted).as_deref()))
+}
+
 /// A call as the user writes it in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TestedCall {
-    pub tool: String,
-    pub access: Access,
+struct TestedCall {
+    tool: String,
+    access: Access,
 }
 
 impl TestedCall {
@@ -38,7 +56,7 @@ impl TestedCall {
     ///
     /// # Errors
     /// Says what is missing, with an example.
-    pub fn parse(text: &str, cwd: &Path, home: Option<&Path>) -> Result<Self, String> {
+    fn parse(text: &str, cwd: &Path, home: Option<&Path>) -> Result<Self, String> {
         let (name, subject) = match text.trim().split_once('(') {
             None => (text.trim(), ""),
             Some((name, rest)) => match rest.strip_suffix(')') {
@@ -99,7 +117,7 @@ fn unknown(name: &str) -> String {
 }
 
 /// Reports the decision, its reason and warnings. `notice` is about ignored rules.
-pub fn report(judgement: &Judgement, notice: Option<&str>) -> CommandReport {
+fn report(judgement: &Judgement, notice: Option<&str>) -> CommandReport {
     let word = match judgement.decision {
         Decision::Allow => "allow",
         Decision::Ask => "ask",

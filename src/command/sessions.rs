@@ -1,45 +1,85 @@
-//! `caliban sessions [list|show ID]`: formats stored conversations as text. The session store reads them.
+//! `caliban sessions [list|show ID|export ID|rm ID]`: stored conversations.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
-use jiff::Timestamp;
+use serde_json::Value;
 
+use super::export::{StoredAgent, export};
 use super::{CommandReport, columns, one_line};
+use crate::app::setup::AppError;
+use crate::cli::SessionsAction;
 use crate::protocol::{
-    ChildMeta, ContentBlock, Message, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry, clock,
+    AgentId, ContentBlock, Message, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry, clock,
     count, printable, printable_path,
 };
+use crate::session::{AgentCallResult, AgentSummary, IdMatch, SessionStore, SessionSummary};
+use crate::subagent::call_result;
 
 /// The maximum number of lines shown of a tool's result.
 const MAX_RESULT_LINES: usize = 20;
 
-/// A line of the list of sessions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionLine {
-    pub id: SessionId,
-    /// When it was last written to.
-    pub updated: Timestamp,
-    pub cwd: PathBuf,
-    pub agents: usize,
-    /// The first prompt.
-    pub title: String,
+/// Lists, shows, exports or removes sessions.
+pub fn sessions(action: &SessionsAction, store: &SessionStore) -> CommandReport {
+    let report = match action {
+        SessionsAction::List => return list(&store.list()),
+        SessionsAction::Show { id } => find(id, store).map(|agents| show(&agents)),
+        SessionsAction::Export { id, format } => {
+            store.find(id).map_err(AppError::from).and_then(|id| {
+                let (session, agents) = load(id, store)?;
+                Ok(export(&session, &agents, *format))
+            })
+        }
+        SessionsAction::Rm { id } => remove(id, store),
+    };
+    report.unwrap_or_else(|error| CommandReport::error(printable(&error.to_string())))
 }
 
-/// One agent's part of a session.
-#[derive(Clone, Copy, Debug)]
-pub struct TranscriptView<'a> {
-    /// Absent for the main agent.
-    pub meta: Option<&'a ChildMeta>,
-    pub past: &'a [TranscriptEntry],
-    /// Problems that were skipped or repaired while it was read.
-    pub warnings: &'a [String],
-    /// How it ended, if recorded.
-    pub end: Option<&'a RunEnd>,
+fn remove(prefix: &str, store: &SessionStore) -> Result<CommandReport, AppError> {
+    store.remove(store.find(prefix)?)?;
+    Ok(CommandReport::default())
 }
 
-/// Lists all sessions in the given order, one per line.
-pub fn list(sessions: &[SessionLine]) -> CommandReport {
+/// Returns the agents of a session, or the one agent with that id.
+fn find(prefix: &str, store: &SessionStore) -> Result<Vec<StoredAgent>, AppError> {
+    match store.find_any(prefix)? {
+        IdMatch::Session(id) => Ok(load(id, store)?.1),
+        IdMatch::Agent { session, agent } => {
+            let agents = store.agents(session);
+            let summary = agents.into_iter().find(|it| it.meta.id == agent);
+            Ok(vec![load_agent(session, agent, summary, store)?])
+        }
+    }
+}
+
+/// Returns the header of a session, and its agents: first main, then its sub-agents.
+fn load(id: SessionId, store: &SessionStore) -> Result<(Value, Vec<StoredAgent>), AppError> {
+    let main = store.load(id, &stored_result)?;
+    let session = serde_json::to_value(&main.session).unwrap_or_default();
+    let mut agents = vec![StoredAgent::new(None, main)];
+    for agent in store.agents(id) {
+        agents.push(load_agent(id, agent.meta.id, Some(agent), store)?);
+    }
+    Ok((session, agents))
+}
+
+fn load_agent(
+    session: SessionId,
+    id: AgentId,
+    summary: Option<AgentSummary>,
+    store: &SessionStore,
+) -> Result<StoredAgent, AppError> {
+    let transcript = store.load_agent(session, id, &stored_result)?;
+    Ok(StoredAgent::new(summary.map(|agent| agent.meta), transcript))
+}
+
+/// Returns the result of a call that is unfinished in its file: its agent's end, untruncated.
+fn stored_result(agent: &AgentSummary) -> Option<AgentCallResult> {
+    let (text, is_error, details) = call_result(&agent.meta, agent.end.as_ref()?, 0);
+    Some(AgentCallResult { text, is_error, details })
+}
+
+/// Lists sessions in the given order, one per line.
+fn list(sessions: &[SessionSummary]) -> CommandReport {
     if sessions.is_empty() {
         return CommandReport::text("No sessions yet.\n");
     }
@@ -47,40 +87,34 @@ pub fn list(sessions: &[SessionLine]) -> CommandReport {
     let rows = sessions.iter().map(|session| {
         [
             session.id.to_string(),
-            session.updated.strftime("%Y-%m-%d %H:%MZ").to_string(),
+            session.last.strftime("%Y-%m-%d %H:%MZ").to_string(),
             session.agents.to_string(),
             printable_path(&session.cwd),
-            one_line(&session.title, 60),
+            one_line(&session.first_prompt, 60),
         ]
     });
     CommandReport::text(columns(&std::iter::once(head).chain(rows).collect::<Vec<_>>()))
 }
 
-/// Reports that `show` found nothing; `why` lists the ids or says that several match.
-pub fn not_found(why: &str) -> CommandReport {
-    CommandReport::error(printable(why))
-}
-
-/// Formats the transcripts of the main agent and its sub-agents as text.
-pub fn show(transcripts: &[TranscriptView<'_>]) -> CommandReport {
+/// Formats the transcripts of agents as text.
+fn show(agents: &[StoredAgent]) -> CommandReport {
     let mut out = String::new();
-    for transcript in transcripts {
-        if let Some(meta) = transcript.meta {
-            let end = transcript.end.map_or_else(|| "interrupted".to_owned(), describe_end);
+    for agent in agents {
+        let end = agent.end.as_ref().map(|outcome| &outcome.end);
+        if let Some(meta) = &agent.meta {
+            let end = end.map_or_else(|| "interrupted".to_owned(), describe_end);
             let title = one_line(&meta.description, 60);
             // Writing to a String cannot fail.
             let _ =
                 writeln!(out, "== {} · {title} · {end} · {}\n", one_line(&meta.name, 64), meta.id);
         }
-        for past in transcript.past {
+        for past in &agent.past {
             show_past(past, &mut out);
         }
-        if let (None, Some(end)) =
-            (transcript.meta, transcript.end.filter(|end| **end != RunEnd::Completed))
-        {
+        if let (None, Some(end)) = (&agent.meta, end.filter(|end| **end != RunEnd::Completed)) {
             let _ = writeln!(out, "[{}]\n", describe_end(end));
         }
-        for warning in transcript.warnings {
+        for warning in &agent.warnings {
             let _ = writeln!(out, "[{}]\n", printable(warning));
         }
     }
@@ -174,23 +208,27 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::protocol::{AgentId, AgentPath, SpawnTerms, ToolUseId};
+    use crate::protocol::{AgentPath, ChildMeta, RunOutcome, SpawnTerms, ToolUseId};
 
     #[test]
     fn the_list_has_one_aligned_line_per_session() {
         let id: SessionId = "01990000-0000-7000-8000-000000000001".parse().unwrap();
-        let line = SessionLine {
+        let last = "2026-11-20T09:05:59Z".parse().unwrap();
+        let session = SessionSummary {
             id,
-            updated: "2026-11-20T09:05:59Z".parse().unwrap(),
             cwd: "/srv/shop".into(),
+            model: "m".to_owned(),
+            started: last,
+            last,
+            first_prompt: "find out\nwhy login is slow".to_owned(),
+            messages: 9,
             agents: 3,
-            title: "find out\nwhy login is slow".to_owned(),
         };
         let expected = "\
 ID                                    LAST               AGENTS  DIRECTORY  FIRST PROMPT
 01990000-0000-7000-8000-000000000001  2026-11-20 09:05Z  3       /srv/shop  find out why login is slow
 ";
-        assert_eq!(list(&[line]).text, expected);
+        assert_eq!(list(&[session]).text, expected);
         assert_eq!(list(&[]).text, "No sessions yet.\n");
     }
 
@@ -233,12 +271,21 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
         };
         let mut main = main.map(TranscriptEntry::Message).to_vec();
         main.insert(1, TranscriptEntry::Compacted { before_tokens: 9000, after_tokens: 70 });
-        let child = [TranscriptEntry::Message(Message::user_text("map"))];
-        let end = RunEnd::MaxTurns { limit: 20 };
-        let (failed, repaired) = (RunEnd::Interrupted, ["line 3 skipped".to_owned()]);
+        let child = vec![TranscriptEntry::Message(Message::user_text("map"))];
+        let end = |end| Some(RunOutcome::without_work(end));
         let shown = show(&[
-            TranscriptView { meta: None, past: &main, warnings: &repaired, end: Some(&failed) },
-            TranscriptView { meta: Some(&meta), past: &child, warnings: &[], end: Some(&end) },
+            StoredAgent {
+                past: main,
+                warnings: vec!["line 3 skipped".to_owned()],
+                end: end(RunEnd::Interrupted),
+                ..StoredAgent::default()
+            },
+            StoredAgent {
+                meta: Some(meta),
+                past: child,
+                end: end(RunEnd::MaxTurns { limit: 20 }),
+                ..StoredAgent::default()
+            },
         ]);
         let hits = "  hit\\u{1b}[2J\n".repeat(20);
         let expected = format!(

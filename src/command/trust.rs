@@ -4,11 +4,95 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::{CommandReport, columns};
-use crate::config::{Origin, ProjectStart, UntrustedItem};
-use crate::protocol::{escaped_lines, printable_line, printable_path, shell_path};
+use crate::app::setup::{AppError, Setup, working_dir};
+use crate::cli::Cli;
+use crate::config::{Dirs, Origin, Project, ProjectStart, Trust, UntrustedItem, trust};
+use crate::protocol::{
+    EnvOverlay, count, escaped_lines, printable_line, printable_path, shell_path,
+};
+
+/// Trusts the project of `dir`.
+pub(crate) fn accept(
+    cli: &Cli,
+    env: &EnvOverlay,
+    dir: Option<&Path>,
+) -> Result<CommandReport, AppError> {
+    let setup = setup(cli, env, dir)?;
+    check_started_by_user(&setup)?;
+    let Setup { trust, loaded, .. } = &setup;
+    trust.accept_all(&loaded.untrusted, &loaded.starts)?;
+    Ok(report_accepted(trust.root(), &loaded.untrusted, &loaded.starts))
+}
+
+/// Shows what is trusted of the project of `dir`, and what is not. Changes nothing.
+pub(crate) fn show(
+    cli: &Cli,
+    env: &EnvOverlay,
+    dir: Option<&Path>,
+) -> Result<CommandReport, AppError> {
+    let Setup { trust, loaded, .. } = setup(cli, env, dir)?;
+    let accepted = trust.accepted()?;
+    Ok(report_shown(trust.root(), &loaded.untrusted, &loaded.starts, &accepted))
+}
+
+/// Revokes trust in the project of `dir`.
+pub(crate) fn revoke(
+    cli: &Cli,
+    env: &EnvOverlay,
+    dir: Option<&Path>,
+) -> Result<CommandReport, AppError> {
+    let wanted = requested_dir(cli, dir);
+    // A missing folder has no configuration to read, but may be created again.
+    if let Some(gone) = wanted.as_ref().filter(|dir| !dir.exists()) {
+        let here = working_dir(None)?;
+        let dirs = Dirs::new(env, &here)?;
+        let root: PathBuf = here.join(gone).components().collect();
+        let home = env.get_os("HOME").map(Path::new);
+        let trust = Trust::new(&dirs, &Project::discover(&root, home), &root);
+        return Ok(report_revoked(trust.root(), trust.revoke()?));
+    }
+    let setup = setup(cli, env, dir)?;
+    check_started_by_user(&setup)?;
+    Ok(report_revoked(setup.trust.root(), setup.trust.revoke()?))
+}
+
+/// Returns the folder that the arguments name.
+fn requested_dir(cli: &Cli, dir: Option<&Path>) -> Option<PathBuf> {
+    match (&cli.common.cd, dir) {
+        (Some(cd), Some(dir)) => Some(cd.join(dir)),
+        (cd, dir) => cd.clone().or(dir.map(PathBuf::from)),
+    }
+}
+
+fn setup(cli: &Cli, env: &EnvOverlay, dir: Option<&Path>) -> Result<Setup, AppError> {
+    let dir = working_dir(requested_dir(cli, dir).as_deref())?;
+    Setup::in_dir(dir, env.clone(), &cli.overrides())
+}
+
+/// Refuses if an agent started this program.
+fn check_started_by_user(setup: &Setup) -> Result<(), AppError> {
+    match setup.is_started_by_agent()? {
+        false => Ok(()),
+        true => {
+            let why =
+                "an agent started this command: only you can trust a project, in your own terminal";
+            Err(AppError::Usage(why.to_owned()))
+        }
+    }
+}
+
+/// Lists all trusted projects.
+pub(crate) fn list(env: &EnvOverlay) -> Result<CommandReport, AppError> {
+    let dirs = Dirs::new(env, &working_dir(None)?)?;
+    Ok(report_list(&trust::trusted_projects(&dirs)?))
+}
 
 /// Reports the newly trusted entries.
-pub fn accepted(root: &Path, things: &[UntrustedItem], starts: &[ProjectStart]) -> CommandReport {
+fn report_accepted(
+    root: &Path,
+    things: &[UntrustedItem],
+    starts: &[ProjectStart],
+) -> CommandReport {
     let name = printable_path(root);
     if things.is_empty() && starts.is_empty() {
         return CommandReport::text(format!("{name} has nothing to trust.\n"));
@@ -24,14 +108,14 @@ pub fn accepted(root: &Path, things: &[UntrustedItem], starts: &[ProjectStart]) 
     let _ = writeln!(
         text,
         "Trusted: {}. New or changed entries need your trust again; `caliban trust --revoke {}` revokes it.",
-        counted(things.len() + starts.len()),
+        count(things.len() + starts.len(), "thing"),
         shell_path(root),
     );
     CommandReport::text(text)
 }
 
 /// Lists untrusted and trusted entries by file.
-pub fn shown(
+fn report_shown(
     root: &Path,
     waiting: &[UntrustedItem],
     starts: &[ProjectStart],
@@ -45,7 +129,7 @@ pub fn shown(
     if !waiting.is_empty() {
         text = format!(
             "Ignored until you trust it ({}); run `caliban trust {}` to accept:\n{}",
-            counted(waiting.len()),
+            count(waiting.len(), "thing"),
             shell_path(root),
             listed(waiting),
         );
@@ -53,7 +137,7 @@ pub fn shown(
     if !starts.is_empty() {
         text.push_str(&format!(
             "Your own entries, which start in an empty folder until you trust this project ({}); run `caliban trust {}` to accept:\n{}",
-            counted(starts.len()),
+            count(starts.len(), "thing"),
             shell_path(root),
             listed_own(starts),
         ));
@@ -61,7 +145,7 @@ pub fn shown(
     if !accepted.is_empty() {
         text.push_str(&format!(
             "Trusted ({}), as long as it is unchanged:\n",
-            counted(accepted.len())
+            count(accepted.len(), "thing")
         ));
         let mut last = "";
         for (file, what) in accepted {
@@ -78,7 +162,7 @@ pub fn shown(
 }
 
 /// Reports whether trust was revoked.
-pub fn revoked(root: &Path, some: bool) -> CommandReport {
+fn report_revoked(root: &Path, some: bool) -> CommandReport {
     let name = printable_path(root);
     CommandReport::text(match some {
         true => format!("{name} is no longer trusted; running sessions keep what they have.\n"),
@@ -87,11 +171,11 @@ pub fn revoked(root: &Path, some: bool) -> CommandReport {
 }
 
 /// Lists all trusted projects.
-pub fn list(projects: &[(PathBuf, usize)]) -> CommandReport {
+fn report_list(projects: &[(PathBuf, usize)]) -> CommandReport {
     if projects.is_empty() {
         return CommandReport::text("No project is trusted.\n");
     }
-    let row = |(root, things): &(PathBuf, usize)| [printable_path(root), counted(*things)];
+    let row = |(root, things): &(PathBuf, usize)| [printable_path(root), count(*things, "thing")];
     CommandReport::text(columns(&projects.iter().map(row).collect::<Vec<_>>()))
 }
 
@@ -123,10 +207,6 @@ fn lines<'a>(things: impl Iterator<Item = (String, &'a Origin)>) -> String {
     text
 }
 
-fn counted(things: usize) -> String {
-    format!("{things} thing{}", if things == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +226,7 @@ mod tests {
                         12  hook Stop: a\\u{1b}[2J\n          b\n  .claude/settings.json\n       1  env A: b\n\
                         Trusted: 3 things. New or changed entries need your trust again; \
                         `caliban trust --revoke /p` revokes it.\n";
-        assert_eq!(accepted(Path::new("/p"), &things, &[]).text, expected);
-        assert_eq!(accepted(Path::new("/p"), &[], &[]).text, "/p has nothing to trust.\n");
+        assert_eq!(report_accepted(Path::new("/p"), &things, &[]).text, expected);
+        assert_eq!(report_accepted(Path::new("/p"), &[], &[]).text, "/p has nothing to trust.\n");
     }
 }

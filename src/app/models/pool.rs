@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::Setup;
+use crate::app::setup::Setup;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderKind, base_url_variable};
 use crate::exec::{Shell, ShellCall, StartDirs};
 use crate::protocol::{EnvOverlay, Redactor, StartDir};

@@ -1,6 +1,6 @@
 //! Checks the files of the user and the project: configuration, agents, commands, skills, memory, trust.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::commands::{self, CommandSet};
 use crate::config::{LoadedConfig, Trust};
 use crate::memory::Memory;
@@ -40,10 +40,12 @@ pub fn agents(definitions: &Definitions) -> Vec<Finding> {
 
 /// Checks commands and skills.
 pub fn customs(customs: &CommandSet) -> Vec<Finding> {
-    let commands = customs.callable().count();
-    let skills = count(customs.skills().count(), "skill");
-    let mut findings =
-        vec![Finding::ok("commands", format!("{commands} to call, {skills} for models"))];
+    let commands = count(customs.callable().count(), "slash command");
+    let skills = match customs.skills().count() {
+        0 => "no skills".to_owned(),
+        skills => count(skills, "skill"),
+    };
+    let mut findings = vec![Finding::ok("commands", format!("{commands}, {skills} for models"))];
     findings.extend(customs.problems().iter().map(|problem| match problem {
         commands::CommandProblem::Refused { error, .. } => {
             Finding::wrong("commands", error.to_string())

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::config::{HookConfig, UntrustedItem};
 use crate::protocol::{EnvOverlay, StartDir, printable_path, shell_path};
 use crate::tool::path::resolve;
@@ -62,8 +62,7 @@ fn check_programs(hooks: &[HookConfig], places: HookFolders<'_>, env: &EnvOverla
     match (problems.is_empty(), hooks.len()) {
         (false, _) => problems,
         (true, 0) => vec![Finding::ok(ABOUT, "none")],
-        (true, 1) => vec![Finding::ok(ABOUT, "1")],
-        (true, several) => vec![Finding::ok(ABOUT, several.to_string())],
+        (true, hooks) => vec![Finding::ok(ABOUT, hooks.to_string())],
     }
 }
 

@@ -8,7 +8,7 @@ use nix::sys::statvfs::statvfs;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::exec::sandbox::available;
 use crate::protocol::EnvOverlay;
 
@@ -117,7 +117,7 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FindingState;
+    use super::super::finding::FindingState;
     use super::*;
 
     #[test]

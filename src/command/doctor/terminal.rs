@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::Finding;
+use super::finding::Finding;
 use super::machine::output_of;
 use crate::protocol::EnvOverlay;
 
@@ -80,7 +80,7 @@ fn escape_time(shown: &str) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FindingState;
+    use super::super::finding::FindingState;
     use super::*;
 
     #[test]

@@ -1,8 +1,11 @@
-//! Checks which providers have a key, and its source. Never reads a key itself.
+//! Checks which providers have a key, without reading it, and whether they answer.
 
-use super::Finding;
+use std::sync::Arc;
+
+use super::finding::Finding;
 use crate::config::{Config, KeySource};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, count};
+use crate::provider::{ErrorKind, Provider, ProviderError};
 
 const ABOUT: &str = "key";
 
@@ -46,9 +49,40 @@ fn known(config: &Config) -> String {
     config.providers.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
+/// Queries a provider; `model` is the requested one.
+pub async fn endpoint(
+    name: &str,
+    provider: Result<Arc<dyn Provider>, ProviderError>,
+    model: Option<String>,
+) -> Vec<Finding> {
+    let provider = match provider {
+        Ok(provider) => provider,
+        Err(why) => return vec![Finding::wrong("endpoint", format!("{name}: {why}"))],
+    };
+    let offered = match provider.models().await {
+        Ok(offered) => offered,
+        // It answers, which is enough.
+        Err(error) if error.kind == ErrorKind::BadRequest => {
+            return vec![Finding::note("endpoint", format!("{name}: {error}"))];
+        }
+        Err(error) => return vec![Finding::wrong("endpoint", format!("{name}: {error}"))],
+    };
+    let missing = model.filter(|model| !offered.iter().any(|it| it.name == *model));
+    vec![match (missing, offered.len()) {
+        (_, 0) => Finding::note("endpoint", format!("{name}: answers, but has no model yet")),
+        (Some(model), _) => Finding::note(
+            "endpoint",
+            format!("{name}: answers, but does not list {model}: /model shows its models"),
+        ),
+        (None, models) => {
+            Finding::ok("endpoint", format!("{name}: answers, {}", count(models, "model")))
+        }
+    }]
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::FindingState;
+    use super::super::finding::FindingState;
     use super::*;
 
     fn look(provider: Option<&str>, variables: &[&str]) -> Vec<(FindingState, String)> {
