@@ -22,5 +22,5 @@ pub use repository::{
     folders_of_repository, has_dot_git, has_entry_behind_link, has_own_repository, has_remote,
     is_plain_filter, leaves_folder, named_git_dirs, repository_root, roots_around, tracks,
 };
-pub use resolve::{leads_outside, normalize, passes_link, resolve};
+pub use resolve::{leads_outside, normalize, passes_link, resolve, resolve_from};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

@@ -30,7 +30,12 @@ const MAX_NAME: usize = 255;
 /// does not exist yet. Callers must treat that as possibly anywhere. `/dev/stdin` and the like
 /// refer to files that the process has open already.
 pub fn resolve(path: &Path) -> Option<PathBuf> {
-    follow(path, &mut |_| {})
+    follow(path, None, &mut |_| {})
+}
+
+/// Like [`resolve`], but for a program that runs in `cwd`: for it, `cwd` of a process in `/proc` is that folder.
+pub fn resolve_from(cwd: &Path, path: &Path) -> Option<PathBuf> {
+    follow(path, Some(cwd), &mut |_| {})
 }
 
 /// Returns where an existing path leads. `None` also for a path through a link in `/proc`, which
@@ -43,19 +48,23 @@ pub(super) fn real(path: impl AsRef<Path>) -> Option<PathBuf> {
 /// true. A link belongs to the folder that contains it, wherever it leads.
 pub fn leads_outside(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
     let mut passes_inside = false;
-    let end = follow(path, &mut |link| passes_inside |= is_inside(link));
+    let end = follow(path, None, &mut |link| passes_inside |= is_inside(link));
     end.is_some_and(|end| !passes_inside && !is_inside(&end))
 }
 
 /// Whether the path passes a link for which `is_inside` returns true.
 pub fn passes_link(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
     let mut passes = false;
-    follow(path, &mut |link| passes |= is_inside(link));
+    follow(path, None, &mut |link| passes |= is_inside(link));
     passes
 }
 
-/// Like [`resolve`], passing the resolved path of each link on the way to `on_link`.
-pub(super) fn follow(path: &Path, on_link: &mut dyn FnMut(&Path)) -> Option<PathBuf> {
+/// Like [`resolve`] or, with a folder, [`resolve_from`], passing the resolved path of each link on the way to `on_link`.
+pub(super) fn follow(
+    path: &Path,
+    cwd: Option<&Path>,
+    on_link: &mut dyn FnMut(&Path),
+) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
     }
@@ -73,6 +82,19 @@ pub(super) fn follow(path: &Path, on_link: &mut dyn FnMut(&Path)) -> Option<Path
         let next = done.join(&part);
         if missing.is_some() {
             done = next;
+            continue;
+        }
+        if let Some(cwd) = cwd.filter(|_| next.starts_with("/proc/")) {
+            // Names between `/proc` and `cwd`, such as `self`, are not followed: all processes count as one.
+            links += 1;
+            if links > MAX_LINKS {
+                return None;
+            }
+            done = match part.to_str() {
+                Some("cwd") => cwd.to_owned(),
+                Some("root") => PathBuf::from("/"),
+                _ => next,
+            };
             continue;
         }
         match fs::symlink_metadata(&next) {
@@ -190,6 +212,26 @@ mod tests {
         {
             assert_eq!(resolve(Path::new(link)), Some(stream.into()), "{link}");
         }
+    }
+
+    #[test]
+    fn a_program_finds_its_own_folder_through_proc() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        symlink("/proc/self/cwd", root.join("here")).unwrap();
+        symlink("here/scripts", root.join("again")).unwrap();
+        for (path, expected) in [
+            ("/proc/self/cwd/x", "x"),
+            ("/proc/thread-self/cwd/x/../y", "y"),
+            ("/proc/4194999/task/1/cwd/x", "x"),
+            ("/dev/fd/../cwd/x", "x"),
+            ("here/x", "x"),
+            ("again/x", "scripts/x"),
+        ] {
+            let found = resolve_from(&root, &root.join(path));
+            assert_eq!(found, Some(root.join(expected)), "{path}");
+        }
+        assert_eq!(resolve_from(&root, Path::new("/proc/self/root/etc")), Some("/etc".into()));
     }
 
     #[test]

@@ -219,7 +219,7 @@ impl ProjectFiles<'_> {
     /// home, but one that a link leads into the project is the project's: `None`.
     fn real_user_folder(&self, own: &Path) -> Option<PathBuf> {
         let mut is_led_in = false;
-        let real = follow(own, &mut |link| {
+        let real = follow(own, None, &mut |link| {
             is_led_in |= resolve(link).is_some_and(|end| self.scope.contains(&end));
         });
         real.filter(|_| !is_led_in)
@@ -239,7 +239,7 @@ impl ProjectFiles<'_> {
     fn leads_into_project(&self, path: &Path) -> bool {
         let roots = self.roots();
         let mut is_led_in = false;
-        follow(path, &mut |link| {
+        follow(path, None, &mut |link| {
             let end = resolve(link);
             is_led_in |= end.is_some_and(|end| roots.iter().any(|root| end.starts_with(root)));
         });
@@ -306,7 +306,7 @@ impl ProjectFiles<'_> {
     /// Returns the project's links on the way to `real`.
     fn links(&self, path: &Path, real: &Path) -> Result<Vec<PathBuf>, io::Error> {
         let mut links = Vec::new();
-        let end = follow(path, &mut |link| links.push(link.to_owned()));
+        let end = follow(path, None, &mut |link| links.push(link.to_owned()));
         // Links above the project are the user's.
         links.retain(|link| self.scope.contains(link));
         match end.as_deref() == Some(real) {

@@ -493,8 +493,10 @@ fn literal_word(text: &str) -> Word {
 }
 
 /// Programs for which words after `--` can be as dangerous as those before it.
-const IGNORES_DASHES: &[&str] =
-    &["find", "cargo", "make", "gmake", "mvn", "mvnw", "ed", "sqlite3", "psql", "mysql", "mariadb"];
+const IGNORES_DASHES: &[&str] = &[
+    "find", "cargo", "cmake", "make", "gmake", "mvn", "mvnw", "ed", "sqlite3", "psql", "mysql",
+    "mariadb",
+];
 
 /// The position of the `--` that ends the options. One after an option may be that option's value, which ends nothing.
 fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {

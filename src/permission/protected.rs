@@ -43,6 +43,8 @@ enum ProtectionScope {
     UnlessInside,
     /// Those that contain the place.
     Below,
+    /// All of them, but only for the files directly in the place.
+    Files,
 }
 
 /// Why a file is protected.
@@ -103,6 +105,11 @@ impl ProtectedPlace {
     /// A place that is protected if it lies inside a working directory.
     pub fn below(path: PathBuf, reason: ProtectionReason) -> Self {
         Self { path, reach: ProtectionScope::Below, reason }
+    }
+
+    /// The files directly in a folder, wherever an agent works.
+    pub fn files_of(path: PathBuf, reason: ProtectionReason) -> Self {
+        Self { path, reach: ProtectionScope::Files, reason }
     }
 }
 
@@ -229,7 +236,8 @@ impl ResolvedPlace {
         if self.parts.is_empty() || !file.starts_with(&self.parts) {
             return false;
         }
-        let Some(root) = root else { return true };
+        let is_direct = file.len() == self.parts.len() + 1;
+        let Some(root) = root else { return self.reach != ProtectionScope::Files || is_direct };
         let is_inside = |inner: &[String], outer: &[String]| {
             inner.len() > outer.len() && inner.starts_with(outer)
         };
@@ -237,6 +245,7 @@ impl ResolvedPlace {
             ProtectionScope::Always => true,
             ProtectionScope::UnlessInside => !is_inside(root, &self.parts),
             ProtectionScope::Below => is_inside(&self.parts, root),
+            ProtectionScope::Files => is_direct,
         }
     }
 

@@ -207,6 +207,11 @@ impl GitSettings {
 
     /// Adds the settings of a small file. A missing file has none; the settings of any other are unknown.
     fn read(&mut self, file: &Path) {
+        if resolve(file).is_none() {
+            // Through a link in `/proc`, git reads another file than this program would.
+            self.has_unread = true;
+            return;
+        }
         let Ok(found) = file.metadata() else { return };
         let is_small = found.is_file() && found.len() <= MAX_FILE;
         let text = if is_small { fs::read(file).ok() } else { None };

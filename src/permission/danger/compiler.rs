@@ -72,7 +72,7 @@ pub fn find_open(
 }
 
 /// Options of gcc and clang that name a file or folder to write, in the next word or joined.
-const OUTPUTS: &str = "-o -MF -MJ -J -aux-info -auxbase -dumpbase -dumpdir -dependency-file -index-store-path \
+const OUTPUTS: &str = "-o -MF -MJ -J -aux-info -auxbase -dumpbase -dumpdir -time -dependency-file -index-store-path \
     -serialize-diagnostics --output --serialize-diagnostics";
 
 /// Options of gcc and clang with a value after `=` that only read or mention what it names.

@@ -25,15 +25,27 @@ pub fn find(
     let word = spelled.exact()?;
     match name {
         "make" | "gmake" => make_word(word),
+        // The words after the mark are make's.
+        "cmake" => {
+            let mark = words.iter().any(|word| word.exact() == Some("--"));
+            mark.then(|| make_word(word)).flatten()
+        }
         "ssh" | "scp" | "sftp" => ssh_setting(word, before),
         "psql" | "mysql" | "mariadb" => {
             word.contains('\\').then(|| "a backslash command".to_owned())
         }
         "sqlite3" => word.trim_start().starts_with('.').then(|| "a dot command".to_owned()),
-        "mvn" | "mvnw" => ["-Dmaven.ext.class.path", "-Dexec.", "-DargLine", "-Djvm"]
-            .iter()
-            .find(|start| word.starts_with(**start))
-            .map(|_| word.split('=').next().unwrap_or(word).to_owned()),
+        "mvn" | "mvnw" => [
+            "-Dmaven.ext.class.path",
+            "-Dexec.",
+            "-DargLine",
+            "-Djvm",
+            "-Dmaven.surefire.debug",
+            "-Dmaven.failsafe.debug",
+        ]
+        .iter()
+        .find(|start| word.starts_with(**start))
+        .map(|_| word.split('=').next().unwrap_or(word).to_owned()),
         "git" => address(name, word),
         "curl" => curl_format(word, before),
         _ if MOUNTERS.contains(&name) => mount(spelled, before, bases),
@@ -186,7 +198,10 @@ fn mount(spelled: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> Option<St
         volume.or_else(|| joined().map(|(_, value)| ("-v", value.trim_start_matches('='))));
     let is_danger = |value: &str| {
         let mut parts = value.splitn(3, ':');
-        let (Some(source), Some(_)) = (parts.next(), parts.next()) else { return false };
+        let (Some(source), Some(_)) = (parts.next(), parts.next()) else {
+            // A part that is known only at run time, such as a home, may hold the colon.
+            return value.contains('?');
+        };
         let mut options = parts.next().unwrap_or_default().split(',');
         is_outside(source) || !options.all(|option| VOLUME_OPTIONS.contains(&option))
     };

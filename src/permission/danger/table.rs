@@ -297,7 +297,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "--config --settings-file --settings-path --output-file --config-path -cpuprofile",
     ),
     ("ruff", "-o --cache-dir"),
-    ("bun/test", "-r --coverage-dir --reporter-outfile"),
+    ("bun/test", "-r --require --import --coverage-dir --reporter-outfile"),
     (
         "phpunit",
         "=d -c --bootstrap --configuration --include-path --extension --printer --log-* --coverage-* --testdox-* \

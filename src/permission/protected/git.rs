@@ -1,9 +1,10 @@
 //! Git's own folders, found as git finds them: their settings and hooks name programs that git runs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{ProtectedPlace, ProtectionReason, fold, link};
-use crate::disk::{GitConfigPaths, checkout_around, has_dot_git, named_git_dirs};
+use crate::disk::{GitConfigPaths, checkout_around, has_dot_git, named_git_dirs, resolve_from};
 
 /// Names of files and folders that make a folder with a `HEAD` file a repository.
 const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
@@ -51,22 +52,32 @@ pub(super) fn places(
     let mut hooks = Vec::new();
     hooks.extend(folders.as_ref().map(|folders| folders.common().join("hooks")));
     let mut files = Vec::new();
+    let mut unknown = None;
     for paths in [user_config, &GitConfigPaths::with_home(home)] {
         let settings = paths.settings_with(configs.iter().flatten().cloned());
         hooks.extend(settings.hook_folders(checkout));
+        if settings.check_is_known().is_err() {
+            // Its hooks and settings can be anywhere.
+            unknown = Some(ProtectedPlace::always(checkout.to_owned(), ProtectionReason::Git));
+        }
         files.extend(settings.files);
     }
-    hooks.extend(hooks.clone().iter().filter_map(|path| link::seen_from(path, checkout)));
-    hooks.sort_unstable();
-    hooks.dedup();
-    let hooks = hooks.into_iter();
-    let hooks: Vec<_> =
-        hooks.map(|path| ProtectedPlace::below(path, ProtectionReason::Git)).collect();
+    let with_targets = |paths: Vec<PathBuf>| {
+        let targets: Vec<_> = paths.iter().filter_map(|it| resolve_from(checkout, it)).collect();
+        paths.into_iter().chain(targets).collect::<BTreeSet<_>>().into_iter()
+    };
+    let place = |path: PathBuf| ProtectedPlace::below(path, ProtectionReason::Git);
+    let hooks: Vec<_> = with_targets(hooks).map(place).collect();
     let linked: Vec<_> = hooks.iter().flat_map(|place| link::inside(place, checkout)).collect();
-    let files = files.into_iter().map(|path| ProtectedPlace::below(path, ProtectionReason::Git));
+    // A folder around the working directory can be one for hooks, too.
+    let direct = hooks
+        .iter()
+        .map(|place| ProtectedPlace::files_of(place.path.clone(), ProtectionReason::Git));
+    let direct: Vec<_> = direct.collect();
+    let files = with_targets(files).map(place);
     let folders = folders.into_iter().flat_map(|it| std::iter::once(it.own).chain(it.common));
     let folders = folders.map(|path| ProtectedPlace::unless_inside(path, ProtectionReason::Git));
-    folders.chain(hooks).chain(linked).chain(files).collect()
+    folders.chain(hooks).chain(direct).chain(linked).chain(files).chain(unknown).collect()
 }
 
 /// The folders with git's own files for one checkout.

@@ -4,7 +4,7 @@ use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
 use super::{ProtectedPlace, ProtectionReason, fold, name, resolve};
-use crate::disk::repository_root;
+use crate::disk::{repository_root, resolve_from};
 
 /// Maximum entries examined below a folder, so that a huge one costs little and leaves room for others.
 const MAX_ENTRIES: usize = 4000;
@@ -85,22 +85,12 @@ fn is_link(entry: &DirEntry) -> bool {
     entry.file_type().is_ok_and(|kind| kind.is_symlink())
 }
 
-/// The path of a link, and its target.
+/// The path of a link, and its target for programs that run in `root`.
 fn link(entry: &DirEntry, root: &Path) -> Option<(PathBuf, PathBuf)> {
     if !is_link(entry) {
         return None;
     }
-    let target = resolve(&entry.path()).or_else(|| {
-        let text = fs::read_link(entry.path()).ok()?;
-        resolve(&seen_from(&text, root)?)
-    })?;
-    Some((entry.path(), target))
-}
-
-/// The path that `/proc/…/cwd/NAME` is for a program that runs in `root`.
-pub(super) fn seen_from(path: &Path, root: &Path) -> Option<PathBuf> {
-    let mut parts = path.strip_prefix("/proc").ok()?.components();
-    parts.find(|part| part.as_os_str() == "cwd").map(|_| root.join(parts.as_path()))
+    Some((entry.path(), resolve_from(root, &entry.path())?))
 }
 
 /// Returns the targets of links in `base`. One that leads to a folder around `base` protects

@@ -124,6 +124,10 @@ fn files_that_run_by_being_there_are_protected_and_ordinary_files_are_not() {
         "mise/tasks/build",
         "mise/tasks/tasks",
         "mise-tasks/build",
+        "pixi.toml",
+        "Procfile.dev",
+        "buildkite/pipeline.yml",
+        "captain-definition",
         "mise-tasks/db/reset.sh",
         "devbox.json",
         "devenv.nix",
@@ -426,6 +430,44 @@ fn what_links_among_git_hooks_lead_to_is_protected() {
     all.assert(&[("p/src/a.rs", false), ("p/scripts/pre-commit", true)]);
     let settings = bench("p/checks").link("p/later/settings", "p/.git/config");
     settings.assert(&[("p/later/settings", true), ("p/later/a", false)]);
+}
+
+#[test]
+fn git_finds_its_hooks_and_settings_through_proc_and_links_to_it() {
+    let bench = |settings: &str| {
+        let folders = ["p/.git/hooks", "p/checks"];
+        let bench = ProtectedFixture::new("p").folders(&folders).file("p/.git/config", settings);
+        bench.link("/proc/self/cwd", "p/here")
+    };
+    for folder in ["/proc/self/cwd/checks", "here/checks", "/dev/fd/../cwd/checks"] {
+        let named = bench(&format!("[core]\nhooksPath = {folder}\n"));
+        named.assert(&[("p/checks/pre-commit", true), ("p/src/a.rs", false)]);
+        let more = folder.replace("checks", "more").replace("here/", "../here/");
+        let included = bench(&format!("[include]\npath = {more}\n"));
+        included.assert(&[("p/more", true), ("p/src/a.rs", true)]);
+    }
+    let linked = bench("")
+        .link("p/here/scripts/a", "p/.git/hooks/pre-push")
+        .link("p/here/b", "p/.mise.toml");
+    linked.assert(&[("p/scripts/a", true), ("p/b", true), ("p/scripts/b", false)]);
+}
+
+#[test]
+fn the_working_directory_itself_can_be_the_folder_of_hooks() {
+    for folder in [".", "/proc/self/cwd"] {
+        let settings = format!("[core]\nhooksPath = {folder}\n");
+        let bench = ProtectedFixture::new("p").folders(&["p/.git", "p/src"]);
+        let bench = bench.file("p/.git/config", &settings);
+        bench.assert(&[("p/pre-commit", true), ("p/src/a.rs", false)]);
+    }
+}
+
+#[test]
+fn settings_that_only_git_reads_protect_the_whole_checkout() {
+    for path in ["~ann/x", "%(prefix)/../home/ann/p/checks"] {
+        assert!(protects_tools(&format!("[core]\nhooksPath = {path}\n")), "{path}");
+        assert!(protects_tools(&format!("[include]\npath = {path}\n")), "{path}");
+    }
 }
 
 #[test]
