@@ -316,9 +316,6 @@ impl<'a> Splitter<'a> {
         for child in children(node) {
             let is_separate = end != Some(child.start_byte());
             end = Some(child.end_byte());
-            if !is_separate && !child.kind().ends_with("_redirect") {
-                self.script.set_unread("where one word ends and the next begins is unclear");
-            }
             match child.kind() {
                 "variable_assignment" => command.assignments.push(self.assignment(child)),
                 "file_redirect" | "heredoc_redirect" | "herestring_redirect" | "comment" => {
@@ -482,11 +479,19 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Checks that there are only blanks between neighbors of one node and at its ends.
+    /// Checks that there are only blanks between neighbors of one node and at its ends, and that
+    /// words do not touch: the grammar takes some words of bash for two.
     fn check_gaps(&mut self, node: Node<'_>) {
         let is_all = node.kind() == "program";
         let mut end = if is_all { 0 } else { node.start_byte() };
+        let mut follows_word = false;
         for child in children(node) {
+            let is_word = child.is_named() || child.kind() == "$";
+            let touches = follows_word && is_word && end == child.start_byte();
+            if touches && !child.kind().ends_with("_redirect") {
+                self.script.set_unread("where one word ends and the next begins is unclear");
+            }
+            follows_word = is_word;
             self.check_gap(node, end, child.start_byte());
             end = child.end_byte();
         }

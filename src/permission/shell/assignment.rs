@@ -89,7 +89,10 @@ impl Splitter<'_> {
                 kind => {
                     self.script.set_unclear("the command changes how variables work");
                     if kind != "variable_name" {
-                        self.word(child);
+                        let word = self.word(child);
+                        if !word.literal || word.text.contains('=') {
+                            self.script.set_unread("which variable the command sets is unclear");
+                        }
                     }
                 }
             }

@@ -253,3 +253,17 @@ fn words_that_touch_are_one_as_bash_has_it() {
         assert!(script.unclear.is_some(), "{line}");
     }
 }
+
+#[test]
+fn words_of_a_list_that_touch_are_not_read() {
+    for list in ["\".\"\\env", "'.en'\\v", ".e\"n\"\\v", "\".\"\\e*", "$x\\m"] {
+        for line in [
+            format!("for a in {list}; do cat $a; done"),
+            format!("case {list} in a) b;; esac"),
+            format!("export {list}"),
+            format!("cat <<< {list}"),
+        ] {
+            assert!(split(&line).unread.is_some(), "{line}");
+        }
+    }
+}
