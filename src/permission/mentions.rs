@@ -2,7 +2,8 @@
 //! variables that the line itself sets, and the files matched by its globs. Anything that cannot be
 //! determined that way is a doubt, never a no.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 
 use super::path::PathTarget;
 use super::recursive::{self, ShownFolder};
@@ -23,6 +24,9 @@ const SHOW_NOTHING: &[&str] = &[
     "ls", "mkdir", "printf", "pwd", "readlink", "realpath", "return", "rm", "rmdir", "seq",
     "sleep", "test", "touch", "true", "type", "unlink", "wait", "which",
 ];
+
+/// Maximum entries of a moved folder that are searched for links; a larger one counts as having some.
+const MAX_MOVED_ENTRIES: usize = 2000;
 
 /// Files named on a command line.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,8 +80,20 @@ impl MentionedFiles {
     pub fn from_script(script: &Script, bases: &[PathBuf], home: Option<&Path>) -> Self {
         let mut mentioned = Self::default();
         let mut lookup = FileLookup::new(script, bases.to_vec(), home);
+        let (mut makes_links, mut moves) = (false, false);
         for command in script.all_commands() {
+            let from = mentioned.handled_paths.len();
             mentioned.add_command(command, &mut lookup);
+            let handled = &mentioned.handled_paths[from..];
+            let is_link = handled.iter().any(|it| it.how == PathChange::Linked);
+            makes_links |= is_link;
+            let fills = |it: &HandledPath| matches!(it.how, PathChange::Moved | PathChange::Filled);
+            moves |= !is_link && handled.iter().any(fills);
+        }
+        // A link means another file in another folder, and what has not been made cannot be looked at.
+        if makes_links && moves {
+            mentioned.all.unbounded = true;
+            mentioned.by_writers.unbounded = true;
         }
         // A value known only later is a doubt where it is used.
         for value in script.all_values() {
@@ -138,13 +154,45 @@ impl MentionedFiles {
             self.by_unknown.extend(targets.map(with_program));
         }
         for handled in writers::handled_paths(command, &named, &lookup.bases) {
-            if handled.how == PathChange::Filled {
+            if handled.how == PathChange::Moved && has_relative_link(&handled.target) {
+                self.all.unbounded = true;
+                self.by_writers.unbounded = true;
+            }
+            if matches!(handled.how, PathChange::Filled | PathChange::Linked) {
                 self.by_writers.targets.push(handled.target.clone());
+            }
+            if handled.how == PathChange::Linked {
+                self.all.targets.push(handled.target.clone());
             }
             self.handled_paths.push(handled);
         }
         self.shown_folders.extend(recursive::shown_folders(command, &named, &lookup.bases));
     }
+}
+
+/// Whether a moved folder may contain a link that means another file in another place.
+fn has_relative_link(folder: &PathTarget) -> bool {
+    let mut left = MAX_MOVED_ENTRIES;
+    let mut folders: Vec<PathBuf> = folder.resolved.clone().into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            left = match left.checked_sub(1) {
+                Some(left) => left,
+                None => return true,
+            };
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_symlink() => {
+                    let text = fs::read_link(entry.path()).unwrap_or_default();
+                    if text.components().any(|part| part == Component::ParentDir) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    false
 }
 
 /// Whether the command may change which files a glob in the line matches.

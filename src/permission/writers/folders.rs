@@ -1,6 +1,7 @@
 //! Commands that change, move or link the contents of a folder that they name.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 
 use super::{FIXES, git_command, lists};
 use crate::disk::checkout_root;
@@ -101,6 +102,9 @@ impl WriterCommand<'_> {
             }
             "mv" => self.to_destination(Some(PathChange::Moved)),
             "ln" => self.to_destination(Some(PathChange::Linked)),
+            "cp" | "gcp" if self.has(&['s'], "--symbolic-link") => {
+                self.to_destination(Some(PathChange::Linked))
+            }
             "cp" | "gcp" | "install" | "rsync" => self.to_destination(None),
             _ if self.words.iter().any(|word| lists(FIXES, &word.text)) => {
                 self.each_operand(PathChange::Changed)
@@ -184,6 +188,14 @@ impl WriterCommand<'_> {
             None => sources.pop().map(|at| self.targets(at)).unwrap_or_default().iter().collect(),
         };
         let mut all = Vec::new();
+        if into.is_none() && destination.is_empty() && self.name == "ln" {
+            let names = sources.iter().flat_map(|at| self.targets(*at));
+            let names = names.filter_map(|source| source.written.file_name());
+            let links = names.flat_map(|name| {
+                self.bases.iter().map(|base| PathTarget::new(base, Path::new(name)))
+            });
+            all.extend(links);
+        }
         for (folder, at) in
             destination.iter().flat_map(|folder| sources.iter().map(move |at| (folder, *at)))
         {
@@ -199,11 +211,36 @@ impl WriterCommand<'_> {
             }));
         }
         let mut all: Vec<_> = all.into_iter().map(|target| (target, PathChange::Filled)).collect();
+        let folders = destination.iter().filter_map(|to| to.resolved.as_deref());
+        let folders = folders.flat_map(|to| std::iter::once(to).chain(to.parent()));
+        let targets = folders.flat_map(|folder| match sources_are {
+            Some(PathChange::Linked) => self.link_targets(&sources, folder),
+            _ => self.moved_links(&sources, folder),
+        });
+        all.extend(targets.map(|target| (target, PathChange::Linked)));
         if let Some(how) = sources_are {
             let sources = sources.into_iter().flat_map(|at| self.targets(at));
             all.extend(sources.map(|source| (source.clone(), how)));
         }
         all
+    }
+
+    /// The targets of links in `folder` with the text of these operands: the system resolves a
+    /// relative one from there.
+    fn link_targets(&self, operands: &[usize], folder: &Path) -> Vec<PathTarget> {
+        let is_relative = |at: &&usize| !self.words[**at].text.starts_with(['/', '~']);
+        let written = operands.iter().filter(is_relative).flat_map(|at| self.targets(*at));
+        let texts = written
+            .flat_map(|target| self.bases.iter().map(|base| relative(base, &target.written)));
+        texts.map(|text| PathTarget::new(folder, &text)).collect()
+    }
+
+    /// The targets that relative links among these operands get in `folder`.
+    fn moved_links(&self, operands: &[usize], folder: &Path) -> Vec<PathTarget> {
+        let sources = operands.iter().flat_map(|at| self.targets(*at));
+        let texts = sources.filter_map(|source| fs::read_link(&source.written).ok());
+        let texts = texts.filter(|text| text.is_relative());
+        texts.map(|text| PathTarget::new(folder, &text)).collect()
     }
 
     /// Whether the source stands for its contents: `x/.` and, for rsync, `x/`.
@@ -245,4 +282,11 @@ impl WriterCommand<'_> {
         let is_joined = at + 1 < letters.len();
         Some(ValueOption { is_destination: letters[at..].starts_with('t'), is_joined })
     }
+}
+
+/// The path that leads from `base` to `path`.
+fn relative(base: &Path, path: &Path) -> PathBuf {
+    let shared = base.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+    let up = base.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(path.components().skip(shared)).collect()
 }

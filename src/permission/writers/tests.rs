@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use crate::permission::judge::Decision::{Allow, Ask, Deny};
 use crate::permission::judge::testing::JudgeFixture;
@@ -132,4 +133,37 @@ fn a_folder_with_another_name_is_a_doubt_for_reading_what_is_below_it() {
         ]);
         bench.allows(["mv docs z; cat z/keep", "ln -s docs z", "rm -r docs", "ls a"]);
     }
+}
+
+#[test]
+fn a_relative_link_means_the_file_that_it_leads_to_from_its_own_folder() {
+    for mode in [PermissionMode::Default, PermissionMode::BypassPermissions] {
+        let bench = bench(mode).deny("Read(a/b/**)").deny("Read(.env)").deny("Edit(docs/keep)");
+        bench.denies([
+            "ln -s ../.env x/l; cat x/l",
+            "ln -s ../.env -t x; cat x/.env",
+            "cp -s ../.env x/l; cat x/l",
+            "ln -s ../a/b/keep x/l; cat x/l",
+            "ln -s b/keep a/l; cat a/l",
+            "ln -s ../docs/keep x/l; echo x >> x/l",
+            "cd docs && ln -sf ../x/b/keep",
+        ]);
+        bench.asks([
+            "ln -s ../a x/l; cat x/l/b/keep",
+            "ln -s b/keep l; mv l a/l; cat a/l",
+            "ln -s b/keep l && cp -P l a/l && cat a/l",
+        ]);
+        bench.allows(["ln -s ../b x/l", "ln -s new docs/l; cat x/b/keep"]);
+    }
+}
+
+#[test]
+fn a_link_that_is_moved_means_another_file() {
+    let bench = bench(PermissionMode::Default).deny("Read(a/b/**)");
+    let project = bench.root.join("project");
+    symlink("b/keep", project.join("l")).unwrap();
+    symlink("../b/keep", project.join("docs/l")).unwrap();
+    bench.denies(["mv l a/l; cat a/l", "cp -P l a; cat a/l", "mv -t a l"]);
+    bench.asks(["mv docs a/; cat a/docs/l"]);
+    bench.allows(["mv x z; cat z/b/keep", "mv l x/l"]);
 }
