@@ -282,7 +282,8 @@ fn is_listed(name: &str, spelled: &[Spelling<'_>]) -> bool {
 
 /// The program's name in the tables: `x86_64-linux-gnu-gcc-12` is a gcc.
 fn listed_name(program: &str) -> &str {
-    let name = base_name(program);
+    // A runner of packages takes a version along: `eslint@8`.
+    let name = wrapper::package_name(base_name(program));
     let is_version = |end: &str| end.chars().all(|c| c.is_ascii_digit() || c == '.');
     let bare = match name.rsplit_once('-') {
         Some((start, end)) if !end.is_empty() && is_version(end) => start,

@@ -243,7 +243,9 @@ fn occurrences(text: &str, name: &str) -> usize {
     let is_word = |&(place, _): &(usize, &str)| {
         let before = text[..place].chars().next_back();
         let after = text[place + name.len()..].chars().next();
-        !before.is_some_and(inside) && !after.is_some_and(|c| inside(c) || c == '/')
+        // A version may follow: `name@1`.
+        let goes_on = |c: char| c != '@' && inside(c) || c == '/';
+        !before.is_some_and(inside) && !after.is_some_and(goes_on)
     };
     if name.is_empty() { 0 } else { text.match_indices(name).filter(is_word).count() }
 }

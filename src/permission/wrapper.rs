@@ -326,6 +326,12 @@ pub fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
+/// The name of a package without the version that a runner takes along, such as `eslint@8` or `twine==5`.
+pub fn package_name(name: &str) -> &str {
+    let end = name.find('@').or_else(|| name.find("=="));
+    end.filter(|end| *end > 0).map_or(name, |end| &name[..end])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use crate::permission::pattern::wild;
 use crate::permission::program::{Program, is_git_command};
 use crate::permission::script::Word;
 use crate::permission::spelling::{Spelling, fill_defaults, spell};
-use crate::permission::wrapper::base_name;
+use crate::permission::wrapper::{base_name, package_name};
 
 /// Compares the words of a rule with those of a command. `exact` rules end with their last word;
 /// `appends` says that more words may follow than are in the line.
@@ -184,7 +184,7 @@ impl Comparison<'_> {
         if let found @ (Restriction::Yes | Restriction::Maybe(_)) = same_file(token, text) {
             return found;
         }
-        if same_noun(token, text) {
+        if package_name(text) == token || same_noun(token, text) {
             return Restriction::Maybe(format!("`{text}` may mean the same as `{token}`"));
         }
         // git has no short forms of its commands; many others do.

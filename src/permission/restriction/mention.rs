@@ -128,6 +128,10 @@ fn tails(word: &Word, program: &str) -> Vec<Option<Vec<Word>>> {
         .map(|(place, _)| place)
         .take(MAX_TAIL)
         .collect();
-    let tail = |place: usize| text[place..].split_whitespace().take(MAX_TAIL).map(whole).collect();
+    let tail = |place: usize| {
+        let mut words = text[place..].split_whitespace().take(MAX_TAIL);
+        let name = words.next().map(wrapper::package_name);
+        name.into_iter().chain(words).map(whole).collect()
+    };
     ends.into_iter().map(|place| Some(tail(place))).collect()
 }

@@ -752,3 +752,29 @@ fn without_a_rule_that_restricts_nothing_is_in_doubt() {
         assert_eq!(JudgeFixture::new().allow("Bash").bash(line), Allow, "{line}");
     }
 }
+
+#[test]
+fn a_package_counts_with_a_version_too() {
+    each(
+        &[
+            ("Bash(vercel:*)", "npx vercel@latest deploy"),
+            ("Bash(vercel:*)", "npx -y vercel@latest deploy"),
+            ("Bash(vercel:*)", "npm exec vercel@latest"),
+            ("Bash(vercel:*)", "pnpm dlx vercel@latest"),
+            ("Bash(vercel:*)", "bunx @a/vercel@1"),
+            ("Bash(npm publish:*)", "npx npm@9 publish"),
+            ("Bash(wrangler deploy:*)", "npx wrangler@3 deploy"),
+            ("Bash(twine:*)", "uv tool run twine@5 upload"),
+            ("Bash(twine:*)", "pipx run twine==5 upload"),
+            ("Bash(npx prisma migrate:*)", "npx prisma@5 migrate"),
+        ],
+        Ask,
+    );
+    each(
+        &[
+            ("Bash(vercel:*)", "npx vercels@latest deploy"),
+            ("Bash(npx prisma migrate:*)", "npx prisma@5 generate"),
+        ],
+        Allow,
+    );
+}
