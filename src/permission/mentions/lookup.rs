@@ -48,7 +48,9 @@ const MAX_VALUE: usize = 256;
 /// Characters in a word that a file name may follow, as in `--file=a`, `f=@a`, `f=<a`, `file:a` and `a,b`.
 const MARKS: &str = "=:@<,;+%|";
 /// Maximum one-letter options in one word to look behind.
-const MAX_LETTERS: usize = 6;
+const MAX_LETTERS: usize = 16;
+/// Maximum defaults within each other that are filled in.
+const MAX_DEFAULTS: usize = 4;
 /// Maximum texts that the variables in one word may produce.
 const MAX_TEXTS: usize = 64;
 
@@ -203,9 +205,12 @@ impl<'a> FileLookup<'a> {
         let mut texts = Vec::new();
         if !word.literal {
             texts.extend(spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces));
-            // `${name:-file}` names a file, whatever the value of the variable.
-            if let Some(raw) = fill_defaults(&word.raw) {
-                let filled = Word { text: raw.clone(), raw, literal: false };
+            // `${name:-file}` names a file, whatever the value of the variable; so does a default in it.
+            let mut raw = fill_defaults(&word.raw);
+            for _ in 0..MAX_DEFAULTS {
+                let Some(text) = raw else { break };
+                raw = fill_defaults(&text);
+                let filled = Word { text: text.clone(), raw: text, literal: false };
                 texts.extend(spell(&[filled]).into_iter().map(Spelling::into_pieces));
             }
         }
@@ -239,6 +244,8 @@ impl<'a> FileLookup<'a> {
                 (Some(values), ..) => values.clone(),
                 (None, "HOME", Some(home)) => chars(&home.to_string_lossy()),
                 (None, "PWD", _) if at == 0 => chars("."),
+                // The value of an option, perhaps.
+                (None, "PWD", _) => vec![vec![Piece::Char('.')], vec![Piece::Any]],
                 // One of the folders in which names are looked up, or none if no `cd` succeeded.
                 (None, "OLDPWD", _) if at == 0 => {
                     vec![vec![Piece::Char('.')], vec![Piece::Any]]
