@@ -60,6 +60,8 @@ pub enum ProtectionReason {
     Startup,
     /// This dot link leads there.
     Link(PathBuf),
+    /// This folder has too many entries to look for links that may lead there.
+    Unsearched(PathBuf),
     /// The name of a file or folder on the way begins with a dot.
     DotName,
     /// Tools run the file because of its name.
@@ -76,6 +78,9 @@ impl fmt::Display for ProtectionReason {
             Self::Git => f.write_str("git reads settings and hooks from there"),
             Self::Startup => f.write_str("commands load programs or settings from there"),
             Self::Link(link) => write!(f, "{} leads there", printable_path(link)),
+            Self::Unsearched(folder) => {
+                write!(f, "{} has too many files to look for links", printable_path(folder))
+            }
             Self::DotName => f.write_str("dot files can decide what programs run"),
             Self::Automation => f.write_str("tools run commands from it"),
             Self::Unknown => f.write_str("its target is unknown"),

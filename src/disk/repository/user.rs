@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::config_file::{self, GitSetting};
-use crate::disk::resolve;
+use crate::disk::{resolve, resolve_from};
 use crate::protocol::EnvOverlay;
 
 /// Variables that locate git's settings files.
@@ -176,6 +176,12 @@ impl GitSettings {
         named.map(path).collect()
     }
 
+    /// Returns the checkouts that `core.worktree` names, for a repository with this git folder.
+    pub fn worktrees(&self, git: &Path) -> Vec<PathBuf> {
+        let named = self.all().filter(|it| is_set(it, "core") && it.key == "worktree");
+        named.map(|it| expand(git, self.home.as_deref(), Path::new(&it.value))).collect()
+    }
+
     /// Returns all settings, in the order in which git reads them.
     pub fn all(&self) -> impl Iterator<Item = &GitSetting> {
         self.settings.iter().map(|(_, setting)| setting)
@@ -207,7 +213,7 @@ impl GitSettings {
 
     /// Adds the settings of a small file. A missing file has none; the settings of any other are unknown.
     fn read(&mut self, file: &Path) {
-        if resolve(file).is_none() {
+        if resolve(file).is_none() && resolve_from(Path::new("/"), file).is_some() {
             // Through a link in `/proc`, git reads another file than this program would.
             self.has_unread = true;
             return;
@@ -220,6 +226,8 @@ impl GitSettings {
             self.has_unread |= file != Path::new("/dev/null");
             return;
         };
+        // Git reads a value up to its first NUL.
+        self.has_unread |= text.contains(&0);
         let folder = file.parent().unwrap_or(file);
         for setting in config_file::parse(&String::from_utf8_lossy(&text)) {
             self.has_unread |= is_path(&setting) && !is_plain_path(&setting.value);

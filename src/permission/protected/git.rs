@@ -1,6 +1,9 @@
 //! Git's own folders, found as git finds them: their settings and hooks name programs that git runs.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::{ProtectedPlace, ProtectionReason, fold, link};
@@ -8,6 +11,9 @@ use crate::disk::{GitConfigPaths, checkout_around, has_dot_git, named_git_dirs, 
 
 /// Names of files and folders that make a folder with a `HEAD` file a repository.
 const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
+
+/// Maximum worktrees of one repository whose folders of hooks are looked up.
+const MAX_WORKTREES: usize = 1000;
 
 /// The git folder that contains the path: one that looks to git like a repository, or would with
 /// this file. So the file that completes one is protected, whichever it is. The search ends at a
@@ -47,6 +53,8 @@ pub(super) fn places(
     let checkout = checkout_around(dir);
     let folders = checkout.map(GitDirs::from_checkout);
     let configs = folders.as_ref().map(GitDirs::configs);
+    // A relative folder of hooks is one in each of them.
+    let mut checkouts: Vec<PathBuf> = folders.iter().flat_map(GitDirs::linked_checkouts).collect();
     // A repository created later gets the hooks folders that the user's settings name.
     let checkout = checkout.unwrap_or(dir);
     let mut hooks = Vec::new();
@@ -55,11 +63,16 @@ pub(super) fn places(
     let mut unknown = None;
     for paths in [user_config, &GitConfigPaths::with_home(home)] {
         let settings = paths.settings_with(configs.iter().flatten().cloned());
-        hooks.extend(settings.hook_folders(checkout));
+        let own = folders.as_ref().map_or(checkout, |folders| folders.own.as_path());
+        checkouts.extend(settings.worktrees(own));
+        checkouts.push(checkout.to_owned());
+        hooks.extend(checkouts.iter().flat_map(|checkout| settings.hook_folders(checkout)));
         if settings.check_is_known().is_err() {
             // Its hooks and settings can be anywhere.
             unknown = Some(ProtectedPlace::always(checkout.to_owned(), ProtectionReason::Git));
         }
+        // What git copies into each new repository.
+        files.extend(settings.files_named_by(&[("init", "templatedir")]));
         files.extend(settings.files);
     }
     let with_targets = |paths: Vec<PathBuf>| {
@@ -75,7 +88,8 @@ pub(super) fn places(
         .map(|place| ProtectedPlace::files_of(place.path.clone(), ProtectionReason::Git));
     let direct: Vec<_> = direct.collect();
     let files = with_targets(files).map(place);
-    let folders = folders.into_iter().flat_map(|it| std::iter::once(it.own).chain(it.common));
+    let folders = folders.map(|it| std::iter::once(it.own).chain(it.common).collect());
+    let folders = with_targets(folders.unwrap_or_default());
     let folders = folders.map(|path| ProtectedPlace::unless_inside(path, ProtectionReason::Git));
     folders.chain(hooks).chain(direct).chain(linked).chain(files).chain(unknown).collect()
 }
@@ -97,7 +111,28 @@ impl GitDirs {
         self.common.as_deref().unwrap_or(&self.own)
     }
 
-    fn configs(&self) -> [PathBuf; 2] {
-        [self.common().join("config"), self.own.join("config.worktree")]
+    fn configs(&self) -> Vec<PathBuf> {
+        let linked = self.linked().map(|own| own.join("config.worktree"));
+        let own = [self.common().join("config"), self.own.join("config.worktree")];
+        own.into_iter().chain(linked).collect()
+    }
+
+    /// The checkouts that share this repository.
+    fn linked_checkouts(&self) -> Vec<PathBuf> {
+        let checkout = |own: PathBuf| {
+            let text = fs::read(own.join("gitdir")).ok()?;
+            let line = text.split(|byte| matches!(byte, b'\n' | b'\r' | 0)).next()?;
+            Some(own.join(OsStr::from_bytes(line)).parent()?.to_owned())
+        };
+        self.linked()
+            .filter_map(checkout)
+            .chain(self.common().parent().map(Path::to_owned))
+            .collect()
+    }
+
+    /// The git folders of the linked worktrees.
+    fn linked(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = fs::read_dir(self.common().join("worktrees")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).take(MAX_WORKTREES)
     }
 }

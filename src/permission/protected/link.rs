@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::{ProtectedPlace, ProtectionReason, fold, name, resolve};
 use crate::disk::{repository_root, resolve_from};
 
-/// Maximum entries examined below a folder, so that a huge one costs little and leaves room for others.
-const MAX_ENTRIES: usize = 4000;
+/// Maximum entries examined below a folder. If it has more, a link among them may lead anywhere.
+const MAX_ENTRIES: usize = 50_000;
 
 /// Depth of definition folders.
 const DEPTH: usize = 3;
@@ -17,8 +17,13 @@ const DOT_DEPTH: usize = 1;
 
 /// Returns the targets of the links inside a protected place, for programs that run in `root`.
 pub(super) fn inside(place: &ProtectedPlace, root: &Path) -> Vec<ProtectedPlace> {
-    let links = links_below(&place.path, DEPTH, root).into_iter();
-    links.map(|(_, target)| ProtectedPlace { path: target, ..place.clone() }).collect()
+    match links_below(&place.path, DEPTH, root) {
+        Some(links) => {
+            let targets = links.into_iter().map(|(_, target)| target);
+            targets.map(|path| ProtectedPlace { path, ..place.clone() }).collect()
+        }
+        None => vec![unsearched(&place.path, root)],
+    }
 }
 
 /// Returns the targets of the dot links of a folder and of those in its dot folders, and of those
@@ -27,18 +32,25 @@ pub(super) fn dot_links(folder: &Path, home: Option<&Path>) -> Vec<ProtectedPlac
     let folder = resolve(folder).unwrap_or_else(|| folder.to_owned());
     let root = repository_root(&folder, home).unwrap_or(&folder);
     let folders = folder.ancestors().take_while(|above| above.starts_with(root));
-    let links = folders.flat_map(dots).flat_map(|entry| match is_link(&entry) {
-        true => link(&entry, root).into_iter().collect(),
+    let found = folders.flat_map(dots).flat_map(|entry| match is_link(&entry) {
+        true => {
+            let linked = link(&entry, root);
+            let target = linked.iter().map(|(_, target)| target);
+            let target = target.filter(|target| !folder.starts_with(target));
+            let below = target.flat_map(|target| places_below(target, DOT_DEPTH, root, &folder));
+            let below: Vec<_> = below.collect();
+            places(linked.into_iter().collect(), &folder).into_iter().chain(below).collect()
+        }
         // The contents of git's folder have their own places.
         false if entry.file_name() == ".git" => Vec::new(),
-        false => links_below(&entry.path(), DOT_DEPTH, root),
+        false => places_below(&entry.path(), DOT_DEPTH, root, &folder),
     });
-    places(links.collect(), &folder)
+    found.collect()
 }
 
 /// Returns the targets of the dot links of the home directory, and of those in its dot folders.
 pub(super) fn home_links(home: &Path) -> Vec<ProtectedPlace> {
-    let mut links = Vec::new();
+    let mut found = Vec::new();
     for entry in dots(home) {
         let depth = match entry.file_name().to_string_lossy().as_ref() {
             ".config" => 2,
@@ -46,11 +58,24 @@ pub(super) fn home_links(home: &Path) -> Vec<ProtectedPlace> {
             _ => 0,
         };
         match is_link(&entry) {
-            true => links.extend(link(&entry, home)),
-            false => links.extend(links_below(&entry.path(), depth, home)),
+            true => found.extend(places(link(&entry, home).into_iter().collect(), home)),
+            false => found.extend(places_below(&entry.path(), depth, home, home)),
         }
     }
-    places(links, home)
+    found
+}
+
+/// The targets of the links below a folder, for programs that run in `root`; or all of `root`.
+fn places_below(folder: &Path, depth: usize, root: &Path, base: &Path) -> Vec<ProtectedPlace> {
+    match links_below(folder, depth, root) {
+        Some(links) => places(links, base),
+        None => vec![unsearched(folder, root)],
+    }
+}
+
+/// All of `root`, since the links below `folder` are not known.
+fn unsearched(folder: &Path, root: &Path) -> ProtectedPlace {
+    ProtectedPlace::always(root.to_owned(), ProtectionReason::Unsearched(folder.to_owned()))
 }
 
 /// The entries of a folder that are protected by name.
@@ -63,14 +88,14 @@ fn dots(folder: &Path) -> Vec<DirEntry> {
     fs::read_dir(folder).into_iter().flatten().flatten().filter(is_dot).collect()
 }
 
-/// The links in a folder and below it, each with its target.
-fn links_below(folder: &Path, depth: usize, root: &Path) -> Vec<(PathBuf, PathBuf)> {
+/// The links in a folder and below it, each with its target; `None` if there are too many entries.
+fn links_below(folder: &Path, depth: usize, root: &Path) -> Option<Vec<(PathBuf, PathBuf)>> {
     let mut links = Vec::new();
     let mut left = MAX_ENTRIES;
     let mut folders = vec![(folder.to_owned(), depth)];
     while let Some((folder, depth)) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten().take(left) {
-            left -= 1;
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            left = left.checked_sub(1)?;
             if is_link(&entry) {
                 links.extend(link(&entry, root));
             } else if depth > 0 && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -78,7 +103,7 @@ fn links_below(folder: &Path, depth: usize, root: &Path) -> Vec<(PathBuf, PathBu
             }
         }
     }
-    links
+    Some(links)
 }
 
 fn is_link(entry: &DirEntry) -> bool {

@@ -463,6 +463,53 @@ fn the_working_directory_itself_can_be_the_folder_of_hooks() {
 }
 
 #[test]
+fn a_relative_folder_of_hooks_is_one_in_each_worktree() {
+    let bench = ProtectedFixture::new("p").folders(&["p/.git/worktrees/w", "p/w", "p/other/hk"]);
+    let bench = bench
+        .file("p/.git/config", "[core]\nhooksPath = hk\nworktree = ../other\n")
+        .file("p/.git/worktrees/w/gitdir", "../../../w/.git\n")
+        .file("p/w/.git", "gitdir: ../.git/worktrees/w\n");
+    bench.assert(&[
+        ("p/hk/pre-commit", true),
+        ("p/w/hk/pre-commit", true),
+        ("p/other/hk/pre-commit", true),
+        ("p/w/src/a.rs", false),
+        ("p/other/a.rs", false),
+    ]);
+}
+
+#[test]
+fn links_below_a_linked_dot_folder_count() {
+    let bench = ProtectedFixture::new("p").folders(&["p/r"]);
+    let bench = bench.link("p/r", "p/.husky").link("p/check", "p/r/pre-commit");
+    bench.assert(&[("p/check", true), ("p/r/x", true), ("p/src/a.rs", false)]);
+}
+
+#[test]
+fn what_git_copies_into_new_repositories_is_protected() {
+    let bench = ProtectedFixture::new("p").folders(&["p/.git", "p/tpl/hooks", "home"]);
+    let bench = bench.file("home/.gitconfig", "[init]\n\ttemplateDir = ../p/tpl\n");
+    bench.assert(&[("p/tpl/config", true), ("p/tpl/hooks/x", true), ("p/src/a.rs", false)]);
+}
+
+#[test]
+fn a_value_ends_for_git_at_its_first_nul() {
+    assert!(protects_tools("[core]\nhooksPath = tools\0x\n"));
+    let bench = ProtectedFixture::new("p").folders(&["p/own", "p/comm/hooks"]);
+    let bench = bench.file("p/.git", "gitdir: own\0x\n").file("p/own/commondir", "../comm\0\n");
+    bench.assert(&[("p/comm/hooks/pre-commit", true), ("p/own/config", true)]);
+}
+
+#[test]
+fn a_folder_with_too_many_entries_to_search_protects_the_whole_checkout() {
+    let bench = ProtectedFixture::new("p").folders(&["p/.git", "p/.d"]);
+    for n in 0..50_001 {
+        fs::File::create(bench.root.join(format!("p/.d/{n}"))).unwrap();
+    }
+    bench.assert(&[("p/src/a.rs", true)]);
+}
+
+#[test]
 fn settings_that_only_git_reads_protect_the_whole_checkout() {
     for path in ["~ann/x", "%(prefix)/../home/ann/p/checks"] {
         assert!(protects_tools(&format!("[core]\nhooksPath = {path}\n")), "{path}");
