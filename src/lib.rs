@@ -5,6 +5,7 @@
 //! - [`protocol`]: the plain data that flows between the parts
 //! - [`disk`]: resolved paths, and files opened without following links
 //! - [`config`]: layered configuration, the environment, the model catalogue
+//! - [`spanned`]: values with their lines, from JSON and front matter
 //! - [`markdown`]: files that users write for agents
 //! - [`provider`]: model APIs, one file per wire
 //! - [`exec`], [`tool`]: child processes, and the tools that models call
@@ -40,6 +41,7 @@ pub mod protocol;
 pub mod provider;
 pub mod runtime;
 pub mod session;
+pub mod spanned;
 pub mod subagent;
 pub mod tool;
 pub mod tui;

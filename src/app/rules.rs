@@ -173,11 +173,7 @@ fn entries(loaded: &LoadedConfig) -> impl Iterator<Item = (RuleList, &String, &c
 
 /// Whether the place is in a file in the format of settings.json, which may belong to another program.
 fn is_foreign(loaded: &LoadedConfig, at: &config::Origin) -> bool {
-    let place = match at {
-        config::Origin::File { path, .. } => path.display().to_string(),
-        other => other.to_string(),
-    };
-    loaded.settings.iter().any(|file| file.place == place)
+    loaded.settings.iter().any(|file| file.origin == at.at_line(1))
 }
 
 fn unread(loaded: &LoadedConfig, project: &Project, home: Option<&Path>) -> Vec<String> {

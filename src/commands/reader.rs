@@ -4,7 +4,8 @@ use super::folder::{CommandFile, CommandFolder, CommandKind};
 use super::{CommandDef, CommandError, CommandOrigin};
 use crate::disk::ProjectFiles;
 use crate::markdown::file;
-use crate::markdown::front_matter::{self, Document, Field, FieldValue};
+use crate::markdown::front_matter::{self, Document};
+use crate::spanned::{Spanned, Value};
 
 /// Maximum size of a file, in bytes.
 const MAX_FILE: u64 = 256 << 10;
@@ -42,10 +43,11 @@ pub(super) fn read_command(
     let text = reader.text(scope)?;
     let document = match front_matter::has_front_matter(&text) || kind == CommandKind::Skill {
         true => front_matter::parse(&text, folder.foreign)
-            .map_err(|(line, message)| reader.error(Some(line), message))?,
+            .map_err(|error| reader.error(Some(error.line), error.to_string()))?,
         false => {
             let prompt = text.trim().to_owned();
-            Document { fields: Vec::new(), prompt, prompt_line: None }
+            let fields = Spanned { line: 1, value: Value::Table(Vec::new()) };
+            Document { fields, prompt, prompt_line: None }
         }
     };
     reader.to_command(&document)
@@ -106,7 +108,7 @@ impl CommandReader<'_> {
             CommandKind::Skill => &SKILL_KEYS[..],
         };
         let mut passed_over = Vec::new();
-        for (name, Field { line, .. }) in &document.fields {
+        for (name, Spanned { line, .. }) in document.fields.table().unwrap_or_default() {
             let name = name.as_str();
             if keys.contains(&name) || NEUTRAL_KEYS.contains(&name) {
                 continue;
@@ -117,9 +119,9 @@ impl CommandReader<'_> {
                 None => format!("unknown key `{shown}`; allowed: {}", keys.join(", ")),
             };
             if !self.folder.foreign {
-                return Err(self.error(*line, format!("{message}; remove it")));
+                return Err(self.error(Some(*line), format!("{message}; remove it")));
             }
-            warnings.push(self.error(*line, format!("{message}; ignored")));
+            warnings.push(self.error(Some(*line), format!("{message}; ignored")));
             passed_over.push(shown.to_string());
         }
         Ok(passed_over)
@@ -135,17 +137,17 @@ impl CommandReader<'_> {
             Ok(()) => Ok(self.file.name.clone()),
             Err(why) => Err(self.error(None, why)),
         };
-        let field = document.get("name").filter(|_| self.kind == CommandKind::Skill);
+        let field = document.fields.get("name").filter(|_| self.kind == CommandKind::Skill);
         let Some(field) = field else { return by_place() };
-        let given = field.value.scalar().unwrap_or_default();
+        let given = field.scalar().unwrap_or_default().trim();
         match check_name(given) {
             Ok(()) => Ok(given.to_owned()),
             Err(why) if self.folder.foreign && check_name(&self.file.name).is_ok() => {
                 let message = format!("{why}; the folder's name counts instead");
-                warnings.push(self.error(field.line, message));
+                warnings.push(self.error(Some(field.line), message));
                 by_place()
             }
-            Err(why) => Err(self.error(field.line, why)),
+            Err(why) => Err(self.error(Some(field.line), why)),
         }
     }
 
@@ -154,17 +156,17 @@ impl CommandReader<'_> {
         document: &Document,
         warnings: &mut Vec<CommandError>,
     ) -> Result<String, CommandError> {
-        let field = document.get("description");
+        let field = document.fields.get("description");
         let text = match field.map(|field| &field.value) {
-            Some(FieldValue::Text(text)) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            Some(Value::Text(text)) => text.split_whitespace().collect::<Vec<_>>().join(" "),
             Some(_) => {
-                let line = field.and_then(|field| field.line);
+                let line = field.map(|field| field.line);
                 return Err(self.error(line, "`description` must be a text"));
             }
             None => String::new(),
         };
         if text.is_empty() && self.kind == CommandKind::Skill {
-            let line = field.and_then(|field| field.line).or(Some(1));
+            let line = Some(field.map_or(1, |field| field.line));
             let message =
                 "`description` is missing: it says what the skill is for and when to use it";
             return Err(self.error(line, message));
@@ -177,31 +179,30 @@ impl CommandReader<'_> {
             let message = format!(
                 "`description` is longer than {MAX_DESCRIPTION} characters: the rest is cut"
             );
-            warnings.push(self.error(field.and_then(|field| field.line), message));
+            warnings.push(self.error(field.map(|field| field.line), message));
         }
         Ok(text.chars().take(MAX_DESCRIPTION).collect())
     }
 
     /// Returns the argument hint. `[issue]` is a list in YAML, but is taken literally.
     fn argument_hint(&self, document: &Document) -> Result<Option<String>, CommandError> {
-        match document.get("argument-hint") {
-            None => Ok(None),
-            Some(Field { value: FieldValue::Text(text), .. }) => Ok(Some(text.trim().to_owned())),
-            Some(Field { value: FieldValue::List(items), .. }) => {
-                Ok(Some(format!("[{}]", items.join(", "))))
-            }
-            Some(Field { line, .. }) => {
-                Err(self.error(*line, "`argument-hint` must be a text, such as \"[issue]\""))
+        let Some(field) = document.fields.get("argument-hint") else { return Ok(None) };
+        match (&field.value, field.value.texts()) {
+            (Value::Text(text), _) => Ok(Some(text.trim().to_owned())),
+            (_, Some(items)) => Ok(Some(format!("[{}]", items.join(", ")))),
+            _ => {
+                let message = "`argument-hint` must be a text, such as \"[issue]\"";
+                Err(self.error(Some(field.line), message))
             }
         }
     }
 
     fn flag(&self, document: &Document, key: &str) -> Result<Option<bool>, CommandError> {
-        let Some(field) = document.get(key) else { return Ok(None) };
-        match field.value.scalar() {
+        let Some(field) = document.fields.get(key) else { return Ok(None) };
+        match field.scalar().map(str::trim) {
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
-            _ => Err(self.error(field.line, format!("`{key}` must be true or false"))),
+            _ => Err(self.error(Some(field.line), format!("`{key}` must be true or false"))),
         }
     }
 }

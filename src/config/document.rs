@@ -1,8 +1,13 @@
-//! Parses one configuration file into checked values, each with its line. The JSON schema says what is allowed.
+//! Parses one configuration file into checked settings, each with its line. The JSON schema says what is allowed.
 
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
 use serde_json::Value as Schema;
-use toml::de::{DeTable, DeValue};
-use toml::{Spanned, Table, Value};
+use toml::de::{DeTable, DeValue, Error};
+use toml::{Spanned, Value};
+
+use super::error::{ConfigError, Origin};
+use super::layers::Setting;
 
 /// Keys that have a second name: the table, that name and the key.
 const ALIASES: [(&str, &str, &str); 2] = [
@@ -10,102 +15,75 @@ const ALIASES: [(&str, &str, &str); 2] = [
     ("subagents", "inherit_system_prompt", "inherit_tool_instructions"),
 ];
 
-/// One value of a file and its path in the tree of tables.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DocumentEntry {
-    /// The keys from the top to the value.
-    pub path: Vec<String>,
-    pub value: Value,
-    /// Line of the value, or of each element if it is a list, counted from 1.
-    pub lines: Vec<usize>,
-}
-
-/// An error in a file, with its line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DocumentError {
-    pub line: usize,
-    pub message: String,
-}
-
-/// Parses a file's text and checks every key and value against the schema. Entries keep the order of the file.
-pub fn parse(text: &str, schema: &Schema) -> Result<Vec<DocumentEntry>, DocumentError> {
+/// Parses a file's text and checks every key and value against the schema. Settings keep the order of the file.
+pub(super) fn parse(
+    text: &str,
+    schema: &Schema,
+    file: &Origin,
+) -> Result<Vec<Setting>, ConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = LineIndex::new(text);
-    let syntax = |error: &toml::de::Error| DocumentError {
-        line: lines.line_at(error.span().map_or(0, |span| span.start)),
-        message: format!("not valid TOML: {}", error.message()),
-    };
-    let spans = DeTable::parse(text).map_err(|error| syntax(&error))?;
-    let values: Table = toml::from_str(text).map_err(|error| syntax(&error))?;
-    let mut reader = DocumentReader { lines: &lines, path: Vec::new(), entries: Vec::new() };
-    reader.table(spans.get_ref(), &values, schema)?;
-    Ok(reader.entries)
+    let mut reader = DocumentReader { file, lines, path: Vec::new(), settings: Vec::new() };
+    let table = DeTable::parse(text).map_err(|error| reader.syntax_error(&error))?;
+    reader.table(table.get_ref(), schema)?;
+    Ok(reader.settings)
 }
 
 struct DocumentReader<'a> {
-    lines: &'a LineIndex,
+    file: &'a Origin,
+    lines: LineIndex,
     path: Vec<String>,
-    entries: Vec<DocumentEntry>,
+    settings: Vec<Setting>,
 }
 
 impl DocumentReader<'_> {
-    fn table(
-        &mut self,
-        spans: &DeTable<'_>,
-        values: &Table,
-        schema: &Schema,
-    ) -> Result<(), DocumentError> {
-        for (key, node) in spans {
+    fn table(&mut self, table: &DeTable<'_>, schema: &Schema) -> Result<(), ConfigError> {
+        for (key, node) in table {
             let name: &str = key.get_ref();
             let known = self.canonical_key(name);
             let Some(inner) = key_schema(schema, known) else {
                 return Err(self.error(key.span().start, self.unknown_key_message(name, schema)));
             };
-            let Some(value) = values.get(name) else { continue };
-            let (depth, first) = (self.path.len(), self.entries.len());
+            let (depth, first) = (self.path.len(), self.settings.len());
             // Errors name the key as it is written.
             self.path.push(name.to_owned());
-            self.value(node, value, inner)?;
+            self.value(node, inner)?;
             self.path.pop();
             if known != name {
-                self.check_same((name, value), (known, values.get(known)), key.span().start)?;
-                if values.contains_key(known) {
-                    self.entries.truncate(first);
+                let other = table.get(known);
+                if let Some(other) = other {
+                    self.check_same((name, node), (known, other), key.span().start)?;
+                    self.settings.truncate(first);
                 }
-                self.entries[first..].iter_mut().for_each(|it| it.path[depth] = known.to_owned());
+                self.settings[first..].iter_mut().for_each(|it| it.path[depth] = known.to_owned());
             }
         }
         Ok(())
     }
 
-    fn value(
-        &mut self,
-        node: &Spanned<DeValue<'_>>,
-        value: &Value,
-        schema: &Schema,
-    ) -> Result<(), DocumentError> {
-        let start = node.span().start;
-        match (node.get_ref(), value) {
-            (DeValue::Table(spans), Value::Table(values)) if is_table(schema) => {
-                return self.table(spans, values, schema);
-            }
-            _ => {}
+    fn value(&mut self, node: &Spanned<DeValue<'_>>, schema: &Schema) -> Result<(), ConfigError> {
+        if let DeValue::Table(table) = node.get_ref()
+            && is_table(schema)
+        {
+            return self.table(table, schema);
         }
-        check_value(value, schema).map_err(|why| self.error(start, self.value_message(&why)))?;
-        let mut lines = vec![self.lines.line_at(start)];
-        if let (DeValue::Array(items), Value::Array(values)) = (node.get_ref(), value) {
-            lines = items.iter().map(|item| self.lines.line_at(item.span().start)).collect();
+        let start = node.span().start;
+        let value = self.plain(node)?;
+        check_value(&value, schema).map_err(|why| self.error(start, self.value_message(&why)))?;
+        let mut places = vec![start];
+        if let (DeValue::Array(items), Value::Array(values)) = (node.get_ref(), &value) {
+            places = items.iter().map(|item| item.span().start).collect();
             if is_table(&schema["items"]) {
-                self.tables(items, values, &schema["items"])?;
+                self.tables(items, &schema["items"])?;
             }
-            for (line, value) in lines.iter().zip(values) {
-                check_value(value, &schema["items"]).map_err(|why| DocumentError {
-                    line: *line,
-                    message: format!("each entry of {}", self.value_message(&why)),
+            for (place, value) in places.iter().zip(values) {
+                check_value(value, &schema["items"]).map_err(|why| {
+                    self.error(*place, format!("each entry of {}", self.value_message(&why)))
                 })?;
             }
         }
-        self.entries.push(DocumentEntry { path: self.path.clone(), value: value.clone(), lines });
+        let origins = places.into_iter().map(|place| self.origin(place)).collect();
+        self.settings.push(Setting { path: self.path.clone(), value, origins });
         Ok(())
     }
 
@@ -113,27 +91,37 @@ impl DocumentReader<'_> {
     fn tables(
         &mut self,
         items: &[Spanned<DeValue<'_>>],
-        values: &[Value],
         schema: &Schema,
-    ) -> Result<(), DocumentError> {
-        let entries = self.entries.len();
-        for (item, value) in items.iter().zip(values) {
-            if let (DeValue::Table(spans), Value::Table(table)) = (item.get_ref(), value) {
-                self.table(spans, table, schema)?;
+    ) -> Result<(), ConfigError> {
+        let settings = self.settings.len();
+        for item in items {
+            if let DeValue::Table(table) = item.get_ref() {
+                self.table(table, schema)?;
                 self.require(item.span().start, table, schema)?;
             }
         }
-        self.entries.truncate(entries);
+        self.settings.truncate(settings);
         Ok(())
     }
 
     /// Checks that a table of a list has its required keys: no other layer can add them.
-    fn require(&self, offset: usize, table: &Table, schema: &Schema) -> Result<(), DocumentError> {
+    fn require(
+        &self,
+        offset: usize,
+        table: &DeTable<'_>,
+        schema: &Schema,
+    ) -> Result<(), ConfigError> {
         let required = schema["required"].as_array().into_iter().flatten();
-        let missing = required.filter_map(Schema::as_str).find(|key| table.get(*key).is_none());
+        let missing = required.filter_map(Schema::as_str).find(|key| !table.contains_key(*key));
         missing.map_or(Ok(()), |key| {
             Err(self.error(offset, self.value_message(&format!("needs a `{key}`"))))
         })
+    }
+
+    /// Returns the value without its places.
+    fn plain(&self, node: &Spanned<DeValue<'_>>) -> Result<Value, ConfigError> {
+        Value::deserialize(node.clone().into_deserializer())
+            .map_err(|error| self.syntax_error(&error))
     }
 
     /// Returns the key that an alias of this table stands for; any other name is returned unchanged.
@@ -146,11 +134,11 @@ impl DocumentReader<'_> {
     /// Checks that an alias and its key, if both are in the file, have the same value.
     fn check_same(
         &self,
-        (alias, value): (&str, &Value),
-        (known, other): (&str, Option<&Value>),
+        (alias, value): (&str, &Spanned<DeValue<'_>>),
+        (known, other): (&str, &Spanned<DeValue<'_>>),
         offset: usize,
-    ) -> Result<(), DocumentError> {
-        if other.is_none_or(|other| other == value) {
+    ) -> Result<(), ConfigError> {
+        if self.plain(value)? == self.plain(other)? {
             return Ok(());
         }
         let table = self.path.join(".");
@@ -159,8 +147,17 @@ impl DocumentReader<'_> {
         Err(self.error(offset, message))
     }
 
-    fn error(&self, offset: usize, message: String) -> DocumentError {
-        DocumentError { line: self.lines.line_at(offset), message }
+    fn origin(&self, offset: usize) -> Origin {
+        self.file.at_line(self.lines.line_at(offset))
+    }
+
+    fn error(&self, offset: usize, message: String) -> ConfigError {
+        ConfigError::invalid(&self.origin(offset), message)
+    }
+
+    fn syntax_error(&self, error: &Error) -> ConfigError {
+        let start = error.span().map_or(0, |span| span.start);
+        self.error(start, format!("not valid TOML: {}", error.message()))
     }
 
     fn value_message(&self, why: &str) -> String {
@@ -297,26 +294,33 @@ mod tests {
     use super::*;
     use crate::config::schema::SCHEMA;
 
+    fn read(text: &str) -> Result<Vec<Setting>, ConfigError> {
+        parse(text, &SCHEMA, &at(1))
+    }
+
+    fn at(line: usize) -> Origin {
+        Origin::File { path: "c.toml".into(), line }
+    }
+
     fn error(text: &str) -> String {
-        let fault = parse(text, &SCHEMA).unwrap_err();
-        format!("{}: {}", fault.line, fault.message)
+        read(text).unwrap_err().to_string().replace("c.toml:", "")
     }
 
     #[test]
     fn an_alias_counts_as_its_key_and_must_not_contradict_it() {
-        let entry = |path: &str, value: bool, line: usize| DocumentEntry {
+        let entry = |path: &str, value: bool, line: usize| Setting {
             path: path.split('.').map(str::to_owned).collect(),
             value: Value::Boolean(value),
-            lines: vec![line],
+            origins: vec![at(line)],
         };
         let text = "[subagents]\nenable_comms = true\ninherit_system_prompt = false";
         let expected = [
             entry("subagents.comms", true, 2),
             entry("subagents.inherit_tool_instructions", false, 3),
         ];
-        assert_eq!(parse(text, &SCHEMA).unwrap(), expected);
+        assert_eq!(read(text).unwrap(), expected);
         let same = "[subagents]\ncomms = true\nenable_comms = true";
-        assert_eq!(parse(same, &SCHEMA).unwrap(), [entry("subagents.comms", true, 2)]);
+        assert_eq!(read(same).unwrap(), [entry("subagents.comms", true, 2)]);
         for (alias, key) in
             [("enable_comms", "comms"), ("inherit_system_prompt", "inherit_tool_instructions")]
         {
@@ -433,9 +437,8 @@ mod tests {
     fn broken_toml_names_its_line() {
         let table = ["[model]\nname = ", "[model]\nname = \"a\"\nname = \"b\"", "[model]\n[model"];
         for (text, line) in table.iter().zip([2, 3, 2]) {
-            let fault = parse(text, &SCHEMA).unwrap_err();
-            assert_eq!(fault.line, line, "{text}: {}", fault.message);
-            assert!(fault.message.starts_with("not valid TOML: "), "{}", fault.message);
+            let error = error(text);
+            assert!(error.starts_with(&format!("{line}: not valid TOML: ")), "{error}");
         }
     }
 
@@ -443,13 +446,13 @@ mod tests {
     fn values_keep_their_lines_whichever_way_tables_are_written() {
         let text = "\u{feff}model.name = \"m\"\r\nproviders = { x = { kind = \"anthropic\" } }\r\n\
                     [permissions]\r\nallow = [\"Read\",\r\n\"Grep\"]\r\n";
-        let entries = parse(text, &SCHEMA).unwrap();
-        let found: Vec<(String, Vec<usize>)> =
-            entries.iter().map(|entry| (entry.path.join("."), entry.lines.clone())).collect();
+        let settings = read(text).unwrap();
+        let found: Vec<(String, Vec<Origin>)> =
+            settings.into_iter().map(|setting| (setting.key(), setting.origins)).collect();
         let expected = [
-            ("model.name", vec![1]),
-            ("providers.x.kind", vec![2]),
-            ("permissions.allow", vec![4, 5]),
+            ("model.name", vec![at(1)]),
+            ("providers.x.kind", vec![at(2)]),
+            ("permissions.allow", vec![at(4), at(5)]),
         ];
         assert_eq!(found, expected.map(|(path, lines)| (path.to_owned(), lines)));
     }
@@ -465,14 +468,14 @@ mod tests {
             ("model = {", "a.", "a = 1}"),
         ] {
             let text = format!("{start}{}{end}", unit.repeat(400_000 / unit.len()));
-            parse(&text, &SCHEMA).unwrap_err();
+            read(&text).unwrap_err();
         }
     }
 
     proptest! {
         #[test]
         fn no_text_makes_the_reader_panic(text in "[\\[\\]{}=\"'a-z0-9.,\n# \u{e9}-]{0,60}") {
-            let _ = parse(&text, &SCHEMA);
+            let _ = read(&text);
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::protocol::{lossy_path, printable_path};
+use crate::spanned::ValueError;
 
 /// The place where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,6 +24,16 @@ pub enum Origin {
     Env { name: &'static str },
     /// An option on the command line, such as `--model`.
     Flag { name: &'static str },
+}
+
+impl Origin {
+    /// Returns the same place at another line, if it has lines.
+    pub fn at_line(&self, line: usize) -> Self {
+        match self {
+            Self::File { path, .. } => Self::File { path: path.clone(), line },
+            other => other.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Origin {
@@ -53,6 +64,16 @@ impl ConfigError {
     pub(super) fn invalid(at: &Origin, message: impl Into<String>) -> Self {
         Self::Invalid { at: at.clone(), message: message.into() }
     }
+
+    /// Creates the error for an invalid value in this file.
+    pub(super) fn invalid_value(file: &Origin, error: &ValueError) -> Self {
+        Self::Invalid { at: file.at_line(error.line), message: error.to_string() }
+    }
+}
+
+/// Returns the first line of a file, named as the user would write it in `cwd`.
+pub(super) fn file_origin(file: &Path, cwd: &Path) -> Origin {
+    Origin::File { path: display_path(file, cwd), line: 1 }
 }
 
 /// Returns the path as the user would write it in `cwd`: relative if it is below.

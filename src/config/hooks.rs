@@ -3,17 +3,18 @@
 use std::path::Path;
 use std::time::Duration;
 
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
-use toml::Value;
+use toml::Value as TomlValue;
 
 use super::error::{ConfigError, Origin};
 use super::layers::{Origins, Setting};
 use super::matcher::Matcher;
-use super::node::{Node, ValueError};
 use super::schema::HookTables;
 use super::start::{EntryCwd, StartResolver, hook_notice};
 use super::untrusted_item::{UntrustedItem, one_line};
 use crate::protocol::{HookEvent, StartDir};
+use crate::spanned::{Spanned, Value, ValueError, non_blank};
 
 /// Default time limit of a hook, in seconds.
 pub(super) const DEFAULT_TIMEOUT_S: f64 = 60.0;
@@ -86,6 +87,7 @@ pub struct HookList {
 }
 
 /// A hook as written in our own files.
+// Settings files and definitions have it too, with `timeout`, `args` and `async`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookEntry {
@@ -93,20 +95,45 @@ pub struct HookEntry {
     #[serde(default)]
     pub matcher: String,
     /// The command, run by bash. It gets the event as JSON on stdin.
+    #[serde(deserialize_with = "non_blank")]
     #[schemars(length(min = 1))]
     pub command: String,
+    /// The arguments, if `command` is only a program. Not in our own files.
+    #[schemars(skip)]
+    pub args: Option<Vec<String>>,
     /// Time limit in seconds.
-    #[serde(default = "timeout_s")]
+    #[serde(default = "timeout_s", alias = "timeout", deserialize_with = "positive_seconds")]
     #[schemars(range(min = 0.001, max = 86400))]
     pub timeout_s: f64,
+    /// Whether it runs in the background. Not in our own files.
+    #[serde(default, rename = "async")]
+    #[schemars(skip)]
+    pub is_async: bool,
     /// Where your own hook starts: `project` is the project's root, once you accept that for the
     /// project. Absent: an empty folder. A project's hooks start in the folder above their file's
     /// `.caliban` or `.claude`.
     pub cwd: Option<EntryCwd>,
 }
 
+/// The keys of a hook in settings files and definitions. Others are for other programs.
+const SETTINGS_KEYS: [&str; 4] = ["command", "args", "timeout", "async"];
+
+/// Hooks with one matcher, in settings files and definitions.
+#[derive(Deserialize)]
+struct HookGroup {
+    #[serde(default)]
+    matcher: Matcher,
+    hooks: Option<Vec<Spanned<Value>>>,
+}
+
 fn timeout_s() -> f64 {
     DEFAULT_TIMEOUT_S
+}
+
+fn positive_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    let wrong = || format!("must be a number of seconds above 0, not {seconds}");
+    if seconds > 0.0 { Ok(seconds) } else { Err(D::Error::custom(wrong())) }
 }
 
 /// Returns the hooks of our own files, in the order of the layers.
@@ -120,8 +147,7 @@ pub(super) fn from_tables(
     for (event, entries) in tables.iter() {
         for (index, entry) in entries.iter().enumerate() {
             let origin = origins.get_entry(&format!("hooks.{}", event.name()), index).clone();
-            let mut hook = from_entry(*event, entry, origin.clone())
-                .map_err(|why| ConfigError::invalid(&origin, why))?;
+            let mut hook = entry.clone().into_hook(*event, origin.clone())?;
             hook.start = starts.start_of_table(hook.describe(), &origin, hook.wants_project_cwd);
             if hook.start == StartDir::Private && !hook.wants_project_cwd {
                 notices.extend(hook_notice(&hook.name(), &hook.command, &origin));
@@ -137,15 +163,19 @@ pub(super) fn retain(
     settings: &mut [Setting],
     mut counts: impl FnMut(&HookConfig) -> bool,
 ) -> Result<(), ConfigError> {
-    for setting in settings.iter_mut().filter(|setting| is_hooks(setting)) {
+    for setting in settings
+        .iter_mut()
+        .filter(|setting| setting.path.first().is_some_and(|table| table == "hooks"))
+    {
         let event = setting.path.last().and_then(|name| HookEvent::from_name(name));
-        let (Some(event), Value::Array(entries)) = (event, &mut setting.value) else { continue };
+        let (Some(event), TomlValue::Array(entries)) = (event, &mut setting.value) else {
+            continue;
+        };
         let all = std::mem::take(entries).into_iter().zip(std::mem::take(&mut setting.origins));
         for (entry, origin) in all {
-            let invalid = |why: String| ConfigError::invalid(&origin, why);
             let read = HookEntry::deserialize(entry.clone())
-                .map_err(|error| invalid(error.message().to_owned()))?;
-            if counts(&from_entry(event, &read, origin.clone()).map_err(invalid)?) {
+                .map_err(|error| ConfigError::invalid(&origin, error.message()))?;
+            if counts(&read.into_hook(event, origin.clone())?) {
                 entries.push(entry);
                 setting.origins.push(origin);
             }
@@ -154,48 +184,48 @@ pub(super) fn retain(
     Ok(())
 }
 
-fn is_hooks(setting: &Setting) -> bool {
-    setting.path.first().is_some_and(|table| table == "hooks")
-}
+impl HookEntry {
+    /// Converts an entry of our own files.
+    fn into_hook(self, event: HookEvent, origin: Origin) -> Result<HookConfig, ConfigError> {
+        let matcher = Matcher::parse(&self.matcher).map_err(|why| {
+            ConfigError::invalid(&origin, format!("`hooks.{}.matcher` {why}", event.name()))
+        })?;
+        Ok(self.with_matcher(event, matcher, origin))
+    }
 
-/// Reads one hook of our own files.
-fn from_entry(event: HookEvent, entry: &HookEntry, origin: Origin) -> Result<HookConfig, String> {
-    let key = format!("hooks.{}.matcher", event.name());
-    Ok(HookConfig {
-        event,
-        matcher: Matcher::parse(&entry.matcher).map_err(|why| format!("`{key}` {why}"))?,
-        command: entry.command.trim_matches('\n').to_owned(),
-        timeout: Duration::try_from_secs_f64(entry.timeout_s).unwrap_or(Duration::MAX),
-        is_async: false,
-        origin,
-        wants_project_cwd: entry.cwd == Some(EntryCwd::Project),
-        start: StartDir::Private,
-    })
+    fn with_matcher(self, event: HookEvent, matcher: Matcher, origin: Origin) -> HookConfig {
+        let quoted = |text: &String| format!("'{}'", text.replace('\'', r"'\''"));
+        let command = match &self.args {
+            None => self.command.trim_matches('\n').to_owned(),
+            Some(args) => {
+                let words = std::iter::once(&self.command).chain(args).map(quoted);
+                words.collect::<Vec<_>>().join(" ")
+            }
+        };
+        HookConfig {
+            event,
+            matcher,
+            command,
+            timeout: Duration::from_secs_f64(self.timeout_s.min(MAX_TIMEOUT_S)),
+            is_async: self.is_async,
+            origin,
+            wants_project_cwd: self.cwd == Some(EntryCwd::Project),
+            start: StartDir::Private,
+        }
+    }
 }
 
 /// Reads the format of settings files: `{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type":
-/// "command", "command": "…", "timeout": 60}]}]}`. `at` makes an origin from a line. Events, types
-/// and keys for other programs are skipped.
-pub fn from_node(
-    node: &Node,
-    at: impl Fn(Option<usize>) -> Origin,
-) -> Result<HookList, ValueError> {
+/// "command", "command": "…", "timeout": 60}]}]}`. Events, types and keys for other programs are
+/// skipped.
+pub fn read_hooks(hooks: &Spanned<Value>, file: &Origin) -> Result<HookList, ValueError> {
     let mut list = HookList::default();
-    for (name, groups) in node.table("hooks")? {
-        let Some(event) = HookEvent::from_name(name) else {
-            list.skip(&name.escape_debug().to_string(), groups);
-            continue;
-        };
-        let key = format!("hooks.{name}");
-        for group in groups.list(&key)? {
-            group.table(&key)?;
-            let matcher = matcher(group.get("matcher"), &key)?;
-            let Some(commands) = group.get("hooks") else {
-                return Err(group.error(format!("an entry of `{key}` needs a `hooks` list")));
-            };
-            for command in commands.list(&format!("{key}.hooks"))? {
-                list.add(event, &matcher, command, &at)?;
+    for (name, groups) in hooks.table()? {
+        match HookEvent::from_name(name) {
+            Some(event) => {
+                list.add_groups(event, groups, file).map_err(|error| error.below(name))?;
             }
+            None => list.skip(&name.escape_debug().to_string(), groups.line),
         }
     }
     Ok(list)
@@ -213,98 +243,65 @@ impl HookList {
         })
     }
 
+    fn add_groups(
+        &mut self,
+        event: HookEvent,
+        groups: &Spanned<Value>,
+        file: &Origin,
+    ) -> Result<(), ValueError> {
+        for Spanned { line, value: group } in groups.read::<Vec<Spanned<HookGroup>>>()? {
+            let missing = || ValueError::new(line, "needs a `hooks` list").in_list();
+            for hook in group.hooks.as_ref().ok_or_else(missing)? {
+                self.add(event, &group.matcher, hook, file)
+                    .map_err(|error| error.in_list().below("hooks"))?;
+            }
+        }
+        Ok(())
+    }
+
     fn add(
         &mut self,
         event: HookEvent,
         matcher: &Matcher,
-        node: &Node,
-        at: &impl Fn(Option<usize>) -> Origin,
+        hook: &Spanned<Value>,
+        file: &Origin,
     ) -> Result<(), ValueError> {
-        let key = format!("hooks.{}.hooks", event.name());
-        node.table(&key)?;
-        let kind = node.get("type").map(|kind| kind.text(&format!("{key}.type"))).transpose()?;
+        hook.table()?;
+        let kind = hook.get("type").map(Spanned::read::<String>).transpose();
+        let kind = kind.map_err(|error| error.below("type"))?;
         // A condition that we don't understand must not be dropped silently.
-        let strange = match kind {
-            Some("command") | None => node.get("if").map(|_| "with `if`".to_owned()),
+        let strange = match kind.as_deref() {
+            Some("command") | None => hook.get("if").map(|_| "with `if`".to_owned()),
             Some(other) => Some(format!("of type {}", other.escape_debug())),
         };
         if let Some(strange) = strange {
-            self.skip(&format!("a {} hook {strange}", event.name()), node);
+            self.skip(&format!("a {} hook {strange}", event.name()), hook.line);
             return Ok(());
         }
-        let Some(command) = node.get("command") else {
-            return Err(node.error(format!("an entry of `{key}` needs a `command`")));
-        };
-        let text = command.text(&format!("{key}.command"))?;
-        if text.trim().is_empty() {
-            return Err(command.error(format!("`{key}.command` must not be empty")));
-        }
-        self.hooks.push(HookConfig {
-            event,
-            matcher: matcher.clone(),
-            command: with_arguments(text, node.get("args"), &key)?,
-            timeout: timeout(node.get("timeout"), &key)?,
-            is_async: is_async(node.get("async"), &key)?,
-            origin: at(command.line.or(node.line)),
-            wants_project_cwd: node.get("cwd").and_then(Node::scalar) == Some("project"),
-            start: StartDir::Private,
-        });
+        let mut entry: HookEntry = hook.read_keys(&SETTINGS_KEYS)?;
+        // Other programs may know other folders.
+        let is_project = hook.get("cwd").and_then(Spanned::scalar) == Some("project");
+        entry.cwd = is_project.then_some(EntryCwd::Project);
+        let line = hook.get("command").map_or(hook.line, |command| command.line);
+        self.hooks.push(entry.with_matcher(event, matcher.clone(), file.at_line(line)));
         Ok(())
     }
 
-    fn skip(&mut self, what: &str, node: &Node) {
-        let line = node.line.map(|line| format!(" (line {line})")).unwrap_or_default();
-        self.skipped.push(format!("{what}{line}"));
+    fn skip(&mut self, what: &str, line: usize) {
+        self.skipped.push(format!("{what} (line {line})"));
     }
-}
-
-fn matcher(node: Option<&Node>, key: &str) -> Result<Matcher, ValueError> {
-    let key = format!("{key}.matcher");
-    let text = node.map_or(Ok(""), |node| node.text(&key))?;
-    Matcher::parse(text).map_err(|why| ValueError {
-        line: node.and_then(|node| node.line),
-        message: format!("`{key}` {why}"),
-    })
-}
-
-/// Quotes a program and its arguments as a line for bash.
-fn with_arguments(command: &str, args: Option<&Node>, key: &str) -> Result<String, ValueError> {
-    let Some(args) = args else { return Ok(command.trim_matches('\n').to_owned()) };
-    let key = format!("{key}.args");
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-    let mut line = quoted(command);
-    for arg in args.list(&key)? {
-        line.push(' ');
-        line.push_str(&quoted(arg.text(&key)?));
-    }
-    Ok(line)
-}
-
-fn is_async(node: Option<&Node>, key: &str) -> Result<bool, ValueError> {
-    let Some(node) = node else { return Ok(false) };
-    let value = node.scalar().and_then(|text| text.parse().ok());
-    value.ok_or_else(|| node.type_error(&format!("{key}.async"), "true or false"))
-}
-
-fn timeout(node: Option<&Node>, key: &str) -> Result<Duration, ValueError> {
-    let Some(node) = node else { return Ok(Duration::from_secs_f64(DEFAULT_TIMEOUT_S)) };
-    let seconds = node.scalar().and_then(|text| text.parse::<f64>().ok());
-    let wanted = seconds.filter(|seconds| *seconds > 0.0);
-    wanted
-        .map(|seconds| Duration::from_secs_f64(seconds.min(MAX_TIMEOUT_S)))
-        .ok_or_else(|| node.type_error(&format!("{key}.timeout"), "a number of seconds above 0"))
 }
 
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
 
-    use super::super::node::parse_json;
     use super::*;
+    use crate::spanned::parse_json;
 
     fn read(json: &str) -> Result<HookList, ValueError> {
-        let at = |line: Option<usize>| Origin::File { path: "s.json".into(), line: line.unwrap() };
-        from_node(&parse_json(json).unwrap(), at)
+        let file = Origin::File { path: "s.json".into(), line: 1 };
+        read_hooks(&parse_json(json).unwrap(), &file).map_err(|error| error.below("hooks"))
     }
 
     #[test]
@@ -351,10 +348,12 @@ mod tests {
             let entry = HookEntry {
                 matcher: matcher.to_owned(),
                 command: command.to_owned(),
+                args: None,
                 timeout_s: DEFAULT_TIMEOUT_S,
+                is_async: false,
                 cwd: None,
             };
-            from_entry(HookEvent::Stop, &entry, Origin::BuiltIn).unwrap().describe()
+            entry.into_hook(HookEvent::Stop, Origin::BuiltIn).unwrap().describe()
         };
         for (command, shown) in [
             (r#""$CLAUDE_PROJECT_DIR"/x.sh 'a'"#, r#""$CLAUDE_PROJECT_DIR"/x.sh 'a'"#),
@@ -414,7 +413,7 @@ mod tests {
             ),
             (
                 hook("\"x\""),
-                "2: `hooks.Stop.hooks` must be an object of keys and values, not a string",
+                "2: an entry of `hooks.Stop.hooks` must be an object of keys and values, not a string",
             ),
             (hook("{}"), "2: an entry of `hooks.Stop.hooks` needs a `command`"),
             (hook("{\"command\": \" \"}"), "2: `hooks.Stop.hooks.command` must not be empty"),
@@ -432,10 +431,10 @@ mod tests {
             ),
         ];
         for (json, expected) in cases {
-            let ValueError { line, message } = read(&json).unwrap_err();
-            assert_eq!(format!("{}: {message}", line.unwrap()), expected, "{json}");
+            let error = read(&json).unwrap_err();
+            assert_eq!(format!("{}: {error}", error.line), expected, "{json}");
         }
         let bad = read("{\"Stop\": [{\"matcher\": \"(\", \"hooks\": []}]}").unwrap_err();
-        assert!(bad.message.starts_with("`hooks.Stop.matcher` must be a name"), "{}", bad.message);
+        assert!(bad.to_string().starts_with("`hooks.Stop.matcher` must be a name"), "{bad}");
     }
 }

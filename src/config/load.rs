@@ -9,7 +9,7 @@ use serde_json::Value as Schema;
 use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
-use super::error::{ConfigError, Origin, display_path};
+use super::error::{ConfigError, Origin, display_path, file_origin};
 use super::hooks::{self, HookConfig};
 use super::layers::{Layers, Origins, Setting};
 use super::mcp::{self, McpEntry};
@@ -87,7 +87,7 @@ impl Config {
     /// The built-in defaults.
     pub fn built_in() -> Result<Self, ConfigError> {
         let mut layers = Layers::default();
-        layers.add(default_settings(&SCHEMA)?);
+        layers.add(default_settings()?);
         fill_providers(&mut layers.merged);
         build_config(&layers)
     }
@@ -132,7 +132,7 @@ pub fn load_project(
     hooks.extend(more);
     let tables = mcp::from_tables(&config.mcp_servers, &layers.origins)?;
     let disabled: Vec<&str> =
-        settings.iter().flat_map(|file| &file.disabled_servers).map(String::as_str).collect();
+        settings.iter().flat_map(|file| &file.keys.disabled_servers).map(String::as_str).collect();
     let admits = |thing| untrusted.admit_item(thing);
     let mcp =
         mcp::collect(sources, &project, tables, &disabled, &mut notices, &mut starts, admits)?;
@@ -185,14 +185,9 @@ pub fn rule_files(sources: &ConfigSources<'_>, project: &Project) -> Vec<PathBuf
 }
 
 /// Reads the settings of one file; `None` if it does not exist.
-fn read_settings(
-    path: &Path,
-    cwd: &Path,
-    schema: &Schema,
-) -> Result<Option<Vec<Setting>>, ConfigError> {
+fn read_settings(path: &Path, cwd: &Path) -> Result<Option<Vec<Setting>>, ConfigError> {
     let Some(text) = read_text(path, cwd)? else { return Ok(None) };
-    let path = display_path(path, cwd);
-    parse_settings(&text, schema, |line| Origin::File { path: path.clone(), line }).map(Some)
+    document::parse(&text, &SCHEMA, &file_origin(path, cwd)).map(Some)
 }
 
 /// Reads a configuration file of limited size; `None` if it does not exist.
@@ -231,27 +226,12 @@ fn read_bytes(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-fn default_settings(schema: &Schema) -> Result<Vec<Setting>, ConfigError> {
-    parse_settings(DEFAULTS, schema, |_| Origin::BuiltIn)
-}
-
-pub(super) fn parse_settings(
-    text: &str,
-    schema: &Schema,
-    at: impl Fn(usize) -> Origin,
-) -> Result<Vec<Setting>, ConfigError> {
-    let entries = document::parse(text, schema)
-        .map_err(|fault| ConfigError::invalid(&at(fault.line), fault.message))?;
-    let setting = |entry: document::DocumentEntry| Setting {
-        path: entry.path,
-        value: entry.value,
-        origins: entry.lines.into_iter().map(&at).collect(),
-    };
-    Ok(entries.into_iter().map(setting).collect())
+fn default_settings() -> Result<Vec<Setting>, ConfigError> {
+    document::parse(DEFAULTS, &SCHEMA, &Origin::BuiltIn)
 }
 
 /// Checks one value of the environment or the command line like those of files.
-fn check_setting(setting: &Setting, schema: &Schema) -> Result<(), ConfigError> {
+fn check_setting(setting: &Setting) -> Result<(), ConfigError> {
     let origin = setting.origins.first().unwrap_or(&Origin::BuiltIn);
     // The variable may contain a whole filter, while files and flags name a level.
     if *origin == (Origin::Env { name: "CALIBAN_LOG" }) {
@@ -264,7 +244,7 @@ fn check_setting(setting: &Setting, schema: &Schema) -> Result<(), ConfigError> 
             )),
         };
     }
-    let place = setting.path.iter().fold(schema, |schema, key| match &schema["properties"] {
+    let place = setting.path.iter().fold(&*SCHEMA, |schema, key| match &schema["properties"] {
         Schema::Null => &schema["additionalProperties"],
         properties => &properties[key],
     });

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fancy_regex::Regex;
+use serde::de::{Deserialize, Deserializer, Error as _};
 
 /// The names that a hook is for, written as in settings files: nothing or `*` for all, one name,
 /// several separated by `|`, or else a regular expression that is searched for anywhere in the
@@ -55,6 +56,19 @@ impl Matcher {
     /// Returns the matcher as written.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+}
+
+impl Default for Matcher {
+    /// Matches everything.
+    fn default() -> Self {
+        Self { text: String::new(), kind: MatcherKind::All }
+    }
+}
+
+impl<'de> Deserialize<'de> for Matcher {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

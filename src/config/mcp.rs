@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::{ConfigError, Origin};
 use super::layers::Origins;
@@ -14,28 +14,32 @@ use super::start::{EntryCwd, StartResolver, server_notice};
 use super::untrusted_item::{UntrustedItem, one_line};
 use super::{ConfigSources, Project};
 use crate::protocol::{McpServer, McpTransport, StartDir, shell_word};
+use crate::spanned::{Scalar, non_blank};
 
 /// The key of the table of servers.
 pub(super) const SERVERS_KEY: &str = "mcp_servers";
 
 /// One server of a file. Values may contain `${VAR}` and `${VAR:-default}`.
+// Numbers in lists of texts are for `.mcp.json` and definitions; the schema refuses them in our own files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct McpServerConfig {
     /// A program that speaks the protocol over its standard streams.
+    #[serde(default, deserialize_with = "non_blank")]
     #[schemars(length(min = 1))]
     pub command: Option<String>,
     /// The program's arguments.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "list_as_written")]
     pub args: Vec<String>,
     /// Additional environment variables for the program.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "table_as_written")]
     pub env: BTreeMap<String, String>,
     /// The URL of a streamable HTTP server, instead of `command`.
+    #[serde(default, deserialize_with = "non_blank")]
     #[schemars(length(min = 1))]
     pub url: Option<String>,
     /// Headers to send with each request.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "table_as_written")]
     pub headers: BTreeMap<String, String>,
     /// Time limit for the start, in seconds. Absent: 30.
     #[schemars(range(min = 0.001, max = 3600))]
@@ -49,6 +53,17 @@ pub struct McpServerConfig {
     /// project. Absent: an empty folder. A project's servers start in the folder above their file's
     /// `.caliban`.
     pub cwd: Option<EntryCwd>,
+}
+
+fn list_as_written<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<String>, D::Error> {
+    Ok(Vec::<Scalar>::deserialize(list)?.into_iter().map(|item| item.0).collect())
+}
+
+fn table_as_written<'de, D: Deserializer<'de>>(
+    table: D,
+) -> Result<BTreeMap<String, String>, D::Error> {
+    let table = BTreeMap::<String, Scalar>::deserialize(table)?;
+    Ok(table.into_iter().map(|(name, value)| (name, value.0)).collect())
 }
 
 /// A configured server and its origin.
@@ -103,7 +118,7 @@ pub fn describe_server(server: &McpServer) -> String {
 
 impl McpServerConfig {
     /// Converts the entry to a server. The error names what is missing or not allowed.
-    fn to_server(&self, name: &str) -> Result<McpServer, String> {
+    pub(super) fn to_server(&self, name: &str) -> Result<McpServer, String> {
         let stdio_only = !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some();
         let transport = match (&self.command, &self.url) {
             (Some(_), Some(_)) => {

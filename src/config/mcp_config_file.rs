@@ -4,9 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::dirs::Dirs;
+use super::document;
 use super::error::{ConfigError, Origin, display_path};
 use super::layers::Layers;
-use super::load::{parse_settings, read_text};
+use super::load::read_text;
 use super::mcp::{self, McpEntry, SERVERS_KEY};
 use super::mcp_edit::{self, McpChange};
 use super::mcp_file::{self, MCP_FILE, McpServerList};
@@ -109,14 +110,14 @@ impl McpConfigFile {
 
     fn read_tables(&self) -> Result<Vec<McpEntry>, ConfigError> {
         let Some(text) = read_text(&self.file, &self.cwd)? else { return Ok(Vec::new()) };
-        let at = |line| Origin::File { path: self.shown.clone(), line };
-        let mut all = parse_settings(&text, &SCHEMA, at)?;
+        let file = Origin::File { path: self.shown.clone(), line: 1 };
+        let mut all = document::parse(&text, &SCHEMA, &file)?;
         all.retain(|setting| setting.path.first().is_some_and(|table| table == SERVERS_KEY));
         let mut layers = Layers::default();
         layers.add(all);
         let Some(servers) = layers.merged.remove(SERVERS_KEY) else { return Ok(Vec::new()) };
         let servers = servers.try_into().map_err(|error: toml::de::Error| {
-            ConfigError::invalid(&at(1), error.message().to_owned())
+            ConfigError::invalid(&file, error.message().to_owned())
         })?;
         mcp::from_tables(&servers, &layers.origins)
     }

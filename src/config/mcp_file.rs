@@ -1,14 +1,13 @@
 //! Reads `.mcp.json` and `--mcp-config`: `{"mcpServers": {"NAME": {"command": …}}}`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::error::{ConfigError, Origin, display_path};
+use super::error::{ConfigError, Origin, file_origin};
 use super::load::read_text;
-use super::mcp::McpEntry;
-use super::node::{Node, ValueError, parse_json};
+use super::mcp::{McpEntry, McpServerConfig};
 use super::project::Project;
 use crate::protocol::{McpServer, McpTransport};
+use crate::spanned::{Spanned, Value, ValueError, parse_json};
 
 /// The name of the file in a project's folder.
 pub const MCP_FILE: &str = ".mcp.json";
@@ -54,17 +53,14 @@ pub(super) fn read_file_if_exists(file: &Path, cwd: &Path) -> McpServerList {
 fn read_file(file: &Path, cwd: &Path) -> McpServerList {
     let read = || -> Result<McpServerList, ConfigError> {
         let text = read_text(file, cwd)?.unwrap_or_default();
-        let path = display_path(file, cwd);
-        let at = |line: Option<usize>| Origin::File { path: path.clone(), line: line.unwrap_or(1) };
-        let servers = parse(&text)
-            .map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;
         let folder = file.parent().map(Path::to_owned).unwrap_or_default();
         let mut found = McpServerList { folder, ..McpServerList::default() };
-        for NamedServer { name, line, server, unknown, .. } in servers {
-            let origin = at(line);
+        for NamedServer { name, origin, server, unknown, .. } in
+            parse(&text, &file_origin(file, cwd))?
+        {
             match server {
                 Ok(McpServer { transport: McpTransport::Peer, .. }) => {
-                    let what = "type sdk only works for a program that drives caliban";
+                    let what = "has type sdk, which only works for a program that drives caliban";
                     found.errors.push(format!("{origin}: MCP server {name} skipped: {what}"));
                 }
                 Ok(server) => {
@@ -76,9 +72,9 @@ fn read_file(file: &Path, cwd: &Path) -> McpServerList {
                     }
                     found.entries.push(McpEntry::new(server, origin));
                 }
-                Err(ValueError { line, message }) => {
-                    let origin = at(line);
-                    let mut why = format!("{origin}: MCP server {name} skipped: {message}");
+                Err(error) => {
+                    let origin = origin.at_line(error.line);
+                    let mut why = format!("{origin}: MCP server {name} skipped: {error}");
                     if !unknown.is_empty() {
                         why.push_str(&format!("; unknown keys: {}", unknown.join(", ")));
                     }
@@ -98,20 +94,19 @@ fn read_file(file: &Path, cwd: &Path) -> McpServerList {
 /// except that a server of type sse, which other programs still accept, is skipped.
 pub(super) fn from_flag(value: &str, cwd: &Path) -> Result<McpServerList, ConfigError> {
     if value.trim_start().starts_with('{') {
-        return parse_all(value, |_| FLAG_ORIGIN.clone());
+        return parse_all(value, &FLAG_ORIGIN);
     }
     let file = cwd.join(value);
     let Some(text) = read_text(&file, cwd)? else {
         let message = format!("no such file: {value}; expected a file or JSON such as {EXAMPLE}");
         return Err(ConfigError::invalid(&FLAG_ORIGIN, message));
     };
-    let path = display_path(&file, cwd);
-    parse_all(&text, |line| Origin::File { path: path.clone(), line: line.unwrap_or(1) })
+    parse_all(&text, &file_origin(&file, cwd))
 }
 
 /// Reads servers from a JSON text that comes from neither option nor file.
 pub fn from_json(text: &str, origin: &Origin) -> Result<Vec<McpEntry>, ConfigError> {
-    let found = parse_all(text, |_| origin.clone())?;
+    let found = parse_all(text, origin)?;
     match found.errors.first() {
         Some(why) => Err(ConfigError::invalid(origin, why.clone())),
         None => Ok(found.entries),
@@ -119,23 +114,18 @@ pub fn from_json(text: &str, origin: &Origin) -> Result<Vec<McpEntry>, ConfigErr
 }
 
 /// Reads all servers of a text.
-fn parse_all(
-    text: &str,
-    at: impl Fn(Option<usize>) -> Origin,
-) -> Result<McpServerList, ConfigError> {
-    let servers =
-        parse(text).map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;
+fn parse_all(text: &str, place: &Origin) -> Result<McpServerList, ConfigError> {
     let mut found = McpServerList::default();
-    for NamedServer { name, line, server, is_sse, .. } in servers {
+    for NamedServer { name, origin, server, is_sse, .. } in parse(text, place)? {
         match server {
-            Ok(server) => found.entries.push(McpEntry::new(server, at(line))),
-            Err(ValueError { line, message }) if is_sse => {
-                let origin = at(line);
-                found.errors.push(format!("{origin}: MCP server {name} skipped: {message}"));
-            }
-            Err(ValueError { line, message }) => {
-                let message = format!("MCP server {name}: {message}");
-                return Err(ConfigError::invalid(&at(line), message));
+            Ok(server) => found.entries.push(McpEntry::new(server, origin)),
+            Err(error) => {
+                let origin = origin.at_line(error.line);
+                if !is_sse {
+                    let message = format!("MCP server {name}: {error}");
+                    return Err(ConfigError::invalid(&origin, message));
+                }
+                found.errors.push(format!("{origin}: MCP server {name} skipped: {error}"));
             }
         }
     }
@@ -146,7 +136,7 @@ fn parse_all(
 #[derive(Debug)]
 struct NamedServer {
     name: String,
-    line: Option<usize>,
+    origin: Origin,
     server: Result<McpServer, ValueError>,
     /// Whether it uses the older HTTP transport.
     is_sse: bool,
@@ -154,82 +144,56 @@ struct NamedServer {
     unknown: Vec<String>,
 }
 
-fn parse(text: &str) -> Result<Vec<NamedServer>, ValueError> {
-    let root = parse_json(text)?;
+fn parse(text: &str, place: &Origin) -> Result<Vec<NamedServer>, ConfigError> {
+    let invalid = |error: ValueError| ConfigError::invalid_value(place, &error);
+    let root = parse_json(text).map_err(invalid)?;
     let servers = root
         .get("mcpServers")
-        .ok_or_else(|| root.error(format!("`mcpServers` is missing, as in {EXAMPLE}")))?;
-    let named = |(name, node): &(String, Node)| NamedServer {
+        .ok_or_else(|| invalid(root.error(format!("`mcpServers` is missing, as in {EXAMPLE}"))))?;
+    let named = |(name, server): &(String, Spanned<Value>)| NamedServer {
         name: name.escape_debug().to_string(),
-        line: node.line,
-        server: parse_server(name, node),
-        is_sse: node.get("type").is_some_and(|kind| kind.scalar() == Some("sse")),
-        unknown: unknown_keys(node),
+        origin: place.at_line(server.line),
+        server: parse_server(name, server),
+        is_sse: server.get("type").is_some_and(|kind| kind.scalar() == Some("sse")),
+        unknown: unknown_keys(server),
     };
-    Ok(servers.table("mcpServers")?.iter().map(named).collect())
+    let servers = servers.table().map_err(|error| invalid(error.below("mcpServers")))?;
+    Ok(servers.iter().map(named).collect())
 }
 
-fn unknown_keys(node: &Node) -> Vec<String> {
-    let entries = node.table("").unwrap_or_default().iter();
+fn unknown_keys(server: &Spanned<Value>) -> Vec<String> {
+    let entries = server.table().unwrap_or_default().iter();
     let unknown = entries.filter(|(key, _)| !SERVER_KEYS.contains(&key.as_str()));
     unknown.map(|(key, _)| key.escape_debug().to_string()).collect()
 }
 
-/// Reads one server of `.mcp.json`. The error has the line of the mistake.
-pub fn parse_server(name: &str, node: &Node) -> Result<McpServer, ValueError> {
-    node.table(name)?;
+/// Reads one server of `.mcp.json` or of a definition: the keys that go with its type. The error
+/// has the line of the mistake.
+pub fn parse_server(name: &str, server: &Spanned<Value>) -> Result<McpServer, ValueError> {
+    server.table()?;
     if name.trim().is_empty() {
-        return Err(node.error("a server needs a name"));
+        return Err(server.error("needs a name"));
     }
-    let kind = node.get("type").map(|kind| kind.text("type")).transpose()?;
-    let kind = kind.unwrap_or(if node.get("command").is_some() { "stdio" } else { "http" });
-    let needed = |key: &str| {
-        let value = node.get(key).ok_or_else(|| {
-            node.error(format!("`{key}` is missing; a server has a `command` or a `url`"))
-        })?;
-        let text = value.text(key)?;
-        match text.trim().is_empty() {
-            true => Err(value.error(format!("`{key}` must not be empty"))),
-            false => Ok(text.to_owned()),
-        }
-    };
-    let transport = match kind {
-        "stdio" => McpTransport::Stdio {
-            command: needed("command")?,
-            args: texts(node, "args")?,
-            env: pairs(node, "env")?,
-        },
-        "http" | "streamable-http" | "streamableHttp" => {
-            McpTransport::Http { url: needed("url")?, headers: pairs(node, "headers")? }
-        }
-        "sdk" => McpTransport::Peer,
+    let kind = server.get("type").map(Spanned::read::<String>).transpose();
+    let kind = kind.map_err(|error| error.below("type"))?;
+    let implied = if server.get("command").is_some() { "stdio" } else { "http" };
+    let (needed, keys): (&str, &[&str]) = match kind.as_deref().unwrap_or(implied) {
+        "stdio" => ("command", &["command", "args", "env"]),
+        "http" | "streamable-http" | "streamableHttp" => ("url", &["url", "headers"]),
+        "sdk" => return Ok(McpServer::from_peer(name)),
         "sse" => {
-            let message = "type sse, the older HTTP transport, is not supported; most such servers also offer streamable HTTP: use type http";
-            return Err(node.error(message));
+            let message = "has type sse, the older HTTP transport, which is not supported; most such servers also offer streamable HTTP: use type http";
+            return Err(server.error(message));
         }
         other => {
-            let message = format!("type {other:?} is not supported; allowed: stdio, http");
-            return Err(node.error(message));
+            let message =
+                format!("has type {other:?}, which is not supported; allowed: stdio, http");
+            return Err(server.error(message));
         }
     };
-    Ok(McpServer::new(name, transport))
-}
-
-fn texts(node: &Node, key: &str) -> Result<Vec<String>, ValueError> {
-    let Some(list) = node.get(key) else { return Ok(Vec::new()) };
-    let text = |item: &Node| scalar(item, &format!("each entry of {key}"));
-    list.list(key)?.iter().map(text).collect()
-}
-
-fn pairs(node: &Node, key: &str) -> Result<BTreeMap<String, String>, ValueError> {
-    let Some(table) = node.get(key) else { return Ok(BTreeMap::new()) };
-    let pair = |(name, value): &(String, Node)| {
-        Ok((name.clone(), scalar(value, &format!("{key}.{name}"))?))
-    };
-    table.table(key)?.iter().map(pair).collect()
-}
-
-/// Returns a string; a number or boolean is taken as written.
-fn scalar(node: &Node, name: &str) -> Result<String, ValueError> {
-    node.scalar().map(str::to_owned).ok_or_else(|| node.type_error(name, "a quoted string"))
+    if let Some(kind) = kind.filter(|_| server.get(needed).is_none()) {
+        return Err(server.error(format!("needs a `{needed}`, because its type is {kind}")));
+    }
+    let config: McpServerConfig = server.read_keys(keys)?;
+    config.to_server(name).map_err(|why| server.error(why))
 }

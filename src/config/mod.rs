@@ -29,7 +29,6 @@ mod mcp_config_file;
 mod mcp_edit;
 pub mod mcp_file;
 pub mod models;
-pub mod node;
 mod overrides;
 mod project;
 mod provider;
@@ -47,7 +46,7 @@ mod untrusted_item;
 
 pub use dirs::Dirs;
 pub use error::{ConfigError, Origin};
-pub use hooks::{HookConfig, HookEntry, HookList, from_node as read_hooks};
+pub use hooks::{HookConfig, HookEntry, HookList, read_hooks};
 pub use layers::Origins;
 pub use load::{ConfigSources, LoadedConfig, load, load_project, rule_files};
 pub use matcher::Matcher;
@@ -64,7 +63,7 @@ pub use schema::{
 };
 pub use setting_sources::SettingSources;
 pub use settings_file::{
-    SettingsFile, SettingsOwner, SettingsPermissions, SettingsSandbox, SettingsText,
+    SettingsFile, SettingsKeys, SettingsOwner, SettingsPermissions, SettingsSandbox,
 };
 pub use settings_layer::Variables;
 pub use start::{

@@ -19,9 +19,11 @@ pub(super) fn forbid_bypass(
     origins: &Origins,
     notices: &mut Vec<String>,
 ) -> Result<bool, ConfigError> {
-    let Some(file) = files.iter().find_map(|file| file.no_bypass.as_ref()) else {
-        return Ok(false);
+    let forbids = |file: &SettingsFile| {
+        let line = file.keys.permissions.no_bypass.as_ref()?.line;
+        Some(file.origin.at_line(line))
     };
+    let Some(file) = files.iter().find_map(forbids) else { return Ok(false) };
     let permissions = merged.get_mut("permissions").and_then(Value::as_table_mut);
     let mode = permissions.and_then(|permissions| permissions.get_mut("mode"));
     let bypass = PermissionMode::BypassPermissions.name();
@@ -44,8 +46,10 @@ pub(super) fn required_sandbox(files: &[SettingsFile]) -> Option<Origin> {
     let (mut enabled, mut required) = (None, None);
     for file in files {
         let counts = |on: bool| on || !file.owner.is_project();
-        enabled = file.sandbox.enabled.filter(|on| counts(*on)).or(enabled);
-        required = file.sandbox.required.clone().filter(|(on, _)| counts(*on)).or(required);
+        let sandbox = &file.keys.sandbox;
+        enabled = sandbox.enabled.filter(|on| counts(*on)).or(enabled);
+        let own = sandbox.required.as_ref().filter(|on| counts(on.value));
+        required = own.map(|on| (on.value, file.origin.at_line(on.line))).or(required);
     }
     let (_, origin) = required.filter(|(on, _)| *on && enabled != Some(false))?;
     Some(origin)

@@ -1,16 +1,17 @@
 //! Reads Claude Code's `settings.json` as far as it matters here: `permissions`, `hooks`, `env`,
 //! `sandbox` and `disabledMcpjsonServers`. Other keys are skipped.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::dirs::Dirs;
-use super::error::{ConfigError, Origin, display_path};
-use super::hooks::{self, HookList};
-use super::load::read_text;
-use super::node::{Node, ValueError, parse_json};
-use super::project::{LOCAL_SETTINGS, Project, SETTINGS};
+use serde::Deserialize;
 
-const DISABLED_SERVERS: &str = "disabledMcpjsonServers";
+use super::dirs::Dirs;
+use super::error::{ConfigError, Origin, file_origin};
+use super::hooks::{HookList, read_hooks};
+use super::load::read_text;
+use super::project::{LOCAL_SETTINGS, Project, SETTINGS};
+use crate::spanned::{Scalar, Spanned, Value, ValueError, parse_json};
 
 /// The owner of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,57 +33,72 @@ impl SettingsOwner {
     }
 }
 
-/// A text and its origin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingsText {
-    pub text: String,
-    pub origin: Origin,
-}
-
-/// `permissions` of a settings file as written: rules and mode are not parsed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SettingsPermissions {
-    pub allow: Vec<SettingsText>,
-    pub ask: Vec<SettingsText>,
-    pub deny: Vec<SettingsText>,
-    pub additional_dirs: Vec<SettingsText>,
-    /// `defaultMode`.
-    pub mode: Option<SettingsText>,
-}
-
 /// The content of one settings file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SettingsFile {
     pub owner: SettingsOwner,
-    /// The file as the user would write it, or the flag.
-    pub place: String,
-    pub permissions: SettingsPermissions,
-    /// Variables by name, each with its value.
-    pub env: Vec<(String, SettingsText)>,
+    /// The first line of the file, or the flag.
+    pub origin: Origin,
+    pub keys: SettingsKeys,
     pub hooks: HookList,
-    /// Names of `.mcp.json` servers not to use.
-    pub disabled_servers: Vec<String>,
     /// `outputStyle`: reported in frames, without effect here.
     pub output_style: Option<String>,
-    pub sandbox: SettingsSandbox,
-    /// The origin of `"disableBypassPermissionsMode": "disable"`.
-    pub no_bypass: Option<Origin>,
     /// Settings without effect here, each with its origin: `statusLine (.claude/settings.json:4)`.
     pub unused: Vec<String>,
 }
 
+/// The keys that count here, as written: rules and mode are not parsed.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct SettingsKeys {
+    pub permissions: SettingsPermissions,
+    /// Variables by name.
+    pub env: BTreeMap<String, Spanned<Scalar>>,
+    /// Names of `.mcp.json` servers not to use.
+    #[serde(rename = "disabledMcpjsonServers")]
+    pub disabled_servers: Vec<String>,
+    pub sandbox: SettingsSandbox,
+}
+
+/// `permissions` of a settings file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SettingsPermissions {
+    pub allow: Vec<Spanned<String>>,
+    pub ask: Vec<Spanned<String>>,
+    pub deny: Vec<Spanned<String>>,
+    #[serde(rename = "additionalDirectories")]
+    pub additional_dirs: Vec<Spanned<String>>,
+    #[serde(rename = "defaultMode")]
+    pub mode: Option<Spanned<String>>,
+    #[serde(rename = "disableBypassPermissionsMode")]
+    pub no_bypass: Option<Spanned<Disable>>,
+}
+
+/// The only value of a key that disables something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Disable {
+    Disable,
+}
+
 /// `sandbox` of a settings file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct SettingsSandbox {
     pub enabled: Option<bool>,
-    /// `failIfUnavailable`.
-    pub required: Option<(bool, Origin)>,
+    #[serde(rename = "failIfUnavailable")]
+    pub required: Option<Spanned<bool>>,
 }
 
 impl SettingsFile {
     /// Returns one line about skipped hooks; `None` if there are none.
     pub(super) fn notice(&self) -> Option<String> {
-        self.hooks.notice().map(|notice| format!("{}: {notice}", self.place))
+        let place = match &self.origin {
+            Origin::File { path, .. } => path.display().to_string(),
+            other => other.to_string(),
+        };
+        self.hooks.notice().map(|notice| format!("{place}: {notice}"))
     }
 }
 
@@ -109,16 +125,14 @@ pub(super) fn read(
     cwd: &Path,
 ) -> Result<Option<SettingsFile>, ConfigError> {
     let Some(text) = read_text(path, cwd)? else { return Ok(None) };
-    let path = display_path(path, cwd);
-    parse(owner, &text, |line| Origin::File { path: path.clone(), line: line.unwrap_or(1) })
-        .map(Some)
+    parse(owner, &text, &file_origin(path, cwd)).map(Some)
 }
 
 /// Reads the value of `--settings`: JSON, or else the path of an existing file.
 pub(super) fn from_flag(value: &str, cwd: &Path) -> Result<SettingsFile, ConfigError> {
     let flag = Origin::Flag { name: "--settings" };
     if value.trim_start().starts_with('{') {
-        return parse(SettingsOwner::Flag, value, |_| flag.clone());
+        return parse(SettingsOwner::Flag, value, &flag);
     }
     read(SettingsOwner::Flag, &cwd.join(value), cwd)?.ok_or_else(|| {
         let message =
@@ -127,128 +141,38 @@ pub(super) fn from_flag(value: &str, cwd: &Path) -> Result<SettingsFile, ConfigE
     })
 }
 
-/// Parses the text of a settings file; `at` makes an origin from a line.
-pub fn parse(
-    owner: SettingsOwner,
-    text: &str,
-    at: impl Fn(Option<usize>) -> Origin,
-) -> Result<SettingsFile, ConfigError> {
+/// Parses the text of a settings file.
+fn parse(owner: SettingsOwner, text: &str, origin: &Origin) -> Result<SettingsFile, ConfigError> {
     let read = || -> Result<SettingsFile, ValueError> {
-        let node = parse_json(text)?;
-        node.table("settings")
-            .map_err(|fault| ValueError { message: "must be a JSON object".to_owned(), ..fault })?;
+        let settings = parse_json(text)?;
+        let keys = settings.read()?;
+        let hooks = settings.get("hooks").map(|hooks| read_hooks(hooks, origin)).transpose();
         Ok(SettingsFile {
             owner,
-            place: match at(None) {
-                Origin::File { path, .. } => path.display().to_string(),
-                other => other.to_string(),
-            },
-            permissions: permissions(node.get("permissions"), &at)?,
-            env: variables(node.get("env"), &at)?,
-            hooks: node
-                .get("hooks")
-                .map_or(Ok(HookList::default()), |hooks| hooks::from_node(hooks, &at))?,
-            disabled_servers: disabled_servers(node.get(DISABLED_SERVERS))?,
-            output_style: node
-                .get("outputStyle")
-                .and_then(|style| style.text("outputStyle").ok())
-                .map(str::to_owned),
-            sandbox: sandbox(node.get("sandbox"), &at)?,
-            no_bypass: no_bypass(node.get("permissions"), &at)?,
-            unused: unused_keys(&node, &at),
+            origin: origin.clone(),
+            keys,
+            hooks: hooks.map_err(|error| error.below("hooks"))?.unwrap_or_default(),
+            output_style: settings.get("outputStyle").and_then(|style| style.read().ok()),
+            unused: unused_keys(&settings, origin),
         })
     };
-    read().map_err(|fault| ConfigError::invalid(&at(fault.line), fault.message))
+    read().map_err(|error| ConfigError::invalid_value(origin, &error))
 }
 
 /// Lists Claude Code's keys that have no effect here. A `sandbox` that is off and the default style
 /// are not worth a mention.
-fn unused_keys(node: &Node, at: &impl Fn(Option<usize>) -> Origin) -> Vec<String> {
-    let is_said = |key: &str, value: &Node| match key {
-        "sandbox" => value.get("enabled").and_then(Node::scalar) == Some("true"),
+fn unused_keys(settings: &Spanned<Value>, origin: &Origin) -> Vec<String> {
+    let is_said = |key: &str, value: &Spanned<Value>| match key {
+        "sandbox" => value.get("enabled").and_then(Spanned::scalar) == Some("true"),
         "outputStyle" => value.scalar() != Some("default"),
         _ => true,
     };
     let keys = ["sandbox", "statusLine", "outputStyle"];
     let said = keys.into_iter().filter_map(|key| {
-        let value = node.get(key).filter(|value| is_said(key, value))?;
-        Some(format!("{key} ({})", at(value.line)))
+        let value = settings.get(key).filter(|value| is_said(key, value))?;
+        Some(format!("{key} ({})", origin.at_line(value.line)))
     });
     said.collect()
-}
-
-fn sandbox(
-    node: Option<&Node>,
-    at: &impl Fn(Option<usize>) -> Origin,
-) -> Result<SettingsSandbox, ValueError> {
-    let Some(node) = node else { return Ok(SettingsSandbox::default()) };
-    node.table("sandbox")?;
-    let switch = |key: &str| -> Result<Option<(bool, Origin)>, ValueError> {
-        let Some(value) = node.get(key) else { return Ok(None) };
-        let on = value.scalar().and_then(|text| text.parse().ok());
-        let on = on.ok_or_else(|| value.type_error(&format!("sandbox.{key}"), "true or false"))?;
-        Ok(Some((on, at(value.line))))
-    };
-    let enabled = switch("enabled")?.map(|(on, _)| on);
-    Ok(SettingsSandbox { enabled, required: switch("failIfUnavailable")? })
-}
-
-fn no_bypass(
-    permissions: Option<&Node>,
-    at: &impl Fn(Option<usize>) -> Origin,
-) -> Result<Option<Origin>, ValueError> {
-    const KEY: &str = "disableBypassPermissionsMode";
-    let Some(value) = permissions.and_then(|node| node.get(KEY)) else { return Ok(None) };
-    match value.text(&format!("permissions.{KEY}"))? {
-        "disable" => Ok(Some(at(value.line))),
-        _ => Err(value.type_error(&format!("permissions.{KEY}"), "\"disable\"")),
-    }
-}
-
-fn disabled_servers(node: Option<&Node>) -> Result<Vec<String>, ValueError> {
-    let Some(node) = node else { return Ok(Vec::new()) };
-    let entry = format!("each entry of {DISABLED_SERVERS}");
-    let name = |name: &Node| name.text(&entry).map(str::to_owned);
-    node.list(DISABLED_SERVERS)?.iter().map(name).collect()
-}
-
-fn permissions(
-    node: Option<&Node>,
-    at: &impl Fn(Option<usize>) -> Origin,
-) -> Result<SettingsPermissions, ValueError> {
-    let Some(node) = node else { return Ok(SettingsPermissions::default()) };
-    node.table("permissions")?;
-    let written = |node: &Node, key: &str| {
-        let text = node.text(key)?.to_owned();
-        Ok(SettingsText { text, origin: at(node.line) })
-    };
-    let list = |name: &str| -> Result<Vec<SettingsText>, ValueError> {
-        let key = format!("permissions.{name}");
-        let Some(list) = node.get(name) else { return Ok(Vec::new()) };
-        let entry = format!("each entry of {key}");
-        list.list(&key)?.iter().map(|item| written(item, &entry)).collect()
-    };
-    let mode = node.get("defaultMode").map(|mode| written(mode, "permissions.defaultMode"));
-    Ok(SettingsPermissions {
-        allow: list("allow")?,
-        ask: list("ask")?,
-        deny: list("deny")?,
-        additional_dirs: list("additionalDirectories")?,
-        mode: mode.transpose()?,
-    })
-}
-
-fn variables(
-    node: Option<&Node>,
-    at: &impl Fn(Option<usize>) -> Origin,
-) -> Result<Vec<(String, SettingsText)>, ValueError> {
-    let Some(node) = node else { return Ok(Vec::new()) };
-    let variable = |(name, value): &(String, Node)| {
-        let key = format!("env.{}", name.escape_debug());
-        let text = value.scalar().ok_or_else(|| value.type_error(&key, "a quoted string"))?;
-        Ok((name.clone(), SettingsText { text: text.to_owned(), origin: at(value.line) }))
-    };
-    node.table("env")?.iter().map(variable).collect()
 }
 
 #[cfg(test)]
@@ -258,15 +182,12 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<SettingsFile, String> {
-        let at = |line: Option<usize>| Origin::File {
-            path: ".claude/settings.json".into(),
-            line: line.unwrap_or(1),
-        };
-        parse(SettingsOwner::User, text, at).map_err(|error| error.to_string())
+        let file = Origin::File { path: ".claude/settings.json".into(), line: 1 };
+        parse(SettingsOwner::User, text, &file).map_err(|error| error.to_string())
     }
 
-    fn shown(list: &[SettingsText]) -> Vec<String> {
-        list.iter().map(|written| format!("{} {}", written.origin, written.text)).collect()
+    fn shown(list: &[Spanned<String>]) -> Vec<String> {
+        list.iter().map(|text| format!("{} {}", text.line, text.value)).collect()
     }
 
     #[test]
@@ -278,18 +199,18 @@ mod tests {
              \"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}}",
         )
         .unwrap();
-        let at = |line: usize, text: &str| format!(".claude/settings.json:{line} {text}");
-        let SettingsPermissions { allow, ask, deny, additional_dirs, mode } = &file.permissions;
+        let at = |line: usize, text: &str| format!("{line} {text}");
+        let SettingsPermissions { allow, ask, deny, additional_dirs, mode, no_bypass } =
+            &file.keys.permissions;
         assert_eq!(shown(allow), [at(2, "Read"), at(3, "Bash(ls:*)")]);
         assert_eq!((shown(ask), shown(deny)), (vec![], vec![at(4, "WebFetch")]));
         assert_eq!(shown(additional_dirs), [at(4, "../docs")]);
         assert_eq!(shown(mode.as_slice()), [at(4, "plan")]);
-        let env: Vec<_> = file
-            .env
-            .iter()
-            .map(|(name, value)| format!("{name} {} {}", value.origin, value.text))
-            .collect();
-        assert_eq!(env, ["A .claude/settings.json:6 b", "N .claude/settings.json:7 3"]);
+        assert_eq!(no_bypass.as_ref().unwrap().line, 5);
+        let env = file.keys.env.iter();
+        let env: Vec<_> =
+            env.map(|(name, text)| format!("{name} {} {}", text.line, text.value.0)).collect();
+        assert_eq!(env, ["A 6 b", "N 7 3"]);
         assert_eq!(file.hooks.hooks[0].origin.to_string(), ".claude/settings.json:8");
     }
 
@@ -297,7 +218,7 @@ mod tests {
     fn every_mistake_names_the_file_the_line_and_what_is_allowed() {
         let table = [
             ("{\n\"a\": }", "2: not valid JSON: expected value"),
-            ("[]", "1: must be a JSON object"),
+            ("[]", "1: must be an object of keys and values, not a list"),
             (
                 "{\"permissions\": 3}",
                 "1: `permissions` must be an object of keys and values, not 3",
@@ -308,7 +229,7 @@ mod tests {
             ),
             (
                 "{\"permissions\": {\"deny\": [\"Read\",\n3]}}",
-                "2: `each entry of permissions.deny` must be a quoted string, not 3",
+                "2: an entry of `permissions.deny` must be a quoted string, not 3",
             ),
             ("{\"env\": {\n\"A\": []}}", "2: `env.A` must be a quoted string, not a list"),
             ("{\n\"hooks\": []}", "2: `hooks` must be an object of keys and values, not a list"),
@@ -316,7 +237,7 @@ mod tests {
         for (text, expected) in table {
             assert_eq!(read(text).unwrap_err(), format!(".claude/settings.json:{expected}"));
         }
-        assert_eq!(read("{\"permissions\": null}").unwrap().env, []);
+        assert_eq!(read("{\"permissions\": null}").unwrap().keys, SettingsKeys::default());
     }
 
     #[test]
@@ -324,7 +245,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("mine.json"), "{\"env\": {\"A\": \"b\"}}").unwrap();
         let of = |value: &str| from_flag(value, folder.path());
-        let origin = |file: SettingsFile| file.env[0].1.origin.to_string();
+        let origin = |file: SettingsFile| file.origin.at_line(file.keys.env["A"].line).to_string();
         assert_eq!(origin(of("mine.json").unwrap()), "mine.json:1");
         assert_eq!(origin(of("{\"env\": {\"A\": \"b\"}}").unwrap()), "--settings");
         let missing = of("none.json").unwrap_err().to_string();

@@ -7,25 +7,28 @@ use toml::Value;
 
 use super::error::{ConfigError, Origin};
 use super::layers::Setting;
-use super::settings_file::{SettingsFile, SettingsPermissions, SettingsText};
+use super::settings_file::{SettingsFile, SettingsPermissions};
 use super::untrusted_item::{UntrustedItem, one_line};
 use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, PermissionMode};
+use crate::spanned::{Scalar, Spanned};
 
 /// Converts the permissions to a layer, with a notice about an unknown mode.
 pub(super) fn permissions_layer(file: &SettingsFile) -> (Vec<Setting>, Option<String>) {
-    let SettingsPermissions { allow, ask, deny, additional_dirs, mode } = &file.permissions;
+    let SettingsPermissions { allow, ask, deny, additional_dirs, mode, .. } =
+        &file.keys.permissions;
     let lists =
         [("allow", allow), ("ask", ask), ("deny", deny), ("additional_dirs", additional_dirs)];
     let filled = lists.into_iter().filter(|(_, entries)| !entries.is_empty());
     let mut layer: Vec<Setting> =
-        filled.map(|(name, entries)| list_setting(name, entries)).collect();
+        filled.map(|(name, entries)| list_setting(name, entries, &file.origin)).collect();
     let mut notice = None;
-    if let Some(SettingsText { text, origin }) = mode {
+    if let Some(Spanned { line, value: text }) = mode {
+        let origin = file.origin.at_line(*line);
         match PermissionMode::from_str(text, false) {
             Ok(mode) => layer.push(Setting {
                 path: permissions_path("mode"),
                 value: Value::from(mode.name()),
-                origins: vec![origin.clone()],
+                origins: vec![origin],
             }),
             Err(_) => {
                 let text = text.escape_debug();
@@ -40,11 +43,13 @@ fn permissions_path(name: &str) -> Vec<String> {
     vec!["permissions".to_owned(), name.to_owned()]
 }
 
-fn list_setting(name: &str, entries: &[SettingsText]) -> Setting {
+fn list_setting(name: &str, entries: &[Spanned<String>], file: &Origin) -> Setting {
     Setting {
         path: permissions_path(name),
-        value: Value::Array(entries.iter().map(|entry| Value::from(entry.text.as_str())).collect()),
-        origins: entries.iter().map(|written| written.origin.clone()).collect(),
+        value: Value::Array(
+            entries.iter().map(|entry| Value::from(entry.value.as_str())).collect(),
+        ),
+        origins: entries.iter().map(|entry| file.at_line(entry.line)).collect(),
     }
 }
 
@@ -70,7 +75,10 @@ impl Variable {
 /// Returns the valid variables of a file.
 pub(super) fn variables(file: &SettingsFile) -> Result<Vec<Variable>, ConfigError> {
     let mut found = Vec::new();
-    for (name, SettingsText { text, origin }) in &file.env {
+    let mut env: Vec<_> = file.keys.env.iter().collect();
+    env.sort_by_key(|(_, value)| value.line);
+    for (name, Spanned { line, value: Scalar(text) }) in env {
+        let origin = file.origin.at_line(*line);
         let shown = name.escape_debug();
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let why = if name.is_empty()
@@ -85,14 +93,10 @@ pub(super) fn variables(file: &SettingsFile) -> Result<Vec<Variable>, ConfigErro
         } else if text.contains('\0') {
             format!("`env.{shown}` must not contain a NUL character")
         } else {
-            found.push(Variable {
-                name: name.clone(),
-                value: text.clone(),
-                origin: origin.clone(),
-            });
+            found.push(Variable { name: name.clone(), value: text.clone(), origin });
             continue;
         };
-        return Err(ConfigError::invalid(origin, why));
+        return Err(ConfigError::invalid(&origin, why));
     }
     Ok(found)
 }

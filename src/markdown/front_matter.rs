@@ -2,75 +2,26 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
+use crate::spanned::{Spanned, Value, ValueError};
+
 /// Maximum nesting depth.
 const MAX_DEPTH: usize = 16;
 
 /// Maximum number of keys in one table: each is compared with the previous ones.
 const MAX_KEYS: usize = 1000;
 
-/// The line of an error, and its message.
-pub type FrontMatterError = (usize, String);
-
-/// One key's value and its line in the file, counted from 1; JSON on the command line has no lines.
-#[derive(Debug, PartialEq)]
-pub struct Field {
-    pub line: Option<usize>,
-    pub value: FieldValue,
-}
-
-/// A value, as far as front matter needs it.
-#[derive(Debug, PartialEq)]
-pub enum FieldValue {
-    Text(String),
-    /// A JSON number or boolean, as written. In front matter these are texts.
-    Bare(String),
-    List(Vec<String>),
-    /// A list with items other than texts.
-    Items(Vec<Field>),
-    Table(FieldList),
-    Other,
-}
-
 /// Keys and values in order, each key once. Keys without a value are omitted.
-pub type FieldList = Vec<(String, Field)>;
+type FieldList = Vec<(String, Spanned<Value>)>;
 
 /// A parsed file, or its equivalent.
 #[derive(Debug)]
 pub struct Document {
-    pub fields: FieldList,
+    /// The table of the front matter.
+    pub fields: Spanned<Value>,
     /// The text after the front matter, trimmed.
     pub prompt: String,
     /// The line where that begins, or should.
     pub prompt_line: Option<usize>,
-}
-
-impl Document {
-    /// Returns the field of a key.
-    pub fn get(&self, key: &str) -> Option<&Field> {
-        self.fields.iter().find(|(name, _)| name == key).map(|(_, field)| field)
-    }
-}
-
-impl FieldValue {
-    /// Makes a list value.
-    pub fn list(items: Vec<Field>) -> Self {
-        if items.iter().any(|item| !matches!(item.value, Self::Text(_))) {
-            return Self::Items(items);
-        }
-        let text = |item: Field| match item.value {
-            Self::Text(text) => Some(text),
-            _ => None,
-        };
-        Self::List(items.into_iter().filter_map(text).collect())
-    }
-
-    /// Returns the text of a single value.
-    pub fn scalar(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) | Self::Bare(text) => Some(text.trim()),
-            Self::List(_) | Self::Items(_) | Self::Table(_) | Self::Other => None,
-        }
-    }
 }
 
 /// Whether a file begins with front matter.
@@ -83,14 +34,14 @@ pub fn has_front_matter(text: &str) -> bool {
 ///
 /// # Errors
 /// Returns the first error with its line.
-pub fn parse(text: &str, lenient: bool) -> Result<Document, FrontMatterError> {
+pub fn parse(text: &str, lenient: bool) -> Result<Document, ValueError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = text.lines().collect();
     if lines.first().is_none_or(|line| line.trim_end() != "---") {
-        return Err((1, "there is no front matter: the first line must be ---".to_owned()));
+        return Err(ValueError::new(1, "there is no front matter: the first line must be ---"));
     }
     let Some(end) = lines.iter().skip(1).position(|line| line.trim_end() == "---") else {
-        return Err((1, "the front matter is not closed: a line --- is missing".to_owned()));
+        return Err(ValueError::new(1, "the front matter is not closed: a line --- is missing"));
     };
     let (yaml, body) = (&lines[1..=end], &lines[end + 2..]);
     let fields = match parse_yaml(&yaml.join("\n")) {
@@ -99,13 +50,14 @@ pub fn parse(text: &str, lenient: bool) -> Result<Document, FrontMatterError> {
         }
         result => result,
     }?;
+    let fields = Spanned { line: 1, value: Value::Table(fields) };
     let prompt = body.join("\n").trim().to_owned();
     Ok(Document { fields, prompt, prompt_line: Some(end + 3) })
 }
 
 /// Parses the keys of a YAML table. Works on the parser's events with limited nesting, because a
 /// file may nest as deep as it is long. Lines count from the front matter's opening line.
-fn parse_yaml(yaml: &str) -> Result<FieldList, FrontMatterError> {
+fn parse_yaml(yaml: &str) -> Result<FieldList, ValueError> {
     let mut tree = TreeBuilder::default();
     for event in Parser::new_from_str(yaml) {
         let (event, span) = event.map_err(|error| {
@@ -113,7 +65,7 @@ fn parse_yaml(yaml: &str) -> Result<FieldList, FrontMatterError> {
             let message = format!(
                 "the front matter is not valid YAML: {why}; quote text that contains `: ` or ` #`"
             );
-            (error.marker().line() + 1, message)
+            ValueError::new(error.marker().line() + 1, message)
         })?;
         let line = span.start.line() + 1;
         match event {
@@ -124,9 +76,9 @@ fn parse_yaml(yaml: &str) -> Result<FieldList, FrontMatterError> {
             Event::MappingEnd | Event::SequenceEnd => tree.close()?,
             Event::Scalar(text, style, ..) => {
                 let null = style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null");
-                tree.put((!null).then(|| FieldValue::Text(text.into_owned())), line)?;
+                tree.put((!null).then(|| Value::Text(text.into_owned())), line)?;
             }
-            Event::Alias(_) => tree.put(Some(FieldValue::Other), line)?,
+            Event::Alias(_) => tree.put(Some(Value::Unsupported), line)?,
             Event::DocumentEnd => break,
             _ => {}
         }
@@ -146,7 +98,7 @@ struct TreeBuilder {
 /// An unfinished table or list.
 enum OpenNode {
     Table(FieldList, KeyState),
-    List(Vec<Field>),
+    List(Vec<Spanned<Value>>),
 }
 
 /// The state of a table between keys and values.
@@ -159,53 +111,54 @@ enum KeyState {
 }
 
 impl TreeBuilder {
-    fn open(&mut self, open: OpenNode, line: usize) -> Result<(), FrontMatterError> {
+    fn open(&mut self, open: OpenNode, line: usize) -> Result<(), ValueError> {
         match self.open.last() {
             None if matches!(open, OpenNode::List(_)) => return Err(not_a_table(line)),
             _ if self.open.len() == MAX_DEPTH => {
-                return Err((line, format!("the front matter nests more than {MAX_DEPTH} deep")));
+                let message = format!("the front matter nests more than {MAX_DEPTH} deep");
+                return Err(ValueError::new(line, message));
             }
             _ => self.open.push((open, line)),
         }
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), FrontMatterError> {
+    fn close(&mut self) -> Result<(), ValueError> {
         let Some((open, line)) = self.open.pop() else { return Ok(()) };
         let value = match open {
-            OpenNode::Table(_, KeyState::NotText) => FieldValue::Other,
+            OpenNode::Table(_, KeyState::NotText) => Value::Unsupported,
             OpenNode::Table(pairs, _) if self.open.is_empty() => {
                 self.fields = pairs;
                 return Ok(());
             }
-            OpenNode::Table(pairs, _) => FieldValue::Table(pairs),
-            OpenNode::List(items) => FieldValue::list(items),
+            OpenNode::Table(pairs, _) => Value::Table(pairs),
+            OpenNode::List(items) => Value::List(items),
         };
         self.put(Some(value), line)
     }
 
     /// Adds a key, a value, or a list item; `None` is a null.
-    fn put(&mut self, value: Option<FieldValue>, line: usize) -> Result<(), FrontMatterError> {
+    fn put(&mut self, value: Option<Value>, line: usize) -> Result<(), ValueError> {
         let is_top = self.open.len() == 1;
         let (pairs, key) = match self.open.last_mut() {
             None if value.is_none() => return Ok(()),
             None => return Err(not_a_table(line)),
             Some((OpenNode::List(items), _)) => {
-                items.extend(value.map(|value| Field { line: Some(line), value }));
+                items.extend(value.map(|value| Spanned { line, value }));
                 return Ok(());
             }
             Some((OpenNode::Table(pairs, key), _)) => (pairs, key),
         };
         *key = match (std::mem::replace(key, KeyState::Next), value) {
             (KeyState::Of(name, line), Some(value)) => {
-                pairs.push((name, Field { line: Some(line), value }));
+                pairs.push((name, Spanned { line, value }));
                 KeyState::Next
             }
             (KeyState::Of(..), None) => KeyState::Next,
             (KeyState::Next, None) => new_key(pairs, String::new(), line)?,
-            (KeyState::Next, Some(FieldValue::Text(name))) => new_key(pairs, name, line)?,
+            (KeyState::Next, Some(Value::Text(name))) => new_key(pairs, name, line)?,
             (KeyState::Next, Some(_)) if is_top => {
-                return Err((line, "a key of the front matter must be a word".to_owned()));
+                return Err(ValueError::new(line, "a key of the front matter must be a word"));
             }
             (KeyState::Next | KeyState::NotText, _) => KeyState::NotText,
         };
@@ -214,18 +167,20 @@ impl TreeBuilder {
 }
 
 /// Checks a new key.
-fn new_key(pairs: &FieldList, name: String, line: usize) -> Result<KeyState, FrontMatterError> {
+fn new_key(pairs: &FieldList, name: String, line: usize) -> Result<KeyState, ValueError> {
     if pairs.len() == MAX_KEYS {
-        return Err((line, format!("a table of the front matter has more than {MAX_KEYS} keys")));
+        let message = format!("a table of the front matter has more than {MAX_KEYS} keys");
+        return Err(ValueError::new(line, message));
     }
     if pairs.iter().any(|(other, _)| *other == name) {
-        return Err((line, format!("the key `{}` is there twice", name.escape_debug())));
+        let message = format!("the key `{}` is there twice", name.escape_debug());
+        return Err(ValueError::new(line, message));
     }
     Ok(KeyState::Of(name, line))
 }
 
-fn not_a_table(line: usize) -> FrontMatterError {
-    (line, "the front matter must be lines of `key: value`".to_owned())
+fn not_a_table(line: usize) -> ValueError {
+    ValueError::new(line, "the front matter must be lines of `key: value`")
 }
 
 /// Keys whose values are plain text for every program: a value that is not valid YAML is taken
@@ -259,14 +214,14 @@ fn parse_each_key(lines: &[&str]) -> Option<FieldList> {
                 shift_lines(&mut field, start);
                 field.value
             }
-            None if is_text => FieldValue::Text(text()),
-            None if text() == "*" => FieldValue::Text("*".to_owned()),
-            None => FieldValue::Other,
+            None if is_text => Value::Text(text()),
+            None if text() == "*" => Value::Text("*".to_owned()),
+            None => Value::Unsupported,
         };
         match pairs.iter_mut().find(|(name, _)| name == key) {
             Some(_) if is_text => {}
-            Some((_, twice)) => twice.value = FieldValue::Other,
-            None => pairs.push((key.to_owned(), Field { line: Some(start + 2), value })),
+            Some((_, twice)) => twice.value = Value::Unsupported,
+            None => pairs.push((key.to_owned(), Spanned { line: start + 2, value })),
         }
     }
     Some(pairs)
@@ -286,13 +241,13 @@ fn unquoted(text: &str) -> &str {
     within('"').or_else(|| within('\'')).unwrap_or(text)
 }
 
-/// Shifts the lines of a field and its content.
-fn shift_lines(field: &mut Field, lines: usize) {
-    field.line = field.line.map(|line| line + lines);
+/// Shifts the lines of a value and its content.
+fn shift_lines(field: &mut Spanned<Value>, lines: usize) {
+    field.line += lines;
     match &mut field.value {
-        FieldValue::Items(items) => items.iter_mut().for_each(|item| shift_lines(item, lines)),
-        FieldValue::Table(pairs) => pairs.iter_mut().for_each(|(_, item)| shift_lines(item, lines)),
-        FieldValue::Text(_) | FieldValue::Bare(_) | FieldValue::List(_) | FieldValue::Other => {}
+        Value::List(items) => items.iter_mut().for_each(|item| shift_lines(item, lines)),
+        Value::Table(pairs) => pairs.iter_mut().for_each(|(_, item)| shift_lines(item, lines)),
+        Value::Text(_) | Value::Bare(_) | Value::Unsupported => {}
     }
 }
 
@@ -324,61 +279,59 @@ mod tests {
         let keys: String = (0..30_000).map(|number| format!("k{number}: 1\n")).collect();
         let fault = parse(&format!("---\n{keys}---\nx"), true).unwrap_err();
         let why = "a table of the front matter has more than 1000 keys";
-        assert_eq!(fault, (1002, why.to_owned()));
+        assert_eq!(fault, ValueError::new(1002, why));
     }
 
     #[test]
     fn texts_that_are_no_yaml_are_taken_as_they_stand_and_nothing_else_is_read_in_part() {
         let text = "---\nname: x\ndescription: & and *so* on\nuser: \"hi\" he said\ntools: *\ndisallowedTools:\n  - Bash\n  - {a: Write}\n---\nWork.";
         let document = parse(text, true).unwrap();
-        let value = |key: &str| &document.get(key).unwrap().value;
-        assert_eq!(*value("name"), FieldValue::Text("x".to_owned()));
-        assert_eq!(*value("description"), FieldValue::Text("& and *so* on".to_owned()));
-        assert_eq!(*value("tools"), FieldValue::Text("*".to_owned()));
-        assert_eq!(*value("user"), FieldValue::Other);
-        let field = |line, value| Field { line: Some(line), value };
-        let write = FieldValue::Table(vec![(
-            "a".to_owned(),
-            field(8, FieldValue::Text("Write".to_owned())),
-        )]);
-        let items = vec![field(7, FieldValue::Text("Bash".to_owned())), field(8, write)];
-        assert_eq!(*value("disallowedTools"), FieldValue::Items(items));
-        assert_eq!(document.get("tools").unwrap().line, Some(5));
+        let value = |key: &str| &document.fields.get(key).unwrap().value;
+        assert_eq!(*value("name"), Value::Text("x".to_owned()));
+        assert_eq!(*value("description"), Value::Text("& and *so* on".to_owned()));
+        assert_eq!(*value("tools"), Value::Text("*".to_owned()));
+        assert_eq!(*value("user"), Value::Unsupported);
+        let field = |line, value| Spanned { line, value };
+        let write = Value::Table(vec![("a".to_owned(), field(8, Value::Text("Write".to_owned())))]);
+        let items = vec![field(7, Value::Text("Bash".to_owned())), field(8, write)];
+        assert_eq!(*value("disallowedTools"), Value::List(items));
+        assert_eq!(document.fields.get("tools").unwrap().line, 5);
         for broken in ["tools: [Read", "hooks: *x", "tools: Read\ntools: Bash"] {
             for description in ["*all*", "all", "one: two"] {
                 let text = format!("---\ndescription: {description}\n{broken}\n---\nx");
                 let document = parse(&text, true).unwrap();
                 let key = broken.split(':').next().unwrap();
-                assert_eq!(document.get(key).unwrap().value, FieldValue::Other, "{text}");
+                assert_eq!(document.fields.get(key).unwrap().value, Value::Unsupported, "{text}");
                 assert!(parse(&text, false).is_err());
             }
         }
         let text = "---\ndescription: one: two\npermissionMode: plan # only\n---\nx";
         let document = parse(text, true).unwrap();
-        let mode = &document.get("permissionMode").unwrap().value;
-        assert_eq!(*mode, FieldValue::Text("plan".to_owned()));
+        let mode = &document.fields.get("permissionMode").unwrap().value;
+        assert_eq!(*mode, Value::Text("plan".to_owned()));
         assert!(parse("---\n- a\ndescription: *b\n---\nx", true).is_err());
     }
 
     #[test]
     fn values_nest_and_keep_their_lines() {
         let text = "---\nhooks:\n  Stop:\n    - matcher: x\n      hooks:\n        - {type: command}\n    - [~, a]\n? [a]\n: b\n---\nx";
-        assert_eq!(parse(text, false).unwrap_err().1, "a key of the front matter must be a word");
+        assert_eq!(
+            parse(text, false).unwrap_err().to_string(),
+            "a key of the front matter must be a word"
+        );
         let document = parse(&text.replace("? [a]\n: b\n", "env: {[a]: b}\n"), true).unwrap();
-        assert_eq!(document.get("env").unwrap().value, FieldValue::Other);
-        let field = |line, value| Field { line: Some(line), value };
-        let table = |name: &str, line, value| {
-            FieldValue::Table(vec![(name.to_owned(), field(line, value))])
-        };
-        let command = table("type", 6, FieldValue::Text("command".to_owned()));
-        let FieldValue::Table(mut group) = table("matcher", 4, FieldValue::Text("x".to_owned()))
-        else {
+        assert_eq!(document.fields.get("env").unwrap().value, Value::Unsupported);
+        let field = |line, value| Spanned { line, value };
+        let table =
+            |name: &str, line, value| Value::Table(vec![(name.to_owned(), field(line, value))]);
+        let command = table("type", 6, Value::Text("command".to_owned()));
+        let Value::Table(mut group) = table("matcher", 4, Value::Text("x".to_owned())) else {
             panic!()
         };
-        group.push(("hooks".to_owned(), field(5, FieldValue::Items(vec![field(6, command)]))));
-        let texts = FieldValue::List(vec!["a".to_owned()]);
-        let stop = FieldValue::Items(vec![field(4, FieldValue::Table(group)), field(7, texts)]);
-        assert_eq!(document.get("hooks").unwrap().value, table("Stop", 3, stop));
+        group.push(("hooks".to_owned(), field(5, Value::List(vec![field(6, command)]))));
+        let texts = Value::List(vec![field(7, Value::Text("a".to_owned()))]);
+        let stop = Value::List(vec![field(4, Value::Table(group)), field(7, texts)]);
+        assert_eq!(document.fields.get("hooks").unwrap().value, table("Stop", 3, stop));
     }
 
     #[test]

@@ -55,11 +55,7 @@ pub(super) fn read(
     let located = located.map_err(|why| why.to_string());
     let text = located
         .and_then(|path| file::read_text(&path, MAX_FILE_BYTES).map_err(|why| why.to_string()));
-    text.map_err(|why| DefinitionError {
-        place: source.clone(),
-        line: None,
-        message: format!("cannot be read: {why}"),
-    })
+    text.map_err(|why| source.error(None, format!("cannot be read: {why}")))
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl Definitions {
         for definition in hidden {
             self.found.remove(&definition.name);
             let why = "a permission rule forbids reading it".to_owned();
-            self.refuse(definition.source.clone(), why);
+            self.refuse(&definition.source, why);
         }
         self
     }
@@ -183,11 +183,11 @@ impl Definitions {
                 let why = format!(
                     "the name {name:?} is taken by {first}, which is read first: give one of them another name"
                 );
-                self.refuse(source, why);
+                self.refuse(&source, why);
                 continue;
             }
             if let Some(why) = self.name_conflict(definition) {
-                self.refuse(source, why);
+                self.refuse(&source, why);
                 continue;
             }
             here.insert(name.clone(), source);
@@ -220,8 +220,7 @@ impl Definitions {
             "not trusted, so it does not replace the agent {name} ({other}): give it another name, or accept it with \
              `caliban trust`"
         );
-        let error = DefinitionError { place: source.clone(), line: None, message };
-        self.problems.push(DefinitionProblem::Untrusted(error));
+        self.problems.push(DefinitionProblem::Untrusted(source.error(None, message)));
         false
     }
 
@@ -258,12 +257,8 @@ impl Definitions {
         }
     }
 
-    fn refuse(&mut self, place: DefinitionSource, message: String) {
-        self.problems.push(DefinitionProblem::Refused(DefinitionError {
-            place,
-            line: None,
-            message,
-        }));
+    fn refuse(&mut self, place: &DefinitionSource, message: String) {
+        self.problems.push(DefinitionProblem::Refused(place.error(None, message)));
     }
 }
 

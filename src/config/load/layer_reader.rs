@@ -10,7 +10,6 @@ use crate::config::hooks::{self, HookConfig};
 use crate::config::layers::{Layers, Setting};
 use crate::config::overrides;
 use crate::config::project::Project;
-use crate::config::schema::SCHEMA;
 use crate::config::settings_file::{self, SettingsFile, SettingsOwner};
 use crate::config::settings_layer::{self, Variables};
 use crate::config::start::StartResolver;
@@ -52,7 +51,7 @@ impl<'a> LayerReader<'a> {
             variables: Variables::default(),
             notices: Vec::new(),
         };
-        reader.layers.add(default_settings(&SCHEMA)?);
+        reader.layers.add(default_settings()?);
         let places = settings_file::settings_paths(project, sources.dirs);
         let settings = |owner: SettingsOwner, reader: &mut Self| {
             let place = places.iter().find(|(whose, _)| *whose == owner);
@@ -71,7 +70,7 @@ impl<'a> LayerReader<'a> {
     /// Reads the user's configuration.
     fn read_user_file(&mut self) -> Result<(), ConfigError> {
         let path = self.sources.dirs.config_file();
-        let settings = read_settings(&path, self.sources.cwd, &SCHEMA)?;
+        let settings = read_settings(&path, self.sources.cwd)?;
         self.note_file(path, settings.is_some());
         self.add_user_layer(settings.unwrap_or_default());
         Ok(())
@@ -121,7 +120,7 @@ impl<'a> LayerReader<'a> {
         if path == self.sources.dirs.config_file() {
             return Ok(());
         }
-        let settings = read_settings(&path, self.sources.cwd, &SCHEMA)?;
+        let settings = read_settings(&path, self.sources.cwd)?;
         self.note_file(path, settings.is_some());
         let Some(mut settings) = settings else { return Ok(()) };
         hooks::retain(&mut settings, |hook| self.untrusted.admit_item(hook.untrusted_item()))?;
@@ -199,7 +198,7 @@ impl<'a> LayerReader<'a> {
         let ConfigSources { env, overrides, cwd, .. } = self.sources;
         let variables = overrides::from_env(env);
         let flags = overrides.settings();
-        variables.iter().chain(&flags).try_for_each(|setting| check_setting(setting, &SCHEMA))?;
+        variables.iter().chain(&flags).try_for_each(check_setting)?;
         self.layers.add(variables);
         if let Some(value) = &overrides.settings {
             self.add_settings(settings_file::from_flag(value, cwd)?)?;

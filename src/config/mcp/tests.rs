@@ -275,11 +275,11 @@ fn what_is_wrong_in_a_projects_file_is_told_with_its_line_and_costs_no_other_ser
     assert_eq!(
         loaded.notices,
         [
-            ".mcp.json:3: MCP server old skipped: type sse, the older HTTP transport, is not supported; most such servers also offer streamable HTTP: use type http",
-            ".mcp.json:4: MCP server odd skipped: type \"ws\" is not supported; allowed: stdio, http",
-            ".mcp.json:5: MCP server empty skipped: `url` is missing; a server has a `command` or a `url`; unknown keys: cmd",
+            ".mcp.json:3: MCP server old skipped: has type sse, the older HTTP transport, which is not supported; most such servers also offer streamable HTTP: use type http",
+            ".mcp.json:4: MCP server odd skipped: has type \"ws\", which is not supported; allowed: stdio, http",
+            ".mcp.json:5: MCP server empty skipped: needs a `command` or a `url`; unknown keys: cmd",
             ".mcp.json:7: MCP server args skipped: `args` must be a list, not a string",
-            ".mcp.json:8: MCP server mine skipped: type sdk only works for a program that drives caliban",
+            ".mcp.json:8: MCP server mine skipped: has type sdk, which only works for a program that drives caliban",
             ".mcp.json:2: MCP server fine: unknown keys ignored: alwaysAllow",
         ]
     );
@@ -312,7 +312,7 @@ fn the_flag_takes_json_and_files_and_a_mistake_in_it_is_an_error() {
         ("{", "--mcp-config: not valid JSON: EOF while parsing an object"),
         (
             r#"{"mcpServers": {"x": {"type": "ws"}}}"#,
-            "--mcp-config: MCP server x: type \"ws\" is not",
+            "--mcp-config: MCP server x: has type \"ws\", which is not",
         ),
         (r#"{"mcpServers": []}"#, "--mcp-config: `mcpServers` must be an object"),
     ] {

@@ -1,6 +1,6 @@
 //! Advice about definitions that are valid but unlikely to do what was meant.
 
-use super::field::DefinitionKey;
+use super::keys::DefinitionKeys;
 use super::name::RESERVED_NAMES;
 use super::{Definition, DefinitionError};
 use crate::tool::canonical_name;
@@ -17,18 +17,17 @@ const GENERIC_WORDS: &str = "\
     you your";
 
 /// Returns advice about a definition that was read from these keys.
-pub(super) fn advise(
-    definition: &Definition,
-    description: DefinitionKey<'_>,
-    tools: DefinitionKey<'_>,
-    disallowed_tools: DefinitionKey<'_>,
-) -> Vec<DefinitionError> {
+pub(super) fn advise(definition: &Definition, keys: &DefinitionKeys) -> Vec<DefinitionError> {
+    let at = |line: Option<usize>, message: String| definition.source.error(line, message);
+    let description = keys.description.as_ref().map(|key| key.line);
+    let tools = keys.tools.as_ref().map(|key| key.line);
+    let disallowed_tools = keys.disallowed_tools.as_ref().map(|key| key.line);
     let mut found = Vec::new();
     if let Some(what) = why_vague(&definition.description) {
         let message = format!(
             "`description` {what}: write what the agent does and when to use it, such as \"Reviews a change for mistakes. Use it after edits.\""
         );
-        found.push(description.error(message));
+        found.push(at(description, message));
     }
     for name in definition.tools.iter().flatten() {
         let bare = name.split('(').next().unwrap_or_default();
@@ -36,12 +35,12 @@ pub(super) fn advise(
             let message = format!(
                 "`tools` lists {bare}: that alone does not let the agent start others, since the depth limit decides; remove it if the agent starts none"
             );
-            found.push(tools.error(message));
+            found.push(at(tools, message));
         } else if !is_tool(bare) {
             let bare = bare.escape_debug();
             let message =
                 format!("`tools` lists {bare}, which is not a tool: fix the name or remove it");
-            found.push(tools.error(message));
+            found.push(at(tools, message));
         }
     }
     for name in &definition.disallowed_tools {
@@ -51,7 +50,7 @@ pub(super) fn advise(
                 "`disallowedTools` lists {}, which is not a tool: it has no effect",
                 bare.escape_debug()
             );
-            found.push(disallowed_tools.error(message));
+            found.push(at(disallowed_tools, message));
         }
     }
     found

@@ -1,14 +1,13 @@
 //! The option `--agents`: definitions as a JSON object with a name for each.
 
-use std::fmt;
-use std::marker::PhantomData;
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-
-use super::field::{DefinitionKey, Document, Field, FieldList, FieldValue};
-use super::reader::DefinitionReader;
+use super::keys::Text;
+use super::reader::{DefinitionReader, Findings};
 use super::{DefinitionError, DefinitionFormat, DefinitionSource, ParsedDefinition};
+use crate::markdown::front_matter::Document;
+use crate::spanned::{Spanned, Value, ValueError, parse_json};
 
 const EXAMPLE: &str =
     r#"{"reviewer": {"description": "Reviews a change.", "prompt": "You review."}}"#;
@@ -19,120 +18,68 @@ pub(in crate::subagent) fn parse(
     json: &str,
     cwd: &Path,
 ) -> Result<Vec<ParsedDefinition>, DefinitionError> {
-    let AgentsFlag(agents) = serde_json::from_str(json)
-        .map_err(|error| wrong(format!("not understood: {error}; it must be like {EXAMPLE}")))?;
-    let parse = |(name, value): (String, FieldValue)| {
-        let about = |error: DefinitionError| format!("{}: {}", name.escape_debug(), error.message);
-        agent(&name, value, cwd).map_err(|error| wrong(about(error)))
+    let wrong_json = |error: ValueError| {
+        let line = error.line;
+        wrong(format!("not understood: {error} (line {line}); it must be like {EXAMPLE}"))
     };
-    agents.into_iter().map(parse).collect()
+    let mut agents = parse_json(json).map_err(wrong_json)?;
+    let Value::Table(agents) = &mut agents.value else {
+        return Err(wrong_json(agents.type_error("an object of agents")));
+    };
+    check_unique(agents).map_err(wrong_json)?;
+    let parse = |(name, value): &mut (String, Spanned<Value>)| {
+        // Unlike a key, an agent cannot be left out with a null.
+        drop_nulls(value).map_err(wrong_json)?;
+        let about = |error: DefinitionError| format!("{}: {}", name.escape_debug(), error.message);
+        agent(name, value, cwd).map_err(|error| wrong(about(error)))
+    };
+    agents.iter_mut().map(parse).collect()
 }
 
-fn agent(name: &str, value: FieldValue, cwd: &Path) -> Result<ParsedDefinition, DefinitionError> {
-    let FieldValue::Table(mut fields) = value else {
+fn agent(
+    name: &str,
+    agent: &Spanned<Value>,
+    cwd: &Path,
+) -> Result<ParsedDefinition, DefinitionError> {
+    let Value::Table(entries) = &agent.value else {
         return Err(wrong(format!("must be an object, as in {EXAMPLE}")));
     };
-    let prompt = fields.iter().position(|(key, _)| key == "prompt").map(|at| fields.remove(at).1);
-    let key =
-        DefinitionKey { source: &DefinitionSource::Flag, name: "prompt", field: prompt.as_ref() };
+    let source = &DefinitionSource::Flag;
+    let prompt = agent.get("prompt").map(Spanned::read::<Text>).transpose();
+    let prompt = prompt.map_err(|error| wrong(error.below("prompt").to_string()))?;
     let missing = || wrong("`prompt` is missing: it tells the agent who it is".to_owned());
-    let prompt = key.text()?.ok_or_else(missing)?;
-    let document = Document { fields, prompt, prompt_line: None };
-    let (source, name) = (&DefinitionSource::Flag, name.to_owned());
-    let (dialect, document, folder) = (DefinitionFormat::Own, &document, Some(cwd));
-    DefinitionReader { source, dialect, document, name, accepted: None, folder }.read()
+    let Text(prompt) = prompt.ok_or_else(missing)?;
+    let entries = entries.iter().filter(|(key, _)| key != "prompt").cloned().collect();
+    let fields = Spanned { line: agent.line, value: Value::Table(entries) };
+    let document = &Document { fields, prompt, prompt_line: None };
+    let (dialect, name, folder) = (DefinitionFormat::Own, name.to_owned(), Some(cwd));
+    let (accepted, found) = (None, Findings::default());
+    DefinitionReader { source, dialect, document, name, accepted, folder, found }.read()
+}
+
+/// Drops the keys of an object whose value is null. Fails if a key occurs twice.
+fn drop_nulls(value: &mut Spanned<Value>) -> Result<(), ValueError> {
+    match &mut value.value {
+        Value::List(items) => items.iter_mut().try_for_each(drop_nulls),
+        Value::Table(entries) => {
+            check_unique(entries)?;
+            entries.retain(|(_, value)| !value.is_null());
+            entries.iter_mut().try_for_each(|(_, value)| drop_nulls(value))
+        }
+        Value::Text(_) | Value::Bare(_) | Value::Unsupported => Ok(()),
+    }
+}
+
+fn check_unique(entries: &[(String, Spanned<Value>)]) -> Result<(), ValueError> {
+    let mut seen = BTreeSet::new();
+    match entries.iter().find(|(key, _)| !seen.insert(key)) {
+        Some((key, value)) => Err(value.error(format!("`{}` occurs twice", key.escape_debug()))),
+        None => Ok(()),
+    }
 }
 
 fn wrong(message: String) -> DefinitionError {
-    DefinitionError { place: DefinitionSource::Flag, line: None, message }
-}
-
-/// The top-level object. Unlike a key, an agent cannot be left out with a null.
-struct AgentsFlag(Vec<(String, FieldValue)>);
-
-impl<'de> Deserialize<'de> for AgentsFlag {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(EntriesVisitor(PhantomData::<FieldValue>)).map(Self)
-    }
-}
-
-impl<'de> Deserialize<'de> for FieldValue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ValueVisitor)
-    }
-}
-
-/// The entries of an object, with unique names.
-struct EntriesVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for EntriesVisitor<T> {
-    type Value = Vec<(String, T)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of agents")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut entries: Self::Value = Vec::new();
-        while let Some(name) = map.next_key::<String>()? {
-            if entries.iter().any(|(other, _)| *other == name) {
-                return Err(A::Error::custom(format!("`{}` occurs twice", name.escape_debug())));
-            }
-            entries.push((name, map.next_value()?));
-        }
-        Ok(entries)
-    }
-}
-
-/// Any JSON value.
-struct ValueVisitor;
-
-impl<'de> Visitor<'de> for ValueVisitor {
-    type Value = FieldValue;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<FieldValue, E> {
-        Ok(FieldValue::Text(text.to_owned()))
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<FieldValue, E> {
-        Ok(FieldValue::Bare(value.to_string()))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<FieldValue, E> {
-        Ok(FieldValue::Bare(value.to_string()))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<FieldValue, E> {
-        Ok(FieldValue::Bare(value.to_string()))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<FieldValue, E> {
-        Ok(FieldValue::Bare(value.to_string()))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<FieldValue, E> {
-        Ok(FieldValue::Other)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<FieldValue, A::Error> {
-        let mut items = Vec::new();
-        while let Some(value) = seq.next_element()? {
-            items.push(Field { line: None, value });
-        }
-        Ok(FieldValue::list(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FieldValue, A::Error> {
-        let entries = EntriesVisitor(PhantomData::<Option<FieldValue>>).visit_map(map)?;
-        let field = |(name, value): (String, Option<FieldValue>)| {
-            value.map(|value| (name, Field { line: None, value }))
-        };
-        Ok(FieldValue::Table(entries.into_iter().filter_map(field).collect::<FieldList>()))
-    }
+    DefinitionSource::Flag.error(None, message)
 }
 
 #[cfg(test)]
@@ -212,11 +159,11 @@ mod tests {
             (json!({ "tools": [5] }), "x: `tools` must be a list of names, such as Read, Grep"),
             (json!({ "background": "yes" }), "x: `background` must be true or false"),
             (json!({ "memory": "user" }), "x: `memory` must be one of: project, none"),
-            (json!({ "env": "A=1" }), "x: `env` must be a table, such as { RUST_LOG: debug }"),
             (
-                json!({ "env": { "A": [] } }),
-                "x: `env.A` must be one value, such as RUST_LOG: debug",
+                json!({ "env": "A=1" }),
+                "x: `env` must be an object of keys and values, not a string",
             ),
+            (json!({ "env": { "A": [] } }), "x: `env.A` must be a quoted string, not a list"),
             (
                 json!({ "budget": { "max_usd": -1 } }),
                 "x: `budget.max_usd` must be an amount above 0, such as 0.50",
@@ -234,9 +181,9 @@ mod tests {
     fn s2_4_what_is_no_object_of_agents_is_refused_with_an_example() {
         let fine = r#"{"description": "d", "prompt": "p"}"#;
         for (json, part) in [
-            ("", "not understood: EOF"),
+            ("", "not understood: not valid JSON: EOF"),
             ("reviewer.json", "not understood: "),
-            ("[]", "expected an object of agents"),
+            ("[]", "must be an object of agents"),
             (r#"{"x": null}"#, "x: must be an object"),
             (r#"{"x": "y"}"#, "x: must be an object"),
             (&format!(r#"{{"x": {fine}, "x": {fine}}}"#), "`x` occurs twice"),

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use serde::Deserialize;
+
 use crate::config::{HookConfig, ProjectStart, Trust, UntrustedItem};
 use crate::markdown::front_matter;
 use crate::protocol::{McpSelection, PermissionMode};
@@ -12,8 +14,8 @@ use crate::protocol::{McpSelection, PermissionMode};
 mod advice;
 mod budget;
 mod change;
-mod field;
 pub(super) mod flag;
+mod keys;
 mod name;
 mod reader;
 mod servers;
@@ -87,7 +89,8 @@ impl Definition {
 }
 
 /// The instructions that the agent reads besides its prompt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum MemoryScope {
     /// Those of the project and the user.
     #[default]
@@ -96,7 +99,8 @@ pub enum MemoryScope {
 }
 
 /// Where the agent works.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Isolation {
     /// Where its parent works.
     #[default]
@@ -106,26 +110,14 @@ pub enum Isolation {
 }
 
 /// The use of the agent's final text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ReturnMode {
     /// Its parent gets it and reports on it.
     #[default]
     Summary,
     /// It is also shown unchanged.
     Verbatim,
-}
-
-impl MemoryScope {
-    const WORDS: [(&'static str, Self); 2] = [("project", Self::Project), ("none", Self::None)];
-}
-
-impl Isolation {
-    const WORDS: [(&'static str, Self); 2] = [("none", Self::None), ("worktree", Self::Worktree)];
-}
-
-impl ReturnMode {
-    const WORDS: [(&'static str, Self); 2] =
-        [("summary", Self::Summary), ("verbatim", Self::Verbatim)];
 }
 
 /// How strictly a file is read.
@@ -173,14 +165,13 @@ impl Definition {
         dialect: DefinitionFormat,
         accepted: Option<&DefinitionTrust>,
     ) -> Result<ParsedDefinition, DefinitionError> {
-        let document = front_matter::parse(text, dialect == DefinitionFormat::Foreign).map_err(
-            |(line, message)| DefinitionError { place: source.clone(), line: Some(line), message },
-        )?;
+        let document = front_matter::parse(text, dialect == DefinitionFormat::Foreign)
+            .map_err(|error| source.error(Some(error.line), error.to_string()))?;
         let stem = source.path().and_then(Path::file_stem);
         let name = stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let folder = source.project_folder();
-        reader::DefinitionReader { source, dialect, document: &document, name, accepted, folder }
-            .read()
+        let (document, folder) = (&document, source.project_folder());
+        let found = reader::Findings::default();
+        reader::DefinitionReader { source, dialect, document, name, accepted, folder, found }.read()
     }
 
     /// The name of the tool that delegates to this agent alone.

@@ -4,51 +4,34 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
+
 use super::budget::BudgetSpec;
-use super::field::{DefinitionKey, Document, node};
+use super::keys::{DefinitionKeys, Names, Text};
 use super::source::{DefinitionError, DefinitionSource};
 use super::{
-    Definition, DefinitionFormat, DefinitionTrust, Isolation, MemoryScope, ParsedDefinition,
-    ReturnMode, advice, name, servers,
+    Definition, DefinitionFormat, DefinitionTrust, ParsedDefinition, advice, name, servers,
 };
 use crate::config::{
     HookConfig, INHERIT, Origin, ProjectStart, UntrustedItem, mcp, read_hooks, relative_word,
 };
+use crate::markdown::front_matter::Document;
 use crate::permission::{RuleList, check_bound};
 use crate::protocol::{
     DEPTH_VARIABLE, HookEvent, McpSelection, McpServer, PermissionMode, StartDir,
 };
+use crate::spanned::{Scalar, Spanned, Value, ValueError};
 
 /// The keys that a definition may have, besides its name and its prompt.
-const KEYS: [&str; 16] = [
-    "description",
-    "tools",
-    "disallowedTools",
-    "model",
-    "provider",
-    "maxTurns",
-    "budget",
-    "permissionMode",
-    "memory",
-    "color",
-    "background",
-    "isolation",
-    "env",
-    "hooks",
-    "return",
-    "mcpServers",
-];
+const KEYS: &str = "\
+    description tools disallowedTools model provider maxTurns budget permissionMode memory color background \
+    isolation env hooks return mcpServers";
+
+/// The key of the MCP servers.
+const SERVERS: &str = "mcpServers";
 
 /// Keys of other tools that are not supported here yet.
 const UNSUPPORTED_KEYS: [&str; 1] = ["skills"];
-
-const MODES: [PermissionMode; 5] = [
-    PermissionMode::Default,
-    PermissionMode::AcceptEdits,
-    PermissionMode::Plan,
-    PermissionMode::DontAsk,
-    PermissionMode::BypassPermissions,
-];
 
 /// Turns a document into a definition.
 pub(super) struct DefinitionReader<'a> {
@@ -63,127 +46,140 @@ pub(super) struct DefinitionReader<'a> {
     /// project's definition, or the working directory for one of the command line. `None` for the
     /// user's own.
     pub folder: Option<&'a Path>,
+    pub found: Findings,
 }
 
-impl<'a> DefinitionReader<'a> {
-    pub fn read(self) -> Result<ParsedDefinition, DefinitionError> {
-        let mut warnings = self.unknown_keys()?;
-        let (mut inert, mut starts, mut odd) = (Vec::new(), Vec::new(), Vec::new());
-        let Some(description) = self.key("description").text()? else {
+/// What the user hears about a definition, as in [`ParsedDefinition`].
+#[derive(Default)]
+pub(super) struct Findings {
+    warnings: Vec<DefinitionError>,
+    advice: Vec<DefinitionError>,
+    inert: Vec<UntrustedItem>,
+    starts: Vec<ProjectStart>,
+}
+
+impl DefinitionReader<'_> {
+    pub fn read(mut self) -> Result<ParsedDefinition, DefinitionError> {
+        self.check_keys()?;
+        let keys: DefinitionKeys =
+            self.document.fields.read().map_err(|error| self.value_error(&error))?;
+        let Some(description) = &keys.description else {
             let message =
                 "`description` is missing: it says what the agent does and when to use it";
             return Err(self.error(message));
         };
-        let (max_turns, budget) = self.limits()?;
-        let (name, renamed) = self.name_and_warning()?;
-        warnings.extend(renamed);
-        let permission_mode = self.choice("permissionMode", &modes(), &mut warnings)?;
-        let (provider, model) = self.provider_and_model(&mut inert)?;
+        let (max_turns, budget) = self.limits(&keys)?;
+        self.set_name(keys.name.as_ref())?;
+        let permission_mode = self.choice("permissionMode", keys.permission_mode.as_ref())?;
+        let (provider, model) = self.provider_and_model(&keys);
         let definition = Definition {
-            name,
-            description,
+            name: self.name.clone(),
+            description: description.value.0.clone(),
             prompt: self.prompt()?,
-            tools: self.tools("tools", RuleList::Allow)?.filter(|tools| *tools != ["*"]),
-            disallowed_tools: self.tools("disallowedTools", RuleList::Deny)?.unwrap_or_default(),
+            tools: self
+                .tools("tools", keys.tools.as_ref(), RuleList::Allow)?
+                .filter(|tools| *tools != ["*"]),
+            disallowed_tools: self
+                .tools("disallowedTools", keys.disallowed_tools.as_ref(), RuleList::Deny)?
+                .unwrap_or_default(),
             model,
             provider,
             max_turns,
             budget,
-            own_mode: self.own_mode(permission_mode, &mut inert)?,
+            own_mode: self.own_mode(permission_mode, keys.permission_mode.as_ref()),
             permission_mode,
-            memory: self.choice("memory", &MemoryScope::WORDS, &mut warnings)?,
-            color: self.key("color").text()?,
-            background: self.key("background").flag()?,
-            isolation: self
-                .choice("isolation", &Isolation::WORDS, &mut warnings)?
-                .unwrap_or_default(),
-            env: self.env(&mut inert)?,
-            hooks: self.hooks(&mut inert, &mut starts, &mut warnings)?,
-            returns: self.key("return").one_of(&ReturnMode::WORDS)?.unwrap_or_default(),
-            mcp_servers: self.servers(&mut inert, &mut starts, &mut odd)?,
+            memory: self.choice("memory", keys.memory.as_ref())?,
+            color: keys.color.as_ref().map(|color| color.0.clone()),
+            background: keys.background,
+            isolation: self.choice("isolation", keys.isolation.as_ref())?.unwrap_or_default(),
+            env: self.env(&keys)?,
+            hooks: self.hooks(&keys)?,
+            returns: keys.returns,
+            mcp_servers: self.servers(&keys)?,
             source: self.source.clone(),
         };
-        let mut advice = advice::advise(
-            &definition,
-            self.key("description"),
-            self.key("tools"),
-            self.key("disallowedTools"),
-        );
-        advice.extend(inert.iter().map(|thing| self.untrusted_notice(thing)));
-        advice.extend(starts.iter().map(|start| self.start_notice(start)));
-        advice.extend(odd);
+        let Findings { warnings, advice: more, inert, starts } = std::mem::take(&mut self.found);
+        let mut advice = advice::advise(&definition, &keys);
+        advice.extend(inert.iter().map(|thing| {
+            let what = "is ignored until you trust it: run `caliban trust`";
+            self.notice(&thing.origin, format!("{} {what}", thing.name()))
+        }));
+        advice.extend(starts.iter().map(|start| {
+            let what = "starts in an empty folder until you run `caliban trust` here";
+            self.notice(&start.origin, format!("{} {what}", start.name()))
+        }));
+        advice.extend(more);
         Ok(ParsedDefinition { definition, warnings, advice, inert, starts })
     }
 
-    fn key(&self, name: &'a str) -> DefinitionKey<'a> {
-        DefinitionKey { source: self.source, name, field: self.document.get(name) }
-    }
-
-    /// A list of tools. Entries with a pattern are rules, and must be valid as such.
-    fn tools(&self, name: &'a str, list: RuleList) -> Result<Option<Vec<String>>, DefinitionError> {
-        let key = self.key(name);
-        let entries = key.list()?;
-        for entry in entries.iter().flatten() {
-            check_bound(entry, list).map_err(|why| key.error(format!("`{name}`: {why}")))?;
+    /// Checks a list of tools. Entries with a pattern are rules, and must be valid as such.
+    fn tools(
+        &self,
+        key: &str,
+        tools: Option<&Spanned<Names>>,
+        list: RuleList,
+    ) -> Result<Option<Vec<String>>, DefinitionError> {
+        let Some(tools) = tools else { return Ok(None) };
+        for entry in &tools.value.0 {
+            check_bound(entry, list)
+                .map_err(|why| self.source.error(Some(tools.line), format!("`{key}`: {why}")))?;
         }
-        Ok(entries)
+        Ok(Some(tools.value.0.clone()))
     }
 
     /// An error in the definition as a whole.
     fn error(&self, message: impl Into<String>) -> DefinitionError {
-        let line = self.source.path().map(|_| 1);
-        DefinitionError { place: self.source.clone(), line, message: message.into() }
+        self.source.error(self.source.path().map(|_| 1), message)
+    }
+
+    fn value_error(&self, error: &ValueError) -> DefinitionError {
+        self.source.error(Some(error.line), error.to_string())
     }
 
     /// Rejects unknown keys, or warns about them in a file written for other tools.
-    fn unknown_keys(&self) -> Result<Vec<DefinitionError>, DefinitionError> {
+    fn check_keys(&mut self) -> Result<(), DefinitionError> {
         let own_name = (*self.source != DefinitionSource::Flag).then_some("name");
-        let mut warnings = Vec::new();
-        for (name, field) in &self.document.fields {
+        for (name, field) in self.document.fields.table().unwrap_or_default() {
             let name = name.as_str();
-            if KEYS.contains(&name) || own_name == Some(name) {
+            let allowed = own_name.into_iter().chain(KEYS.split(' '));
+            if allowed.clone().any(|key| key == name) {
                 continue;
             }
-            let key = DefinitionKey { source: self.source, name, field: Some(field) };
             let foreign = self.dialect == DefinitionFormat::Foreign;
             let error = if UNSUPPORTED_KEYS.contains(&name) {
                 let then = if foreign { " and ignored" } else { ": remove it" };
-                key.error(format!("`{name}` is not supported yet{then}"))
+                format!("`{name}` is not supported yet{then}")
             } else {
-                let allowed: Vec<&str> = own_name.into_iter().chain(KEYS).collect();
+                let allowed: Vec<&str> = allowed.collect();
                 let name = name.escape_debug();
-                key.error(format!("unknown key `{name}`; allowed: {}", allowed.join(", ")))
+                format!("unknown key `{name}`; allowed: {}", allowed.join(", "))
             };
+            let error = self.source.error(Some(field.line), error);
             if !foreign {
                 return Err(error);
             }
-            warnings.push(error);
+            self.found.warnings.push(error);
         }
-        Ok(warnings)
+        Ok(())
     }
 
-    fn name(&self) -> Result<String, DefinitionError> {
-        Ok(self.name_and_warning()?.0)
-    }
-
-    /// The agent's name. If a file of another program has one that is not allowed here, the file's
-    /// name is used instead, with a warning.
-    fn name_and_warning(&self) -> Result<(String, Option<DefinitionError>), DefinitionError> {
-        let key = self.key("name");
-        let given = if *self.source == DefinitionSource::Flag { None } else { key.text()? };
+    /// Sets the agent's name, if a key has it. If a file of another program has one that is not
+    /// allowed here, the file's name is used instead, with a warning.
+    fn set_name(&mut self, given: Option<&Spanned<Text>>) -> Result<(), DefinitionError> {
         let check = |name: &str| name::check(name, self.dialect);
-        let Some(name) = given else {
-            let name = self.name.clone();
-            return check(&name).map(|()| (name, None)).map_err(|why| self.error(why));
+        let Some(Spanned { line, value: Text(given) }) = given else {
+            return check(&self.name).map_err(|why| self.error(why));
         };
-        match check(&name) {
-            Ok(()) => Ok((name, None)),
+        let error = |why: String| self.source.error(Some(*line), why);
+        match check(given) {
+            Ok(()) => self.name.clone_from(given),
             Err(why) if self.dialect == DefinitionFormat::Foreign && check(&self.name).is_ok() => {
                 let why = format!("{why}; using the file's name instead: {}", self.name);
-                Ok((self.name.clone(), Some(key.error(why))))
+                self.found.warnings.push(error(why));
             }
-            Err(why) => Err(key.error(why)),
+            Err(why) => return Err(error(why)),
         }
+        Ok(())
     }
 
     fn prompt(&self) -> Result<String, DefinitionError> {
@@ -195,58 +191,59 @@ impl<'a> DefinitionReader<'a> {
     }
 
     /// `maxTurns` and `budget`; the smaller of two turn limits applies, and is set in both.
-    fn limits(&self) -> Result<(Option<u32>, BudgetSpec), DefinitionError> {
-        let turns = self.key("maxTurns").count()?;
+    fn limits(&self, keys: &DefinitionKeys) -> Result<(Option<u32>, BudgetSpec), DefinitionError> {
+        let turns = keys.max_turns.as_ref().map(|count| count.0);
         let mut budget = BudgetSpec::default();
-        for (key, text) in self.key("budget").table("max_usd: 0.50")? {
+        for (limit, Spanned { line, value: Scalar(text) }) in &keys.budget {
             budget
-                .set(key.name, text.parse().ok())
-                .map_err(|error| key.error(error.to_string()))?;
+                .set(limit, text.trim().parse().ok())
+                .map_err(|error| self.source.error(Some(*line), error.to_string()))?;
         }
         let budget = budget.min(BudgetSpec { max_turns: turns, ..BudgetSpec::default() });
         Ok((budget.max_turns, budget))
     }
 
-    /// One of these words. Other tools have other words for these keys: then the default applies,
-    /// with a warning.
-    fn choice<T: Copy>(
-        &self,
-        name: &'a str,
-        words: &[(&str, T)],
-        warnings: &mut Vec<DefinitionError>,
+    /// One of the words that a key may have. Other tools have other words for these keys: then the
+    /// default applies, with a warning.
+    fn choice<T: DeserializeOwned>(
+        &mut self,
+        key: &str,
+        word: Option<&Spanned<Value>>,
     ) -> Result<Option<T>, DefinitionError> {
-        match (self.key(name).one_of(words), self.dialect) {
-            (Err(error), DefinitionFormat::Foreign) => {
+        let read = word.map(Spanned::read).transpose();
+        match read.map_err(|error| self.value_error(&error.below(key))) {
+            Err(error) if self.dialect == DefinitionFormat::Foreign => {
                 let message = format!("{}; ignored", error.message);
-                warnings.push(DefinitionError { message, ..error });
+                self.found.warnings.push(DefinitionError { message, ..error });
                 Ok(None)
             }
-            (result, _) => result,
+            result => result,
         }
     }
 
     /// Reads the servers. A project's own servers would run code; the names of the session's
     /// servers only narrow.
     fn servers(
-        &self,
-        inert: &mut Vec<UntrustedItem>,
-        starts: &mut Vec<ProjectStart>,
-        odd: &mut Vec<DefinitionError>,
+        &mut self,
+        keys: &DefinitionKeys,
     ) -> Result<Option<Vec<McpSelection>>, DefinitionError> {
-        let key = self.key("mcpServers");
-        let Some(wishes) = servers::read(key)? else { return Ok(None) };
+        let Some(field) = &keys.mcp_servers else { return Ok(None) };
+        let wishes =
+            servers::read(field).map_err(|error| self.value_error(&error.below(SERVERS)))?;
         let mut counted = Vec::new();
         for servers::ServerEntry { server, asks_project } in wishes {
             counted.push(match server {
                 McpSelection::Named(name) => McpSelection::Named(name),
                 McpSelection::Own(server) => {
                     let line = mcp::describe_server(&server);
-                    if !self.is_accepted(key, &line, inert)? {
+                    if !self.is_accepted(SERVERS, field.line, &line) {
                         continue;
                     }
-                    let start = self.start(key, &line, asks_project, starts)?;
+                    let start = self.start(SERVERS, field.line, &line, asks_project);
                     let server = McpServer { start, ..server };
-                    odd.extend(relative_path_advice(key, &server).filter(|_| !asks_project));
+                    let advice = relative_path_advice(&server).filter(|_| !asks_project);
+                    let advice = advice.map(|advice| self.source.error(Some(field.line), advice));
+                    self.found.advice.extend(advice);
                     McpSelection::Own(server)
                 }
             });
@@ -255,188 +252,145 @@ impl<'a> DefinitionReader<'a> {
     }
 
     /// The directory where a hook or server of the definition starts. One of the user's own that
-    /// `asks` to start in the project, and may not yet, is added to `starts`.
-    fn start(
-        &self,
-        key: DefinitionKey<'a>,
-        what: &str,
-        asks: bool,
-        starts: &mut Vec<ProjectStart>,
-    ) -> Result<StartDir, DefinitionError> {
+    /// `asks` to start in the project, and may not yet, is recorded.
+    fn start(&mut self, key: &str, line: usize, what: &str, asks: bool) -> StartDir {
         if let Some(folder) = self.folder {
-            return Ok(StartDir::project(folder));
+            return StartDir::project(folder);
         }
         let Some(path) = self.source.path().filter(|_| asks) else {
-            return Ok(StartDir::Private);
+            return StartDir::Private;
         };
-        let line = key.field.and_then(|field| field.line).unwrap_or(1);
-        let path =
-            self.accepted.map_or(path.to_owned(), |accepted| accepted.trust.display_path(path));
-        let entry = format!("agent {} {}: {what}", self.name()?, key.name);
-        let start = ProjectStart { entry, origin: Origin::File { path, line } };
-        Ok(match self.accepted {
-            Some(accepted) => accepted.trust.start_dir(start, starts),
+        let start = ProjectStart {
+            entry: format!("agent {} {key}: {what}", self.name),
+            origin: self.shown_origin(path, line),
+        };
+        match self.accepted {
+            Some(accepted) => accepted.trust.start_dir(start, &mut self.found.starts),
             None => {
-                starts.push(start);
+                self.found.starts.push(start);
                 StartDir::Private
             }
-        })
+        }
     }
 
-    /// Says that a part starts in an empty folder although it asks for the project.
-    fn start_notice(&self, start: &ProjectStart) -> DefinitionError {
-        let line = match &start.origin {
+    /// A line of the definition's file, as it is shown to the user.
+    fn shown_origin(&self, path: &Path, line: usize) -> Origin {
+        let path =
+            self.accepted.map_or(path.to_owned(), |accepted| accepted.trust.display_path(path));
+        Origin::File { path, line }
+    }
+
+    /// A notice about a part that does not apply as it is written there.
+    fn notice(&self, part: &Origin, message: String) -> DefinitionError {
+        let line = match part {
             Origin::File { line, .. } => Some(*line),
             _ => None,
         };
-        let message = format!(
-            "{} starts in an empty folder until you run `caliban trust` here",
-            start.name()
-        );
-        DefinitionError { place: self.source.clone(), line, message }
+        self.source.error(line, message)
     }
 
     /// Whether a part that runs code or widens rights applies: the user must have accepted it if it
     /// is a project's. `what` describes everything the part does in one line; a part that does not
-    /// apply is added to `inert`.
-    fn is_accepted(
-        &self,
-        key: DefinitionKey<'a>,
-        what: &str,
-        inert: &mut Vec<UntrustedItem>,
-    ) -> Result<bool, DefinitionError> {
+    /// apply is recorded.
+    fn is_accepted(&mut self, key: &str, line: usize, what: &str) -> bool {
         let Some(path) = self.source.path().filter(|_| self.source.is_project()) else {
-            return Ok(true);
+            return true;
         };
-        let line = key.field.and_then(|field| field.line).unwrap_or(1);
-        let path =
-            self.accepted.map_or(path.to_owned(), |accepted| accepted.trust.display_path(path));
-        let what = format!("agent {} {}: {what}", self.name()?, key.name);
-        let thing = UntrustedItem { what, origin: Origin::File { path, line } };
-        Ok(match self.accepted {
-            Some(accepted) => accepted.trust.admit(thing, inert),
+        let thing = UntrustedItem {
+            what: format!("agent {} {key}: {what}", self.name),
+            origin: self.shown_origin(path, line),
+        };
+        match self.accepted {
+            Some(accepted) => accepted.trust.admit(thing, &mut self.found.inert),
             None => {
-                inert.push(thing);
+                self.found.inert.push(thing);
                 false
             }
-        })
-    }
-
-    /// The notice about a part that does not apply.
-    fn untrusted_notice(&self, thing: &UntrustedItem) -> DefinitionError {
-        let line = match &thing.origin {
-            Origin::File { line, .. } => Some(*line),
-            _ => None,
-        };
-        let message =
-            format!("{} is ignored until you trust it: run `caliban trust`", thing.name());
-        DefinitionError { place: self.source.clone(), line, message }
+        }
     }
 
     /// `provider` and `model`. Another provider in a project's file would get the conversation, so
     /// it needs acceptance, and so does the model meant for it. Even the usual provider is not set
     /// until it is accepted: the session may move to another provider, and the agent moves with it.
-    fn provider_and_model(
-        &self,
-        inert: &mut Vec<UntrustedItem>,
-    ) -> Result<(Option<String>, Option<String>), DefinitionError> {
-        let key = self.key("provider");
-        let (provider, model) = (key.text()?, self.key("model").text()?);
-        let Some(named) = provider.as_deref().filter(|name| *name != INHERIT) else {
-            return Ok((provider, model));
+    fn provider_and_model(&mut self, keys: &DefinitionKeys) -> (Option<String>, Option<String>) {
+        let provider = keys.provider.as_ref().map(|provider| provider.value.0.clone());
+        let model = keys.model.as_ref().map(|model| model.0.clone());
+        let Some(Spanned { line, value: Text(named) }) =
+            keys.provider.as_ref().filter(|provider| provider.value.0 != INHERIT)
+        else {
+            return (provider, model);
         };
         let shown = named.escape_debug().to_string();
         let usual = self.accepted.and_then(|accepted| accepted.provider.as_deref());
         if self.source.is_project() && usual == Some(named) {
-            let counts = self.is_accepted(key, &shown, &mut Vec::new())?;
-            return Ok((provider.filter(|_| counts), model));
+            let waiting = self.found.inert.len();
+            let counts = self.is_accepted("provider", *line, &shown);
+            self.found.inert.truncate(waiting);
+            return (provider.filter(|_| counts), model);
         }
-        Ok(if self.is_accepted(key, &shown, inert)? { (provider, model) } else { (None, None) })
+        match self.is_accepted("provider", *line, &shown) {
+            true => (provider, model),
+            false => (None, None),
+        }
     }
 
     /// Whether the mode may apply regardless of the session's, if the configuration allows that.
-    fn own_mode(
-        &self,
-        mode: Option<PermissionMode>,
-        inert: &mut Vec<UntrustedItem>,
-    ) -> Result<bool, DefinitionError> {
+    fn own_mode(&mut self, mode: Option<PermissionMode>, written: Option<&Spanned<Value>>) -> bool {
         let widens = mode.filter(|mode| *mode != PermissionMode::Plan);
-        match widens {
-            Some(mode) if self.accepted.is_some_and(|accepted| accepted.own_modes) => {
-                self.is_accepted(self.key("permissionMode"), mode.name(), inert)
+        match widens.zip(written) {
+            Some((mode, written)) if self.accepted.is_some_and(|accepted| accepted.own_modes) => {
+                self.is_accepted("permissionMode", written.line, mode.name())
             }
-            _ => Ok(!self.source.is_project()),
+            _ => !self.source.is_project(),
         }
     }
 
-    fn env(
-        &self,
-        inert: &mut Vec<UntrustedItem>,
-    ) -> Result<BTreeMap<String, String>, DefinitionError> {
-        let key = self.key("env");
+    fn env(&mut self, keys: &DefinitionKeys) -> Result<BTreeMap<String, String>, DefinitionError> {
+        let Some(Spanned { line: first, value: entries }) = &keys.env else {
+            return Ok(BTreeMap::new());
+        };
         let mut variables = BTreeMap::new();
-        for (variable, value) in key.table("RUST_LOG: debug")? {
-            if !is_variable(variable.name) {
-                let name = variable.name.escape_debug();
-                let message = format!(
-                    "`env.{name}` is not a variable name: use letters, digits and _, not starting with a digit"
-                );
-                return Err(variable.error(message));
-            }
-            if variable.name == DEPTH_VARIABLE {
-                let message =
-                    format!("`env.{DEPTH_VARIABLE}` counts the levels of agents and cannot be set");
-                return Err(variable.error(message));
-            }
-            if value.contains('\0') {
-                let name = variable.name;
-                return Err(
-                    variable.error(format!("`env.{name}` must not contain a NUL character"))
-                );
-            }
-            variables.insert(variable.name.to_owned(), value.to_owned());
+        for (name, Spanned { line, value: Scalar(value) }) in entries {
+            let shown = name.escape_debug();
+            let problem = if !is_variable(name) {
+                "is not a variable name: use letters, digits and _, not starting with a digit"
+            } else if name == DEPTH_VARIABLE {
+                "counts the levels of agents and cannot be set"
+            } else if value.contains('\0') {
+                "must not contain a NUL character"
+            } else {
+                variables.insert(name.clone(), value.trim().to_owned());
+                continue;
+            };
+            return Err(self.source.error(Some(*line), format!("`env.{shown}` {problem}")));
         }
         let pairs: Vec<String> =
             variables.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
-        if !pairs.is_empty() && !self.is_accepted(key, &pairs.join(", "), inert)? {
-            return Ok(BTreeMap::new());
-        }
-        Ok(variables)
+        let counts = pairs.is_empty() || self.is_accepted("env", *first, &pairs.join(", "));
+        Ok(if counts { variables } else { BTreeMap::new() })
     }
-}
 
-impl DefinitionReader<'_> {
     /// Hooks for this agent alone, in the format of settings files. `Stop` means the end of this
     /// sub-agent.
-    fn hooks(
-        &self,
-        inert: &mut Vec<UntrustedItem>,
-        starts: &mut Vec<ProjectStart>,
-        warnings: &mut Vec<DefinitionError>,
-    ) -> Result<Vec<HookConfig>, DefinitionError> {
-        let key = self.key("hooks");
-        let Some(field) = key.field else { return Ok(Vec::new()) };
-        let at = |line: Option<usize>| match self.source {
-            DefinitionSource::File { path, .. } => {
-                Origin::File { path: path.clone(), line: line.unwrap_or(1) }
-            }
+    fn hooks(&mut self, keys: &DefinitionKeys) -> Result<Vec<HookConfig>, DefinitionError> {
+        let Some(field) = &keys.hooks else { return Ok(Vec::new()) };
+        let file = match self.source {
+            DefinitionSource::File { path, .. } => Origin::File { path: path.clone(), line: 1 },
             DefinitionSource::Flag => Origin::Flag { name: "--agents" },
             DefinitionSource::BuiltIn => Origin::BuiltIn,
         };
-        let list = read_hooks(&node(field), at).map_err(|misfit| DefinitionError {
-            place: self.source.clone(),
-            line: misfit.line,
-            message: misfit.message,
-        })?;
-        warnings.extend(list.notice().map(|notice| key.error(notice)));
+        let list =
+            read_hooks(field, &file).map_err(|error| self.value_error(&error.below("hooks")))?;
+        let notice = list.notice().map(|notice| self.source.error(Some(field.line), notice));
+        self.found.warnings.extend(notice);
         let mut own = Vec::new();
         for hook in list.hooks {
             // Each is accepted separately: two in one line could be taken for one.
             let line = hook.describe();
-            if !self.is_accepted(key, &line, inert)? {
+            if !self.is_accepted("hooks", field.line, &line) {
                 continue;
             }
-            let start = self.start(key, &line, hook.wants_project_cwd, starts)?;
+            let start = self.start("hooks", field.line, &line, hook.wants_project_cwd);
             let hook = HookConfig { start, ..hook };
             own.push(match hook.event {
                 HookEvent::Stop => HookConfig { event: HookEvent::SubagentStop, ..hook },
@@ -448,17 +402,12 @@ impl DefinitionReader<'_> {
 }
 
 /// Advice about a server that starts in an empty folder and names a file relative to it.
-fn relative_path_advice(key: DefinitionKey<'_>, server: &McpServer) -> Option<DefinitionError> {
+fn relative_path_advice(server: &McpServer) -> Option<String> {
     let word = relative_word(server, &|_| false).filter(|_| server.start == StartDir::Private)?;
     let name = &server.name;
-    Some(key.error(format!(
-        "`{}.{name}` starts in an empty folder, where `{word}` is not a file of the project: write the project folder as ${{CALIBAN_PROJECT_DIR}}, or set `cwd: project` to start it in projects that you accept for it",
-        key.name
-    )))
-}
-
-fn modes() -> [(&'static str, PermissionMode); 5] {
-    MODES.map(|mode| (mode.name(), mode))
+    Some(format!(
+        "`{SERVERS}.{name}` starts in an empty folder, where `{word}` is not a file of the project: write the project folder as ${{CALIBAN_PROJECT_DIR}}, or set `cwd: project` to start it in projects that you accept for it"
+    ))
 }
 
 fn is_variable(name: &str) -> bool {

@@ -1,14 +1,9 @@
 //! `mcpServers` of a definition: names of the session's servers, and servers of its own.
 
-use super::DefinitionError;
-use super::field::DefinitionKey;
-use crate::config::mcp_file;
-use crate::config::node::{Node, NodeValue, ValueError};
-use crate::markdown::front_matter::{Field, FieldValue};
+use super::keys::Names;
+use crate::config::{EntryCwd, mcp_file};
 use crate::protocol::McpSelection;
-
-/// The example at the end of every error.
-const EXAMPLE: &str = "a list of names and of servers, such as [github, { files: { command: … } }]";
+use crate::spanned::{Spanned, Value, ValueError};
 
 /// A server, and whether its own definition says `cwd: project`.
 pub(super) struct ServerEntry {
@@ -22,69 +17,42 @@ impl ServerEntry {
     }
 }
 
-/// Reads the key. `None` if it is absent.
-pub(super) fn read(key: DefinitionKey<'_>) -> Result<Option<Vec<ServerEntry>>, DefinitionError> {
-    let wrong = || key.error(format!("`{}` must be {EXAMPLE}", key.name));
-    let Some(field) = key.field else { return Ok(None) };
-    let mut wishes = Vec::new();
-    match &field.value {
-        FieldValue::Text(_) | FieldValue::List(_) => {
-            wishes.extend(key.list()?.unwrap_or_default().into_iter().map(ServerEntry::named));
-        }
-        FieldValue::Items(items) => {
+/// Reads the key's value.
+pub(super) fn read(servers: &Spanned<Value>) -> Result<Vec<ServerEntry>, ValueError> {
+    let wrong = || {
+        servers.error(
+            "must be a list of names and of servers, such as [github, { files: { command: … } }]",
+        )
+    };
+    let mut entries = Vec::new();
+    match &servers.value {
+        Value::Table(own) => add_own(own, &mut entries)?,
+        Value::List(items) if servers.value.texts().is_none() => {
             for item in items {
                 match &item.value {
-                    FieldValue::Text(name) => wishes.push(ServerEntry::named(name.trim())),
-                    FieldValue::Table(servers) => own(key, servers, &mut wishes)?,
+                    Value::Text(name) => entries.push(ServerEntry::named(name.trim())),
+                    Value::Table(own) => add_own(own, &mut entries)?,
                     _ => return Err(wrong()),
                 }
             }
         }
-        FieldValue::Table(servers) => own(key, servers, &mut wishes)?,
-        FieldValue::Bare(_) | FieldValue::Other => return Err(wrong()),
+        Value::Text(_) | Value::List(_) => {
+            entries.extend(servers.read::<Names>()?.0.into_iter().map(ServerEntry::named));
+        }
+        Value::Bare(_) | Value::Unsupported => return Err(wrong()),
     }
-    Ok(Some(wishes))
+    Ok(entries)
 }
 
-fn own(
-    key: DefinitionKey<'_>,
-    servers: &[(String, Field)],
-    wishes: &mut Vec<ServerEntry>,
-) -> Result<(), DefinitionError> {
-    for (name, field) in servers {
-        let node = node(field);
-        let wrong = |misfit: ValueError| {
-            let message = format!("`{}.{}`: {}", key.name, name.escape_debug(), misfit.message);
-            DefinitionError { line: misfit.line.or(field.line), ..key.error(message) }
-        };
-        let server = mcp_file::parse_server(name, &node).map_err(wrong)?;
-        let asks_project = match node.get("cwd").map(|cwd| (cwd, cwd.text("cwd"))) {
-            None => false,
-            Some((_, Ok("project"))) => true,
-            Some((cwd, _)) => {
-                return Err(wrong(cwd.error("`cwd` is `project` or is left out".to_owned())));
-            }
-        };
-        wishes.push(ServerEntry { server: McpSelection::Own(server), asks_project });
+fn add_own(
+    servers: &[(String, Spanned<Value>)],
+    entries: &mut Vec<ServerEntry>,
+) -> Result<(), ValueError> {
+    for (name, server) in servers {
+        let cwd = server.get("cwd").map(Spanned::read::<EntryCwd>).transpose();
+        let asks_project = cwd.map_err(|error| error.below("cwd").below(name))?.is_some();
+        let own = mcp_file::parse_server(name, server).map_err(|error| error.below(name))?;
+        entries.push(ServerEntry { server: McpSelection::Own(own), asks_project });
     }
     Ok(())
-}
-
-/// Converts the value to the form that the server reader takes.
-fn node(field: &Field) -> Node {
-    let line = field.line;
-    let value = match &field.value {
-        FieldValue::Text(text) => NodeValue::Text(text.clone()),
-        FieldValue::Bare(text) => NodeValue::Bare(text.clone()),
-        FieldValue::List(texts) => {
-            let text = |text: &String| Node { line, value: NodeValue::Text(text.clone()) };
-            NodeValue::List(texts.iter().map(text).collect())
-        }
-        FieldValue::Items(items) => NodeValue::List(items.iter().map(node).collect()),
-        FieldValue::Table(pairs) => NodeValue::Table(
-            pairs.iter().map(|(name, field)| (name.clone(), node(field))).collect(),
-        ),
-        FieldValue::Other => NodeValue::Bare("null".to_owned()),
-    };
-    Node { line, value }
 }

@@ -35,6 +35,12 @@ impl DefinitionSource {
         path.ancestors().skip(1).find(holds).or(path.parent())
     }
 
+    /// Creates an error at a line, if it has lines.
+    pub fn error(&self, line: Option<usize>, message: impl Into<String>) -> DefinitionError {
+        let line = line.filter(|_| *self != Self::Flag);
+        DefinitionError { place: self.clone(), line, message: message.into() }
+    }
+
     /// Its file.
     pub fn path(&self) -> Option<&Path> {
         match self {

@@ -196,8 +196,6 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
     let turns = "3: `maxTurns` must be a whole number of at least 1";
     let list = "3: `tools` must be a list of names, such as Read, Grep";
     let usd = "4: `budget.max_usd` must be an amount above 0, such as 0.50";
-    let table = "3: `budget` must be a table, such as { max_usd: 0.50 }";
-    let one = "3: `budget.max_usd` must be one value, such as max_usd: 0.50";
     let cases = [
         ("description: ' '", "3: the key `description` is there twice"),
         ("model: ' '", "3: `model` must not be empty"),
@@ -209,10 +207,7 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
             "mcpServers: [[x]]",
             "3: `mcpServers` must be a list of names and of servers, such as [github, { files: { command: … } }]",
         ),
-        (
-            "mcpServers:\n  - x:\n      args: [a]",
-            "4: `mcpServers.x`: `url` is missing; a server has a `command` or a `url`",
-        ),
+        ("mcpServers:\n  - x:\n      args: [a]", "4: `mcpServers.x` needs a `command` or a `url`"),
         (
             "\nprompt: x",
             "4: unknown key `prompt`; allowed: name, description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, hooks, return, mcpServers",
@@ -231,7 +226,7 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
         ("maxTurns: [1]", turns),
         ("tools:\n  - Read\n  - {a: b}", list),
         ("tools: {a: b}", list),
-        ("tools: Bash(git", "3: `tools`: `(` without `)` in `Bash(git`"),
+        ("tools: Bash(git", "3: `tools` has `(` without `)` in `Bash(git`"),
         (
             "tools: Read\ndisallowedTools: Bash(rm:* x)",
             "4: `disallowedTools`: `Bash(rm:* x)`: `:*` can only stand at the end, as in Bash(git diff:*)",
@@ -240,10 +235,13 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
             "tools: TodoWrite(x)",
             "3: `tools`: `TodoWrite(x)`: TodoWrite takes no pattern; Bash, Read, Glob, Grep, Edit, Write, WebFetch, AgentTool and Skill do",
         ),
-        ("budget: 5", table),
-        ("budget: [max_usd]", table),
-        ("budget: { max_usd: [1] }", one),
-        ("budget: { max_usd: {a: b} }", one),
+        ("budget: 5", "3: `budget` must be an object of keys and values, not a string"),
+        ("budget: [max_usd]", "3: `budget` must be an object of keys and values, not a list"),
+        ("budget: { max_usd: [1] }", "3: `budget.max_usd` must be a quoted string, not a list"),
+        (
+            "budget: { max_usd: {a: b} }",
+            "3: `budget.max_usd` must be a quoted string, not an object",
+        ),
         ("budget:\n  max_usd: 0", usd),
         ("budget:\n  max_usd: -1", usd),
         ("budget:\n  max_usd: nan", usd),
@@ -264,8 +262,8 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
         ("isolation: [worktree]", "3: `isolation` must be one of: none, worktree"),
         ("return: all", "3: `return` must be one of: summary, verbatim"),
         ("background: 1", "3: `background` must be true or false"),
-        ("env: A=1", "3: `env` must be a table, such as { RUST_LOG: debug }"),
-        ("env:\n  A: [1]", "4: `env.A` must be one value, such as RUST_LOG: debug"),
+        ("env: A=1", "3: `env` must be an object of keys and values, not a string"),
+        ("env:\n  A: [1]", "4: `env.A` must be a quoted string, not a list"),
         (
             "env:\n  A: 1\n  A-B: 2",
             "5: `env.A-B` is not a variable name: use letters, digits and _, not starting with a digit",

@@ -68,7 +68,7 @@ impl DefinitionFolder {
                     Ok(path) => file(path),
                     Err(FolderError { path, message }) => {
                         let source = file(path);
-                        let error = DefinitionError { place: source.clone(), line: None, message };
+                        let error = source.error(None, message);
                         return Some(DefinitionFile {
                             source,
                             parsed: Err(DefinitionProblem::Refused(error)),
@@ -177,8 +177,7 @@ impl DefinitionSources {
         for parsed in flag::parse(json, cwd)? {
             let Definition { name, .. } = &parsed.definition;
             if let Some(why) = all.name_conflict(&parsed.definition) {
-                let message = format!("{name}: {why}");
-                return Err(DefinitionError { place: DefinitionSource::Flag, line: None, message });
+                return Err(DefinitionSource::Flag.error(None, format!("{name}: {why}")));
             }
             all.add(Ok(parsed));
         }

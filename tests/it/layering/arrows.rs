@@ -7,9 +7,10 @@ use super::source::{Source, has_word};
 /// aside.
 const ARROWS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
-    ("markdown", &[]),
+    ("spanned", &[]),
+    ("markdown", &["spanned"]),
     ("disk", &["protocol"]),
-    ("config", &["protocol", "disk"]),
+    ("config", &["protocol", "spanned", "disk"]),
     ("cli", &["protocol", "config"]),
     ("budget", &["protocol"]),
     ("exec", &["protocol", "disk"]),
@@ -22,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "commands",
         &[
             "protocol",
+            "spanned",
             "markdown",
             "disk::ProjectFiles",
             "disk::ProjectScope",
@@ -58,6 +60,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "subagent",
         &[
             "protocol",
+            "spanned",
             "markdown",
             "config",
             "provider",

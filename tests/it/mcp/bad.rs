@@ -262,7 +262,7 @@ async fn an_sse_server_of_the_flag_is_left_out_and_a_description_means_nothing_w
     assert_eq!(offered(&last(&scene)), ["mcp__given__echo"]);
     let said = lines(&finished);
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("MCP server old skipped: type sse, "), "{said:?}");
+    assert!(said[0].contains("MCP server old skipped: has type sse, "), "{said:?}");
     scene.server.finish();
 }
 
