@@ -1,18 +1,17 @@
 //! The frames of `stream-json`, in the format of the Claude Agent SDK.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::control::McpInventory;
-use super::conversation::{SessionState, StateReader};
-use super::info::SessionInfo;
+use super::info::{SessionInfo, SessionState, StateReader};
 use super::input::PromptInput;
-use super::totals::Totals;
-use super::{result, stream_event};
+use super::result::{self, Totals, millis};
+use super::stream_event;
 use crate::protocol::event::{AgentReport, HookRunInfo};
 use crate::protocol::{
     AgentEvent, AgentInfo, AgentPath, CompactionState, ContentBlock, EventKind, NoticeLevel,
@@ -64,10 +63,9 @@ impl TaskProgress {
 impl Frames {
     /// Creates the converter for a session that is about to be opened.
     pub fn new(info: SessionInfo) -> Self {
-        let served = McpInventory::default();
         Self {
             info,
-            inventory: served,
+            inventory: McpInventory::default(),
             session: None,
             agents: HashMap::new(),
             open: HashMap::new(),
@@ -75,8 +73,8 @@ impl Frames {
     }
 
     /// Sets the servers and tools for the first frame.
-    pub fn set_inventory(&mut self, served: McpInventory) {
-        self.inventory = served;
+    pub fn set_inventory(&mut self, inventory: McpInventory) {
+        self.inventory = inventory;
     }
 
     /// Returns the display name of an agent.
@@ -231,11 +229,11 @@ impl Frames {
     }
 
     /// Returns the frame that repeats a prompt, with its sender's id.
-    pub(super) fn replay(&self, asked: &PromptInput) -> Value {
-        let message = json!({"role": "user", "content": asked.content()});
+    pub(super) fn replay(&self, prompt: &PromptInput) -> Value {
+        let message = json!({"role": "user", "content": prompt.content()});
         let mut frame = self.message(&AgentPath::root(), "user", &message);
         frame["isReplay"] = true.into();
-        if let Some(uuid) = &asked.uuid {
+        if let Some(uuid) = &prompt.uuid {
             frame["uuid"] = uuid.as_str().into();
         }
         frame
@@ -477,10 +475,6 @@ fn status_word(end: &RunEnd) -> &'static str {
         RunEnd::Cancelled { .. } => "cancelled",
         _ => "failed",
     }
-}
-
-pub(super) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

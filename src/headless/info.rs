@@ -1,4 +1,4 @@
-//! Facts about a session that a headless run needs before it starts.
+//! The facts about a session that frames repeat.
 
 use std::fmt;
 use std::sync::Arc;
@@ -86,4 +86,35 @@ impl fmt::Debug for LimitsLookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("LimitsOf")
     }
+}
+
+/// The state of a run, for a program that must know when it may close stdin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SessionState {
+    /// Nothing is queued or running.
+    #[default]
+    Idle,
+    Running,
+    /// A permission question is open.
+    Asking,
+}
+
+impl SessionState {
+    /// Returns the name on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::Asking => "requires_action",
+        }
+    }
+}
+
+/// The reader of `session_state_changed` frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateReader {
+    /// The SDK, which does not forward them.
+    Sdk,
+    /// The program that uses the SDK.
+    Program,
 }

@@ -3,12 +3,14 @@
 //! An unreadable line still goes to its recipient, if the line says who that is. It counts as a
 //! failed prompt only if it may have been one.
 
+use std::fmt;
+
 use base64::prelude::{BASE64_STANDARD, Engine};
-use serde::Deserialize;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::control::ControlRequest;
-use super::partial_frame::PartialFrame;
 use super::stdin::RawLine;
 use crate::protocol::ImageSource;
 
@@ -240,6 +242,76 @@ fn image(source: Value) -> Result<ImageSource, String> {
         Ok(bytes) if !bytes.is_empty() => Ok(image),
         Ok(_) => Err("an image is empty".to_owned()),
         Err(error) => Err(format!("the data of an image is not base64: {error}")),
+    }
+}
+
+/// The fields that identify a line.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct PartialFrame {
+    /// Its `type`.
+    kind: Option<String>,
+    /// Its `request_id`, which in an answer is inside `response`.
+    id: Option<Value>,
+}
+
+impl PartialFrame {
+    /// Parses the fields up to where the bytes break off, if they do.
+    fn parse(line: &[u8]) -> Self {
+        if let Ok(frame) = serde_json::from_slice::<Value>(line) {
+            let ids = [&frame["request_id"], &frame["response"]["request_id"]];
+            return Self {
+                kind: frame["type"].as_str().map(str::to_owned),
+                id: ids.into_iter().find(|id| !id.is_null()).cloned(),
+            };
+        }
+        let mut fields = Self::default();
+        let mut json = serde_json::Deserializer::from_slice(line);
+        // Ignore the error at the end: the fields before it are valid.
+        let _ =
+            PartialFrameReader { fields: &mut fields, in_response: false }.deserialize(&mut json);
+        fields
+    }
+}
+
+/// Reads the fields of an object in order.
+struct PartialFrameReader<'a> {
+    fields: &'a mut PartialFrame,
+    in_response: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for PartialFrameReader<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for PartialFrameReader<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self { fields, in_response } = self;
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "type" if !in_response => fields.kind = Some(map.next_value()?),
+                "request_id" => fields.id = Some(map.next_value()?),
+                "response" if !in_response => {
+                    map.next_value_seed(PartialFrameReader {
+                        fields: &mut *fields,
+                        in_response: true,
+                    })?;
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -121,9 +121,9 @@ impl InputQueue {
     }
 
     /// Puts back a prompt that cannot be handled yet.
-    pub fn put_back(&self, asked: PromptInput) {
+    pub fn put_back(&self, prompt: PromptInput) {
         let mut state = self.shared.lock();
-        let entry = Ok(asked);
+        let entry = Ok(prompt);
         state.bytes += size(&entry);
         state.taken = state.taken.saturating_sub(1);
         state.waiting.push_front(QueueItem::Entry(entry));
@@ -220,9 +220,9 @@ impl InputRouter {
     fn route(&mut self, line: InputLine, client: &PeerClient) {
         match line {
             InputLine::Nothing => {}
-            InputLine::Prompt(asked) => {
+            InputLine::Prompt(prompt) => {
                 self.had_prompt = true;
-                let entry = asked.map_err(|why| format!("stdin line {}: {why}", self.line));
+                let entry = prompt.map_err(|why| format!("stdin line {}: {why}", self.line));
                 self.shared.lock().push(entry);
             }
             InputLine::Request(request) => {
@@ -252,8 +252,8 @@ impl InputRouter {
 impl InputQueueState {
     fn next(&mut self, idle: bool, open: bool) -> Option<NextInput> {
         let first = self.requests.front().is_some_and(|(before, _)| *before <= self.taken);
-        let asked = |waiting: &QueueItem| matches!(waiting, QueueItem::Entry(Ok(_)));
-        let waits = !idle || !open && !self.waiting.front().is_some_and(asked);
+        let is_prompt = |waiting: &QueueItem| matches!(waiting, QueueItem::Entry(Ok(_)));
+        let waits = !idle || !open && !self.waiting.front().is_some_and(is_prompt);
         if first || waits {
             return self.requests.pop_front().map(|(_, request)| NextInput::Request(request));
         }
@@ -296,8 +296,8 @@ impl InputQueueState {
 /// Returns the approximate size in memory, in bytes.
 fn size(entry: &PromptResult) -> usize {
     match entry {
-        Ok(asked) => {
-            asked.text.len() + asked.images.iter().map(|image| image.data.len()).sum::<usize>()
+        Ok(prompt) => {
+            prompt.text.len() + prompt.images.iter().map(|image| image.data.len()).sum::<usize>()
         }
         Err(why) => why.len(),
     }
@@ -319,7 +319,7 @@ mod tests {
         let (sender, lines) = mpsc::channel(4);
         let (pieces, _lines) = StdoutSender::channel();
         let client = PeerClient::new(pieces);
-        let intake = InputQueue::start(RouterSetup {
+        let queue = InputQueue::start(RouterSetup {
             lines,
             first: None,
             client,
@@ -330,15 +330,15 @@ mod tests {
             sender.send(user(&number.to_string())).await.unwrap();
         }
         drop(sender);
-        while !intake.shared.lock().over {
-            intake.changed().await;
+        while !queue.shared.lock().over {
+            queue.changed().await;
         }
-        intake
+        queue
     }
 
     /// Takes the next item, which must be a prompt.
-    fn prompt(intake: &InputQueue) -> Option<Result<String, String>> {
-        match intake.next(true, true)? {
+    fn prompt(queue: &InputQueue) -> Option<Result<String, String>> {
+        match queue.next(true, true)? {
             NextInput::Prompt(entry) => Some(entry.map(|asked| asked.text)),
             NextInput::Request(request) => panic!("{request:?}"),
         }
@@ -381,16 +381,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_flood_of_prompts_is_bounded_and_each_that_is_left_out_is_told_in_its_place() {
-        let intake = filled(HARD_PROMPT_LIMIT + 3).await;
-        assert_eq!(intake.shared.lock().waiting.len(), HARD_PROMPT_LIMIT + 1, "three in one entry");
+        let queue = filled(HARD_PROMPT_LIMIT + 3).await;
+        assert_eq!(queue.shared.lock().waiting.len(), HARD_PROMPT_LIMIT + 1, "three in one entry");
         for number in 0..HARD_PROMPT_LIMIT {
-            assert_eq!(prompt(&intake), Some(Ok(number.to_string())));
+            assert_eq!(prompt(&queue), Some(Ok(number.to_string())));
         }
         for _ in 0..3 {
-            assert!(prompt(&intake).unwrap().unwrap_err().contains("send it again"));
+            assert!(prompt(&queue).unwrap().unwrap_err().contains("send it again"));
         }
-        assert!(prompt(&intake).is_none() && intake.is_over());
-        assert_eq!(intake.shared.lock().bytes, 0);
+        assert!(prompt(&queue).is_none() && queue.is_over());
+        assert_eq!(queue.shared.lock().bytes, 0);
     }
 
     #[tokio::test]
@@ -399,19 +399,19 @@ mod tests {
         let (pieces, _lines) = StdoutSender::channel();
         let (client, first) = (PeerClient::new(pieces), Some(user("first")));
         let start = RouterSetup { lines, first, client, introduced: false, driven: false };
-        let intake = InputQueue::start(start);
+        let queue = InputQueue::start(start);
         let writer = tokio::spawn(async move {
             for number in 0..200 {
                 sender.send(user(&number.to_string())).await.unwrap();
             }
         });
         let mut taken = Vec::new();
-        while !intake.is_over() {
-            match prompt(&intake) {
+        while !queue.is_over() {
+            match prompt(&queue) {
                 Some(text) => taken.push(text.unwrap()),
-                None => intake.changed().await,
+                None => queue.changed().await,
             }
-            assert!(intake.shared.lock().waiting.len() <= PROMPT_LIMIT);
+            assert!(queue.shared.lock().waiting.len() <= PROMPT_LIMIT);
         }
         writer.await.unwrap();
         assert_eq!((taken.len(), taken[0].as_str(), taken[200].as_str()), (201, "first", "199"));

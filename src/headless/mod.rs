@@ -3,50 +3,39 @@
 //! Only the answer (or the frames) goes to stdout; messages to the user go to stderr.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::cli::OutputFormat;
-use crate::protocol::{Command, EventQueue, Failure, Redactor, RunEnd};
+use crate::protocol::Command;
 
 mod control;
-mod conversation;
 mod frame;
 mod info;
 mod input;
 mod input_queue;
 mod output;
-mod partial_frame;
-mod questions;
+mod prompts;
 mod result;
+mod run;
 mod shutdown;
-mod signals;
 mod slash;
 mod stdin;
 mod stdio_transport;
 mod stdout;
 mod stream_event;
-mod totals;
 
-use control::ControlHandler;
+pub use control::permission::Asker;
 pub use control::{
     ControlBackend, HandshakeServers, HookCallbacks, Initialize, McpInventory, SdkServer,
 };
-use conversation::{HeadlessRun, PromptTracker, SessionState};
-
-pub use conversation::StateReader;
-pub use info::{LimitsLookup, ModelLimits, SessionInfo, SlashCommand};
-use output::OutputWriter;
+pub use info::{LimitsLookup, ModelLimits, SessionInfo, SlashCommand, StateReader};
 pub use output::{say, say_remaining};
-pub use questions::Asker;
-use questions::{PeerAsker, PendingQuestions};
-use shutdown::ShutdownState;
-use signals::ExitSignals;
+pub use run::Headless;
 pub use slash::own_commands;
 pub use stdio_transport::{Handshake, StdioTransport};
+
+use run::{HeadlessRun, StopTokens};
 
 /// The number of events that may be queued for a slow reader of stdout before agents block.
 pub const EVENT_CAPACITY: usize = 256;
@@ -64,26 +53,6 @@ pub enum PromptSource {
     Stdio(Box<StdioTransport>),
 }
 
-/// The parts of a headless run.
-pub struct Headless {
-    pub commands: mpsc::Sender<Command>,
-    pub events: EventQueue,
-    pub info: SessionInfo,
-    pub format: OutputFormat,
-    /// Whether to report progress on stderr, unless stdout carries frames.
-    pub verbose: bool,
-    /// Handles control requests.
-    pub backend: Arc<dyn ControlBackend>,
-    /// Answers permission questions; `None` means the program that writes to stdin.
-    pub asker: Option<Arc<dyn Asker>>,
-    /// The reader of `session_state_changed` frames. `None` writes none.
-    pub state_reader: Option<StateReader>,
-    /// Whether to repeat each prompt as a frame when the agent reads it.
-    pub replays: bool,
-    /// Masks keys in the output.
-    pub redactor: Redactor,
-}
-
 /// Sends the prompts one after the other and writes their results. Returns the exit code of the
 /// first prompt that failed. SIGINT, SIGTERM and SIGHUP stop the run; its result is still written,
 /// even if the run does not end, unless nobody reads it. A second signal exits at once.
@@ -91,44 +60,15 @@ pub struct Headless {
 /// # Errors
 /// If stdout or stderr cannot be written, or the signal handlers cannot be installed.
 pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
-    let Headless {
-        commands,
-        events,
-        info,
-        format,
-        verbose,
-        backend: backstage,
-        asker,
-        state_reader,
-        replays,
-        redactor,
-    } = headless;
     let mut signals = ExitSignals::listen()?;
-    let link = match prompts {
+    let transport = match prompts {
         PromptSource::One(prompt) => StdioTransport::single_prompt(prompt),
-        PromptSource::Stdio(link) => *link,
+        PromptSource::Stdio(transport) => *transport,
     };
-    let driven = link.has_handshake();
-    let tally = PromptTracker::new(driven);
-    let asker = asker.unwrap_or_else(|| Arc::new(PeerAsker(link.peer())));
-    let StdioTransport { stdout, client, queue: intake, .. } = link;
-    let conversation = HeadlessRun {
-        handler: ControlHandler::new(commands.clone(), backstage, &info),
-        commands: commands.clone(),
-        events,
-        output: OutputWriter::new(info, format, verbose, stdout, redactor),
-        queue: intake,
-        client,
-        questions: PendingQuestions::new(asker),
-        tracker: tally,
-        driven,
-        state: SessionState::default(),
-        state_reader,
-        replays,
-        shutdown: ShutdownState::default(),
-    };
+    let commands = headless.commands.clone();
+    let run = HeadlessRun::new(headless, transport);
     let stop = StopTokens::default();
-    let written = conversation.run(&stop);
+    let written = run.run(&stop);
     tokio::pin!(written);
     let killed_by = tokio::select! {
         biased;
@@ -151,23 +91,29 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
     }
 }
 
-/// The two steps in which a signal ends a run.
-#[derive(Default)]
-struct StopTokens {
-    /// Ends the current run and starts no other.
-    asked: CancellationToken,
-    /// The current run did not end in time: write its result anyway.
-    overdue: CancellationToken,
+/// Listens to SIGINT, SIGTERM and SIGHUP.
+struct ExitSignals {
+    int: Signal,
+    term: Signal,
+    hup: Signal,
 }
 
-/// Returns the exit code for the end of a run.
-fn exit_code(end: &RunEnd) -> u8 {
-    match end {
-        RunEnd::Completed => 0,
-        RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => 5,
-        RunEnd::Failed { failure: Failure::Auth, .. } => 3,
-        RunEnd::Failed { failure: Failure::Autonomy, .. } => 4,
-        RunEnd::Cancelled { .. } => 130,
-        RunEnd::Interrupted | RunEnd::Failed { .. } | RunEnd::Refused | RunEnd::Empty => 1,
+impl ExitSignals {
+    /// Installs the handlers: these signals no longer kill the process.
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            int: signal(SignalKind::interrupt())?,
+            term: signal(SignalKind::terminate())?,
+            hup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the next signal and returns its exit code.
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.int.recv() => 130,
+            _ = self.term.recv() => 143,
+            _ = self.hup.recv() => 129,
+        }
     }
 }

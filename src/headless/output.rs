@@ -5,13 +5,11 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::Value;
 
 use super::control::McpInventory;
-use super::conversation::{SessionState, StateReader};
 use super::frame::Frames;
-use super::info::SessionInfo;
+use super::info::{SessionInfo, SessionState, StateReader};
 use super::input::PromptInput;
-use super::result;
+use super::result::{self, Totals};
 use super::stdout::Stdout;
-use super::totals::Totals;
 use crate::cli::OutputFormat;
 use crate::protocol::{
     AgentEvent, CompactionState, EventKind, EventQueue, NoticeLevel, Redactor, RunOutcome,
@@ -44,8 +42,8 @@ impl OutputWriter {
     }
 
     /// Sets the servers and tools for the first frame.
-    pub fn set_inventory(&mut self, served: McpInventory) {
-        self.frames.set_inventory(served);
+    pub fn set_inventory(&mut self, inventory: McpInventory) {
+        self.frames.set_inventory(inventory);
     }
 
     /// Whether the session is open, so that frames can name it.
@@ -124,8 +122,8 @@ impl OutputWriter {
     }
 
     /// Writes the frame that repeats a prompt.
-    pub async fn replay(&mut self, asked: &PromptInput) -> io::Result<()> {
-        self.write_frames(&[self.frames.replay(asked)]).await
+    pub async fn replay(&mut self, prompt: &PromptInput) -> io::Result<()> {
+        self.write_frames(&[self.frames.replay(prompt)]).await
     }
 
     /// Writes a message to the user.

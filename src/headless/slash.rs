@@ -1,7 +1,7 @@
 //! The commands of the screen that also work headless. They are handled here and never sent to the model.
 
 use super::info::SlashCommand;
-use super::totals::Totals;
+use super::result::Totals;
 use crate::protocol::{Usage, slash};
 
 /// Every command with its description, in the order of the help.

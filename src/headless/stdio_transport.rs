@@ -35,14 +35,14 @@ impl StdioTransport {
         let introduction = handshake.as_ref().map(Initialize::read);
         let introduced = handshake.is_some();
         let driven = asked || introduced;
-        let intake = InputQueue::start(RouterSetup {
+        let queue = InputQueue::start(RouterSetup {
             lines,
             first,
             client: client.clone(),
             introduced,
             driven,
         });
-        (Self { stdout, client, queue: intake, handshake }, introduction)
+        (Self { stdout, client, queue, handshake }, introduction)
     }
 
     /// Creates a transport with one prompt that does not read stdin.

@@ -1,6 +1,5 @@
 //! Control lines: requests of the driving program to us, and ours to it.
 
-mod context;
 mod handler;
 mod initialize;
 mod peer;

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::super::info::{LimitsLookup, ModelLimits};
 use super::*;
 use crate::protocol::{AgentId, Denial, PermissionMode, Sender, ViolationKind};

@@ -1,21 +1,25 @@
 //! Runs prompts one after the other and writes events, until stdin is done. Handles control lines meanwhile.
 
 use std::io;
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
-use super::control::permission::PermissionAnswer;
-use super::control::{ControlHandler, PeerClient};
+use super::control::permission::{Asker, PeerAsker, PendingQuestions, PermissionAnswer};
+use super::control::{ControlBackend, ControlHandler, PeerClient};
+use super::info::{SessionInfo, SessionState, StateReader};
 use super::input::PromptInput;
 use super::input_queue::{InputQueue, NextInput};
 use super::output::OutputWriter;
-use super::questions::PendingQuestions;
+use super::prompts::{PromptTracker, PromptWork};
 use super::shutdown::{FinalResult, ShutdownState};
 use super::slash::{self, LocalCommand};
-use super::{StopTokens, exit_code};
+use super::stdio_transport::StdioTransport;
+use crate::cli::OutputFormat;
 use crate::protocol::{
     AgentEvent, AgentId, AgentPath, Command, CompactionState, EventKind, EventQueue, Failure,
-    NoticeLevel, PromptId, PromptTiming, QuestionId, QueuedPrompt, RunEnd, RunOutcome,
+    NoticeLevel, PromptId, PromptTiming, QuestionId, QueuedPrompt, Redactor, RunEnd, RunOutcome,
 };
 
 /// The number of events to write before checking stdin again.
@@ -24,119 +28,85 @@ const EVENT_BATCH: usize = 64;
 /// The exit code of a prompt that could not be read.
 const BAD_INPUT_EXIT_CODE: u8 = 2;
 
-/// One headless run.
-pub(super) struct HeadlessRun {
+/// The parts of a headless run.
+pub struct Headless {
     pub commands: mpsc::Sender<Command>,
     pub events: EventQueue,
-    pub output: OutputWriter,
-    pub queue: InputQueue,
-    pub client: PeerClient,
-    pub questions: PendingQuestions,
-    pub handler: ControlHandler,
-    pub tracker: PromptTracker,
-    /// Whether the program has sent a handshake, and so reads every result.
-    pub driven: bool,
-    /// The state in the last `session_state_changed` frame.
-    pub state: SessionState,
-    /// The reader of these frames. `None` writes none.
+    pub info: SessionInfo,
+    pub format: OutputFormat,
+    /// Whether to report progress on stderr, unless stdout carries frames.
+    pub verbose: bool,
+    /// Handles control requests.
+    pub backend: Arc<dyn ControlBackend>,
+    /// Answers permission questions; `None` means the program that writes to stdin.
+    pub asker: Option<Arc<dyn Asker>>,
+    /// The reader of `session_state_changed` frames. `None` writes none.
     pub state_reader: Option<StateReader>,
     /// Whether to repeat each prompt as a frame when the agent reads it.
     pub replays: bool,
-    pub shutdown: ShutdownState,
+    /// Masks keys in the output.
+    pub redactor: Redactor,
 }
 
-/// The state of a run, for a program that must know when it may close stdin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum SessionState {
-    /// Nothing is queued or running.
-    #[default]
-    Idle,
-    Running,
-    /// A permission question is open.
-    Asking,
-}
-
-impl SessionState {
-    /// Returns the name on the wire.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Running => "running",
-            Self::Asking => "requires_action",
-        }
-    }
-}
-
-/// The reader of `session_state_changed` frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateReader {
-    /// The SDK, which does not forward them.
-    Sdk,
-    /// The program that uses the SDK.
-    Program,
-}
-
-/// Tracks the prompt that was sent and the exit code.
+/// The two steps in which a signal ends a run.
 #[derive(Default)]
-pub(super) struct PromptTracker {
-    sent: Option<SentPrompt>,
-    next_id: u64,
-    code: u8,
-    /// Whether the exit code is that of the last prompt rather than the first failed one: a program
-    /// that reads every result has already handled earlier ones.
-    last_wins: bool,
+pub(super) struct StopTokens {
+    /// Ends the current run and starts no other.
+    pub asked: CancellationToken,
+    /// The current run did not end in time: write its result anyway.
+    pub overdue: CancellationToken,
 }
 
-impl PromptTracker {
-    /// Starts with no prompt sent.
-    pub fn new(last_counts: bool) -> Self {
-        Self { last_wins: last_counts, ..Self::default() }
-    }
-
-    fn set_exit_code(&mut self, code: u8) {
-        if self.code == 0 || self.last_wins {
-            self.code = code;
-        }
-    }
-}
-
-/// The last prompt sent, not answered yet.
-struct SentPrompt {
-    id: PromptId,
-    asked: PromptInput,
-    /// Whether it waits, or may wait, behind a run that something else started: the end of that run
-    /// is not its own.
-    queued: bool,
-    work: PromptWork,
-}
-
-/// The kind of work for a prompt, which decides how it ends. Each ends with one result:
-///
-/// | work | begins with | ends with |
-/// |---|---|---|
-/// | `Run` | `Command::Prompt` | `Finished`, `PromptRefused`; `PromptReturned` puts it back into the queue |
-/// | `Clear` | `Command::Clear` | `SessionOpened`, `SessionFailed` |
-/// | `Compact` | `Command::Compact` | `Compaction` by hand that is over: done, failed or cancelled |
-/// | `Answer` | nothing | its own text, at once |
-///
-/// `Finished` also ends a `Compact` that has started, because an internal error emits nothing else.
-/// The runtime carries out `Clear` and `Compact` when the previous run is over, so neither can be
-/// lost between the end of a run and its last event. Until they start they are `queued`, so that
-/// the end of that run, which a background agent may have started, is not theirs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PromptWork {
-    Run,
-    Clear,
-    Compact,
-    Answer,
+/// One headless run.
+pub(super) struct HeadlessRun {
+    commands: mpsc::Sender<Command>,
+    events: EventQueue,
+    output: OutputWriter,
+    queue: InputQueue,
+    client: PeerClient,
+    questions: PendingQuestions,
+    handler: ControlHandler,
+    tracker: PromptTracker,
+    /// Whether the program has sent a handshake, and so reads every result.
+    driven: bool,
+    /// The state in the last `session_state_changed` frame.
+    state: SessionState,
+    /// The reader of these frames. `None` writes none.
+    state_reader: Option<StateReader>,
+    /// Whether to repeat each prompt as a frame when the agent reads it.
+    replays: bool,
+    shutdown: ShutdownState,
 }
 
 impl HeadlessRun {
+    /// Creates a run that has not begun.
+    pub fn new(headless: Headless, transport: StdioTransport) -> Self {
+        let Headless { commands, events, info, format, verbose, .. } = headless;
+        let driven = transport.has_handshake();
+        let asker = headless.asker.unwrap_or_else(|| Arc::new(PeerAsker(transport.peer())));
+        let StdioTransport { stdout, client, queue, .. } = transport;
+        Self {
+            handler: ControlHandler::new(commands.clone(), headless.backend, &info),
+            commands,
+            events,
+            output: OutputWriter::new(info, format, verbose, stdout, headless.redactor),
+            queue,
+            client,
+            questions: PendingQuestions::new(asker),
+            tracker: PromptTracker::new(driven),
+            driven,
+            state: SessionState::default(),
+            state_reader: headless.state_reader,
+            replays: headless.replays,
+            shutdown: ShutdownState::default(),
+        }
+    }
+
     /// Runs all prompts, or just finishes the current one after `stop`. Returns the exit code.
     pub async fn run(mut self, stop: &StopTokens) -> io::Result<u8> {
         let mut batch = Vec::with_capacity(EVENT_BATCH);
-        let backstage = self.handler.backend();
-        let mut served = backstage.mcp_inventory();
+        let backend = self.handler.backend();
+        let mut inventory = backend.mcp_inventory();
         // The first frame lists the servers, so read no event before they are known.
         let mut waits = true;
         loop {
@@ -147,7 +117,7 @@ impl HeadlessRun {
             }
             self.handle_input().await?;
             self.write_state().await?;
-            let idle = self.tracker.sent.is_none() && self.queue.is_over();
+            let idle = self.tracker.is_idle() && self.queue.is_over();
             if idle || stop.asked.is_cancelled() {
                 let agents = self.shutdown.begin();
                 self.cancel(agents).await;
@@ -156,8 +126,8 @@ impl HeadlessRun {
                 return self.finish().await;
             }
             tokio::select! {
-                served = &mut served, if waits => {
-                    self.output.set_inventory(served);
+                inventory = &mut inventory, if waits => {
+                    self.output.set_inventory(inventory);
                     waits = false;
                 }
                 () = stop.asked.cancelled(), if waits => waits = false,
@@ -168,7 +138,7 @@ impl HeadlessRun {
                     }
                 }
                 () = self.queue.changed() => {}
-                (id, said) = self.questions.next_answer() => self.apply_answer(id, said).await?,
+                (id, answer) = self.questions.next_answer() => self.apply_answer(id, answer).await?,
                 lines = self.client.next_withdrawn() => self.output.control(&lines).await?,
                 () = stop.asked.cancelled(), if !self.queue.is_over() => {}
                 () = self.shutdown.wait_overdue(), if idle => {}
@@ -183,12 +153,12 @@ impl HeadlessRun {
         self.write_result(held).await?;
         self.write_state().await?;
         self.output.finish().await?;
-        Ok(self.tracker.code)
+        Ok(self.tracker.exit_code())
     }
 
     /// Writes the result of a prompt whose run does not end.
     async fn give_up(mut self) -> io::Result<u8> {
-        if self.tracker.sent.is_some() {
+        if !self.tracker.is_idle() {
             let end = RunEnd::Cancelled { before_start: false };
             self.close(RunOutcome::without_work(end)).await?;
         }
@@ -207,14 +177,14 @@ impl HeadlessRun {
     async fn handle_input(&mut self) -> io::Result<()> {
         let mut held = false;
         loop {
-            let idle = self.tracker.sent.is_none() && !held;
+            let idle = self.tracker.is_idle() && !held;
             let Some(next) = self.queue.next(idle, self.output.is_open()) else { break };
             match next {
-                NextInput::Prompt(Ok(asked)) => match LocalCommand::parse(&asked.text) {
-                    Some(slash) if asked.images.is_empty() => {
-                        held = !self.command(slash, asked).await?;
+                NextInput::Prompt(Ok(prompt)) => match LocalCommand::parse(&prompt.text) {
+                    Some(slash) if prompt.images.is_empty() => {
+                        held = !self.command(slash, prompt).await?;
                     }
-                    _ => self.send(asked).await,
+                    _ => self.send(prompt).await,
                 },
                 NextInput::Prompt(Err(why)) => {
                     self.output.next_prompt();
@@ -235,10 +205,10 @@ impl HeadlessRun {
 
     /// Writes the state if it has changed and a session is open.
     async fn write_state(&mut self) -> io::Result<()> {
-        let now = match self.tracker.sent {
-            None => SessionState::Idle,
-            Some(_) if self.questions.has_open() => SessionState::Asking,
-            Some(_) => SessionState::Running,
+        let now = match self.tracker.is_idle() {
+            true => SessionState::Idle,
+            false if self.questions.has_open() => SessionState::Asking,
+            false => SessionState::Running,
         };
         // The run is not idle until its last result is written.
         let early = self.shutdown.is_holding() || !self.output.is_open();
@@ -250,8 +220,8 @@ impl HeadlessRun {
     }
 
     /// Applies the answer to a permission question.
-    async fn apply_answer(&mut self, id: QuestionId, said: PermissionAnswer) -> io::Result<()> {
-        let PermissionAnswer { answer, mode, problem } = said;
+    async fn apply_answer(&mut self, id: QuestionId, answer: PermissionAnswer) -> io::Result<()> {
+        let PermissionAnswer { answer, mode, problem } = answer;
         if let Some(problem) = problem {
             self.output.warn(&problem)?;
         }
@@ -272,37 +242,37 @@ impl HeadlessRun {
     }
 
     /// Carries out a command. Returns false if it has to wait for the session, which its result names.
-    async fn command(&mut self, slash: LocalCommand, asked: PromptInput) -> io::Result<bool> {
+    async fn command(&mut self, slash: LocalCommand, prompt: PromptInput) -> io::Result<bool> {
         if let LocalCommand::Other(_) = slash
-            && self.handler.backend().is_command(&asked.text).await
+            && self.handler.backend().is_command(&prompt.text).await
         {
-            self.send(asked).await;
+            self.send(prompt).await;
             return Ok(true);
         }
         if !self.output.is_open() {
-            self.queue.put_back(asked);
+            self.queue.put_back(prompt);
             return Ok(false);
         }
         match slash {
             LocalCommand::Clear => {
-                self.send_command(asked, PromptWork::Clear, Command::Clear).await;
+                self.send_command(prompt, PromptWork::Clear, Command::Clear).await;
             }
             LocalCommand::Compact { instructions } => {
-                self.send_command(asked, PromptWork::Compact, Command::Compact { instructions })
+                self.send_command(prompt, PromptWork::Compact, Command::Compact { instructions })
                     .await;
             }
-            LocalCommand::Context => self.reply(asked, &self.handler.context()).await?,
-            LocalCommand::Cost => self.reply(asked, &slash::cost(self.output.totals())).await?,
+            LocalCommand::Context => self.reply(prompt, &self.handler.context()).await?,
+            LocalCommand::Cost => self.reply(prompt, &slash::cost(self.output.totals())).await?,
             LocalCommand::Help => {
                 let written = self.handler.backend().commands().await;
-                self.reply(asked, &slash::help(written)).await?;
+                self.reply(prompt, &slash::help(written)).await?;
             }
             LocalCommand::Other(name) if self.driven => {
-                self.reply(asked, &slash::unknown(&name)).await?;
+                self.reply(prompt, &slash::unknown(&name)).await?;
             }
             LocalCommand::Other(name) => {
                 self.output.next_prompt();
-                self.output.refuse(&slash::unknown(&name), asked.origin.as_ref()).await?;
+                self.output.refuse(&slash::unknown(&name), prompt.origin.as_ref()).await?;
                 self.tracker.set_exit_code(BAD_INPUT_EXIT_CODE);
             }
         }
@@ -310,8 +280,8 @@ impl HeadlessRun {
     }
 
     /// Answers a prompt without the model.
-    async fn reply(&mut self, asked: PromptInput, text: &str) -> io::Result<()> {
-        self.begin(asked, PromptWork::Answer);
+    async fn reply(&mut self, prompt: PromptInput, text: &str) -> io::Result<()> {
+        self.begin(prompt, PromptWork::Answer);
         self.write_state().await?;
         self.answer(text).await
     }
@@ -324,27 +294,23 @@ impl HeadlessRun {
     }
 
     /// Sends the runtime the command of a prompt.
-    async fn send_command(&mut self, asked: PromptInput, work: PromptWork, command: Command) {
-        self.begin(asked, work);
+    async fn send_command(&mut self, prompt: PromptInput, work: PromptWork, command: Command) {
+        self.begin(prompt, work);
         // A closed channel means that the runtime is gone; the caller notices that.
         let _ = self.commands.send(command).await;
     }
 
-    fn begin(&mut self, asked: PromptInput, work: PromptWork) -> PromptId {
-        let id = PromptId(self.tracker.next_id);
-        self.tracker.next_id += 1;
+    fn begin(&mut self, prompt: PromptInput, work: PromptWork) -> PromptId {
         self.output.next_prompt();
-        let queued = matches!(work, PromptWork::Clear | PromptWork::Compact);
-        self.tracker.sent = Some(SentPrompt { id, asked, queued, work });
-        id
+        self.tracker.begin(prompt, work)
     }
 
-    async fn send(&mut self, asked: PromptInput) {
-        let id = self.begin(asked.clone(), PromptWork::Run);
+    async fn send(&mut self, prompt: PromptInput) {
+        let id = self.begin(prompt.clone(), PromptWork::Run);
         let prompt = QueuedPrompt {
-            sub_agents: asked.sub_agents,
-            images: asked.images,
-            ..QueuedPrompt::typed(id, asked.text, PromptTiming::Done)
+            sub_agents: prompt.sub_agents,
+            images: prompt.images,
+            ..QueuedPrompt::typed(id, prompt.text, PromptTiming::Done)
         };
         // A closed channel means that the runtime is gone; the caller notices that.
         let _ = self.commands.send(Command::Prompt { to: AgentPath::root(), prompt }).await;
@@ -364,22 +330,31 @@ impl HeadlessRun {
             return Ok(());
         }
         match &event.kind {
-            EventKind::PromptQueued { id } => self.mark(*id, true),
+            EventKind::PromptQueued { id } => self.tracker.set_queued(*id, true),
             EventKind::PromptRead { id: Some(id), .. } => {
-                self.mark(*id, false);
-                self.replay(*id).await?;
+                self.tracker.set_queued(*id, false);
+                if let Some(prompt) = self.tracker.get(*id).filter(|_| self.replays) {
+                    self.output.replay(prompt).await?;
+                }
             }
-            EventKind::PromptReturned { id, .. } => self.take_back(*id),
+            EventKind::PromptReturned { id, .. } => {
+                self.tracker.take(*id).into_iter().for_each(|prompt| self.queue.put_back(prompt));
+            }
             EventKind::PromptRefused { id, why, .. } => self.refused(*id, why).await?,
-            EventKind::Finished(outcome) => self.finished(outcome).await?,
-            EventKind::SessionOpened { id, .. } if self.is_working_on(PromptWork::Clear) => {
+            // Other runs have no result to write.
+            EventKind::Finished(outcome) if self.tracker.is_running() => {
+                self.close((**outcome).clone()).await?;
+            }
+            EventKind::SessionOpened { id, .. }
+                if self.tracker.is_working_on(PromptWork::Clear) =>
+            {
                 self.answer(&format!("The conversation was cleared. New session: {id}")).await?;
             }
-            EventKind::SessionFailed { why } if self.is_working_on(PromptWork::Clear) => {
+            EventKind::SessionFailed { why } if self.tracker.is_working_on(PromptWork::Clear) => {
                 self.failed(why).await?;
             }
             EventKind::Compaction { by_hand: true, state }
-                if self.is_working_on(PromptWork::Compact) =>
+                if self.tracker.is_working_on(PromptWork::Compact) =>
             {
                 self.compacted(state).await?;
             }
@@ -388,14 +363,10 @@ impl HeadlessRun {
         Ok(())
     }
 
-    fn is_working_on(&self, work: PromptWork) -> bool {
-        self.tracker.sent.as_ref().is_some_and(|sent| sent.work == work)
-    }
-
     async fn compacted(&mut self, state: &CompactionState) -> io::Result<()> {
         match state {
             CompactionState::Started => {
-                self.tracker.sent.iter_mut().for_each(|sent| sent.queued = false);
+                self.tracker.start();
                 Ok(())
             }
             CompactionState::Done { before_tokens, after_tokens } => {
@@ -421,46 +392,15 @@ impl HeadlessRun {
         self.close(RunOutcome::without_work(end)).await
     }
 
-    fn mark(&mut self, id: PromptId, queued: bool) {
-        if let Some(sent) = self.tracker.sent.as_mut().filter(|sent| sent.id == id) {
-            sent.queued = queued;
-        }
-    }
-
-    /// Repeats a prompt that the agent reads now, if the program requested that.
-    async fn replay(&mut self, id: PromptId) -> io::Result<()> {
-        match &self.tracker.sent {
-            Some(sent) if self.replays && sent.id == id => self.output.replay(&sent.asked).await,
-            _ => Ok(()),
-        }
-    }
-
-    /// Requeues a prompt that a failed run has returned.
-    fn take_back(&mut self, id: PromptId) {
-        if let Some(sent) = self.tracker.sent.take_if(|sent| sent.id == id) {
-            self.queue.put_back(sent.asked);
-        }
-    }
-
     async fn refused(&mut self, id: PromptId, why: &str) -> io::Result<()> {
-        let sent = self.tracker.sent.take_if(|sent| sent.id == id);
+        let origin = self.tracker.take(id).and_then(|prompt| prompt.origin);
         self.tracker.set_exit_code(BAD_INPUT_EXIT_CODE);
-        let origin = sent.and_then(|sent| sent.asked.origin);
         self.output.refuse(why, origin.as_ref()).await
-    }
-
-    /// Closes the prompt that the run has read; other runs have no result to write.
-    async fn finished(&mut self, outcome: &RunOutcome) -> io::Result<()> {
-        if self.tracker.sent.as_ref().is_none_or(|sent| sent.queued) {
-            return Ok(());
-        }
-        self.close(outcome.clone()).await
     }
 
     /// Writes the result of the current prompt. That of the last one waits for background agents.
     async fn close(&mut self, outcome: RunOutcome) -> io::Result<()> {
-        let sent = self.tracker.sent.take();
-        let origin = sent.and_then(|sent| sent.asked.origin);
+        let origin = self.tracker.end().and_then(|prompt| prompt.origin);
         self.tracker.set_exit_code(exit_code(&outcome.end));
         let result = FinalResult { outcome, origin };
         let result = match self.queue.is_over() {
@@ -480,20 +420,26 @@ impl HeadlessRun {
     }
 }
 
+/// Returns the exit code for the end of a run.
+fn exit_code(end: &RunEnd) -> u8 {
+    match end {
+        RunEnd::Completed => 0,
+        RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => 5,
+        RunEnd::Failed { failure: Failure::Auth, .. } => 3,
+        RunEnd::Failed { failure: Failure::Autonomy, .. } => 4,
+        RunEnd::Cancelled { .. } => 130,
+        RunEnd::Interrupted | RunEnd::Failed { .. } | RunEnd::Refused | RunEnd::Empty => 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use async_trait::async_trait;
     use serde_json::Value;
 
-    use super::super::control::ControlBackend;
-    use super::super::info::{LimitsLookup, ModelLimits, SessionInfo};
-    use super::super::questions::PeerAsker;
-    use super::super::stdio_transport::StdioTransport;
+    use super::super::info::{LimitsLookup, ModelLimits};
     use super::*;
-    use crate::cli::OutputFormat;
-    use crate::protocol::{PermissionMode, Redactor};
+    use crate::protocol::PermissionMode;
 
     struct NoServers;
 
@@ -529,30 +475,19 @@ mod tests {
     #[tokio::test]
     async fn a_run_that_does_not_end_after_a_signal_has_a_result_all_the_same() {
         let (commands, mut sent) = mpsc::channel(4);
-        let link = StdioTransport::single_prompt("go".to_owned());
-        let peer = link.peer();
-        let StdioTransport { stdout, client, queue: intake, .. } = link;
-        let conversation = HeadlessRun {
-            handler: ControlHandler::new(commands.clone(), Arc::new(NoServers), &info()),
+        let headless = Headless {
             commands,
             events: EventQueue::unbounded(),
-            output: OutputWriter::new(
-                info(),
-                OutputFormat::Text,
-                false,
-                stdout,
-                Redactor::default(),
-            ),
-            queue: intake,
-            client,
-            questions: PendingQuestions::new(Arc::new(PeerAsker(peer))),
-            tracker: PromptTracker::new(false),
-            driven: false,
-            state: SessionState::default(),
+            info: info(),
+            format: OutputFormat::Text,
+            verbose: false,
+            backend: Arc::new(NoServers),
+            asker: None,
             state_reader: None,
             replays: false,
-            shutdown: ShutdownState::default(),
+            redactor: Redactor::default(),
         };
+        let run = HeadlessRun::new(headless, StdioTransport::single_prompt("go".to_owned()));
         let stop = StopTokens::default();
         let signal = async {
             // Nobody works on it.
@@ -560,7 +495,7 @@ mod tests {
             stop.asked.cancel();
             stop.overdue.cancel();
         };
-        let (code, ()) = tokio::join!(conversation.run(&stop), signal);
+        let (code, ()) = tokio::join!(run.run(&stop), signal);
         assert_eq!(code.unwrap(), exit_code(&RunEnd::Cancelled { before_start: false }));
     }
 }
