@@ -209,7 +209,7 @@ impl Frames {
 
     /// Returns the frame that reports the state of the run.
     pub(super) fn state(&self, state: SessionState, reader: StateReader) -> Value {
-        let mut body = json!({"subtype": "session_state_changed", "state": state.word()});
+        let mut body = json!({"subtype": "session_state_changed", "state": state});
         // The SDK forwards frames without this mark.
         if reader == StateReader::Sdk {
             body["sdk_host_only"] = json!(true);

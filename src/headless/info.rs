@@ -89,25 +89,15 @@ impl fmt::Debug for LimitsLookup {
 }
 
 /// The state of a run, for a program that must know when it may close stdin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum SessionState {
     /// Nothing is queued or running.
     #[default]
     Idle,
     Running,
     /// A permission question is open.
-    Asking,
-}
-
-impl SessionState {
-    /// Returns the name on the wire.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Running => "running",
-            Self::Asking => "requires_action",
-        }
-    }
+    RequiresAction,
 }
 
 /// The reader of `session_state_changed` frames.

@@ -214,20 +214,9 @@ fn error_kind(end: &RunEnd) -> Option<&'static str> {
         RunEnd::Interrupted => "interrupted",
         RunEnd::Refused => "refused",
         RunEnd::Empty => "empty",
-        RunEnd::Failed { failure, .. } => match failure {
-            Failure::Auth | Failure::SoftAuth => "auth",
-            Failure::RateLimit => "rate_limit",
-            Failure::Overloaded => "overloaded",
-            Failure::Timeout => "timeout",
-            Failure::Connection => "connection",
-            Failure::ContextFull => "context_full",
-            Failure::BadRequest => "bad_request",
-            Failure::BadAnswer => "bad_answer",
-            Failure::Autonomy => "autonomy_violation",
-            Failure::Worktree => "worktree",
-            Failure::Storage => "storage",
-            Failure::Internal => "internal",
-        },
+        RunEnd::Failed { failure: Failure::SoftAuth, .. } => Failure::Auth.into(),
+        RunEnd::Failed { failure: Failure::Autonomy, .. } => "autonomy_violation",
+        RunEnd::Failed { failure, .. } => failure.into(),
     })
 }
 

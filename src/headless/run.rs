@@ -207,7 +207,7 @@ impl HeadlessRun {
     async fn write_state(&mut self) -> io::Result<()> {
         let now = match self.tracker.is_idle() {
             true => SessionState::Idle,
-            false if self.questions.has_open() => SessionState::Asking,
+            false if self.questions.has_open() => SessionState::RequiresAction,
             false => SessionState::Running,
         };
         // The run is not idle until its last result is written.

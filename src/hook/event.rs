@@ -73,7 +73,8 @@ pub struct FinishedCall<'a> {
 }
 
 /// How a session begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum SessionSource {
     /// The program starts with a new session.
     Startup,
@@ -84,7 +85,8 @@ pub enum SessionSource {
 }
 
 /// Why a session ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum SessionEndReason {
     /// A new session replaces it.
     Clear,
@@ -136,8 +138,8 @@ impl HookInput<'_> {
             Self::UserPromptSubmit { .. } | Self::PostToolBatch(_) => None,
             Self::SubagentStart => one(agent.unwrap_or_default()),
             Self::Stop { .. } => agent.and_then(one),
-            Self::SessionStart { opening, .. } => one(opening.name()),
-            Self::SessionEnd(leaving) => one(leaving.name()),
+            Self::SessionStart { opening, .. } => one(opening.into()),
+            Self::SessionEnd(leaving) => one(leaving.into()),
             Self::PreCompact { by_hand, .. } => one(trigger(*by_hand)),
             Self::Notification(need) => one(need.name()),
         }
@@ -188,27 +190,6 @@ impl<'a> HookToolCall<'a> {
     /// The name that scripts know it by.
     pub(super) fn script_name(&self) -> &'a str {
         if self.tool == "AgentTool" { "Agent" } else { self.tool }
-    }
-}
-
-impl SessionSource {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Startup => "startup",
-            Self::Resume => "resume",
-            Self::Clear => "clear",
-        }
-    }
-}
-
-impl SessionEndReason {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Clear => "clear",
-            Self::Resume => "resume",
-            Self::PromptInputExit => "prompt_input_exit",
-            Self::Other => "other",
-        }
     }
 }
 

@@ -2,28 +2,29 @@
 
 use serde_json::{Map, Value, json};
 
+use super::context::{HookAgent, HookContext, HookSession};
 use super::event::{FinishedCall, HookInput, HookToolCall, NotificationKind, trigger};
-use super::{HookContext, Hooks};
 use crate::protocol::{HookEvent, ResultBlock};
 
 /// Builds the JSON input of an event's hooks.
 pub(super) fn to_json(
     event: HookEvent,
     moment: &HookInput<'_>,
-    hooks: &Hooks,
+    session: &HookSession,
+    agent: Option<&HookAgent>,
     here: HookContext<'_>,
 ) -> Value {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| {
         fields.insert(name.to_owned(), value);
     };
-    let session = hooks.session.id.map(|id| id.to_string()).unwrap_or_default();
-    put("session_id", session.into());
-    put("transcript_path", hooks.session.transcript.display().to_string().into());
+    let id = session.id.map(|id| id.to_string()).unwrap_or_default();
+    put("session_id", id.into());
+    put("transcript_path", session.transcript.display().to_string().into());
     put("cwd", here.cwd.display().to_string().into());
     put("permission_mode", here.mode.name().into());
     put("hook_event_name", event.name().into());
-    if let Some(agent) = &hooks.agent {
+    if let Some(agent) = agent {
         put("agent_id", agent.id.to_string().into());
         put("agent_type", agent.kind.as_str().into());
     }
@@ -49,15 +50,15 @@ pub(super) fn to_json(
         HookInput::Stop { again, last } => {
             put("stop_hook_active", (*again).into());
             put("last_assistant_message", (*last).into());
-            if let Some(agent) = &hooks.agent {
+            if let Some(agent) = agent {
                 put("agent_transcript_path", agent.transcript.display().to_string().into());
             }
         }
         HookInput::SessionStart { opening, model } => {
-            put("source", opening.name().into());
+            put("source", <&str>::from(opening).into());
             model.iter().for_each(|model| put("model", (*model).into()));
         }
-        HookInput::SessionEnd(leaving) => put("reason", leaving.name().into()),
+        HookInput::SessionEnd(leaving) => put("reason", <&str>::from(leaving).into()),
         HookInput::PreCompact { by_hand, instructions } => {
             put("trigger", trigger(*by_hand).into());
             put("custom_instructions", instructions.unwrap_or_default().into());

@@ -6,6 +6,7 @@
 //! even be started does its call not run.
 
 mod answer;
+mod context;
 mod event;
 mod input;
 mod output;
@@ -14,16 +15,15 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::protocol::{
-    AgentId, EventSink, HookEvent, PermissionMode, SessionId, WaitKind, report_wait,
-};
+use crate::protocol::{AgentId, HookEvent, WaitKind, report_wait};
 
+use context::HookAgent;
+pub use context::{HookContext, HookSession};
 pub use event::{
     FinishedCall, HookInput, HookToolCall, NotificationKind, SessionEndReason, SessionSource,
 };
@@ -39,33 +39,6 @@ pub struct Hooks {
     agent: Option<Arc<HookAgent>>,
     /// The hooks of the agent's definition.
     own: Arc<[Arc<Hook>]>,
-}
-
-/// The session's fields in a hook's input.
-#[derive(Clone, Debug, Default)]
-pub struct HookSession {
-    /// Absent before a session is open.
-    pub id: Option<SessionId>,
-    /// Empty if the session is not stored.
-    pub transcript: PathBuf,
-}
-
-/// A sub-agent's fields in a hook's input.
-#[derive(Debug)]
-struct HookAgent {
-    id: AgentId,
-    kind: String,
-    /// Empty if the session is not stored.
-    transcript: PathBuf,
-}
-
-/// The place of an event, and the sink for errors of its hooks.
-#[derive(Clone, Copy)]
-pub struct HookContext<'a> {
-    /// The agent's base directory.
-    pub cwd: &'a Path,
-    pub mode: PermissionMode,
-    pub events: &'a EventSink,
 }
 
 impl Hooks {
@@ -153,7 +126,7 @@ impl Hooks {
         let round = HookRun {
             event,
             hooks,
-            input: input::to_json(event, moment, self, here),
+            input: input::to_json(event, moment, &self.session, self.agent.as_deref(), here),
             tool_use_id: moment.tool_use_id().cloned(),
             env: self.set.env(),
             events: here.events.clone(),

@@ -13,8 +13,8 @@ use super::*;
 use crate::config::{HookConfig, Matcher, Origin};
 use crate::exec::{StartDirs, StartSettings};
 use crate::protocol::{
-    AgentEvent, EnvOverlay, EventKind, EventQueue, Peer, PeerError, PeerRequest, Redactor,
-    ResultBlock, SharedPeer, StartDir, ToolUseId,
+    AgentEvent, EnvOverlay, EventKind, EventQueue, Peer, PeerError, PeerRequest, PermissionMode,
+    Redactor, ResultBlock, SharedPeer, StartDir, ToolUseId,
 };
 
 mod answers;

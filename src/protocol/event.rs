@@ -476,8 +476,9 @@ pub fn count(number: usize, noun: &str) -> String {
 }
 
 /// The kind of error that ended a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Failure {
     /// The provider rejects the key, or there is none.
     Auth,

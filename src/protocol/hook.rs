@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
     Serialize,
     Deserialize,
     schemars::JsonSchema,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
 )]
 pub enum HookEvent {
     /// Before a tool call, after its input was checked.
@@ -42,12 +45,6 @@ pub enum HookEvent {
     Notification,
 }
 
-impl std::fmt::Display for HookEvent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl HookEvent {
     pub const ALL: [Self; 13] = [
         Self::PreToolUse,
@@ -67,25 +64,11 @@ impl HookEvent {
 
     /// Returns the name in files and on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::PreToolUse => "PreToolUse",
-            Self::PostToolUse => "PostToolUse",
-            Self::PostToolUseFailure => "PostToolUseFailure",
-            Self::PostToolBatch => "PostToolBatch",
-            Self::PermissionRequest => "PermissionRequest",
-            Self::UserPromptSubmit => "UserPromptSubmit",
-            Self::SubagentStart => "SubagentStart",
-            Self::SubagentStop => "SubagentStop",
-            Self::Stop => "Stop",
-            Self::SessionStart => "SessionStart",
-            Self::SessionEnd => "SessionEnd",
-            Self::PreCompact => "PreCompact",
-            Self::Notification => "Notification",
-        }
+        self.into()
     }
 
     /// Returns the event of this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|event| event.name() == name)
+        name.parse().ok()
     }
 }

@@ -97,8 +97,9 @@ pub struct McpStatus {
 }
 
 /// The connection state of a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum McpState {
     /// It is being started, for the first time or again.
     #[default]
@@ -111,11 +112,7 @@ pub enum McpState {
 impl McpState {
     /// Returns the word in frames and lists.
     pub fn label(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Connected => "connected",
-            Self::Failed => "failed",
-        }
+        self.into()
     }
 }
 

@@ -22,8 +22,10 @@ use super::printable::printable_path;
     Deserialize,
     clap::ValueEnum,
     schemars::JsonSchema,
+    strum::IntoStaticStr,
 )]
 #[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "camelCase")]
 #[value(rename_all = "camelCase")]
 pub enum PermissionMode {
     /// Reads freely, asks for everything else.
@@ -42,13 +44,7 @@ pub enum PermissionMode {
 impl PermissionMode {
     /// Returns the name as users write it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::AcceptEdits => "acceptEdits",
-            Self::Plan => "plan",
-            Self::DontAsk => "dontAsk",
-            Self::BypassPermissions => "bypassPermissions",
-        }
+        self.into()
     }
 }
 

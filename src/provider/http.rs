@@ -10,7 +10,7 @@ use reqwest::{Client, ClientBuilder, NoProxy, Proxy, redirect};
 use rustls::crypto::ring;
 use url::Url;
 
-use super::error::ProviderError;
+use super::error::{ProviderError, innermost};
 use crate::protocol::EnvOverlay;
 
 /// Default time limit for opening a connection.
@@ -170,13 +170,4 @@ fn no_tls(why: &str) -> ProviderError {
         "Secure connections cannot be set up: {why}. Install the system's CA certificates (package ca-certificates)"
     );
     ProviderError::bad_request(message)
-}
-
-/// Returns the innermost cause of an error, which says most.
-pub(super) fn innermost(error: &dyn std::error::Error) -> String {
-    let mut error = error;
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    error.to_string()
 }

@@ -24,6 +24,7 @@ mod openai_responses;
 pub mod retry;
 pub mod scripted;
 mod secret;
+mod server_error;
 mod settings;
 mod source;
 mod sse;

@@ -9,8 +9,9 @@ use tokio::time::timeout;
 
 use super::api::{ModelListFuture, OfferedModel};
 use super::endpoint::Endpoint;
-use super::error::{ErrorKind, ProviderError, is_web_page};
+use super::error::{ErrorKind, ProviderError};
 use super::http::HttpClient;
+use super::server_error::is_web_page;
 
 /// Time limit for the list.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,7 +1,5 @@
 //! Resolves model names to models ready for requests.
 
-use std::fmt;
-
 use async_trait::async_trait;
 
 use super::error::ProviderError;
@@ -28,7 +26,7 @@ pub trait ModelSource: Send + Sync {
 
 /// The model that a sub-agent asks for. A name that is absent or `inherit` is the configured
 /// default, and then the parent's.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct ChildModel<'a> {
     pub parent: &'a Model,
     /// A key of `providers`.
@@ -37,15 +35,4 @@ pub struct ChildModel<'a> {
     pub model: Option<&'a str>,
     /// The session's environment with the variables of the agent's definition on top; absent if it sets none.
     pub env: Option<&'a EnvOverlay>,
-}
-
-impl fmt::Debug for ChildModel<'_> {
-    /// Leaves the environment out: it may hold keys.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChildModel")
-            .field("parent", self.parent)
-            .field("provider", &self.provider)
-            .field("model", &self.model)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,4 +1,4 @@
-//! What differs between the HTTP providers, and what they have in common.
+//! The protocol of an HTTP provider, and what all of them have in common.
 
 use std::marker::PhantomData;
 

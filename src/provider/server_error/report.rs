@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::ErrorKind;
+use super::super::error::ErrorKind;
 
 /// A server's own report of a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
