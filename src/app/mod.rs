@@ -25,7 +25,6 @@ mod rule_stamps;
 mod rules;
 pub(crate) mod screen;
 pub(crate) mod setup;
-mod trust;
 
 pub use headless::refuse_handshake;
 

@@ -1,4 +1,4 @@
-//! Starts the screen: draws the first frame, then starts the backend.
+//! Starts the screen: asks about trust, draws the first frame, then starts the backend.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,20 +10,19 @@ use super::keys::UserKeymap;
 use super::models::Models;
 use super::parts::{self, FrontendOptions};
 use super::setup::{AppError, Setup};
-use super::trust::{self, TrustOutcome};
 use super::{COMMAND_CAPACITY, keys, log, resumed, session};
 use crate::cli::Cli;
 use crate::command::CommandReport;
 use crate::command::doctor::Doctor;
 use crate::config::models::Catalogue;
-use crate::config::{self, Config};
+use crate::config::{self, Config, Origin, ProjectStart, UntrustedItem};
 use crate::headless::say_remaining;
 use crate::permission::Gate;
 use crate::protocol::{Command, EnvOverlay, EventQueue, NoticeLevel, SessionId};
 use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::tool::mcp::Mcp;
 use crate::tui::settings::{FirstRun, MotionMode, PaneLayout, StartInfo, TuiSettings};
-use crate::tui::{self, PendingInput, TuiIo};
+use crate::tui::{self, PendingInput, TrustAnswer, TrustItem, TrustQuestion, TuiIo};
 
 /// The prompt history in the data folder.
 const HISTORY_FILE: &str = "history.jsonl";
@@ -32,7 +31,7 @@ const HISTORY_FILE: &str = "history.jsonl";
 pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     setup.check_depth()?;
     check_terminal(&setup.env)?;
-    let (mut setup, typed) = match trust::resolve(cli, setup)? {
+    let (mut setup, typed) = match resolve_trust(cli, setup)? {
         TrustOutcome::Start(setup, typed) => (*setup, typed),
         TrustOutcome::Exit(code) => return Ok(code),
     };
@@ -244,5 +243,60 @@ pub(crate) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
         notifications: true,
         no_color: no_color || setup.env.non_empty("NO_COLOR").is_some(),
         env: setup.env.clone(),
+    }
+}
+
+/// The result of the question.
+enum TrustOutcome {
+    /// Starts the session with this setup, and the keys typed after the answer.
+    Start(Box<Setup>, PendingInput),
+    /// Exits with this code.
+    Exit(u8),
+}
+
+/// Asks whether to trust the project, if it has untrusted entries. The returned setup uses exactly
+/// the entries that were shown and accepted; later changes of a file stay ignored.
+fn resolve_trust(cli: &Cli, setup: Setup) -> Result<TrustOutcome, AppError> {
+    let Setup { trust, loaded, .. } = &setup;
+    // Don't ask if the answer cannot be stored, or if an agent started this program.
+    let nothing = loaded.untrusted.is_empty() && loaded.starts.is_empty();
+    if nothing || trust.problem().is_some() || setup.is_started_by_agent()? {
+        return Ok(TrustOutcome::Start(Box::new(setup), PendingInput::default()));
+    }
+    let question = trust_question(&setup);
+    let settings = settings(&setup, cli.common.no_color);
+    let (answer, typed) =
+        parts::block_on(async { Ok(tui::ask_trust(&question, &settings).await?) })?;
+    match answer {
+        TrustAnswer::NotNow => Ok(TrustOutcome::Start(Box::new(setup), typed)),
+        TrustAnswer::Quit => Ok(TrustOutcome::Exit(0)),
+        TrustAnswer::Signal(number) => {
+            Ok(TrustOutcome::Exit(u8::try_from(128 + number).unwrap_or(1)))
+        }
+        TrustAnswer::Trust => {
+            let accepted = trust.accept_all(&loaded.untrusted, &loaded.starts);
+            let mut setup = Setup::load(cli, setup.env.clone(), &cli.overrides())?;
+            if let Err(error) = accepted {
+                setup.loaded.notices.push(format!("The project is not trusted: {error}."));
+            }
+            Ok(TrustOutcome::Start(Box::new(setup), typed))
+        }
+    }
+}
+
+fn trust_question(setup: &Setup) -> TrustQuestion {
+    let thing = |origin: &Origin, what: String| match origin {
+        Origin::File { path, line } => {
+            Some(TrustItem { file: path.display().to_string(), line: *line, what })
+        }
+        _ => None,
+    };
+    let brought = |it: &UntrustedItem| thing(&it.origin, it.what.clone());
+    let own = |start: &ProjectStart| thing(&start.origin, start.describe());
+    TrustQuestion {
+        root: setup.trust.root().display().to_string(),
+        changed: setup.trust.accepts_any(),
+        items: setup.loaded.untrusted.iter().filter_map(brought).collect(),
+        own_items: setup.loaded.starts.iter().filter_map(own).collect(),
     }
 }
