@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::protocol::{printable, printable_message};
+use crate::protocol::{clip_chars, printable, printable_message};
 
 pub mod agents;
 pub mod auth;
@@ -96,11 +96,7 @@ fn columns<const N: usize>(rows: &[[String; N]]) -> String {
 /// Joins the text to one line, truncated to `limit` characters.
 fn one_line(text: &str, limit: usize) -> String {
     let words = printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    if words.chars().count() <= limit {
-        return words;
-    }
-    let cut: String = words.chars().take(limit.saturating_sub(1)).collect();
-    format!("{}…", cut.trim_end())
+    clip_chars(&words, limit).into_owned()
 }
 
 #[cfg(test)]

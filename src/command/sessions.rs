@@ -9,8 +9,8 @@ use super::{CommandReport, columns, one_line};
 use crate::app::setup::AppError;
 use crate::cli::SessionsAction;
 use crate::protocol::{
-    AgentId, ContentBlock, Message, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry, clock,
-    count, printable, printable_path,
+    AgentId, ContentBlock, Message, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry, count,
+    printable, printable_path,
 };
 use crate::session::{AgentCallResult, AgentSummary, IdMatch, SessionStore, SessionSummary};
 use crate::subagent::call_result;
@@ -189,16 +189,8 @@ fn result(content: &[ResultBlock], is_error: bool) -> String {
 /// Describes how an agent ended, as the screen does.
 fn describe_end(end: &RunEnd) -> String {
     match end {
-        RunEnd::Completed => "done".to_owned(),
-        RunEnd::MaxTurns { limit } => format!("turn limit {limit}, partial"),
-        RunEnd::Budget { what } => format!("budget {} spent, partial", one_line(what, 40)),
-        RunEnd::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
-        RunEnd::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
-        RunEnd::Cancelled { before_start: false } => "cancelled".to_owned(),
-        RunEnd::Interrupted => "interrupted".to_owned(),
         RunEnd::Failed { message, .. } => format!("failed: {}", one_line(message, 200)),
-        RunEnd::Refused => "refused by the model".to_owned(),
-        RunEnd::Empty => "ended without an answer".to_owned(),
+        other => one_line(&other.describe(), 200),
     }
 }
 

@@ -460,6 +460,25 @@ pub enum RunEnd {
     Empty,
 }
 
+impl RunEnd {
+    /// Describes the end in a few words. Those who know more about a cancelled or failed run say
+    /// more.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Completed => "done".to_owned(),
+            Self::MaxTurns { limit } => format!("turn limit {limit}, partial"),
+            Self::Budget { what } => format!("budget {what} spent, partial"),
+            Self::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
+            Self::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
+            Self::Cancelled { before_start: false } => "cancelled".to_owned(),
+            Self::Interrupted => "interrupted".to_owned(),
+            Self::Failed { failure, .. } => format!("failed: {}", failure.describe()),
+            Self::Refused => "refused by the model".to_owned(),
+            Self::Empty => "ended without an answer".to_owned(),
+        }
+    }
+}
+
 /// Formats a time for the screen: `0:42`, `10:00`, `1:02:03`.
 pub fn clock(time: Duration) -> String {
     let seconds = time.as_secs();

@@ -46,8 +46,9 @@ pub use message::{
 };
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::{
-    BLANK, escaped_lines, is_invisible, is_joined, is_seen, is_variation_selector, printable,
-    printable_line, printable_message, printable_path, selects_picture, shell_path, shell_word,
+    BLANK, clip_chars, escaped_lines, is_invisible, is_joined, is_seen, is_variation_selector,
+    printable, printable_line, printable_message, printable_path, selects_picture, shell_path,
+    shell_word,
 };
 pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, PermissionMode, Question, RuleFile};
 pub use redact::{MaskedStream, Redactor};

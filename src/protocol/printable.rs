@@ -1,5 +1,6 @@
 //! Makes text from others safe for a terminal.
 
+use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -40,6 +41,15 @@ pub fn printable_path(path: &Path) -> String {
 /// indented, so that none looks like another message.
 pub fn printable_message(text: &str) -> String {
     printable(text).replace('\n', "\n  ")
+}
+
+/// Shortens a text to at most `max` characters, the last of which is then an ellipsis.
+pub fn clip_chars(text: &str, max: usize) -> Cow<'_, str> {
+    if text.chars().nth(max).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let kept = text.char_indices().nth(max.saturating_sub(1)).map_or(0, |(end, _)| end);
+    Cow::Owned(format!("{}…", text[..kept].trim_end()))
 }
 
 /// Splits a text into its lines, also at line ends escaped as `\u{a}`. A backslash of the text
@@ -233,6 +243,15 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
+
+    #[test]
+    fn a_text_is_clipped_to_whole_characters_with_a_sign_of_it() {
+        for (text, clipped) in [("grüße", "grüße"), ("grüße!", "grüß…"), ("grü ße", "grü…")]
+        {
+            assert_eq!(clip_chars(text, 5), clipped);
+        }
+        assert_eq!((clip_chars("ab", 1), clip_chars("", 0)), ("…".into(), "".into()));
+    }
 
     #[test]
     fn what_cannot_be_seen_is_printed_by_number() {

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::endpoint::Endpoint;
 use super::error::{ErrorKind, ProviderError, innermost};
+use crate::protocol::clip_chars;
 
 mod report;
 
@@ -300,11 +301,7 @@ fn clean(text: &str, endpoint: &Endpoint) -> String {
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|w| !w.is_empty())
         .collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(DETAIL_LIMIT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    clip_chars(&words.join(" "), DETAIL_LIMIT).into_owned()
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::sanitize::sanitize;
 use super::tree::Completion;
 use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, RunEnd, RunOutcome, clock, count};
+use crate::protocol::{AgentId, RunEnd, RunOutcome, count};
 
 /// Separates the text from the bracketed line.
 const NOTE_SEPARATOR: &str = "\n\n";
@@ -109,16 +109,11 @@ impl Reporter<'_> {
 /// Says how a run ended, in the words of the screen.
 pub fn end_text(end: &RunEnd) -> String {
     match end {
-        RunEnd::Completed => "done".to_owned(),
-        RunEnd::MaxTurns { limit } => format!("turn limit {limit}, partial"),
         RunEnd::Budget { what } => format!("budget {what} used up, partial"),
-        RunEnd::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
-        RunEnd::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
         RunEnd::Cancelled { before_start: false } => "cancelled, partial".to_owned(),
         RunEnd::Interrupted => "interrupted, partial".to_owned(),
-        RunEnd::Failed { failure, .. } => format!("failed: {}", failure.describe()),
-        RunEnd::Refused => "refused by the model".to_owned(),
         RunEnd::Empty => "ended without a final text".to_owned(),
+        other => other.describe(),
     }
 }
 

@@ -206,13 +206,7 @@ pub fn end_glyph(end: &RunEnd) -> Glyph {
 /// Describes an end.
 pub fn end_label(end: &RunEnd) -> String {
     match end {
-        RunEnd::Completed => "done".to_owned(),
-        RunEnd::MaxTurns { limit } => format!("turn limit {limit}, partial"),
-        RunEnd::Budget { what } => format!("budget {what} spent, partial"),
-        RunEnd::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
-        RunEnd::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
         RunEnd::Cancelled { before_start: false } => "cancelled by you".to_owned(),
-        RunEnd::Interrupted => "interrupted".to_owned(),
         RunEnd::Failed { failure, message } => {
             let message = one_line(message);
             if message.is_empty() {
@@ -223,8 +217,7 @@ pub fn end_label(end: &RunEnd) -> String {
                 format!("failed: {}: {message}", failure.describe())
             }
         }
-        RunEnd::Refused => "refused by the model".to_owned(),
-        RunEnd::Empty => "ended without an answer".to_owned(),
+        other => other.describe(),
     }
 }
 
