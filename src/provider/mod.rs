@@ -11,6 +11,7 @@ use crate::config::ProviderKind;
 
 mod anthropic;
 mod api;
+mod blocks;
 mod dialect;
 mod endpoint;
 mod error;

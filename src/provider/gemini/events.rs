@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use uuid::Uuid;
 
+use super::super::blocks::{BlockKind, BlockWriter};
 use super::super::error::{ErrorKind, ProviderError};
 use super::super::exchange::{self, AnswerProgress, EventDecoder};
 use super::signature::SignedContent;
@@ -12,22 +12,13 @@ use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, ToolUseId, Usa
 /// Decodes one answer.
 #[derive(Debug, Default)]
 pub struct GeminiDecoder {
-    started: bool,
-    /// The text or thinking block that is being written.
-    open: Option<(usize, GeminiBlockKind)>,
-    next_block: usize,
+    blocks: BlockWriter,
     /// Signatures of the open text: they follow it when it is complete.
     signatures: Vec<String>,
     ids: Vec<String>,
     called: bool,
     stop_reason: Option<StopReason>,
     usage: Usage,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum GeminiBlockKind {
-    Text,
-    Thinking,
 }
 
 #[derive(Deserialize)]
@@ -131,7 +122,7 @@ impl GeminiDecoder {
         if candidates.is_none() && prompt_feedback.is_none() && usage_metadata.is_none() {
             return Err(ProviderError::malformed("an unknown format"));
         }
-        self.start(response_id, model_version, out);
+        self.blocks.start(response_id, model_version, out);
         if let Some(usage) = usage_metadata {
             self.usage = usage.into();
         }
@@ -143,16 +134,6 @@ impl GeminiDecoder {
             Some(candidate) => self.candidate(candidate, out),
             None => Ok(()),
         }
-    }
-
-    fn start(&mut self, id: Option<String>, model: Option<String>, out: &mut Vec<StreamEvent>) {
-        if std::mem::replace(&mut self.started, true) {
-            return;
-        }
-        let given = id.filter(|id| !id.is_empty());
-        let id = given.unwrap_or_else(|| format!("msg_{}", Uuid::now_v7().simple()));
-        let model = model.unwrap_or_default();
-        out.push(StreamEvent::MessageStart { id, model, usage: Usage::default() });
     }
 
     fn candidate(
@@ -177,7 +158,7 @@ impl GeminiDecoder {
             self.call(call, signature, out);
             return;
         }
-        let writing = if thought { GeminiBlockKind::Thinking } else { GeminiBlockKind::Text };
+        let writing = if thought { BlockKind::Thinking } else { BlockKind::Text };
         self.write(writing, text.unwrap_or_default(), out);
         self.signatures.extend(signature);
     }
@@ -186,11 +167,9 @@ impl GeminiDecoder {
     fn call(&mut self, call: CandidateCall, signature: Option<String>, out: &mut Vec<StreamEvent>) {
         self.called = true;
         if let Some(signature) = signature {
-            if self.open.is_none_or(|(_, writing)| writing != GeminiBlockKind::Thinking)
-                || !self.signatures.is_empty()
-            {
+            if !self.blocks.is_open(BlockKind::Thinking) || !self.signatures.is_empty() {
                 self.close(out);
-                self.begin(GeminiBlockKind::Thinking, out);
+                self.blocks.begin(BlockKind::Thinking, out);
             }
             self.sign(&SignedContent::Call(&signature), out);
         }
@@ -199,8 +178,8 @@ impl GeminiDecoder {
         let given = id.filter(|id| !id.is_empty() && !self.ids.contains(id));
         self.ids.extend(given.clone());
         let id = given.map_or_else(ToolUseId::generate, ToolUseId::new);
-        let index = self.next_block;
-        self.next_block += 1;
+        let index = self.blocks.next;
+        self.blocks.next += 1;
         let block = BlockStart::ToolUse { id, name: name.unwrap_or_default() };
         out.push(StreamEvent::BlockStart { index, block });
         if let Some(args) = args.filter(|args| !args.is_null()) {
@@ -210,51 +189,24 @@ impl GeminiDecoder {
         out.push(StreamEvent::BlockStop { index });
     }
 
-    /// Appends to the open block if it is of that kind, else to a new one.
-    fn write(&mut self, writing: GeminiBlockKind, text: String, out: &mut Vec<StreamEvent>) {
-        if text.is_empty() {
-            return;
+    fn write(&mut self, kind: BlockKind, text: String, out: &mut Vec<StreamEvent>) {
+        if !text.is_empty() && !self.blocks.is_open(kind) {
+            self.close(out);
         }
-        let index = match self.open {
-            Some((index, kind)) if kind == writing => index,
-            _ => {
-                self.close(out);
-                self.begin(writing, out)
-            }
-        };
-        let delta = match writing {
-            GeminiBlockKind::Text => Delta::Text(text),
-            GeminiBlockKind::Thinking => Delta::Thinking(text),
-        };
-        out.push(StreamEvent::BlockDelta { index, delta });
-    }
-
-    fn begin(&mut self, writing: GeminiBlockKind, out: &mut Vec<StreamEvent>) -> usize {
-        let index = self.next_block;
-        self.next_block += 1;
-        self.open = Some((index, writing));
-        let block = match writing {
-            GeminiBlockKind::Text => BlockStart::Text,
-            GeminiBlockKind::Thinking => BlockStart::Thinking,
-        };
-        out.push(StreamEvent::BlockStart { index, block });
-        index
+        self.blocks.write(kind, text, out);
     }
 
     fn sign(&self, signed: &SignedContent<'_>, out: &mut Vec<StreamEvent>) {
-        let delta = Delta::Signature(signed.encode());
-        out.extend(self.open.map(|(index, _)| StreamEvent::BlockDelta { index, delta }));
+        self.blocks.push(Delta::Signature(signed.encode()), out);
     }
 
     /// Ends the open block; the signatures received meanwhile become thinking blocks after it.
     fn close(&mut self, out: &mut Vec<StreamEvent>) {
-        let open = self.open.take();
-        out.extend(open.map(|(index, _)| StreamEvent::BlockStop { index }));
+        self.blocks.close(out);
         for signature in std::mem::take(&mut self.signatures) {
-            let index = self.begin(GeminiBlockKind::Thinking, out);
+            self.blocks.begin(BlockKind::Thinking, out);
             self.sign(&SignedContent::Text(&signature), out);
-            self.open = None;
-            out.push(StreamEvent::BlockStop { index });
+            self.blocks.close(out);
         }
     }
 }

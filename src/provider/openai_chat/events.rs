@@ -2,31 +2,22 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use uuid::Uuid;
 
+use super::super::blocks::{BlockKind, BlockWriter};
 use super::super::error::ProviderError;
 use super::super::exchange::{self, AnswerProgress, EventDecoder};
 use super::calls::{CallDelta, OpenCalls};
-use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, Usage};
+use crate::protocol::{StopReason, StreamEvent, Usage};
 
 /// Decodes one answer.
 #[derive(Debug, Default)]
 pub struct ChatDecoder {
-    started: bool,
-    /// The text or thinking block that is being written.
-    open: Option<(usize, ChatBlockKind)>,
-    next_block: usize,
+    blocks: BlockWriter,
     calls: OpenCalls,
     refused: bool,
     stop_reason: Option<StopReason>,
     usage: Usage,
     done: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ChatBlockKind {
-    Text,
-    Thinking,
 }
 
 #[derive(Deserialize)]
@@ -94,8 +85,8 @@ impl EventDecoder for ChatDecoder {
         if self.progress() == AnswerProgress::Underway {
             return Err(ProviderError::cut());
         }
-        self.close(out);
-        self.calls.end(&mut self.next_block, out);
+        self.blocks.close(out);
+        self.calls.end(&mut self.blocks.next, out);
         let stop_reason = self.stop_reason();
         out.push(StreamEvent::MessageDelta { stop_reason, usage: self.usage });
         out.push(StreamEvent::MessageStop);
@@ -109,13 +100,7 @@ impl ChatDecoder {
         if id.is_none() && choices.is_none() && usage.is_none() {
             return Err(ProviderError::malformed("an unknown format"));
         }
-        if !self.started {
-            self.started = true;
-            let given = id.filter(|id| !id.is_empty());
-            let id = given.unwrap_or_else(|| format!("msg_{}", Uuid::now_v7().simple()));
-            let model = model.unwrap_or_default();
-            out.push(StreamEvent::MessageStart { id, model, usage: Usage::default() });
-        }
+        self.blocks.start(id, model, out);
         if let Some(usage) = usage {
             self.usage = usage.into();
         }
@@ -132,51 +117,20 @@ impl ChatDecoder {
             // Some servers send the same thought under both names.
             let thought = [reasoning_content, reasoning].into_iter().flatten().map(text);
             let thought = thought.into_iter().find(|text| !text.is_empty());
-            self.write(ChatBlockKind::Thinking, thought.unwrap_or_default(), out);
-            self.write(ChatBlockKind::Text, content.map(text).unwrap_or_default(), out);
+            self.blocks.write(BlockKind::Thinking, thought.unwrap_or_default(), out);
+            self.blocks.write(BlockKind::Text, content.map(text).unwrap_or_default(), out);
             if let Some(refusal) = refusal.filter(|text| !text.is_empty()) {
                 self.refused = true;
-                self.write(ChatBlockKind::Text, refusal, out);
+                self.blocks.write(BlockKind::Text, refusal, out);
             }
             for (position, piece) in tool_calls.into_iter().flatten().enumerate() {
-                self.close(out);
-                self.calls.push(piece, position, &mut self.next_block, out);
+                self.blocks.close(out);
+                self.calls.push(piece, position, &mut self.blocks.next, out);
             }
         }
         if let Some(name) = choice.finish_reason.filter(|name| !name.is_empty()) {
             self.stop_reason = Some(stop_reason(name));
         }
-    }
-
-    /// Appends to the open block if it is of that kind, else to a new one.
-    fn write(&mut self, writing: ChatBlockKind, text: String, out: &mut Vec<StreamEvent>) {
-        if text.is_empty() {
-            return;
-        }
-        let index = match self.open {
-            Some((index, kind)) if kind == writing => index,
-            _ => {
-                self.close(out);
-                let index = self.next_block;
-                self.next_block += 1;
-                self.open = Some((index, writing));
-                let block = match writing {
-                    ChatBlockKind::Text => BlockStart::Text,
-                    ChatBlockKind::Thinking => BlockStart::Thinking,
-                };
-                out.push(StreamEvent::BlockStart { index, block });
-                index
-            }
-        };
-        let delta = match writing {
-            ChatBlockKind::Text => Delta::Text(text),
-            ChatBlockKind::Thinking => Delta::Thinking(text),
-        };
-        out.push(StreamEvent::BlockDelta { index, delta });
-    }
-
-    fn close(&mut self, out: &mut Vec<StreamEvent>) {
-        out.extend(self.open.take().map(|(index, _)| StreamEvent::BlockStop { index }));
     }
 
     /// Several servers say `stop` where a call ends the answer.
