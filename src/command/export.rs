@@ -14,9 +14,9 @@ use crate::session::Transcript;
 /// The version of the JSON format.
 const JSON_VERSION: u32 = 1;
 
-/// One agent of a stored session.
+/// The stored conversation of one agent.
 #[derive(Clone, Debug, Default)]
-pub struct StoredAgent {
+pub struct StoredTranscript {
     /// Absent for the main agent.
     pub meta: Option<ChildMeta>,
     pub past: Vec<TranscriptEntry>,
@@ -28,7 +28,7 @@ pub struct StoredAgent {
     pub warnings: Vec<String>,
 }
 
-impl StoredAgent {
+impl StoredTranscript {
     /// Takes what is shown of a transcript.
     pub fn new(meta: Option<ChildMeta>, transcript: Transcript) -> Self {
         let past = transcript.past();
@@ -38,21 +38,21 @@ impl StoredAgent {
 }
 
 /// Returns the file. `session` is the session's header; `agents` starts with the main agent.
-pub fn export(session: &Value, agents: &[StoredAgent], format: ExportFormat) -> CommandReport {
+pub fn export(session: &Value, agents: &[StoredTranscript], format: ExportFormat) -> CommandReport {
     CommandReport::text(match format {
         ExportFormat::Json => to_json(session, agents),
         ExportFormat::Markdown => to_markdown(session, agents),
     })
 }
 
-fn to_json(session: &Value, agents: &[StoredAgent]) -> String {
+fn to_json(session: &Value, agents: &[StoredTranscript]) -> String {
     let agents: Vec<_> = agents.iter().map(agent).collect();
     let file = json!({"version": JSON_VERSION, "session": session, "agents": agents});
     format!("{file:#}\n")
 }
 
-fn agent(agent: &StoredAgent) -> Value {
-    let StoredAgent { meta, past, usage, cost, end, warnings } = agent;
+fn agent(agent: &StoredTranscript) -> Value {
+    let StoredTranscript { meta, past, usage, cost, end, warnings } = agent;
     let messages: Vec<_> = past
         .iter()
         .map(|past| match past {
@@ -68,7 +68,7 @@ fn agent(agent: &StoredAgent) -> Value {
     })
 }
 
-fn to_markdown(session: &Value, agents: &[StoredAgent]) -> String {
+fn to_markdown(session: &Value, agents: &[StoredTranscript]) -> String {
     let mut out = String::new();
     for agent in agents {
         let title = match &agent.meta {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::protocol::ToolUseId;
 
-    fn main_agent() -> StoredAgent {
+    fn main_agent() -> StoredTranscript {
         let id = ToolUseId::new("t1");
         let messages = [
             Message::user_text("look"),
@@ -159,10 +159,10 @@ mod tests {
                 false,
             )]),
         ];
-        StoredAgent {
+        StoredTranscript {
             past: messages.into_iter().map(TranscriptEntry::Message).collect(),
             warnings: vec!["line 3 is left out".to_owned()],
-            ..StoredAgent::default()
+            ..StoredTranscript::default()
         }
     }
 

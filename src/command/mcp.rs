@@ -43,9 +43,9 @@ pub(crate) fn mcp(
     match action {
         McpAction::List => {
             let setup = setup()?;
-            let standings = parts::block_on(async { Ok(setup.mcp_rows(CONNECT_TIMEOUT).await) })?;
+            let rows = parts::block_on(async { Ok(setup.mcp_rows(CONNECT_TIMEOUT).await) })?;
             let (broken, odd) = setup.mcp_problems();
-            Ok(list(&standings, &broken, &odd))
+            Ok(list(&rows, &broken, &odd))
         }
         McpAction::Get { name } => get(name, &setup()?),
         McpAction::Add(args) => {
@@ -88,19 +88,19 @@ impl ServerRow {
 
 impl Setup {
     /// Returns the state of each server. Untrusted ones, which are not started, come last.
-    pub(crate) async fn mcp_rows(&self, patience: Duration) -> Vec<ServerRow> {
-        let counting = self.loaded.mcp.clone();
-        let (mut standings, ..) = self.connect(counting, patience).await;
-        standings.extend(self.untrusted_servers());
-        standings
+    pub(crate) async fn mcp_rows(&self, limit: Duration) -> Vec<ServerRow> {
+        let defined = self.loaded.mcp.clone();
+        let (mut rows, ..) = self.connect(defined, limit).await;
+        rows.extend(self.untrusted_servers());
+        rows
     }
 
     /// Returns the project's untrusted servers.
     fn untrusted_servers(&self) -> impl Iterator<Item = ServerRow> {
-        let inert = &self.loaded.untrusted;
+        let untrusted = &self.loaded.untrusted;
         self.mcp_places().into_iter().flat_map(move |place| {
             let mut entries = place.servers();
-            entries.retain(|entry| place.is_untrusted(entry, inert));
+            entries.retain(|entry| place.is_untrusted(entry, untrusted));
             entries.into_iter().map(|entry| ServerRow { entry, status: None })
         })
     }
@@ -138,14 +138,14 @@ impl Setup {
     async fn connect(
         &self,
         entries: Vec<McpEntry>,
-        patience: Duration,
+        limit: Duration,
     ) -> (Vec<ServerRow>, Vec<(String, String)>, Vec<String>) {
         let servers = entries.iter().map(|entry| entry.server.clone()).collect();
-        let said = Arc::new(Mutex::new(Vec::new()));
+        let messages = Arc::new(Mutex::new(Vec::new()));
         let mcp = self.mcp_with(servers, None);
-        let lines = said.clone();
+        let lines = messages.clone();
         mcp.start(move |line| lines.lock().push(line));
-        let status = mcp.wait_status(patience).await;
+        let status = mcp.wait_status(limit).await;
         let tools = mcp.main().offered().tools;
         // Mask before truncating: a part of a key would not be recognized.
         let about = |spec: &ToolSpec| self.redactor.mask(&spec.description).into_owned();
@@ -155,10 +155,10 @@ impl Setup {
         drop(tools);
         // A server that is slow to stop is killed when this program exits.
         let _ = tokio::time::timeout(END_WAIT, mcp.end()).await;
-        let standing = |(entry, status)| ServerRow { entry, status: Some(status) };
-        let standings = entries.into_iter().zip(status).map(standing).collect();
-        let said = std::mem::take(&mut *said.lock());
-        (standings, named, said)
+        let row = |(entry, status)| ServerRow { entry, status: Some(status) };
+        let rows = entries.into_iter().zip(status).map(row).collect();
+        let messages = std::mem::take(&mut *messages.lock());
+        (rows, named, messages)
     }
 }
 
@@ -166,20 +166,20 @@ fn get(name: &str, setup: &Setup) -> Result<CommandReport, AppError> {
     let known = |entry: &McpEntry| entry.server.name == name;
     if let Some(entry) = setup.loaded.mcp.iter().find(|entry| known(entry)) {
         let entry = vec![entry.clone()];
-        let (standings, tools, mut said) =
+        let (rows, tools, mut messages) =
             parts::block_on(async { Ok(setup.connect(entry, CONNECT_TIMEOUT).await) })?;
-        let Some(standing) = standings.first() else { return Err(AppError::Internal) };
+        let Some(row) = rows.first() else { return Err(AppError::Internal) };
         // The last error has its own line.
-        let error = standing.status.as_ref().and_then(|status| status.error.clone());
-        said.retain(|line| error.as_ref().is_none_or(|error| !line.ends_with(error)));
-        return Ok(describe(standing, &tools, &said));
+        let error = row.status.as_ref().and_then(|status| status.error.clone());
+        messages.retain(|line| error.as_ref().is_none_or(|error| !line.ends_with(error)));
+        return Ok(describe(row, &tools, &messages));
     }
-    if let Some(standing) = setup.untrusted_servers().find(|standing| known(&standing.entry)) {
-        return Ok(describe(&standing, &[], &[]));
+    if let Some(row) = setup.untrusted_servers().find(|row| known(&row.entry)) {
+        return Ok(describe(&row, &[], &[]));
     }
-    let counting = setup.loaded.mcp.iter().map(|entry| entry.server.name.clone());
-    let waiting = setup.untrusted_servers().map(|standing| standing.entry.server.name);
-    Ok(edit::unknown(name, &counting.chain(waiting).collect::<Vec<_>>()))
+    let defined = setup.loaded.mcp.iter().map(|entry| entry.server.name.clone());
+    let waiting = setup.untrusted_servers().map(|row| row.entry.server.name);
+    Ok(edit::unknown(name, &defined.chain(waiting).collect::<Vec<_>>()))
 }
 
 /// Lists all servers, after `broken` definitions that are left out and before `odd` ones.
@@ -191,14 +191,14 @@ fn list(servers: &[ServerRow], broken: &[String], odd: &[String]) -> CommandRepo
         [] => "No MCP servers yet: caliban mcp add NAME COMMAND_OR_URL defines one.\n".to_owned(),
         _ => {
             let head = ["NAME", "STATE", "TOOLS", "FROM", "LAST ERROR"].map(str::to_owned);
-            let rows = servers.iter().map(|standing| {
-                let up = standing.status.as_ref().filter(|it| it.state == McpState::Connected);
+            let rows = servers.iter().map(|row| {
+                let up = row.status.as_ref().filter(|it| it.state == McpState::Connected);
                 [
-                    printable_line(&standing.entry.server.name),
-                    standing.state().to_owned(),
+                    printable_line(&row.entry.server.name),
+                    row.state().to_owned(),
                     up.map_or_else(|| "-".to_owned(), |status| status.tools.len().to_string()),
-                    standing.entry.origin.to_string(),
-                    standing.error(),
+                    row.entry.origin.to_string(),
+                    row.error(),
                 ]
             });
             columns(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
@@ -209,8 +209,8 @@ fn list(servers: &[ServerRow], broken: &[String], odd: &[String]) -> CommandRepo
 }
 
 /// Shows one server with its tools and their descriptions, and the messages about it at startup.
-fn describe(standing: &ServerRow, tools: &[(String, String)], said: &[String]) -> CommandReport {
-    let McpEntry { server, origin, .. } = &standing.entry;
+fn describe(row: &ServerRow, tools: &[(String, String)], messages: &[String]) -> CommandReport {
+    let McpEntry { server, origin, .. } = &row.entry;
     let mut rows = vec![("name", server.name.clone())];
     match &server.transport {
         McpTransport::Stdio { env, .. } => {
@@ -218,7 +218,7 @@ fn describe(standing: &ServerRow, tools: &[(String, String)], said: &[String]) -
                 StartDir::Private => "an empty folder".to_owned(),
                 StartDir::Project(folder) => format!("this project: {}", printable_path(folder)),
             };
-            let place = if standing.status.is_some() { place } else { String::new() };
+            let place = if row.status.is_some() { place } else { String::new() };
             rows.extend([("runs", server.about()), ("in", place), ("env", mask_values(env))]);
         }
         McpTransport::Http { url, headers } => {
@@ -228,14 +228,14 @@ fn describe(standing: &ServerRow, tools: &[(String, String)], said: &[String]) -
     }
     rows.extend([
         ("from", origin.to_string()),
-        ("state", standing.state().to_owned()),
-        ("error", standing.error()),
+        ("state", row.state().to_owned()),
+        ("error", row.error()),
     ]);
     rows.retain(|(_, value)| !value.is_empty());
     let rows: Vec<_> =
         rows.into_iter().map(|(key, value)| [format!("{key}:"), one_line(&value, 1000)]).collect();
     let mut text = columns(&rows);
-    text.extend(said.iter().map(|line| format!("{}\n", one_line(line, 400))));
+    text.extend(messages.iter().map(|line| format!("{}\n", one_line(line, 400))));
     if !tools.is_empty() {
         let row = |(name, about): &(String, String)| {
             [String::new(), printable_line(name), one_line(about, MAX_DETAIL_CHARS)]

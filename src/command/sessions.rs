@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::export::{StoredAgent, export};
+use super::export::{StoredTranscript, export};
 use super::{CommandReport, columns, one_line};
 use crate::app::setup::AppError;
 use crate::cli::SessionsAction;
@@ -40,7 +40,7 @@ fn remove(prefix: &str, store: &SessionStore) -> Result<CommandReport, AppError>
 }
 
 /// Returns the agents of a session, or the one agent with that id.
-fn find(prefix: &str, store: &SessionStore) -> Result<Vec<StoredAgent>, AppError> {
+fn find(prefix: &str, store: &SessionStore) -> Result<Vec<StoredTranscript>, AppError> {
     match store.find_any(prefix)? {
         IdMatch::Session(id) => Ok(load(id, store)?.1),
         IdMatch::Agent { session, agent } => {
@@ -52,10 +52,10 @@ fn find(prefix: &str, store: &SessionStore) -> Result<Vec<StoredAgent>, AppError
 }
 
 /// Returns the header of a session, and its agents: first main, then its sub-agents.
-fn load(id: SessionId, store: &SessionStore) -> Result<(Value, Vec<StoredAgent>), AppError> {
+fn load(id: SessionId, store: &SessionStore) -> Result<(Value, Vec<StoredTranscript>), AppError> {
     let main = store.load(id, &stored_result)?;
     let session = serde_json::to_value(&main.session).unwrap_or_default();
-    let mut agents = vec![StoredAgent::new(None, main)];
+    let mut agents = vec![StoredTranscript::new(None, main)];
     for agent in store.agents(id) {
         agents.push(load_agent(id, agent.meta.id, Some(agent), store)?);
     }
@@ -67,9 +67,9 @@ fn load_agent(
     id: AgentId,
     summary: Option<AgentSummary>,
     store: &SessionStore,
-) -> Result<StoredAgent, AppError> {
+) -> Result<StoredTranscript, AppError> {
     let transcript = store.load_agent(session, id, &stored_result)?;
-    Ok(StoredAgent::new(summary.map(|agent| agent.meta), transcript))
+    Ok(StoredTranscript::new(summary.map(|agent| agent.meta), transcript))
 }
 
 /// Returns the result of a call that is unfinished in its file: its agent's end, untruncated.
@@ -97,7 +97,7 @@ fn list(sessions: &[SessionSummary]) -> CommandReport {
 }
 
 /// Formats the transcripts of agents as text.
-fn show(agents: &[StoredAgent]) -> CommandReport {
+fn show(agents: &[StoredTranscript]) -> CommandReport {
     let mut out = String::new();
     for agent in agents {
         let end = agent.end.as_ref().map(|outcome| &outcome.end);
@@ -266,17 +266,17 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
         let child = vec![TranscriptEntry::Message(Message::user_text("map"))];
         let end = |end| Some(RunOutcome::without_work(end));
         let shown = show(&[
-            StoredAgent {
+            StoredTranscript {
                 past: main,
                 warnings: vec!["line 3 skipped".to_owned()],
                 end: end(RunEnd::Interrupted),
-                ..StoredAgent::default()
+                ..StoredTranscript::default()
             },
-            StoredAgent {
+            StoredTranscript {
                 meta: Some(meta),
                 past: child,
                 end: end(RunEnd::MaxTurns { limit: 20 }),
-                ..StoredAgent::default()
+                ..StoredTranscript::default()
             },
         ]);
         let hits = "  hit\\u{1b}[2J\n".repeat(20);

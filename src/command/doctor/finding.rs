@@ -92,11 +92,11 @@ pub async fn examine(checks: Vec<Check>) -> Vec<Finding> {
     examine_within(CHECK_TIMEOUT, checks).await
 }
 
-async fn examine_within(patience: Duration, checks: Vec<Check>) -> Vec<Finding> {
+async fn examine_within(limit: Duration, checks: Vec<Check>) -> Vec<Finding> {
     let all = checks.into_iter().map(|Check { about, findings, advice }| async move {
-        timeout(patience, findings).await.unwrap_or_else(|_| {
+        timeout(limit, findings).await.unwrap_or_else(|_| {
             let advice = advice.map(|advice| format!(": {advice}")).unwrap_or_default();
-            vec![Finding::wrong(about, format!("no answer within {patience:?}{advice}"))]
+            vec![Finding::wrong(about, format!("no answer within {limit:?}{advice}"))]
         })
     });
     join_all(all).await.into_iter().flatten().collect()

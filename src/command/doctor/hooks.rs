@@ -30,11 +30,11 @@ pub struct HookFolders<'a> {
 /// Returns one line for each hook whose program cannot be run, or one for all, and one for untrusted hooks.
 pub fn hooks(
     hooks: &[HookConfig],
-    inert: &[UntrustedItem],
+    untrusted: &[UntrustedItem],
     places: HookFolders<'_>,
     env: &EnvOverlay,
 ) -> Vec<Finding> {
-    let waiting = inert.iter().filter(|thing| thing.is_hook()).count();
+    let waiting = untrusted.iter().filter(|thing| thing.is_hook()).count();
     let mut findings = check_programs(hooks, places, env);
     if waiting > 0 {
         findings.retain(|_| !hooks.is_empty());

@@ -220,8 +220,8 @@ fn keymap(setup: &Setup) -> Vec<Finding> {
 /// Checks the configuration and the user's model catalogue. Untrusted entries and problems with
 /// servers have their own lines.
 fn config(setup: &Setup) -> Vec<Finding> {
-    let LoadedConfig { untrusted: inert, starts, .. } = &setup.loaded;
-    let waits = [setup.trust.notice(inert), setup.trust.start_notice(starts)];
+    let LoadedConfig { untrusted, starts, .. } = &setup.loaded;
+    let waits = [setup.trust.notice(untrusted), setup.trust.start_notice(starts)];
     let mut findings = files::config(&setup.loaded);
     let (broken, _) = setup.mcp_problems();
     findings.retain(|finding| {
@@ -252,17 +252,17 @@ fn check_servers(servers: &[ServerRow], broken: &[String]) -> Vec<Finding> {
     if servers.is_empty() && broken.is_empty() {
         return vec![Finding::ok("mcp", "none")];
     }
-    let finding = |standing: &ServerRow| {
-        let name = &standing.entry.server.name;
-        let (state, origin) = (standing.state(), &standing.entry.origin);
-        match &standing.status {
+    let finding = |row: &ServerRow| {
+        let name = &row.entry.server.name;
+        let (state, origin) = (row.state(), &row.entry.origin);
+        match &row.status {
             None => Finding::note("mcp", format!("{name} ({origin}): {state}")),
             Some(status) if status.state == McpState::Connected => {
                 let tools = count(status.tools.len(), "tool");
                 Finding::ok("mcp", format!("{name}: {state}, {tools}"))
             }
             Some(_) => {
-                let error = standing.error();
+                let error = row.error();
                 let why = if error.is_empty() { String::new() } else { format!(": {error}") };
                 Finding::wrong("mcp", format!("{name} ({origin}): {state}{why}"))
             }

@@ -12,6 +12,7 @@ use crate::protocol::{
     McpServer, McpTransport, mcp_name, printable, printable_line, printable_path,
 };
 
+/// Adds a server to the file of its scope, and trusts it there.
 pub(super) fn add(
     args: &McpAddArgs,
     server: &McpServer,
@@ -47,22 +48,23 @@ pub(super) fn add(
     }
 }
 
+/// Removes a server from the one file that defines it.
 pub(super) fn remove(
     name: &str,
     scope: Option<McpScope>,
     places: &[McpConfigFile],
 ) -> Result<CommandReport, AppError> {
     let asked = places.iter().filter(|place| scope.is_none_or(|scope| place.scope == scope));
-    let (mut standing, mut broken, mut known) = (Vec::new(), None, Vec::new());
+    let (mut found, mut broken, mut known) = (Vec::new(), None, Vec::new());
     for place in asked {
         known.extend(place.servers().into_iter().map(|entry| entry.server.name));
         match place.has(name) {
-            Ok(true) => standing.push(place),
+            Ok(true) => found.push(place),
             Ok(false) => {}
             Err(error) => broken = Some(error),
         }
     }
-    match (standing.as_slice(), broken) {
+    match (found.as_slice(), broken) {
         ([], Some(error)) => Err(error.into()),
         ([], None) => Ok(unknown(name, &known)),
         ([place], _) => {
