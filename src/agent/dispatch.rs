@@ -1,4 +1,7 @@
-//! The tool calls of one message: checked, permitted and run concurrently, answered in call order.
+//! The tool calls of one message: prepared, permitted and run concurrently, answered in call order.
+//!
+//! A call is prepared once, and what is prepared is what the gate judges and what runs. If a hook or
+//! the user changes the input, the changed call is prepared like a new one.
 
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
@@ -9,6 +12,7 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use serde_json::Value;
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, enabled};
 
@@ -17,15 +21,18 @@ use super::call_result::{
 };
 use super::hooks::HookFeedback;
 use super::mask_keys;
-use super::permit::PermittedCall;
 use super::record::CallRecord;
 use super::time_limit::{TimeLimit, cancelled_error, with_time_limit};
 use super::{Agent, AgentRun};
 use crate::budget::BudgetExhausted;
+use crate::permission::{Approval, Call, GateDecision, HookAdvice, Verdict};
 use crate::protocol::{
-    Access, ContentBlock, Denial, EventKind, Failure, HookEvent, Span, ToolUseId,
+    Access, ContentBlock, Denial, EventKind, Failure, HookEvent, ReadOnly, Span, ToolUseId,
 };
-use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+use crate::tool::{
+    ContentHash, Conversation, PreparedCall, Preview, SoftKind, Tool, ToolContext, ToolError,
+    ToolOutcome,
+};
 
 /// The results of a message's calls.
 pub(super) struct BatchResults {
@@ -44,7 +51,7 @@ pub(super) struct CallContext<'a> {
     pub cancel: &'a CancellationToken,
 }
 
-/// One call as the model wrote it.
+/// One call, as the model wrote it or as a hook or the user changed it.
 #[derive(Clone)]
 pub(super) struct ToolCall {
     pub id: ToolUseId,
@@ -59,11 +66,25 @@ pub(super) struct ToolCall {
 }
 
 /// A call whose input is valid.
-#[derive(Clone)]
 pub(super) struct ValidCall {
+    /// Under the tool's own name.
     pub call: ToolCall,
+    tool: Arc<dyn Tool>,
+    prepared: Box<dyn PreparedCall>,
     /// Everything that the call would touch, with links resolved as they were when it was checked.
-    pub access: Access,
+    /// The gate judges this, and the tool gets it.
+    access: Access,
+}
+
+/// The permission of a call.
+#[derive(Default)]
+struct Permission {
+    /// The question that was approved; `None` if the call was allowed without one.
+    approval: Option<Approval>,
+    /// The hash of the content that the question was about.
+    asked_content: Option<ContentHash>,
+    /// Keeps the next question about the same file from opening before the call has ended.
+    asked_guard: Option<OwnedMutexGuard<()>>,
 }
 
 impl Agent {
@@ -221,50 +242,147 @@ impl Agent {
             let why = format!("{} may not be used for this prompt: do it yourself.", call.name);
             return Err(ToolError::denied(Denial::new(why)));
         }
-        tool.validate(&call.input)
-            .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
-        let valid = call.with_access(tool.as_ref());
-        let (valid, heard) = self.before_call(tool.as_ref(), valid, at).await?;
-        let answer = self.permit_and_run(tool.as_ref(), valid, &heard, at, words).await;
-        heard.apply_to(answer)
+        let valid = call.prepare(tool, "")?;
+        let (valid, feedback) = self.before_call(valid, at).await?;
+        let answer = match self.permit(valid, &feedback, at).await {
+            Ok((valid, permission)) => {
+                self.run_permitted(valid, permission, &feedback, at, words).await
+            }
+            Err(error) => Err(error),
+        };
+        feedback.apply_to(answer)
     }
 
-    /// Takes a valid call through the gate, and runs it.
-    async fn permit_and_run(
+    /// Asks the gate, and the user if needed, whether a call may run, and returns it as it may run:
+    /// whoever approves it can change its input, but not where it starts.
+    async fn permit(
         &self,
-        tool: &dyn Tool,
         valid: ValidCall,
-        heard: &HookFeedback,
+        feedback: &HookFeedback,
+        at: CallContext<'_>,
+    ) -> Result<(ValidCall, Permission), ToolError> {
+        let CallContext { run, cancel, .. } = at;
+        if cancel.is_cancelled() {
+            return Err(cancelled_error());
+        }
+        let advice = feedback.advice.clone();
+        let request = Call { advice, ..self.gate_call(&valid) };
+        let draft = match self.setup.gate.decide(&request) {
+            GateDecision::Allow(_) => return Ok((valid, Permission::default())),
+            GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
+            GateDecision::Ask(draft) => draft,
+        };
+        // The wait does not count as the agent's time.
+        let pause = run.budget.pause();
+        let (mut preview, mut asked_guard) = (Preview::default(), None);
+        let by_hook = async {
+            if let Some(verdict) = self.before_question(&valid, &draft, at).await {
+                return Some(verdict);
+            }
+            // An earlier question may change this file first.
+            if let Access::Write { paths } = &valid.access
+                && let Some(file) = paths.first()
+            {
+                asked_guard = Some(run.asked_files.hold(file).await);
+            }
+            self.notify_question(&valid, run);
+            preview = valid.prepared.preview(&valid.access).await;
+            None
+        };
+        let by_hook = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(cancelled_error()),
+            verdict = by_hook => verdict,
+        };
+        let verdict = match by_hook {
+            Some(verdict) => verdict,
+            None => self.setup.gate.ask(&request, preview.text, cancel).await,
+        };
+        drop(pause);
+        let permission = Permission { asked_guard, ..Permission::default() };
+        let asked_content = preview.content;
+        match verdict {
+            Verdict::Allowed => Ok((valid, permission)),
+            Verdict::Approved(approval) => {
+                Ok((valid, Permission { approval: Some(approval), asked_content, ..permission }))
+            }
+            Verdict::Changed { input } => {
+                let access = valid.access.clone();
+                let why = "It was allowed with a changed input, which is invalid: ";
+                let changed = valid.renew(Some(input), why)?;
+                let approval = match self.setup.gate.decide(&self.gate_call(&changed)) {
+                    GateDecision::Allow(_) => None,
+                    GateDecision::Ask(draft) => Some(draft.approval()),
+                    GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
+                };
+                let asked_content = asked_content.filter(|_| changed.access == access);
+                Ok((changed, Permission { approval, asked_content, ..permission }))
+            }
+            Verdict::Cancelled => Err(cancelled_error()),
+            Verdict::Denied(denial) => Err(ToolError::denied(denial)),
+        }
+    }
+
+    /// Decides on a permitted call again after its waits for an answer and for a permit: rules and
+    /// links may have changed. Returns the bounds of a command that runs because it only reads.
+    fn confirm(
+        &self,
+        valid: &ValidCall,
+        permission: &Permission,
+        feedback: &HookFeedback,
+    ) -> Result<Option<ReadOnly>, ToolError> {
+        let now = valid.prepared.access(&valid.call.directory);
+        let advice = feedback.advice.clone();
+        let request = Call { access: &now, advice, ..self.gate_call(valid) };
+        if now == valid.access {
+            let confirmed = self.setup.gate.confirm(&request, permission.approval.as_ref());
+            return confirmed.map_err(ToolError::denied);
+        }
+        let denial = Denial::new(
+            "not run: a link has changed since this call was allowed, so it now leads elsewhere; \
+             repeat it if you still need it",
+        );
+        self.setup.gate.report_denied(&request, denial.clone());
+        Err(ToolError::denied(denial))
+    }
+
+    /// The call as the gate judges it.
+    pub(super) fn gate_call<'a>(&'a self, valid: &'a ValidCall) -> Call<'a> {
+        let ValidCall { call: ToolCall { id, name, input, .. }, access, .. } = valid;
+        Call { id, tool: name, input, access, cwd: &self.setup.cwd, advice: HookAdvice::None }
+    }
+
+    /// Runs a permitted call, once there is room for it.
+    async fn run_permitted(
+        &self,
+        valid: ValidCall,
+        permission: Permission,
+        feedback: &HookFeedback,
         at: CallContext<'_>,
         words: &OnceLock<String>,
     ) -> Result<ToolOutcome, ToolError> {
-        let mut asked_guard = None;
-        let permitted = self.permit(tool, valid, heard, at, &mut asked_guard).await?;
         let CallContext { span, run, cancel } = at;
-        // A tool that only waits for other work must not keep a permit from it.
-        let place = match tool.only_waits() {
+        let concurrency = &self.setup.concurrency;
+        // A call that only waits for other work must not keep a permit from it.
+        let permit = match valid.prepared.only_waits() {
             true => None,
-            false => {
-                Some(self.setup.concurrency.acquire(cancel).await.ok_or_else(cancelled_error)?)
-            }
+            false => Some(concurrency.acquire(cancel).await.ok_or_else(cancelled_error)?),
         };
-        let limits = [tool.time_limit(), self.setup.concurrency.call_limit()];
+        let limits = [valid.prepared.time_limit(), concurrency.call_limit()];
         let time_limit = TimeLimit::shortest(limits, &run.budget);
         // What a write is judged by must not change before it happens.
-        let file_guard = match &permitted.valid.access {
+        let file_guard = match &valid.access {
             access @ Access::Write { .. } => {
-                Some(time_limit.lock(self.setup.concurrency.file_lock(), access, cancel).await?)
+                Some(time_limit.lock(concurrency.file_lock(), access, cancel).await?)
             }
             _ => None,
         };
-        let read_only = self.confirm_permitted(tool, &permitted, heard)?;
-        let PermittedCall { valid, asked_content, .. } = permitted;
-        let events = [HookEvent::PostToolUse, HookEvent::PostToolUseFailure];
-        let listen = events.into_iter().any(|event| self.setup.hooks.has_hooks_for(event));
-        let kept = listen.then(|| valid.clone());
-        let ValidCall { call, access } = valid;
-        let summary = words.get_or_init(|| tool.summary(&call.input)).clone();
-        let (id, name) = (call.id.clone(), tool.spec().name.clone());
+        let read_only = self.confirm(&valid, &permission, feedback)?;
+        let file = valid.file().map(Path::to_owned);
+        let ValidCall { call, prepared, access, .. } = valid;
+        let Permission { asked_content, asked_guard, .. } = permission;
+        let summary = words.get_or_init(|| prepared.summary()).clone();
+        let (id, name) = (call.id.clone(), call.name.clone());
         run.events.emit(EventKind::ToolStarted { id, name, summary });
         let context = ToolContext {
             tool_use_id: call.id.clone(),
@@ -287,26 +405,24 @@ impl Agent {
                 reasoning_model: self.setup.reasoning_model.clone(),
             },
             masked: self.setup.redactor.stream(),
-            files: self.setup.concurrency.files().clone(),
+            files: concurrency.files().clone(),
         };
         let began = Instant::now();
-        let outcome = time_limit.run(tool, call.input, context).await;
-        drop((place, asked_guard));
-        let (Some(call), took) = (kept, began.elapsed()) else { return outcome };
-        match outcome {
-            Ok(outcome) if !outcome.is_error => {
-                Ok(self.after_call(tool, &call, outcome, took, at).await)
-            }
-            failed => self.after_failure(tool, &call, failed, took, at).await,
-        }
+        let outcome = time_limit.run(prepared, context).await;
+        drop((permit, asked_guard));
+        self.after_call(&call, file.as_deref(), outcome, began.elapsed(), at).await
     }
 }
 
 impl ToolCall {
-    /// Resolves what the call, whose input is valid, would touch now.
-    pub fn with_access(self, tool: &dyn Tool) -> ValidCall {
-        let access = tool.access(&self.input, &self.directory);
-        ValidCall { call: self, access }
+    /// Parses the input, and resolves what the call would touch now. An error begins with `why`.
+    pub fn prepare(self, tool: &Arc<dyn Tool>, why: &str) -> Result<ValidCall, ToolError> {
+        let prepared = tool.clone().prepare(&self.input).map_err(|invalid| {
+            ToolError::soft(SoftKind::InvalidInput, format!("{why}{invalid}"))
+        })?;
+        let access = prepared.access(&self.directory);
+        let call = Self { name: tool.spec().name.clone(), ..self };
+        Ok(ValidCall { call, tool: tool.clone(), prepared, access })
     }
 
     /// The input as the model wrote it, for the log.
@@ -316,6 +432,16 @@ impl ToolCall {
 }
 
 impl ValidCall {
+    /// The same call with another input, or as it is with its paths resolved again.
+    pub fn renew(self, input: Option<Value>, why: &str) -> Result<Self, ToolError> {
+        let Self { call, tool, prepared, .. } = self;
+        let Some(input) = input else {
+            let access = prepared.access(&call.directory);
+            return Ok(Self { call, tool, prepared, access });
+        };
+        ToolCall { input, ..call }.prepare(&tool, why)
+    }
+
     /// The only file or folder that the tool opens, as the call names it. Hooks read it.
     pub fn file(&self) -> Option<&Path> {
         match &self.access {

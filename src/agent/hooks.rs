@@ -1,5 +1,6 @@
 //! Runs hooks around calls, before prompts and at the end of a run.
 
+use std::path::Path;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -9,15 +10,15 @@ use super::dispatch::{CallContext, ToolCall, ValidCall};
 use super::time_limit::cancelled_error;
 use super::{Agent, AgentRun, Prompt};
 use crate::hook::{
-    HookContext, HookInput, HookOutput, HookToolCall as HookCall, NotificationKind,
+    FinishedCall, HookContext, HookInput, HookOutput, HookToolCall as HookCall, NotificationKind,
     PermissionDecision,
 };
-use crate::permission::HookAdvice;
+use crate::permission::{HookAdvice, QuestionDraft, Verdict};
 use crate::protocol::{
-    Denial, EventKind, EventSink, HookEvent, NoticeLevel, ResultBlock, Sender, WaitKind,
-    report_wait,
+    ContentBlock, Denial, EventKind, EventSink, HookEvent, NoticeLevel, ResultBlock, Sender,
+    WaitKind, report_wait,
 };
-use crate::tool::{SoftKind, Tool, ToolError, ToolOutcome};
+use crate::tool::{SoftKind, ToolError, ToolOutcome};
 
 /// How often hooks can make an agent continue in one run.
 const MAX_HOOK_CONTINUATIONS: u32 = 8;
@@ -36,13 +37,12 @@ impl HookFeedback {
         self,
         answer: Result<ToolOutcome, ToolError>,
     ) -> Result<ToolOutcome, ToolError> {
-        let Some(context) = self.context else { return answer };
         match answer {
             Ok(mut outcome) => {
-                outcome.content.push(ResultBlock::text(context));
+                outcome.content.extend(self.context.map(ResultBlock::text));
                 Ok(outcome)
             }
-            Err(error) => Err(error.with_context(&context)),
+            Err(error) => Err(with_context(error, self.context.as_deref())),
         }
     }
 }
@@ -52,82 +52,161 @@ impl Agent {
     /// end the run.
     pub(super) async fn before_call(
         &self,
-        tool: &dyn Tool,
         valid: ValidCall,
         at: CallContext<'_>,
     ) -> Result<(ValidCall, HookFeedback), ToolError> {
         if !self.setup.hooks.has_hooks_for(HookEvent::PreToolUse) {
             return Ok((valid, HookFeedback::default()));
         }
-        let moment = HookInput::PreToolUse(hook_call(tool, &valid));
+        let input = HookInput::PreToolUse(hook_call(&valid.call, valid.file()));
         let here = self.call_hook_context(&valid.call, at);
-        let said = self.setup.hooks.run(&moment, here, at.cancel).await;
+        let output = self.setup.hooks.run(&input, here, at.cancel).await;
         if at.cancel.is_cancelled() {
             return Err(cancelled_error());
         }
-        let context = said.context_text();
-        if let Some(why) = said.stop {
+        let context = output.context_text();
+        if let Some(why) = output.stop {
             at.stop(why);
             let why = "This call was not run: a hook ended the turn.";
             return Err(ToolError::denied(Denial::new(why)));
         }
-        let advice = match said.decision {
+        let advice = match output.decision {
             None => HookAdvice::None,
             Some(PermissionDecision::Allow) => HookAdvice::Allow,
             Some(PermissionDecision::Ask { why }) => HookAdvice::Ask { why },
             Some(PermissionDecision::Deny { why }) => {
-                return Err(self.denied(tool, &valid, &why, context));
+                let error = ToolError::denied(self.deny_by_hook(&valid, &why));
+                return Err(with_context(error, context.as_deref()));
             }
         };
-        let ValidCall { mut call, .. } = valid;
-        if let Some(input) = said.input {
-            tool.validate(&input).map_err(|invalid| {
-                let why = format!("A hook has changed its input, which is now invalid: {invalid}");
-                ToolError::soft(SoftKind::InvalidInput, why)
-            })?;
-            call.input = input;
-        }
         // A hook may also have changed links in the call's paths.
-        Ok((call.with_access(tool), HookFeedback { advice, context }))
+        let why = "A hook has changed its input, which is now invalid: ";
+        Ok((valid.renew(output.input, why)?, HookFeedback { advice, context }))
     }
 
-    fn denied(
+    /// Lets hooks answer a question that is about to open. `None`: they leave it to the user.
+    pub(super) async fn before_question(
         &self,
-        tool: &dyn Tool,
         valid: &ValidCall,
-        why: &str,
-        context: Option<String>,
-    ) -> ToolError {
-        let denial = Denial::new(format!("denied by a hook: {why}"));
-        let request = self.gate_call(tool, &valid.call, &valid.access);
-        self.setup.gate.report_denied(&request, denial.clone());
-        let error = ToolError::denied(denial);
-        match context {
-            Some(context) => error.with_context(&context),
-            None => error,
-        }
-    }
-
-    /// Runs the hooks on a call that succeeded. Their output is read with its result.
-    pub(super) async fn after_call(
-        &self,
-        tool: &dyn Tool,
-        valid: &ValidCall,
-        mut outcome: ToolOutcome,
-        took: Duration,
+        draft: &QuestionDraft,
         at: CallContext<'_>,
-    ) -> ToolOutcome {
+    ) -> Option<Verdict> {
+        if !self.setup.hooks.has_hooks_for(HookEvent::PermissionRequest) {
+            return None;
+        }
+        let input = HookInput::PermissionRequest(hook_call(&valid.call, valid.file()));
         let here = self.call_hook_context(&valid.call, at);
-        let (call, response) = (hook_call(tool, valid), outcome.content.as_slice());
-        let moment = HookInput::PostToolUse { call, response, took };
-        let said = self.setup.hooks.run(&moment, here, at.cancel).await;
-        let context = said.context_text();
-        let block = said.block.map(|why| format!("[A user hook objects: {why}]"));
-        outcome.content.extend(block.into_iter().chain(context).map(ResultBlock::text));
-        if let Some(why) = said.stop {
+        let output = self.setup.hooks.run(&input, here, at.cancel).await;
+        if let Some(why) = output.stop {
             at.stop(why);
         }
-        outcome
+        match output.decision? {
+            PermissionDecision::Allow => Some(match output.input {
+                None => Verdict::Approved(draft.approval()),
+                Some(input) => Verdict::Changed { input },
+            }),
+            PermissionDecision::Deny { why } => {
+                Some(Verdict::Denied(self.deny_by_hook(valid, &why)))
+            }
+            PermissionDecision::Ask { .. } => None,
+        }
+    }
+
+    fn deny_by_hook(&self, valid: &ValidCall, why: &str) -> Denial {
+        let denial = Denial::new(format!("denied by a hook: {why}"));
+        self.setup.gate.report_denied(&self.gate_call(valid), denial.clone());
+        denial
+    }
+
+    /// Runs the hooks on a call that has ended. Their output is read with its result.
+    pub(super) async fn after_call(
+        &self,
+        call: &ToolCall,
+        file: Option<&Path>,
+        answer: Result<ToolOutcome, ToolError>,
+        took: Duration,
+        at: CallContext<'_>,
+    ) -> Result<ToolOutcome, ToolError> {
+        let is_success = answer.as_ref().is_ok_and(|outcome| !outcome.is_error);
+        let event = match is_success {
+            true => HookEvent::PostToolUse,
+            false => HookEvent::PostToolUseFailure,
+        };
+        if !self.setup.hooks.has_hooks_for(event) {
+            return answer;
+        }
+        let (here, call) = (self.call_hook_context(call, at), hook_call(call, file));
+        let error;
+        let input = match &answer {
+            Ok(outcome) if is_success => {
+                HookInput::PostToolUse { call, response: &outcome.content, took }
+            }
+            Ok(outcome) => {
+                error = joined_text(&outcome.content);
+                HookInput::PostToolUseFailure { call, error: &error, interrupted: false, took }
+            }
+            Err(ToolError::Soft { kind, message, .. }) => {
+                let interrupted = *kind == SoftKind::Cancelled;
+                HookInput::PostToolUseFailure { call, error: message, interrupted, took }
+            }
+            Err(ToolError::Fatal { .. }) => return answer,
+        };
+        if !is_success && at.cancel.is_cancelled() {
+            // Nothing they say could be read any more.
+            self.setup.hooks.notify(&input, here);
+            return answer;
+        }
+        let output = self.setup.hooks.run(&input, here, at.cancel).await;
+        let context = output.context_text();
+        if let Some(why) = output.stop {
+            at.stop(why);
+        }
+        let objection = output.block.filter(|_| is_success);
+        let objection = objection.map(|why| format!("[A user hook objects: {why}]"));
+        match answer {
+            Ok(mut outcome) => {
+                let texts = objection.into_iter().chain(context);
+                outcome.content.extend(texts.map(ResultBlock::text));
+                Ok(outcome)
+            }
+            Err(error) => Err(with_context(error, context.as_deref())),
+        }
+    }
+
+    /// Runs the hooks on all calls of a message once each has its result. Their context is read
+    /// with the last one.
+    pub(super) async fn after_batch(
+        &self,
+        calls: &[ToolCall],
+        results: &mut [ContentBlock],
+        at: CallContext<'_>,
+    ) {
+        // The calls as the model wrote them, as far as they are valid.
+        let tools = calls.iter().map(|call| self.setup.tools.get(&call.name));
+        let tools: Vec<_> = tools.collect();
+        let valid = calls.iter().zip(&tools);
+        let valid = valid.map(|(call, tool)| call.clone().prepare((*tool)?, "").ok());
+        let valid: Vec<_> = valid.collect();
+        let calls = calls.iter().zip(tools).zip(&valid).zip(results.iter());
+        let finished = calls.filter_map(|(((call, tool), valid), result)| {
+            let ContentBlock::ToolResult { content, .. } = result else { return None };
+            let file = valid.as_ref().and_then(ValidCall::file);
+            let tool = tool.map_or(call.name.as_str(), |tool| &tool.spec().name);
+            let call = HookCall { tool, ..hook_call(call, file) };
+            Some(FinishedCall { call, response: content })
+        });
+        let finished: Vec<_> = finished.collect();
+        let input = HookInput::PostToolBatch(&finished);
+        let output =
+            self.setup.hooks.run(&input, self.hook_context(at.run.events), at.cancel).await;
+        if let (Some(context), Some(ContentBlock::ToolResult { content, .. })) =
+            (output.context_text(), results.last_mut())
+        {
+            content.push(ResultBlock::text(self.setup.redactor.without_keys(context)));
+        }
+        if let Some(why) = output.stop {
+            at.stop(why);
+        }
     }
 
     /// Runs the hooks on the start of a sub-agent. Returns context for it to read before its
@@ -137,17 +216,17 @@ impl Agent {
         events: &EventSink,
         cancel: &CancellationToken,
     ) -> Option<String> {
-        let said = self
+        let output = self
             .setup
             .hooks
             .run(&HookInput::SubagentStart, self.hook_context(events), cancel)
             .await;
-        said.context_text()
+        output.context_text()
     }
 
     /// Notifies hooks that a question about a call is about to wait for the user.
-    pub(super) fn notify_question(&self, tool: &dyn Tool, run: &AgentRun<'_>) {
-        let need = NotificationKind::Permission { tool: &tool.spec().name };
+    pub(super) fn notify_question(&self, valid: &ValidCall, run: &AgentRun<'_>) {
+        let need = NotificationKind::Permission { tool: &valid.call.name };
         self.setup.hooks.notify(&HookInput::Notification(need), self.hook_context(run.events));
     }
 
@@ -164,10 +243,10 @@ impl Agent {
         {
             return Some(prompt);
         }
-        let moment = HookInput::UserPromptSubmit { prompt: &prompt.text };
-        let said = self.setup.hooks.run(&moment, self.hook_context(events), cancel).await;
-        let context = said.context_text();
-        let HookOutput { block, stop, .. } = said;
+        let input = HookInput::UserPromptSubmit { prompt: &prompt.text };
+        let output = self.setup.hooks.run(&input, self.hook_context(events), cancel).await;
+        let context = output.context_text();
+        let HookOutput { block, stop, .. } = output;
         let Some(why) = block.or(stop) else { return Some(prompt.with_note(context)) };
         let why = match why.as_str() {
             "" => "a hook rejected this prompt".to_owned(),
@@ -183,17 +262,17 @@ impl Agent {
     /// Runs the hooks on the coming end of a run. Returns what the agent is to read if they want it
     /// to continue.
     pub(super) async fn run_stop_hooks(&mut self, run: &mut AgentRun<'_>) -> Option<String> {
-        let moment = HookInput::Stop { again: run.hook_continuations > 0, last: &run.text };
-        let heard = self.setup.hooks.start(&moment, self.hook_context(run.events))?;
+        let input = HookInput::Stop { again: run.hook_continuations > 0, last: &run.text };
+        let running = self.setup.hooks.start(&input, self.hook_context(run.events))?;
         // From here on they run to completion, whatever becomes of this run.
         self.end_unreported = false;
-        let event = moment.event(!run.events.path().is_root());
-        let said = tokio::select! {
+        let event = input.event(!run.events.path().is_root());
+        let output = tokio::select! {
             biased;
             () = run.cancel.cancelled() => return None,
-            said = report_wait(run.events, || WaitKind::Hooks { event }, heard) => said.unwrap_or_default(),
+            output = report_wait(run.events, || WaitKind::Hooks { event }, running) => output.unwrap_or_default(),
         };
-        let why = said.block.filter(|_| said.stop.is_none())?;
+        let why = output.block.filter(|_| output.stop.is_none())?;
         if run.hook_continuations == MAX_HOOK_CONTINUATIONS {
             let text =
                 format!("hooks made it continue {MAX_HOOK_CONTINUATIONS} times: stopping now");
@@ -210,8 +289,8 @@ impl Agent {
     /// Notifies hooks of the end of a run, unless they have been. They cannot change it any more.
     pub fn notify_end(&mut self, last: &str, events: &EventSink) {
         if std::mem::take(&mut self.end_unreported) {
-            let moment = HookInput::Stop { again: false, last };
-            self.setup.hooks.notify(&moment, self.hook_context(events));
+            let input = HookInput::Stop { again: false, last };
+            self.setup.hooks.notify(&input, self.hook_context(events));
         }
     }
 
@@ -225,28 +304,24 @@ impl Agent {
             CompactTrigger::Manual(instructions) => (true, *instructions),
             CompactTrigger::NearlyFull | CompactTrigger::Refused => (false, None),
         };
-        let moment = HookInput::PreCompact { by_hand, instructions };
-        let said = self.setup.hooks.run(&moment, self.hook_context(run.events), run.cancel).await;
-        said.block.or(said.stop).map(|why| format!("blocked by a hook: {why}"))
+        let input = HookInput::PreCompact { by_hand, instructions };
+        let output = self.setup.hooks.run(&input, self.hook_context(run.events), run.cancel).await;
+        output.block.or(output.stop).map(|why| format!("blocked by a hook: {why}"))
     }
 
-    pub(super) fn hook_context<'a>(&'a self, events: &'a EventSink) -> HookContext<'a> {
+    fn hook_context<'a>(&'a self, events: &'a EventSink) -> HookContext<'a> {
         HookContext { cwd: &self.setup.cwd, mode: self.setup.gate.mode(), events }
     }
 
     /// The context for a call, which may start in another directory.
-    pub(super) fn call_hook_context<'a>(
-        &self,
-        call: &'a ToolCall,
-        at: CallContext<'a>,
-    ) -> HookContext<'a> {
+    fn call_hook_context<'a>(&self, call: &'a ToolCall, at: CallContext<'a>) -> HookContext<'a> {
         HookContext { cwd: &call.directory, mode: self.setup.gate.mode(), events: at.run.events }
     }
 }
 
 impl CallContext<'_> {
     /// Ends the run: cancels the other calls now, and stops once all have their results.
-    pub(super) fn stop(&self, why: String) {
+    fn stop(&self, why: String) {
         let text = match why.as_str() {
             "" => "a hook ended the turn".to_owned(),
             why => format!("a hook ended the turn: {why}"),
@@ -259,7 +334,23 @@ impl CallContext<'_> {
 }
 
 /// Describes a call for hooks.
-pub(super) fn hook_call<'a>(tool: &'a dyn Tool, valid: &'a ValidCall) -> HookCall<'a> {
-    let ToolCall { id, input, .. } = &valid.call;
-    HookCall { id, tool: &tool.spec().name, input, file: valid.file() }
+fn hook_call<'a>(call: &'a ToolCall, file: Option<&'a Path>) -> HookCall<'a> {
+    HookCall { id: &call.id, tool: &call.name, input: &call.input, file }
+}
+
+/// Adds a text for the model, if there is one.
+fn with_context(error: ToolError, context: Option<&str>) -> ToolError {
+    match context {
+        Some(context) => error.with_context(context),
+        None => error,
+    }
+}
+
+/// All text of a result.
+fn joined_text(content: &[ResultBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        ResultBlock::Text { text } => Some(text.as_str()),
+        ResultBlock::Image { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }

@@ -33,8 +33,6 @@ mod hooks;
 mod inbox;
 mod mask_keys;
 mod meter;
-mod outcome_hooks;
-mod permit;
 mod prompts;
 mod record;
 mod run;

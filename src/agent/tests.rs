@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::conversation::holds_results;
 use super::*;
@@ -20,7 +21,7 @@ use crate::protocol::{
     QueuedPrompt, StreamEvent, ToolUseId, Usage,
 };
 use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy, ToolChoice};
-use crate::tool::{ToolContext, ToolError, ToolOutcome, TypedTool};
+use crate::tool::{InvalidInput, PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
 
 mod files;
 
@@ -73,29 +74,35 @@ fn answer(text: &str, calls: usize) -> Vec<StreamEvent> {
 }
 
 /// A tool that counts its runs.
+#[derive(Clone)]
 struct CountTool(ToolSpec, Arc<AtomicU32>);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NoInput {}
 
-#[async_trait]
-impl TypedTool for CountTool {
-    type Input = NoInput;
-
+impl Tool for CountTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn summary(&self, _input: &NoInput) -> String {
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        self.0.parse::<NoInput>(input)?;
+        Ok(Box::new((*self).clone()))
+    }
+}
+
+#[async_trait]
+impl PreparedCall for CountTool {
+    fn summary(&self) -> String {
         String::new()
     }
 
-    fn access(&self, _input: &NoInput, _cwd: &Path) -> Access {
+    fn access(&self, _cwd: &Path) -> Access {
         Access::Other
     }
 
-    async fn run(&self, _input: NoInput, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(self: Box<Self>, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         self.1.fetch_add(1, Ordering::Relaxed);
         Ok(ToolOutcome::text("counted", "counted"))
     }

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
 use crate::protocol::{Access, ResultBlock, clock};
-use crate::tool::{FileGuard, FileLock, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+use crate::tool::{
+    FileGuard, FileLock, PreparedCall, SoftKind, ToolContext, ToolError, ToolOutcome,
+};
 
 /// The result for the model of a stopped call that has no result of its own.
 const CANCELLED_MESSAGE: &str = "This call was cancelled.";
@@ -52,16 +53,15 @@ impl<'a> TimeLimit<'a> {
         }
     }
 
-    /// Runs one tool. A cancelled or overdue tool may end by itself within its grace period, to
+    /// Runs one call. A cancelled or overdue one may end by itself within its grace period, to
     /// report what it has done; then it is dropped.
     pub async fn run(
         &self,
-        tool: &dyn Tool,
-        input: Value,
+        prepared: Box<dyn PreparedCall>,
         cx: ToolContext,
     ) -> Result<ToolOutcome, ToolError> {
-        let (cancel, reached) = (cx.cancel.clone(), cx.overdue.clone());
-        let mut call = tool.call(input, cx);
+        let (cancel, reached, grace) = (cx.cancel.clone(), cx.overdue.clone(), prepared.grace());
+        let mut call = prepared.run(cx);
         let overdue = tokio::select! {
             biased;
             result = &mut call => return result,
@@ -69,7 +69,7 @@ impl<'a> TimeLimit<'a> {
             limit = self.elapsed() => Some(*reached.get_or_init(|| limit)),
         };
         cancel.cancel();
-        let result = match tool.grace() {
+        let result = match grace {
             Some(grace) => {
                 tokio::time::timeout(grace, call).await.unwrap_or(Err(cancelled_error()))
             }

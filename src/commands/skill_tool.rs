@@ -6,10 +6,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{CommandSet, CommandSources, listing};
 use crate::protocol::{Access, count};
-use crate::tool::{SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+use crate::tool::{
+    InvalidInput, PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec,
+};
 
 /// The name of the tool.
 pub const SKILL_TOOL: &str = "Skill";
@@ -50,24 +53,35 @@ impl SkillInput {
     }
 }
 
-#[async_trait]
-impl TypedTool for SkillTool {
-    type Input = SkillInput;
-
+impl Tool for SkillTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, input: &SkillInput) -> String {
-        input.name().to_owned()
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let input = self.spec.parse(input)?;
+        Ok(Box::new(SkillCall { sources: self.sources.clone(), input }))
+    }
+}
+
+/// A call with a valid input.
+struct SkillCall {
+    sources: CommandSources,
+    input: SkillInput,
+}
+
+#[async_trait]
+impl PreparedCall for SkillCall {
+    fn summary(&self) -> String {
+        self.input.name().to_owned()
     }
 
-    fn access(&self, input: &SkillInput, _cwd: &Path) -> Access {
-        Access::Skill { name: input.name().to_owned() }
+    fn access(&self, _cwd: &Path) -> Access {
+        Access::Skill { name: self.input.name().to_owned() }
     }
 
-    async fn run(&self, input: SkillInput, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let sources = self.sources.clone();
+    async fn run(self: Box<Self>, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let Self { sources, input } = *self;
         let customs = tokio::task::spawn_blocking(move || CommandSet::load(&sources)).await;
         let customs = customs.map_err(|error| ToolError::failed(error.to_string()))?;
         let name = input.name();

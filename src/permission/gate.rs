@@ -28,7 +28,7 @@ use crate::protocol::{
 
 mod agent;
 
-pub use agent::{AgentGate, PreviewOutcome};
+pub use agent::{AgentGate, GateDecision, QuestionDraft};
 
 /// Settings to build a gate from.
 #[derive(Clone, Debug)]
@@ -85,14 +85,14 @@ pub(super) struct GateState {
     waiting: BTreeMap<QuestionId, QuestionEntry>,
 }
 
-/// The gate's answer to a call.
+/// The answer to a question about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Allowed by rules, the mode or a hook.
+    /// Rules or the mode allow it by now.
     Allowed,
-    /// Approved by the user.
+    /// Approved by the user, or by a hook in the user's place.
     Approved(Approval),
-    /// Allowed with this input instead, which must pass [`AgentGate::recheck`].
+    /// Approved with this input instead, which the gate must not deny.
     Changed { input: Value },
     /// Denied, with the reason for the model.
     Denied(Denial),

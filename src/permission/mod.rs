@@ -38,7 +38,9 @@ mod writers;
 
 pub use agent_permissions::{InheritedPermissions, ModePolicy};
 pub use bounds::{ToolBounds, check as check_bound, entry_tool};
-pub use gate::{AgentGate, BypassDisabledError, Gate, GateSettings, PreviewOutcome, Verdict};
+pub use gate::{
+    AgentGate, BypassDisabledError, Gate, GateDecision, GateSettings, QuestionDraft, Verdict,
+};
 pub use judge::{Call, Decision, HookAdvice, Judgement, Policy, judge};
 pub use path::Places;
 pub use protected::{ProtectedPlace, ProtectionReason};

@@ -4,6 +4,7 @@
 //! orchestrator. [`AgentTree`] owns every sub-agent, [`Factory`] builds one, [`Spawner`] starts
 //! it, and the faces ([`tools`]) are the tools with which models request that.
 
+mod budget_policy;
 mod child;
 mod comms;
 pub mod definition;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::definition::{BudgetSpec, Definition};
+use super::budget_policy::BudgetPolicy;
+use super::definition::BudgetSpec;
 use crate::protocol::{ContentBlock, Message, ResultBlock, Role, ToolUseId};
 use crate::tool::{Conversation, entry_matches};
 
@@ -29,6 +30,8 @@ pub struct SpawnRequest {
     pub system_prompt: Option<String>,
     /// Can only lower limits.
     pub budget: BudgetSpec,
+    /// Its share of the caller's budget; only a fork can ask for one.
+    pub budget_policy: Option<BudgetPolicy>,
     /// Whether the configured default of tokens applies when nothing else sets a limit.
     pub default_budget: bool,
     /// Whether it reads the project's instructions if its definition does not say; `None`: it does.
@@ -122,11 +125,5 @@ impl SpawnRequest {
             .find(|line| !line.is_empty())
             .unwrap_or_default();
         line.chars().take(MAX_TITLE_CHARS).collect()
-    }
-
-    /// The model named by the call, or else by the definition; `inherit` names none.
-    pub fn model<'a>(&'a self, definition: &'a Definition) -> Option<&'a str> {
-        let named = self.model.as_deref().or(definition.model.as_deref());
-        named.filter(|name| *name != "inherit")
     }
 }

@@ -9,7 +9,7 @@ use super::child::ChildAgent;
 use super::definition::{BudgetSpec, Definition};
 use super::factory::{ChildSpec, Factory};
 use super::report::end_text;
-use super::spawn_request::{SpawnRequest, ToolAccess};
+use super::spawn_request::{Fork, SpawnRequest, ToolAccess};
 use super::tree::{AgentResult, LimitError, NewAgent};
 use super::workspace::Workspace;
 use crate::agent::Inbox;
@@ -71,11 +71,13 @@ pub struct AgentRef {
     pub name: String,
 }
 
-/// How the wait for a foreground agent ended.
+/// What became of a sub-agent, for the call that started it.
 #[derive(Clone, Debug)]
-pub enum WaitOutcome {
+pub enum SpawnOutcome {
     Ended(Arc<AgentResult>),
-    /// It moved to the background.
+    /// It was started in the background.
+    InBackground(AgentRef),
+    /// The user moved it to the background.
     Detached(AgentRef),
 }
 
@@ -123,12 +125,6 @@ impl Spawner {
         Ok(if order.is_fork { Arc::new(known.for_fork()) } else { known })
     }
 
-    /// Whether a call does not wait for its agent, because it or the agent's definition says so.
-    pub fn goes_to_background(&self, order: &SpawnRequest) -> bool {
-        let definition = self.factory.definitions.get(order.agent());
-        order.background || definition.is_some_and(|definition| definition.background)
-    }
-
     /// Appends the list of agents to a tool's description.
     pub fn with_agents(&self, description: &str) -> String {
         let mut text = description.trim().to_owned();
@@ -153,27 +149,42 @@ impl Spawner {
         Some(format!("Default: your own. Of {provider}, for example: {}.", models.join(", ")))
     }
 
-    /// Starts a sub-agent and waits for its end, unless it moves to the background first. The
-    /// caller's slot is free for others meanwhile.
+    /// Starts a sub-agent, and waits for its end unless it runs in the background or moves there.
+    /// The caller's slot is free for others meanwhile.
     ///
     /// # Errors
-    /// As [`Self::start`].
-    pub async fn delegate(
+    /// A soft error for bad input, a used-up budget or a reached limit: then nothing was started.
+    pub async fn run(
         &self,
-        order: SpawnRequest,
+        mut order: SpawnRequest,
         cx: &ToolContext,
-    ) -> Result<WaitOutcome, ToolError> {
-        let lent = self.factory.tree.release_slot(cx.events.path());
-        let waited = self.start_and_wait(order, cx).await;
-        lent.reacquire(&cx.events, &cx.cancel).await;
-        waited
+    ) -> Result<SpawnOutcome, ToolError> {
+        if order.is_fork {
+            order.fork = Some(Fork::from_conversation(&cx.conversation, &cx.tool_use_id));
+        }
+        if let Some(policy) = order.budget_policy {
+            let live = self.factory.tree.list(cx.events.path());
+            let live = live.iter().filter(|agent| !agent.status().is_final()).count();
+            order.budget = order.budget.min(policy.share(&cx.budget, live));
+        }
+        let definition = self.factory.definitions.get(order.agent());
+        if order.background || definition.is_some_and(|definition| definition.background) {
+            let child = self.join(SpawnRequest { background: true, ..order }, cx).await?;
+            let started = AgentRef { id: child.handle.id(), name: child.spec.name.clone() };
+            self.spawn_child(child);
+            return Ok(SpawnOutcome::InBackground(started));
+        }
+        let slot = self.factory.tree.release_slot(cx.events.path());
+        let outcome = self.start_and_wait(order, cx).await;
+        slot.reacquire(&cx.events, &cx.cancel).await;
+        outcome
     }
 
     async fn start_and_wait(
         &self,
         order: SpawnRequest,
         cx: &ToolContext,
-    ) -> Result<WaitOutcome, ToolError> {
+    ) -> Result<SpawnOutcome, ToolError> {
         let child = self.join(order, cx).await?;
         let started = AgentRef { id: child.handle.id(), name: child.spec.name.clone() };
         let (id, detached) = (started.id, child.handle.detached().clone());
@@ -186,35 +197,20 @@ impl Spawner {
             biased;
             () = detached.cancelled() => {
                 leash.disarm();
-                return Ok(WaitOutcome::Detached(started));
+                return Ok(SpawnOutcome::Detached(started));
             }
             ended = &mut ended => ended,
             () = cx.cancel.cancelled() => {
                 if !tree.cancel_waited(id, cx.overdue.get().copied()) {
                     leash.disarm();
-                    return Ok(WaitOutcome::Detached(started));
+                    return Ok(SpawnOutcome::Detached(started));
                 }
                 ended.await
             }
         };
         leash.disarm();
         let gone = || ToolError::fatal(Failure::Internal, "A sub-agent was lost: this is a bug.");
-        Ok(WaitOutcome::Ended(ended.ok_or_else(gone)?))
-    }
-
-    /// Starts a sub-agent in the background.
-    ///
-    /// # Errors
-    /// A soft error for bad input, a used-up budget or a reached limit: then nothing was started.
-    pub async fn start(
-        &self,
-        order: SpawnRequest,
-        cx: &ToolContext,
-    ) -> Result<AgentRef, ToolError> {
-        let child = self.join(SpawnRequest { background: true, ..order }, cx).await?;
-        let started = AgentRef { id: child.handle.id(), name: child.spec.name.clone() };
-        self.spawn_child(child);
-        Ok(started)
+        Ok(SpawnOutcome::Ended(ended.ok_or_else(gone)?))
     }
 
     /// Decides everything and takes the agent into the tree.

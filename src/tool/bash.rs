@@ -7,10 +7,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::api::{PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 use super::shells::ShellRegister;
-use super::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+use super::spec::{InvalidInput, ToolSpec};
 use crate::exec::{CommandExit, Shell, ShellCall, ShellOutcome, ShellStart, ShellState};
 use crate::protocol::{Access, AgentPath, EventKind, Failure, ResultBlock, ShellId, ToolDetails};
 
@@ -128,28 +130,17 @@ fn state_reporter(
 }
 
 #[async_trait]
-impl TypedTool for Bash {
-    type Input = BashInput;
-
+impl Tool for Bash {
     fn spec(&self) -> &ToolSpec {
         &SPEC
-    }
-
-    fn summary(&self, input: &BashInput) -> String {
-        let mut lines = input.command.trim().lines();
-        let first = lines.next().unwrap_or_default();
-        if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
-    }
-
-    fn access(&self, input: &BashInput, cwd: &Path) -> Access {
-        Access::Command { line: input.command.clone(), cwd: cwd.to_owned() }
     }
 
     fn directory(&self) -> Option<PathBuf> {
         Some(self.shell.start_directory())
     }
 
-    fn check(&self, input: &BashInput) -> Result<(), InvalidInput> {
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let input: BashInput = SPEC.parse(input)?;
         if input.command.trim().is_empty() {
             return Err(InvalidInput("command is blank: give a command to run.".to_owned()));
         }
@@ -160,7 +151,30 @@ impl TypedTool for Bash {
             let text = format!("timeout must be between 1 and {MAX_MS} milliseconds.");
             return Err(InvalidInput(text));
         }
-        Ok(())
+        Ok(Box::new(BashCall { tool: self, input }))
+    }
+
+    async fn end(&self, owner: &AgentPath) {
+        self.shells.end_all(owner).await;
+    }
+}
+
+/// A call with a valid input.
+struct BashCall {
+    tool: Arc<Bash>,
+    input: BashInput,
+}
+
+#[async_trait]
+impl PreparedCall for BashCall {
+    fn summary(&self) -> String {
+        let mut lines = self.input.command.trim().lines();
+        let first = lines.next().unwrap_or_default();
+        if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
+    }
+
+    fn access(&self, cwd: &Path) -> Access {
+        Access::Command { line: self.input.command.clone(), cwd: cwd.to_owned() }
     }
 
     /// The command has its own limit.
@@ -168,9 +182,10 @@ impl TypedTool for Bash {
         None
     }
 
-    async fn run(&self, input: BashInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let Self { tool, input } = *self;
         if input.run_in_background == Some(true) {
-            return self.start(&input, &cx);
+            return tool.start(&input, &cx);
         }
         let (line, directory) = judged_access(&cx)?;
         let call = ShellCall {
@@ -182,7 +197,7 @@ impl TypedTool for Bash {
             read_only: cx.read_only.as_ref(),
         };
         let start = ShellStart { directory, order: cx.order };
-        let outcome = Box::pin(self.shell.run_at(start, call, |text| cx.progress(text)))
+        let outcome = Box::pin(tool.shell.run_at(start, call, |text| cx.progress(text)))
             .await
             .map_err(|error| ToolError::failed(error.to_string()))?;
         match outcome.exit {
@@ -192,10 +207,6 @@ impl TypedTool for Bash {
                 Ok(finished(&outcome, cx.read_only.is_some()))
             }
         }
-    }
-
-    async fn end(&self, owner: &AgentPath) {
-        self.shells.end_all(owner).await;
     }
 }
 

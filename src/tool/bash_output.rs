@@ -7,9 +7,11 @@ use async_trait::async_trait;
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::api::{PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
 use super::shells::ShellRegister;
-use super::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+use super::spec::{InvalidInput, ToolSpec};
 use crate::exec::{BackgroundShell, ShellState, UnreadOutput};
 use crate::protocol::{Access, AgentPath, ShellId};
 
@@ -37,16 +39,6 @@ pub struct BashOutputInput {
     filter: Option<String>,
 }
 
-impl BashOutputInput {
-    fn filter(&self) -> Result<Option<Regex>, InvalidInput> {
-        let filter = self.filter.as_deref().filter(|filter| !filter.is_empty());
-        let wrong = |error| {
-            InvalidInput(format!("filter is not a regular expression (Rust syntax): {error}"))
-        };
-        filter.map(|filter| Regex::new(filter).map_err(wrong)).transpose()
-    }
-}
-
 impl BashOutput {
     /// Creates a reader of the commands in `shells`.
     pub fn new(shells: Arc<dyn ShellRegister>) -> Self {
@@ -54,38 +46,53 @@ impl BashOutput {
     }
 }
 
-#[async_trait]
-impl TypedTool for BashOutput {
-    type Input = BashOutputInput;
-
+impl Tool for BashOutput {
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &BashOutputInput) -> String {
-        match &input.filter {
-            Some(filter) => format!("{} \"{filter}\"", input.bash_id.trim()),
-            None => input.bash_id.trim().to_owned(),
-        }
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let BashOutputInput { bash_id, filter } = SPEC.parse(input)?;
+        let wrong = |error| {
+            InvalidInput(format!("filter is not a regular expression (Rust syntax): {error}"))
+        };
+        let regex = filter.as_deref().filter(|filter| !filter.is_empty());
+        let regex = regex.map(|filter| Regex::new(filter).map_err(wrong)).transpose()?;
+        let summary = match &filter {
+            Some(filter) => format!("{} \"{filter}\"", bash_id.trim()),
+            None => bash_id.trim().to_owned(),
+        };
+        Ok(Box::new(BashOutputCall { shells: self.shells.clone(), summary, bash_id, regex }))
+    }
+}
+
+/// A call with a valid input.
+struct BashOutputCall {
+    shells: Arc<dyn ShellRegister>,
+    summary: String,
+    bash_id: String,
+    /// Selects lines.
+    regex: Option<Regex>,
+}
+
+#[async_trait]
+impl PreparedCall for BashOutputCall {
+    fn summary(&self) -> String {
+        self.summary.clone()
     }
 
     /// An agent reads only the output of its own commands, which were permitted.
-    fn access(&self, _: &BashOutputInput, _cwd: &Path) -> Access {
+    fn access(&self, _cwd: &Path) -> Access {
         Access::Nothing
     }
 
-    fn check(&self, input: &BashOutputInput) -> Result<(), InvalidInput> {
-        input.filter().map(|_| ())
-    }
-
-    async fn run(&self, input: BashOutputInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let (id, shell) = find(self.shells.as_ref(), cx.events.path(), &input.bash_id)?;
-        let filter = input.filter().map_err(|invalid| ToolError::failed(invalid.to_string()))?;
-        let (unread, state) = match &filter {
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let (id, shell) = find(self.shells.as_ref(), cx.events.path(), &self.bash_id)?;
+        let (unread, state) = match &self.regex {
             Some(_) => shell.unread_lines(),
             None => shell.unread(),
         };
-        let printed = FilteredOutput::new(unread, filter.as_ref());
+        let printed = FilteredOutput::new(unread, self.regex.as_ref());
         let summary = format!("{}, {}", count(printed.lines), words(state));
         let stands = match state {
             ShellState::Running => format!("[{id} is running]"),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Tool;
+use super::api::Tool;
 use super::bash::Bash;
 use super::bash_output::BashOutput;
 use super::edit::Edit;

@@ -1,18 +1,19 @@
 //! `Edit`: replaces an exact passage of a file.
 
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::api::{PreparedCall, Preview, Tool, ToolContext, ToolError, ToolOutcome};
 use super::diff::FileDiff;
 use super::file::{self, FileToolState};
+use super::path;
 use super::replace::{self, Replacement};
-use super::{
-    InvalidInput, Preview, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path,
-};
+use super::spec::{InvalidInput, ToolSpec};
 use crate::protocol::Access;
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
@@ -44,23 +45,13 @@ impl Edit {
     }
 }
 
-#[async_trait]
-impl TypedTool for Edit {
-    type Input = EditInput;
-
+impl Tool for Edit {
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &EditInput) -> String {
-        self.files.paths.display(&input.file_path)
-    }
-
-    fn access(&self, input: &EditInput, cwd: &Path) -> Access {
-        Access::Write { paths: vec![self.files.paths.target(&input.file_path, cwd)] }
-    }
-
-    fn check(&self, input: &EditInput) -> Result<(), InvalidInput> {
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let input: EditInput = SPEC.parse(input)?;
         if input.old_string.is_empty() {
             let text =
                 "old_string is empty. Give the passage to replace, or create a file with Write.";
@@ -70,11 +61,28 @@ impl TypedTool for Edit {
             let text = "old_string and new_string are the same: there is nothing to change.";
             return Err(InvalidInput(text.to_owned()));
         }
-        Ok(())
+        Ok(Box::new(EditCall { tool: self, input }))
+    }
+}
+
+/// A call with a valid input.
+struct EditCall {
+    tool: Arc<Edit>,
+    input: EditInput,
+}
+
+#[async_trait]
+impl PreparedCall for EditCall {
+    fn summary(&self) -> String {
+        self.tool.files.paths.display(&self.input.file_path)
     }
 
-    async fn preview(&self, input: &EditInput, access: &Access) -> Preview {
-        let input = input.clone();
+    fn access(&self, cwd: &Path) -> Access {
+        Access::Write { paths: vec![self.tool.files.paths.target(&self.input.file_path, cwd)] }
+    }
+
+    async fn preview(&self, access: &Access) -> Preview {
+        let input = self.input.clone();
         file::preview(access, move |on_disk| {
             let path = on_disk.target.written.as_path();
             let old = file::text(path, on_disk.content()?).ok()?;
@@ -83,21 +91,22 @@ impl TypedTool for Edit {
         .await
     }
 
-    async fn run(&self, input: EditInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
         let (guard, asked) = (cx.file_guard()?.clone(), cx.approved_content);
-        let (files, cwd) = (self.files.clone(), cx.cwd.clone());
-        blocking(&cx, move |_| {
+        let cwd = cx.cwd.clone();
+        cx.blocking(move |_| {
+            let Self { tool, input } = *self;
             let path = target.written.as_path();
             let on_disk = file::load(&target)?;
             let Some((_, content)) = &on_disk.file else {
                 let text = format!("{} does not exist. Create it with Write.", path.display());
                 return Err(ToolError::failed(text));
             };
-            on_disk.check(&files.ledger, asked)?;
+            on_disk.check(&tool.files.ledger, asked)?;
             let old = file::text(path, content)?;
             let new = apply(path, old, &input)?;
-            on_disk.replace(new.text.as_bytes(), &files, &guard)?;
+            on_disk.replace(new.text.as_bytes(), &tool.files, &guard)?;
             Ok(report(path, &cwd, &input, old, &new))
         })
         .await
@@ -235,11 +244,11 @@ mod tests {
     async fn the_preview_is_the_diff_and_nothing_when_it_would_fail() {
         let bench = ToolFixture::new();
         bench.file("f", "a\n");
-        let edit = bench.tool("Edit");
         let access = bench.access("Edit", &input("a", "b"));
-        let preview = edit.preview(&input("a", "b"), &access).await;
+        let preview = bench.prepare("Edit", &input("a", "b")).preview(&access).await;
         assert_eq!(preview.text.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
-        assert_eq!(edit.preview(&input("x", "b"), &access).await.text, None);
+        let missing = bench.prepare("Edit", &input("x", "b"));
+        assert_eq!(missing.preview(&access).await.text, None);
         assert_eq!(bench.content("f"), "a\n");
     }
 }

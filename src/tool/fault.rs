@@ -9,8 +9,11 @@ use std::sync::{Arc, LazyLock};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{Tool, ToolContext, ToolError, ToolOutcome, ToolRegistry, ToolSpec, TypedTool};
+use super::api::{PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
+use super::registry::ToolRegistry;
+use super::spec::{InvalidInput, ToolSpec};
 use crate::protocol::{Access, ContentBlock, EnvOverlay};
 
 static SPEC: LazyLock<ToolSpec> =
@@ -48,24 +51,28 @@ pub fn panic_if_asked(tools: &ToolRegistry, calls: &[ContentBlock]) {
     }
 }
 
-#[async_trait]
-impl TypedTool for FaultTool {
-    type Input = FaultInput;
-
+impl Tool for FaultTool {
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, _: &FaultInput) -> String {
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        Ok(Box::new(SPEC.parse::<FaultInput>(input)?))
+    }
+}
+
+#[async_trait]
+impl PreparedCall for FaultInput {
+    fn summary(&self) -> String {
         "fails inside".to_owned()
     }
 
-    fn access(&self, _: &FaultInput, _cwd: &Path) -> Access {
+    fn access(&self, _cwd: &Path) -> Access {
         Access::Nothing
     }
 
     #[expect(clippy::panic, reason = "that is what it is for")]
-    async fn run(&self, _: FaultInput, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(self: Box<Self>, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         panic!("a fault on purpose")
     }
 }

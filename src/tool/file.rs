@@ -5,9 +5,9 @@ use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::api::{Preview, ToolError};
 use super::ledger::{ContentHash, FileGuard, ReadLedger, StaleReason};
 use super::path::Paths;
-use super::{Preview, ToolError};
 use crate::disk::{self, Folder};
 use crate::protocol::{Access, PathTarget};
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
@@ -11,14 +11,15 @@ use globset::GlobSet;
 use ignore::overrides::Override;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::api::{PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+use super::file;
 use super::ignore_files::{IgnoreFiles, walk};
-use super::path::Paths;
+use super::path::{self, Paths};
 use super::search::{AnchoredGlob, FoundFile, FoundFileReader, HiddenFiles, HiddenRules};
-use super::{
-    SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, file, path,
-};
+use super::spec::{InvalidInput, ToolSpec};
 use crate::disk::Folder;
 use crate::protocol::{Access, PathTarget};
 
@@ -64,30 +65,44 @@ impl Glob {
     }
 }
 
-#[async_trait]
-impl TypedTool for Glob {
-    type Input = GlobInput;
-
+impl Tool for Glob {
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &GlobInput) -> String {
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let input: GlobInput = SPEC.parse(input)?;
+        Ok(Box::new(GlobCall { tool: self, input }))
+    }
+}
+
+/// A call with a valid input.
+struct GlobCall {
+    tool: Arc<Glob>,
+    input: GlobInput,
+}
+
+#[async_trait]
+impl PreparedCall for GlobCall {
+    fn summary(&self) -> String {
+        let Self { tool, input } = self;
         match &input.path {
-            Some(path) => format!("\"{}\" in {}", input.pattern, self.paths.display(path)),
+            Some(path) => format!("\"{}\" in {}", input.pattern, tool.paths.display(path)),
             None => format!("\"{}\"", input.pattern),
         }
     }
 
-    fn access(&self, input: &GlobInput, cwd: &Path) -> Access {
-        Access::Read { paths: vec![PathTarget::new(cwd, &self.anchored(input, cwd).root)] }
+    fn access(&self, cwd: &Path) -> Access {
+        let root = self.tool.anchored(&self.input, cwd).root;
+        Access::Read { paths: vec![PathTarget::new(cwd, &root)] }
     }
 
-    async fn run(&self, input: GlobInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let matcher = self.anchored(&input, &cx.cwd).matcher();
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let Self { tool, input } = *self;
+        let matcher = tool.anchored(&input, &cx.cwd).matcher();
         let (target, cwd) = (cx.target()?.clone(), cx.cwd.clone());
-        let hidden = self.hidden.for_search(&cwd, &target);
-        blocking(&cx, move |cancel| {
+        let hidden = tool.hidden.for_search(&cwd, &target);
+        cx.blocking(move |cancel| {
             let place = GlobScope { target: &target, cwd: &cwd, hidden: &hidden };
             find(&place, &matcher?, cancel)
         })

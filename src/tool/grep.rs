@@ -11,16 +11,16 @@ use ignore::types::TypesBuilder;
 use ignore::{DirEntry, Walk};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::api::{PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+use super::file;
 use super::grep_sink::{CancellableReader, FileSink, HitFormat, Hits};
 use super::ignore_files::{IgnoreFiles, walk};
-use super::path::Paths;
+use super::path::{self, Paths};
 use super::search::{FoundFile, FoundFileReader, HiddenFiles, HiddenRules};
-use super::{
-    InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
-    file, path,
-};
+use super::spec::{InvalidInput, ToolSpec};
 use crate::protocol::{Access, PathTarget};
 
 /// Default number of entries in a result.
@@ -46,7 +46,7 @@ pub struct Grep {
     hidden: HiddenRules,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrepInput {
     pattern: String,
@@ -88,38 +88,47 @@ impl Grep {
     }
 }
 
-#[async_trait]
-impl TypedTool for Grep {
-    type Input = GrepInput;
-
+impl Tool for Grep {
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &GrepInput) -> String {
-        let path = input.path.as_deref().map(|path| self.paths.display(path));
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let input: GrepInput = SPEC.parse(input)?;
+        if input.pattern.is_empty() {
+            return Err(InvalidInput("pattern is empty: give a regular expression.".to_owned()));
+        }
+        Ok(Box::new(GrepCall { tool: self, input }))
+    }
+}
+
+/// A call with a valid input.
+struct GrepCall {
+    tool: Arc<Grep>,
+    input: GrepInput,
+}
+
+#[async_trait]
+impl PreparedCall for GrepCall {
+    fn summary(&self) -> String {
+        let Self { tool, input } = self;
+        let path = input.path.as_deref().map(|path| tool.paths.display(path));
         match path.as_ref().or(input.glob.as_ref()) {
             Some(place) => format!("\"{}\" in {place}", input.pattern),
             None => format!("\"{}\"", input.pattern),
         }
     }
 
-    fn access(&self, input: &GrepInput, cwd: &Path) -> Access {
-        Access::Read { paths: vec![self.paths.target(input.path.as_deref().unwrap_or("."), cwd)] }
+    fn access(&self, cwd: &Path) -> Access {
+        let path = self.input.path.as_deref().unwrap_or(".");
+        Access::Read { paths: vec![self.tool.paths.target(path, cwd)] }
     }
 
-    fn check(&self, input: &GrepInput) -> Result<(), InvalidInput> {
-        if input.pattern.is_empty() {
-            return Err(InvalidInput("pattern is empty: give a regular expression.".to_owned()));
-        }
-        Ok(())
-    }
-
-    async fn run(&self, input: GrepInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let (hidden, cwd) = (self.hidden.for_search(&cx.cwd, &target), cx.cwd.clone());
+        let (hidden, cwd) = (self.tool.hidden.for_search(&cx.cwd, &target), cx.cwd.clone());
         let place = GrepScope { target, cwd, hidden };
-        blocking(&cx, move |cancel| search(&place, &input, cancel)).await
+        cx.blocking(move |cancel| search(&place, &self.input, cancel)).await
     }
 }
 

@@ -6,10 +6,12 @@ use std::sync::{Arc, LazyLock};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::api::{PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
 use super::bash_output::{find, words};
 use super::shells::ShellRegister;
-use super::{ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+use super::spec::{InvalidInput, ToolSpec};
 use crate::exec::ShellState;
 use crate::protocol::Access;
 
@@ -35,29 +37,41 @@ impl KillShell {
     }
 }
 
-#[async_trait]
-impl TypedTool for KillShell {
-    type Input = KillShellInput;
-
+impl Tool for KillShell {
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &KillShellInput) -> String {
-        input.shell_id.trim().to_owned()
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let input: KillShellInput = SPEC.parse(input)?;
+        Ok(Box::new(KillShellCall { tool: self, input }))
+    }
+}
+
+/// A call with a valid input.
+struct KillShellCall {
+    tool: Arc<KillShell>,
+    input: KillShellInput,
+}
+
+#[async_trait]
+impl PreparedCall for KillShellCall {
+    fn summary(&self) -> String {
+        self.input.shell_id.trim().to_owned()
     }
 
     /// An agent kills only commands that it was permitted to start.
-    fn access(&self, _: &KillShellInput, _cwd: &Path) -> Access {
+    fn access(&self, _cwd: &Path) -> Access {
         Access::Nothing
     }
 
-    async fn run(&self, input: KillShellInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let (id, shell) = find(self.shells.as_ref(), cx.events.path(), &input.shell_id)?;
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let shells = &self.tool.shells;
+        let (id, shell) = find(shells.as_ref(), cx.events.path(), &self.input.shell_id)?;
         let before = shell.state();
         if before != ShellState::Running {
             let how = words(before);
-            self.shells.mark_end_read(&id);
+            shells.mark_end_read(&id);
             return Err(ToolError::failed(format!("{id} has already ended: {how}.")));
         }
         match shell.kill().await {
@@ -67,7 +81,7 @@ impl TypedTool for KillShell {
             }
             // It ended by itself first.
             end => {
-                self.shells.mark_end_read(&id);
+                shells.mark_end_read(&id);
                 Ok(ToolOutcome::text(format!("{id} ended: {}.", words(end)), words(end)))
             }
         }

@@ -3,20 +3,20 @@
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::api::{PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 use super::file::{self, FileToolState, MAX_BYTES};
 use super::ledger::ReadLedger;
-use super::{
-    InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
-};
+use super::spec::{InvalidInput, ToolSpec};
 use crate::protocol::{Access, ImageSource, PathTarget, ResultBlock, count};
 
 const DEFAULT_LINES: usize = 2000;
@@ -55,16 +55,31 @@ impl Read {
     }
 }
 
-#[async_trait]
-impl TypedTool for Read {
-    type Input = ReadInput;
-
+impl Tool for Read {
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &ReadInput) -> String {
-        let path = self.files.paths.display(&input.file_path);
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let input: ReadInput = SPEC.parse(input)?;
+        if input.limit == Some(0) {
+            return Err(InvalidInput("limit must be 1 or more.".to_owned()));
+        }
+        Ok(Box::new(ReadCall { tool: self, input }))
+    }
+}
+
+/// A call with a valid input.
+struct ReadCall {
+    tool: Arc<Read>,
+    input: ReadInput,
+}
+
+#[async_trait]
+impl PreparedCall for ReadCall {
+    fn summary(&self) -> String {
+        let Self { tool, input } = self;
+        let path = tool.files.paths.display(&input.file_path);
         match (input.offset, input.limit) {
             (None, None) => path,
             (from, None) => format!("{path} from line {}", from.unwrap_or(1)),
@@ -75,21 +90,13 @@ impl TypedTool for Read {
         }
     }
 
-    fn access(&self, input: &ReadInput, cwd: &Path) -> Access {
-        Access::Read { paths: vec![self.files.paths.target(&input.file_path, cwd)] }
+    fn access(&self, cwd: &Path) -> Access {
+        Access::Read { paths: vec![self.tool.files.paths.target(&self.input.file_path, cwd)] }
     }
 
-    fn check(&self, input: &ReadInput) -> Result<(), InvalidInput> {
-        if input.limit == Some(0) {
-            return Err(InvalidInput("limit must be 1 or more.".to_owned()));
-        }
-        Ok(())
-    }
-
-    async fn run(&self, input: ReadInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let ledger = self.files.ledger.clone();
-        blocking(&cx, move |cancel| read(&target, &input, &ledger, cancel)).await
+        cx.blocking(move |cancel| read(&target, &self.input, &self.tool.files.ledger, cancel)).await
     }
 }
 

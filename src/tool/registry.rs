@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Tool, ToolSpec, mcp};
+use super::api::Tool;
+use super::mcp;
+use super::spec::ToolSpec;
 use crate::protocol::AgentPath;
 
 /// Looks tools up by name and lists them in the same order every time, because a changed order

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobSet};
 
-use super::ToolError;
+use super::api::ToolError;
 use crate::disk::{Folder, normalize};
 use crate::protocol::PathTarget;
 

@@ -7,7 +7,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BuiltinSettings, FileLock, SoftKind, ToolContext, ToolError, ToolOutcome, ToolRegistry, builtin,
+    BuiltinSettings, FileLock, PreparedCall, SoftKind, ToolContext, ToolError, ToolOutcome,
+    ToolRegistry, builtin,
 };
 use crate::budget::{Budget, Limits};
 use crate::exec::BlockingPool;
@@ -85,18 +86,25 @@ impl ToolFixture {
 
     /// Returns what a call would touch.
     pub fn access(&self, name: &str, input: &Value) -> Access {
-        let tool = self.tool(name);
-        tool.access(input, tool.directory().as_deref().unwrap_or(&self.base))
+        self.access_of(name, self.prepare(name, input).as_ref())
     }
 
-    /// Validates and runs a call.
+    fn access_of(&self, name: &str, call: &dyn PreparedCall) -> Access {
+        call.access(self.tool(name).directory().as_deref().unwrap_or(&self.base))
+    }
+
+    /// Prepares a call with a valid input.
+    pub fn prepare(&self, name: &str, input: &Value) -> Box<dyn PreparedCall> {
+        self.tools.get(name).unwrap().clone().prepare(input).unwrap()
+    }
+
+    /// Prepares and runs a call.
     pub async fn call(&self, name: &str, input: Value) -> Result<ToolOutcome, ToolError> {
-        let tool = self.tool(name);
-        tool.validate(&input)
-            .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
+        let call = self.tools.get(name).unwrap().clone().prepare(&input);
+        let call = call.map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.0))?;
         let file_guard = Some(self.lock.hold().await);
-        let access = self.access(name, &input);
-        tool.call(input, ToolContext { file_guard, ..self.context(access) }).await
+        let access = self.access_of(name, call.as_ref());
+        call.run(ToolContext { file_guard, ..self.context(access) }).await
     }
 
     /// Returns the text of a successful call.

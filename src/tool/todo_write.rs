@@ -1,13 +1,15 @@
 //! `TodoWrite`: the agent's to-do list, shown to the user.
 
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+use super::api::{PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
+use super::spec::{InvalidInput, ToolSpec};
 use crate::protocol::event::{Todo, TodoStatus};
 use crate::protocol::{Access, ToolDetails};
 
@@ -38,44 +40,45 @@ impl TodoWriteInput {
     }
 }
 
-#[async_trait]
-impl TypedTool for TodoWrite {
-    type Input = TodoWriteInput;
-
+impl Tool for TodoWrite {
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &TodoWriteInput) -> String {
-        let mut todos = input.todos.iter();
-        match todos.find(|todo| todo.status == TodoStatus::InProgress) {
-            Some(todo) => todo.content.clone(),
-            None => input.progress(),
-        }
-    }
-
-    fn access(&self, _: &TodoWriteInput, _cwd: &Path) -> Access {
-        Access::Nothing
-    }
-
-    fn check(&self, input: &TodoWriteInput) -> Result<(), InvalidInput> {
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let input: TodoWriteInput = SPEC.parse(input)?;
         match input.todos.iter().position(|todo| todo.content.trim().is_empty()) {
             Some(index) => Err(InvalidInput(format!(
                 "todos[{index}].content is blank: describe the task, or leave the item out."
             ))),
-            None => Ok(()),
+            None => Ok(Box::new(input)),
+        }
+    }
+}
+
+#[async_trait]
+impl PreparedCall for TodoWriteInput {
+    fn summary(&self) -> String {
+        let mut todos = self.todos.iter();
+        match todos.find(|todo| todo.status == TodoStatus::InProgress) {
+            Some(todo) => todo.content.clone(),
+            None => self.progress(),
         }
     }
 
-    async fn run(&self, input: TodoWriteInput, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let progress = input.progress();
-        let text = match input.count(TodoStatus::InProgress) {
+    fn access(&self, _cwd: &Path) -> Access {
+        Access::Nothing
+    }
+
+    async fn run(self: Box<Self>, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let progress = self.progress();
+        let text = match self.count(TodoStatus::InProgress) {
             0 | 1 => format!("List saved: {progress}."),
             several => format!(
                 "List saved: {progress}. {several} items are in_progress; keep only the one you are working on."
             ),
         };
-        let details = ToolDetails::Todos { items: input.todos };
+        let details = ToolDetails::Todos { items: self.todos };
         Ok(ToolOutcome::text(text, progress).with_details(details))
     }
 }
@@ -99,7 +102,7 @@ mod tests {
         assert_eq!(outcome.summary, "1 of 2 done");
         let Some(ToolDetails::Todos { items }) = outcome.details else { panic!("no list") };
         assert_eq!(items[1].content, "mend");
-        assert_eq!(bench.tool("TodoWrite").summary(&list), "mend");
+        assert_eq!(bench.prepare("TodoWrite", &list).summary(), "mend");
     }
 
     #[tokio::test]

@@ -14,13 +14,14 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use url::Url;
 
+use super::api::{PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+use super::read;
+use super::spec::{InvalidInput, ToolSpec};
 use super::web_guard::{AddressGuard, RefusedAddress};
-use super::{
-    InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
-    read, web_text,
-};
+use super::web_text;
 use crate::protocol::{Access, EnvOverlay};
 
 const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
@@ -128,7 +129,7 @@ impl WebFetch {
 
     async fn fetch(&self, url: Url, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
         let (settings, env) = (self.settings.clone(), cx.env.clone());
-        let client = blocking(cx, move |_| settings.client(&env)).await?;
+        let client = cx.blocking(move |_| settings.client(&env)).await?;
         let first = url.clone();
         let mut url = url;
         for _ in 0..=MAX_REDIRECTS {
@@ -187,37 +188,45 @@ impl WebFetch {
     }
 }
 
-#[async_trait]
-impl TypedTool for WebFetch {
-    type Input = WebFetchInput;
-
+impl Tool for WebFetch {
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &WebFetchInput) -> String {
-        input.url.clone()
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let input: WebFetchInput = SPEC.parse(input)?;
+        Ok(Box::new(WebFetchCall { tool: self, url: parse(&input.url)?, written: input.url }))
+    }
+}
+
+/// A call with a valid input.
+struct WebFetchCall {
+    tool: Arc<WebFetch>,
+    url: Url,
+    /// The address as the model wrote it.
+    written: String,
+}
+
+#[async_trait]
+impl PreparedCall for WebFetchCall {
+    fn summary(&self) -> String {
+        self.written.clone()
     }
 
-    fn access(&self, input: &WebFetchInput, _cwd: &Path) -> Access {
-        Access::Fetch { url: input.url.clone() }
-    }
-
-    fn check(&self, input: &WebFetchInput) -> Result<(), InvalidInput> {
-        parse(&input.url).map(drop)
+    fn access(&self, _cwd: &Path) -> Access {
+        Access::Fetch { url: self.written.clone() }
     }
 
     fn time_limit(&self) -> Option<Duration> {
         Some(FETCH_TIMEOUT)
     }
 
-    async fn run(&self, input: WebFetchInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let url = parse(&input.url)
-            .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let Self { tool, url, .. } = *self;
         tokio::select! {
             biased;
             () = cx.cancel.cancelled() => Err(ToolError::soft(SoftKind::Cancelled, "Cancelled.")),
-            result = Box::pin(self.fetch(url, &cx)) => result,
+            result = Box::pin(tool.fetch(url, &cx)) => result,
         }
     }
 }
@@ -262,7 +271,7 @@ async fn page(
         }
     }
     let summary = read::size(body.len() as u64);
-    blocking(cx, move |_| {
+    cx.blocking(move |_| {
         let mut text = web_text::readable(&content_type, &body)?;
         if text.is_empty() {
             text.push_str("(the page has no text)");
@@ -320,7 +329,6 @@ mod tests {
     use axum::routing::get;
     use serde_json::json;
 
-    use super::super::Tool;
     use super::super::testing::{ToolFixture, text};
     use super::*;
 
@@ -349,11 +357,10 @@ mod tests {
     }
 
     async fn fetch(settings: WebSettings, url: &str) -> Result<ToolOutcome, ToolError> {
-        let tool = WebFetch::new(settings);
-        let input = json!({"url": url, "prompt": "what is it?"});
-        Tool::validate(&tool, &input)
-            .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
-        Tool::call(&tool, input, ToolFixture::new().context(Access::Other)).await
+        let call = Arc::new(WebFetch::new(settings))
+            .prepare(&json!({"url": url, "prompt": "what is it?"}))
+            .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.0))?;
+        call.run(ToolFixture::new().context(Access::Other)).await
     }
 
     async fn error(settings: &WebSettings, url: &str) -> String {
@@ -417,11 +424,12 @@ mod tests {
         });
         let bench = ToolFixture::new();
         let certificate = bench.file("localhost.pem", tls_server::CERTIFICATE);
-        let tool = WebFetch::new(WebSettings::with_loopback());
+        let tool = Arc::new(WebFetch::new(WebSettings::with_loopback()));
         let fetch = async |path: &str| {
             let mut cx = bench.context(Access::Other);
             cx.env = cx.env.with([("SSL_CERT_FILE", &certificate)]);
-            Tool::call(&tool, json!({"url": format!("{secure}{path}")}), cx).await
+            let input = json!({"url": format!("{secure}{path}")});
+            tool.clone().prepare(&input).unwrap().run(cx).await
         };
         for path in ["/page", "/near"] {
             assert_eq!(text(&fetch(path).await.unwrap()), "Secret");

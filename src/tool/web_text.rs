@@ -1,6 +1,6 @@
 //! Converts a web server's bytes to text for a model.
 
-use super::ToolError;
+use super::api::ToolError;
 use crate::exec::OutputCleaner;
 
 /// Line width of a wrapped page.

@@ -1,15 +1,18 @@
 //! `Write`: writes a whole file.
 
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::api::{PreparedCall, Preview, Tool, ToolContext, ToolError, ToolOutcome};
 use super::diff::FileDiff;
 use super::file::{self, FileToolState};
-use super::{Preview, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
+use super::path;
+use super::spec::{InvalidInput, ToolSpec};
 use crate::protocol::{Access, count};
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
@@ -39,24 +42,35 @@ impl Write {
     }
 }
 
-#[async_trait]
-impl TypedTool for Write {
-    type Input = WriteInput;
-
+impl Tool for Write {
     fn spec(&self) -> &ToolSpec {
         &SPEC
     }
 
-    fn summary(&self, input: &WriteInput) -> String {
-        self.files.paths.display(&input.file_path)
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        let input: WriteInput = SPEC.parse(input)?;
+        Ok(Box::new(WriteCall { tool: self, input }))
+    }
+}
+
+/// A call with a valid input.
+struct WriteCall {
+    tool: Arc<Write>,
+    input: WriteInput,
+}
+
+#[async_trait]
+impl PreparedCall for WriteCall {
+    fn summary(&self) -> String {
+        self.tool.files.paths.display(&self.input.file_path)
     }
 
-    fn access(&self, input: &WriteInput, cwd: &Path) -> Access {
-        Access::Write { paths: vec![self.files.paths.target(&input.file_path, cwd)] }
+    fn access(&self, cwd: &Path) -> Access {
+        Access::Write { paths: vec![self.tool.files.paths.target(&self.input.file_path, cwd)] }
     }
 
-    async fn preview(&self, input: &WriteInput, access: &Access) -> Preview {
-        let content = input.content.clone();
+    async fn preview(&self, access: &Access) -> Preview {
+        let content = self.input.content.clone();
         file::preview(access, move |on_disk| {
             let old = on_disk.content().unwrap_or_default();
             Some(FileDiff::whole(&String::from_utf8_lossy(old), &content))
@@ -64,14 +78,15 @@ impl TypedTool for Write {
         .await
     }
 
-    async fn run(&self, input: WriteInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
         let (guard, asked) = (cx.file_guard()?.clone(), cx.approved_content);
-        let (files, cwd) = (self.files.clone(), cx.cwd.clone());
-        blocking(&cx, move |_| {
+        let cwd = cx.cwd.clone();
+        cx.blocking(move |_| {
+            let Self { tool, input } = *self;
             let on_disk = file::load(&target)?;
-            on_disk.check(&files.ledger, asked)?;
-            on_disk.replace(input.content.as_bytes(), &files, &guard)?;
+            on_disk.check(&tool.files.ledger, asked)?;
+            on_disk.replace(input.content.as_bytes(), &tool.files, &guard)?;
             let path = target.written.as_path();
             let old = on_disk.content().map(String::from_utf8_lossy);
             let did = if old.is_some() { "Overwrote" } else { "Created" };
@@ -163,13 +178,14 @@ mod tests {
             ("Grep", json!({"pattern": "secret", "path": "sub"})),
             ("Glob", json!({"pattern": "sub/*"})),
         ];
-        let judged = calls.map(|(name, input)| (name, bench.access(name, &input), input));
+        let judged = calls
+            .map(|(name, input)| (name, bench.access(name, &input), bench.prepare(name, &input)));
         std::fs::remove_dir_all(bench.path("sub")).unwrap();
         symlink("out", bench.path("sub")).unwrap();
-        for (name, access, input) in judged {
+        for (name, access, call) in judged {
             let file_guard = Some(bench.lock.hold().await);
             let context = ToolContext { file_guard, ..bench.context(access) };
-            let result = bench.tool(name).call(input, context).await;
+            let result = call.run(context).await;
             let error = result.unwrap_err().to_string();
             let told = error.contains("symbolic link") || error.contains("There is no directory");
             assert!(told, "{name}: {error}");
@@ -193,7 +209,7 @@ mod tests {
         bench.file("f", "a\n");
         let input = input("f", "b\n");
         let access = bench.access("Write", &input);
-        let preview = bench.tool("Write").preview(&input, &access).await;
+        let preview = bench.prepare("Write", &input).preview(&access).await;
         assert_eq!(preview.text.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
         assert_eq!(bench.content("f"), "a\n");
     }
@@ -204,7 +220,7 @@ mod tests {
         let text: String = (1..=3000).map(|line| format!("line {line}, and then some\n")).collect();
         let input = input("f", &text);
         let access = bench.access("Write", &input);
-        let preview = bench.tool("Write").preview(&input, &access).await.text.unwrap();
+        let preview = bench.prepare("Write", &input).preview(&access).await.text.unwrap();
         assert_eq!(preview.lines().count(), 3001, "with the line that says where");
         assert!(preview.ends_with("+line 3000, and then some\n"));
     }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -32,17 +31,30 @@ impl Gate {
     }
 }
 
-/// The outcome of the step before a question to the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PreviewOutcome {
-    /// Ask the user, and show this.
-    Ask(Option<String>),
-    /// Someone approved in the user's place. Applies to the call's effects as of now.
-    Allow,
-    /// The same for another input, which must pass [`AgentGate::recheck`].
-    Change(Value),
-    /// Someone denied in the user's place, for this reason.
-    Deny(String),
+/// The gate's decision on a call, as of now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GateDecision {
+    /// The call may run; a command that may only because it is known to read, within these bounds.
+    Allow(Option<ReadOnly>),
+    /// The call must not run. An event has said so.
+    Deny(Denial),
+    /// Somebody has to approve the call: the user ([`AgentGate::ask`]), or a hook.
+    Ask(QuestionDraft),
+}
+
+/// A question that may still open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuestionDraft {
+    judgement: Judgement,
+    /// The revision of rules and mode that it follows from.
+    revision: u64,
+}
+
+impl QuestionDraft {
+    /// The approval that a yes to it gives.
+    pub fn approval(&self) -> Approval {
+        Approval::from_judgement(&self.judgement)
+    }
 }
 
 /// The gate for one agent. Clones share the agent's grants.
@@ -112,151 +124,101 @@ impl AgentGate {
         self.shared.redirect_refusal(&self.permissions, from, to)
     }
 
-    /// Reports a call that was denied by something other than the gate.
-    pub fn report_denied(&self, call: &Call<'_>, denial: Denial) {
-        self.report_verdict(call, &Verdict::Denied(denial));
-    }
-
-    /// Decides on a call like [`Self::decide_with`], with nobody to answer in the user's place.
-    pub async fn decide(
-        &self,
-        call: &Call<'_>,
-        preview: impl Future<Output = Option<String>>,
-        cancel: &CancellationToken,
-    ) -> Verdict {
-        self.decide_with(call, async { PreviewOutcome::Ask(preview.await) }, cancel).await
-    }
-
-    /// Decides on a call, and asks the user if needed. `preview` answers in the user's place, or
-    /// shows the user what would happen; it is awaited, once, only before a question opens. Ends at
-    /// once when `cancel` fires; dropping it withdraws an open question.
-    ///
-    /// ```text
-    /// judged: allow | deny | nobody to ask ─────────────────────────▶ verdict
-    /// judged: ask ─▶ preview ─▶ allow | change | deny ──────────────▶ verdict
-    ///                        └▶ ask ─▶ judged again ─▶ question open ▶ verdict, by the user, by rules or by the mode
-    /// ```
-    /// A verdict that allows is judged once more before the call runs ([`Self::confirm`],
-    /// [`Self::recheck`]), so rules that change while the preview is awaited hold.
-    pub async fn decide_with(
-        &self,
-        call: &Call<'_>,
-        preview: impl Future<Output = PreviewOutcome>,
-        cancel: &CancellationToken,
-    ) -> Verdict {
-        let (mut preview, mut shown) = (Some(preview), None);
-        let verdict = loop {
-            if cancel.is_cancelled() {
-                return Verdict::Cancelled;
-            }
-            self.shared.reload_rules();
-            let (judgement, revision) = self.shared.judge(call, &self.permissions);
-            match judgement.decision {
-                Decision::Allow => return Verdict::Allowed,
-                Decision::Deny => break Verdict::Denied(Denial::new(judgement.why)),
-                Decision::Ask if !self.shared.interactive => {
-                    break Verdict::Denied(Denial::new(no_user_reason(call, &judgement)));
-                }
-                Decision::Ask => {}
-            }
-            if let Some(preview) = preview.take() {
-                let before = tokio::select! {
-                    biased;
-                    () = cancel.cancelled() => return Verdict::Cancelled,
-                    before = preview => before,
-                };
-                shown = match before {
-                    PreviewOutcome::Ask(shown) => shown,
-                    PreviewOutcome::Allow => {
-                        break Verdict::Approved(Approval::from_judgement(&judgement));
-                    }
-                    PreviewOutcome::Change(input) => break Verdict::Changed { input },
-                    PreviewOutcome::Deny(reason) => break Verdict::Denied(Denial::new(reason)),
-                };
-                // Rules and files may have changed: the question must reflect what holds when it opens.
-                continue;
-            }
-            let Some(open) = self.ask(call, &mut shown, judgement, revision) else { continue };
-            match open.answer(cancel).await {
-                Some(verdict) => break verdict,
-                None => return Verdict::Cancelled,
-            }
-        };
-        self.report_verdict(call, &verdict);
-        verdict
-    }
-
-    /// Decides on a call whose input was changed by whoever allowed it: a denied call stays denied,
-    /// one that would need approval counts as approved. Returns the approval that the change
-    /// implies.
-    ///
-    /// # Errors
-    /// If the call is denied, with the reason.
-    pub fn recheck(&self, call: &Call<'_>) -> Result<Option<Approval>, String> {
-        let judgement = self.judge_now(call);
+    /// Decides on a call by the current rules and mode. Asks nobody.
+    pub fn decide(&self, call: &Call<'_>) -> GateDecision {
+        self.shared.reload_rules();
+        let (judgement, revision) = self.shared.judge(call, &self.permissions);
         match judgement.decision {
-            Decision::Deny => self.refuse(call, judgement.why),
-            Decision::Allow => Ok(None),
-            Decision::Ask => Ok(Some(Approval::from_judgement(&judgement))),
+            Decision::Allow => GateDecision::Allow(judgement.read_only),
+            Decision::Deny => self.deny(call, judgement.why),
+            Decision::Ask if !self.shared.interactive => {
+                self.deny(call, no_user_reason(call, &judgement))
+            }
+            Decision::Ask => GateDecision::Ask(QuestionDraft { judgement, revision }),
         }
     }
 
-    /// Judges a permitted call once more, right before it runs. A call that needs approval runs
-    /// only if the user approved everything the question would cover. Returns the bounds of a
-    /// command that runs because it only reads.
+    /// Asks the user about a call, and shows this preview. Decides once more first, because rules
+    /// and files may have changed since: the question must reflect what holds when it opens. Ends
+    /// at once when `cancel` fires; dropping it withdraws an open question.
+    pub async fn ask(
+        &self,
+        call: &Call<'_>,
+        mut preview: Option<String>,
+        cancel: &CancellationToken,
+    ) -> Verdict {
+        let open = loop {
+            if cancel.is_cancelled() {
+                return Verdict::Cancelled;
+            }
+            let draft = match self.decide(call) {
+                GateDecision::Allow(_) => return Verdict::Allowed,
+                GateDecision::Deny(denial) => return Verdict::Denied(denial),
+                GateDecision::Ask(draft) => draft,
+            };
+            if let Some(open) = self.open(call, &mut preview, draft) {
+                break open;
+            }
+        };
+        let verdict = open.answer(cancel).await.unwrap_or(Verdict::Cancelled);
+        if let Verdict::Denied(denial) = &verdict {
+            self.report_denied(call, denial.clone());
+        }
+        verdict
+    }
+
+    /// Decides on a permitted call once more, right before it runs. A call that needs approval runs
+    /// only if `approval` covers everything that the question would.
     ///
     /// # Errors
-    /// If the call may no longer run, with the reason.
+    /// If the call may no longer run.
     pub fn confirm(
         &self,
         call: &Call<'_>,
         approval: Option<&Approval>,
-    ) -> Result<Option<ReadOnly>, String> {
-        let judgement = self.judge_now(call);
-        match judgement.decision {
-            Decision::Allow => Ok(judgement.read_only),
-            Decision::Ask if approval.is_some_and(|approval| approval.covers(&judgement)) => Ok(None),
-            Decision::Ask => self.refuse(
-                call,
-                format!(
+    ) -> Result<Option<ReadOnly>, Denial> {
+        match self.decide(call) {
+            GateDecision::Allow(read_only) => Ok(read_only),
+            GateDecision::Deny(denial) => Err(denial),
+            GateDecision::Ask(QuestionDraft { judgement, .. }) => {
+                if approval.is_some_and(|approval| approval.covers(&judgement)) {
+                    return Ok(None);
+                }
+                let denial = Denial::new(format!(
                     "what this call would do has changed since it was allowed ({}); it was not run; make it again if \
                      it is still wanted",
                     judgement.why
-                ),
-            ),
-            Decision::Deny => self.refuse(call, judgement.why),
+                ));
+                self.report_denied(call, denial.clone());
+                Err(denial)
+            }
         }
     }
 
-    fn judge_now(&self, call: &Call<'_>) -> Judgement {
-        self.shared.reload_rules();
-        self.shared.judge(call, &self.permissions).0
+    fn deny(&self, call: &Call<'_>, why: String) -> GateDecision {
+        let denial = Denial::new(why);
+        self.report_denied(call, denial.clone());
+        GateDecision::Deny(denial)
     }
 
-    fn refuse<T>(&self, call: &Call<'_>, reason: String) -> Result<T, String> {
-        self.report_denied(call, Denial::new(reason.clone()));
-        Err(reason)
-    }
-
-    fn report_verdict(&self, call: &Call<'_>, verdict: &Verdict) {
-        if let Verdict::Denied(denial) = verdict {
-            self.events.emit(EventKind::PermissionDenied {
-                id: call.id.clone(),
-                tool: call.tool.to_owned(),
-                input: call.input.clone(),
-                denial: denial.clone(),
-            });
-        }
+    /// Reports a denied call.
+    pub fn report_denied(&self, call: &Call<'_>, denial: Denial) {
+        self.events.emit(EventKind::PermissionDenied {
+            id: call.id.clone(),
+            tool: call.tool.to_owned(),
+            input: call.input.clone(),
+            denial,
+        });
     }
 
     /// Opens a question, and takes the preview for it; `None` if rules or mode have changed since the judgement.
-    fn ask(
+    fn open(
         &self,
         call: &Call<'_>,
         preview: &mut Option<String>,
-        judgement: Judgement,
-        revision: u64,
+        draft: QuestionDraft,
     ) -> Option<OpenQuestion<'_>> {
+        let QuestionDraft { judgement, revision } = draft;
         let (reply, answer) = oneshot::channel();
         let asked = AskedCall::new(call, &judgement, self.permissions.clone());
         let Judgement { why, warnings, suggestions, .. } = judgement;

@@ -29,8 +29,8 @@ enum AccessPolicy {
 
 impl AccessInput {
     /// The access it requests.
-    pub fn access(&self) -> ToolAccess {
-        self.0.clone()
+    pub fn into_access(self) -> ToolAccess {
+        self.0
     }
 }
 

@@ -1,13 +1,17 @@
 //! Stands in for the tools that start sub-agents where the depth limit withholds them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::Value;
 
 use crate::config::OnViolation;
 use crate::protocol::{Access, Failure, ToolDetails, ViolationKind};
 use crate::subagent::SubagentSettings;
-use crate::tool::{SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+use crate::tool::{
+    InvalidInput, PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec,
+};
 
 /// A tool that is not offered, or only listed. A call made anyway breaks the limit, which is for
 /// the operator to know, not for the model to retry.
@@ -18,45 +22,43 @@ pub(super) struct DepthLimitTool {
 
 impl DepthLimitTool {
     pub fn new(name: &str, settings: SubagentSettings) -> Self {
-        Self { spec: ToolSpec::new::<serde_json::Value>(name, "beyond the depth limit"), settings }
+        Self { spec: ToolSpec::new::<Value>(name, "beyond the depth limit"), settings }
     }
 
     /// Creates it with the spec of the tool it stands in for.
     pub fn listed(spec: ToolSpec, settings: SubagentSettings) -> Self {
         Self { spec, settings }
     }
-
-    /// How many levels below the outermost main agent agents may be started.
-    fn limit(&self) -> u32 {
-        let SubagentSettings { max_depth, base_depth, allow_nested_spawn, .. } = self.settings;
-        if allow_nested_spawn { max_depth } else { max_depth.min(base_depth + 1) }
-    }
-
-    /// The configuration key that sets the limit.
-    fn key(&self) -> &'static str {
-        if self.limit() == self.settings.max_depth { "max_depth" } else { "allow_nested_spawn" }
-    }
 }
 
-#[async_trait]
-impl TypedTool for DepthLimitTool {
-    type Input = serde_json::Value;
-
+impl Tool for DepthLimitTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn summary(&self, _input: &Self::Input) -> String {
+    fn prepare(self: Arc<Self>, _input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        Ok(Box::new(DepthLimitCall(self.settings.clone())))
+    }
+}
+
+/// A call with any input.
+struct DepthLimitCall(SubagentSettings);
+
+#[async_trait]
+impl PreparedCall for DepthLimitCall {
+    fn summary(&self) -> String {
         "beyond the depth limit".to_owned()
     }
 
-    fn access(&self, _input: &Self::Input, _cwd: &Path) -> Access {
+    fn access(&self, _cwd: &Path) -> Access {
         Access::Nothing
     }
 
-    async fn run(&self, _input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let depth = self.settings.base_depth + cx.depth;
-        let (limit, key) = (self.limit(), self.key());
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let SubagentSettings { max_depth, base_depth, allow_nested_spawn, .. } = self.0;
+        let depth = base_depth + cx.depth;
+        let limit = if allow_nested_spawn { max_depth } else { max_depth.min(base_depth + 1) };
+        let key = if limit == max_depth { "max_depth" } else { "allow_nested_spawn" };
         tracing::error!(
             event = "autonomy_violation", kind = "depth_exceeded", agent = %cx.events.path(), depth, limit,
             "a sub-agent call beyond the depth limit"
@@ -64,7 +66,7 @@ impl TypedTool for DepthLimitTool {
         let message = format!(
             "An agent at depth {depth} tried to start a sub-agent, and the depth limit is {limit} (`{key}`): the run was stopped. Ask for the work without a further level."
         );
-        Err(match self.settings.on_autonomy_violation {
+        Err(match self.0.on_autonomy_violation {
             OnViolation::Abort => {
                 let violation = ViolationKind::DepthExceeded;
                 ToolError::fatal(Failure::Autonomy, message).with_details(ToolDetails::Violation {

@@ -1,9 +1,12 @@
-//! The tools with which models request sub-agents. They only translate: the executor does the work.
+//! The tools with which models request sub-agents. They only translate: the spawner does the work.
 
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde_json::Value;
+
 use crate::config::AgentToolset;
-use crate::tool::{Tool, canonical_name};
+use crate::tool::{Tool, ToolOutcome, canonical_name, starts_agents};
 
 use super::comms::SEND_TOOL;
 use super::registry::Definitions;
@@ -11,21 +14,15 @@ use super::{Spawner, SubagentSettings};
 use crate::permission::Gate;
 
 mod access;
-mod agent_tool;
-mod cancel;
-mod delegate;
 mod depth_limit;
-mod fork;
-mod list;
-mod send;
-mod spawn;
+mod input;
+mod lifecycle;
+mod start;
 mod status;
-mod target;
-mod wait;
 
-use agent_tool::AgentTool;
-use delegate::DelegateTool;
 use depth_limit::DepthLimitTool;
+use lifecycle::LifecycleTool;
+use start::StartTool;
 
 /// The names of the lifecycle tools.
 const LIFECYCLE_TOOLS: [&str; 7] = [
@@ -78,61 +75,50 @@ pub fn tool_names(
 
 /// The tools that the configuration offers to an agent that may start others. The caller withholds
 /// those that rules forbid.
-pub fn agent_tools(executor: &Spawner) -> Vec<Arc<dyn Tool>> {
-    let settings = &executor.factory().settings;
+pub fn agent_tools(spawner: &Spawner) -> Vec<Arc<dyn Tool>> {
+    let settings = &spawner.factory().settings;
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if settings.offers(AgentToolset::Agent) {
-        tools.push(Arc::new(AgentTool::new(executor.clone())));
+        tools.push(Arc::new(StartTool::agent(spawner)));
     }
     if settings.offers(AgentToolset::Lifecycle) {
-        tools.push(Arc::new(spawn::SpawnTool::new(executor.clone())));
-        tools.push(Arc::new(fork::ForkTool::new(executor.clone())));
-        tools.push(Arc::new(status::StatusTool::new(executor.clone())));
-        tools.push(Arc::new(wait::WaitTool::new(executor.clone())));
-        tools.push(Arc::new(cancel::CancelTool::new(executor.clone())));
-        tools.push(Arc::new(list::ListTool::new(executor.clone())));
+        tools.push(Arc::new(StartTool::spawn(spawner)));
+        tools.push(Arc::new(StartTool::fork(spawner)));
+        tools.extend(LifecycleTool::all(spawner).map(|tool| Arc::new(tool) as Arc<dyn Tool>));
         if settings.comms {
-            tools.push(send_tool(executor));
+            tools.push(send_tool(spawner));
         }
     }
     if settings.offers(AgentToolset::Delegate) {
-        for definition in executor.factory().definitions.iter() {
-            tools.push(Arc::new(DelegateTool::new(executor.clone(), definition.clone())));
+        for definition in spawner.factory().definitions.iter() {
+            tools.push(Arc::new(StartTool::delegate(spawner, definition.clone())));
         }
     }
     tools
 }
 
 /// The tool with which a parent and its children send each other messages.
-pub fn send_tool(executor: &Spawner) -> Arc<dyn Tool> {
-    Arc::new(send::SendTool::new(executor.clone()))
+pub fn send_tool(spawner: &Spawner) -> Arc<dyn Tool> {
+    Arc::new(LifecycleTool::send(spawner))
 }
 
 /// The same tools for a fork that may not start agents: it is offered all of them, because its
 /// original is.
-pub fn listed_limit_tools(executor: &Spawner) -> Vec<Arc<dyn Tool>> {
-    let settings = &executor.factory().settings;
+pub fn listed_limit_tools(spawner: &Spawner) -> Vec<Arc<dyn Tool>> {
+    let settings = &spawner.factory().settings;
     let closed = |tool: Arc<dyn Tool>| -> Arc<dyn Tool> {
         match starts_agents(&tool.spec().name) {
             true => Arc::new(DepthLimitTool::listed(tool.spec().clone(), settings.clone())),
             false => tool,
         }
     };
-    agent_tools(executor).into_iter().map(closed).collect()
-}
-
-/// Whether a face starts sub-agents; the others only act on existing ones.
-fn starts_agents(name: &str) -> bool {
-    canonical_name(name) == "AgentTool"
-        || name == "agent_spawn"
-        || name == "agent_fork"
-        || name.starts_with(DELEGATE_PREFIX)
+    agent_tools(spawner).into_iter().map(closed).collect()
 }
 
 /// Stand-ins for an agent that may not start agents: they are not offered, and calling one anyway
 /// is a violation.
-pub fn limit_tools(executor: &Spawner) -> Vec<Arc<dyn Tool>> {
-    let factory = executor.factory();
+pub fn limit_tools(spawner: &Spawner) -> Vec<Arc<dyn Tool>> {
+    let factory = spawner.factory();
     let mut names = vec!["AgentTool".to_owned(), "agent_spawn".to_owned(), "agent_fork".to_owned()];
     names.extend(factory.definitions.iter().map(|known| known.tool_name()));
     let tools = names.into_iter().map(|name| {
@@ -140,4 +126,10 @@ pub fn limit_tools(executor: &Spawner) -> Vec<Arc<dyn Tool>> {
         tool
     });
     tools.collect()
+}
+
+/// One JSON object as a call's only text.
+fn json_outcome(value: &impl Serialize, summary: &str, is_error: bool) -> ToolOutcome {
+    let value = serde_json::to_value(value).unwrap_or(Value::Null);
+    ToolOutcome { is_error, ..ToolOutcome::text(value.to_string(), summary) }
 }

@@ -1,77 +1,120 @@
-//! `agent_status`: shows what a sub-agent is doing, or its result.
+//! What the lifecycle tools report about a sub-agent, as JSON.
 
-use std::path::Path;
+use serde::Serialize;
 
-use async_trait::async_trait;
-use schemars::JsonSchema;
-use serde::Deserialize;
+use crate::protocol::AgentId;
+use crate::subagent::report::{end_text, truncate};
+use crate::subagent::sanitize::sanitize;
+use crate::subagent::tree::{AgentPhase, AgentSnapshot, AgentStatus};
 
-use super::target::{self, StatusOutput};
-use crate::protocol::Access;
-use crate::subagent::Spawner;
-use crate::tool::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
-
-const DESCRIPTION: &str = "Looks at one of your sub-agents once. Never poll with it: results come to you as messages; agent_wait waits for one. With `offset` it shows more of a long output.";
-
-/// The tool that looks at a sub-agent.
-pub(super) struct StatusTool {
-    spawner: Spawner,
-    spec: ToolSpec,
+/// The answer of status and wait.
+#[derive(Debug, Serialize)]
+pub(super) struct StatusReport {
+    agent_id: AgentId,
+    name: String,
+    state: AgentStatus,
+    is_final: bool,
+    /// The report, or the part of it from `offset` on that fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    /// Why it is not completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// Characters of the whole output, if `output` is only part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_chars: Option<usize>,
+    /// The offset of the rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
+    duration_ms: u64,
+    tokens: u64,
 }
 
-/// The input of a call.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct StatusInput {
-    agent_id: String,
-    /// Characters of the output to skip.
-    offset: Option<usize>,
-}
-
-impl StatusTool {
-    pub fn new(executor: Spawner) -> Self {
-        Self { spawner: executor, spec: ToolSpec::new::<StatusInput>("agent_status", DESCRIPTION) }
-    }
-}
-
-#[async_trait]
-impl TypedTool for StatusTool {
-    type Input = StatusInput;
-
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn summary(&self, input: &StatusInput) -> String {
-        target::agent_title(&self.spawner, &input.agent_id)
-    }
-
-    fn access(&self, _input: &StatusInput, _cwd: &Path) -> Access {
-        Access::Nothing
-    }
-
-    fn check(&self, input: &StatusInput) -> Result<(), InvalidInput> {
-        target::parse_id(&input.agent_id).map(drop)
-    }
-
-    /// Does no work of its own, so it needs no permit.
-    fn only_waits(&self) -> bool {
-        true
-    }
-
-    async fn run(&self, input: StatusInput, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let agent = target::find_agent(&self.spawner, &input.agent_id, cx.events.path())?;
-        let factory = self.spawner.factory();
-        let limit = factory.settings.result_max_chars;
-        let answer = StatusOutput::from_snapshot(&agent, input.offset.unwrap_or(0), limit);
-        if agent.status().is_final() {
-            factory.tree.mark_reported(agent.id, &self.spawner.parent().inbox);
+impl StatusReport {
+    /// Describes an agent. Part of its text is shown from `offset` on; `limit` 0 is no limit.
+    /// Characters.
+    pub fn new(agent: &AgentSnapshot, offset: usize, limit: usize) -> Self {
+        let state = agent.status();
+        let mut answer = Self {
+            agent_id: agent.id,
+            name: agent.info.name.clone(),
+            state,
+            is_final: state.is_final(),
+            output: None,
+            error: None,
+            total_chars: None,
+            next_offset: None,
+            duration_ms: millis(agent),
+            tokens: agent.tokens,
+        };
+        let AgentPhase::Ended(ended) = &agent.phase else { return answer };
+        if state != AgentStatus::Completed {
+            answer.error = Some(end_text(&ended.outcome.end));
         }
-        let outcome = target::json_outcome(&answer, agent.status().as_str(), false);
-        Ok(if agent.status().is_final() {
-            target::with_reported(agent.id, outcome)
-        } else {
-            outcome
-        })
+        let whole = sanitize(&ended.outcome.text);
+        let total = whole.chars().count();
+        let (part, shown) = match offset {
+            0 => (ended.text.clone(), ended.report.shown),
+            _ => {
+                let page = page(&whole, offset, limit);
+                let shown = page.chars().count();
+                (page, shown)
+            }
+        };
+        if !whole.is_empty() || state == AgentStatus::Completed {
+            answer.output = Some(part);
+        }
+        let next = offset.saturating_add(shown);
+        answer.total_chars = (shown < total).then_some(total);
+        answer.next_offset = (next < total).then_some(next);
+        answer
     }
+}
+
+/// Up to `limit` characters from `offset` on, whole graphemes if they fit.
+fn page(text: &str, offset: usize, limit: usize) -> String {
+    let rest: String = text.chars().skip(offset).collect();
+    if limit == 0 {
+        return rest;
+    }
+    match truncate(&rest, limit) {
+        "" => rest.chars().take(limit).collect(),
+        page => page.to_owned(),
+    }
+}
+
+/// One agent of a list.
+#[derive(Debug, Serialize)]
+pub(super) struct ListRow<'a> {
+    agent_id: AgentId,
+    name: &'a str,
+    agent: &'a str,
+    description: &'a str,
+    state: AgentStatus,
+    is_final: bool,
+    background: bool,
+    depth: u32,
+    duration_ms: u64,
+    tokens: u64,
+}
+
+impl<'a> ListRow<'a> {
+    pub fn new(agent: &'a AgentSnapshot) -> Self {
+        Self {
+            agent_id: agent.id,
+            name: &agent.info.name,
+            agent: &agent.info.agent,
+            description: &agent.info.description,
+            state: agent.status(),
+            is_final: agent.status().is_final(),
+            background: agent.background,
+            depth: agent.path.depth(),
+            duration_ms: millis(agent),
+            tokens: agent.tokens,
+        }
+    }
+}
+
+fn millis(agent: &AgentSnapshot) -> u64 {
+    u64::try_from(agent.took.as_millis()).unwrap_or(u64::MAX)
 }

@@ -413,9 +413,9 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
     assert!(tools.get("Bash").is_none(), "no shell where none can be confined");
     let queue = EventQueue::unbounded();
     let call = async |name: &str, input: Value| {
-        let tool = tools.get(name).unwrap();
+        let prepared = tools.get(name).unwrap().clone().prepare(&input).unwrap();
         let cx = ToolContext {
-            access: tool.access(&input, tree.cwd()),
+            access: prepared.access(tree.cwd()),
             order: 0,
             tool_use_id: ToolUseId::new("call"),
             events: queue.sink(),
@@ -433,7 +433,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             file_guard: Some(FileLock::default().hold().await),
             files: BlockingPool::for_files(),
         };
-        tool.call(input, cx).await
+        prepared.run(cx).await
     };
     let read = call("Read", json!({"file_path": "a.txt"})).await.unwrap();
     assert!(format!("{:?}", read.content).contains("one"), "{read:?}");

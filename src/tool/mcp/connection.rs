@@ -25,8 +25,8 @@ use super::reader::{BadLines, FirstOutput};
 use super::session::ServerDeps;
 use super::stdio::ServerProcess;
 use crate::protocol::{EnvOverlay, McpServer, McpTransport};
+use crate::tool::api::{SoftKind, ToolContext, ToolError};
 use crate::tool::mcp::expand;
-use crate::tool::{SoftKind, ToolContext, ToolError};
 
 /// Default time limit for starting a server and listing its tools.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::exec::{Capture, OutputCleaner};
 use crate::protocol::{Failure, ImageSource, ResultBlock};
+use crate::tool::api::{ToolError, ToolOutcome};
 use crate::tool::read::image_type;
-use crate::tool::{ToolError, ToolOutcome};
 
 /// Maximum characters of all texts of a result together, from the start and from the end.
 const TEXT_LIMITS: (usize, usize) = (60_000, 20_000);

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::exec::OutputCleaner;
 use crate::protocol::Redactor;
-use crate::tool::ToolContext;
+use crate::tool::api::ToolContext;
 
 /// Maximum progress messages kept for calls that are not registered yet.
 const MAX_EARLY: usize = 16;

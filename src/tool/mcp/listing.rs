@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::exec::OutputCleaner;
 use crate::protocol::mcp_name;
-use crate::tool::ToolSpec;
+use crate::tool::spec::ToolSpec;
 
 /// Maximum characters of a tool's description, and of a server's instructions.
 const MAX_DESCRIPTION_CHARS: usize = 4000;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Server;
 use super::content;
 use super::listing::ListedTool;
 use crate::protocol::Access;
-use crate::tool::{InvalidInput, SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec};
+use crate::tool::api::{PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
+use crate::tool::spec::{InvalidInput, ToolSpec};
 
 /// Default time limit of a call.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -40,7 +41,6 @@ impl RemoteTool {
     }
 }
 
-#[async_trait]
 impl Tool for RemoteTool {
     fn spec(&self) -> &ToolSpec {
         &self.listing.spec
@@ -51,35 +51,42 @@ impl Tool for RemoteTool {
     }
 
     /// The server itself knows its input best; but no server accepts anything but an object.
-    fn validate(&self, input: &Value) -> Result<(), InvalidInput> {
-        match input.is_object() {
-            true => Ok(()),
-            false => Err(InvalidInput(format!("{} takes an object.", self.listing.spec.name))),
+    fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        match input {
+            Value::Object(input) => Ok(Box::new(RemoteCall { input: input.clone(), tool: self })),
+            _ => Err(InvalidInput(format!("{} takes an object.", self.listing.spec.name))),
         }
     }
+}
 
+/// A call with an input that any server would accept.
+struct RemoteCall {
+    tool: Arc<RemoteTool>,
+    input: Map<String, Value>,
+}
+
+#[async_trait]
+impl PreparedCall for RemoteCall {
     /// Returns the first text of the input.
-    fn summary(&self, input: &Value) -> String {
-        let fields = input.as_object().into_iter().flat_map(serde_json::Map::values);
-        let text = fields.filter_map(Value::as_str).find(|text| !text.trim().is_empty());
+    fn summary(&self) -> String {
+        let text =
+            self.input.values().filter_map(Value::as_str).find(|text| !text.trim().is_empty());
         let line = text.and_then(|text| text.trim().lines().next()).unwrap_or_default();
         line.chars().take(MAX_SUMMARY_CHARS).collect()
     }
 
     /// A server's hints about its tools' effects grant no permission.
-    fn access(&self, _input: &Value, _cwd: &Path) -> Access {
+    fn access(&self, _cwd: &Path) -> Access {
         Access::Other
     }
 
     fn time_limit(&self) -> Option<Duration> {
-        Some(self.server.config().timeout.unwrap_or(DEFAULT_TIMEOUT))
+        Some(self.tool.server.config().timeout.unwrap_or(DEFAULT_TIMEOUT))
     }
 
-    async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let Value::Object(input) = input else {
-            return Err(ToolError::soft(SoftKind::InvalidInput, "The input must be an object."));
-        };
-        let result = self.server.call(&self.listing.remote, input, &cx).await?;
-        content::outcome(&result, self.soften)
+    async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let Self { tool, input } = *self;
+        let result = tool.server.call(&tool.listing.remote, input, &cx).await?;
+        content::outcome(&result, tool.soften)
     }
 }

@@ -16,7 +16,7 @@ use super::listing::ToolListing;
 use super::reader::FirstOutput;
 use super::session::ServerDeps;
 use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus, Redactor, mcp_name};
-use crate::tool::{ToolContext, ToolError};
+use crate::tool::api::{ToolContext, ToolError};
 
 /// How long the first request waits for a server, from the start of the server.
 const REQUEST_WAIT: Duration = Duration::from_secs(5);

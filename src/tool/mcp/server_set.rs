@@ -10,7 +10,7 @@ use super::Server;
 use super::remote::RemoteTool;
 use super::session::is_of_server;
 use crate::protocol::McpStatus;
-use crate::tool::Tool;
+use crate::tool::api::Tool;
 
 /// An agent's servers, in the order of the configuration. They run as long as this or one of their tools is held.
 #[derive(Clone, Default)]

@@ -20,7 +20,8 @@ use crate::protocol::{
     Access, EnvOverlay, EventQueue, McpSelection, McpServer, McpState, McpStatus, Redactor,
     SharedPeer, Span, ToolUseId, mcp_name,
 };
-use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec};
+use crate::tool::api::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+use crate::tool::spec::ToolSpec;
 
 /// How long to wait for the end of servers.
 const END_WAIT: Duration = Duration::from_secs(4);
@@ -216,8 +217,11 @@ impl Mcp {
             return Err(ToolError::soft(SoftKind::UnknownTool, why));
         };
         let stop = cancel.child_token();
-        let call = found.call(input(found.spec()), self.context(&stop));
-        let Some(limit) = found.time_limit() else { return call.await };
+        let call = found.clone().prepare(&input(found.spec()));
+        let call = call.map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.0))?;
+        let limit = call.time_limit();
+        let call = call.run(self.context(&stop));
+        let Some(limit) = limit else { return call.await };
         let late = || ToolError::soft(SoftKind::Timeout, format!("{tool} took too long"));
         let answer = tokio::time::timeout(limit, call).await;
         answer.unwrap_or_else(|_| Err(late()))

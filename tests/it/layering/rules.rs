@@ -22,7 +22,7 @@ const PLACES: &[(&str, &[&str])] = &[
 const RETIRED_TYPES: &str = "Backstage Begun Behind Brought Caller Claim Customs Cut Desk Drawn Edge Ended Facts Fault Fleet \
                              Forced Heard HostReply Inert Intake Joining Keeper Laid Leash Leaving Lender Lent Look Machine Means \
                              Membership Misfit Moment Need Needs Offer Opening Operations Opinion Own Pen Respite Round \
-                             Said Senseless Served Settled Sight Silence Spot Standing Station Takes Told Unanswered \
+                             Said Senseless Served Settled Sight Silence Spot Standing Station Takes Told TypedTool Unanswered \
                              Under Undone Unit Wanted Wishes";
 
 /// The same of functions.

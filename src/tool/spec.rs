@@ -1,16 +1,86 @@
-//! Generates a small JSON schema from a Rust input type, and parses a model's JSON to the type with
-//! a helpful error.
+//! A tool as a model sees it: name, description and a small JSON schema generated from the Rust type
+//! of its input; and the parser of such inputs, with helpful errors.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{InvalidInput, ToolSpec};
+/// A tool's description for the model.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// A JSON schema of type `object`.
+    pub input_schema: Value,
+}
+
+/// The error of an invalid input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidInput(pub String);
+
+impl ToolSpec {
+    /// Creates the spec of a tool whose input is `T`, with the schema reduced to what a model needs.
+    pub fn new<T: JsonSchema>(name: &str, description: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: description.trim().to_owned(),
+            input_schema: schema_for::<T>(),
+        }
+    }
+
+    /// Parses a model's input. The error names the field, the problem and the valid fields.
+    ///
+    /// # Errors
+    ///
+    /// When the input is not a `T`.
+    pub fn parse<T: DeserializeOwned>(&self, input: &Value) -> Result<T, InvalidInput> {
+        serde_path_to_error::deserialize(input).map_err(|error| {
+            let path = error.path().to_string();
+            let wrong = plain_error(&error.into_inner().to_string());
+            // A hand-written parser names its field itself, and more exactly.
+            let named = path == "." || wrong.contains(&format!("`{path}"));
+            let place = if named { String::new() } else { format!("`{path}`: ") };
+            let fields = fields(self);
+            InvalidInput(format!("Invalid input for {}: {place}{wrong}. {fields}", self.name))
+        })
+    }
+
+    /// Removes one of the fields.
+    pub fn without_field(mut self, name: &str) -> Self {
+        if let Some(fields) = self.input_schema["properties"].as_object_mut() {
+            fields.shift_remove(name);
+        }
+        self
+    }
+
+    /// Removes the descriptions inside of one of the fields, if the names are clear enough.
+    pub fn with_bare_field(mut self, name: &str) -> Self {
+        let inner = self.input_schema["properties"][name]["properties"].as_object_mut();
+        for field in inner.into_iter().flat_map(serde_json::Map::values_mut) {
+            field.as_object_mut().and_then(|field| field.shift_remove("description"));
+        }
+        self
+    }
+
+    /// Whether the model sees this field.
+    pub fn has_field(&self, name: &str) -> bool {
+        self.input_schema["properties"].get(name).is_some()
+    }
+
+    /// Replaces the description of one of the fields.
+    pub fn with_field_text(mut self, name: &str, text: &str) -> Self {
+        if let Some(field) = self.input_schema["properties"].get_mut(name) {
+            field["description"] = text.into();
+        }
+        self
+    }
+}
 
 /// Generates the schema of `T`, inlined and without parts that only validators need: every byte is
 /// paid for in every request.
-pub fn schema_for<T: JsonSchema>() -> Value {
+fn schema_for<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -63,18 +133,6 @@ fn drop_null(map: &mut Map<String, Value>) {
             }
         }
     }
-}
-
-/// Parses a model's input as `T`. The error names the field, the problem and the valid fields.
-pub fn parse<T: DeserializeOwned>(spec: &ToolSpec, input: &Value) -> Result<T, InvalidInput> {
-    serde_path_to_error::deserialize(input).map_err(|error| {
-        let path = error.path().to_string();
-        let wrong = plain_error(&error.into_inner().to_string());
-        // A hand-written parser names its field itself, and more exactly.
-        let named = path == "." || wrong.contains(&format!("`{path}"));
-        let place = if named { String::new() } else { format!("`{path}`: ") };
-        InvalidInput(format!("Invalid input for {}: {place}{wrong}. {}", spec.name, fields(spec)))
-    })
 }
 
 /// Rewords an error that uses Rust's terms.
@@ -157,7 +215,7 @@ mod tests {
         let outer = ToolSpec::new::<Outer>("Look", "");
         let inner = ToolSpec::new::<SampleInput>("Look", "");
         let nested = json!({"inner": [{"path": "a", "limit": 5_000_000_000_u64}]});
-        let nested = parse::<Outer>(&outer, &nested).unwrap_err().to_string();
+        let nested = outer.parse::<Outer>(&nested).unwrap_err().to_string();
         let wrong = "`inner[0].limit`: invalid value: integer `5000000000`, expected a whole number from 0 to 4294967295.";
         assert!(nested.contains(wrong), "{nested}");
         for (input, wrong) in [
@@ -165,7 +223,7 @@ mod tests {
             (json!({"path": "a", "order": "left"}), "`order`: unknown variant `left`"),
             (json!({"path": "a", "of": 1}), "Look: unknown field `of`"),
         ] {
-            let error = parse::<SampleInput>(&inner, &input).unwrap_err().to_string();
+            let error = inner.parse::<SampleInput>(&input).unwrap_err().to_string();
             assert!(error.contains(wrong), "{error}");
         }
     }
@@ -173,7 +231,7 @@ mod tests {
     #[test]
     fn a_wrong_input_is_told_what_is_allowed() {
         let spec = ToolSpec::new::<SampleInput>("Look", "");
-        let error = parse::<SampleInput>(&spec, &json!({"limit": 3})).unwrap_err().to_string();
+        let error = spec.parse::<SampleInput>(&json!({"limit": 3})).unwrap_err().to_string();
         assert_eq!(
             error,
             "Invalid input for Look: missing field `path`. It takes: path (string), limit (integer, optional), order (string, optional)."
