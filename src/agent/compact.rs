@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::turn::{RequestError, RequestKind};
+use super::request::{RequestError, RequestKind};
 use super::{Agent, AgentRun, RunError, record, size};
 use crate::budget::BudgetExhausted;
 use crate::protocol::{
@@ -71,29 +71,16 @@ impl Agent {
         }
     }
 
-    /// Asks for the next answer, compacting first if there is little room left.
-    pub(super) async fn ask_with_room(
+    /// Compacts if a summary could make room. Returns whether the conversation was replaced.
+    pub(super) async fn make_room(
         &mut self,
+        cause: CompactTrigger<'_>,
         run: &mut AgentRun<'_>,
-        last: bool,
-    ) -> Result<Reply, RunError> {
-        if self.is_nearly_full() && self.may_compact(run) {
-            self.try_compact(CompactTrigger::NearlyFull, run).await?;
+    ) -> Result<bool, RunError> {
+        if !self.may_compact(run) {
+            return Ok(false);
         }
-        let mut reply = self.ask(run, last).await;
-        if reply.as_ref().is_err_and(is_context_full)
-            && self.may_compact(run)
-            && self.try_compact(CompactTrigger::Refused, run).await?
-        {
-            // The rejected request counts as a retry, as after any failure.
-            run.turns = run.turns.saturating_sub(1);
-            run.budget.uncount_turn();
-            reply = self.ask(run, last).await;
-        }
-        let reply = reply?;
-        // A summary that makes no room is not repeated; one that did may be followed by another.
-        run.compacted &= self.is_nearly_full();
-        Ok(reply)
+        self.try_compact(cause, run).await
     }
 
     /// The tokens of the next request with these tools.
@@ -101,7 +88,7 @@ impl Agent {
         size::context(&self.system, tools, &self.history, self.measured)
     }
 
-    fn is_nearly_full(&self) -> bool {
+    pub(super) fn is_nearly_full(&self) -> bool {
         self.context(&self.specs) > size::max_context(&self.setup.model.get())
     }
 
@@ -242,6 +229,7 @@ fn summary_text(reply: Reply) -> Result<String, CompactError> {
     }
 }
 
-fn is_context_full(stop: &RunError) -> bool {
+/// Whether the provider refused a request because it is too long.
+pub(super) fn is_context_full(stop: &RunError) -> bool {
     matches!(stop, RunError::Refused(RunEnd::Failed { failure: Failure::ContextFull, .. }, _))
 }

@@ -28,28 +28,28 @@ pub mod compact;
 mod concurrency;
 mod conversation;
 mod dispatch;
-mod forced_call;
 mod hooks;
 mod inbox;
 mod mask_keys;
 mod meter;
 mod prompts;
 mod record;
+mod request;
 mod run;
 mod size;
 pub mod system_prompt;
 #[cfg(test)]
 mod tests;
 mod time_limit;
-mod turn;
 mod wait_for_background;
 
+use compact::{CompactTrigger, is_context_full};
 pub use concurrency::{ConcurrencyLimit, Permit};
-pub use forced_call::{ArgMatch, ForcedCall};
 pub use inbox::{Announcement, Inbox};
 pub use prompts::Prompt;
 use prompts::read_prompt;
 use run::{AgentRun, RunError, run_within_limit};
+pub use run::{ArgMatch, ForcedCall};
 use size::ReportedSize;
 pub use wait_for_background::RunSlot;
 
@@ -297,7 +297,21 @@ impl Agent {
                 return Ok(RunEnd::Budget { what });
             }
             let only = calls_spent.is_none() && run.is_at_only_turn();
-            let reply = self.ask_with_room(run, last && !only).await?;
+            if self.is_nearly_full() {
+                self.make_room(CompactTrigger::NearlyFull, run).await?;
+            }
+            let mut reply = self.ask(run, last && !only).await;
+            if reply.as_ref().is_err_and(is_context_full)
+                && self.make_room(CompactTrigger::Refused, run).await?
+            {
+                // The rejected request counts as a retry, as after any failure.
+                run.turns = run.turns.saturating_sub(1);
+                run.budget.uncount_turn();
+                reply = self.ask(run, last && !only).await;
+            }
+            let reply = reply?;
+            // A summary that makes no room is not repeated; one that did may be followed by another.
+            run.compacted &= self.is_nearly_full();
             let stop_reason = reply.stop_reason.clone();
             let calls = self.accept(reply, run).await?;
             run.check_forced(&calls);

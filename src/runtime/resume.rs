@@ -90,7 +90,7 @@ impl Runtime {
         let OpenAgent { journal, transcript, meta, lost } =
             self.open_agent(self.session.id, id).await.map_err(|why| format!("{name}: {why}"))?;
         self.prepare_main().await;
-        let Some(executor) = self.subagent_tools.as_ref().map(SubagentTools::executor) else {
+        let Some(spawner) = self.subagent_tools.as_ref().map(SubagentTools::spawner) else {
             return Err(format!(
                 "{name} cannot be resumed: this session has no model or no sub-agents"
             ));
@@ -110,7 +110,7 @@ impl Runtime {
             journal,
         };
         let RuntimeSession { budget, .. } = &self.session;
-        let resumed = executor.resume(stored, budget, &self.events).await;
+        let resumed = spawner.resume(stored, budget, &self.events).await;
         resumed.map_err(|error| error.to_string())
     }
 

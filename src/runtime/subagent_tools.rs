@@ -18,7 +18,7 @@ use crate::tool::{Tool, ToolRegistry};
 #[derive(Clone)]
 pub(super) struct SubagentTools {
     parts: Arc<RuntimeParts>,
-    caller: ParentContext,
+    main: ParentContext,
     /// Main's other tools. They are kept, because they know which files main has read.
     other_tools: ToolRegistry,
     /// The fingerprint of the definitions, taken just before they were loaded.
@@ -32,7 +32,7 @@ impl SubagentTools {
     /// Loads the definitions and reports problems with them. May block.
     pub fn new(
         parts: &Arc<RuntimeParts>,
-        caller: ParentContext,
+        main: ParentContext,
         others: ToolRegistry,
         factory: impl FnOnce(Definitions) -> Arc<Factory>,
         events: &EventSink,
@@ -43,7 +43,7 @@ impl SubagentTools {
         tell_problems(&factory.definitions, None, events);
         Self {
             parts: parts.clone(),
-            caller,
+            main,
             other_tools: others,
             fingerprint: seen,
             factory,
@@ -51,22 +51,22 @@ impl SubagentTools {
         }
     }
 
-    /// Returns the executor that starts main's agents.
-    pub fn executor(&self) -> Spawner {
-        Spawner::new(self.factory.clone(), self.caller.clone())
+    /// Returns the spawner of main's agents.
+    pub fn spawner(&self) -> Spawner {
+        Spawner::new(self.factory.clone(), self.main.clone())
     }
 
     /// Returns all tools of main.
     pub fn tools(&self) -> ToolRegistry {
-        let executor = self.executor();
+        let spawner = self.spawner();
         let mut tools = self.parts.with_servers(&self.other_tools);
         if !self.settings().may_start(0) {
-            tools = tools.with_hidden(tools::limit_tools(&executor));
+            tools = tools.with_hidden(tools::limit_tools(&spawner));
         } else {
-            let offered = tools::agent_tools(&executor).into_iter();
+            let offered = tools::agent_tools(&spawner).into_iter();
             offered
-                .filter(|face| self.parts.allows(&face.spec().name))
-                .for_each(|face| tools.insert(face));
+                .filter(|tool| self.parts.allows(&tool.spec().name))
+                .for_each(|tool| tools.insert(tool));
         }
         tools.withholding(|name| self.factory.gate.denies_tool(name))
     }

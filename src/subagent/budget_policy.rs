@@ -1,4 +1,4 @@
-//! `budget_policy`: the share of its caller's budget that a fork gets.
+//! `budget_policy`: the share of its parent's budget that a fork gets.
 
 use std::str::FromStr;
 

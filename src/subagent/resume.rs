@@ -7,18 +7,17 @@ use std::sync::Arc;
 
 use super::child::ChildAgent;
 use super::definition::{BudgetSpec, Definition};
-use super::factory::ChildSpec;
 use super::report::{Reporter, end_text};
+use super::spawn::{ParentContext, Spawner};
 use super::spawn_request::{Fork, SpawnRequest, ToolAccess};
-use super::spawner::{ParentContext, Spawner};
 use super::tree::{AgentResult, Completion, LimitError, NewAgent};
 use crate::budget::Budget;
 use crate::permission::AgentGate;
 use crate::protocol::{
-    AgentId, AgentInfo, AgentPath, ChildMeta, EnvOverlay, EventSink, Journal, Message,
-    ParentBounds, RunEnd, RunOutcome, Span, SpawnTerms, ToolDetails, WorktreeInfo,
+    AgentId, AgentInfo, AgentPath, ChildMeta, EventSink, Journal, Message, ParentBounds, RunEnd,
+    RunOutcome, Span, SpawnTerms, ToolDetails, WorktreeInfo,
 };
-use crate::provider::{ChildModel, Model};
+use crate::provider::ModelSlot;
 
 /// An ended agent as stored.
 pub struct StoredAgent {
@@ -118,8 +117,9 @@ pub fn call_result(
 }
 
 impl Spawner {
-    /// Resumes an ended agent in the background, below the account `above`. This executor's caller,
-    /// which is main, gets its result. `root` is the main agent's sink.
+    /// Resumes an ended agent in the background, below the account `above`, from the current
+    /// configuration and its terms. This spawner's parent, which is main, gets its result. `root` is
+    /// the main agent's sink.
     ///
     /// # Errors
     /// If it cannot be resumed; then nothing was started.
@@ -129,97 +129,60 @@ impl Spawner {
         above: &Budget,
         root: &EventSink,
     ) -> Result<(), ResumeError> {
-        let path = stored.meta.path.clone();
-        let reports = stored.reports.clone();
         let below = parent_bounds(&stored.meta)?;
         let gate = self.gate_above(&stored.meta, root)?;
-        let holds = below.map(|below| below.tools.into());
-        let (plan, info) = self.resolve_stored(stored, above).await?;
-        let events = sink_at(root, &path);
-        let (name, prompt) = (info.name.clone(), info.prompt.clone());
-        let joining = NewAgent {
-            info,
-            events: events.clone(),
-            report_to: self.parent.inbox.clone(),
-            budget: plan.budget.clone(),
-            may_queue: false,
-        };
-        let over = |over| ResumeError::OverLimit { name, over };
-        let member = self.factory.tree.join(joining).map_err(over)?;
-        for (id, name, message) in reports {
-            self.factory.tree.push_report(member.inbox(), &name, id, message);
-        }
-        let child = ChildAgent {
-            spec: plan,
-            handle: member,
-            events,
-            parent_events: root.clone(),
-            prompt: Some(prompt),
-        };
-        let caller = ParentContext { gate, tools: holds, ..self.parent.clone() };
-        Self::new(self.factory.clone(), caller).spawn_child(child);
-        Ok(())
-    }
-
-    /// Decides everything about the agent from the current configuration and its terms. Its task is
-    /// to continue.
-    async fn resolve_stored(
-        &self,
-        stored: StoredAgent,
-        above: &Budget,
-    ) -> Result<(ChildSpec, AgentInfo), ResumeError> {
-        let StoredAgent {
-            meta,
-            end,
-            messages,
-            reasoning_model: thinker,
-            worktree,
-            journal,
-            reports: _,
-        } = stored;
+        let StoredAgent { meta, end, messages, reasoning_model, worktree, journal, reports } =
+            stored;
         let fork = resumed_fork(&meta)?;
-        let known = self.definition_of(&meta.name, &meta.agent)?;
-        let definition = if fork.is_some() { Arc::new(known.for_fork()) } else { known };
-        let place = self.place(&definition);
-        let model = self.model_of(&meta, &definition, &place.env).await?;
-        let order = SpawnRequest { budget: stored_limits(&meta.terms), ..SpawnRequest::default() };
-        let spec = self.limits(&order, &definition);
-        self.check_budget(&model, &spec, above).map_err(|error| ResumeError::Refused {
-            name: meta.name.clone(),
-            why: error.to_string(),
-        })?;
-        let max_turns = spec.max_turns.unwrap_or(self.factory.settings.max_turns);
+        let definition = self.definition_of(&meta.name, &meta.agent)?;
+        let mut spec = self.spec(stored_request(&meta), definition);
+        let refused = |why| ResumeError::Refused { name: meta.name.clone(), why };
+        let model = self.model(&spec).await.map_err(|error| refused(error.message))?;
+        self.check_budget(&model, &spec.limits, above)
+            .map_err(|error| refused(error.to_string()))?;
+        let max_turns = spec.limits.max_turns.unwrap_or(self.factory().settings.max_turns);
+        spec.request.prompt = resume_prompt(&end, max_turns);
         let info = AgentInfo {
-            prompt: resume_prompt(&end, max_turns),
+            prompt: spec.request.prompt.clone(),
             model: model.name.clone(),
             max_turns,
-            color: definition.color.clone(),
+            color: spec.definition.color.clone(),
             background: true,
             ..AgentInfo::from(&meta)
         };
-        let rights = self.rights(&definition);
-        let foreign_provider = self.parent.model.get().provider.name() != model.provider.name();
-        let plan = ChildSpec {
+        let (events, tree) = (sink_at(root, &meta.path), &self.factory().tree);
+        let budget = above.child(spec.limits.account());
+        let new = NewAgent {
+            info,
+            events: events.clone(),
+            report_to: self.parent().inbox.clone(),
+            budget: budget.clone(),
+            may_queue: false,
+        };
+        let over = |over| ResumeError::OverLimit { name: meta.name.clone(), over };
+        let handle = tree.join(new).map_err(over)?;
+        for (id, name, message) in reports {
+            tree.push_report(handle.inbox(), &name, id, message);
+        }
+        let child = ChildAgent {
+            has_foreign_provider: self.has_foreign_provider(&model),
             name: meta.name,
-            definition,
-            model,
-            access: tool_access(&meta.terms),
-            system_prompt: meta.terms.system_prompt,
+            model: ModelSlot::new(model),
             fork,
-            resumed: Some(ResumedState { messages, reasoning_model: thinker, worktree }),
-            memory: meta.terms.memory,
+            resumed: Some(ResumedState { messages, reasoning_model, worktree }),
             max_turns,
-            budget: above.child(spec.account()),
+            budget,
             span: Span::root(),
             journal,
-            rights,
-            workspace: place,
-            worktree_note: None,
-            foreign_provider,
-            server_tools: Vec::new(),
-            host: false,
+            spec,
+            handle,
+            events,
+            parent_events: root.clone(),
         };
-        Ok((plan, info))
+        let tools = below.map(|below| below.tools.into());
+        let parent = ParentContext { gate, tools, ..self.parent().clone() };
+        Self::new(self.factory().clone(), parent).start(child);
+        Ok(())
     }
 
     fn definition_of(&self, name: &str, definition: &str) -> Result<Arc<Definition>, ResumeError> {
@@ -227,8 +190,8 @@ impl Spawner {
             name: name.to_owned(),
             definition: definition.to_owned(),
         };
-        let found = self.factory.definitions.get(definition).cloned().ok_or_else(gone)?;
-        if self.factory.gate.denies_agent(definition) {
+        let found = self.factory().definitions.get(definition).cloned().ok_or_else(gone)?;
+        if self.factory().gate.denies_agent(definition) {
             let (name, definition) = (name.to_owned(), definition.to_owned());
             return Err(ResumeError::Denied { name, definition });
         }
@@ -240,7 +203,7 @@ impl Spawner {
         let mut above = Vec::new();
         let mut path = meta.path.parent();
         while let Some((here, id)) = path.and_then(|path| path.id().map(|id| (path, id))) {
-            let known = self.factory.tree.look_up(id);
+            let known = self.factory().tree.look_up(id);
             let known = known.ok_or_else(|| ResumeError::NoParent { name: meta.name.clone() })?;
             above.push((here.clone(), self.definition_of(&meta.name, &known.info.agent)?));
             path = here.parent();
@@ -252,30 +215,9 @@ impl Spawner {
     /// The gate of its parent, so that its rights are bounded as they were.
     fn gate_above(&self, meta: &ChildMeta, root: &EventSink) -> Result<AgentGate, ResumeError> {
         let above = self.above(meta)?;
-        Ok(above.into_iter().fold(self.parent.gate.clone(), |gate, (path, definition)| {
+        Ok(above.into_iter().fold(self.parent().gate.clone(), |gate, (path, definition)| {
             gate.child(definition.name.clone(), sink_at(root, &path), &self.rights(&definition))
         }))
-    }
-
-    /// The model it had.
-    async fn model_of(
-        &self,
-        meta: &ChildMeta,
-        definition: &Definition,
-        env: &EnvOverlay,
-    ) -> Result<Model, ResumeError> {
-        let parent = self.parent.model.get();
-        let ask = ChildModel {
-            parent: &parent,
-            provider: meta.terms.provider.as_deref().or(definition.provider.as_deref()),
-            model: Some(&meta.model),
-            env: (!definition.env.is_empty()).then_some(env),
-        };
-        self.factory
-            .models
-            .child(ask)
-            .await
-            .map_err(|error| ResumeError::Refused { name: meta.name.clone(), why: error.message })
     }
 }
 
@@ -311,23 +253,32 @@ fn sink_at(root: &EventSink, path: &AgentPath) -> EventSink {
     }
 }
 
-fn tool_access(terms: &SpawnTerms) -> ToolAccess {
-    match &terms.allowed_tools {
-        Some(list) => ToolAccess::Allow(list.clone()),
-        None if terms.denied_tools.is_empty() => ToolAccess::Inherit,
-        None => ToolAccess::Deny(terms.denied_tools.clone()),
-    }
-}
-
-/// The limits that the call and the configuration set then. Stricter current limits still apply.
-fn stored_limits(terms: &SpawnTerms) -> BudgetSpec {
-    let caps = terms.caps;
-    BudgetSpec {
-        max_usd: caps.usd,
-        max_tokens: caps.tokens,
-        max_turns: caps.turns,
-        max_tool_calls: caps.tool_calls,
-        max_wall_s: caps.wall_s,
+/// The request that would start it again: the limits that the call and the configuration set then.
+/// Stricter current limits still apply.
+fn stored_request(meta: &ChildMeta) -> SpawnRequest {
+    let SpawnTerms { provider, allowed_tools, denied_tools, system_prompt, memory, caps, .. } =
+        meta.terms.clone();
+    SpawnRequest {
+        agent: Some(meta.agent.clone()),
+        provider,
+        model: Some(meta.model.clone()),
+        tools: match allowed_tools {
+            Some(list) => ToolAccess::Allow(list),
+            None if denied_tools.is_empty() => ToolAccess::Inherit,
+            None => ToolAccess::Deny(denied_tools),
+        },
+        system_prompt,
+        memory,
+        budget: BudgetSpec {
+            max_usd: caps.usd,
+            max_tokens: caps.tokens,
+            max_turns: caps.turns,
+            max_tool_calls: caps.tool_calls,
+            max_wall_s: caps.wall_s,
+        },
+        background: true,
+        is_fork: meta.terms.fork,
+        ..SpawnRequest::default()
     }
 }
 

@@ -30,7 +30,7 @@ pub struct SpawnRequest {
     pub system_prompt: Option<String>,
     /// Can only lower limits.
     pub budget: BudgetSpec,
-    /// Its share of the caller's budget; only a fork can ask for one.
+    /// Its share of the parent's budget; only a fork can ask for one.
     pub budget_policy: Option<BudgetPolicy>,
     /// Whether the configured default of tokens applies when nothing else sets a limit.
     pub default_budget: bool,
@@ -39,10 +39,8 @@ pub struct SpawnRequest {
     pub background: bool,
     /// Whether it stays after its first prompt, for messages.
     pub host: bool,
-    /// Whether it continues the caller's conversation.
+    /// Whether it continues the parent's conversation.
     pub is_fork: bool,
-    /// That conversation, once the call runs.
-    pub fork: Option<Fork>,
 }
 
 /// The state that a fork inherits.
@@ -60,7 +58,7 @@ impl Fork {
     /// Copies the conversation up to the message with the call `own`, with a result for each call
     /// of that message.
     pub fn from_conversation(conversation: &Conversation, own: &ToolUseId) -> Self {
-        let Conversation { system, messages, reasoning_model: thinker } = conversation;
+        let Conversation { system, messages, reasoning_model } = conversation;
         let open = messages.last().filter(|message| message.role == Role::Assistant);
         let closing = open.iter().flat_map(|message| &message.content).filter_map(|block| {
             let ContentBlock::ToolUse { id, .. } = block else { return None };
@@ -75,7 +73,7 @@ impl Fork {
             system: system.clone(),
             results: closing.collect(),
             messages: messages.to_vec(),
-            reasoning_model: thinker.clone(),
+            reasoning_model: reasoning_model.clone(),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::json_outcome;
 use super::status::{ListRow, StatusReport};
 use crate::protocol::{Access, AgentId, AgentPath, ToolDetails, count};
 use crate::subagent::Spawner;
-use crate::subagent::comms::{self, PARENT_ID, SEND_TOOL};
+use crate::subagent::messages::{self, PARENT_ID, SEND_TOOL};
 use crate::subagent::tree::{AgentSnapshot, AgentStatus, Recipient, StatusCounts};
 use crate::tool::{
     InvalidInput, PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec,
@@ -243,7 +243,7 @@ impl LifecycleTool {
         message: &str,
         cx: &ToolContext,
     ) -> Result<ToolOutcome, ToolError> {
-        let name = comms::send(&self.spawner, cx.events.path(), to, message)
+        let name = messages::send(&self.spawner, cx.events.path(), to, message)
             .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
         let agent_id = match to {
             Recipient::Parent => PARENT_ID.to_owned(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::config::AgentToolset;
 use crate::tool::{Tool, ToolOutcome, canonical_name, starts_agents};
 
-use super::comms::SEND_TOOL;
+use super::messages::SEND_TOOL;
 use super::registry::Definitions;
 use super::{Spawner, SubagentSettings};
 use crate::permission::Gate;

@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use super::input::{AgentInput, DelegateInput, ForkInput, HOST_MODE, IN_BACKGROUND, SpawnInput};
 use super::json_outcome;
 use crate::config::AgentToolset;
+use crate::markdown::format_listing;
 use crate::protocol::{Access, AgentId};
 use crate::subagent::Spawner;
-use crate::subagent::comms::SEND_TOOL;
 use crate::subagent::definition::Definition;
+use crate::subagent::messages::SEND_TOOL;
 use crate::subagent::report::end_text;
-use crate::subagent::spawn_request::SpawnRequest;
-use crate::subagent::spawner::{AgentRef, SpawnOutcome};
+use crate::subagent::resolve::ChildSpec;
+use crate::subagent::spawn::{AgentRef, SpawnOutcome};
 use crate::subagent::tree::{AgentResult, AgentStatus};
 use crate::tool::{
     InvalidInput, PreparedCall, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec,
@@ -32,6 +33,12 @@ const SPAWN_TEXT: &str = "Starts a sub-agent in the background with a fresh cont
 const FORK_TEXT: &str = "Starts a copy of you in the background: it knows this whole conversation and works on `prompt`. Use it for a side task that needs this conversation; agent_spawn is cheaper for everything else. Its result comes to you as a message: never poll.";
 
 const DELEGATE_TEXT: &str = "Starts this sub-agent with a fresh context and waits for its report, a JSON object. The prompt is all it knows. Not for what a few calls of your own can do; results arrive by themselves.";
+
+/// Lengths to which agent descriptions are cut, tried in order until the list fits. Characters.
+const DESCRIPTION_CHARS: [usize; 4] = [usize::MAX, 300, 150, 80];
+
+/// The size limit of the agent list, which is part of every request. Bytes.
+const MAX_AGENT_LIST_BYTES: usize = 24 * 1024;
 
 /// A tool that starts a sub-agent.
 pub(super) struct StartTool {
@@ -57,7 +64,7 @@ impl StartTool {
     /// Creates `AgentTool`, with the available agents in its description.
     pub fn agent(spawner: &Spawner) -> Self {
         let settings = &spawner.factory().settings;
-        let description = spawner.with_agents(AGENT_TEXT);
+        let description = with_agents(AGENT_TEXT, spawner);
         let mut spec = ToolSpec::new::<AgentInput>(&settings.tool_name, &description);
         if !settings.offers(AgentToolset::Lifecycle) {
             spec = spec.without_field(IN_BACKGROUND);
@@ -71,11 +78,11 @@ impl StartTool {
         // The list of agents is long: include it only once.
         let description = match settings.offers(AgentToolset::Agent) {
             true => format!("{SPAWN_TEXT} The agents are those of {}.", settings.tool_name),
-            false => spawner.with_agents(SPAWN_TEXT),
+            false => with_agents(SPAWN_TEXT, spawner),
         };
         let mut spec =
             ToolSpec::new::<SpawnInput>("agent_spawn", &description).with_bare_field("budget");
-        if let Some(text) = spawner.models_text() {
+        if let Some(text) = models_text(spawner) {
             spec = spec.with_field_text("model", &text);
         }
         if !settings.comms {
@@ -173,25 +180,25 @@ impl Tool for StartTool {
                 self.spec.parse::<DelegateInput>(input)?.request(definition)
             }
         };
-        self.spawner.check(&request)?;
-        Ok(Box::new(StartCall { tool: self, request }))
+        let spec = self.spawner.resolve(request)?;
+        Ok(Box::new(StartCall { tool: self, spec }))
     }
 }
 
 /// A call that may start its agent.
 struct StartCall {
     tool: Arc<StartTool>,
-    request: SpawnRequest,
+    spec: ChildSpec,
 }
 
 #[async_trait]
 impl PreparedCall for StartCall {
     fn summary(&self) -> String {
-        self.request.title()
+        self.spec.request.title()
     }
 
     fn access(&self, _cwd: &Path) -> Access {
-        Access::Agent { name: self.request.agent().to_owned() }
+        Access::Agent { name: self.spec.definition.name.clone() }
     }
 
     /// An agent has its own limits.
@@ -209,10 +216,33 @@ impl PreparedCall for StartCall {
     }
 
     async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let Self { tool, request } = *self;
-        let outcome = Box::pin(tool.spawner.run(request, &cx)).await?;
+        let Self { tool, spec } = *self;
+        let outcome = Box::pin(tool.spawner.run(spec, &cx)).await?;
         tool.report(&outcome)
     }
+}
+
+/// Appends the list of agents to a tool's description.
+fn with_agents(description: &str, spawner: &Spawner) -> String {
+    let agents: Vec<_> = spawner.factory().offered().collect();
+    let lines = agents.iter().map(|agent| (agent.name.as_str(), agent.description.as_str()));
+    let list = format_listing(lines, &DESCRIPTION_CHARS, MAX_AGENT_LIST_BYTES);
+    format!("{}{list}", description.trim())
+}
+
+/// Lists the allowed models if the configuration limits them, or else some of the catalogue.
+fn models_text(spawner: &Spawner) -> Option<String> {
+    let models = &spawner.factory().models;
+    let allowed = models.allowed();
+    let lists =
+        allowed.iter().map(|(provider, models)| format!("{provider}: {}", models.join(", ")));
+    let lists: Vec<_> = lists.collect();
+    if !lists.is_empty() {
+        return Some(format!("Default: your own. Allowed: {}.", lists.join("; ")));
+    }
+    let own = spawner.parent().model.get();
+    let (provider, models) = models.examples(own.provider.name())?;
+    Some(format!("Default: your own. Of {provider}, for example: {}.", models.join(", ")))
 }
 
 /// The report of an agent that has ended, as a JSON object.

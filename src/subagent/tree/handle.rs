@@ -39,7 +39,7 @@ pub struct Completion {
     pub brief: String,
 }
 
-/// The parts of its entry that a member holds.
+/// The parts of its entry that a handle holds.
 #[derive(Debug)]
 pub(super) struct HandleParts {
     pub id: AgentId,

@@ -139,17 +139,17 @@ mod tests {
     /// The report of a child that was sent a message, and has read it or not.
     async fn report(reads: bool) -> String {
         let tree = AgentTree::new(SlotLimits { concurrent: 1, children: 1, children_total: None });
-        let member = child(&tree);
-        let (id, root) = (member.id(), AgentPath::root());
+        let handle = child(&tree);
+        let (id, root) = (handle.id(), AgentPath::root());
         let name = tree.send(&root, "main", Recipient::Child(id), "and this".to_owned()).unwrap();
         assert_eq!(name, "explore-1");
         if reads {
-            assert_eq!(member.inbox().take_next_step()[0].text, "and this");
+            assert_eq!(handle.inbox().take_next_step()[0].text, "and this");
         }
         let reporter = Reporter { id, name: &name, max_chars: 0, kept: false, note: None };
         let outcome =
             RunOutcome { text: "found".to_owned(), ..RunOutcome::without_work(RunEnd::Completed) };
-        member.finish(reporter.completion(outcome));
+        handle.finish(reporter.completion(outcome));
         tree.ended(id).await.unwrap().text.clone()
     }
 

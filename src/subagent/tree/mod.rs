@@ -82,8 +82,8 @@ impl AgentTree {
     ///
     /// # Errors
     /// If it may not queue and a limit is reached.
-    pub fn join(&self, joining: NewAgent) -> Result<AgentHandle, LimitError> {
-        self.lock().join(self, joining)
+    pub fn join(&self, new: NewAgent) -> Result<AgentHandle, LimitError> {
+        self.lock().join(self, new)
     }
 
     /// Adds ended agents of an earlier process, so that they can be queried and resumed. A message

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -198,30 +198,26 @@ impl SlotYield {
 pub struct AgentSlot {
     tree: AgentTree,
     events: EventSink,
-    lent: Mutex<Option<SlotYield>>,
+    released: Mutex<Option<SlotYield>>,
 }
 
 impl AgentSlot {
     /// For the agent with these events.
     pub fn new(tree: &AgentTree, events: &EventSink) -> Self {
-        Self { tree: tree.clone(), events: events.clone(), lent: Mutex::default() }
-    }
-
-    fn lent(&self) -> MutexGuard<'_, Option<SlotYield>> {
-        self.lent.lock()
+        Self { tree: tree.clone(), events: events.clone(), released: Mutex::default() }
     }
 }
 
 #[async_trait]
 impl RunSlot for AgentSlot {
     fn release(&self) {
-        *self.lent() = Some(self.tree.release_slot(self.events.path()));
+        *self.released.lock() = Some(self.tree.release_slot(self.events.path()));
     }
 
     async fn reacquire(&self, cancel: &CancellationToken) {
-        let lent = self.lent().take();
-        if let Some(lent) = lent {
-            lent.reacquire(&self.events, cancel).await;
+        let released = self.released.lock().take();
+        if let Some(released) = released {
+            released.reacquire(&self.events, cancel).await;
         }
     }
 }

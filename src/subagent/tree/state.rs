@@ -69,8 +69,8 @@ impl TreeState {
         format!("{definition}-{count}")
     }
 
-    pub fn join(&mut self, tree: &AgentTree, joining: NewAgent) -> Result<AgentHandle, LimitError> {
-        let NewAgent { info, events, report_to, budget, may_queue } = joining;
+    pub fn join(&mut self, tree: &AgentTree, new: NewAgent) -> Result<AgentHandle, LimitError> {
+        let NewAgent { info, events, report_to, budget, may_queue } = new;
         let path = events.path().clone();
         if !may_queue {
             self.check_room(&path)?;

@@ -115,11 +115,11 @@ async fn s3_22_one_parent_has_its_own_limit() {
 #[tokio::test]
 async fn s3_21_in_the_background_a_limit_is_an_error_with_its_value_and_count() {
     let fixture = TreeFixture::new(2, 8);
-    let members = [fixture.spawn().unwrap(), fixture.spawn().unwrap()];
+    let handles = [fixture.spawn().unwrap(), fixture.spawn().unwrap()];
     let over = fixture.spawn().unwrap_err();
     assert_eq!(over, LimitError { limit: "max_concurrent_agents", value: 2, count: 2 });
     assert_eq!(fixture.tree.list(&AgentPath::root()).len(), 2, "nothing was taken in");
-    let [first, second] = members;
+    let [first, second] = handles;
     first.finish(ending(RunEnd::Completed));
     let third = fixture.spawn().unwrap();
     let over = fixture.spawn().unwrap_err();
@@ -137,14 +137,14 @@ async fn t18_a_parent_that_waits_lends_its_slot_and_gets_it_back_first() {
     let parent = fixture.join();
     assert!(parent.wait_for_slot().await);
     let sink = fixture.queue.sink_at(AgentPath::root().child(parent.id()));
-    let lent = fixture.tree.release_slot(sink.path());
+    let slot = fixture.tree.release_slot(sink.path());
     let child = fixture.tree.join(fixture.below(sink.path(), false, true)).unwrap();
     assert!(child.wait_for_slot().await);
     let other = fixture.join();
     let mut waits = Box::pin(other.wait_for_slot());
     assert!(futures_util::poll!(&mut waits).is_pending());
     let never = CancellationToken::new();
-    let mut back = Box::pin(lent.reacquire(&sink, &never));
+    let mut back = Box::pin(slot.reacquire(&sink, &never));
     assert!(futures_util::poll!(&mut back).is_pending());
     child.finish(ending(RunEnd::Completed));
     back.await;
@@ -172,11 +172,11 @@ async fn t21_a_completion_is_pushed_once_or_handed_over_once() {
 #[tokio::test]
 async fn t22_the_second_cancel_finds_nothing_to_do() {
     let fixture = TreeFixture::new(8, 8);
-    let member = fixture.spawn().unwrap();
-    let id = member.id();
+    let handle = fixture.spawn().unwrap();
+    let id = handle.id();
     assert!(fixture.tree.cancel(id).unwrap().success);
-    assert!(member.cancel().is_cancelled());
-    member.finish(ending(RunEnd::Cancelled { before_start: false }));
+    assert!(handle.cancel().is_cancelled());
+    handle.finish(ending(RunEnd::Cancelled { before_start: false }));
     let again = fixture.tree.cancel(id).unwrap();
     assert_eq!((again.success, again.previous), (false, AgentStatus::Cancelled));
     assert_eq!(fixture.tree.cancel(AgentId::generate()), None);
@@ -185,26 +185,26 @@ async fn t22_the_second_cancel_finds_nothing_to_do() {
 #[tokio::test]
 async fn t34_a_completion_between_the_look_and_the_wait_is_not_lost() {
     let fixture = TreeFixture::new(8, 8);
-    let member = fixture.spawn().unwrap();
-    let id = member.id();
+    let handle = fixture.spawn().unwrap();
+    let id = handle.id();
     assert_eq!(fixture.tree.look_up(id).unwrap().status(), AgentStatus::Running);
-    member.finish(ending(RunEnd::Completed));
+    handle.finish(ending(RunEnd::Completed));
     assert_eq!(fixture.tree.ended(id).await.unwrap().text, "found");
 }
 
 #[tokio::test]
 async fn t34_a_wait_for_the_next_run_is_not_met_by_the_last_one() {
     let fixture = TreeFixture::new(8, 8);
-    let joining = fixture.below(&AgentPath::root(), true, false);
-    let events = joining.events.clone();
-    let member = fixture.tree.join(joining).unwrap();
-    let id = member.id();
-    member.finish(ending(RunEnd::Interrupted));
+    let new = fixture.below(&AgentPath::root(), true, false);
+    let events = new.events.clone();
+    let handle = fixture.tree.join(new).unwrap();
+    let id = handle.id();
+    handle.finish(ending(RunEnd::Interrupted));
     let again = NewAgent { events, ..fixture.below(&AgentPath::root(), true, false) };
-    let member = fixture.tree.join(again).unwrap();
+    let handle = fixture.tree.join(again).unwrap();
     let mut ended = Box::pin(fixture.tree.ended(id));
     assert!(futures_util::poll!(&mut ended).is_pending());
-    member.finish(ending(RunEnd::Completed));
+    handle.finish(ending(RunEnd::Completed));
     assert_eq!(ended.await.unwrap().outcome.end, RunEnd::Completed);
 }
 
@@ -224,13 +224,13 @@ fn an_agent_of_another_session_that_main_reads_of_keeps_its_name() {
 #[tokio::test]
 async fn an_agent_moves_to_the_background_once_and_not_after_its_end() {
     let fixture = TreeFixture::new(8, 8);
-    let member = fixture.join();
-    let id = member.id();
+    let handle = fixture.join();
+    let id = handle.id();
     assert!(fixture.tree.detach(id));
-    assert!(member.detached().is_cancelled());
+    assert!(handle.detached().is_cancelled());
     assert!(!fixture.tree.detach(id));
     assert_eq!(fixture.main.announced(), 1);
-    member.finish(ending(RunEnd::Completed));
+    handle.finish(ending(RunEnd::Completed));
     assert!(!fixture.tree.detach(id));
     assert_eq!(fixture.main.take_next_step().len(), 1);
 }
@@ -280,13 +280,13 @@ fn parent_and_child(fixture: &TreeFixture) -> [AgentHandle; 2] {
 /// Ends cancelled agents, and returns whether each was cancelled with its parent.
 async fn with_parent<const N: usize>(
     fixture: &TreeFixture,
-    members: [AgentHandle; N],
+    handles: [AgentHandle; N],
 ) -> [bool; N] {
     let mut with_parent = [false; N];
-    for (member, with_parent) in members.into_iter().zip(&mut with_parent) {
-        assert!(member.cancel().is_cancelled());
-        let id = member.id();
-        member.finish(ending(RunEnd::Cancelled { before_start: false }));
+    for (handle, with_parent) in handles.into_iter().zip(&mut with_parent) {
+        assert!(handle.cancel().is_cancelled());
+        let id = handle.id();
+        handle.finish(ending(RunEnd::Cancelled { before_start: false }));
         *with_parent = fixture.tree.ended(id).await.unwrap().report.with_parent;
     }
     with_parent
@@ -316,8 +316,8 @@ async fn the_end_of_the_program_cancels_waited_agents_with_their_parents() {
     assert!(fixture.tree.end_all(Duration::from_secs(10)).await);
     assert!(fixture.tree.cancel_waited(parent.id(), None));
     assert!(fixture.tree.cancel_waited(alone.id(), None));
-    let members = [parent, child, aside, below, alone];
-    assert_eq!(with_parent(&fixture, members).await, [true, true, false, true, false]);
+    let handles = [parent, child, aside, below, alone];
+    assert_eq!(with_parent(&fixture, handles).await, [true, true, false, true, false]);
     assert!(!fixture.tree.ended(done_id).await.unwrap().report.with_parent);
 }
 
@@ -334,8 +334,8 @@ async fn an_agent_that_was_cancelled_alone_stays_so_when_main_is_stopped_after_t
 async fn an_agent_whose_calls_time_is_over_has_reached_that_limit() {
     let fixture = TreeFixture::new(8, 8);
     let ([parent, child], alone) = (parent_and_child(&fixture), fixture.join());
-    let time_up = |member: &AgentHandle| {
-        fixture.tree.lock().entries[&member.id()].budget.as_ref().unwrap().time_up()
+    let time_up = |handle: &AgentHandle| {
+        fixture.tree.lock().entries[&handle.id()].budget.as_ref().unwrap().time_up()
     };
     let (limit, later) = (Duration::from_secs(9), Duration::from_secs(10));
     assert!(fixture.tree.cancel_waited(parent.id(), Some(limit)));
@@ -350,20 +350,20 @@ async fn an_agent_whose_calls_time_is_over_has_reached_that_limit() {
 #[tokio::test]
 async fn an_agent_that_ends_by_itself_while_it_is_stopped_was_not_cancelled() {
     let fixture = TreeFixture::new(8, 8);
-    let member = fixture.join();
-    let id = member.id();
+    let handle = fixture.join();
+    let id = handle.id();
     assert!(fixture.tree.cancel_waited(id, None));
-    member.finish(ending(RunEnd::Completed));
+    handle.finish(ending(RunEnd::Completed));
     assert!(!fixture.tree.ended(id).await.unwrap().report.with_parent);
 }
 
 #[tokio::test]
-async fn t12_a_member_that_is_lost_ends_as_an_internal_failure_and_frees_its_slot() {
+async fn t12_an_agent_that_is_lost_ends_as_an_internal_failure_and_frees_its_slot() {
     let fixture = TreeFixture::new(1, 1);
-    let member = fixture.join();
-    let id = member.id();
-    assert!(member.wait_for_slot().await);
-    drop(member);
+    let handle = fixture.join();
+    let id = handle.id();
+    assert!(handle.wait_for_slot().await);
+    drop(handle);
     let ended = fixture.tree.ended(id).await.unwrap();
     assert!(matches!(
         ended.outcome.end,
@@ -375,13 +375,13 @@ async fn t12_a_member_that_is_lost_ends_as_an_internal_failure_and_frees_its_slo
 #[tokio::test]
 async fn the_end_of_all_cancels_every_level_and_waits_for_it() {
     let fixture = TreeFixture::new(8, 8);
-    let member = fixture.spawn().unwrap();
-    let path = AgentPath::root().child(member.id());
+    let handle = fixture.spawn().unwrap();
+    let path = AgentPath::root().child(handle.id());
     let child = fixture.tree.join(fixture.below(&path, true, false)).unwrap();
-    for member in [member, child] {
+    for handle in [handle, child] {
         fixture.tree.spawn(async move {
-            member.cancel().cancelled().await;
-            member.finish(ending(RunEnd::Cancelled { before_start: false }));
+            handle.cancel().cancelled().await;
+            handle.finish(ending(RunEnd::Cancelled { before_start: false }));
         });
     }
     assert!(fixture.tree.end_all(Duration::from_secs(10)).await);
@@ -439,12 +439,12 @@ mod jobs {
     #[tokio::test]
     async fn a_sub_agent_is_told_as_long_as_it_lives() {
         let fixture = TreeFixture::new(1, 1);
-        let member = fixture.join();
-        let path = fixture.tree.look_up(member.id()).unwrap().path;
+        let handle = fixture.join();
+        let path = fixture.tree.look_up(handle.id()).unwrap().path;
         ends(&fixture, &path, FAILED);
-        assert_eq!(member.inbox().take_next_step().len(), 1);
-        let inbox = member.inbox().clone();
-        member.finish(ending(RunEnd::Completed));
+        assert_eq!(handle.inbox().take_next_step().len(), 1);
+        let inbox = handle.inbox().clone();
+        handle.finish(ending(RunEnd::Completed));
         ends(&fixture, &path, FAILED);
         assert!(inbox.take_next_step().is_empty());
         assert!(fixture.tree.main_inbox().take_next_step().is_empty());

@@ -34,15 +34,15 @@ pub(super) fn instructions(parent: &str) -> String {
 /// # Errors
 /// If nobody would read it, or the sender and the receiver are not related. Nothing was sent then.
 pub(super) fn send(
-    executor: &Spawner,
+    spawner: &Spawner,
     from: &AgentPath,
     to: Recipient,
     message: &str,
 ) -> Result<String, SendError> {
-    let name = executor.name();
+    let name = &spawner.parent().name;
     let text = match to {
         Recipient::Parent => {
-            let limit = executor.factory().settings.result_max_chars;
+            let limit = spawner.factory().settings.result_max_chars;
             let count = message.chars().count();
             if limit > 0 && count > limit {
                 return Err(SendError::TooLong { count, limit });
@@ -52,5 +52,5 @@ pub(super) fn send(
         }
         Recipient::Child(_) => format!("[Message from {name}, which started you:]\n\n{message}"),
     };
-    Ok(executor.factory().tree.send(from, name, to, text)?)
+    Ok(spawner.factory().tree.send(from, name, to, text)?)
 }
