@@ -20,7 +20,7 @@ pub struct AgentList {
 
 /// One row of the list of agents.
 #[derive(Clone, Debug, PartialEq)]
-pub enum AgentRow {
+pub enum ListRow {
     Agent(AgentPath),
     /// A background command, by its id.
     Job(String),
@@ -46,7 +46,7 @@ impl AgentListSection {
     }
 }
 
-impl AgentRow {
+impl ListRow {
     /// The section of the row.
     pub fn section(&self, model: &TuiModel) -> AgentListSection {
         let alive = match self {
@@ -69,7 +69,7 @@ impl AgentRow {
 
 impl AgentList {
     /// The rows that match the filter.
-    pub fn rows(&self, model: &TuiModel) -> Vec<AgentRow> {
+    pub fn rows(&self, model: &TuiModel) -> Vec<ListRow> {
         let filter = self.filter.text().to_lowercase();
         let fits = |name: &str, words: &str| {
             let text = format!("{name} {words}").to_lowercase();
@@ -80,19 +80,19 @@ impl AgentList {
             let agents = model.agents.iter().filter(|agent| {
                 agent.alive() == alive && fits(&agent.info.name, &agent.info.description)
             });
-            rows.extend(agents.map(|agent| AgentRow::Agent(agent.path.clone())));
+            rows.extend(agents.map(|agent| ListRow::Agent(agent.path.clone())));
             let jobs = model.jobs.iter();
             let jobs = jobs.filter(|job| job.alive() == alive && fits(&job.id, &job.command));
-            rows.extend(jobs.map(|job| AgentRow::Job(job.id.clone())));
+            rows.extend(jobs.map(|job| ListRow::Job(job.id.clone())));
         }
         let definitions = self.definitions.iter().flatten();
         let fitting = definitions.filter(|found| fits(&found.name, &found.description));
-        rows.extend(fitting.map(|definition| AgentRow::Definition(definition.clone())));
+        rows.extend(fitting.map(|definition| ListRow::Definition(definition.clone())));
         rows
     }
 
     /// The selected row.
-    pub fn selected_row(&self, model: &TuiModel) -> Option<AgentRow> {
+    pub fn selected_row(&self, model: &TuiModel) -> Option<ListRow> {
         let mut rows = self.rows(model);
         let at = self.selected.min(rows.len().checked_sub(1)?);
         Some(rows.swap_remove(at))
@@ -107,7 +107,7 @@ impl AgentList {
         }
         let mut keys = Vec::new();
         match self.selected_row(model) {
-            Some(AgentRow::Agent(path)) => {
+            Some(ListRow::Agent(path)) => {
                 keys.extend(open);
                 if let Some(agent) = model.agents.get(&path) {
                     let alive = agent.alive();
@@ -117,12 +117,12 @@ impl AgentList {
                     keys.extend(agent.resumable().then(|| "r resume".to_owned()));
                 }
             }
-            Some(AgentRow::Job(id)) => {
+            Some(ListRow::Job(id)) => {
                 keys.extend(open);
                 let alive = model.jobs.get(&id).is_some_and(super::Job::alive);
                 keys.extend(alive.then(|| "x kill".to_owned()));
             }
-            Some(AgentRow::Definition(_)) => {
+            Some(ListRow::Definition(_)) => {
                 keys.extend(model.keymap.hint(KeyContext::List, Action::Submit, "mentions it"));
             }
             None => {}

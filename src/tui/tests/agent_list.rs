@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use crate::protocol::{AgentPath, Command, EventKind, NoticeLevel, RunEnd, Sender, ShellId};
 use crate::tui::host::HostRequest;
-use crate::tui::model::agent_list::AgentRow;
+use crate::tui::model::agent_list::ListRow;
 use crate::tui::model::{ItemKind, Overlay};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::testing::{TestScreen, agent_choice, finish};
@@ -140,7 +140,7 @@ fn a_row_stands_for_the_same_agent_when_another_starts() {
     screen.key(KeyCode::Down).key(KeyCode::Down);
     screen.background(&root(), "docs-1", "docs");
     let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
-    assert_eq!(list.selected_row(&screen.model), Some(AgentRow::Agent(ended)));
+    assert_eq!(list.selected_row(&screen.model), Some(ListRow::Agent(ended)));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crossterm::event::KeyEvent;
 use crate::protocol::AgentPath;
 use crate::tui::host::HostRequest;
 use crate::tui::keymap::Action;
-use crate::tui::model::agent_list::{AgentList, AgentRow};
+use crate::tui::model::agent_list::{AgentList, ListRow};
 use crate::tui::model::{Job, Overlay, TuiModel};
 use crate::tui::msg::ScreenEffect;
 
@@ -53,35 +53,35 @@ fn change(model: &mut TuiModel, change: impl FnOnce(&mut AgentList)) {
 }
 
 /// Performs the action of a letter on the selected row.
-fn act(model: &mut TuiModel, letter: char, row: Option<AgentRow>, effects: &mut Vec<ScreenEffect>) {
+fn act(model: &mut TuiModel, letter: char, row: Option<ListRow>, effects: &mut Vec<ScreenEffect>) {
     match (letter, row) {
         ('a', _) => {
             let all: Vec<AgentPath> =
                 model.agents.alive().map(|agent| agent.path.clone()).collect();
             interrupt::cancel_all(model, &all, effects);
         }
-        ('x', Some(AgentRow::Agent(path))) => interrupt::cancel(model, &path, effects),
-        ('x', Some(AgentRow::Job(id))) => background::kill(model, &id, effects),
-        ('b', Some(AgentRow::Agent(path))) => background::send_to_background(model, &path, effects),
-        ('r', Some(AgentRow::Agent(path))) => background::resume(model, &path, effects),
+        ('x', Some(ListRow::Agent(path))) => interrupt::cancel(model, &path, effects),
+        ('x', Some(ListRow::Job(id))) => background::kill(model, &id, effects),
+        ('b', Some(ListRow::Agent(path))) => background::send_to_background(model, &path, effects),
+        ('r', Some(ListRow::Agent(path))) => background::resume(model, &path, effects),
         _ => {}
     }
 }
 
 /// Enter: shows the agent's transcript or a command's page, or inserts a definition's name into the prompt.
-fn open_row(model: &mut TuiModel, row: Option<AgentRow>, effects: &mut Vec<ScreenEffect>) {
+fn open_row(model: &mut TuiModel, row: Option<ListRow>, effects: &mut Vec<ScreenEffect>) {
     match row {
-        Some(AgentRow::Agent(path)) => {
+        Some(ListRow::Agent(path)) => {
             interrupt::close_overlay(model, effects);
             focus::focus_agent(model, &path);
             model.zoom = true;
         }
-        Some(AgentRow::Job(id)) => {
+        Some(ListRow::Job(id)) => {
             let Some(job) = model.jobs.get(&id) else { return };
             let lines = job_lines(model, job);
             model.overlay = Some(Overlay::Page { title: id, lines, scroll: 0 });
         }
-        Some(AgentRow::Definition(definition)) => {
+        Some(ListRow::Definition(definition)) => {
             interrupt::close_overlay(model, effects);
             model.composer.buffer.insert(&format!("@agent-{} ", definition.name));
         }
@@ -100,7 +100,7 @@ fn job_lines(model: &TuiModel, job: &Job) -> Vec<String> {
 }
 
 /// The selected row, to restore after events change the list, so that no key acts on its neighbour.
-pub fn selected_row(model: &TuiModel) -> Option<AgentRow> {
+pub fn selected_row(model: &TuiModel) -> Option<ListRow> {
     match &model.overlay {
         Some(Overlay::Agents(list)) => list.selected_row(model),
         _ => None,
@@ -108,7 +108,7 @@ pub fn selected_row(model: &TuiModel) -> Option<AgentRow> {
 }
 
 /// Selects the same row again at its new position.
-pub fn keep_selected(model: &mut TuiModel, row: &AgentRow) {
+pub fn keep_selected(model: &mut TuiModel, row: &ListRow) {
     let Some(Overlay::Agents(list)) = &model.overlay else { return };
     if let Some(at) = list.rows(model).iter().position(|other| other == row) {
         change(model, |list| list.selected = at);

@@ -2,16 +2,18 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::format::{clock, money};
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
-use crate::tui::model::agent_list::{AgentList, AgentRow};
+use crate::tui::model::agent_list::{AgentList, ListRow};
 use crate::tui::text::{one_line, padded, width, wrap_text};
 
+use super::agent_row::AgentRow;
 use super::lists::draw_rows;
-use super::paint::{Painter, frame, put_all, two_ends};
+use super::paint::{Painter, frame, put_all};
 
 /// Maximum number of detail lines below the list.
 const ABOUT_LINES: usize = 4;
@@ -28,7 +30,7 @@ pub fn draw(model: &TuiModel, list: &AgentList, area: Rect, pen: Painter<'_>, bu
     };
     let mut inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, "Esc closes");
     let found = list.rows(model);
-    if let Some(AgentRow::Definition(chosen)) = list.selected_row(model) {
+    if let Some(ListRow::Definition(chosen)) = list.selected_row(model) {
         let words = format!(
             "{}\ntools: {} · model: {} · {}",
             one_line(&chosen.description),
@@ -53,7 +55,7 @@ pub fn draw(model: &TuiModel, list: &AgentList, area: Rect, pen: Painter<'_>, bu
 fn all_lines(
     model: &TuiModel,
     list: &AgentList,
-    found: &[AgentRow],
+    found: &[ListRow],
     room: u16,
     pen: Painter<'_>,
 ) -> (Vec<Line<'static>>, usize) {
@@ -80,26 +82,23 @@ fn all_lines(
 }
 
 /// The number of the agent's pane or row, in its colour; blank if it has neither.
-fn number(model: &TuiModel, row: &AgentRow, pen: Painter<'_>) -> Span<'static> {
+fn number(model: &TuiModel, row: &ListRow, pen: Painter<'_>) -> Span<'static> {
     let visible = model.agents.visible();
     let digits = visible.iter().map(|agent| agent.number.to_string().len()).max().unwrap_or(0);
     let agent = match row {
-        AgentRow::Agent(path) => visible.iter().find(|agent| agent.path == *path),
+        ListRow::Agent(path) => visible.iter().find(|agent| agent.path == *path),
         _ => None,
     };
     match (digits, agent) {
         (0, _) => Span::raw(""),
         (_, None) => Span::raw(" ".repeat(digits + 1)),
-        (_, Some(agent)) => {
-            let colour = pen.theme.agent(agent.info.color.as_deref(), agent.colour);
-            Span::styled(format!("{:>digits$} ", agent.number), colour)
-        }
+        (_, Some(agent)) => Span::styled(format!("{:>digits$} ", agent.number), pen.agent(agent)),
     }
 }
 
 fn line(
     model: &TuiModel,
-    row: &AgentRow,
+    row: &ListRow,
     names: usize,
     room: u16,
     pen: Painter<'_>,
@@ -107,45 +106,40 @@ fn line(
     let theme = pen.theme;
     let name = format!("{}  ", padded(row.name(model), names));
     let room = usize::from(room).saturating_sub(2);
+    let (plain, dim) = (Style::new(), theme.dim);
     match row {
-        AgentRow::Definition(definition) => Line::from(vec![
-            Span::styled("@ ", theme.dim),
+        ListRow::Definition(definition) => Line::from(vec![
+            Span::styled("@ ", dim),
             Span::raw(name),
-            Span::styled(one_line(&definition.description), theme.dim),
+            Span::styled(one_line(&definition.description), dim),
         ]),
-        AgentRow::Job(id) => {
+        ListRow::Job(id) => {
             let Some(job) = model.jobs.get(id) else { return Line::default() };
-            let state = labels::job_status(job);
-            let mut left = vec![
-                number(model, row, pen),
-                Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
-                Span::raw(name),
-                Span::raw(state.text),
-            ];
-            if !job.alive() || job.killing {
-                left.push(Span::styled(format!("  {}", one_line(&job.command)), theme.dim));
-            }
-            let time = clock(job.elapsed(model.now));
-            two_ends(left, vec![Span::styled(time, theme.dim)], room, None)
+            let ended = !job.alive() || job.killing;
+            let command = ended.then(|| format!("  {}", one_line(&job.command)));
+            AgentRow::new(labels::job_status(job), pen)
+                .spans([number(model, row, pen)])
+                .glyph()
+                .text(name, plain)
+                .state(plain)
+                .text(command.unwrap_or_default(), dim)
+                .figures(vec![clock(job.elapsed(model.now))], dim)
+                .line(room, None)
         }
-        AgentRow::Agent(path) => {
+        ListRow::Agent(path) => {
             let Some(agent) = model.agents.get(path) else { return Line::default() };
-            let state = labels::agent_status(model, agent);
             let (_, cost) = labels::tree_usage(&model.agents, path);
             let time = agent.run.elapsed(model.now).map_or("–".to_owned(), clock);
-            let title = one_line(&agent.info.description);
-            let mut left = vec![
-                number(model, row, pen),
-                Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
-                Span::raw(name),
-                Span::styled(format!("{title}  "), theme.dim),
-                Span::raw(state.text),
-            ];
-            if agent.alive() && agent.in_background {
-                left.push(Span::styled(" · in the background", theme.dim));
-            }
-            let right = vec![Span::styled(format!("{time} {}", money(cost)), theme.dim)];
-            two_ends(left, right, room, None)
+            let aside = agent.alive() && agent.in_background;
+            AgentRow::new(labels::agent_status(model, agent), pen)
+                .spans([number(model, row, pen)])
+                .glyph()
+                .text(name, plain)
+                .text(format!("{}  ", one_line(&agent.info.description)), dim)
+                .state(plain)
+                .text(if aside { " · in the background" } else { "" }, dim)
+                .figures(vec![time, money(cost)], dim)
+                .line(room, None)
         }
     }
 }

@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use crate::tui::format::clock;
 use crate::tui::labels;
 use crate::tui::model::{AgentState, Job, TuiModel};
 use crate::tui::text::{one_line, width};
 
-use super::paint::{Painter, put, two_ends};
+use super::agent_row::AgentRow;
+use super::paint::{Painter, put};
 use super::panes::{self, PaneAreas};
 
 /// Maximum number of rows; the last one counts those that do not fit.
@@ -60,25 +61,18 @@ fn visible_rows(all: usize, room: usize, focus: Option<usize>) -> Range<usize> {
 
 /// ` bash-1 ⠹ npm run dev    1:20`.
 fn job_row(model: &TuiModel, job: &Job, room: u16, pen: Painter<'_>) -> Line<'static> {
-    let state = labels::job_status(job);
     let look = if job.alive() { pen.theme.text } else { pen.theme.dim };
     let time = clock(job.elapsed(model.now));
-    let mut left = vec![
-        Span::styled(format!("{} ", pen.theme.glyphs.bar), pen.theme.dim),
-        Span::styled(format!("{} ", job.id), look),
-        Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
-        Span::styled(state.text, look),
-    ];
-    if !job.alive() {
-        let command = one_line(&job.command);
-        left.push(Span::styled(format!(" · {command}"), pen.theme.dim));
-    }
-    let right = if usize::from(room) > width(&time) + 20 {
-        vec![Span::styled(time, pen.theme.dim)]
-    } else {
-        Vec::new()
-    };
-    two_ends(left, right, usize::from(room), None)
+    let command = (!job.alive()).then(|| format!(" · {}", one_line(&job.command)));
+    let time = Some(time).filter(|time| usize::from(room) > width(time) + 20);
+    AgentRow::new(labels::job_status(job), pen)
+        .text(format!("{} ", pen.theme.glyphs.bar), pen.theme.dim)
+        .text(format!("{} ", job.id), look)
+        .glyph()
+        .state(look)
+        .text(command.unwrap_or_default(), pen.theme.dim)
+        .figures(time.into_iter().collect(), pen.theme.dim)
+        .line(usize::from(room), None)
 }
 
 #[cfg(test)]

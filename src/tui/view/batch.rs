@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
@@ -11,6 +12,7 @@ use crate::tui::labels::{self, tally_label};
 use crate::tui::model::{AgentSet, AgentState, HISTORY_START, RunPhase, RunState, TuiModel};
 use crate::tui::text::{padded, width};
 
+use super::agent_row::{self, AgentRow};
 use super::paint::{Painter, two_ends};
 
 /// The lines of a batch: live while its agents work, their results afterwards.
@@ -95,30 +97,23 @@ fn row(
     };
     let (name, title) = columns;
     let nested = "  ".repeat(agent.path.depth().saturating_sub(1) as usize);
-    let left = vec![
-        Span::raw(format!("  {nested}")),
-        Span::styled(pen.sign(state.glyph), pen.style(state.glyph)),
-        Span::raw(format!(" {}  ", padded(&agent.info.name, name))),
-        Span::styled(format!("{}  ", padded(&agent.info.description, title)), theme.dim),
-        Span::raw(text),
-    ];
-    let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
-    let turns = count(agent.run.turn as usize, "turn");
-    let mut figures = Vec::new();
-    if let Some(elapsed) = agent.run.elapsed(model.now) {
-        figures.push(clock(elapsed));
-        if agent.alive() {
-            figures.push(super::panes::turns(&agent.run));
-        } else {
-            figures.push(format!("{turns} {}", tokens(used)));
+    let mut figures = agent_row::figures(model, agent);
+    match agent.run.elapsed(model.now) {
+        Some(_) if agent.alive() => {}
+        Some(_) => {
+            let (used, _) = labels::tree_usage(&model.agents, &agent.path);
+            figures[1] = format!("{} {}", count(agent.run.turn as usize, "turn"), tokens(used));
         }
-        figures.push(money(cost));
+        None => figures.clear(),
     }
-    // Too narrow: drop cost, then turns, then time.
-    let needed =
-        |figures: &[String]| super::paint::spans_width(&left) + width(&figures.join(" ")) + 1;
-    while !figures.is_empty() && needed(&figures) > room {
-        figures.pop();
-    }
-    two_ends(left, vec![Span::styled(figures.join(" "), theme.dim)], room, None)
+    let plain = Style::new();
+    AgentRow::new(state, pen)
+        .text(format!("  {nested}"), plain)
+        .glyph()
+        .text(format!("{}  ", padded(&agent.info.name, name)), plain)
+        .text(format!("{}  ", padded(&agent.info.description, title)), theme.dim)
+        .text(text, plain)
+        .figures(figures, theme.dim)
+        .fit(room, 0)
+        .line(room, None)
 }

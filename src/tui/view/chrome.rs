@@ -9,9 +9,9 @@ use crate::tui::labels;
 use crate::tui::model::{AgentState, MessageState, Metrics, QueuedMessage, RunPhase, TuiModel};
 use crate::tui::text::{one_line, truncate, width};
 
+use super::agent_row::turns;
 use super::hint;
 use super::paint::{Painter, two_ends};
-use super::panes::turns;
 
 /// Cells between the keys and a notice beside them, including the blanks at the edges.
 const NOTICE_GAP: usize = 5;
@@ -23,8 +23,7 @@ pub fn rule(model: &TuiModel, room: u16, small: bool, pen: Painter<'_>) -> Line<
     let mut left = vec![Span::styled(format!("{sign} to "), theme.dim)];
     match model.focused() {
         Some(agent) => {
-            let colour = theme.agent(agent.info.color.as_deref(), agent.colour);
-            left.push(Span::styled(agent.info.name.clone(), colour));
+            left.push(Span::styled(agent.info.name.clone(), pen.agent(agent)));
             left.push(Span::styled(agent_words(model, agent), theme.dim));
         }
         None => {

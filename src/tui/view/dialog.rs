@@ -128,7 +128,7 @@ pub fn draw_content(
     let (width, _) = inner_size(area);
     let lines = content.lines(question, width, pen.theme);
     let title = title(model, question, area.width, pen.theme);
-    let style = colour(model, &question.path, pen.theme);
+    let style = colour(model, &question.path, pen);
     let inner = frame(buffer, area, pen.theme, style, &title, "Esc back");
     let height = usize::from(inner.height).min(lines.len());
     let top = scroll.min(lines.len() - height);
@@ -197,7 +197,7 @@ fn draw_box(
     buffer: &mut Buffer,
 ) -> DialogLayout {
     let theme = pen.theme;
-    let style = if open.keyboard { colour(model, &question.path, theme) } else { theme.dim };
+    let style = if open.keyboard { colour(model, &question.path, pen) } else { theme.dim };
     let foot = footer(open, question, &drawn, &model.keymap);
     let title = title(model, question, area.width, theme);
     let inner = frame(buffer, area, theme, style, &title, &foot);
@@ -236,11 +236,9 @@ fn title(model: &TuiModel, question: &Question, room: u16, theme: &Theme) -> Str
 }
 
 /// The question style, patched with the asking agent's colour.
-fn colour(model: &TuiModel, path: &AgentPath, theme: &Theme) -> Style {
-    match model.agents.get(path) {
-        Some(agent) => theme.question.patch(theme.agent(agent.info.color.as_deref(), agent.colour)),
-        None => theme.question,
-    }
+fn colour(model: &TuiModel, path: &AgentPath, pen: Painter<'_>) -> Style {
+    let agent = model.agents.get(path).map(|agent| pen.agent(agent));
+    pen.theme.question.patch(agent.unwrap_or_default())
 }
 
 fn footer(

@@ -10,6 +10,7 @@ use crate::tui::model::overlay::{AgentAction, AgentPicker, HistorySearch, Picker
 use crate::tui::model::{Extent, Overlay, TuiModel};
 use crate::tui::text::{one_line, padded, sanitize, width, wrap_text};
 
+use super::agent_row::AgentRow;
 use super::paint::{Painter, cut_spans, frame, put};
 use super::{agent_list, help};
 
@@ -191,18 +192,17 @@ fn draw_which(
         .iter()
         .map(|path| {
             let Some(agent) = model.agents.get(path) else { return Line::default() };
-            let state = labels::agent_status(model, agent);
             let can = which.action.applies_to(agent);
             let look = if can { pen.theme.text } else { pen.theme.dim };
-            let number = pen.theme.agent(agent.info.color.as_deref(), agent.colour);
-            let number = if can { number } else { pen.theme.dim };
-            Line::from(vec![
-                Span::styled(format!("{:>digits$}  ", agent.number), number),
-                Span::styled(agent.info.name.clone(), look),
-                Span::styled(format!(" · {}  ", one_line(&agent.info.description)), pen.theme.dim),
-                Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
-                Span::styled(state.text, look),
-            ])
+            let number = if can { pen.agent(agent) } else { pen.theme.dim };
+            let title = one_line(&agent.info.description);
+            let row = AgentRow::new(labels::agent_status(model, agent), pen)
+                .text(format!("{:>digits$}  ", agent.number), number)
+                .text(agent.info.name.clone(), look)
+                .text(format!(" · {title}  "), pen.theme.dim)
+                .glyph()
+                .state(look);
+            Line::from(row.into_spans())
         })
         .collect();
     draw_rows(lines, which.selected, inner, pen, buffer);

@@ -2,6 +2,7 @@
 //! were drawn.
 
 mod agent_list;
+mod agent_row;
 mod background;
 mod batch;
 mod chrome;

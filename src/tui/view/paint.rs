@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::labels::Glyph;
-use crate::tui::model::MouseSelection;
+use crate::tui::model::{AgentState, MouseSelection};
 use crate::tui::text::{truncate, truncate_line, width};
 use crate::tui::theme::Theme;
 
@@ -22,6 +22,11 @@ impl Painter<'_> {
     /// The sign of a state.
     pub fn sign(&self, glyph: Glyph) -> &'static str {
         glyph.sign(self.theme.glyphs, self.frame)
+    }
+
+    /// The colour of an agent.
+    pub fn agent(&self, agent: &AgentState) -> Style {
+        self.theme.agent(agent.info.color.as_deref(), agent.colour)
     }
 
     /// The style of a state.

@@ -5,13 +5,14 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::protocol::AgentPath;
-use crate::tui::format::{clock, money, tokens};
+use crate::protocol::{AgentPath, RunEnd};
+use crate::tui::format::{money, tokens};
 use crate::tui::labels::{self, Glyph, StatusLabel, tally_label};
-use crate::tui::model::{AgentSet, AgentState, RunPhase, RunState, TuiModel};
+use crate::tui::model::{AgentSet, AgentState, RunPhase, TuiModel};
 use crate::tui::text::{one_line, sanitize, tail_lines, truncate, width};
 use crate::tui::theme::Theme;
 
+use super::agent_row::{self, AgentRow};
 use super::layout::Panel;
 use super::paint::{Painter, cut_spans, put, spans_width, two_ends};
 
@@ -118,8 +119,8 @@ fn slot(
     let agent = agents[at];
     let focused = model.focus.as_ref() == Some(&agent.path);
     let edge = Gutter::new(agents, at, focused, pen);
-    put(buffer, area, 0, &slot_header(model, agent, &edge, area.width, pen));
     let state = labels::agent_status(model, agent);
+    put(buffer, area, 0, &slot_header(model, agent, state.clone(), &edge, area.width, pen));
     let inner = usize::from(area.width).saturating_sub(edge.width() + 2);
     let writing = matches!(agent.run.phase, RunPhase::Writing) && state.glyph == Glyph::Spinner;
     if area.height == 2 && writing {
@@ -127,7 +128,7 @@ fn slot(
         put(buffer, area, 1, &edge.prefix(line));
         return;
     }
-    put(buffer, area, 1, &edge.prefix(state_line(model, agent, &state, inner, pen)));
+    put(buffer, area, 1, &edge.prefix(state_line(model, agent, state, inner, pen)));
     if area.height <= 2 {
         return;
     }
@@ -149,37 +150,31 @@ fn tail(agent: &AgentState, room: usize, count: usize, style: Style) -> Vec<Line
 fn state_line(
     model: &TuiModel,
     agent: &AgentState,
-    state: &StatusLabel,
+    mut state: StatusLabel,
     room: usize,
     pen: Painter<'_>,
 ) -> Line<'static> {
-    let mut words = state.text.clone();
     match (&agent.run.phase, &agent.outcome) {
-        (RunPhase::Ended(crate::protocol::RunEnd::Completed), Some(outcome)) => {
-            let first =
-                outcome.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            if !first.is_empty() {
-                words = format!("{words}: {}", one_line(first));
+        (RunPhase::Ended(RunEnd::Completed), Some(outcome)) => {
+            let mut lines = outcome.text.lines();
+            if let Some(first) = lines.find(|line| !line.trim().is_empty()) {
+                state.text = format!("{}: {}", state.text, one_line(first));
             }
         }
-        (RunPhase::Ended(crate::protocol::RunEnd::Cancelled { before_start: false }), _) => {
-            let longer = labels::with_detail(&words, labels::partial_text_note(model, agent));
+        (RunPhase::Ended(RunEnd::Cancelled { before_start: false }), _) => {
+            let longer = labels::with_detail(&state.text, labels::partial_text_note(model, agent));
             if width(&longer) + 2 <= room {
-                words = longer;
+                state.text = longer;
             }
         }
         _ => {}
     }
-    let look = pen.style(state.glyph);
-    let words_look = match state.glyph {
-        Glyph::Asks | Glyph::Failed => look,
+    let style = match state.glyph {
+        Glyph::Asks | Glyph::Failed => pen.style(state.glyph),
         _ if agent.alive() => pen.theme.text,
         _ => pen.theme.dim,
     };
-    let mut spans = vec![
-        Span::styled(format!("{} ", pen.sign(state.glyph)), look),
-        Span::styled(words, words_look),
-    ];
+    let mut spans = AgentRow::new(state, pen).glyph().state(style).into_spans();
     cut_spans(&mut spans, room);
     Line::from(spans)
 }
@@ -194,8 +189,7 @@ impl Gutter {
     fn new(agents: &[&AgentState], at: usize, focused: bool, pen: Painter<'_>) -> Self {
         let agent = agents[at];
         let glyphs = pen.theme.glyphs;
-        let colour = pen.theme.agent(agent.info.color.as_deref(), agent.colour);
-        let bar = Span::styled(glyphs.bar, colour);
+        let bar = Span::styled(glyphs.bar, pen.agent(agent));
         let mark = if focused { Span::styled(glyphs.focus, pen.theme.accent) } else { bar.clone() };
         let (mut head, mut rest) = (Vec::new(), Vec::new());
         let parent = agent.path.parent();
@@ -225,21 +219,6 @@ impl Gutter {
     }
 }
 
-/// `4/20`.
-pub fn turns(run: &RunState) -> String {
-    match run.limit {
-        Some(limit) => format!("{}/{limit}", run.turn),
-        None => run.turn.to_string(),
-    }
-}
-
-/// Time, turns and cost; the last is dropped first when there is little room.
-fn figures(model: &TuiModel, agent: &AgentState) -> Vec<String> {
-    let Some(elapsed) = agent.run.elapsed(model.now) else { return vec!["–".to_owned()] };
-    let (_, cost) = labels::tree_usage(&model.agents, &agent.path);
-    vec![clock(elapsed), turns(&agent.run), money(cost)]
-}
-
 /// Style of an agent's header: reversed with the focus, dim once it has ended.
 fn header_style(agent: &AgentState, focused: bool, theme: &Theme) -> Style {
     match (focused, agent.alive()) {
@@ -253,6 +232,7 @@ fn header_style(agent: &AgentState, focused: bool, theme: &Theme) -> Style {
 fn slot_header(
     model: &TuiModel,
     agent: &AgentState,
+    state: StatusLabel,
     edge: &Gutter,
     room: u16,
     pen: Painter<'_>,
@@ -261,30 +241,18 @@ fn slot_header(
     let room = usize::from(room);
     let focused = model.focus.as_ref() == Some(&agent.path);
     let look = header_style(agent, focused, theme);
-    let number = theme.agent(agent.info.color.as_deref(), agent.colour);
-    let number = if focused { look } else { number };
-    let fixed = format!(" {}", agent.info.name);
     let title = format!(" · {}", one_line(&agent.info.description));
-    let mut figures = figures(model, agent);
-    let taken = edge.width() + agent.number.to_string().len() + width(&fixed);
     // Too narrow: drop cost, then turns, then time; then truncate the title.
     let kept = if room < NARROW_PANE { NARROW_MIN_TITLE } else { MIN_TITLE };
-    let least = width(&title).min(kept);
-    while !figures.is_empty() && taken + least + 1 + width(&figures.join(" ")) > room {
-        figures.pop();
-    }
-    let figures = figures.join(" ");
-    let title_room =
-        room.saturating_sub(taken + width(&figures) + usize::from(!figures.is_empty()));
-    let mut left = edge.head.clone();
-    left.push(Span::styled(agent.number.to_string(), number));
-    left.push(Span::styled(fixed, look));
-    left.push(Span::styled(truncate(&title, title_room).into_owned(), look));
-    let fill = Some((theme.glyphs.rule, theme.dim));
-    let right_look = if focused { look } else { theme.dim };
-    let mark = if panel_has_margin(model) && !figures.is_empty() { " " } else { "" };
-    let right = vec![Span::styled(format!("{figures}{mark}"), right_look)];
-    two_ends(left, right, room, fill)
+    AgentRow::new(state, pen)
+        .figures(agent_row::figures(model, agent), if focused { look } else { theme.dim })
+        .spans(edge.head.clone())
+        .text(agent.number.to_string(), if focused { look } else { pen.agent(agent) })
+        .text(format!(" {}", agent.info.name), look)
+        .fit(room, width(&title).min(kept))
+        .truncated(&title, room, look)
+        .margin(usize::from(panel_has_margin(model)))
+        .line(room, Some((theme.glyphs.rule, theme.dim)))
 }
 
 /// Whether the figures keep a cell from the edge, as the rules do below the transcript.
@@ -377,27 +345,26 @@ pub fn row(
     let state = labels::agent_status(model, agent);
     let names = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
     let look = header_style(agent, focused, theme);
-    let number = theme.agent(agent.info.color.as_deref(), agent.colour);
-    let mut left = edge.head.clone();
-    left.push(Span::styled(format!("{} ", agent.number), number));
     let pad = names.saturating_sub(width(&agent.info.name));
-    left.push(Span::styled(agent.info.name.clone(), look));
-    left.push(Span::raw(" ".repeat(pad + 1)));
-    left.push(Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)));
-    let mut figures = figures(model, agent);
     let words = labels::row_label(model, agent, &state);
-    let words = truncate(&words, room.saturating_sub(spans_width(&left))).into_owned();
-    let needed = spans_width(&left) + width(&words) + 1;
-    while !figures.is_empty() && needed + width(&figures.join(" ")) > room {
-        figures.pop();
-    }
-    let figures = figures.join(" ");
-    let words_look = if state.glyph == Glyph::Asks { theme.question } else { look };
-    left.push(Span::styled(words, if focused { theme.text } else { words_look }));
+    let words_look = match state.glyph {
+        _ if focused => theme.text,
+        Glyph::Asks => theme.question,
+        _ => look,
+    };
     let place = if agent.in_background && agent.alive() { " · background" } else { "" };
     let title = one_line(&agent.info.description);
-    left.push(Span::styled(format!("{place} · {title}"), theme.dim));
-    two_ends(left, vec![Span::styled(figures, theme.dim)], room, None)
+    AgentRow::new(state, pen)
+        .spans(edge.head)
+        .text(format!("{} ", agent.number), pen.agent(agent))
+        .text(agent.info.name.clone(), look)
+        .text(" ".repeat(pad + 1), Style::new())
+        .glyph()
+        .truncated(&words, room, words_look)
+        .figures(agent_row::figures(model, agent), theme.dim)
+        .fit(room, 0)
+        .text(format!("{place} · {title}"), theme.dim)
+        .line(room, None)
 }
 
 /// `+7 more · ⚑ plan-2 asks · ✗ review-7 failed`.
@@ -440,8 +407,7 @@ pub fn zoom_header(
         parent = path.parent();
     }
     left.extend(above.into_iter().rev().map(|name| Span::styled(format!("{name} › "), theme.dim)));
-    let colour = |agent: &AgentState| theme.agent(agent.info.color.as_deref(), agent.colour);
-    left.push(Span::styled(format!("{} {}", agent.number, agent.info.name), colour(agent)));
+    left.push(Span::styled(format!("{} {}", agent.number, agent.info.name), pen.agent(agent)));
     left.push(Span::raw(format!(" · {}", one_line(&agent.info.description))));
     let shown = model.agents.visible();
     let others: Vec<&AgentState> =
@@ -452,7 +418,7 @@ pub fn zoom_header(
         let words =
             if other.alive() { format!(" {}", truncate(&state.text, 16)) } else { String::new() };
         right.push(Span::styled(if at == 0 { "others " } else { " · " }, theme.dim));
-        right.push(Span::styled(other.number.to_string(), colour(other)));
+        right.push(Span::styled(other.number.to_string(), pen.agent(other)));
         right.push(Span::styled(format!(" {}{words}", pen.sign(state.glyph)), theme.dim));
     }
     two_ends(left, right, usize::from(room), None)
