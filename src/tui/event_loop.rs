@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::protocol::{AgentEvent, Command, EventQueue};
 
+use super::chrome;
 use super::exit_summary::exit_summary;
 use super::host::{HostRequest, ScreenHost};
 use super::keyboard::{Keyboard, PendingInput};
@@ -29,7 +30,7 @@ use super::terminal::{GuardOptions, TerminalGuard};
 use super::text::Highlighter;
 use super::theme::{Theme, ThemeError};
 use super::update::{self, update};
-use super::view::{self, View};
+use super::view::View;
 
 /// The shortest time between two frames.
 const FRAME_TIME: Duration = Duration::from_millis(16);
@@ -406,7 +407,7 @@ impl EventLoop<'_> {
             size = (area.width, area.height);
             view.draw(model, frame);
         })?;
-        self.terminal.set_title(&view::title(model))?;
+        self.terminal.set_title(&chrome::title(model))?;
         let metrics = self.view.metrics().clone();
         self.model.size = size;
         self.model.draw = DrawUrgency::Clean;

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::format::{clock, count, money};
 use super::labels;
-use super::model::{AgentSet, AgentState, TuiModel};
 use super::text::sanitize;
+use crate::tui::agents::{AgentSet, AgentState};
+use crate::tui::model::TuiModel;
 
 /// Upper bound on printed lines of the last answer.
 const ANSWER_LINES: usize = 200;

@@ -6,9 +6,12 @@ use crate::protocol::event::ShellEnd;
 use crate::protocol::{AgentPath, Cost, Denial, RunEnd};
 
 use super::format::{clock, count, ordinal, tokens};
-use super::model::{AgentSet, AgentState, AgentTally, Job, RunPhase, RunState, TuiModel};
 use super::text::{one_line, truncate};
 use super::theme::Glyphs;
+use crate::tui::agents::run::{RunPhase, RunState};
+use crate::tui::agents::{AgentSet, AgentState, AgentTally};
+use crate::tui::background::Job;
+use crate::tui::model::TuiModel;
 
 /// Appends `more`, if any, after a dot.
 pub fn with_detail(words: &str, more: Option<String>) -> String {

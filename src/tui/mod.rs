@@ -1,19 +1,38 @@
 //! The terminal interface: a pure update and view over plain data, and the loop that drives them.
 
+mod agents;
+mod background;
+mod chrome;
 pub mod composer;
 pub mod event_loop;
+mod events;
 mod exit_summary;
+mod first_run;
+mod focus;
 pub mod format;
+mod hint;
 pub mod host;
+mod interrupt;
 mod keyboard;
 pub mod keymap;
 pub mod labels;
+mod layout;
 pub mod model;
 pub mod msg;
+mod overlay;
+mod page;
+mod paint;
+mod picker;
+mod question;
+mod queue;
+mod reader;
+mod replay;
 pub mod settings;
+pub mod slash;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+mod transcript;
 mod trust;
 pub mod update;
 pub mod view;

@@ -3,11 +3,12 @@
 use crossterm::event::KeyCode;
 
 use crate::protocol::{AgentPath, Command, EventKind, NoticeLevel, RunEnd, Sender, ShellId};
+use crate::tui::agents::list::ListRow;
 use crate::tui::host::HostRequest;
-use crate::tui::model::agent_list::ListRow;
-use crate::tui::model::{ItemKind, Overlay};
 use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, agent_choice, finish};
+use crate::tui::transcript::item::ItemKind;
 
 fn root() -> AgentPath {
     AgentPath::root()

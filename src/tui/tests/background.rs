@@ -5,9 +5,11 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use crate::protocol::{AgentPath, Command, EventKind, RunEnd, Sender};
 use crate::tui::exit_summary::exit_summary;
 use crate::tui::labels::{agent_status, main_label};
-use crate::tui::model::{ItemKind, Overlay, Scroll};
+use crate::tui::model::Scroll;
 use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, agent_info, finish};
+use crate::tui::transcript::item::ItemKind;
 
 fn root() -> AgentPath {
     AgentPath::root()
@@ -28,7 +30,7 @@ fn idle_with(names: &[&str]) -> (TestScreen, Vec<AgentPath>) {
     (screen, paths)
 }
 
-fn names(agents: &[&crate::tui::model::AgentState]) -> Vec<String> {
+fn names(agents: &[&crate::tui::agents::AgentState]) -> Vec<String> {
     agents.iter().map(|agent| agent.info.name.clone()).collect()
 }
 

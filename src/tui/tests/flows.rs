@@ -9,9 +9,10 @@ use crate::protocol::{
     PromptTiming, RunEnd, Sender, SessionId,
 };
 use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
-use crate::tui::model::{ItemKind, MessageState};
+use crate::tui::model::MessageState;
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::testing::{TestScreen, agent_choice, finish};
+use crate::tui::transcript::item::ItemKind;
 
 use super::pictures::picture;
 

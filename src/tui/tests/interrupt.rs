@@ -5,8 +5,8 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use crate::protocol::{
     AgentPath, Answer, Command, EventKind, PromptId, PromptTiming, QuestionId, RunEnd,
 };
-use crate::tui::model::Overlay;
 use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, finish};
 
 fn root() -> AgentPath {

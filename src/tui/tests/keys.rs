@@ -7,7 +7,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use crate::tui::keymap::Keymap;
-use crate::tui::model::Overlay;
+use crate::tui::overlay::Overlay;
 use crate::tui::testing::TestScreen;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;

@@ -4,8 +4,8 @@ use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEven
 use serde_json::{Value, json};
 
 use crate::protocol::{self, Access, AgentPath, Answer, Command, EventKind, Question, QuestionId};
-use crate::tui::model::Overlay;
 use crate::tui::msg::{HitKind, HitTarget, Msg};
+use crate::tui::overlay::Overlay;
 use crate::tui::testing::TestScreen;
 
 use super::pictures::picture;

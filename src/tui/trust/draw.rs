@@ -9,9 +9,9 @@ use ratatui::text::{Line, Span};
 use super::{TrustDialog, TrustItem, TrustQuestion};
 use crate::protocol::{escaped_lines, printable};
 use crate::tui::format::count;
+use crate::tui::paint::{frame as draw_box, put};
 use crate::tui::text::{sanitize, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
-use crate::tui::view::{boxed, put};
 
 /// Maximum width, in cells: longer lines are hard to read.
 const MAX_WIDTH: u16 = 100;
@@ -66,7 +66,7 @@ pub(super) fn draw(
         false => "Esc not now · Ctrl+C quits",
     };
     let buffer = frame.buffer_mut();
-    let inner = boxed(buffer, area, theme, theme.question, &title, foot);
+    let inner = draw_box(buffer, area, theme, theme.question, &title, foot);
     let visible = list.iter().skip(asking.scroll).take(shown);
     let empty = Line::default();
     let lines = head.iter().chain(visible).chain(space.then_some(&empty));

@@ -1,0 +1,120 @@
+//! Keys in `/agents`.
+
+use crossterm::event::KeyEvent;
+
+use crate::protocol::AgentPath;
+use crate::tui::agents::list::{AgentList, ListRow};
+use crate::tui::background::{Job, update as background};
+use crate::tui::focus;
+use crate::tui::host::HostRequest;
+use crate::tui::interrupt::update as interrupt;
+use crate::tui::keymap::Action;
+use crate::tui::model::TuiModel;
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::Overlay;
+use crate::tui::picker::update as picker;
+use crate::tui::question::update as question;
+
+/// Opens the list of agents and requests the definitions.
+pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let known = model.definitions.clone().filter(|definitions| !definitions.is_empty());
+    effects.push(ScreenEffect::Ask(HostRequest::Agents(Vec::new())));
+    model.overlay = Some(Overlay::Agents(AgentList { definitions: known, ..AgentList::default() }));
+}
+
+/// Handles a key in the list.
+pub fn press(
+    model: &mut TuiModel,
+    key: KeyEvent,
+    action: Option<Action>,
+    effects: &mut Vec<ScreenEffect>,
+) {
+    let Some(Overlay::Agents(list)) = &model.overlay else { return };
+    let (rows, chosen) = (list.rows(model).len(), list.selected_row(model));
+    let filtering = list.filtering;
+    match (picker::plain_char(key), action) {
+        (Some(letter), _) if filtering => change(model, |list| {
+            list.filter.type_char(letter);
+            list.selected = 0;
+        }),
+        (Some('/'), _) => change(model, |list| list.filtering = true),
+        (Some(letter), _) => act(model, letter, chosen, effects),
+        (_, Some(Action::Submit)) => open_row(model, chosen, effects),
+        (_, Some(Action::Up | Action::Down)) => change(model, |list| {
+            picker::cycle_selection(&mut list.selected, rows, action == Some(Action::Down));
+        }),
+        (_, Some(edit)) if filtering => {
+            change(model, |list| question::edit_line(&mut list.filter, edit));
+        }
+        _ => {}
+    }
+}
+
+fn change(model: &mut TuiModel, change: impl FnOnce(&mut AgentList)) {
+    if let Some(Overlay::Agents(list)) = &mut model.overlay {
+        change(list);
+    }
+}
+
+/// Performs the action of a letter on the selected row.
+fn act(model: &mut TuiModel, letter: char, row: Option<ListRow>, effects: &mut Vec<ScreenEffect>) {
+    match (letter, row) {
+        ('a', _) => {
+            let all: Vec<AgentPath> =
+                model.agents.alive().map(|agent| agent.path.clone()).collect();
+            interrupt::cancel_all(model, &all, effects);
+        }
+        ('x', Some(ListRow::Agent(path))) => interrupt::cancel(model, &path, effects),
+        ('x', Some(ListRow::Job(id))) => background::kill(model, &id, effects),
+        ('b', Some(ListRow::Agent(path))) => background::send_to_background(model, &path, effects),
+        ('r', Some(ListRow::Agent(path))) => background::resume(model, &path, effects),
+        _ => {}
+    }
+}
+
+/// Enter: shows the agent's transcript or a command's page, or inserts a definition's name into the prompt.
+fn open_row(model: &mut TuiModel, row: Option<ListRow>, effects: &mut Vec<ScreenEffect>) {
+    match row {
+        Some(ListRow::Agent(path)) => {
+            interrupt::close_overlay(model, effects);
+            focus::focus_agent(model, &path);
+            model.zoom = true;
+        }
+        Some(ListRow::Job(id)) => {
+            let Some(job) = model.jobs.get(&id) else { return };
+            let lines = job_lines(model, job);
+            model.overlay = Some(Overlay::Page { title: id, lines, scroll: 0 });
+        }
+        Some(ListRow::Definition(definition)) => {
+            interrupt::close_overlay(model, effects);
+            model.composer.buffer.insert(&format!("@agent-{} ", definition.name));
+        }
+        None => {}
+    }
+}
+
+fn job_lines(model: &TuiModel, job: &Job) -> Vec<String> {
+    let end = match &job.ended {
+        None => "running".to_owned(),
+        Some((_, end)) => end.to_string(),
+    };
+    let mut lines = vec![format!("{} · {}", end, model.name(&job.path)), String::new()];
+    lines.extend(job.command.lines().map(str::to_owned));
+    lines
+}
+
+/// The selected row, to restore after events change the list, so that no key acts on its neighbour.
+pub fn selected_row(model: &TuiModel) -> Option<ListRow> {
+    match &model.overlay {
+        Some(Overlay::Agents(list)) => list.selected_row(model),
+        _ => None,
+    }
+}
+
+/// Selects the same row again at its new position.
+pub fn keep_selected(model: &mut TuiModel, row: &ListRow) {
+    let Some(Overlay::Agents(list)) = &model.overlay else { return };
+    if let Some(at) = list.rows(model).iter().position(|other| other == row) {
+        change(model, |list| list.selected = at);
+    }
+}

@@ -1,0 +1,410 @@
+//! The sub-agents of the session: their state, numbers and order on the screen.
+
+mod background;
+pub mod batch;
+pub mod list;
+pub mod panes;
+pub mod row;
+pub mod run;
+mod stored;
+
+pub use background::ENDED_ROW_TIME;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use crate::protocol::{AgentId, AgentInfo, AgentPath, RunEnd, RunOutcome};
+use crate::tui::agents::run::{RunPhase, RunState};
+use crate::tui::model::Scroll;
+use crate::tui::transcript::TranscriptState;
+use crate::tui::transcript::item::ItemKind;
+
+/// Bytes of text kept per sub-agent.
+const MAX_AGENT_TEXT: usize = 1024 * 1024;
+
+/// Number of ended sub-agents whose transcripts stay in memory; older ones are only on disk.
+const MAX_LOADED_ENDED: usize = 64;
+
+/// Location of an agent's conversation.
+///
+/// | from | by | to |
+/// |---|---|---|
+/// | – | its start | here |
+/// | here | the start of a later batch, when too many are here | on disk |
+/// | – | the opening of a stored session | on disk, or gone if it was not stored |
+/// | on disk | its first frame on the screen | asked for |
+/// | on disk, asked for | its events from the file | here |
+///
+/// Before an agent is resumed, its conversation is read, so new text follows the old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TranscriptLocation {
+    /// In its transcript.
+    Loaded,
+    /// In its file; the transcript only has the task and the final text.
+    OnDisk,
+    /// In its file, and requested.
+    Requested,
+    /// Not stored: only its outcome is known.
+    Missing,
+}
+
+/// One sub-agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentState {
+    pub path: AgentPath,
+    pub id: AgentId,
+    /// Lowest free number at its start; does not change.
+    pub number: usize,
+    pub info: AgentInfo,
+    pub run: RunState,
+    pub transcript: TranscriptState,
+    pub location: TranscriptLocation,
+    pub outcome: Option<RunOutcome>,
+    /// Whether it ended because main was stopped.
+    pub stopped_with_main: bool,
+    /// Scroll position in its pane.
+    pub scroll: Scroll,
+    /// Number of its batch: agents of one batch are shown and folded together.
+    pub batch: usize,
+    /// Whether it has a slot in the panel.
+    pub in_panel: bool,
+    /// Index into the colours for agents.
+    pub colour: usize,
+    /// Whether it or an ancestor is in the background, so main's turn does not wait for it.
+    pub in_background: bool,
+    /// Whether it has a row among the background agents.
+    pub in_strip: bool,
+    /// Whether its parent has read its result.
+    pub result_read: bool,
+}
+
+impl AgentState {
+    pub fn alive(&self) -> bool {
+        self.run.alive()
+    }
+
+    /// Whether it is alive and not just queued.
+    pub fn running(&self) -> bool {
+        self.run.alive() && !self.run.queued()
+    }
+
+    /// Whether it has ended and can be resumed from its transcript.
+    pub fn resumable(&self) -> bool {
+        self.location != TranscriptLocation::Missing
+            && matches!(&self.run.phase, RunPhase::Ended(end) if *end != RunEnd::Cancelled { before_start: true })
+    }
+}
+
+/// All sub-agents of the session, in order of start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentSet {
+    list: Vec<AgentState>,
+    by_path: HashMap<AgentPath, usize>,
+    /// Positions in `list` of each agent and all agents below it, so that drawing a row does not
+    /// scan all agents.
+    within: HashMap<AgentPath, Vec<usize>>,
+    /// Number of the current (or last) batch.
+    batch: usize,
+    started: usize,
+    folded_batches: VecDeque<usize>,
+}
+
+/// Number of agents per state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgentTally {
+    pub all: usize,
+    pub running: usize,
+    /// Alive in the background; not among the running and queued ones.
+    pub in_background: usize,
+    pub queued: usize,
+    pub done: usize,
+    pub cancelled: usize,
+    pub failed: usize,
+    pub partial: usize,
+    pub empty: usize,
+}
+
+impl AgentSet {
+    pub fn get(&self, path: &AgentPath) -> Option<&AgentState> {
+        self.list.get(*self.by_path.get(path)?)
+    }
+
+    pub fn get_mut(&mut self, path: &AgentPath) -> Option<&mut AgentState> {
+        self.list.get_mut(*self.by_path.get(path)?)
+    }
+
+    /// All agents of the session, in order of start.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &AgentState> {
+        self.list.iter()
+    }
+
+    /// An agent and all agents below it, in order of start; all agents for the root.
+    pub fn within(&self, top: &AgentPath) -> impl Iterator<Item = &AgentState> {
+        self.within.get(top).into_iter().flatten().filter_map(|at| self.list.get(*at))
+    }
+
+    pub fn alive(&self) -> impl Iterator<Item = &AgentState> {
+        self.list.iter().filter(|agent| agent.alive())
+    }
+
+    /// Number of agents waiting for a slot.
+    pub fn queued(&self) -> usize {
+        self.alive().filter(|agent| agent.run.queued()).count()
+    }
+
+    pub fn running(&self) -> impl Iterator<Item = &AgentState> {
+        self.list.iter().filter(|agent| agent.running())
+    }
+
+    /// Agents in the panel, sorted by number, children below their parent.
+    pub fn panel(&self) -> Vec<&AgentState> {
+        tree_order(self.list.iter().filter(|agent| agent.in_panel).collect())
+    }
+
+    /// Number of the current or last batch.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// Adds an agent that has just started. Starts a new batch when nothing of the last one is shown,
+    /// unless the agent starts in the background.
+    pub fn start(&mut self, path: AgentPath, info: AgentInfo, at: Duration) -> &mut AgentState {
+        let above = path.parent().and_then(|parent| self.get(&parent));
+        let aside = info.background || above.is_some_and(|parent| parent.in_background);
+        let present = |agent: &AgentState| agent.in_panel && agent.batch == self.batch;
+        if !aside && (!self.list.iter().any(present) || self.is_folded()) {
+            self.begin_batch();
+        }
+        let number = self.free_number();
+        let mut transcript = TranscriptState::bounded(MAX_AGENT_TEXT);
+        transcript.push(ItemKind::Prompt { text: info.prompt.clone(), task: true });
+        let mut run = RunState { last_activity: at, ..RunState::default() };
+        run.phase = RunPhase::Starting;
+        run.since = at;
+        run.limit = Some(info.max_turns).filter(|limit| *limit > 0);
+        let id = path.id().unwrap_or_else(AgentId::generate);
+        self.by_path.insert(path.clone(), self.list.len());
+        for top in std::iter::successors(Some(path.clone()), AgentPath::parent) {
+            self.within.entry(top).or_default().push(self.list.len());
+        }
+        let colour = self.started;
+        self.started += 1;
+        self.list.push(AgentState {
+            path,
+            id,
+            number,
+            info,
+            run,
+            transcript,
+            location: TranscriptLocation::Loaded,
+            outcome: None,
+            stopped_with_main: false,
+            scroll: Scroll::default(),
+            batch: if aside { 0 } else { self.batch },
+            in_panel: !aside,
+            colour,
+            in_background: aside,
+            in_strip: aside,
+            result_read: false,
+        });
+        let last = self.list.len() - 1;
+        &mut self.list[last]
+    }
+
+    /// The lowest number not used on the screen.
+    fn free_number(&self) -> usize {
+        let on_screen = self.list.iter().filter(|agent| agent.in_panel || agent.in_strip);
+        let taken: Vec<usize> = on_screen.map(|agent| agent.number).collect();
+        (1..).find(|number| !taken.contains(number)).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the last batch has been folded, even if it was reopened for reading.
+    fn is_folded(&self) -> bool {
+        self.folded_batches.contains(&self.batch)
+    }
+
+    fn begin_batch(&mut self) {
+        self.batch += 1;
+        for agent in &mut self.list {
+            agent.in_panel &= agent.alive();
+        }
+        self.folded_batches.clear();
+        let ended: Vec<usize> = (0..self.list.len()).filter(|at| !self.list[*at].alive()).collect();
+        for old in ended.iter().rev().skip(MAX_LOADED_ENDED) {
+            if self.list[*old].transcript.ids().count() > 1 {
+                self.list[*old].transcript.drop_all();
+                self.list[*old].location = TranscriptLocation::OnDisk;
+            }
+        }
+    }
+
+    /// Removes the ended agents from the panel if none is alive. Returns whether the batch is folded now.
+    pub fn fold(&mut self) -> bool {
+        if self.list.iter().any(|agent| agent.in_panel && agent.alive()) {
+            return false;
+        }
+        for agent in &mut self.list {
+            agent.in_panel = false;
+        }
+        self.folded_batches.push_back(self.batch);
+        true
+    }
+
+    /// The agents of the panel (or of the last batch, once folded), then those in the background.
+    pub fn latest(&self) -> Vec<&AgentState> {
+        let mut latest = self.panel();
+        if latest.is_empty() {
+            let of_batch = |agent: &&AgentState| {
+                self.batch > 0 && agent.batch == self.batch && !agent.in_strip
+            };
+            latest = self.list.iter().filter(of_batch).collect();
+        }
+        latest.extend(self.strip());
+        latest
+    }
+
+    /// Shows the agents of the last batch again. Returns whether there are any.
+    pub fn reopen(&mut self) -> bool {
+        let batch = self.batch;
+        for agent in &mut self.list {
+            agent.in_panel |= batch > 0 && agent.batch == batch && !agent.in_strip;
+        }
+        self.list.iter().any(|agent| agent.in_panel)
+    }
+
+    /// Removes a reopened batch from the panel.
+    pub fn close(&mut self) {
+        if self.is_folded() {
+            self.list.iter_mut().for_each(|agent| agent.in_panel &= agent.alive());
+        }
+    }
+
+    /// Shows an agent's batch again, or its row in the background, so that it can have the focus.
+    pub fn reveal(&mut self, path: &AgentPath) {
+        let Some(agent) = self.get(path) else { return };
+        if agent.in_background {
+            return self.add_to_strip(path);
+        }
+        let batch = agent.batch;
+        for agent in &mut self.list {
+            agent.in_panel = !agent.in_strip && (agent.alive() || agent.batch == batch);
+        }
+    }
+
+    /// Removes all agents, for another session.
+    pub fn clear(&mut self) {
+        *self = Self { started: 0, ..Self::default() };
+    }
+
+    /// Counts a set of agents by state.
+    pub fn tally<'a>(agents: impl Iterator<Item = &'a AgentState>) -> AgentTally {
+        let mut tally = AgentTally::default();
+        for agent in agents {
+            tally.all += 1;
+            let slot = match &agent.run.phase {
+                phase if agent.in_background && !matches!(phase, RunPhase::Ended(_)) => {
+                    &mut tally.in_background
+                }
+                RunPhase::Queued { .. } => &mut tally.queued,
+                RunPhase::Ended(end) => match end {
+                    RunEnd::Completed => &mut tally.done,
+                    RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => {
+                        &mut tally.partial
+                    }
+                    RunEnd::Cancelled { .. } | RunEnd::Interrupted => &mut tally.cancelled,
+                    RunEnd::Failed { .. } | RunEnd::Refused => &mut tally.failed,
+                    RunEnd::Empty => &mut tally.empty,
+                },
+                _ => &mut tally.running,
+            };
+            *slot += 1;
+        }
+        tally
+    }
+}
+
+/// Sorts agents by number, children below their parent.
+fn tree_order(mut agents: Vec<&AgentState>) -> Vec<&AgentState> {
+    agents.sort_by_key(|agent| agent.number);
+    let mut ordered = Vec::with_capacity(agents.len());
+    for top in agents.iter().filter(|agent| !has_parent_in(agent, &agents)) {
+        push_with_children(top, &agents, &mut ordered);
+    }
+    ordered
+}
+
+fn has_parent_in(agent: &AgentState, shown: &[&AgentState]) -> bool {
+    agent.path.parent().is_some_and(|above| shown.iter().any(|other| other.path == above))
+}
+
+fn push_with_children<'a>(
+    agent: &'a AgentState,
+    shown: &[&'a AgentState],
+    ordered: &mut Vec<&'a AgentState>,
+) {
+    ordered.push(agent);
+    for child in shown {
+        if child.path.parent().as_ref() == Some(&agent.path) {
+            push_with_children(child, shown, ordered);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::testing::{agent_info, finish};
+
+    fn start(agents: &mut AgentSet, name: &str) -> AgentPath {
+        let path = AgentPath::root().child(AgentId::generate());
+        agents.start(path.clone(), agent_info(name, "task"), Duration::ZERO);
+        path
+    }
+
+    fn end(agents: &mut AgentSet, path: &AgentPath) {
+        let kind = finish(RunEnd::Completed, "");
+        agents.get_mut(path).unwrap().run.apply(&kind, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_number_stays_until_the_batch_folds_and_is_the_lowest_free_one_then() {
+        let mut agents = AgentSet::default();
+        let first = start(&mut agents, "explore-1");
+        let second = start(&mut agents, "explore-2");
+        end(&mut agents, &first);
+        let third = start(&mut agents, "explore-3");
+        assert_eq!(agents.get(&second).unwrap().number, 2);
+        assert_eq!(agents.get(&third).unwrap().number, 3);
+        assert!(!agents.fold());
+        end(&mut agents, &second);
+        end(&mut agents, &third);
+        assert!(agents.fold());
+        let next = start(&mut agents, "explore-4");
+        assert_eq!(agents.get(&next).unwrap().number, 1);
+        assert_eq!(agents.panel().len(), 1);
+    }
+
+    #[test]
+    fn children_stand_under_their_parent() {
+        let mut agents = AgentSet::default();
+        let plan = start(&mut agents, "plan-1");
+        start(&mut agents, "review-1");
+        let child = plan.child(AgentId::generate());
+        agents.start(child, agent_info("explore-1", "task"), Duration::ZERO);
+        let names: Vec<&str> = agents.panel().iter().map(|a| a.info.name.as_str()).collect();
+        assert_eq!(names, ["plan-1", "explore-1", "review-1"]);
+    }
+
+    #[test]
+    fn a_folded_batch_opens_again_and_goes_when_new_agents_start() {
+        let mut agents = AgentSet::default();
+        let first = start(&mut agents, "explore-1");
+        end(&mut agents, &first);
+        agents.fold();
+        assert!(agents.panel().is_empty());
+        assert!(agents.reopen());
+        start(&mut agents, "explore-2");
+        let names: Vec<&str> = agents.panel().iter().map(|a| a.info.name.as_str()).collect();
+        assert_eq!(names, ["explore-2"]);
+    }
+}

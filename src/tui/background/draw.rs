@@ -1,0 +1,90 @@
+//! The rows between the body and the prompt: agents and commands running in the background.
+
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use crate::tui::agents::panes::PaneAreas;
+use crate::tui::agents::row::AgentRow;
+use crate::tui::agents::{AgentState, panes};
+use crate::tui::background::Job;
+use crate::tui::format::clock;
+use crate::tui::labels;
+use crate::tui::model::TuiModel;
+use crate::tui::paint::{Painter, put};
+use crate::tui::text::{one_line, width};
+
+/// Maximum number of rows; the last one counts those that do not fit.
+pub const MAX_ROWS: u16 = 2;
+
+/// Number of rows to show.
+pub fn count(model: &TuiModel) -> usize {
+    model.agents.strip().len() + model.jobs.strip().count()
+}
+
+/// Draws the rows: agents first, then commands. The focused agent is always visible.
+pub fn draw(model: &TuiModel, area: Rect, pen: Painter<'_>, buffer: &mut Buffer) -> PaneAreas {
+    let agents = model.agents.strip();
+    let jobs: Vec<&Job> = model.jobs.strip().collect();
+    let all = agents.len() + jobs.len();
+    let focus = agents.iter().position(|agent| model.focus.as_ref() == Some(&agent.path));
+    let shown = visible_rows(all, usize::from(area.height), focus);
+    let mut places = PaneAreas::new();
+    for (row, at) in shown.clone().enumerate() {
+        let Some(agent) = agents.get(at) else {
+            put(buffer, area, row, &job_row(model, jobs[at - agents.len()], area.width, pen));
+            continue;
+        };
+        put(buffer, area, row, &panes::row(model, &agents, at, area.width, pen));
+        let y = area.y + u16::try_from(row).unwrap_or_default();
+        places.push((Rect { y, height: 1, ..area }, agent.path.clone()));
+    }
+    if shown.len() < all {
+        let hidden = agents.iter().enumerate().filter(|(at, _)| !shown.contains(at));
+        let hidden: Vec<&AgentState> = hidden.map(|(_, agent)| *agent).collect();
+        let line = panes::more_line(model, all - shown.len(), &hidden, area.width, pen);
+        put(buffer, area, shown.len(), &line);
+    }
+    places
+}
+
+/// The range of visible rows. If not all fit, leaves one line to count the others.
+fn visible_rows(all: usize, room: usize, focus: Option<usize>) -> Range<usize> {
+    if all <= room {
+        return 0..all;
+    }
+    let rows = room.saturating_sub(1);
+    let first = focus.map_or(0, |at| (at + 1).saturating_sub(rows));
+    first..first + rows
+}
+
+/// ` bash-1 ⠹ npm run dev    1:20`.
+fn job_row(model: &TuiModel, job: &Job, room: u16, pen: Painter<'_>) -> Line<'static> {
+    let look = if job.alive() { pen.theme.text } else { pen.theme.dim };
+    let time = clock(job.elapsed(model.now));
+    let command = (!job.alive()).then(|| format!(" · {}", one_line(&job.command)));
+    let time = Some(time).filter(|time| usize::from(room) > width(time) + 20);
+    AgentRow::new(labels::job_status(job), pen)
+        .text(format!("{} ", pen.theme.glyphs.bar), pen.theme.dim)
+        .text(format!("{} ", job.id), look)
+        .glyph()
+        .state(look)
+        .text(command.unwrap_or_default(), pen.theme.dim)
+        .figures(time.into_iter().collect(), pen.theme.dim)
+        .line(usize::from(room), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_focus_is_always_in_the_window() {
+        assert_eq!(visible_rows(2, 2, Some(1)), 0..2);
+        assert_eq!(visible_rows(5, 2, None), 0..1);
+        assert_eq!(visible_rows(5, 2, Some(3)), 3..4);
+        assert_eq!(visible_rows(5, 0, Some(3)).len(), 0);
+    }
+}

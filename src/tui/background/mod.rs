@@ -1,0 +1,127 @@
+//! Background commands of agents.
+
+pub mod draw;
+pub mod update;
+
+use std::time::Duration;
+
+use crate::protocol::AgentPath;
+use crate::protocol::event::ShellEnd;
+use crate::tui::agents::ENDED_ROW_TIME;
+
+/// Number of ended commands kept for the list of agents.
+const MAX_ENDED_JOBS: usize = 32;
+
+/// One background command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Such as `bash-1`.
+    pub id: String,
+    /// The agent that started it.
+    pub path: AgentPath,
+    pub command: String,
+    pub since: Duration,
+    /// When it ended, and how.
+    pub ended: Option<(Duration, ShellEnd)>,
+    /// Whether the user has killed it and its end is still pending.
+    pub killing: bool,
+    /// Whether it has a row among the background agents.
+    pub in_strip: bool,
+    /// Whether its agent has read its end.
+    read: bool,
+}
+
+impl Job {
+    pub fn alive(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// Time it has run so far, or in total.
+    pub fn elapsed(&self, now: Duration) -> Duration {
+        let end = self.ended.as_ref().map_or(now, |(at, _)| *at);
+        end.saturating_sub(self.since)
+    }
+
+    fn expires_at(&self) -> Option<Duration> {
+        let (ended, _) = self.ended.as_ref().filter(|_| self.in_strip)?;
+        Some(if self.read { *ended } else { *ended + ENDED_ROW_TIME })
+    }
+}
+
+/// All background commands of the session, in order of start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Jobs {
+    list: Vec<Job>,
+}
+
+impl Jobs {
+    pub fn start(&mut self, path: AgentPath, id: String, command: String, at: Duration) {
+        self.list.retain(|job| job.id != id);
+        while self.list.iter().filter(|job| !job.alive()).count() >= MAX_ENDED_JOBS {
+            let Some(oldest) = self.list.iter().position(|job| !job.alive()) else { break };
+            self.list.remove(oldest);
+        }
+        self.list.push(Job {
+            id,
+            path,
+            command,
+            since: at,
+            ended: None,
+            killing: false,
+            in_strip: true,
+            read: false,
+        });
+    }
+
+    pub fn end(&mut self, id: &str, end: ShellEnd, at: Duration) {
+        if let Some(job) = self.get_mut(id) {
+            job.ended.get_or_insert((at, end));
+            job.killing = false;
+        }
+    }
+
+    pub fn get(&self, id: &str) -> Option<&Job> {
+        self.list.iter().find(|job| job.id == id)
+    }
+
+    pub fn get_mut(&mut self, id: &str) -> Option<&mut Job> {
+        self.list.iter_mut().find(|job| job.id == id)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Job> {
+        self.list.iter()
+    }
+
+    pub fn alive(&self) -> impl Iterator<Item = &Job> {
+        self.list.iter().filter(|job| job.alive())
+    }
+
+    /// Commands with a row among the background agents.
+    pub fn strip(&self) -> impl Iterator<Item = &Job> {
+        self.list.iter().filter(|job| job.in_strip)
+    }
+
+    /// Marks the end of a command as read by its agent.
+    pub fn mark_result_read(&mut self, id: &str) {
+        if let Some(job) = self.get_mut(id) {
+            job.read = true;
+        }
+    }
+
+    /// When the next row of an ended command disappears.
+    pub fn next_expiry(&self) -> Option<Duration> {
+        self.list.iter().filter_map(Job::expires_at).min()
+    }
+
+    /// Removes expired rows. Returns whether there were any.
+    pub fn expire(&mut self, now: Duration) -> bool {
+        let mut gone = false;
+        for job in &mut self.list {
+            if job.expires_at().is_some_and(|at| at <= now) {
+                job.in_strip = false;
+                gone = true;
+            }
+        }
+        gone
+    }
+}

@@ -1,0 +1,201 @@
+//! Background agents and commands: moving them there, resuming ended agents, and showing their
+//! results.
+
+use crate::protocol::{
+    AgentPath, Command, EventKind, PromptId, RunEnd, RunOutcome, Sender, ShellId,
+};
+use crate::tui::agents::AgentState;
+use crate::tui::format::count;
+use crate::tui::interrupt::update as interrupt;
+use crate::tui::model::TuiModel;
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::{AgentAction, AgentPicker, Overlay};
+use crate::tui::transcript::item::ItemKind;
+use crate::tui::{labels, queue};
+
+/// Handles the key on the empty prompt: moves the focused or the only running agent, or asks which.
+pub fn press(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    if let Some(path) = model.focus.clone() {
+        return send_to_background(model, &path, effects);
+    }
+    let running: Vec<AgentPath> = movable(model).map(|agent| agent.path.clone()).collect();
+    match &running[..] {
+        [] => {}
+        [only] => send_to_background(model, only, effects),
+        _ => pick_agent(model, AgentAction::Background),
+    }
+}
+
+fn movable(model: &TuiModel) -> impl Iterator<Item = &AgentState> {
+    model.agents.foreground().filter(|agent| agent.running())
+}
+
+/// Opens the list to pick an agent from. Its rows never shift.
+pub fn pick_agent(model: &mut TuiModel, wish: AgentAction) {
+    let waited_for = model.awaited_agents();
+    let wanted = |agent: &AgentState| match wish {
+        AgentAction::Background => agent.running() && !agent.in_background,
+        AgentAction::Cancel if waited_for.is_empty() => agent.alive(),
+        AgentAction::Cancel => waited_for.iter().any(|other| other.path == agent.path),
+    };
+    let visible = model.agents.visible();
+    let rows: Vec<AgentPath> =
+        visible.iter().filter(|agent| wanted(agent)).map(|agent| agent.path.clone()).collect();
+    model.overlay = Some(Overlay::AgentPicker(AgentPicker { action: wish, rows, selected: 0 }));
+}
+
+/// Moves an agent to the background, if possible.
+pub fn send_to_background(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
+    let Some(agent) = model.agents.get(path) else { return };
+    let name = agent.info.name.clone();
+    if !agent.alive() {
+        return interrupt::say_ended(model, path);
+    }
+    if agent.in_background {
+        return model.say(format!("{name} is already in the background"));
+    }
+    if agent.run.queued() {
+        return model.say(format!("{name} has not started · x in /agents cancels it"));
+    }
+    let text = format!("{name} is in the background now · {}", parent_note(model, path));
+    effects.push(ScreenEffect::Send(Command::Background(agent.id)));
+    model.say(text);
+}
+
+/// Moves all agents listed by "Background which?" to the background.
+pub fn send_all_listed(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
+    let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
+    let ids: Vec<_> = agents
+        .filter(|agent| agent.running() && !agent.in_background)
+        .map(|agent| agent.id)
+        .collect();
+    effects.extend(ids.iter().map(|id| ScreenEffect::Send(Command::Background(*id))));
+    let verb = if ids.len() == 1 { "is" } else { "are" };
+    model.say(format!("{} {verb} in the background now", count(ids.len(), "agent")));
+}
+
+/// Describes what the parent does without the agent: `main waits for 2` or `main continues`.
+fn parent_note(model: &TuiModel, path: &AgentPath) -> String {
+    let parent = path.parent().unwrap_or_else(AgentPath::root);
+    let stay = model.agents.awaited_by(&parent).filter(|agent| !agent.path.is_within(path)).count();
+    let name = model.name(&parent);
+    match stay {
+        0 => format!("{name} continues"),
+        more => format!("{name} waits for {more}"),
+    }
+}
+
+/// Marks a running agent as moved to the background.
+pub fn moved(model: &mut TuiModel, path: &AgentPath) {
+    model.agents.move_to_background(path);
+    redraw_batches(model, path);
+}
+
+/// Redraws the lines of a batch, since the state of a member that left it has changed.
+pub fn redraw_batches(model: &mut TuiModel, path: &AgentPath) {
+    let of_it = |item: &ItemKind| match item {
+        ItemKind::Batch { members, .. } => members.iter().any(|member| path.is_within(member)),
+        _ => false,
+    };
+    // An agent is a member of one batch, usually a recent one.
+    let mut ids = model.main.ids().rev();
+    let found = ids.find(|id| model.main.get(*id).is_some_and(|item| of_it(&item.kind)));
+    if let Some(id) = found {
+        model.main.change(id, |_| {});
+    }
+}
+
+/// Resumes an ended agent in the background.
+pub fn resume(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
+    let Some(agent) = model.agents.get(path).filter(|agent| agent.resumable()) else { return };
+    let (id, name) = (agent.id, agent.info.name.clone());
+    effects.push(ScreenEffect::Send(Command::ResumeAgent(id)));
+    model.say(format!("{name} resumes in the background"));
+}
+
+/// Kills a background command.
+pub fn kill(model: &mut TuiModel, id: &str, effects: &mut Vec<ScreenEffect>) {
+    let Some(job) = model.jobs.get_mut(id) else { return };
+    if !job.alive() {
+        return model.say(format!("{id} has ended"));
+    }
+    if !std::mem::replace(&mut job.killing, true) {
+        effects.push(ScreenEffect::Send(Command::KillShell(ShellId::new(id))));
+    }
+    model.say(format!("{id} is being killed"));
+}
+
+/// The report item for a result or message of an agent or the end of a command; `None` for a prompt of
+/// the user.
+pub fn report_item(
+    model: &mut TuiModel,
+    reader: &AgentPath,
+    from: &Sender,
+    text: &str,
+) -> Option<ItemKind> {
+    let (head, text) = match from {
+        Sender::Person => return None,
+        Sender::Agent { name } => {
+            model.agents.mark_result_read(reader, name);
+            let sender = model.agents.iter().rfind(|agent| agent.info.name == *name);
+            match sender.and_then(|agent| Some((agent, agent.outcome.as_ref()?))) {
+                Some((agent, outcome)) => report_head(agent, outcome),
+                None => (format!("{name} says"), text),
+            }
+        }
+        Sender::Job { name } => {
+            model.jobs.mark_result_read(name);
+            (format!("{name} has ended"), text)
+        }
+    };
+    Some(ItemKind::Report { head, text: text.to_owned() })
+}
+
+/// A line such as `explore-1 reports · turn limit, partial`, and the agent's text without the notes
+/// added for the model.
+fn report_head<'a>(agent: &AgentState, outcome: &'a RunOutcome) -> (String, &'a str) {
+    let name = &agent.info.name;
+    let head = match &outcome.end {
+        RunEnd::Completed => format!("{name} reports"),
+        end => format!("{name} reports · {}", labels::short_end_label(agent, end)),
+    };
+    (head, &outcome.text)
+}
+
+/// Adds a prompt that a sub-agent has read. Its task is already in the transcript.
+pub fn agent_prompt_read(
+    model: &mut TuiModel,
+    path: &AgentPath,
+    id: Option<PromptId>,
+    text: String,
+    from: &Sender,
+) {
+    let task = model.agents.get(path).is_some_and(|agent| agent.info.prompt == text);
+    if id.is_none() && task {
+        return;
+    }
+    let report = report_item(model, path, from, &text);
+    if let Some(id) = id {
+        queue::mark_read(model, id);
+    } else if report.is_none() {
+        return;
+    }
+    if let Some(agent) = model.agents.get_mut(path) {
+        agent.transcript.push(report.unwrap_or(ItemKind::Prompt { text, task: false }));
+    }
+}
+
+/// Handles events of background commands. Returns any other event.
+pub fn job_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) -> Option<EventKind> {
+    match kind {
+        EventKind::BackgroundShellStarted { id, command } => {
+            model.jobs.start(path.clone(), id.to_string(), command, model.now);
+        }
+        EventKind::BackgroundShellEnded { id, end } => {
+            model.jobs.end(&id.to_string(), end, model.now);
+        }
+        other => return Some(other),
+    }
+    None
+}

@@ -1,0 +1,409 @@
+//! Applies agent events to the model.
+
+use std::time::Duration;
+
+use crate::protocol::{
+    AgentEvent, AgentPath, CompactionState, ContentBlock, EventKind, NoticeLevel, ResultBlock,
+    RunEnd, RunOutcome, ToolDetails, clock,
+};
+use crate::tui::agents::list::update as agent_list;
+use crate::tui::background::update as background;
+use crate::tui::model::{DrawUrgency, TuiModel, mode_label};
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::Overlay;
+use crate::tui::question::update as question;
+use crate::tui::transcript::TranscriptState;
+use crate::tui::transcript::item::{ItemKind, ToolCallResult};
+use crate::tui::{labels, queue, replay};
+
+/// The end of a turn that took this long causes a notification if the window has no focus.
+const LONG_TURN_TIME: Duration = Duration::from_secs(10);
+
+/// Applies a batch of events.
+pub fn apply_events(
+    model: &mut TuiModel,
+    events: Vec<AgentEvent>,
+    effects: &mut Vec<ScreenEffect>,
+) {
+    let chosen = agent_list::selected_row(model);
+    for event in events {
+        let urgency = urgency(model, &event);
+        model.draw = model.draw.max(urgency);
+        self::apply_event(model, &event.path, event.kind, effects);
+    }
+    if let Some(chosen) = chosen {
+        agent_list::keep_selected(model, &chosen);
+    }
+}
+
+/// Applies one event.
+pub(super) fn apply_event(
+    model: &mut TuiModel,
+    path: &AgentPath,
+    kind: EventKind,
+    effects: &mut Vec<ScreenEffect>,
+) {
+    match background::job_event(model, path, kind) {
+        Some(kind) if path.is_root() => main_event(model, kind, effects),
+        Some(kind) => agent_event(model, path, kind),
+        None => {}
+    }
+}
+
+/// Text of an agent that does not fill the body can wait.
+fn urgency(model: &TuiModel, event: &AgentEvent) -> DrawUrgency {
+    let text = matches!(
+        event.kind,
+        EventKind::TextDelta { .. }
+            | EventKind::ThinkingDelta { .. }
+            | EventKind::ToolProgress { .. }
+    );
+    let reading =
+        matches!(&model.overlay, Some(Overlay::Reader(reader)) if reader.path == event.path);
+    let zoomed = model.zoomed().is_some_and(|agent| agent.path == event.path);
+    let in_body = event.path.is_root() && model.zoomed().is_none();
+    if !text || zoomed || in_body || reading { DrawUrgency::Now } else { DrawUrgency::Lazy }
+}
+
+fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEffect>) {
+    let now = model.now;
+    let about_work = !matches!(
+        kind,
+        EventKind::Notice { .. }
+            | EventKind::AnswerRefused { .. }
+            | EventKind::SessionOpened { .. }
+            | EventKind::SessionFailed { .. }
+    );
+    if about_work {
+        model.run.apply(&kind, now);
+    }
+    match kind {
+        EventKind::SessionOpened { id, history, .. } => {
+            let was = model.session.id.replace(id);
+            replay::open_session(model, history, was.is_some_and(|was| was != id));
+        }
+        EventKind::PromptRead { id, text, from } => {
+            if let Some(id) = id {
+                queue::mark_read(model, id);
+            }
+            if model.run.is_idle() {
+                fold(model);
+                model.run.begin(now);
+                model.can_retry = false;
+            }
+            let report = background::report_item(model, &AgentPath::root(), &from, &text);
+            model.main.push(report.unwrap_or(ItemKind::Prompt { text, task: false }));
+        }
+        EventKind::Verbatim { name, text } => {
+            main_text_arrived(model);
+            let head = format!("{name} answers");
+            model.main.push(ItemKind::Report { head, text: String::new() });
+            model.main.push(ItemKind::Text { text, done: true, edition: 0 });
+        }
+        EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
+        EventKind::WaitBegan(_) if model.run.is_idle() => queue::mark_held(model),
+        EventKind::PromptReturned { id, text } => {
+            queue::returned(model, &AgentPath::root(), id, &text);
+        }
+        EventKind::PromptRefused { id, text, why } => {
+            queue::refused(model, id, &text);
+            notice(model, NoticeLevel::Error, why);
+        }
+        EventKind::TextDelta { text } => {
+            if !text.trim().is_empty() {
+                main_text_arrived(model);
+            }
+            model.main.text_delta(&text);
+        }
+        EventKind::BlockFinished { block: ContentBlock::Text { text, .. }, .. } => {
+            if !text.trim().is_empty() {
+                main_text_arrived(model);
+            }
+            model.main.text_finished(&text);
+        }
+        EventKind::Aside { text } => {
+            let text = labels::aside_label(&text);
+            model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
+        }
+        EventKind::TurnFinished { cost, .. } => model.session.cost += cost,
+        EventKind::PermissionAsked(asked) => question::add_question(model, *asked),
+        EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
+        EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
+        EventKind::ModeChanged { mode } => mode_changed(model, mode),
+        EventKind::ModelChanged { provider, model: name, context_window } => {
+            // The first event is the initial model, unless there was none; opening a session names the
+            // same model again.
+            let same = model.session.model == name
+                && model.session.provider.as_ref().is_none_or(|known| *known == provider);
+            let known = model.session.provider.is_some() || model.session.first_run.is_some();
+            if known && !same {
+                model.say(format!("model: {name}, from the next request on"));
+            }
+            model.session.model = name;
+            model.session.provider = Some(provider);
+            model.session.context_window = context_window;
+            model.session.first_run = None;
+        }
+        EventKind::ShellOutput { text } => model.main.shell_output(&text),
+        EventKind::ShellFinished { line, text, status } => {
+            model.shell = None;
+            model.main.shell_finished(line, &text, status);
+        }
+        EventKind::Notice { level, text } => notice(model, level, text),
+        EventKind::SessionFailed { why } => notice(model, NoticeLevel::Error, why),
+        EventKind::Finished(outcome) => main_finished(model, &outcome, effects),
+        kind => {
+            if let EventKind::ToolFinished { details: Some(ToolDetails::Agent(report)), .. } = &kind
+            {
+                let path = AgentPath::root().child(report.agent_id);
+                if let Some(agent) = model.agents.get_mut(&path)
+                    && agent.stopped_with_main != report.with_parent
+                {
+                    agent.stopped_with_main = report.with_parent;
+                    background::redraw_batches(model, &path);
+                }
+            }
+            transcribe(&mut model.main, kind, now);
+        }
+    }
+}
+
+fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
+    let now = model.now;
+    if let EventKind::Started(info) = kind {
+        return agent_started(model, path, *info);
+    }
+    if let EventKind::Reported { info, outcome } = kind {
+        return replay::add_reported(model, path, *info, *outcome);
+    }
+    if let EventKind::TranscriptRead { events } = kind {
+        return replay::transcript_read(model, path, events);
+    }
+    if let Some(agent) = model.agents.get_mut(path) {
+        agent.run.apply(&kind, now);
+    }
+    match kind {
+        EventKind::PermissionAsked(asked) => question::add_question(model, *asked),
+        EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
+        EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
+        EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
+        EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
+        EventKind::PromptRead { id, text, from } => {
+            background::agent_prompt_read(model, path, id, text, &from);
+        }
+        EventKind::MovedToBackground => background::moved(model, path),
+        EventKind::Finished(outcome) => agent_finished(model, path, *outcome),
+        kind => {
+            if let EventKind::TurnFinished { cost, .. } = &kind {
+                model.session.cost += *cost;
+            }
+            if let Some(agent) = model.agents.get_mut(path) {
+                transcribe(&mut agent.transcript, kind, now);
+            }
+        }
+    }
+}
+
+/// Applies an event to its agent's transcript.
+pub(super) fn transcribe(transcript: &mut TranscriptState, kind: EventKind, now: Duration) {
+    match kind {
+        EventKind::TurnStarted { .. } => transcript.request_started(),
+        EventKind::TextDelta { text } => transcript.text_delta(&text),
+        EventKind::ThinkingDelta { text } => transcript.thinking_delta(&text, now),
+        EventKind::BlockFinished { block, .. } => match block {
+            ContentBlock::Text { text, .. } => transcript.text_finished(&text),
+            ContentBlock::Thinking { thinking, .. } => transcript.thinking_finished(&thinking, now),
+            ContentBlock::ToolUse { id, input, .. } => {
+                transcript.call_announced(id, labels::call_subject("", &input).trim().to_owned());
+            }
+            _ => {}
+        },
+        EventKind::Retrying { .. } => transcript.discard_request(),
+        EventKind::TurnFinished { .. } => transcript.finish_growing_at(now),
+        EventKind::ToolStarted { id, name, summary } => transcript.call_started(id, name, summary),
+        EventKind::ToolProgress { id, text } => transcript.call_progress(&id, &text),
+        EventKind::ToolFinished { id, name, is_error, summary, content, details, took } => {
+            if let Some(ToolDetails::Denied(denial)) = &details {
+                transcript.call_denied(&id, &name, labels::denial_label(denial));
+            }
+            let result = ToolCallResult { is_error, summary, details, took };
+            transcript.call_finished(&id, &name, &result_text(&content), result);
+        }
+        EventKind::PermissionDenied { id, tool, input, denial } => {
+            // A hook may have changed the input.
+            let subject = labels::call_subject("", &input).trim().to_owned();
+            transcript.call_announced(id.clone(), subject);
+            transcript.call_denied(&id, &tool, labels::denial_label(&denial));
+        }
+        EventKind::Compaction { by_hand, state } => compaction(transcript, by_hand, state),
+        EventKind::Notice { level, text } => {
+            transcript.push(ItemKind::Notice { level, text });
+        }
+        _ => {}
+    }
+}
+
+/// Adds the line about a compaction. One stopped together with its run has only the run's line.
+fn compaction(transcript: &mut TranscriptState, by_hand: bool, state: CompactionState) {
+    // Retrying the summary request must not discard anything.
+    transcript.request_started();
+    let (level, text) = match state {
+        CompactionState::Done { before_tokens, after_tokens } => {
+            (NoticeLevel::Info, labels::compaction_label(before_tokens, after_tokens))
+        }
+        CompactionState::Cancelled if by_hand => {
+            (NoticeLevel::Info, "not compacted: stopped by you".to_owned())
+        }
+        CompactionState::Failed { why } => (NoticeLevel::Warning, format!("not compacted: {why}")),
+        CompactionState::Started | CompactionState::Cancelled => return,
+    };
+    transcript.push(ItemKind::Notice { level, text });
+}
+
+fn result_text(content: &[ResultBlock]) -> String {
+    let texts: Vec<&str> = content
+        .iter()
+        .map(|block| match block {
+            ResultBlock::Text { text } => text.as_str(),
+            ResultBlock::Image { .. } => "[image]",
+        })
+        .collect();
+    texts.join("\n")
+}
+
+/// Adds a sub-agent: assigns a number and a slot, and shows its batch in place of the call.
+pub(super) fn agent_started(
+    model: &mut TuiModel,
+    path: &AgentPath,
+    info: crate::protocol::AgentInfo,
+) {
+    let now = model.now;
+    if model.agents.get(path).is_some() {
+        model.agents.restart(path, info, now);
+        return background::redraw_batches(model, path);
+    }
+    let call = info.tool_use_id.clone();
+    let before = model.agents.batch();
+    let agent = model.agents.start(path.clone(), info, now);
+    let (batch, aside) = (agent.batch, agent.in_background);
+    if aside {
+        // Nothing waits for it, so its call stays in the transcript with its result.
+        return;
+    }
+    if batch != before {
+        model.batch_item = None;
+        model.fold_due = false;
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {
+        if let Some(agent) = model.agents.get_mut(&parent) {
+            agent.transcript.mark_call_changed(&call);
+        }
+        return;
+    }
+    match model.batch_item {
+        Some(item) => {
+            model.main.change(item, |item| {
+                if let ItemKind::Batch { members, .. } = &mut item.kind {
+                    members.push(path.clone());
+                }
+            });
+            model.main.replace_call(&call, ItemKind::Hidden);
+        }
+        None => {
+            let kind = ItemKind::Batch { members: vec![path.clone()], folded: false };
+            let replaced = model.main.replace_call(&call, kind.clone());
+            model.batch_item = replaced.or_else(|| Some(model.main.push(kind)));
+        }
+    }
+}
+
+fn agent_finished(model: &mut TuiModel, path: &AgentPath, outcome: RunOutcome) {
+    queue::mark_orphaned(model, path);
+    let with_main = model.run.cancelling;
+    let Some(agent) = model.agents.get_mut(path) else { return };
+    agent.transcript.finish_growing();
+    agent.transcript.close_calls();
+    agent.outcome = Some(outcome);
+    agent.stopped_with_main = with_main && !agent.in_background;
+    model.session.grants.retain(|(of, _)| of != path);
+    question::withdraw(model, path);
+    background::redraw_batches(model, path);
+}
+
+/// Folds the ended batch when main writes text, unless a pane has the focus.
+fn main_text_arrived(model: &mut TuiModel) {
+    if model.batch_item.is_none() {
+        return;
+    }
+    if model.focus.is_some() {
+        model.fold_due = true;
+    } else {
+        fold(model);
+    }
+}
+
+/// Folds the panel if all agents in it have ended.
+pub fn fold(model: &mut TuiModel) {
+    model.fold_due = false;
+    if model.focus.is_some() || model.batch_item.is_none() || !model.agents.fold() {
+        return;
+    }
+    if let Some(item) = model.batch_item.take() {
+        model.main.change(item, |item| {
+            if let ItemKind::Batch { folded, .. } = &mut item.kind {
+                *folded = true;
+            }
+        });
+    }
+}
+
+fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<ScreenEffect>) {
+    model.main.finish_growing();
+    model.main.close_calls();
+    question::withdraw(model, &AgentPath::root());
+    let took = model.run.elapsed(model.now).unwrap_or_default();
+    if !model.focused_window && model.settings.notifications && took >= LONG_TURN_TIME {
+        effects.push(ScreenEffect::Notify("main is done".to_owned()));
+    }
+    let (level, text) = match &outcome.end {
+        RunEnd::Completed | RunEnd::Cancelled { .. } | RunEnd::Interrupted => {
+            if matches!(outcome.end, RunEnd::Cancelled { .. }) {
+                stopped_line(model);
+            }
+            return;
+        }
+        RunEnd::Failed { message, .. } => (NoticeLevel::Error, message.clone()),
+        RunEnd::MaxTurns { limit } => {
+            (NoticeLevel::Warning, format!("turn limit {limit} reached · say go on to continue"))
+        }
+        RunEnd::Budget { what } => (NoticeLevel::Warning, format!("budget {what} spent")),
+        RunEnd::TimeLimit { limit } => {
+            (NoticeLevel::Warning, format!("time limit {} reached", clock(*limit)))
+        }
+        RunEnd::Refused => (NoticeLevel::Error, "refused by the model".to_owned()),
+        RunEnd::Empty => (NoticeLevel::Warning, "the model ended without an answer".to_owned()),
+    };
+    model.can_retry = level == NoticeLevel::Error;
+    model.main.push(ItemKind::Notice { level, text });
+}
+
+fn stopped_line(model: &mut TuiModel) {
+    let text = "stopped by you".to_owned();
+    model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
+}
+
+fn mode_changed(model: &mut TuiModel, mode: crate::protocol::PermissionMode) {
+    if model.session.mode != mode {
+        model.session.mode = mode;
+        model.say(format!("mode: {}, {}", mode.name(), mode_label(mode)));
+    }
+}
+
+/// Shows information on the hint line; warnings and errors stay in the transcript.
+fn notice(model: &mut TuiModel, level: NoticeLevel, text: String) {
+    if level == NoticeLevel::Info && !text.contains('\n') {
+        model.say(text);
+        return;
+    }
+    model.main.push(ItemKind::Notice { level, text });
+}

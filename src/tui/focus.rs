@@ -1,0 +1,109 @@
+//! The focus and scroll positions. Only keys and clicks of the user change them.
+
+use crate::protocol::AgentPath;
+use crate::tui::events;
+use crate::tui::model::{Extent, Scroll, TuiModel};
+
+/// Gives the focus to an agent.
+pub fn focus_agent(model: &mut TuiModel, path: &AgentPath) {
+    if model.agents.get(path).is_none_or(|agent| !agent.in_panel && !agent.in_strip) {
+        model.agents.reveal(path);
+    }
+    if model.agents.get(path).is_some() {
+        model.focus = Some(path.clone());
+    }
+}
+
+/// Tab on the prompt: focuses the first pane; after the turn, reopens the last batch.
+pub fn enter_panes(model: &mut TuiModel) {
+    if model.agents.panel().is_empty() {
+        model.agents.reopen();
+    }
+    let first = model.agents.visible().first().map(|agent| agent.path.clone());
+    if let Some(path) = first {
+        focus_agent(model, &path);
+    }
+}
+
+/// Focuses the next or previous agent, wrapping around.
+pub fn focus_next(model: &mut TuiModel, forward: bool) {
+    let shown: Vec<AgentPath> =
+        model.agents.visible().iter().map(|agent| agent.path.clone()).collect();
+    let Some(at) = shown.iter().position(|path| Some(path) == model.focus.as_ref()) else {
+        return enter_panes(model);
+    };
+    let next = if forward { at + 1 } else { at + shown.len() - 1 } % shown.len();
+    model.focus = Some(shown[next].clone());
+}
+
+/// Focuses the agent with this number.
+pub fn focus_number(model: &mut TuiModel, number: usize) {
+    let found =
+        model.agents.visible().iter().find(|agent| agent.number == number).map(|a| a.path.clone());
+    if let Some(path) = found {
+        focus_agent(model, &path);
+    }
+}
+
+/// Goes from the zoom to the panes, or from the panes to the prompt.
+pub fn step_back(model: &mut TuiModel) {
+    if model.zoom {
+        model.zoom = false;
+        return;
+    }
+    leave(model);
+}
+
+/// Returns the focus to the prompt; folds a batch that is due and closes a reopened one.
+pub fn leave(model: &mut TuiModel) {
+    model.focus = None;
+    model.zoom = false;
+    if model.fold_due {
+        events::fold(model);
+    }
+    model.agents.close();
+}
+
+/// Scrolls the focused transcript by lines; down is positive.
+pub fn scroll(model: &mut TuiModel, lines: isize) {
+    let body = model.metrics.body;
+    let Some(path) = model.focus.clone() else {
+        scroll_by(&mut model.main_scroll, body, lines);
+        return;
+    };
+    let extent = if model.zoom { body } else { model.metrics.pane(&path) };
+    if let Some(agent) = model.agents.get_mut(&path) {
+        scroll_by(&mut agent.scroll, extent, lines);
+    }
+}
+
+/// Scrolls by almost a page.
+pub fn page(model: &mut TuiModel, forward: bool) {
+    let pane = model.focus.as_ref().filter(|_| !model.zoom);
+    let extent = pane.map_or(model.metrics.body, |path| model.metrics.pane(path));
+    let step = page_step(extent);
+    scroll(model, if forward { step } else { -step });
+}
+
+/// Scrolls to the start or the end of the focused transcript.
+pub fn scroll_to_end(model: &mut TuiModel, end: bool) {
+    scroll(model, if end { isize::MAX / 2 } else { isize::MIN / 2 });
+}
+
+/// A page minus two lines of overlap.
+pub fn page_step(extent: Extent) -> isize {
+    isize::try_from(extent.height.saturating_sub(2).max(1)).unwrap_or(1)
+}
+
+/// Scrolls by lines; at the end it follows again.
+pub fn scroll_by(scroll: &mut Scroll, extent: Extent, lines: isize) {
+    let last = extent.total.saturating_sub(extent.height);
+    let top = scroll.top.unwrap_or(last).min(last);
+    let next =
+        isize::try_from(top).unwrap_or(isize::MAX).saturating_add(lines).max(0).unsigned_abs();
+    if scroll.top.is_none() {
+        scroll.seen = extent.grown;
+    }
+    scroll.top = (next < last).then_some(next);
+    scroll.goto = None;
+}

@@ -1,0 +1,171 @@
+//! The action of Ctrl+C and Esc in the current state: one function each, and the first case that
+//! applies wins.
+//!
+//! `update` performs the action and the hint line describes it, so the two cannot disagree.
+
+pub mod update;
+mod waiting;
+
+use std::time::Duration;
+
+use crate::protocol::AgentPath;
+use crate::tui::model::{InterruptKey, TuiModel};
+use crate::tui::overlay::{AgentAction, Overlay};
+use crate::tui::question::QuestionStage;
+
+/// The action of Ctrl+C or Esc.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InterruptAction {
+    CloseMenu,
+    CloseOverlay,
+    /// "Cancel which?": cancels all of them.
+    CancelListed,
+    /// "Cancel which?" or "Background which?": closes it without an action.
+    ClosePicker,
+    /// Goes from the reason or the rule back to the answers.
+    BackToAnswers,
+    /// Denies the shown call.
+    Deny,
+    /// Gives the keyboard to the shown question.
+    TakeKeyboard,
+    /// Puts the message in the prompt back into the queue.
+    Requeue,
+    /// Cancels this agent and those below it.
+    Cancel(AgentPath),
+    /// The agent is being cancelled already.
+    AlreadyCancelling(AgentPath),
+    /// The focused agent has ended: nothing to cancel.
+    HasEnded(AgentPath),
+    /// Goes from the zoom to the panes, or from the panes to the prompt.
+    StepBack,
+    KillShell,
+    PickAgent,
+    ClearDraft,
+    /// Stops main and all agents that its turn waits for.
+    Stop,
+    ArmQuit,
+    Quit,
+    /// Quits without waiting for what is being stopped.
+    LeaveNow,
+    Nothing,
+}
+
+/// How long a key is ignored after it acted.
+pub const KEY_MUTE_TIME: Duration = Duration::from_millis(250);
+
+/// Time within which a second press quits.
+pub const QUIT_CONFIRM_TIME: Duration = Duration::from_secs(2);
+
+impl TuiModel {
+    /// The action of Ctrl+C now.
+    pub fn interrupt_action(&self) -> InterruptAction {
+        if self.closing {
+            return InterruptAction::LeaveNow;
+        }
+        if let Some(step) = self.open_action(InterruptKey::Interrupt) {
+            return step;
+        }
+        if let Some(agent) = self.focused() {
+            let path = agent.path.clone();
+            return match (agent.alive(), agent.run.cancelling) {
+                (false, _) => InterruptAction::HasEnded(path),
+                (true, true) => InterruptAction::AlreadyCancelling(path),
+                (true, false) => InterruptAction::Cancel(path),
+            };
+        }
+        if self.shell.is_some() {
+            return InterruptAction::KillShell;
+        }
+        if let Some(step) = self.agents_action() {
+            return step;
+        }
+        if !self.composer.is_empty() {
+            return InterruptAction::ClearDraft;
+        }
+        if self.main_is_busy() && !self.run.cancelling {
+            return InterruptAction::Stop;
+        }
+        if let Some(step) = self.background_action() {
+            return step;
+        }
+        if self.keys.quit_by_interrupt.is_some_and(|until| self.now <= until) {
+            return InterruptAction::Quit;
+        }
+        InterruptAction::ArmQuit
+    }
+
+    /// The action of Esc now.
+    pub fn escape_action(&self) -> InterruptAction {
+        if let Some(step) = self.open_action(InterruptKey::Escape) {
+            return step;
+        }
+        if self.composer.recalled.is_some() {
+            return InterruptAction::Requeue;
+        }
+        if self.focused().is_some() {
+            return InterruptAction::StepBack;
+        }
+        if self.shell.is_some() {
+            return InterruptAction::KillShell;
+        }
+        if self.main_is_busy() && !self.run.cancelling {
+            return InterruptAction::Stop;
+        }
+        InterruptAction::Nothing
+    }
+
+    /// The action on an overlay, a question or a menu, if one is open.
+    fn open_action(&self, key: InterruptKey) -> Option<InterruptAction> {
+        match &self.overlay {
+            Some(Overlay::AgentPicker(which)) => {
+                return Some(match (key, which.action) {
+                    (InterruptKey::Interrupt, AgentAction::Cancel) => InterruptAction::CancelListed,
+                    _ => InterruptAction::ClosePicker,
+                });
+            }
+            Some(_) => return Some(InterruptAction::CloseOverlay),
+            None => {}
+        }
+        let question = self.questions.shown().map(|(open, _)| open);
+        if let Some(open) = question.filter(|open| open.keyboard) {
+            return Some(match open.stage {
+                QuestionStage::Choose => InterruptAction::Deny,
+                QuestionStage::Reason(_) | QuestionStage::Rule(_) => InterruptAction::BackToAnswers,
+            });
+        }
+        if self.composer.menu.is_some() {
+            return Some(InterruptAction::CloseMenu);
+        }
+        question.map(|_| InterruptAction::TakeKeyboard)
+    }
+
+    /// The action while the turn waits for agents and none has the focus.
+    fn agents_action(&self) -> Option<InterruptAction> {
+        let waited_for = self.awaited_agents();
+        let open: Vec<_> = waited_for.iter().filter(|agent| !agent.run.cancelling).collect();
+        let mut running = open.iter().filter(|agent| agent.running());
+        match (running.next(), running.next()) {
+            (Some(only), None) => Some(InterruptAction::Cancel(only.path.clone())),
+            _ if !open.is_empty() => Some(InterruptAction::PickAgent),
+            _ => waited_for
+                .first()
+                .map(|agent| InterruptAction::AlreadyCancelling(agent.path.clone())),
+        }
+    }
+
+    /// The action when the turn is over and agents still run in the background.
+    fn background_action(&self) -> Option<InterruptAction> {
+        if self.main_is_busy() {
+            return None;
+        }
+        let mut open = self.agents.background().filter(|agent| !agent.run.cancelling);
+        match (open.next(), open.next()) {
+            (Some(only), None) => Some(InterruptAction::Cancel(only.path.clone())),
+            (Some(_), Some(_)) => Some(InterruptAction::PickAgent),
+            (None, _) => {
+                let first = self.agents.background().next();
+                first.map(|agent| InterruptAction::AlreadyCancelling(agent.path.clone()))
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Performs the action of Ctrl+C or Esc, as decided by `model::step`.
+
+use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
+use crate::tui::agents::AgentState;
+use crate::tui::agents::run::RunPhase;
+use crate::tui::background::update as background;
+use crate::tui::format::count;
+use crate::tui::interrupt::{InterruptAction, KEY_MUTE_TIME, QUIT_CONFIRM_TIME};
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::labels::with_detail;
+use crate::tui::model::{InterruptKey, Notice, NoticeCause, TuiModel};
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::{AgentAction, Overlay};
+use crate::tui::question::{QuestionStage, update as question};
+use crate::tui::text::{one_line, truncate};
+use crate::tui::{focus, labels, update};
+
+/// Handles a press of Ctrl+C or Esc.
+pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut Vec<ScreenEffect>) {
+    let now = model.now;
+    if let Some((deaf, until)) = &mut model.keys.muted
+        && *deaf == key
+        && now < *until
+    {
+        *until = now + KEY_MUTE_TIME;
+        return;
+    }
+    let step = match key {
+        InterruptKey::Interrupt => model.interrupt_action(),
+        InterruptKey::Escape => model.escape_action(),
+    };
+    let counts = !matches!(
+        step,
+        InterruptAction::ArmQuit
+            | InterruptAction::PickAgent
+            | InterruptAction::Quit
+            | InterruptAction::LeaveNow
+            | InterruptAction::Nothing
+            | InterruptAction::HasEnded(_)
+            | InterruptAction::ClearDraft
+    );
+    let closes = counts || step == InterruptAction::ClearDraft;
+    // With agents in the background, the next Ctrl+C cancels those first.
+    let nothing_else = model.agents.background().next().is_none();
+    let arms = step == InterruptAction::Stop && key == InterruptKey::Interrupt && nothing_else;
+    perform(model, step, effects);
+    if arms {
+        arm_quit(model);
+        if let Some(notice) = &mut model.notice {
+            notice.text.push_str(" · Ctrl+C again quits");
+        }
+    }
+    if closes {
+        model.keys.muted = Some((key, now + KEY_MUTE_TIME));
+    }
+}
+
+fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<ScreenEffect>) {
+    match step {
+        InterruptAction::CloseMenu => model.composer.dismiss_menu(),
+        InterruptAction::CloseOverlay => leave_overlay(model, effects),
+        InterruptAction::CancelListed => cancel_listed(model, effects),
+        InterruptAction::ClosePicker => close_agent_picker(model),
+        InterruptAction::BackToAnswers => {
+            if let Some(open) = &mut model.questions.open {
+                open.stage = QuestionStage::Choose;
+            }
+        }
+        InterruptAction::Deny => {
+            question::answer(model, Answer::No { reason: None }, effects);
+        }
+        InterruptAction::TakeKeyboard => {
+            if let Some(open) = &mut model.questions.open {
+                open.keyboard = true;
+            }
+        }
+        InterruptAction::Requeue => requeue_taken(model, effects),
+        InterruptAction::Cancel(path) => cancel(model, &path, effects),
+        InterruptAction::AlreadyCancelling(path) => {
+            let name = model.name(&path).to_owned();
+            model.say(format!("{name} is being cancelled"));
+        }
+        InterruptAction::HasEnded(path) => say_ended(model, &path),
+        InterruptAction::StepBack => focus::step_back(model),
+        InterruptAction::KillShell => kill_shell(model, effects),
+        InterruptAction::PickAgent => background::pick_agent(model, AgentAction::Cancel),
+        InterruptAction::ClearDraft => {
+            model.composer.take();
+            let back = model.keymap.hint(KeyContext::Prompt, Action::Up, "brings it back");
+            model.say_while(NoticeCause::EmptyPrompt, with_detail("draft cleared", back));
+        }
+        InterruptAction::Stop => stop(model, effects),
+        InterruptAction::ArmQuit => {
+            arm_quit(model);
+            let until = model.now + QUIT_CONFIRM_TIME;
+            let text = "Ctrl+C again quits".to_owned();
+            model.notice = Some(Notice { text, until, cause: NoticeCause::Event });
+        }
+        InterruptAction::Quit => update::quit(model, effects),
+        InterruptAction::LeaveNow => effects.push(ScreenEffect::Quit),
+        InterruptAction::Nothing => {}
+    }
+}
+
+fn close_agent_picker(model: &mut TuiModel) {
+    let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
+    model.say(match which.action {
+        AgentAction::Cancel => "nothing cancelled",
+        AgentAction::Background => "nothing moved",
+    });
+}
+
+fn arm_quit(model: &mut TuiModel) {
+    model.keys.quit_by_interrupt = Some(model.now + QUIT_CONFIRM_TIME);
+}
+
+/// Leaves the text field of an overlay if one is open, otherwise closes the overlay.
+fn leave_overlay(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    match &mut model.overlay {
+        Some(Overlay::Reader(reader)) if reader.typing.is_some() => reader.typing = None,
+        Some(Overlay::Agents(list)) if list.filtering => {
+            list.filtering = false;
+            list.filter.take();
+        }
+        _ => close_overlay(model, effects),
+    }
+}
+
+/// Closes the overlay; captures the mouse again after the reader.
+pub fn close_overlay(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    if let Some(Overlay::Reader(_)) = model.overlay.take()
+        && model.settings.mouse
+    {
+        effects.push(ScreenEffect::Mouse(true));
+    }
+}
+
+/// Cancels an agent and those below it.
+pub fn cancel(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
+    let Some(agent) = model.agents.get(path) else { return };
+    if !agent.alive() {
+        return say_ended(model, path);
+    }
+    let (id, name, queued) = (agent.id, agent.info.name.clone(), agent.run.queued());
+    let partial = labels::partial_text_note(model, agent);
+    mark_cancelling(model, |agent| agent.path.is_within(path));
+    effects.push(ScreenEffect::Send(Command::Cancel(id)));
+    model.say(if queued {
+        format!("{name} cancelled before it started")
+    } else {
+        with_detail(&format!("{name} cancelled"), partial)
+    });
+}
+
+/// Shows that an agent has ended, and how.
+pub fn say_ended(model: &mut TuiModel, path: &AgentPath) {
+    let Some(agent) = model.agents.get(path) else { return };
+    let end = match &agent.run.phase {
+        RunPhase::Ended(end) => labels::short_end_label(agent, end),
+        _ => return,
+    };
+    let text = format!("{} has ended ({end}) · Esc back", agent.info.name);
+    model.say(text);
+}
+
+/// Cancels every live agent listed by "Cancel which?".
+pub fn cancel_listed(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
+    cancel_all(model, &which.rows, effects);
+}
+
+/// Cancels these agents and shows how many there were.
+pub fn cancel_all(model: &mut TuiModel, paths: &[AgentPath], effects: &mut Vec<ScreenEffect>) {
+    let mut cancelled = 0;
+    for path in paths {
+        let Some(agent) = model.agents.get(path).filter(|agent| agent.alive()) else { continue };
+        effects.push(ScreenEffect::Send(Command::Cancel(agent.id)));
+        mark_cancelling(model, |agent| agent.path.is_within(path));
+        cancelled += 1;
+    }
+    model.say(format!("{} cancelled", count(cancelled, "agent")));
+}
+
+fn mark_cancelling(model: &mut TuiModel, which: impl Fn(&AgentState) -> bool) {
+    let meant = model.agents.alive().filter(|agent| which(agent));
+    let meant: Vec<AgentPath> = meant.map(|agent| agent.path.clone()).collect();
+    for path in meant {
+        if let Some(agent) = model.agents.get_mut(&path) {
+            agent.run.cancelling = true;
+        }
+    }
+}
+
+/// Stops main and all agents that its turn waits for.
+pub fn stop(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let (agents, aside) = (model.agents.foreground().count(), model.agents.background().count());
+    effects.push(ScreenEffect::Send(Command::CancelTurn));
+    mark_cancelling(model, |agent| !agent.in_background);
+    model.run.cancelling = true;
+    model.queue.returned = (0, 0);
+    model.stopped_at = Some(model.now);
+    let mut text = match agents {
+        0 => "Stopped".to_owned(),
+        1 => "Stopped: main and 1 agent".to_owned(),
+        more => format!("Stopped: main and {more} agents · partial texts kept"),
+    };
+    match aside {
+        0 => {}
+        1 => text.push_str(" · 1 background agent keeps running"),
+        more => text.push_str(&format!(" · {more} background agents keep running")),
+    }
+    model.say(text);
+}
+
+fn kill_shell(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(shell) = &model.shell else { return };
+    let text = format!("stopped: {}", truncate(&one_line(&shell.line), 40));
+    effects.push(ScreenEffect::Send(Command::CancelShell));
+    model.say(text);
+}
+
+/// Puts the message in the prompt back into the queue.
+fn requeue_taken(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(taken) = model.composer.recalled.take() else { return };
+    let text = model.composer.buffer.text().to_owned();
+    model.composer.discard();
+    model.session.prompts += usize::from(taken.to.is_root());
+    let id = model.queue.enqueue(taken.to.clone(), &text, taken.when, model.now);
+    let prompt = QueuedPrompt::typed(id, text, taken.when);
+    effects.push(ScreenEffect::Send(Command::Prompt { to: taken.to, prompt }));
+    model.say("back in the queue");
+}

@@ -1,0 +1,313 @@
+//! The screen's layout at any size. Computes areas, draws nothing.
+
+use ratatui::layout::Rect;
+
+use crate::tui::background::draw as background;
+use crate::tui::settings::PaneLayout;
+
+/// Maximum lines of the prompt.
+const MAX_PROMPT_LINES: u16 = 8;
+
+/// Maximum number of visible queued messages.
+const MAX_QUEUE_LINES: u16 = 3;
+
+/// Maximum width of prose, in cells.
+const MAX_PROSE_WIDTH: u16 = 100;
+
+/// Maximum lines of an agent's slot.
+const MAX_SLOT_LINES: u16 = 18;
+
+/// On a wide screen, slots that would get fewer lines than this are arranged in two columns.
+const SPLIT_SLOT_LINES: u16 = 9;
+
+/// The input of a layout.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LayoutInput {
+    pub width: u16,
+    pub height: u16,
+    /// Agents with a slot.
+    pub agents: usize,
+    /// Lines that the draft needs.
+    pub prompt: u16,
+    /// Queued messages.
+    pub queued: u16,
+    /// Agents and commands in the background.
+    pub background: usize,
+    /// Whether one agent fills the body.
+    pub zoom: bool,
+    pub panes: PaneLayout,
+}
+
+/// How the agents are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Panel {
+    /// The whole panel without its header.
+    pub area: Rect,
+    /// The line above the slots; absent when agents are rows below the transcript.
+    pub header: Option<Rect>,
+    /// Whether it is right of the transcript, with a line between.
+    pub right: bool,
+    pub columns: u16,
+    /// Lines of each slot; 1 means rows.
+    pub slot: u16,
+}
+
+/// The areas of one frame. Absent areas have no lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScreenLayout {
+    /// Everything above the queued messages.
+    pub body: Rect,
+    /// Main's text, or the zoomed agent's.
+    pub transcript: Rect,
+    pub panel: Option<Panel>,
+    /// Rows of background agents and commands.
+    pub background: Rect,
+    pub queue: Rect,
+    pub rule: Rect,
+    pub prompt: Rect,
+    pub hint: Rect,
+    pub status: Rect,
+    /// Width at which prose wraps, the same with the panel open and closed.
+    pub prose: u16,
+    /// Under 80 wide or 20 high.
+    pub small: bool,
+}
+
+impl ScreenLayout {
+    /// Computes the layout.
+    pub fn new(needs: LayoutInput) -> Self {
+        let (width, height) = (needs.width, needs.height);
+        let small = width < 80 || height < 20;
+        let tiny = width < 40 || height < 8;
+        let nothing_else = width < 20 || height < 5;
+        let under = if tiny {
+            0
+        } else if small {
+            2
+        } else {
+            3
+        };
+        let most = if nothing_else { height } else { (height / 3).max(1) };
+        let prompt = needs.prompt.clamp(1, MAX_PROMPT_LINES).min(most);
+        let queue = if tiny { 0 } else { needs.queued.min(MAX_QUEUE_LINES).min(height / 5) };
+        let background = u16::try_from(needs.background).unwrap_or(u16::MAX);
+        let background = if tiny { 0 } else { background.min(background::MAX_ROWS) };
+        let below = prompt + under + queue + background;
+        let body_height = if nothing_else { 0 } else { height.saturating_sub(below) };
+        let body = Rect::new(0, 0, width, body_height);
+
+        let mut y = body_height;
+        let mut take = |lines: u16| {
+            let area = Rect::new(0, y, width, lines.min(height.saturating_sub(y)));
+            y += area.height;
+            area
+        };
+        let background = take(background);
+        let queue = take(queue);
+        let rule = take(u16::from(!tiny));
+        let prompt = take(if nothing_else { height } else { prompt });
+        let hint = take(u16::from(!tiny));
+        let status = take(u16::from(!small));
+
+        let kind = panel_kind(needs, small);
+        let right = right_width(width);
+        let open_width = if kind == PaneLayout::Right { width - right - 1 } else { width };
+        let mut layout = Self {
+            body,
+            transcript: body,
+            panel: None,
+            background,
+            queue,
+            rule,
+            prompt,
+            hint,
+            status,
+            prose: open_width.min(MAX_PROSE_WIDTH),
+            small,
+        };
+        if needs.agents > 0 && !needs.zoom && !tiny {
+            layout.place_panel(kind, needs.agents, right);
+        }
+        layout
+    }
+
+    fn place_panel(&mut self, kind: PaneLayout, agents: usize, right: u16) {
+        let agents = u16::try_from(agents).unwrap_or(u16::MAX);
+        let body = self.body;
+        match kind {
+            PaneLayout::Right => {
+                let outer = Rect::new(body.width - right, 0, right, body.height);
+                let inner = Rect::new(outer.x + 2, 0, outer.width - 2, body.height);
+                self.transcript.width = body.width - right - 1;
+                let room = body.height.saturating_sub(1);
+                let (columns, slot) = slots(agents, room, body.width >= 160);
+                self.panel = Some(Panel {
+                    area: Rect::new(inner.x, 1, inner.width, room),
+                    header: Some(Rect::new(inner.x, 0, inner.width, 1)),
+                    right: true,
+                    columns,
+                    slot,
+                });
+            }
+            PaneLayout::Below => {
+                let most = (body.height / 2).max(2);
+                let (_, slot) = slots(agents, most - 1, false);
+                let room = if slot > 1 { slot * agents } else { agents.min(most - 1) };
+                let top = body.height - room - 1;
+                self.transcript.height = top;
+                self.panel = Some(Panel {
+                    area: Rect::new(0, top + 1, body.width, room),
+                    header: Some(Rect::new(0, top, body.width, 1)),
+                    right: false,
+                    columns: 1,
+                    slot,
+                });
+            }
+            PaneLayout::Rows | PaneLayout::Auto => {
+                let rows = agents.min(4).min(body.height / 2);
+                self.transcript.height = body.height - rows;
+                let area = Rect::new(0, body.height - rows, body.width, rows);
+                self.panel = Some(Panel { area, header: None, right: false, columns: 1, slot: 1 });
+            }
+        }
+    }
+}
+
+/// The position of the agents: from the settings, else by size.
+fn panel_kind(needs: LayoutInput, small: bool) -> PaneLayout {
+    let fits = |kind: PaneLayout| match kind {
+        PaneLayout::Right => needs.width >= 80,
+        PaneLayout::Below => needs.height >= 12,
+        _ => true,
+    };
+    match needs.panes {
+        PaneLayout::Auto if small => PaneLayout::Rows,
+        PaneLayout::Auto if needs.width < 100 => PaneLayout::Below,
+        PaneLayout::Auto => PaneLayout::Right,
+        chosen if fits(chosen) => chosen,
+        _ => PaneLayout::Rows,
+    }
+}
+
+/// The width of a panel on the right, with the line before it.
+fn right_width(width: u16) -> u16 {
+    if width >= 160 { width / 2 } else { width * 42 / 100 + 2 }
+}
+
+/// Columns, and lines of a slot: 2 to 18, or 1 when each agent is a row.
+fn slots(agents: u16, room: u16, wide: bool) -> (u16, u16) {
+    let one = room / agents.max(1);
+    if wide && one < SPLIT_SLOT_LINES && agents > 1 {
+        let two = room / agents.div_ceil(2);
+        return if two < 2 { (2, 1) } else { (2, two.min(MAX_SLOT_LINES)) };
+    }
+    if one < 2 { (1, 1) } else { (1, one.min(MAX_SLOT_LINES)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel(width: u16, height: u16, agents: usize) -> (ScreenLayout, Panel) {
+        let layout = ScreenLayout::new(LayoutInput {
+            width,
+            height,
+            agents,
+            prompt: 1,
+            ..LayoutInput::default()
+        });
+        (layout, layout.panel.unwrap())
+    }
+
+    #[test]
+    fn a_small_screen_has_three_lines_under_the_body_and_at_most_four_rows() {
+        let (layout, three) = panel(60, 15, 3);
+        assert_eq!(15 - layout.body.height, 3);
+        assert_eq!((three.area.height, three.slot), (3, 1));
+        assert_eq!(panel(60, 15, 12).1.area.height, 4);
+    }
+
+    #[test]
+    fn at_80x24_the_panel_stands_below_and_takes_at_most_half() {
+        let (layout, three) = panel(80, 24, 3);
+        assert_eq!(24 - layout.body.height, 4);
+        assert_eq!((three.slot, three.area.height, layout.transcript.height), (3, 9, 10));
+        assert_eq!(panel(80, 24, 1).1.slot, 9);
+        let (_, twelve) = panel(80, 24, 12);
+        assert_eq!((twelve.slot, twelve.area.height), (1, 9));
+    }
+
+    #[test]
+    fn at_120x40_the_panel_stands_right() {
+        let (layout, three) = panel(120, 40, 3);
+        assert_eq!((three.area.width, three.slot, layout.transcript.width), (50, 11, 67));
+        assert_eq!(panel(120, 40, 1).1.slot, 18);
+        assert_eq!(panel(120, 40, 12).1.slot, 2);
+        assert_eq!(panel(120, 40, 32).1.slot, 1);
+    }
+
+    #[test]
+    fn the_background_has_at_most_two_rows_between_body_and_queue() {
+        for (width, height) in [(60, 15), (80, 24), (120, 40), (200, 60)] {
+            let needs =
+                LayoutInput { width, height, prompt: 1, queued: 1, ..LayoutInput::default() };
+            let without = ScreenLayout::new(needs);
+            for (background, rows) in [(1, 1), (2, 2), (7, 2)] {
+                let layout = ScreenLayout::new(LayoutInput { background, ..needs });
+                assert_eq!(layout.background.height, rows);
+                assert_eq!(layout.background.y, layout.body.height);
+                assert_eq!(layout.queue.y, layout.background.bottom());
+                assert_eq!(layout.body.height, without.body.height - rows);
+            }
+        }
+        let tiny = LayoutInput {
+            width: 39,
+            height: 10,
+            prompt: 1,
+            background: 2,
+            ..LayoutInput::default()
+        };
+        assert_eq!(ScreenLayout::new(tiny).background.height, 0);
+    }
+
+    #[test]
+    fn at_200x60_many_agents_get_two_columns() {
+        let (layout, three) = panel(200, 60, 3);
+        assert_eq!((three.slot, three.columns, layout.transcript.width), (18, 1, 99));
+        let (_, twelve) = panel(200, 60, 12);
+        assert_eq!((twelve.slot, twelve.columns), (9, 2));
+        let (_, many) = panel(200, 60, 32);
+        assert_eq!((many.slot, many.columns), (3, 2));
+    }
+
+    #[test]
+    fn prose_wraps_the_same_with_the_panel_open_and_closed() {
+        let closed = ScreenLayout::new(LayoutInput {
+            width: 120,
+            height: 40,
+            prompt: 1,
+            ..LayoutInput::default()
+        });
+        assert_eq!(closed.prose, panel(120, 40, 3).0.prose);
+        assert_eq!(closed.transcript.width, 120);
+    }
+
+    #[test]
+    fn the_tiniest_screens_keep_the_prompt() {
+        let small = ScreenLayout::new(LayoutInput {
+            width: 39,
+            height: 10,
+            prompt: 1,
+            agents: 3,
+            ..LayoutInput::default()
+        });
+        assert_eq!((small.rule.height, small.prompt.height, small.transcript.height), (0, 1, 9));
+        let least = ScreenLayout::new(LayoutInput {
+            width: 19,
+            height: 5,
+            prompt: 1,
+            ..LayoutInput::default()
+        });
+        assert_eq!((least.transcript.height, least.prompt.height), (0, 5));
+    }
+}

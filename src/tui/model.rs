@@ -1,0 +1,493 @@
+//! The state of the screen, as plain data.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratatui::layout::{Position, Rect};
+
+use crate::protocol::{AgentPath, Cost, PermissionMode, PromptId, PromptTiming, SessionId};
+use crate::tui::composer::Composer;
+use crate::tui::host::{AgentChoice, CommandChoice};
+use crate::tui::keymap::Keymap;
+use crate::tui::settings::{FirstRun, MotionMode, StartInfo, TuiSettings};
+
+pub use super::agents::run::{HISTORY_START, RunPhase, RunState};
+pub use super::agents::{AgentSet, AgentState, AgentTally, TranscriptLocation};
+pub use super::background::{Job, Jobs};
+pub use super::interrupt::InterruptAction;
+pub use super::overlay::Overlay;
+use super::question::QUIET_TIME;
+pub use super::question::{QuestionFrame, QuestionQueue};
+pub use super::transcript::TranscriptState;
+pub use super::transcript::item::{ItemId, ItemKind, TranscriptItem};
+pub(super) use super::{interrupt, overlay};
+
+/// The whole state of the screen. Only `update` changes it; `view` reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TuiModel {
+    /// Time from the start of the screen to the last message.
+    pub now: Duration,
+    pub settings: TuiSettings,
+    /// Key bindings, for input and for hints.
+    pub keymap: Arc<Keymap>,
+    pub session: ScreenSession,
+    /// The main agent's conversation and state.
+    pub main: TranscriptState,
+    pub run: RunState,
+    pub main_scroll: Scroll,
+    pub agents: AgentSet,
+    /// Background commands of agents.
+    pub jobs: Jobs,
+    /// The item of the running batch in main's transcript.
+    pub batch_item: Option<ItemId>,
+    /// The agent whose pane has the focus. `None`: the prompt addresses main.
+    pub focus: Option<AgentPath>,
+    /// Whether the focused agent fills the body.
+    pub zoom: bool,
+    pub composer: Composer,
+    pub queue: PromptQueue,
+    pub questions: QuestionQueue,
+    pub overlay: Option<Overlay>,
+    pub notice: Option<Notice>,
+    pub shell: Option<RunningShell>,
+    pub keys: KeyTimes,
+    /// Text selected with the mouse, or being selected.
+    pub selection: Option<MouseSelection>,
+    /// Sizes from the last frame, needed for scrolling.
+    pub metrics: Metrics,
+    pub size: (u16, u16),
+    /// Everything is being stopped; the screen closes once it has.
+    pub closing: bool,
+    pub closing_until: Option<Duration>,
+    /// Whether main was working when the user quit.
+    pub exit_in_turn: bool,
+    /// When the user stopped the turn; cleared by the next prompt.
+    pub stopped_at: Option<Duration>,
+    /// Main has written text after its agents ended: they fold as soon as no pane has the focus.
+    pub fold_due: bool,
+    /// Enter on the empty prompt retries the last prompt, because its turn failed.
+    pub can_retry: bool,
+    /// Number of other waiting questions that the last answer settled.
+    pub also_settled: usize,
+    /// Sub-agent definitions, once the host has sent them.
+    pub definitions: Option<Vec<AgentChoice>>,
+    /// Custom commands, once the host has sent them.
+    pub commands: Option<Vec<CommandChoice>>,
+    /// A draft that names an unknown command: sent if the host knows the command.
+    pub unknown_command: Option<String>,
+    pub focused_window: bool,
+    /// How soon the screen must be redrawn.
+    pub draw: DrawUrgency,
+}
+
+/// Facts about the session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScreenSession {
+    pub id: Option<SessionId>,
+    pub cwd: String,
+    pub branch: Option<String>,
+    pub model: String,
+    pub provider: Option<String>,
+    pub mode: PermissionMode,
+    pub version: String,
+    pub scripted: bool,
+    pub context_window: Option<u64>,
+    /// Cost of all finished requests of the session, including sub-agents.
+    pub cost: Cost,
+    /// Prompts sent in this run of the program.
+    pub prompts: usize,
+    pub first_run: Option<FirstRun>,
+    /// Whether the session is stored and can be resumed.
+    pub resumable: bool,
+    /// Notes after the name on the first line, such as `AGENTS.md read`.
+    pub notes: Vec<String>,
+    /// Permission rules in force, for `/permissions`.
+    pub rules: Vec<String>,
+    /// Rules allowed until an agent ends, each with that agent.
+    pub grants: Vec<(AgentPath, String)>,
+}
+
+/// Scroll position of a transcript.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scroll {
+    /// The line at the top; `None` follows the end.
+    pub top: Option<usize>,
+    /// The item to bring to the top at the next frame.
+    pub goto: Option<ItemId>,
+    /// Number of lines that existed when it stopped following.
+    pub seen: usize,
+}
+
+/// Sizes of the areas in the last frame, in lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// The main transcript, or the zoomed one.
+    pub body: Extent,
+    /// The focused pane and the scrolled ones.
+    pub panes: Vec<(AgentPath, Extent)>,
+    /// The reader.
+    pub reader: Extent,
+    /// Result of the search in the reader.
+    pub search: Option<SearchResult>,
+    /// The open question, in its dialog or in the reader.
+    pub question: Option<QuestionFrame>,
+    /// The help, or a page of lines.
+    pub page: Extent,
+}
+
+impl Metrics {
+    /// The extent of an agent's pane.
+    pub fn pane(&self, path: &AgentPath) -> Extent {
+        let found = self.panes.iter().find(|(of, _)| of == path);
+        found.map(|(_, extent)| *extent).unwrap_or_default()
+    }
+}
+
+/// Text selected by dragging the mouse within one area. Positions are in cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MouseSelection {
+    pub area: Rect,
+    pub from: Position,
+    pub to: Position,
+}
+
+impl MouseSelection {
+    /// The selected cells per row, in reading order: row, first cell, and the cell after the last.
+    pub fn rows(&self) -> impl Iterator<Item = (u16, u16, u16)> {
+        let Self { area, from, to } = *self;
+        let (first, last) = if (from.y, from.x) <= (to.y, to.x) { (from, to) } else { (to, from) };
+        (first.y..=last.y).map(move |y| {
+            let start = if y == first.y { first.x } else { area.left() };
+            let end = if y == last.y { last.x + 1 } else { area.right() };
+            (y, start, end.min(area.right()))
+        })
+    }
+}
+
+/// The extent of a scrolled area in the last frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    pub total: usize,
+    pub height: usize,
+    pub top: usize,
+    /// The item at the top.
+    pub item: ItemId,
+    /// Lines added since the start. Unlike `total`, corrected estimates don't change it.
+    pub grown: usize,
+}
+
+/// A laid-out line of a transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SearchHit {
+    pub item: ItemId,
+    pub line: usize,
+}
+
+/// Direction of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchDirection {
+    Forward,
+    Backward,
+}
+
+/// Result of a search. The view computes it, since lines are only known after layout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SearchResult {
+    /// Whether this frame has performed the search that a key requested.
+    pub sought: bool,
+    /// The current match, and its number from 1; 0 when there is none.
+    pub hit: Option<SearchHit>,
+    pub number: usize,
+    pub total: usize,
+}
+
+/// Prompts queued in the runtime until their agent reads them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PromptQueue {
+    pub list: Vec<QueuedMessage>,
+    pub next_id: u64,
+    /// When the last one was queued.
+    pub last: Duration,
+    /// Bytes at the start of the draft that were returned when the turn was stopped, and the number
+    /// of messages in them.
+    pub returned: (usize, usize),
+}
+
+/// One message sent to an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuedMessage {
+    pub id: PromptId,
+    pub to: AgentPath,
+    pub text: String,
+    pub when: PromptTiming,
+    pub state: MessageState,
+}
+
+/// The state of a queued message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageState {
+    /// Sent to an idle agent, which reads it at once. Not shown.
+    Sent,
+    /// Sent to an idle agent that waits for something else before it can read it.
+    Held,
+    /// In the queue.
+    Waiting,
+    /// The user has asked for it back.
+    TakenBack,
+    /// Its agent ended before reading it.
+    Orphaned,
+}
+
+/// A temporary message on the hint line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    pub text: String,
+    pub until: Duration,
+    pub cause: NoticeCause,
+}
+
+/// The reason for a notice. It disappears early when the reason no longer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeCause {
+    /// An event; the notice stays for its full time.
+    Event,
+    /// Questions are waiting and none is shown.
+    Questions,
+    /// The prompt is empty and no `!` command is running.
+    EmptyPrompt,
+    /// There is no model, and no overlay is open to choose one.
+    NoModel,
+}
+
+/// The running `!` command of the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningShell {
+    pub line: String,
+    pub since: Duration,
+}
+
+/// Times of keys that other keys depend on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyTimes {
+    /// Time of the last key that typed text.
+    pub text: Option<Duration>,
+    /// Until when Ctrl+C quits on an idle, empty prompt.
+    pub quit_by_interrupt: Option<Duration>,
+    /// Until when Ctrl+D quits while something works.
+    pub quit_by_eof: Option<Duration>,
+    /// The key that is ignored, and until when.
+    pub muted: Option<(InterruptKey, Duration)>,
+    /// Until when a second `/clear` confirms the first.
+    pub clear_armed: Option<Duration>,
+}
+
+/// The two keys that cancel or go back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterruptKey {
+    Interrupt,
+    Escape,
+}
+
+/// How soon a change must be drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DrawUrgency {
+    #[default]
+    Clean,
+    /// Text in a pane: ten times a second is enough.
+    Lazy,
+    /// The next frame.
+    Now,
+}
+
+/// Cells of a prompt line not available to text: the mark before it and the cursor after it.
+const PROMPT_MARGIN: usize = 3;
+
+/// How long a notice is shown.
+pub const NOTICE_TIME: Duration = Duration::from_secs(4);
+
+impl TuiModel {
+    /// The state before the first event.
+    pub fn new(
+        start: StartInfo,
+        settings: TuiSettings,
+        keymap: Keymap,
+        history: Vec<String>,
+    ) -> Self {
+        let session = ScreenSession {
+            id: start.session,
+            cwd: start.cwd,
+            branch: start.branch,
+            model: start.model,
+            provider: None,
+            mode: start.mode,
+            version: start.version,
+            scripted: start.scripted,
+            context_window: start.context_window,
+            cost: Cost::default(),
+            prompts: 0,
+            first_run: start.first_run,
+            resumable: start.resumable,
+            notes: start.notes,
+            rules: start.rules,
+            grants: Vec::new(),
+        };
+        let mut main = TranscriptState::default();
+        for (level, text) in start.notices {
+            main.push(ItemKind::Notice { level, text });
+        }
+        Self {
+            now: Duration::ZERO,
+            settings,
+            keymap: Arc::new(keymap),
+            session,
+            main,
+            run: RunState::default(),
+            main_scroll: Scroll::default(),
+            agents: AgentSet::default(),
+            jobs: Jobs::default(),
+            batch_item: None,
+            focus: None,
+            zoom: false,
+            composer: Composer::new(history),
+            queue: PromptQueue { next_id: 1, ..PromptQueue::default() },
+            questions: QuestionQueue::default(),
+            overlay: None,
+            notice: None,
+            shell: None,
+            keys: KeyTimes::default(),
+            selection: None,
+            metrics: Metrics::default(),
+            size: (80, 24),
+            closing: false,
+            closing_until: None,
+            exit_in_turn: false,
+            stopped_at: None,
+            fold_due: false,
+            can_retry: false,
+            also_settled: 0,
+            definitions: None,
+            commands: None,
+            unknown_command: None,
+            focused_window: true,
+            draw: DrawUrgency::Now,
+        }
+    }
+
+    /// The agent that has the focus.
+    pub fn focused(&self) -> Option<&AgentState> {
+        self.agents.get(self.focus.as_ref()?)
+    }
+
+    /// The agent that fills the body.
+    pub fn zoomed(&self) -> Option<&AgentState> {
+        self.focused().filter(|_| self.zoom)
+    }
+
+    /// Whether main's turn is running.
+    pub fn main_is_busy(&self) -> bool {
+        self.run.alive()
+    }
+
+    /// Whether quitting would stop anything.
+    pub fn is_busy(&self) -> bool {
+        self.main_is_busy() || self.shell.is_some() || self.agents.alive().next().is_some()
+    }
+
+    /// The transcript of an agent, or main's.
+    pub fn transcript(&self, path: &AgentPath) -> &TranscriptState {
+        self.agents.get(path).map_or(&self.main, |agent| &agent.transcript)
+    }
+
+    /// Width of a line of the draft, in cells.
+    pub fn prompt_width(&self) -> usize {
+        usize::from(self.size.0).saturating_sub(PROMPT_MARGIN).max(1)
+    }
+
+    /// The display name of an agent.
+    pub fn name(&self, path: &AgentPath) -> &str {
+        self.agents.get(path).map_or("main", |agent| &agent.info.name)
+    }
+
+    /// Shows a notice on the hint line.
+    pub fn say(&mut self, text: impl Into<String>) {
+        self.say_while(NoticeCause::Event, text);
+    }
+
+    /// Shows a notice on the hint line until it expires or its cause no longer holds.
+    pub fn say_while(&mut self, cause: NoticeCause, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), until: self.now + NOTICE_TIME, cause });
+        self.draw = DrawUrgency::Now;
+    }
+
+    /// Whether the notice has expired or its cause no longer holds.
+    pub fn notice_is_over(&self) -> bool {
+        self.notice.as_ref().is_some_and(|notice| {
+            notice.until <= self.now
+                || match notice.cause {
+                    NoticeCause::Event => false,
+                    NoticeCause::Questions => {
+                        self.questions.open.is_some() || self.questions.waiting.is_empty()
+                    }
+                    NoticeCause::EmptyPrompt => !self.composer.is_empty() || self.shell.is_some(),
+                    NoticeCause::NoModel => {
+                        self.overlay.is_some() || self.session.first_run.is_none()
+                    }
+                }
+        })
+    }
+
+    /// Total cost of the session so far.
+    pub fn total_cost(&self) -> Cost {
+        self.session.cost
+    }
+
+    /// Whether anything on the screen is animated.
+    pub fn animated(&self) -> bool {
+        self.is_busy() || self.jobs.alive().next().is_some()
+    }
+
+    /// When the screen next changes without an event or a key, if it does.
+    pub fn next_wake(&self) -> Option<Duration> {
+        let step = match self.settings.motion {
+            MotionMode::Full => Duration::from_millis(200),
+            MotionMode::Reduced => Duration::from_secs(10),
+        };
+        let steps = self.now.as_millis() / step.as_millis() + 1;
+        let next = u64::try_from(steps * step.as_millis()).map(Duration::from_millis).ok();
+        let animation = next.filter(|_| self.animated());
+        let notice = self.notice.as_ref().map(|notice| notice.until);
+        let question = self.question_opens_at();
+        let armed = [
+            self.keys.quit_by_interrupt,
+            self.keys.quit_by_eof,
+            self.closing_until,
+            self.agents.next_expiry(self.focus.as_ref()),
+            self.jobs.next_expiry(),
+        ];
+        let all =
+            [animation, notice, question, self.questions.pause_until, self.questions.notify_at];
+        let times = all.into_iter().chain(armed).flatten();
+        times.filter(|time| *time > self.now || Some(*time) == question).min()
+    }
+
+    /// When a waiting question may open by itself.
+    pub fn question_opens_at(&self) -> Option<Duration> {
+        if self.questions.open.is_some() || self.overlay.is_some() {
+            return None;
+        }
+        self.questions.next()?;
+        let quiet = self.keys.text.map_or(Duration::ZERO, |last| last + QUIET_TIME);
+        Some(quiet.max(self.questions.pause_until.unwrap_or_default()))
+    }
+}
+
+/// Describes a mode, for the picker and the notice on a change.
+pub fn mode_label(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Default => "reads freely, asks for everything else",
+        PermissionMode::AcceptEdits => "edits run without asking",
+        PermissionMode::Plan => "read-only: explore and plan",
+        PermissionMode::DontAsk => "denies what no rule allows, without asking",
+        PermissionMode::BypassPermissions => "runs everything that no rule denies",
+    }
+}

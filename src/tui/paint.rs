@@ -1,0 +1,188 @@
+//! Drawing helpers that all views share.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::tui::agents::AgentState;
+use crate::tui::labels::Glyph;
+use crate::tui::model::MouseSelection;
+use crate::tui::text::{truncate, truncate_line, width};
+use crate::tui::theme::Theme;
+
+/// The theme and the spinner's frame.
+#[derive(Clone, Copy)]
+pub struct Painter<'a> {
+    pub theme: &'a Theme,
+    /// The spinner's frame; `None` stops it.
+    pub frame: Option<usize>,
+}
+
+impl Painter<'_> {
+    /// The sign of a state.
+    pub fn sign(&self, glyph: Glyph) -> &'static str {
+        glyph.sign(self.theme.glyphs, self.frame)
+    }
+
+    /// The colour of an agent.
+    pub fn agent(&self, agent: &AgentState) -> Style {
+        self.theme.agent(agent.info.color.as_deref(), agent.colour)
+    }
+
+    /// The style of a state.
+    pub fn style(&self, glyph: Glyph) -> Style {
+        match glyph {
+            Glyph::Spinner => self.theme.accent,
+            Glyph::Queued | Glyph::Waits => self.theme.dim,
+            Glyph::Asks => self.theme.question,
+            Glyph::Done => self.theme.good,
+            Glyph::Partial | Glyph::Empty => self.theme.question,
+            Glyph::Cancelled => self.theme.cancelled,
+            Glyph::Failed => self.theme.bad,
+        }
+    }
+}
+
+/// Draws a line into one row of an area.
+pub fn put(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
+    let Ok(row) = u16::try_from(row) else { return };
+    if row < area.height {
+        buffer.set_line(area.x, area.y + row, line, area.width);
+    }
+}
+
+/// Draws lines from the top of an area.
+pub fn put_all(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>]) {
+    for (row, line) in lines.iter().enumerate().take(usize::from(area.height)) {
+        put(buffer, area, row, line);
+    }
+}
+
+/// Blanks an area.
+pub fn clear(buffer: &mut Buffer, area: Rect) {
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right() {
+            if let Some(cell) = buffer.cell_mut((x, y)) {
+                cell.reset();
+            }
+        }
+    }
+}
+
+/// The width of some spans in cells.
+pub fn spans_width(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(|span| width(&span.content)).sum()
+}
+
+/// A line with a left and a right part, and `fill` (or blanks) between. Truncates the left part first.
+pub fn two_ends(
+    mut left: Vec<Span<'static>>,
+    right: Vec<Span<'static>>,
+    room: usize,
+    fill: Option<(&str, Style)>,
+) -> Line<'static> {
+    let right_width = spans_width(&right);
+    let left_room = room.saturating_sub(right_width + usize::from(right_width > 0));
+    cut_spans(&mut left, left_room);
+    let gap = room.saturating_sub(spans_width(&left) + right_width);
+    match fill {
+        Some((sign, style)) if gap > 2 => {
+            let tail = usize::from(right_width > 0);
+            left.push(Span::raw(" "));
+            left.push(Span::styled(sign.repeat(gap - 1 - tail), style));
+            left.push(Span::raw(" ".repeat(tail)));
+        }
+        _ => left.push(Span::raw(" ".repeat(gap))),
+    }
+    left.extend(right);
+    Line::from(left)
+}
+
+/// Truncates spans to a width, ending in `…` if anything is cut.
+pub fn cut_spans(spans: &mut Vec<Span<'static>>, room: usize) {
+    *spans = truncate_line(Line::from(std::mem::take(spans)), room).spans;
+}
+
+/// Highlights a text in an area, ignoring case.
+pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
+    let wanted: Vec<char> = text.to_lowercase().chars().collect();
+    if wanted.is_empty() {
+        return;
+    }
+    for y in area.top()..area.bottom() {
+        let row: Vec<(char, u16)> = (area.left()..area.right())
+            .flat_map(|x| {
+                buffer[(x, y)].symbol().chars().map(move |letter| (letter, x)).collect::<Vec<_>>()
+            })
+            .flat_map(|(letter, x)| letter.to_lowercase().map(move |lower| (lower, x)))
+            .collect();
+        for found in row.windows(wanted.len()) {
+            if found.iter().map(|(letter, _)| letter).eq(&wanted) {
+                for (_, x) in found {
+                    buffer[(*x, y)].set_style(style);
+                }
+            }
+        }
+    }
+}
+
+/// Highlights the mouse selection and returns its text, without trailing blanks.
+pub fn select(buffer: &mut Buffer, selection: &MouseSelection, style: Style) -> String {
+    if selection.from == selection.to {
+        return String::new();
+    }
+    let mut lines = Vec::new();
+    let within = selection.area.intersection(buffer.area);
+    for (y, start, end) in
+        selection.rows().filter(|(y, ..)| (within.top()..within.bottom()).contains(y))
+    {
+        let mut line = String::new();
+        let mut covered = 0;
+        for x in start.max(within.left())..end.min(within.right()) {
+            let cell = &mut buffer[(x, y)];
+            cell.set_style(style);
+            if covered == 0 {
+                line.push_str(cell.symbol());
+            }
+            // Skip the cell behind a wide character.
+            covered = width(cell.symbol()).max(covered).saturating_sub(1);
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    lines.join("\n")
+}
+
+/// Draws a box with a title in its upper and a text in its lower border. Returns the area inside.
+pub fn frame(
+    buffer: &mut Buffer,
+    area: Rect,
+    theme: &Theme,
+    style: Style,
+    title: &str,
+    foot: &str,
+) -> Rect {
+    clear(buffer, area);
+    if area.width < 4 || area.height < 3 {
+        return area;
+    }
+    let glyphs = theme.glyphs;
+    let inner = usize::from(area.width) - 2;
+    let edge = |left: &'static str, words: &str, right: &'static str| {
+        let words = if words.is_empty() {
+            String::new()
+        } else {
+            format!(" {} ", truncate(words, inner - 2))
+        };
+        let fill = glyphs.rule.repeat(inner.saturating_sub(width(&words)));
+        Line::styled(format!("{left}{words}{fill}{right}"), style)
+    };
+    let height = usize::from(area.height);
+    put(buffer, area, 0, &edge(glyphs.top_left, title, glyphs.top_right));
+    put(buffer, area, height - 1, &edge(glyphs.bottom_left, foot, glyphs.bottom_right));
+    for y in area.y + 1..area.bottom() - 1 {
+        buffer.set_string(area.x, y, glyphs.vertical, style);
+        buffer.set_string(area.right() - 1, y, glyphs.vertical, style);
+    }
+    Rect::new(area.x + 2, area.y + 1, area.width.saturating_sub(4), area.height - 2)
+}

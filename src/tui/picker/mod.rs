@@ -1,0 +1,4 @@
+//! Lists to choose from.
+
+pub mod draw;
+pub mod update;

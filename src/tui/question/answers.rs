@@ -1,0 +1,302 @@
+//! The answers of a question, and the text fields that some of them open.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::protocol::{Access, Question};
+use crate::tui::composer::TextBuffer as Typed;
+use crate::tui::question::content::plain_lines;
+use crate::tui::question::{NO_DIGIT, QuestionQueue, QuestionStage, ShownQuestion, grant};
+use crate::tui::text::{one_line, reveal, width, wrap_hanging, wrap_text};
+use crate::tui::theme::Theme;
+use crate::tui::view::prompt::DraftLayout;
+
+/// Cells before an answer's text: its digit, the selection mark, a space.
+const MARGIN: usize = 3;
+
+/// Cells between answers on one line.
+const GAP: usize = 3;
+
+/// How the answers are arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerLayout {
+    /// Yes on the left, no on the right.
+    Columns,
+    /// Each on a line of its own.
+    Stacked,
+    /// Side by side, wrapped between answers.
+    Packed,
+    /// Packed and shortened, while the end of the content was not shown yet: the labels name no
+    /// grant, so the yes answers are disabled.
+    Brief,
+}
+
+impl AnswerLayout {
+    /// The arrangements possible at this width, best first.
+    pub fn candidates(open: &ShownQuestion, question: &Question, width: u16) -> Vec<Self> {
+        if open.stage != QuestionStage::Choose {
+            return vec![Self::Stacked];
+        }
+        let (yes, no) = split_yes_no(&answers(question));
+        let columns = max_label_width(&yes) + GAP + max_label_width(&no) <= usize::from(width);
+        let columns = columns.then_some(Self::Columns);
+        columns.into_iter().chain([Self::Stacked, Self::Packed]).collect()
+    }
+}
+
+/// The part of an answer on one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerSpan {
+    pub digit: u8,
+    pub row: usize,
+    pub x: u16,
+    pub width: u16,
+}
+
+/// The lines below the content.
+#[derive(Default)]
+pub struct AnswerBlock {
+    pub lines: Vec<Line<'static>>,
+    pub spans: Vec<AnswerSpan>,
+    /// Row and column of the cursor.
+    pub cursor: Option<(usize, u16)>,
+    /// The rules, while they are edited.
+    pub rules: Option<String>,
+}
+
+/// An answer's digit and text.
+type AnswerLabel = (u8, String);
+
+/// Style of the answers.
+struct AnswerStyle<'a> {
+    open: &'a ShownQuestion,
+    /// Whether the yes answers are enabled.
+    enabled: bool,
+    theme: &'a Theme,
+}
+
+impl AnswerBlock {
+    /// Lays out the question's current stage.
+    pub fn new(
+        open: &ShownQuestion,
+        question: &Question,
+        width: u16,
+        form: AnswerLayout,
+        lit: bool,
+        theme: &Theme,
+    ) -> Self {
+        let mut lower = Self::default();
+        match &open.stage {
+            QuestionStage::Choose => lower.push_answers(
+                question,
+                width,
+                form,
+                &AnswerStyle { open, enabled: lit, theme },
+            ),
+            QuestionStage::Reason(reason) => {
+                let words = format!("What should {} do instead? (optional)", question.agent);
+                lower.lines.extend(wrap_text(&words, width, theme.text));
+                lower.push_input(reason, width, theme);
+            }
+            QuestionStage::Rule(rules) => {
+                if let Some(problem) = &open.problem {
+                    let words = format!("! not written: {}", one_line(&reveal(problem)));
+                    lower.lines.extend(plain_lines(&words, width, theme.question));
+                }
+                let added = rules.text().lines().map(str::trim).collect::<Vec<_>>().join(", ");
+                let words = format!(
+                    "adds {added} to allow in .caliban/config.local.toml (you, this project)"
+                );
+                lower.lines.extend(plain_lines(&words, width, theme.text));
+                lower.push_input(rules, width, theme);
+                lower.rules = Some(rules.text().to_owned());
+            }
+        }
+        lower
+    }
+
+    /// Whether the first `rows` rows show all of an answer.
+    pub fn is_whole(&self, digit: u8, rows: usize) -> bool {
+        let last = self.spans.iter().filter(|place| place.digit == digit).map(|place| place.row);
+        last.max().is_some_and(|row| row < rows)
+    }
+
+    /// Adds a text field.
+    fn push_input(&mut self, typed: &Typed, width: u16, theme: &Theme) {
+        let mut draft = DraftLayout::default();
+        draft.refresh(typed, usize::from(width.saturating_sub(3)));
+        let (row, column) = draft.cursor();
+        self.cursor = Some((self.lines.len() + row, column));
+        self.lines.extend(draft.lines(typed, 0, theme));
+    }
+
+    fn push_answers(
+        &mut self,
+        question: &Question,
+        width: u16,
+        form: AnswerLayout,
+        look: &AnswerStyle<'_>,
+    ) {
+        let answers = match form {
+            AnswerLayout::Brief => shorten(answers(question)),
+            _ => answers(question),
+        };
+        match form {
+            AnswerLayout::Columns => self.push_columns(&answers, look),
+            AnswerLayout::Stacked => {
+                for answer in &answers {
+                    self.push_wrapped(answer, width, look);
+                }
+            }
+            AnswerLayout::Packed | AnswerLayout::Brief => self.push_packed(&answers, width, look),
+        }
+        if question.rules.is_empty() {
+            let words = no_rule_note(question);
+            self.lines.extend(wrap_text(&words, width, look.theme.dim));
+        }
+    }
+
+    fn push_columns(&mut self, answers: &[AnswerLabel], look: &AnswerStyle<'_>) {
+        let (yes, no) = split_yes_no(answers);
+        let second = max_label_width(&yes) + GAP;
+        for row in 0..yes.len().max(no.len()) {
+            let mut line = Line::default();
+            if let Some(answer) = yes.get(row) {
+                self.push_piece(&mut line, answer, look);
+            }
+            if let Some(answer) = no.get(row) {
+                line.push_span(Span::raw(" ".repeat(second - line.width())));
+                self.push_piece(&mut line, answer, look);
+            }
+            self.lines.push(line);
+        }
+    }
+
+    fn push_packed(&mut self, answers: &[AnswerLabel], width: u16, look: &AnswerStyle<'_>) {
+        let room = usize::from(width);
+        let mut line = Line::default();
+        for answer in answers {
+            let cells = label_width(answer);
+            if line.width() > 0 && line.width() + GAP + cells > room {
+                self.lines.push(std::mem::take(&mut line));
+            }
+            if cells > room {
+                self.push_wrapped(answer, width, look);
+                continue;
+            }
+            if line.width() > 0 {
+                line.push_span(Span::raw(" ".repeat(GAP)));
+            }
+            self.push_piece(&mut line, answer, look);
+        }
+        if line.width() > 0 {
+            self.lines.push(line);
+        }
+    }
+
+    /// Adds an answer to the end of `line`, the next line to be pushed.
+    fn push_piece(
+        &mut self,
+        line: &mut Line<'static>,
+        answer: &AnswerLabel,
+        look: &AnswerStyle<'_>,
+    ) {
+        let x = u16::try_from(line.width()).unwrap_or(u16::MAX);
+        let width = u16::try_from(label_width(answer)).unwrap_or(u16::MAX);
+        self.spans.push(AnswerSpan { digit: answer.0, row: self.lines.len(), x, width });
+        line.spans.extend(look.margin(answer.0).spans);
+        line.push_span(Span::styled(answer.1.clone(), look.text_style(answer.0)));
+    }
+
+    /// Adds an answer on as many lines as it needs.
+    fn push_wrapped(&mut self, (digit, words): &AnswerLabel, width: u16, look: &AnswerStyle<'_>) {
+        let words = Line::styled(words.clone(), look.text_style(*digit));
+        let rest = Line::raw(" ".repeat(MARGIN));
+        for line in wrap_hanging(&words, width, &look.margin(*digit), &rest) {
+            self.spans.push(AnswerSpan { digit: *digit, row: self.lines.len(), x: 0, width });
+            self.lines.push(line);
+        }
+    }
+}
+
+impl AnswerStyle<'_> {
+    fn is_enabled(&self, digit: u8) -> bool {
+        self.enabled || digit >= NO_DIGIT
+    }
+
+    fn margin(&self, digit: u8) -> Line<'static> {
+        let theme = self.theme;
+        let chosen = self.open.selected == Some(digit) && self.is_enabled(digit);
+        let mark = if chosen { theme.glyphs.focus } else { " " };
+        let number =
+            if self.open.keyboard && self.is_enabled(digit) { theme.question } else { theme.dim };
+        Line::from(vec![
+            Span::styled(digit.to_string(), number),
+            Span::styled(mark, theme.accent),
+            Span::raw(" "),
+        ])
+    }
+
+    fn text_style(&self, digit: u8) -> Style {
+        match (self.is_enabled(digit), self.open.selected == Some(digit)) {
+            (false, _) => self.theme.dim,
+            (true, true) => self.theme.selection,
+            (true, false) => self.theme.text,
+        }
+    }
+}
+
+/// Splits the answers into yes and no.
+fn split_yes_no(answers: &[AnswerLabel]) -> (Vec<AnswerLabel>, Vec<AnswerLabel>) {
+    answers.iter().cloned().partition(|(digit, _)| *digit < NO_DIGIT)
+}
+
+fn label_width((_, words): &AnswerLabel) -> usize {
+    MARGIN + width(words)
+}
+
+fn max_label_width(answers: &[AnswerLabel]) -> usize {
+    answers.iter().map(label_width).max().unwrap_or(0)
+}
+
+/// The question's answers.
+fn answers(question: &Question) -> Vec<AnswerLabel> {
+    let main = question.path.is_root();
+    let words = |digit: &u8| match digit {
+        1 => "Yes".to_owned(),
+        2 => grant::grant_label(question),
+        3 => "Yes, always in this project (shows the rule first)".to_owned(),
+        4 => "No, and say what to do instead".to_owned(),
+        _ if main => "No, and stop main".to_owned(),
+        _ => format!("No, and cancel {}", question.agent),
+    };
+    let choices = QuestionQueue::choices(question).iter();
+    choices.map(|digit| (*digit, one_line(&words(digit)))).collect()
+}
+
+/// Shortens the answers.
+fn shorten(answers: Vec<AnswerLabel>) -> Vec<AnswerLabel> {
+    let shorter = |(digit, words): AnswerLabel| match digit {
+        2 => (digit, "Yes, and the like".to_owned()),
+        3 => (digit, "Yes, always".to_owned()),
+        _ => (digit, words),
+    };
+    answers.into_iter().map(shorter).collect()
+}
+
+/// Explains why there is no 2 and 3.
+fn no_rule_note(question: &Question) -> String {
+    if question.reason.starts_with("rule ") && question.reason.ends_with(" asks") {
+        return "The ask rule asks every time, so there is no 2 or 3".to_owned();
+    }
+    format!("2 and 3 need a rule; none is safe for {}", call_noun(question))
+}
+
+fn call_noun(question: &Question) -> &'static str {
+    match question.access {
+        Access::Command { .. } => "this command",
+        Access::Write { .. } => "this edit",
+        Access::Fetch { .. } => "this address",
+        _ => "this call",
+    }
+}

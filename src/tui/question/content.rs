@@ -1,0 +1,276 @@
+//! The content of a question: the whole call, its directory, the reason for asking, and warnings.
+//!
+//! Nothing of a call is left out or cut, and characters that a terminal would not show get a
+//! visible sign. A call too large to show like that cannot be allowed.
+
+use std::path::Path;
+
+use ratatui::style::Style;
+use ratatui::text::Line;
+use serde_json::Value;
+
+use crate::protocol::{Access, MAX_SHOWN_BYTES, PathTarget, Question, QuestionId, ToolUseId};
+use crate::tui::format::count;
+use crate::tui::text::{one_line, reveal, sanitize, whole_diff, width, wrap_text};
+use crate::tui::theme::Theme;
+use crate::tui::transcript::draw::indented;
+
+/// Cells of a title around the sentence: the border, the sign, and the queue position, ` · 1 of 2`.
+const TITLE_MARGIN: usize = 15;
+
+/// Maximum number of lines of a call that a question shows.
+const MAX_LINES: usize = 50_000;
+/// Maximum characters of a path, warning or reason beside a call too large to show.
+const MAX_SIDE_TEXT: usize = 500;
+
+/// The open question's content, cached by width.
+#[derive(Default)]
+pub struct QuestionContent {
+    key: Option<(QuestionId, ToolUseId, u64)>,
+    too_large: bool,
+    by_width: Vec<(u16, Vec<Line<'static>>)>,
+}
+
+impl QuestionContent {
+    /// The content wrapped to a width.
+    pub fn lines(&mut self, question: &Question, width: u16, theme: &Theme) -> &[Line<'static>] {
+        self.set_question(question, theme);
+        let at = match self.by_width.iter().position(|(known, _)| *known == width) {
+            Some(at) => at,
+            None => {
+                // One screen size has at most three widths: transcript, body and reader.
+                if self.by_width.len() > 2 {
+                    self.by_width.clear();
+                }
+                let lines = match self.too_large {
+                    true => too_large_lines(question, width, theme),
+                    false => lines(question, width, theme),
+                };
+                self.by_width.push((width, lines));
+                self.by_width.len() - 1
+            }
+        };
+        &self.by_width[at].1
+    }
+
+    /// Whether the call is too large to show, and so cannot be allowed.
+    pub fn is_too_large(&mut self, question: &Question, theme: &Theme) -> bool {
+        self.set_question(question, theme);
+        self.too_large
+    }
+
+    fn set_question(&mut self, question: &Question, theme: &Theme) {
+        let key = (question.id, question.tool_use_id.clone(), theme.id());
+        if self.key.as_ref() != Some(&key) {
+            let mut size = ContentSize::default();
+            size.add_question(question);
+            (self.key, self.by_width) = (Some(key), Vec::new());
+            self.too_large = size.bytes > MAX_SHOWN_BYTES || size.lines > MAX_LINES;
+        }
+    }
+}
+
+/// The size of a call when shown.
+#[derive(Default)]
+struct ContentSize {
+    bytes: usize,
+    lines: usize,
+}
+
+impl ContentSize {
+    fn add_question(&mut self, question: &Question) {
+        self.add_value(&question.input, 0);
+        for text in question.preview.iter().chain(&question.warnings).chain([&question.reason]) {
+            self.add_text(text);
+        }
+    }
+
+    fn add_text(&mut self, text: &str) {
+        self.bytes += text.len();
+        self.lines += text.bytes().filter(|byte| *byte == b'\n').count();
+    }
+
+    /// Adds a value as [`pretty_value`] prints it.
+    fn add_value(&mut self, value: &Value, depth: usize) {
+        self.bytes += 2 * depth + 8;
+        self.lines += 1;
+        match value {
+            Value::String(text) => self.add_text(text),
+            Value::Array(values) => {
+                values.iter().for_each(|value| self.add_value(value, depth + 1));
+            }
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    self.add_text(name);
+                    self.add_value(value, depth + 1);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// The asking agent, with its depth if another sub-agent started it.
+pub fn asker(question: &Question) -> String {
+    match question.path.depth() {
+        depth @ 2.. => format!("{} (depth {depth})", question.agent),
+        _ => question.agent.clone(),
+    }
+}
+
+/// Whether a title of this many cells can hold the whole sentence.
+pub fn fits_title(question: &Question, room: u16) -> bool {
+    width(&sentence(question)) + TITLE_MARGIN <= usize::from(room)
+}
+
+/// The request as a sentence: `explore-2 wants to edit src/main.rs`.
+pub fn sentence(question: &Question) -> String {
+    let tool = one_line(&reveal(&question.tool));
+    let with = |usual: &[&str]| match usual.contains(&question.tool.as_str()) {
+        true => String::new(),
+        false => format!(" with {tool}"),
+    };
+    let wants = match &question.access {
+        Access::Command { .. } => format!("run a command{}", with(&["Bash"])),
+        Access::Write { paths } => {
+            let verb = if question.tool == "Write" { "write" } else { "edit" };
+            format!("{verb} {}{}", files_label(question, paths), with(&["Edit", "Write"]))
+        }
+        Access::Read { paths } => match question.tool.as_str() {
+            "Grep" | "Glob" => format!("search {}", files_label(question, paths)),
+            _ => format!("read {}{}", files_label(question, paths), with(&["Read"])),
+        },
+        Access::Fetch { .. } => format!("fetch from the web{}", with(&["WebFetch"])),
+        Access::Agent { name } => format!("start the agent {}", one_line(&reveal(name))),
+        Access::Skill { name } => format!("use the skill {}", one_line(&reveal(name))),
+        Access::Nothing | Access::Other => format!("use {tool}"),
+    };
+    format!("{} wants to {wants}", asker(question))
+}
+
+/// Names one file by its path, several by their number.
+fn files_label(question: &Question, paths: &[PathTarget]) -> String {
+    match paths {
+        [path] => one_line(&reveal(&target_label(path, &question.cwd))),
+        _ => count(paths.len(), "file"),
+    }
+}
+
+/// A path as the call names it, with its target if it goes through a link.
+fn target_label(target: &PathTarget, cwd: &Path) -> String {
+    let written = relative_path(&target.written, cwd);
+    match target.link_target() {
+        Some(resolved) => format!("{written} (a link to {})", resolved.display()),
+        None => written,
+    }
+}
+
+/// A path relative to the call's directory; absolute if outside of it.
+fn relative_path(path: &Path, cwd: &Path) -> String {
+    match path.strip_prefix(cwd) {
+        Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+        Ok(inside) => inside.display().to_string(),
+        Err(_) => path.display().to_string(),
+    }
+}
+
+fn lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if !fits_title(question, width.saturating_add(4)) {
+        lines.extend(wrap_text(&sanitize(&sentence(question)), width, theme.text));
+    }
+    let inner = width.saturating_sub(2).max(1);
+    let mut push = |text: &str, style| {
+        lines.extend(plain_lines(text, inner, style).into_iter().map(indented));
+    };
+    match &question.access {
+        Access::Command { line, .. } => push(line, theme.accent),
+        Access::Fetch { url } => push(url, theme.accent),
+        Access::Read { paths } | Access::Write { paths } if paths.len() != 1 => {
+            for path in paths {
+                push(&target_label(path, &question.cwd), theme.accent);
+            }
+        }
+        _ => {}
+    }
+    let diff = question.preview.as_deref().map(|preview| preview_lines(preview, width, theme));
+    let diff = diff.unwrap_or_default();
+    // A diff shows everything in an edit's input.
+    if diff.is_empty() || !matches!(question.access, Access::Write { .. }) {
+        for field in other_fields(question) {
+            push(&field, theme.text);
+        }
+    }
+    lines.extend(diff);
+    for warning in &question.warnings {
+        lines.extend(plain_lines(
+            &format!("! {}", one_line(&reveal(warning))),
+            width,
+            theme.question,
+        ));
+    }
+    let place = match &question.access {
+        Access::Command { cwd, .. } => cwd,
+        _ => &question.cwd,
+    };
+    let why = format!("in {} · {}", place.display(), one_line(&reveal(&question.reason)));
+    lines.extend(plain_lines(&why, width, theme.dim));
+    lines
+}
+
+/// The content for a call too large to show.
+fn too_large_lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let cut = |text: &str| text.chars().take(MAX_SIDE_TEXT).collect::<String>();
+    let mut lines = wrap_text(&sanitize(&cut(&sentence(question))), width, theme.text);
+    let words = "This call is too large to show, with more than 1 MB or 50,000 lines, so it cannot be allowed here. \
+                 Say no, and ask for smaller steps.";
+    lines.extend(wrap_text(words, width, theme.question));
+    for warning in question.warnings.iter().take(3) {
+        let warning = format!("! {}", one_line(&reveal(&cut(warning))));
+        lines.extend(plain_lines(&warning, width, theme.question));
+    }
+    let why = one_line(&reveal(&cut(&question.reason)));
+    lines.extend(plain_lines(&why, width, theme.dim));
+    lines
+}
+
+/// The lines of a preview: a diff, or plain text.
+fn preview_lines(preview: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let lines = whole_diff(preview, width, theme);
+    if lines.is_empty() && !preview.trim().is_empty() {
+        return plain_lines(preview, width, theme.text);
+    }
+    lines
+}
+
+/// The input's fields that are not already shown as the subject.
+fn other_fields(question: &Question) -> Vec<String> {
+    let Value::Object(fields) = &question.input else {
+        return vec![pretty_value(&question.input)];
+    };
+    let is_subject = |value: &Value| match (value.as_str(), &question.access) {
+        (None, _) => false,
+        (Some(text), Access::Command { line, .. }) => text == line,
+        (Some(text), Access::Fetch { url }) => text == url,
+        (Some(text), Access::Agent { name } | Access::Skill { name }) => text == name,
+        (Some(text), Access::Read { paths } | Access::Write { paths }) => {
+            paths.iter().any(|path| question.cwd.join(text) == path.written)
+        }
+        _ => false,
+    };
+    let others = fields.iter().filter(|(_, value)| !is_subject(value));
+    others.map(|(name, value)| format!("{name}: {}", pretty_value(value))).collect()
+}
+
+fn pretty_value(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.is_empty() => "(empty)".to_owned(),
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    }
+}
+
+/// Wraps text with visible signs for control characters and tabs, so that nothing in it can hide.
+pub fn plain_lines(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
+    wrap_text(&sanitize(&reveal(text).replace('\t', "␉")), width, style)
+}

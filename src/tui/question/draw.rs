@@ -1,0 +1,346 @@
+//! The permission question: its content first, the answers below it.
+//!
+//! The content is the whole call. It covers as much of the body as it needs, and the yes answers
+//! are disabled until the end of the content has been on the screen. Answers that would take lines
+//! from the content appear once the user has scrolled past its end.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::Line;
+
+use crate::protocol::{AgentPath, Question, QuestionId};
+use crate::tui::format::count;
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::layout::ScreenLayout;
+use crate::tui::model::{Extent, TuiModel};
+use crate::tui::paint::{Painter, frame, put};
+use crate::tui::question::answers::{AnswerBlock, AnswerLayout};
+use crate::tui::question::content::QuestionContent;
+use crate::tui::question::{
+    NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion, content,
+};
+use crate::tui::theme::Theme;
+
+/// Lines reserved for the content before the answers get any.
+const MIN_CONTENT_LINES: usize = 6;
+
+/// Width in cells below which the content is unreadable.
+const MIN_WIDTH: u16 = 12;
+
+/// The question as drawn.
+pub struct DialogLayout {
+    pub frame: QuestionFrame,
+    /// Areas of the answers, for the mouse.
+    pub answers: Vec<(Rect, u8)>,
+    /// The cursor of an open text field.
+    pub cursor: Option<Position>,
+    pub area: Rect,
+}
+
+/// Line counts of content and answers, and the arrangement of the answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DialogRows {
+    layout: AnswerLayout,
+    content: usize,
+    /// A blank line between the two, if everything fits.
+    gap: usize,
+    lower: usize,
+}
+
+/// Draws the open question: over the transcript if all of it fits, else over the whole body.
+pub fn draw(
+    model: &TuiModel,
+    layout: &ScreenLayout,
+    content: &mut QuestionContent,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) -> Option<DialogLayout> {
+    let (open, waiting) = model.questions.shown()?;
+    let question = &waiting.question;
+    let seen = open.seen_width == Some(layout.body.width);
+    let mut fit = |area: Rect| {
+        let (width, room) = inner_size(area);
+        let lines = content.lines(question, width, pen.theme).len();
+        let lower =
+            |form| AnswerBlock::new(open, question, width, form, false, pen.theme).lines.len();
+        let forms = AnswerLayout::candidates(open, question, width);
+        (lines, fit(&forms, lines, room, seen, open.stage == QuestionStage::Choose, lower))
+    };
+    let mut area = layout.transcript;
+    let (mut all, mut fits) = fit(area);
+    if layout.small || fits.content < all || fits.layout == AnswerLayout::Brief {
+        area = layout.body;
+        (all, fits) = fit(area);
+    }
+    let height = u16::try_from(fits.content + fits.gap + fits.lower + 2)
+        .unwrap_or(u16::MAX)
+        .min(area.height);
+    let area = Rect::new(area.x, area.bottom() - height, area.width, height);
+    let (width, _) = inner_size(area);
+    let readable = width >= MIN_WIDTH && fits.content > 0;
+    let top = open.scroll.min(all - fits.content);
+    let extent = Extent { total: all, height: fits.content, top, ..Extent::default() };
+    let too_large = content.is_too_large(question, pen.theme);
+    let end = readable && !too_large && top + fits.content >= all;
+    let lit = readable && !too_large && (seen || end) && fits.layout != AnswerLayout::Brief;
+    let lower = AnswerBlock::new(open, question, width, fits.layout, lit, pen.theme);
+    let live: Vec<u8> = QuestionQueue::choices(question)
+        .iter()
+        .copied()
+        .filter(|digit| lit && *digit < NO_DIGIT && lower.is_whole(*digit, fits.lower))
+        .collect();
+    // Without a visible line of content, nothing can be allowed.
+    let wanted = open.stage == QuestionStage::Choose && !too_large && (!readable || lit);
+    let yes = QuestionQueue::choices(question).iter().copied().filter(|digit| *digit < NO_DIGIT);
+    let cut = yes.filter(|digit| wanted && !live.contains(digit)).collect();
+    let held = fits.layout == AnswerLayout::Brief;
+    let rules = lower.rules.clone().filter(|_| readable && fits.lower >= lower.lines.len());
+    let frame = QuestionFrame {
+        id: open.id,
+        content: extent,
+        width: layout.body.width,
+        end,
+        available: live,
+        held,
+        clipped: cut,
+        too_large,
+        rules,
+    };
+    let lines = content.lines(question, width, pen.theme);
+    Some(draw_box(model, open, question, (frame, lines, lower, fits), area, pen, buffer))
+}
+
+/// Draws only the content, over the whole area.
+pub fn draw_content(
+    model: &TuiModel,
+    id: QuestionId,
+    scroll: usize,
+    area: Rect,
+    content: &mut QuestionContent,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) -> Option<QuestionFrame> {
+    let question = &model.questions.get(id)?.question;
+    let (width, _) = inner_size(area);
+    let lines = content.lines(question, width, pen.theme);
+    let title = title(model, question, area.width, pen.theme);
+    let style = colour(model, &question.path, pen);
+    let inner = frame(buffer, area, pen.theme, style, &title, "Esc back");
+    let height = usize::from(inner.height).min(lines.len());
+    let top = scroll.min(lines.len() - height);
+    for (row, line) in lines.iter().skip(top).take(height).enumerate() {
+        put(buffer, inner, row, line);
+    }
+    let end = width >= MIN_WIDTH && height > 0 && top + height >= lines.len();
+    let extent = Extent { total: lines.len(), height, top, ..Extent::default() };
+    let too_large = content.is_too_large(question, pen.theme);
+    Some(QuestionFrame {
+        id,
+        content: extent,
+        width: area.width,
+        end: end && !too_large,
+        available: Vec::new(),
+        held: true,
+        clipped: Vec::new(),
+        too_large,
+        rules: None,
+    })
+}
+
+/// Width and height inside a box that fills `area`.
+fn inner_size(area: Rect) -> (u16, usize) {
+    (area.width.saturating_sub(4).max(1), usize::from(area.height.saturating_sub(2)))
+}
+
+/// Distributes the lines. The content goes first and gets at least six lines; answers that do not
+/// fit beside those get their room once the end of the content was seen.
+fn fit(
+    forms: &[AnswerLayout],
+    content: usize,
+    room: usize,
+    seen: bool,
+    choosing: bool,
+    lower: impl Fn(AnswerLayout) -> usize,
+) -> DialogRows {
+    let least = if choosing { content.min(MIN_CONTENT_LINES) } else { content.min(1) };
+    for wanted in [content, least] {
+        for &form in forms {
+            let lower = lower(form);
+            if wanted + lower <= room {
+                let gap = usize::from(content + lower < room);
+                return DialogRows { layout: form, content: content.min(room - lower), gap, lower };
+            }
+        }
+    }
+    let form = match (choosing, seen) {
+        (true, false) => AnswerLayout::Brief,
+        (true, true) => AnswerLayout::Packed,
+        (false, _) => AnswerLayout::Stacked,
+    };
+    let lower = lower(form);
+    let kept = if choosing && !seen { least } else { content.min(1) };
+    let content = kept.max(room.saturating_sub(lower)).min(content).min(room);
+    DialogRows { layout: form, content, gap: 0, lower: lower.min(room - content) }
+}
+
+fn draw_box(
+    model: &TuiModel,
+    open: &ShownQuestion,
+    question: &Question,
+    (drawn, lines, lower, fits): (QuestionFrame, &[Line<'static>], AnswerBlock, DialogRows),
+    area: Rect,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) -> DialogLayout {
+    let theme = pen.theme;
+    let style = if open.keyboard { colour(model, &question.path, pen) } else { theme.dim };
+    let foot = footer(open, question, &drawn, &model.keymap);
+    let title = title(model, question, area.width, theme);
+    let inner = frame(buffer, area, theme, style, &title, &foot);
+    for (row, line) in lines.iter().skip(drawn.content.top).take(fits.content).enumerate() {
+        put(buffer, inner, row, line);
+    }
+    // Keep the text field's cursor in view.
+    let typed = lower.cursor.map_or(0, |(row, _)| (row + 1).saturating_sub(fits.lower));
+    let mut cursor = None;
+    for (at, line) in lower.lines.iter().enumerate().skip(typed).take(fits.lower) {
+        let row = fits.content + fits.gap + at - typed;
+        put(buffer, inner, row, line);
+        if let Some((_, column)) = lower.cursor.filter(|(row, _)| *row == at) {
+            let y = inner.y + u16::try_from(row).unwrap_or(0);
+            cursor = Some(Position { x: inner.x + column, y });
+        }
+    }
+    let shown = lower.spans.iter().filter(|place| place.row < fits.lower);
+    let answers = shown
+        .map(|place| {
+            let y = inner.y + u16::try_from(fits.content + fits.gap + place.row).unwrap_or(0);
+            (Rect::new(inner.x + place.x, y, place.width, 1).intersection(inner), place.digit)
+        })
+        .collect();
+    DialogLayout { frame: drawn, answers, cursor: cursor.filter(|_| open.keyboard), area }
+}
+
+/// `⚑ explore-2 wants to run a command · 1 of 2`.
+fn title(model: &TuiModel, question: &Question, room: u16, theme: &Theme) -> String {
+    let (place, all) = model.questions.place_in_queue(question.id);
+    let words = match content::fits_title(question, room) {
+        true => content::sentence(question),
+        false => format!("{} asks", content::asker(question)),
+    };
+    format!("{} {words} · {place} of {all}", theme.glyphs.asks)
+}
+
+/// The question style, patched with the asking agent's colour.
+fn colour(model: &TuiModel, path: &AgentPath, pen: Painter<'_>) -> Style {
+    let agent = model.agents.get(path).map(|agent| pen.agent(agent));
+    pen.theme.question.patch(agent.unwrap_or_default())
+}
+
+fn footer(
+    open: &ShownQuestion,
+    question: &Question,
+    drawn: &QuestionFrame,
+    keymap: &Keymap,
+) -> String {
+    let hint = |action, words| keymap.hint(KeyContext::Prompt, action, words);
+    let fixed = |words: &str| Some(words.to_owned());
+    let words = match (&open.stage, open.keyboard) {
+        (_, false) => {
+            let key = keymap.label(KeyContext::Prompt, Action::Next);
+            [key.map(|key| format!("{key}: answer")), fixed("typing edits the draft"), None]
+        }
+        (QuestionStage::Choose, true) if drawn.too_large => {
+            [fixed("too large to allow it here"), None, None]
+        }
+        (QuestionStage::Choose, true) if drawn.cramped() => {
+            [fixed("too small to allow it"), None, None]
+        }
+        (QuestionStage::Choose, true) if drawn.held && drawn.end => {
+            [Some(answers_hint(keymap)), fixed("Esc no"), hint(Action::Reader, "in full")]
+        }
+        (QuestionStage::Choose, true) if !drawn.clipped.is_empty() => {
+            [Some(cut_hint(drawn)), fixed("Esc no"), hint(Action::Reader, "in full")]
+        }
+        (QuestionStage::Choose, true) if drawn.available.is_empty() => {
+            let below = drawn.content.total - drawn.content.top - drawn.content.height;
+            let below = format!("⋮ {} below", count(below, "line"));
+            [Some(below), Some(rest_hint(question, keymap)), None]
+        }
+        (QuestionStage::Choose, true) => {
+            [fixed("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
+        }
+        (QuestionStage::Reason(_), true) => {
+            [hint(Action::Submit, "says no"), fixed("Esc back"), None]
+        }
+        (QuestionStage::Rule(_), true) if drawn.rules.is_none() => {
+            [fixed("too small to show the rule"), fixed("Esc back"), None]
+        }
+        (QuestionStage::Rule(_), true) => [hint(Action::Submit, "writes"), fixed("Esc back"), None],
+    };
+    words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// `End shows the answers`.
+pub fn answers_hint(keymap: &Keymap) -> String {
+    let keys = [Action::End, Action::PageDown];
+    let key = keys.into_iter().find_map(|action| keymap.label(KeyContext::Prompt, action));
+    format!("{} shows the answers", key.as_deref().unwrap_or("the wheel"))
+}
+
+/// `2 and 3 do not fit here; 1 works`.
+fn cut_hint(drawn: &QuestionFrame) -> String {
+    let list = |digits: &[u8]| {
+        let digits: Vec<String> = digits.iter().map(u8::to_string).collect();
+        digits.join(" and ")
+    };
+    let fit = if drawn.clipped.len() == 1 { "does not fit" } else { "do not fit" };
+    let work = if drawn.available.len() == 1 { "works" } else { "work" };
+    format!("{} {fit} here; {} {work}", list(&drawn.clipped), list(&drawn.available))
+}
+
+/// `PgDn or End shows the rest · then 1–3`; without a rule, 1 is the only yes.
+pub fn rest_hint(question: &Question, keymap: &Keymap) -> String {
+    let keys = [Action::PageDown, Action::End];
+    let keys: Vec<String> =
+        keys.into_iter().filter_map(|action| keymap.label(KeyContext::Prompt, action)).collect();
+    let keys = if keys.is_empty() { "the wheel".to_owned() } else { keys.join(" or ") };
+    let last = QuestionQueue::choices(question).iter().filter(|digit| **digit < NO_DIGIT).max();
+    let yes = match last {
+        None | Some(1) => "1".to_owned(),
+        Some(last) => format!("1–{last}"),
+    };
+    format!("{keys} shows the rest · then {yes}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fitted(content: usize, room: usize, seen: bool) -> DialogRows {
+        let lower = |form| match form {
+            AnswerLayout::Columns => 3,
+            AnswerLayout::Stacked => 6,
+            AnswerLayout::Packed => 4,
+            AnswerLayout::Brief => 3,
+        };
+        fit(&[AnswerLayout::Stacked, AnswerLayout::Packed], content, room, seen, true, lower)
+    }
+
+    #[test]
+    fn the_content_gets_six_lines_before_the_answers_get_any() {
+        let fit = |form, content, gap, lower| DialogRows { layout: form, content, gap, lower };
+        assert_eq!(fitted(3, 20, false), fit(AnswerLayout::Stacked, 3, 1, 6));
+        assert_eq!(fitted(14, 20, false), fit(AnswerLayout::Stacked, 14, 0, 6));
+        assert_eq!(fitted(16, 20, false), fit(AnswerLayout::Packed, 16, 0, 4));
+        assert_eq!(fitted(90, 20, false), fit(AnswerLayout::Stacked, 14, 0, 6));
+        assert_eq!(fitted(90, 11, false), fit(AnswerLayout::Packed, 7, 0, 4));
+        assert_eq!(fitted(90, 9, false), fit(AnswerLayout::Brief, 6, 0, 3));
+        assert_eq!(fitted(90, 8, false), fit(AnswerLayout::Brief, 6, 0, 2));
+        assert_eq!(fitted(90, 8, true), fit(AnswerLayout::Packed, 4, 0, 4));
+        assert_eq!(fitted(90, 3, false), fit(AnswerLayout::Brief, 3, 0, 0));
+        assert_eq!(fitted(90, 3, true), fit(AnswerLayout::Packed, 1, 0, 2));
+        assert_eq!(fitted(90, 0, true), fit(AnswerLayout::Packed, 0, 0, 0));
+    }
+}

@@ -1,0 +1,250 @@
+//! The queue of permission questions, and the one that is shown.
+
+mod answers;
+pub mod content;
+pub mod draw;
+mod grant;
+pub mod update;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::protocol::{Answer, Question, QuestionId};
+use crate::tui::composer::TextBuffer;
+use crate::tui::model::{Extent, TuiModel};
+
+/// A question opens when no text key was pressed for this long.
+pub const QUIET_TIME: Duration = Duration::from_secs(1);
+
+/// How long the receipt of an answer is shown before the next question opens.
+pub const RECEIPT_TIME: Duration = Duration::from_millis(400);
+
+/// The first answer that denies the call.
+pub const NO_DIGIT: u8 = 4;
+
+/// All questions that wait for an answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QuestionQueue {
+    /// In order of asking.
+    pub waiting: VecDeque<WaitingQuestion>,
+    /// Answered here but not closed yet, since an answer can be refused.
+    pub answered: Vec<AnsweredQuestion>,
+    pub open: Option<ShownQuestion>,
+    /// No question opens by itself before this time, because one has just left the screen.
+    pub pause_until: Option<Duration>,
+    /// When to notify the user through the terminal, if its window has no focus.
+    pub notify_at: Option<Duration>,
+}
+
+/// A question with the time it arrived.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitingQuestion {
+    pub question: Question,
+    pub since: Duration,
+    /// Postponed with Tab: does not open by itself until the user returns to the questions.
+    pub postponed: bool,
+    /// The last answer, if it was refused.
+    pub refused: Option<RefusedAnswer>,
+}
+
+/// A question with the answer that was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnsweredQuestion {
+    pub waiting: WaitingQuestion,
+    pub answer: Answer,
+    /// The rules as typed.
+    pub typed: Option<TextBuffer>,
+    /// Width at which the end of the content was seen.
+    pub seen_width: Option<u16>,
+}
+
+/// An answer that could not be applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedAnswer {
+    pub why: String,
+    pub typed: Option<TextBuffer>,
+    pub seen_width: Option<u16>,
+}
+
+/// The question on the screen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownQuestion {
+    pub id: QuestionId,
+    /// Whether keys go to the question instead of the draft.
+    pub keyboard: bool,
+    /// The row chosen with the arrows, as the digit of the answer.
+    pub selected: Option<u8>,
+    pub stage: QuestionStage,
+    /// Lines scrolled down in the content.
+    pub scroll: usize,
+    /// Screen width at which the last line of the content was visible when the user pressed a key
+    /// or turned the wheel. Another width wraps the content differently, so its end must be shown
+    /// again.
+    pub seen_width: Option<u16>,
+    /// Why the last answer was refused.
+    pub problem: Option<String>,
+}
+
+/// The open question in the last frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionFrame {
+    pub id: QuestionId,
+    /// The content: the whole call, the reason and warnings.
+    pub content: Extent,
+    /// Width of the screen.
+    pub width: u16,
+    /// Whether the last line of the content was on the screen.
+    pub end: bool,
+    /// The answers that were fully visible and can be given.
+    pub available: Vec<u8>,
+    /// Whether the answers that allow are held back until the user scrolls past the end of the content.
+    pub held: bool,
+    /// The answers that allow but don't fit on the screen.
+    pub clipped: Vec<u8>,
+    /// Whether the call is too large for any screen, so it can only be denied.
+    pub too_large: bool,
+    /// The rules being edited, if they were fully visible.
+    pub rules: Option<String>,
+}
+
+/// The input that the shown question expects.
+#[derive(Clone, Debug, PartialEq)]
+pub enum QuestionStage {
+    /// A numbered answer.
+    Choose,
+    /// The reason for a denial.
+    Reason(TextBuffer),
+    /// The rules to write to the user's local settings file of the project, one per line.
+    Rule(TextBuffer),
+}
+
+impl QuestionFrame {
+    /// Whether no answer that allows fits on the screen.
+    pub fn cramped(&self) -> bool {
+        self.available.is_empty() && !self.clipped.is_empty()
+    }
+}
+
+impl QuestionQueue {
+    pub fn get(&self, id: QuestionId) -> Option<&WaitingQuestion> {
+        self.waiting.iter().find(|waiting| waiting.question.id == id)
+    }
+
+    /// The question that is shown.
+    pub fn shown(&self) -> Option<(&ShownQuestion, &WaitingQuestion)> {
+        let open = self.open.as_ref()?;
+        Some((open, self.get(open.id)?))
+    }
+
+    /// Position of a question in the queue, from 1, and the length of the queue.
+    pub fn place_in_queue(&self, id: QuestionId) -> (usize, usize) {
+        let at = self.waiting.iter().position(|waiting| waiting.question.id == id).unwrap_or(0);
+        (at + 1, self.waiting.len())
+    }
+
+    pub fn ask(&mut self, question: Question, at: Duration) {
+        self.waiting.push_back(WaitingQuestion {
+            question,
+            since: at,
+            postponed: false,
+            refused: None,
+        });
+    }
+
+    /// Removes a question, and closes it if it is shown.
+    pub fn remove(&mut self, id: QuestionId) -> Option<WaitingQuestion> {
+        let at = self.waiting.iter().position(|waiting| waiting.question.id == id)?;
+        if self.open.as_ref().is_some_and(|open| open.id == id) {
+            self.open = None;
+        }
+        self.waiting.remove(at)
+    }
+
+    /// Shows a question. If its answer was refused, restores the typed text and gives it the
+    /// keyboard, as before.
+    pub fn show(&mut self, id: QuestionId, keyboard: bool) {
+        let refused = self.get(id).and_then(|waiting| waiting.refused.clone());
+        let keyboard = keyboard || refused.is_some();
+        let (problem, typed, seen_at) = match refused {
+            Some(RefusedAnswer { why, typed, seen_width: seen_at }) => (Some(why), typed, seen_at),
+            None => (None, None, None),
+        };
+        let stage = typed.map_or(QuestionStage::Choose, QuestionStage::Rule);
+        self.open = Some(ShownQuestion {
+            id,
+            keyboard,
+            selected: None,
+            stage,
+            scroll: 0,
+            seen_width: seen_at,
+            problem,
+        });
+    }
+
+    /// Puts an answered question back at the front. Returns false when it was not answered here.
+    pub fn reopen(&mut self, id: QuestionId, why: String) -> bool {
+        let Some(AnsweredQuestion { mut waiting, typed, seen_width: seen_at, .. }) =
+            self.take_answered(id)
+        else {
+            return false;
+        };
+        waiting.postponed = false;
+        waiting.refused = Some(RefusedAnswer { why, typed, seen_width: seen_at });
+        self.waiting.push_front(waiting);
+        self.pause_until = None;
+        true
+    }
+
+    /// Removes an answered question.
+    pub fn take_answered(&mut self, id: QuestionId) -> Option<AnsweredQuestion> {
+        let at = self.answered.iter().position(|known| known.waiting.question.id == id)?;
+        Some(self.answered.remove(at))
+    }
+
+    /// The first question that was not postponed.
+    pub fn next(&self) -> Option<QuestionId> {
+        let waiting = self.waiting.iter().find(|waiting| !waiting.postponed)?;
+        Some(waiting.question.id)
+    }
+
+    /// The question after the shown one.
+    pub fn next_after_open(&self) -> Option<QuestionId> {
+        let open = self.open.as_ref()?.id;
+        let rest = self.waiting.iter().skip_while(|waiting| waiting.question.id != open).skip(1);
+        rest.map(|waiting| waiting.question.id).next()
+    }
+
+    /// Returns to the postponed questions: they open one after another again.
+    pub fn clear_postponed(&mut self) {
+        for waiting in &mut self.waiting {
+            waiting.postponed = false;
+        }
+    }
+
+    /// Whether a question has just left the screen and the next one opens shortly.
+    pub fn is_between(&self) -> bool {
+        self.open.is_none() && self.pause_until.is_some() && self.next().is_some()
+    }
+
+    /// The digits that can answer a question: 2 and 3 need a rule.
+    pub fn choices(question: &Question) -> &'static [u8] {
+        if question.rules.is_empty() { &[1, 4, 5] } else { &[1, 2, 3, 4, 5] }
+    }
+}
+
+impl TuiModel {
+    /// The open question as drawn; `None` before it was drawn and while something covers it.
+    pub fn question_frame(&self) -> Option<&QuestionFrame> {
+        let open = self.questions.open.as_ref()?;
+        self.metrics.question.as_ref().filter(|frame| frame.id == open.id)
+    }
+
+    /// The digits that answer the open question now. Denials are always accepted; the other answers
+    /// must be on the screen, and the end of the content must have been shown.
+    pub fn answers(&self) -> Vec<u8> {
+        let Some((_, waiting)) = self.questions.shown() else { return Vec::new() };
+        let live = self.question_frame().map_or(&[][..], |frame| &frame.available);
+        let choices = QuestionQueue::choices(&waiting.question).iter().copied();
+        choices.filter(|digit| *digit >= NO_DIGIT || live.contains(digit)).collect()
+    }
+}

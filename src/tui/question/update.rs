@@ -1,0 +1,415 @@
+//! Keys on the open permission question, and when a question opens by itself.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::protocol::event::NoticeLevel;
+use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
+use crate::tui::composer::TextBuffer;
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::Overlay;
+use crate::tui::question::{AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME};
+use crate::tui::text::{one_line, truncate};
+use crate::tui::transcript::item::ItemKind;
+
+use crate::tui::background::update as background;
+use crate::tui::interrupt::update as interrupt;
+use crate::tui::update::prompt;
+use crate::tui::{focus, labels, reader};
+
+/// How long a question waits before a notification is sent if the window has no focus.
+const NOTIFY_AFTER: Duration = Duration::from_secs(3);
+
+/// Adds a new question.
+pub fn add_question(model: &mut TuiModel, question: Question) {
+    let name = question.agent.clone();
+    let now = model.now;
+    model.questions.ask(question, now);
+    model.questions.notify_at = (!model.focused_window).then_some(now + NOTIFY_AFTER);
+    // An open question itself shows how many there are.
+    if model.questions.open.is_none() && (model.overlay.is_some() || !may_open(model)) {
+        let waiting = model.questions.waiting.len();
+        model.say_while(
+            NoticeCause::Questions,
+            if waiting > 1 {
+                labels::waiting_label(model)
+            } else {
+                format!("{} {name} asks", labels::Glyph::Asks.sign(model.settings.glyphs(), None))
+            },
+        );
+    }
+}
+
+fn may_open(model: &TuiModel) -> bool {
+    model.question_opens_at().is_some_and(|at| at <= model.now)
+}
+
+/// Shows the next question when the user is not typing and nothing else is open.
+pub fn open_if_due(model: &mut TuiModel) {
+    if !may_open(model) {
+        return;
+    }
+    if let Some(id) = model.questions.next() {
+        let keyboard = model.composer.is_empty();
+        model.questions.show(id, keyboard);
+        model.draw = DrawUrgency::Now;
+    }
+}
+
+/// Closes a question: the answer given here was applied, or no answer is needed any more.
+pub fn closed(model: &mut TuiModel, id: QuestionId, allowed: Option<bool>) {
+    if let Some(answered) = model.questions.take_answered(id) {
+        if allowed == Some(true) {
+            keep_rules(model, &answered);
+        }
+        return;
+    }
+    let shown = model.questions.open.as_ref().is_some_and(|open| open.id == id);
+    let Some(waiting) = model.questions.remove(id) else { return };
+    if shown {
+        // The user may be about to press a key for it, which must not answer the next one.
+        model.questions.pause_until = Some(model.now + QUIET_TIME);
+    }
+    if matches!(model.overlay, Some(Overlay::Question { id: read, .. }) if read == id) {
+        model.overlay = None;
+    }
+    let agent = waiting.question.agent;
+    match allowed {
+        Some(true) => {
+            model.also_settled += 1;
+            let allowed = model.also_settled;
+            model.say(format!("{allowed} more allowed by the new rule"));
+        }
+        Some(false) => {
+            model.say(format!("denied without asking: {} ({agent})", waiting.question.tool));
+        }
+        None => model.say(format!("withdrawn: {agent} was cancelled")),
+    }
+}
+
+/// Stores the rules that come with an answer that allowed the call.
+fn keep_rules(model: &mut TuiModel, answered: &AnsweredQuestion) {
+    let question = &answered.waiting.question;
+    match &answered.answer {
+        Answer::Always { rules, .. } => {
+            model.session.rules.extend(rules.iter().map(|rule| format!("allow {rule}")));
+            model.say(format!("allowed always: {}", rules.join(", ")));
+        }
+        Answer::Session => {
+            let grants = question.rules.iter().map(|rule| (question.path.clone(), rule.clone()));
+            model.session.grants.extend(grants);
+            let rules = question.rules.join(", ");
+            model.say(format!("allowed until it ends: {rules} ({})", question.agent));
+        }
+        _ => {}
+    }
+}
+
+/// Reopens a question whose answer could not be applied.
+pub fn refused(model: &mut TuiModel, id: QuestionId, why: String) {
+    let text = format!("not allowed: {why}");
+    if !model.questions.reopen(id, why) {
+        model.main.push(ItemKind::Notice { level: NoticeLevel::Error, text });
+        return;
+    }
+    model.say(text);
+}
+
+/// Withdraws the questions of an ended agent and of those below it.
+pub fn withdraw(model: &mut TuiModel, path: &AgentPath) {
+    let gone =
+        model.questions.waiting.iter().filter(|waiting| waiting.question.path.is_within(path));
+    let gone: Vec<QuestionId> = gone.map(|waiting| waiting.question.id).collect();
+    model.questions.answered.retain(|known| !known.waiting.question.path.is_within(path));
+    for id in gone {
+        closed(model, id, None);
+    }
+}
+
+/// Handles a key while the question has the keyboard.
+pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
+    let choosing =
+        model.questions.open.as_ref().is_some_and(|open| open.stage == QuestionStage::Choose);
+    if !choosing {
+        return edit(model, keys, key, effects);
+    }
+    if let KeyCode::Char(letter) = key.code
+        && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+    {
+        return match letter.to_digit(10).and_then(|digit| u8::try_from(digit).ok()) {
+            Some(digit) => choose(model, digit, effects),
+            None => letter_typed(model, letter, effects),
+        };
+    }
+    match keys.action(KeyContext::Prompt, key) {
+        Some(Action::Up) => select(model, false),
+        Some(Action::Down) => select(model, true),
+        Some(Action::Submit) => {
+            if let Some(digit) = model.questions.open.as_ref().and_then(|open| open.selected) {
+                choose(model, digit, effects);
+            }
+        }
+        Some(Action::Next) => next(model),
+        Some(Action::PageUp) => page(model, false),
+        Some(Action::PageDown) => page(model, true),
+        Some(Action::Home) => scroll(model, isize::MIN / 2),
+        Some(Action::End) => scroll(model, isize::MAX / 2),
+        Some(Action::Reader) => reader::open_question(model),
+        Some(Action::BackgroundOrLeft) if model.composer.is_empty() => {
+            background::press(model, effects);
+        }
+        Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
+        Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
+        _ => {}
+    }
+}
+
+/// Types a letter into the draft, which takes the keyboard; the question stays open.
+fn letter_typed(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) {
+    if let Some(open) = &mut model.questions.open {
+        open.keyboard = false;
+        open.selected = None;
+    }
+    if letter == '?' && model.composer.is_empty() {
+        return;
+    }
+    prompt::type_letter(model, letter, effects);
+}
+
+/// Selects the next or previous available answer, wrapping around.
+fn select(model: &mut TuiModel, down: bool) {
+    let answers = model.answers();
+    let Some(open) = &mut model.questions.open else { return };
+    let at = open.selected.and_then(|digit| answers.iter().position(|answer| *answer == digit));
+    let next = match (at, down) {
+        (None, true) => answers.first(),
+        (None, false) => answers.last(),
+        (Some(at), true) => answers.get((at + 1) % answers.len()),
+        (Some(at), false) => answers.get((at + answers.len() - 1) % answers.len()),
+    };
+    open.selected = next.copied();
+}
+
+/// Handles a click on an answer: the question takes the keyboard, and the answer is selected if it is
+/// available. Otherwise nothing is selected, so that Enter does not give an earlier choice.
+pub fn select_clicked(model: &mut TuiModel, digit: u8) {
+    let can = model.answers().contains(&digit);
+    if let Some(open) = &mut model.questions.open {
+        open.keyboard = true;
+        open.selected = can.then_some(digit);
+    }
+}
+
+/// Tab: shows the next question; with none left, postpones all until the next Tab on the prompt.
+fn next(model: &mut TuiModel) {
+    if let Some(id) = model.questions.next_after_open() {
+        model.questions.show(id, true);
+        return;
+    }
+    for waiting in &mut model.questions.waiting {
+        waiting.postponed = true;
+    }
+    // The hint shows how many are waiting, and which key shows them.
+    model.questions.open = None;
+}
+
+fn page(model: &mut TuiModel, forward: bool) {
+    let content = model.question_frame().map(|frame| frame.content).unwrap_or_default();
+    let step = focus::page_step(content);
+    scroll(model, if forward { step } else { -step });
+}
+
+/// Scrolls the content, no further than its end. In a frame that holds back the answers, a step down
+/// shows them: the end of the content was visible until the user moved on.
+pub fn scroll(model: &mut TuiModel, lines: isize) {
+    let Some(frame) = model.question_frame().cloned() else { return };
+    let Some(open) = &mut model.questions.open else { return };
+    let last = frame.content.total.saturating_sub(frame.content.height);
+    open.scroll = open.scroll.min(last).saturating_add_signed(lines).min(last);
+    if frame.end && (lines > 0 || !frame.held) {
+        open.seen_width = Some(frame.width);
+    }
+    if frame.end && frame.held && lines > 0 {
+        // The answers may take lines from the content; its end stays in view.
+        open.scroll = usize::MAX;
+    }
+}
+
+/// Counts the end of the content as seen if the user acts while the last frame showed it on the whole
+/// screen.
+pub fn mark_end_seen(model: &mut TuiModel) {
+    if !matches!(model.overlay, Some(Overlay::Question { .. })) {
+        return;
+    }
+    let seen = model.question_frame().filter(|frame| frame.end).map(|frame| frame.width);
+    if let (Some(width), Some(open)) = (seen, &mut model.questions.open) {
+        open.seen_width = Some(width);
+        open.scroll = usize::MAX;
+    }
+}
+
+fn choose(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) {
+    if !model.answers().contains(&digit) {
+        if let Some(open) = &mut model.questions.open {
+            open.selected = None;
+        }
+        return;
+    }
+    let Some((_, waiting)) = model.questions.shown() else { return };
+    let question = &waiting.question;
+    let rules = question.rules.join("\n");
+    let path = question.path.clone();
+    match digit {
+        1 => answer(model, Answer::Once, effects),
+        2 => answer(model, Answer::Session, effects),
+        3 => set_stage(model, QuestionStage::Rule(TextBuffer::from(rules.as_str()))),
+        4 => set_stage(model, QuestionStage::Reason(TextBuffer::default())),
+        _ => {
+            // The cancel goes first: after the denial alone the agent would continue, and might
+            // finish before the cancel arrives.
+            let mut no = Vec::new();
+            answer(model, Answer::No { reason: None }, &mut no);
+            if path.is_root() {
+                interrupt::stop(model, effects);
+            } else {
+                interrupt::cancel(model, &path, effects);
+            }
+            effects.append(&mut no);
+        }
+    }
+}
+
+fn set_stage(model: &mut TuiModel, stage: QuestionStage) {
+    if let Some(open) = &mut model.questions.open {
+        open.stage = stage;
+    }
+}
+
+/// Answers the shown question. Its receipt is shown for a moment before the next one opens; an answer
+/// with rules has a receipt only once they apply.
+pub fn answer(model: &mut TuiModel, answer: Answer, effects: &mut Vec<ScreenEffect>) {
+    let Some(open) = model.questions.open.clone() else { return };
+    let id = open.id;
+    let Some(waiting) = model.questions.remove(id) else { return };
+    let question = &waiting.question;
+    let call = labels::call_subject(&question.tool, &question.input);
+    let call = truncate(&call, 40);
+    let agent = &question.agent;
+    let receipt = match &answer {
+        Answer::Once | Answer::Allowed(_) => Some(format!("allowed once: {call} ({agent})")),
+        Answer::Session | Answer::Always { .. } => None,
+        Answer::No { .. } | Answer::Denied { .. } | Answer::Stop { .. } => {
+            Some(format!("denied: {call} ({agent})"))
+        }
+    };
+    match receipt {
+        Some(receipt) => model.say(receipt),
+        None => model.notice = None,
+    }
+    let typed = match open.stage {
+        QuestionStage::Rule(rules) => Some(rules),
+        _ => None,
+    };
+    let (kept, seen_at) = (answer.clone(), open.seen_width);
+    model.questions.answered.push(AnsweredQuestion {
+        waiting,
+        answer: kept,
+        typed,
+        seen_width: seen_at,
+    });
+    model.also_settled = 0;
+    model.questions.pause_until = Some(model.now + RECEIPT_TIME);
+    model.questions.notify_at = None;
+    effects.push(ScreenEffect::Send(Command::Answer { id, answer }));
+}
+
+/// Handles a key while a reason or a rule is being typed.
+fn edit(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
+    let Some(open) = &mut model.questions.open else { return };
+    let buffer = match &mut open.stage {
+        QuestionStage::Reason(buffer) | QuestionStage::Rule(buffer) => buffer,
+        QuestionStage::Choose => return,
+    };
+    if let KeyCode::Char(letter) = key.code
+        && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+    {
+        buffer.type_char(letter);
+        return;
+    }
+    match keys.action(KeyContext::Prompt, key) {
+        Some(Action::Submit) => finish_edit(model, effects),
+        Some(action) => edit_line(buffer, action),
+        None => {}
+    }
+}
+
+/// Applies an editing key to a text.
+pub fn edit_line(buffer: &mut TextBuffer, action: Action) {
+    match action {
+        Action::Newline => buffer.insert("\n"),
+        Action::Left | Action::BackgroundOrLeft => buffer.left(),
+        Action::Right => buffer.right(),
+        Action::Up => {
+            buffer.up(usize::MAX);
+        }
+        Action::Down => {
+            buffer.down(usize::MAX);
+        }
+        Action::WordLeft => buffer.word_left(),
+        Action::WordRight => buffer.word_right(),
+        Action::LineStart | Action::Home => buffer.line_start(),
+        Action::LineEnd | Action::End => buffer.line_end(),
+        Action::Backspace => buffer.backspace(),
+        Action::Delete | Action::DeleteOrQuit => buffer.delete(),
+        Action::KillWordLeft => buffer.kill_word_left(),
+        Action::KillWordRight => buffer.kill_word_right(),
+        Action::KillLineLeft => buffer.kill_line_left(),
+        Action::KillLineRight => buffer.kill_line_right(),
+        Action::Yank => buffer.yank(),
+        Action::Undo => buffer.undo(),
+        _ => {}
+    }
+}
+
+fn finish_edit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(open) = &model.questions.open else { return };
+    let given = match &open.stage {
+        QuestionStage::Choose => return,
+        QuestionStage::Reason(reason) => {
+            let reason = one_line(reason.text());
+            Answer::No { reason: Some(reason).filter(|reason| !reason.is_empty()) }
+        }
+        QuestionStage::Rule(rules) => {
+            let shown = model.question_frame().and_then(|frame| frame.rules.as_deref());
+            if shown != Some(rules.text()) {
+                model.say("not written: the rule is not fully visible");
+                return;
+            }
+            let lines = rules.text().lines().map(str::trim).filter(|line| !line.is_empty());
+            Answer::Always { rules: lines.map(str::to_owned).collect(), file: RuleFile::Local }
+        }
+    };
+    if matches!(&given, Answer::Always { rules, .. } if rules.is_empty()) {
+        model.say("no rule left to write · Esc back");
+        return;
+    }
+    answer(model, given, effects);
+}
+
+/// Pastes into the text field of the question. Returns false when there is none.
+pub fn paste(model: &mut TuiModel, text: &str) -> bool {
+    let Some(open) = model.questions.open.as_mut().filter(|open| open.keyboard) else {
+        return false;
+    };
+    match &mut open.stage {
+        QuestionStage::Reason(buffer) | QuestionStage::Rule(buffer) => buffer.insert(text),
+        QuestionStage::Choose => {
+            open.keyboard = false;
+            return false;
+        }
+    }
+    true
+}

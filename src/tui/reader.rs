@@ -1,0 +1,253 @@
+//! Keys in the reader: a whole transcript with plain keys and search.
+
+use crossterm::event::KeyEvent;
+
+use crate::protocol::{AgentPath, ToolDetails};
+use crate::tui::composer::TextBuffer;
+use crate::tui::focus;
+use crate::tui::format::count;
+use crate::tui::interrupt::update as interrupt;
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::model::{Extent, Scroll, SearchDirection, SearchResult, TuiModel};
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::{Overlay, ReaderOverlay};
+use crate::tui::picker::update as picker;
+use crate::tui::question::update as question;
+use crate::tui::transcript::TranscriptState;
+use crate::tui::transcript::item::{ItemId, ItemKind, TranscriptItem};
+
+/// Opens the reader on the focused agent's transcript, or main's. Releases the mouse.
+pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let path = model.focus.clone().unwrap_or_else(AgentPath::root);
+    let scroll = Scroll::default();
+    let reader = ReaderOverlay {
+        path,
+        scroll,
+        typing: None,
+        query: String::new(),
+        at: None,
+        seek: None,
+        hit: None,
+    };
+    model.overlay = Some(Overlay::Reader(reader));
+    if model.settings.mouse {
+        effects.push(ScreenEffect::Mouse(false));
+    }
+}
+
+/// Shows the content of the question on the whole screen.
+pub fn open_question(model: &mut TuiModel) {
+    if let Some((open, _)) = model.questions.shown() {
+        model.overlay = Some(Overlay::Question { id: open.id, scroll: 0 });
+    }
+}
+
+/// Handles a key in the reader.
+pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
+    let Some(Overlay::Reader(reader)) = &mut model.overlay else { return };
+    if let Some(buffer) = &mut reader.typing {
+        if let Some(letter) = picker::plain_char(key) {
+            buffer.type_char(letter);
+            return;
+        }
+        match keys.action(KeyContext::Prompt, key) {
+            Some(Action::Submit) => {
+                let query = buffer.take();
+                reader.typing = None;
+                search(model, query);
+            }
+            Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
+            Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
+            Some(action) => question::edit_line(buffer, action),
+            None => {}
+        }
+        return;
+    }
+    let Some(action) = keys.action(KeyContext::Reader, key) else { return };
+    let extent = model.metrics.reader;
+    let mut by = |lines: isize| {
+        if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+            focus::scroll_by(&mut reader.scroll, extent, lines);
+            (reader.at, reader.hit) = (None, None);
+        }
+    };
+    match action {
+        Action::Up => by(-1),
+        Action::Down => by(1),
+        Action::PageUp => by(-focus::page_step(extent)),
+        Action::PageDown => by(focus::page_step(extent)),
+        Action::Home => by(isize::MIN / 2),
+        Action::End => by(isize::MAX / 2),
+        Action::Search => {
+            if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+                reader.typing = Some(TextBuffer::default());
+            }
+        }
+        Action::FindNext => find(model, SearchDirection::Forward),
+        Action::FindPrevious => find(model, SearchDirection::Backward),
+        Action::MarkNext => jump_to_mark(model, true),
+        Action::MarkPrevious => jump_to_mark(model, false),
+        Action::Copy => copy(model, effects),
+        Action::Expand => expand(model),
+        Action::Next => show_next_agent(model, true),
+        Action::Previous => show_next_agent(model, false),
+        Action::Close => interrupt::close_overlay(model, effects),
+        Action::Redraw => effects.push(ScreenEffect::Redraw),
+        Action::Suspend => effects.push(ScreenEffect::Suspend),
+        _ => {}
+    }
+}
+
+fn reader(model: &TuiModel) -> Option<&ReaderOverlay> {
+    match &model.overlay {
+        Some(Overlay::Reader(reader)) => Some(reader),
+        _ => None,
+    }
+}
+
+fn scroll_to_item(model: &mut TuiModel, item: ItemId) {
+    if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+        reader.scroll = Scroll { top: Some(0), goto: Some(item), seen: 0 };
+        (reader.at, reader.hit) = (Some(item), None);
+    }
+}
+
+fn search(model: &mut TuiModel, query: String) {
+    if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+        reader.query = query;
+        (reader.at, reader.hit) = (None, None);
+    }
+    find(model, SearchDirection::Forward);
+}
+
+/// Searches for the next or previous line with the search text, wrapping around. The next frame
+/// performs it, since only the view knows the lines.
+fn find(model: &mut TuiModel, seek: SearchDirection) {
+    if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+        reader.seek = (!reader.query.trim().is_empty()).then_some(seek);
+    }
+}
+
+/// Applies the search result of a frame: the reader stays at that position.
+pub fn found(reader: &mut ReaderOverlay, search: SearchResult, extent: Extent) {
+    if !search.sought {
+        return;
+    }
+    reader.seek = None;
+    if let Some(hit) = search.hit {
+        (reader.at, reader.hit) = (Some(hit.item), Some(hit));
+        reader.scroll = Scroll { top: Some(extent.top), goto: None, seen: extent.grown };
+    }
+}
+
+/// Jumps to the next or previous prompt, or tool call in an agent.
+fn jump_to_mark(model: &mut TuiModel, forward: bool) {
+    let Some(reader) = reader(model) else { return };
+    let main = reader.path.is_root();
+    let transcript = model.transcript(&reader.path);
+    let from = current(model, reader);
+    let wanted = |item: &TranscriptItem| match item.kind {
+        ItemKind::Prompt { .. } => main,
+        ItemKind::Tools(_) => !main,
+        _ => false,
+    };
+    if let Some(item) = find_round(transcript, from, forward, wanted) {
+        scroll_to_item(model, item);
+    }
+}
+
+/// The first wanted item after (or before) `from`, wrapping around.
+fn find_round(
+    transcript: &TranscriptState,
+    from: ItemId,
+    forward: bool,
+    wanted: impl Fn(&TranscriptItem) -> bool,
+) -> Option<ItemId> {
+    let ids = transcript.ids();
+    let fits = |id: &ItemId| transcript.get(*id).is_some_and(&wanted);
+    let from = from.clamp(ids.start, ids.end);
+    if forward {
+        (from + 1..ids.end).chain(ids.start..from.min(ids.end)).find(fits)
+    } else {
+        (ids.start..from).rev().chain((from..ids.end).rev()).find(fits)
+    }
+}
+
+/// The text of an item for copying.
+fn copy_text(item: &TranscriptItem) -> String {
+    match &item.kind {
+        ItemKind::Prompt { text, .. }
+        | ItemKind::Text { text, .. }
+        | ItemKind::Thinking { text, .. }
+        | ItemKind::Notice { text, .. } => text.clone(),
+        ItemKind::Report { head, text } => format!("{head}\n{text}"),
+        ItemKind::Shell { line, text, .. } => format!("! {line}\n{text}"),
+        ItemKind::Tools(calls) => calls
+            .iter()
+            .map(|call| format!("{} {}\n{}", call.name, call.summary, call.output))
+            .collect::<Vec<_>>()
+            .join("\n"),
+        ItemKind::Batch { .. } | ItemKind::Dropped { .. } | ItemKind::Hidden => String::new(),
+    }
+}
+
+/// The item that keys act on: the one jumped to, or the one at the top.
+fn current(model: &TuiModel, reader: &ReaderOverlay) -> ItemId {
+    reader.at.unwrap_or(model.metrics.reader.item)
+}
+
+/// Expands or folds the current item.
+fn expand(model: &mut TuiModel) {
+    let Some(reader) = reader(model) else { return };
+    let (path, item) = (reader.path.clone(), current(model, reader));
+    let transcript = match model.agents.get_mut(&path) {
+        Some(agent) => &mut agent.transcript,
+        None => &mut model.main,
+    };
+    if !transcript.get(item).is_some_and(is_foldable) {
+        model.say("nothing to fold here");
+        return;
+    }
+    transcript.change(item, |item| item.expanded = !item.expanded);
+    scroll_to_item(model, item);
+}
+
+/// Whether an item has a part that can be folded.
+fn is_foldable(item: &TranscriptItem) -> bool {
+    match &item.kind {
+        ItemKind::Thinking { .. } | ItemKind::Report { .. } | ItemKind::Shell { .. } => true,
+        ItemKind::Tools(calls) => calls.iter().any(|call| {
+            let details = call.result.as_ref().and_then(|result| result.details.as_ref());
+            match details {
+                Some(ToolDetails::Todos { .. }) => false,
+                Some(ToolDetails::Diff { .. }) => true,
+                _ => !call.output.trim().is_empty(),
+            }
+        }),
+        _ => false,
+    }
+}
+
+/// Copies the current item.
+fn copy(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(reader) = reader(model) else { return };
+    let transcript = model.transcript(&reader.path);
+    let Some(item) = transcript.get(current(model, reader)) else { return };
+    let text = copy_text(item);
+    model.say(format!("copied {}", count(text.lines().count(), "line")));
+    effects.push(ScreenEffect::Copy(text));
+}
+
+/// Shows the transcript of the next or previous agent, including main.
+fn show_next_agent(model: &mut TuiModel, forward: bool) {
+    let Some(reader) = reader(model) else { return };
+    let mut all = vec![AgentPath::root()];
+    all.extend(model.agents.latest().iter().map(|agent| agent.path.clone()));
+    let at = all.iter().position(|path| *path == reader.path).unwrap_or(0);
+    let next = if forward { at + 1 } else { at + all.len() - 1 } % all.len();
+    if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+        reader.path = all[next].clone();
+        reader.scroll = Scroll::default();
+        (reader.at, reader.hit, reader.seek) = (None, None, None);
+    }
+}

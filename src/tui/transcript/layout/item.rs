@@ -1,0 +1,93 @@
+//! The layout of one transcript item: its height, estimated or exact, and its lines while they are
+//! needed.
+
+use ratatui::text::Line;
+
+use crate::tui::text::{MarkdownStream, Widths};
+use crate::tui::transcript::draw::{self, ItemStyle};
+use crate::tui::transcript::item::{ItemKind, TranscriptItem};
+use crate::tui::transcript::layout::RenderContext;
+
+#[derive(Default)]
+pub(super) struct ItemLayout {
+    pub(super) height: usize,
+    /// Whether the height is exact, not estimated.
+    pub(super) exact: bool,
+    /// Whether a blank line precedes it.
+    pub(super) gap: bool,
+    pub(super) lines: Option<Vec<Line<'static>>>,
+    /// Lines that match the search, once searched.
+    pub(super) hits: Option<Vec<usize>>,
+    /// The growing markdown, with the bytes and the edition read so far.
+    pub(super) stream: Option<Box<(MarkdownStream, usize, u32)>>,
+}
+
+impl ItemLayout {
+    pub(super) fn full_height(&self) -> usize {
+        self.height + usize::from(self.gap)
+    }
+
+    /// Number of cached lines.
+    pub(super) fn cached_lines(&self) -> usize {
+        if self.lines.is_some() || self.stream.is_some() { self.height } else { 0 }
+    }
+
+    /// Estimates the height without laying anything out.
+    pub(super) fn estimate(&mut self, item: &TranscriptItem, look: &ItemStyle<'_>) {
+        *self =
+            Self { height: draw::estimate_height(item, look), gap: self.gap, ..Self::default() };
+    }
+
+    pub(super) fn lay_out(
+        &mut self,
+        item: &TranscriptItem,
+        sight: &RenderContext<'_>,
+        look: &ItemStyle<'_>,
+    ) {
+        self.exact = true;
+        self.hits = None;
+        if let ItemKind::Text { text, done, edition } = &item.kind {
+            self.lines = None;
+            self.lay_out_text(text, *done, *edition, sight, look.width);
+            return;
+        }
+        self.stream = None;
+        let lines = (sight.live)(item).unwrap_or_else(|| draw::lines(item, look));
+        self.height = lines.len();
+        self.lines = Some(lines);
+    }
+
+    /// Feeds only new text to the markdown stream.
+    fn lay_out_text(
+        &mut self,
+        text: &str,
+        done: bool,
+        edition: u32,
+        sight: &RenderContext<'_>,
+        width: u16,
+    ) {
+        let goes_on = self
+            .stream
+            .as_ref()
+            .is_some_and(|stream| stream.2 == edition && stream.1 <= text.len());
+        if !goes_on {
+            self.stream = Some(Box::new((MarkdownStream::new(sight.highlighter), 0, edition)));
+        }
+        let Some(stream) = &mut self.stream else { return };
+        if let Some(more) = text.get(stream.1..) {
+            stream.0.push(more);
+            stream.1 = text.len();
+        }
+        if done {
+            stream.0.finish();
+        }
+        self.height = stream.0.lines(widths(sight, width), sight.theme).len();
+    }
+}
+
+/// The widths for text, indented by two cells and with one for the caret. Code and tables may be
+/// wider than prose.
+pub(super) fn widths(sight: &RenderContext<'_>, width: u16) -> Widths {
+    let inner = |cells: u16| cells.saturating_sub(3).max(1);
+    Widths { prose: inner(sight.prose.min(width)), wide: inner(width) }
+}

@@ -1,0 +1,136 @@
+//! The search in a transcript, by laid-out line.
+
+use ratatui::text::Line;
+
+use crate::tui::model::{SearchDirection, SearchHit, SearchResult};
+use crate::tui::text::width;
+use crate::tui::transcript::draw::ItemStyle;
+use crate::tui::transcript::layout::item::{ItemLayout, widths};
+use crate::tui::transcript::layout::{LayoutCache, LinePos, RenderContext};
+
+/// Cells that wrapped text may leave free at the end of a line.
+const WRAP_SLACK: usize = 3;
+
+/// The query, and where to search from.
+#[derive(Clone, Copy)]
+pub struct FindRequest<'a> {
+    pub query: &'a str,
+    /// The current hit.
+    pub hit: Option<SearchHit>,
+    pub seek: Option<SearchDirection>,
+}
+
+impl LayoutCache {
+    /// The search result of the last frame.
+    pub fn found(&self) -> Option<SearchResult> {
+        self.found
+    }
+
+    /// Counts the matching lines. If a key asked for the next hit, returns the start of a page with
+    /// that in the middle. `top` is where the page would start otherwise.
+    pub(super) fn find(
+        &mut self,
+        sight: &RenderContext<'_>,
+        look: &ItemStyle<'_>,
+        height: usize,
+        top: LinePos,
+    ) -> Option<LinePos> {
+        self.found = None;
+        let find = sight.find.filter(|find| !find.query.trim().is_empty())?;
+        let all = self.hits(sight, look, &find.query.to_lowercase());
+        let from = find.hit.unwrap_or_else(|| self.hit_at(top));
+        let before = all.partition_point(|hit| *hit < from);
+        let here = all.get(before) == Some(&from);
+        let at = match find.seek {
+            None => (here && find.hit.is_some()).then_some(before),
+            Some(SearchDirection::Forward) => {
+                let next = before + usize::from(here && find.hit.is_some());
+                Some(if next < all.len() { next } else { 0 })
+            }
+            Some(SearchDirection::Backward) => {
+                before.checked_sub(1).or_else(|| all.len().checked_sub(1))
+            }
+        };
+        let hit = at.and_then(|at| all.get(at).copied());
+        let number = hit.and(at).map_or(0, |at| at + 1);
+        let sought = find.seek.is_some();
+        self.found = Some(SearchResult { sought, hit, number, total: all.len() });
+        let hit = hit.filter(|_| sought)?;
+        let at = usize::try_from(hit.item.checked_sub(self.first)?).ok()?;
+        let line = hit.line + usize::from(self.items.get(at)?.gap);
+        let line = isize::try_from(line).ok()?.saturating_sub_unsigned(height / 2);
+        Some(self.offset_pos(at + 1, line, sight, look))
+    }
+
+    /// Converts a position into a line of an item.
+    fn hit_at(&self, spot: LinePos) -> SearchHit {
+        let Some(at) = spot.piece.checked_sub(1) else {
+            return SearchHit { item: self.first, line: 0 };
+        };
+        let gap = self.items.get(at).map_or(0, |item| usize::from(item.gap));
+        SearchHit { item: self.first + at as u64, line: spot.line.saturating_sub(gap) }
+    }
+
+    /// All lines that contain `query`, in order. Searches only changed items again.
+    fn hits(
+        &mut self,
+        sight: &RenderContext<'_>,
+        look: &ItemStyle<'_>,
+        query: &str,
+    ) -> Vec<SearchHit> {
+        if self.query != query {
+            query.clone_into(&mut self.query);
+            self.items.iter_mut().for_each(|item| item.hits = None);
+        }
+        for at in 0..self.items.len() {
+            if self.items[at].hits.is_some() {
+                continue;
+            }
+            let Some(item) = sight.transcript.get(self.first + at as u64) else { continue };
+            let passing = self.items[at].cached_lines() == 0;
+            if passing {
+                self.lay_out(at, item, sight, look);
+            }
+            self.items[at].hits = Some(self.items[at].matching_lines(query, sight, look.width));
+            if passing {
+                self.cached_lines = self.cached_lines.saturating_sub(self.items[at].cached_lines());
+                (self.items[at].lines, self.items[at].stream) = (None, None);
+            }
+        }
+        self.count_lines();
+        let items = (self.first..).zip(&self.items);
+        let hits = items.flat_map(|(item, laid)| {
+            laid.hits.iter().flatten().map(move |line| SearchHit { item, line: *line })
+        });
+        hits.collect()
+    }
+}
+
+impl ItemLayout {
+    fn matching_lines(&mut self, query: &str, sight: &RenderContext<'_>, room: u16) -> Vec<usize> {
+        match (&mut self.stream, &self.lines) {
+            (Some(stream), _) => {
+                matching_lines(stream.0.lines(widths(sight, room), sight.theme), query, room)
+            }
+            (None, Some(lines)) => matching_lines(lines, query, room),
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+/// The indices of the lines that contain `query`, which is lower case. A match across a wrap counts
+/// for the line where it starts.
+fn matching_lines(lines: &[Line<'_>], query: &str, room: u16) -> Vec<usize> {
+    let texts: Vec<String> = lines.iter().map(|line| line.to_string().to_lowercase()).collect();
+    let full = usize::from(room).saturating_sub(WRAP_SLACK);
+    let wrapped = |at: usize| {
+        let Some(next) = texts.get(at + 1).filter(|next| !next.contains(query)) else {
+            return false;
+        };
+        let (start, end) = (texts[at].trim_end(), next.trim_start());
+        let word = end.split(' ').next().unwrap_or_default();
+        width(start) + 1 + width(word) > full
+            && (format!("{start} {end}").contains(query) || format!("{start}{end}").contains(query))
+    };
+    (0..texts.len()).filter(|at| texts[*at].contains(query) || wrapped(*at)).collect()
+}

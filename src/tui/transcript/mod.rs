@@ -1,0 +1,499 @@
+//! The conversation of one agent on the screen: a list of items, the same for the main agent and
+//! sub-agents.
+
+pub mod draw;
+pub mod item;
+pub mod layout;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::protocol::ToolUseId;
+use crate::tui::transcript::item::{
+    ItemId, ItemKind, MAX_CALL_OUTPUT, ToolCallItem, ToolCallResult, TranscriptItem, tail_bytes,
+    truncate_front,
+};
+
+/// Number of changes remembered, so that a view can update its cache without checking every item.
+const MAX_RECENT_CHANGES: usize = 64;
+
+/// Tools whose consecutive calls share one line.
+const GROUPED_TOOLS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "WebFetch"];
+
+/// The items of a conversation in order, optionally bounded in size.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TranscriptState {
+    items: VecDeque<TranscriptItem>,
+    /// Id of the item at the front.
+    first: ItemId,
+    /// Approximate number of bytes of text in the items.
+    bytes: usize,
+    /// Upper bound for `bytes`; 0 means none.
+    limit: usize,
+    /// Items dropped so far.
+    dropped: usize,
+    /// Increases with each change of any item.
+    revision: u64,
+    recent: VecDeque<(u64, ItemId)>,
+    /// The text or thinking item that is still growing.
+    growing: Option<ItemId>,
+    /// The first item of the running request; `Retrying` discards from here.
+    request: ItemId,
+    /// Calls without a result, with their items.
+    open_calls: Vec<(ToolUseId, ItemId)>,
+    /// The calls of the current answer, each with its subject.
+    announced: Vec<(ToolUseId, String)>,
+}
+
+impl TranscriptState {
+    /// Creates a transcript that drops its oldest items when the text exceeds `limit` bytes.
+    pub fn bounded(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// All items with their ids, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = (ItemId, &TranscriptItem)> {
+        (self.first..).zip(self.items.iter())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Approximate number of bytes of text in the items.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Ids of the existing items.
+    pub fn ids(&self) -> std::ops::Range<ItemId> {
+        self.first..self.first + self.items.len() as u64
+    }
+
+    pub fn get(&self, id: ItemId) -> Option<&TranscriptItem> {
+        self.items.get(usize::try_from(id.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Increases with each change.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The items that changed after `revision`, or `None` when that is too long ago to know.
+    pub fn changed_since(&self, revision: u64) -> Option<Vec<ItemId>> {
+        if revision == self.revision {
+            return Some(Vec::new());
+        }
+        let oldest = self.recent.front()?.0;
+        if revision + 1 < oldest {
+            return None;
+        }
+        Some(self.recent.iter().filter(|(at, _)| *at > revision).map(|(_, id)| *id).collect())
+    }
+
+    /// Adds an item and completes the growing one.
+    pub fn push(&mut self, kind: ItemKind) -> ItemId {
+        self.finish_growing();
+        self.append(kind)
+    }
+
+    /// The last markdown text, if any.
+    pub fn last_text(&self) -> Option<&str> {
+        self.items.iter().rev().find_map(|item| match &item.kind {
+            ItemKind::Text { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The end of the last text, up to `bytes` long, starting at a character boundary.
+    pub fn tail(&self, bytes: usize) -> &str {
+        let text = self.last_text().unwrap_or_default();
+        let mut start = text.len().saturating_sub(bytes);
+        while !text.is_char_boundary(start) {
+            start += 1;
+        }
+        &text[start..]
+    }
+
+    /// Appends to the text of the answer.
+    pub fn text_delta(&mut self, more: &str) {
+        if let Some(id) = self.growing
+            && let Some(TranscriptItem { kind: ItemKind::Text { text, .. }, .. }) = self.item(id)
+        {
+            text.push_str(more);
+            self.bytes += more.len();
+            self.mark_changed(id);
+            return self.enforce_limit();
+        }
+        if more.trim().is_empty() {
+            return;
+        }
+        self.finish_growing();
+        let id = self.append(ItemKind::Text {
+            text: more.trim_start_matches('\n').to_owned(),
+            done: false,
+            edition: 0,
+        });
+        self.growing = Some(id);
+    }
+
+    /// Appends to the reasoning.
+    pub fn thinking_delta(&mut self, more: &str, at: Duration) {
+        if let Some(id) = self.growing
+            && let Some(TranscriptItem { kind: ItemKind::Thinking { text, .. }, .. }) =
+                self.item(id)
+        {
+            text.push_str(more);
+            self.bytes += more.len();
+            self.mark_changed(id);
+            return self.enforce_limit();
+        }
+        self.finish_growing();
+        let kind = ItemKind::Thinking { text: more.to_owned(), since: at, took: None };
+        self.growing = Some(self.append(kind));
+    }
+
+    /// Completes a text block: replaces the deltas before it.
+    pub fn text_finished(&mut self, whole: &str) {
+        let grown = self.growing.filter(|id| {
+            matches!(self.get(*id), Some(TranscriptItem { kind: ItemKind::Text { .. }, .. }))
+        });
+        let Some(id) = grown else {
+            if !whole.trim().is_empty() {
+                self.push(ItemKind::Text { text: whole.trim().to_owned(), done: true, edition: 0 });
+            }
+            return;
+        };
+        let before = self.bytes;
+        if let Some(TranscriptItem { kind: ItemKind::Text { text, done, edition }, .. }) =
+            self.item(id)
+        {
+            let old = text.len();
+            let whole = whole.trim_start_matches('\n');
+            // The deltas usually add up to the same text; copy only if they don't.
+            if text != whole {
+                whole.clone_into(text);
+                *edition += 1;
+            }
+            *done = true;
+            self.bytes = (before + whole.len()).saturating_sub(old);
+        }
+        self.growing = None;
+        self.mark_changed(id);
+    }
+
+    /// Completes a thinking block.
+    pub fn thinking_finished(&mut self, whole: &str, at: Duration) {
+        if whole.trim().is_empty() {
+            return self.finish_growing_at(at);
+        }
+        let grown = self.growing.is_some_and(|id| {
+            matches!(self.get(id), Some(TranscriptItem { kind: ItemKind::Thinking { .. }, .. }))
+        });
+        if !grown {
+            self.thinking_delta(whole, at);
+        }
+        self.finish_growing_at(at);
+    }
+
+    /// Marks the start of a request: later items are discarded if it is retried.
+    pub fn request_started(&mut self) {
+        self.finish_growing();
+        self.announced.clear();
+        self.request = self.ids().end;
+    }
+
+    /// Discards the text of the running request, because it is retried.
+    pub fn discard_request(&mut self) {
+        self.growing = None;
+        self.announced.clear();
+        for id in self.request.max(self.first)..self.ids().end {
+            let void = matches!(
+                self.get(id),
+                Some(TranscriptItem {
+                    kind: ItemKind::Text { .. } | ItemKind::Thinking { .. },
+                    ..
+                })
+            );
+            if void && let Some(item) = self.item(id) {
+                item.kind = ItemKind::Hidden;
+                self.mark_changed(id);
+            }
+        }
+    }
+
+    /// Adds a running call.
+    pub fn call_started(&mut self, id: ToolUseId, name: String, summary: String) {
+        self.finish_growing();
+        let call = ToolCallItem::new(id.clone(), name, summary);
+        let grouped = GROUPED_TOOLS.contains(&call.name.as_str());
+        let last = self.ids().end.wrapping_sub(1);
+        let joins = grouped
+            && matches!(self.get(last), Some(TranscriptItem { kind: ItemKind::Tools(calls), .. })
+            if calls.iter().all(|call| {
+                GROUPED_TOOLS.contains(&call.name.as_str()) && call.denied.is_none()
+            }));
+        let item = if joins {
+            if let Some(TranscriptItem { kind: ItemKind::Tools(calls), .. }) = self.item(last) {
+                calls.push(call);
+            }
+            self.mark_changed(last);
+            last
+        } else {
+            self.append(ItemKind::Tools(vec![call]))
+        };
+        self.open_calls.push((id, item));
+    }
+
+    /// Records a call of the answer, which may never run. `summary` is its subject.
+    pub fn call_announced(&mut self, id: ToolUseId, summary: String) {
+        self.announced.retain(|(announced, _)| *announced != id);
+        self.announced.push((id, summary));
+    }
+
+    /// Marks a call as denied. The first reason is kept.
+    pub fn call_denied(&mut self, id: &ToolUseId, name: &str, words: String) {
+        if self.open_item(id).is_none() {
+            self.finish_growing();
+            let call = self.unstarted_call(id, name);
+            let item = self.append(ItemKind::Tools(vec![call]));
+            self.open_calls.push((id.clone(), item));
+        }
+        let Some(item) = self.open_item(id) else { return };
+        if let Some(call) = self.call(item, id) {
+            call.denied.get_or_insert(words);
+        }
+        self.mark_changed(item);
+    }
+
+    /// Creates a call that has not started, with its announced subject.
+    fn unstarted_call(&self, id: &ToolUseId, name: &str) -> ToolCallItem {
+        let announced = self.announced.iter().find(|(announced, _)| announced == id);
+        let summary = announced.map(|(_, summary)| summary.clone()).unwrap_or_default();
+        ToolCallItem::new(id.clone(), name.to_owned(), summary)
+    }
+
+    /// Appends output of a running call.
+    pub fn call_progress(&mut self, id: &ToolUseId, more: &str) {
+        let Some(item) = self.open_item(id) else { return };
+        let mut added = 0;
+        if let Some(call) = self.call(item, id) {
+            let before = call.output.len();
+            call.output.push_str(more);
+            truncate_front(&mut call.output, MAX_CALL_OUTPUT);
+            added = call.output.len().saturating_sub(before);
+        }
+        self.bytes += added;
+        self.mark_changed(item);
+        self.enforce_limit();
+    }
+
+    /// Sets the result of a call. Adds the call if it never started.
+    pub fn call_finished(
+        &mut self,
+        id: &ToolUseId,
+        name: &str,
+        output: &str,
+        result: ToolCallResult,
+    ) {
+        if self.open_item(id).is_none() {
+            let ToolCallItem { id, name, summary, .. } = self.unstarted_call(id, name);
+            self.call_started(id, name, summary);
+        }
+        let Some(item) = self.open_item(id) else { return };
+        self.open_calls.retain(|(open, _)| open != id);
+        if let Some(call) = self.call(item, id) {
+            if !output.is_empty() && call.denied.is_none() {
+                tail_bytes(output, MAX_CALL_OUTPUT).clone_into(&mut call.output);
+            }
+            call.result = Some(result);
+        }
+        self.bytes += output.len().min(MAX_CALL_OUTPUT);
+        self.mark_changed(item);
+        self.enforce_limit();
+    }
+
+    /// Replaces the item of a call that started an agent with `kind`, which is hidden if another item
+    /// shows the agent.
+    pub fn replace_call(&mut self, id: &ToolUseId, kind: ItemKind) -> Option<ItemId> {
+        let found = self.open_item(id)?;
+        self.item(found)?.kind = kind;
+        self.mark_changed(found);
+        Some(found)
+    }
+
+    /// Redraws the line of a call that started something shown elsewhere.
+    pub fn mark_call_changed(&mut self, id: &ToolUseId) {
+        if let Some(item) = self.open_item(id) {
+            self.mark_changed(item);
+        }
+    }
+
+    /// Changes one item.
+    pub fn change(&mut self, id: ItemId, change: impl FnOnce(&mut TranscriptItem)) {
+        if let Some(item) = self.item(id) {
+            change(item);
+            self.mark_changed(id);
+        }
+    }
+
+    /// Appends output of the user's `!` command to the last shell item.
+    pub fn shell_output(&mut self, more: &str) {
+        let Some(id) = self.running_shell() else { return };
+        self.change(id, |item| {
+            if let ItemKind::Shell { text, .. } = &mut item.kind {
+                text.push_str(more);
+                truncate_front(text, MAX_CALL_OUTPUT);
+            }
+        });
+    }
+
+    /// Ends the user's `!` command.
+    pub fn shell_finished(&mut self, line: String, printed: &str, status: String) {
+        let id = match self.running_shell() {
+            Some(id) => id,
+            None => self.push(ItemKind::Shell { line, text: String::new(), status: None }),
+        };
+        self.change(id, |item| {
+            if let ItemKind::Shell { text, status: ended, .. } = &mut item.kind {
+                tail_bytes(printed, MAX_CALL_OUTPUT).clone_into(text);
+                *ended = Some(status);
+            }
+        });
+    }
+
+    /// Completes the growing item, if any.
+    pub fn finish_growing(&mut self) {
+        let Some(id) = self.growing.take() else { return };
+        if let Some(item) = self.item(id) {
+            match &mut item.kind {
+                ItemKind::Text { done, .. } => *done = true,
+                ItemKind::Thinking { took, .. } => *took = took.or(Some(Duration::ZERO)),
+                _ => {}
+            }
+        }
+        self.mark_changed(id);
+    }
+
+    /// Like [`Self::finish_growing`], and sets how long the thinking took.
+    pub fn finish_growing_at(&mut self, at: Duration) {
+        if let Some(id) = self.growing
+            && let Some(TranscriptItem { kind: ItemKind::Thinking { since, took, .. }, .. }) =
+                self.item(id)
+        {
+            *took = Some(at.saturating_sub(*since));
+        }
+        self.finish_growing();
+    }
+
+    /// Marks calls without a result as stopped when the run ends.
+    pub fn close_calls(&mut self) {
+        for (id, item) in std::mem::take(&mut self.open_calls) {
+            if let Some(call) = self.call(item, &id) {
+                call.result.get_or_insert_with(|| ToolCallResult {
+                    is_error: true,
+                    summary: "stopped".to_owned(),
+                    details: None,
+                    took: Duration::ZERO,
+                });
+            }
+            self.mark_changed(item);
+        }
+    }
+
+    /// Removes all items, for another conversation. Ids are not reused, so that views don't mistake
+    /// new items for old ones.
+    pub fn clear(&mut self) {
+        *self = Self {
+            first: self.ids().end,
+            limit: self.limit,
+            revision: self.revision + 1,
+            ..Self::default()
+        };
+    }
+
+    /// Drops all items and leaves one line in their place.
+    pub fn drop_all(&mut self) {
+        self.dropped += self.items.len();
+        self.first = self.ids().end;
+        self.items.clear();
+        self.bytes = 0;
+        self.growing = None;
+        let items = self.dropped;
+        self.append(ItemKind::Dropped { items });
+    }
+
+    fn running_shell(&self) -> Option<ItemId> {
+        let open =
+            |item: &TranscriptItem| matches!(item.kind, ItemKind::Shell { status: None, .. });
+        let back = self.items.iter().rev().take(MAX_RECENT_CHANGES).position(open)?;
+        Some(self.ids().end - 1 - back as u64)
+    }
+
+    fn open_item(&self, id: &ToolUseId) -> Option<ItemId> {
+        self.open_calls.iter().find(|(open, _)| open == id).map(|(_, item)| *item)
+    }
+
+    fn call(&mut self, item: ItemId, id: &ToolUseId) -> Option<&mut ToolCallItem> {
+        match &mut self.item(item)?.kind {
+            ItemKind::Tools(calls) => calls.iter_mut().find(|call| call.id == *id),
+            _ => None,
+        }
+    }
+
+    fn item(&mut self, id: ItemId) -> Option<&mut TranscriptItem> {
+        self.items.get_mut(usize::try_from(id.checked_sub(self.first)?).ok()?)
+    }
+
+    fn append(&mut self, kind: ItemKind) -> ItemId {
+        let id = self.ids().end;
+        self.bytes += kind.len();
+        self.items.push_back(TranscriptItem { version: 0, expanded: false, kind });
+        self.mark_changed(id);
+        self.enforce_limit();
+        id
+    }
+
+    fn mark_changed(&mut self, id: ItemId) {
+        self.revision += 1;
+        let revision = self.revision;
+        if let Some(item) = self.item(id) {
+            item.version += 1;
+        }
+        if let Some(last) = self.recent.back_mut()
+            && last.1 == id
+        {
+            last.0 = revision;
+            return;
+        }
+        if self.recent.len() == MAX_RECENT_CHANGES {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((revision, id));
+    }
+
+    /// Drops the oldest items while there is too much text. Keeps the last item whatever its size.
+    fn enforce_limit(&mut self) {
+        if self.limit == 0 || self.bytes <= self.limit {
+            return;
+        }
+        while self.bytes > self.limit / 4 * 3 && self.items.len() > 2 {
+            if let Some(item) = self.items.pop_front() {
+                self.bytes = self.bytes.saturating_sub(item.kind.len());
+                self.first += 1;
+                self.dropped += usize::from(!matches!(item.kind, ItemKind::Dropped { .. }));
+            }
+        }
+        let items = self.dropped;
+        if let Some(front) = self.items.front_mut() {
+            self.dropped += 1;
+            front.kind = ItemKind::Dropped { items: items + 1 };
+        }
+        // All positions have moved: invalidate all caches.
+        self.recent.clear();
+        self.revision += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+//! Updates the model for each message and returns the effects to perform. Pure: no clock, no files.
+
+mod mention;
+mod mouse;
+pub mod prompt;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use crate::protocol::Command;
+use crate::tui::background::update as background;
+use crate::tui::host::{HostRequest, ModelList};
+use crate::tui::interrupt::update as interrupt;
+use crate::tui::keymap::Keymap;
+use crate::tui::model::{DrawUrgency, Extent, InterruptKey, Metrics, Scroll, TuiModel};
+use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::overlay::{Overlay, PickerChoice, PickerRows};
+use crate::tui::picker::update as picker;
+use crate::tui::question::update as question;
+use crate::tui::{events, focus, queue, reader, replay, slash};
+
+/// How long closing waits for what is being stopped.
+const CLOSING_LIMIT: Duration = Duration::from_secs(6);
+
+/// Applies a message to the model. Nothing else changes the model.
+pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
+    let mut effects = Vec::new();
+    match msg {
+        Msg::Drawn(metrics) => {
+            frame_drawn(model, *metrics);
+            return effects;
+        }
+        Msg::Key { key, at } => {
+            model.now = model.now.max(at);
+            model.draw = DrawUrgency::Now;
+            model.selection = None;
+            question::mark_end_seen(model);
+            let keys = Arc::clone(&model.keymap);
+            press(model, &keys, key, &mut effects);
+        }
+        Msg::Paste { text, at } => {
+            model.now = model.now.max(at);
+            model.draw = DrawUrgency::Now;
+            paste(model, &text, &mut effects);
+        }
+        Msg::Mouse { event, hit: under, at } => {
+            model.now = model.now.max(at);
+            mouse::handle_mouse(model, event, under, &mut effects);
+        }
+        Msg::Resize { width, height } => {
+            model.selection = None;
+            model.size = (width, height);
+            // Nothing was drawn at this size yet.
+            model.metrics.question = None;
+            model.draw = DrawUrgency::Now;
+        }
+        Msg::Window { focused } => model.focused_window = focused,
+        Msg::Events { events, at } => {
+            model.now = model.now.max(at);
+            events::apply_events(model, events, &mut effects);
+        }
+        Msg::Host { answered, at } => {
+            model.now = model.now.max(at);
+            if is_visible_change(model, &answered) {
+                model.draw = DrawUrgency::Now;
+            }
+            apply_reply(model, answered, &mut effects);
+        }
+        Msg::Tick { at } => {
+            model.now = model.now.max(at);
+            if model.animated() {
+                model.draw = DrawUrgency::Now;
+            }
+        }
+    }
+    expire(model, &mut effects);
+    replay::request_transcripts(model, &mut effects);
+    question::open_if_due(model);
+    if model.notice_is_over() {
+        model.notice = None;
+        model.draw = DrawUrgency::Now;
+    }
+    if model.closing && !model.is_busy() && !effects.contains(&ScreenEffect::Quit) {
+        effects.push(ScreenEffect::Quit);
+    }
+    effects
+}
+
+/// Performs the initial requests, after the first frame.
+pub fn start(
+    model: &mut TuiModel,
+    prompt: Option<String>,
+    pick_session: bool,
+) -> Vec<ScreenEffect> {
+    let mut effects = Vec::new();
+    if model.session.branch.is_none() {
+        effects.push(ScreenEffect::Ask(HostRequest::Branch(None)));
+    }
+    if model.session.first_run.is_some() {
+        effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
+    }
+    if pick_session {
+        slash::pick_session(model, &mut effects);
+    }
+    if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
+        model.composer.buffer.set(&prompt);
+        prompt::submit(model, &mut effects);
+    }
+    effects
+}
+
+fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
+    if key.kind == KeyEventKind::Release {
+        return;
+    }
+    let interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    if interrupt || key.code == KeyCode::Esc {
+        if key.kind == KeyEventKind::Press {
+            let which = if interrupt { InterruptKey::Interrupt } else { InterruptKey::Escape };
+            interrupt::handle_interrupt(model, which, effects);
+        }
+        return;
+    }
+    if model.overlay.is_some() {
+        picker::press(model, keys, key, effects);
+    } else if model.questions.open.as_ref().is_some_and(|open| open.keyboard) {
+        question::press(model, keys, key, effects);
+    } else {
+        prompt::press(model, keys, key, effects);
+    }
+}
+
+fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
+    if model.overlay.is_some() {
+        picker::paste(model, text);
+        return;
+    }
+    if question::paste(model, text) {
+        return;
+    }
+    model.composer.buffer.insert(text);
+    prompt::edited(model, effects);
+}
+
+/// Stores the sizes of the frame, and keeps scroll positions within them.
+fn frame_drawn(model: &mut TuiModel, metrics: Metrics) {
+    let settle = |scroll: &mut Scroll, extent: Extent| {
+        if extent.height > 0 && (scroll.goto.take().is_some() || scroll.top.is_some()) {
+            scroll.top = Some(extent.top);
+        }
+    };
+    if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+        settle(&mut reader.scroll, metrics.reader);
+        if let Some(search) = metrics.search {
+            reader::found(reader, search, metrics.reader);
+        }
+    }
+    let zoomed = model.focus.clone().filter(|_| model.zoom);
+    match zoomed.and_then(|path| model.agents.get_mut(&path)) {
+        Some(agent) => settle(&mut agent.scroll, metrics.body),
+        None => settle(&mut model.main_scroll, metrics.body),
+    }
+    for (path, extent) in &metrics.panes {
+        if let Some(agent) = model.agents.get_mut(path) {
+            settle(&mut agent.scroll, *extent);
+        }
+    }
+    model.metrics = metrics;
+}
+
+/// Removes what has expired.
+fn expire(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let now = model.now;
+    let over = |until: &mut Option<Duration>| {
+        if until.is_some_and(|time| time <= now) {
+            *until = None;
+            return true;
+        }
+        false
+    };
+    let mut changed = over(&mut model.keys.quit_by_interrupt);
+    changed |= over(&mut model.keys.quit_by_eof);
+    changed |= over(&mut model.questions.pause_until);
+    changed |= model.agents.expire(now, model.focus.as_ref());
+    changed |= model.jobs.expire(now);
+    if over(&mut model.questions.notify_at) {
+        notify_question(model, effects);
+    }
+    if over(&mut model.closing_until) {
+        effects.push(ScreenEffect::Quit);
+    }
+    if changed {
+        model.draw = DrawUrgency::Now;
+    }
+}
+
+fn notify_question(model: &TuiModel, effects: &mut Vec<ScreenEffect>) {
+    if let Some(waiting) = model.questions.waiting.front()
+        && !model.focused_window
+        && model.settings.notifications
+    {
+        effects.push(ScreenEffect::Notify(format!("{} asks", waiting.question.agent)));
+    }
+}
+
+/// Whether a reply changes anything visible.
+fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
+    match answered {
+        HostRequest::Remember(_) => false,
+        HostRequest::Branch(branch) => *branch != model.session.branch,
+        _ => true,
+    }
+}
+
+fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<ScreenEffect>) {
+    match answered {
+        HostRequest::Files { query, paths } => prompt::files_found(model, &query, &paths),
+        HostRequest::Agents(definitions) => {
+            if let Some(Overlay::Agents(list)) = &mut model.overlay {
+                list.definitions = Some(definitions.clone());
+            }
+            model.definitions = Some(definitions);
+            prompt::refresh_menu(model, effects);
+        }
+        HostRequest::Commands(commands) => slash::commands_known(model, commands, effects),
+        HostRequest::Doctor(found) => slash::show_doctor(model, found),
+        HostRequest::Sessions(mut sessions) => {
+            sessions.retain(|session| Some(session.id) != model.session.id);
+            fill_picker(model, PickerRows::Sessions(sessions));
+        }
+        HostRequest::Models(ModelList { choices, notes }) => {
+            fill_picker(model, PickerRows::Models(choices));
+            set_picker_notes(model, notes);
+        }
+        HostRequest::LocalServers(servers) => {
+            if let Some(first) = &mut model.session.first_run {
+                first.found = Some(servers);
+            }
+        }
+        HostRequest::McpServers(servers) => slash::show_servers(model, &servers),
+        HostRequest::Branch(branch) => model.session.branch = branch,
+        HostRequest::Edit(Ok(text)) => {
+            model.composer.buffer.set(text.trim_end_matches('\n'));
+            prompt::edited(model, effects);
+        }
+        HostRequest::Edit(Err(problem)) => model.say(problem),
+        HostRequest::Remember(_) => {}
+    }
+}
+
+/// Fills an open picker with its rows.
+fn fill_picker(model: &mut TuiModel, rows: PickerRows) {
+    if let Some(Overlay::Picker(picker)) = &mut model.overlay
+        && picker.rows == PickerRows::Loading
+    {
+        picker.rows = rows;
+    }
+}
+
+/// Sets the notes of the open model picker.
+fn set_picker_notes(model: &mut TuiModel, notes: Vec<String>) {
+    if let Some(Overlay::Picker(picker)) = &mut model.overlay
+        && matches!(picker.rows, PickerRows::Models(_))
+    {
+        picker.notes = notes;
+    }
+}
+
+/// Applies the chosen row of a picker.
+pub fn apply_choice(choice: PickerChoice, effects: &mut Vec<ScreenEffect>) {
+    match choice {
+        PickerChoice::Session(id) => effects.push(ScreenEffect::Send(Command::Resume(id))),
+        PickerChoice::Model(choice) => {
+            let provider = Some(choice.provider);
+            effects.push(ScreenEffect::Send(Command::SetModel { provider, model: choice.name }));
+        }
+        PickerChoice::Mode(mode) => effects.push(ScreenEffect::Send(Command::SetMode(mode))),
+    }
+}
+
+/// Quits, at once or when everything has stopped.
+pub fn quit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    model.exit_in_turn = model.main_is_busy();
+    effects.push(ScreenEffect::Send(Command::Quit));
+    if model.is_busy() {
+        model.closing = true;
+        model.closing_until = Some(model.now + CLOSING_LIMIT);
+        model.draw = DrawUrgency::Now;
+        return;
+    }
+    effects.push(ScreenEffect::Quit);
+}

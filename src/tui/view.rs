@@ -1,0 +1,408 @@
+//! Draws the model. Holds all state that is kept between frames: text layouts, and where things
+//! were drawn.
+
+pub mod prompt;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use crate::protocol::AgentPath;
+use crate::tui::agents::{AgentState, batch, panes};
+use crate::tui::background::draw as background;
+use crate::tui::format::count;
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::layout::{LayoutInput, ScreenLayout};
+use crate::tui::model::{Extent, Metrics, SearchResult, TuiModel};
+use crate::tui::msg::{HitKind, HitTarget};
+use crate::tui::overlay::{Overlay, ReaderOverlay};
+use crate::tui::paint::{Painter, put, put_all};
+use crate::tui::picker::draw as picker;
+use crate::tui::question::content::QuestionContent;
+use crate::tui::question::draw as question;
+use crate::tui::settings::MotionMode;
+use crate::tui::text::Highlighter;
+use crate::tui::theme::Theme;
+use crate::tui::transcript::item::{ItemKind, TranscriptItem};
+use crate::tui::transcript::layout::{FindRequest, LayoutCache, RenderContext};
+use crate::tui::{chrome, first_run, paint};
+
+/// Number of sub-agent transcripts whose layout is cached.
+const MAX_AGENT_LAYOUTS: usize = 8;
+
+/// The drawing side of the screen.
+pub struct View {
+    theme: Arc<Theme>,
+    highlighter: Highlighter,
+    draft: prompt::DraftLayout,
+    question: QuestionContent,
+    main: LayoutCache,
+    agents: HashMap<AgentPath, LayoutCache>,
+    reader: Option<(AgentPath, LayoutCache)>,
+    /// Targets of the last frame by area; later entries lie on top.
+    hit_areas: Vec<(Rect, HitKind)>,
+    metrics: Metrics,
+    selected: String,
+}
+
+impl View {
+    /// Creates a view with an empty cache.
+    pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
+        Self {
+            theme: Arc::new(theme),
+            highlighter,
+            draft: prompt::DraftLayout::default(),
+            question: QuestionContent::default(),
+            main: LayoutCache::default(),
+            agents: HashMap::new(),
+            reader: None,
+            hit_areas: Vec::new(),
+            metrics: Metrics::default(),
+            selected: String::new(),
+        }
+    }
+
+    /// Sizes of the parts of the last frame.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Returns the target at a cell of the last frame. Measures a pane if it is about to scroll.
+    pub fn hit_test(&mut self, model: &TuiModel, at: Position, scrolls: bool) -> HitTarget {
+        let found = self.hit_areas.iter().rev().find(|(area, _)| area.contains(at));
+        let Some((area, target)) = found.cloned() else { return HitTarget::default() };
+        let HitKind::Pane(path) = &target else {
+            return HitTarget { area, kind: target, pane: Extent::default() };
+        };
+        let inner = slot_text_area(area);
+        let agent = model.agents.get(path).filter(|_| scrolls && inner.height > 1);
+        let pane = agent.map(|agent| self.draw_agent(model, agent, inner, inner.width, None));
+        HitTarget { area: inner, kind: target, pane: pane.unwrap_or_default() }
+    }
+
+    /// The text selected with the mouse, as the last frame showed it.
+    pub fn selected(&self) -> &str {
+        &self.selected
+    }
+
+    /// Drops all layouts, so that code drawn plain is highlighted.
+    pub fn highlighting_ready(&mut self) {
+        let reader = self.reader.iter_mut().map(|(_, laid)| laid);
+        self.agents
+            .values_mut()
+            .chain(reader)
+            .chain([&mut self.main])
+            .for_each(LayoutCache::invalidate);
+    }
+
+    /// Draws one frame.
+    pub fn draw(&mut self, model: &TuiModel, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        let theme = Arc::clone(&self.theme);
+        let pen = Painter { theme: &theme, frame: spinner(model) };
+        self.hit_areas.clear();
+        self.metrics = Metrics::default();
+        self.draft.refresh(&model.composer.buffer, model.prompt_width());
+        let layout = ScreenLayout::new(LayoutInput {
+            width: area.width,
+            height: area.height,
+            agents: model.agents.panel().len(),
+            prompt: self.draft.height(),
+            background: background::count(model),
+            queued: u16::try_from(model.queue.shown().count()).unwrap_or(u16::MAX),
+            zoom: model.zoomed().is_some(),
+            panes: model.settings.panes,
+        });
+        let buffer = frame.buffer_mut();
+        self.draw_body(model, &layout, pen, buffer);
+        if let Some(panel) = &layout.panel {
+            let places = panes::draw(model, panel, pen, buffer);
+            self.draw_scrolled_panes(model, &places, buffer);
+            self.hit_areas
+                .extend(places.into_iter().map(|(area, path)| (area, HitKind::Pane(path))));
+        }
+        let aside = background::draw(model, layout.background, pen, buffer);
+        self.hit_areas.extend(aside.into_iter().map(|(area, path)| (area, HitKind::Pane(path))));
+        let mut cursor = self.draw_overlay(model, &layout, pen, buffer);
+        put_all(
+            buffer,
+            layout.queue,
+            &chrome::queue(model, usize::from(layout.queue.height), area.width, pen),
+        );
+        put(buffer, layout.rule, 0, &chrome::rule(model, area.width, layout.small, pen));
+        put(buffer, layout.hint, 0, &chrome::hint(model, &self.metrics, area.width, pen));
+        put(buffer, layout.status, 0, &chrome::status(model, area.width, pen));
+        let draft = prompt::draw(model, &self.draft, layout.prompt, pen, buffer);
+        self.hit_areas.push((layout.prompt, HitKind::Prompt));
+        if model.overlay.is_none() {
+            prompt::draw_menu(model, layout.background.y, area.width, pen, buffer);
+            cursor = cursor.or(draft);
+        }
+        theme.glyphs.replace_non_ascii(buffer);
+        self.selected = match &model.selection {
+            Some(selection) => paint::select(buffer, selection, theme.selection),
+            None => String::new(),
+        };
+        if let Some(cursor) = cursor {
+            frame.set_cursor_position(cursor);
+        }
+    }
+
+    /// Draws main's transcript, or the zoomed agent with its header.
+    fn draw_body(
+        &mut self,
+        model: &TuiModel,
+        layout: &ScreenLayout,
+        pen: Painter<'_>,
+        buffer: &mut Buffer,
+    ) {
+        let area = layout.transcript;
+        self.hit_areas.push((area, HitKind::Body));
+        let extent = match model.zoomed() {
+            Some(agent) => {
+                put(
+                    buffer,
+                    Rect { height: area.height.min(1), ..area },
+                    0,
+                    &panes::zoom_header(model, agent, area.width, pen),
+                );
+                let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+                self.draw_agent(model, agent, below, area.width.min(100), Some(buffer))
+            }
+            None => self.draw_main(model, area, layout.prose, buffer),
+        };
+        self.metrics.body = extent;
+        let scroll = model.zoomed().map_or(model.main_scroll, |agent| agent.scroll);
+        if scroll.top.is_some() && area.height > 0 {
+            let new = extent.grown.saturating_sub(scroll.seen);
+            let new = (new > 0).then(|| format!("{new} new"));
+            let end = model.keymap.label(KeyContext::Prompt, Action::End);
+            let words: Vec<String> = new.into_iter().chain(end).collect();
+            let words = format!(" {} {} ", self.theme.glyphs.down, words.join(" · "));
+            let width = u16::try_from(crate::tui::text::width(&words)).unwrap_or(0).min(area.width);
+            let edge = Rect::new(area.right() - width, area.bottom() - 1, width, 1);
+            put(buffer, edge, 0, &Line::styled(words, self.theme.selection));
+        }
+    }
+
+    fn draw_main(
+        &mut self,
+        model: &TuiModel,
+        area: Rect,
+        prose: u16,
+        buffer: &mut Buffer,
+    ) -> Extent {
+        let theme = &self.theme;
+        let pen = Painter { theme, frame: spinner(model) };
+        let width = area.width;
+        let live = |item: &TranscriptItem| match &item.kind {
+            ItemKind::Batch { members, folded } => {
+                Some(batch::lines(model, members, *folded, width, pen))
+            }
+            _ => None,
+        };
+        let sight = RenderContext {
+            theme,
+            highlighter: &self.highlighter,
+            transcript: &model.main,
+            scroll: model.main_scroll,
+            head: session_header(model, theme, width),
+            live: &live,
+            live_item: model.batch_item,
+            prose,
+            full: false,
+            keymap: &model.keymap,
+            caret: model.settings.motion == MotionMode::Full,
+            find: None,
+        };
+        self.main.draw(&sight, area, buffer)
+    }
+
+    fn draw_agent(
+        &mut self,
+        model: &TuiModel,
+        agent: &AgentState,
+        area: Rect,
+        prose: u16,
+        buffer: Option<&mut Buffer>,
+    ) -> Extent {
+        if self.agents.len() >= MAX_AGENT_LAYOUTS && !self.agents.contains_key(&agent.path) {
+            self.agents.clear();
+        }
+        let laid = self.agents.entry(agent.path.clone()).or_default();
+        let sight = RenderContext {
+            theme: &self.theme,
+            highlighter: &self.highlighter,
+            transcript: &agent.transcript,
+            scroll: agent.scroll,
+            head: Vec::new(),
+            live: &|_| None,
+            live_item: None,
+            prose: prose.min(area.width),
+            full: false,
+            keymap: &model.keymap,
+            caret: model.settings.motion == MotionMode::Full,
+            find: None,
+        };
+        match buffer {
+            Some(buffer) => laid.draw(&sight, area, buffer),
+            None => laid.measure(&sight, area),
+        }
+    }
+
+    /// Draws the transcript instead of the tail in scrolled panes, and measures the focused one.
+    fn draw_scrolled_panes(
+        &mut self,
+        model: &TuiModel,
+        panes: &panes::PaneAreas,
+        buffer: &mut Buffer,
+    ) {
+        for (area, path) in panes {
+            let Some(agent) = model.agents.get(path) else { continue };
+            let scrolled = agent.scroll.top.is_some();
+            if area.height <= 3 || (!scrolled && model.focus.as_ref() != Some(path)) {
+                continue;
+            }
+            let inner = slot_text_area(*area);
+            let buffer = scrolled.then(|| {
+                paint::clear(buffer, inner);
+                &mut *buffer
+            });
+            let extent = self.draw_agent(model, agent, inner, inner.width, buffer);
+            self.metrics.panes.push((path.clone(), extent));
+        }
+    }
+
+    /// Draws what covers the body or the transcript. Returns the cursor if it has a text field.
+    fn draw_overlay(
+        &mut self,
+        model: &TuiModel,
+        layout: &ScreenLayout,
+        pen: Painter<'_>,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
+        match &model.overlay {
+            Some(Overlay::Reader(reader)) => {
+                self.hit_areas.push((layout.body, HitKind::Overlay));
+                self.draw_reader(model, reader, layout.body, buffer);
+                None
+            }
+            Some(Overlay::Question { id, scroll }) => {
+                let content = &mut self.question;
+                self.metrics.question =
+                    question::draw_content(model, *id, *scroll, layout.body, content, pen, buffer);
+                let content = self.metrics.question.as_ref().map(|frame| frame.content);
+                self.metrics.page = content.unwrap_or_default();
+                self.hit_areas.push((layout.body, HitKind::Overlay));
+                None
+            }
+            Some(_) => {
+                let extent = picker::draw(model, layout.body, pen, buffer);
+                self.metrics.page = extent;
+                self.hit_areas.push((layout.body, HitKind::Overlay));
+                None
+            }
+            None => {
+                let drawn = question::draw(model, layout, &mut self.question, pen, buffer)?;
+                self.metrics.question = Some(drawn.frame);
+                self.hit_areas.push((drawn.area, HitKind::Overlay));
+                let answers = drawn.answers.into_iter();
+                self.hit_areas.extend(answers.map(|(area, digit)| (area, HitKind::Answer(digit))));
+                drawn.cursor
+            }
+        }
+    }
+
+    fn draw_reader(
+        &mut self,
+        model: &TuiModel,
+        reader: &ReaderOverlay,
+        area: Rect,
+        buffer: &mut Buffer,
+    ) {
+        paint::clear(buffer, area);
+        let theme = &self.theme;
+        let pen = Painter { theme, frame: spinner(model) };
+        let width = area.width;
+        if self.reader.as_ref().is_none_or(|(path, _)| *path != reader.path) {
+            self.reader = Some((reader.path.clone(), LayoutCache::default()));
+        }
+        let Some((_, laid)) = &mut self.reader else { return };
+        let live = |item: &TranscriptItem| match &item.kind {
+            ItemKind::Batch { members, folded } => {
+                Some(batch::lines(model, members, *folded, width, pen))
+            }
+            _ => None,
+        };
+        let sight = RenderContext {
+            theme,
+            highlighter: &self.highlighter,
+            transcript: model.transcript(&reader.path),
+            scroll: reader.scroll,
+            head: Vec::new(),
+            live: &live,
+            live_item: model.batch_item.filter(|_| reader.path.is_root()),
+            prose: width,
+            full: true,
+            keymap: &model.keymap,
+            caret: false,
+            find: Some(FindRequest { query: &reader.query, hit: reader.hit, seek: reader.seek }),
+        };
+        let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+        let extent = laid.draw(&sight, below, buffer);
+        paint::highlight(buffer, below, &reader.query, theme.selection);
+        self.metrics.reader = extent;
+        self.metrics.search = laid.found();
+        let name = model.name(&reader.path);
+        let shown = (extent.top + extent.height).min(extent.total);
+        let mut words = format!("{name} · {} · line {shown}", count(extent.total, "line"));
+        if let Some(typed) = &reader.typing {
+            words = format!("{name} · search: {}", typed.text());
+        } else if !reader.query.is_empty() {
+            let found = match laid.found() {
+                Some(SearchResult { total: 0, .. }) | None => "not found".to_owned(),
+                Some(SearchResult { number: 0, total, .. }) => format!("{total} found"),
+                Some(SearchResult { number, total, .. }) => format!("{number} of {total}"),
+            };
+            words.push_str(&format!(" · /{} · {found}", reader.query));
+        }
+        let left = vec![Span::styled(words, theme.accent)];
+        let line = paint::two_ends(
+            left,
+            Vec::new(),
+            usize::from(width),
+            Some((theme.glyphs.rule, theme.dim)),
+        );
+        put(buffer, area, 0, &line);
+    }
+}
+
+/// The area of a slot's text.
+fn slot_text_area(area: Rect) -> Rect {
+    let (x, y) = (3.min(area.width), 2.min(area.height));
+    Rect::new(area.x + x, area.y + y, area.width - x, area.height - y)
+}
+
+/// The spinner's frame; `None` with reduced motion.
+fn spinner(model: &TuiModel) -> Option<usize> {
+    let steps = model.now.as_millis() / 200;
+    (model.settings.motion == MotionMode::Full).then(|| usize::try_from(steps % 1000).unwrap_or(0))
+}
+
+/// The first line of a session, and the setup hints if there is no model.
+fn session_header(model: &TuiModel, theme: &Theme, width: u16) -> Vec<Line<'static>> {
+    let session = &model.session;
+    let mut words = format!("  caliban · {}", chrome::location(model));
+    for note in &session.notes {
+        words.push_str(&format!(" · {note}"));
+    }
+    let mut lines = vec![Line::styled(words, theme.dim)];
+    if let Some(first) = &session.first_run {
+        lines.extend(first_run::lines(first, theme.text, width));
+    }
+    lines
+}
