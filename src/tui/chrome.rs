@@ -1,20 +1,19 @@
-//! The lines around the prompt: queued messages, the rule, the hint, the status.
+//! The lines around the body: the first line of a session, the rule above the prompt, the status.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{PermissionMode, PromptTiming};
+use crate::protocol::PermissionMode;
 use crate::tui::agents::AgentState;
 use crate::tui::agents::row::turns;
-use crate::tui::agents::run::RunPhase;
 use crate::tui::format::{clock, count, money, tokens};
-use crate::tui::keymap::{Action, KeyContext};
-use crate::tui::model::{MessageState, Metrics, QueuedMessage, TuiModel};
+use crate::tui::host::LocalServer;
+use crate::tui::labels;
+use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, two_ends};
-use crate::tui::text::{one_line, truncate, width};
-use crate::tui::{hint, labels};
-
-/// Cells between the keys and a notice beside them, including the blanks at the edges.
-const NOTICE_GAP: usize = 5;
+use crate::tui::settings::FirstRun;
+use crate::tui::text::{one_line, truncate, wrap_hanging};
+use crate::tui::theme::Theme;
 
 /// `─ to main · writing 0:12 ────`: the recipient of the prompt, and its state.
 pub fn rule(model: &TuiModel, room: u16, small: bool, pen: Painter<'_>) -> Line<'static> {
@@ -63,123 +62,6 @@ fn agent_words(model: &TuiModel, agent: &AgentState) -> String {
     format!(" · {}", parts.join(" · "))
 }
 
-/// Queued messages, the newest last.
-pub fn queue(model: &TuiModel, rows: usize, room: u16, pen: Painter<'_>) -> Vec<Line<'static>> {
-    let shown: Vec<&QueuedMessage> = model.queue.shown().collect();
-    let skip = shown.len().saturating_sub(rows);
-    let newest = shown.len().saturating_sub(1);
-    let visible = shown.iter().enumerate().skip(skip);
-    visible
-        .map(|(at, queued)| {
-            let more = if at == skip && skip > 0 { format!("+{skip} · ") } else { String::new() };
-            let room = usize::from(room).saturating_sub(1 + width(&more));
-            let words = queued_words(model, queued, at == newest, room);
-            Line::styled(format!(" {more}{words}"), pen.theme.dim)
-        })
-        .collect()
-}
-
-/// The recipient, when the message is read, and the keys that act on it. The message itself gets
-/// the remaining room.
-fn queued_words(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> String {
-    let name = model.name(&queued.to);
-    let text = one_line(&queued.text);
-    let hint = |action, words: &str| {
-        let key = model.keymap.label(KeyContext::Prompt, action);
-        key.map(|key| format!(" · {key}: {words}")).unwrap_or_default()
-    };
-    let (before, toggle) = match (queued.state, queued.when) {
-        (MessageState::Orphaned, _) => {
-            let takes = model.keymap.hint(KeyContext::Prompt, Action::Up, "recalls it");
-            (labels::with_detail(&format!("{name} ended before reading this"), takes), None)
-        }
-        (MessageState::Held, _) => (format!("for {name} · read once that is done"), None),
-        (_, PromptTiming::Done) => (
-            format!("queued for {name} · read when {name} is done"),
-            Some("at the next step instead"),
-        ),
-        (_, PromptTiming::NextStep) => (
-            format!("queued for {name} · {}", next_step(model, queued)),
-            Some("at the end instead"),
-        ),
-    };
-    let edit = toggle.map_or_else(String::new, |_| hint(Action::Up, "edit"));
-    let all = toggle.map_or_else(String::new, |words| hint(Action::Submit, words) + &edit);
-    let left = |keys: &str| room.saturating_sub(width(&before) + width(keys) + 4);
-    let keys = match newest {
-        true if left(&all) >= 12 => all.as_str(),
-        true if left(&edit) >= 12 => edit.as_str(),
-        _ => "",
-    };
-    let text = truncate(&text, left(keys).min(40));
-    truncate(&format!("{before}: \"{text}\"{keys}"), room).into_owned()
-}
-
-/// Describes when the recipient's next step comes.
-fn next_step(model: &TuiModel, queued: &QueuedMessage) -> String {
-    let run = model.agents.get(&queued.to).map_or(&model.run, |agent| &agent.run);
-    if queued.to.is_root() && model.agents.foreground().next().is_some() {
-        return "read with the agents' results".to_owned();
-    }
-    match (&run.phase, run.tools.last()) {
-        (RunPhase::Tools, Some(tool)) => format!("read after {}", tool.name),
-        (RunPhase::Queued { .. }, _) => "read when it starts".to_owned(),
-        _ => "read at its next step".to_owned(),
-    }
-}
-
-/// The hints for the keys, and the current notice at the right end. If both do not fit, a
-/// question's keys take precedence over the notice, and the notice over all other keys.
-pub fn hint(model: &TuiModel, metrics: &Metrics, room: u16, pen: Painter<'_>) -> Line<'static> {
-    let theme = pen.theme;
-    let room = usize::from(room);
-    let alone =
-        |text: &str, style| Line::styled(truncate(&format!(" {text}"), room).into_owned(), style);
-    if model.closing {
-        return alone(&closing_words(model), theme.question);
-    }
-    let pieces = hint::hint_pieces(model, metrics.question.as_ref());
-    let Some(notice) = &model.notice else { return alone(&fitting(&pieces, room), theme.dim) };
-    let notice = &notice.text;
-    let beside = room.saturating_sub(width(notice) + NOTICE_GAP);
-    let first = pieces.first().map_or(0, |piece| width(piece) + 2);
-    if first == 0 || first > beside {
-        let asked = model.overlay.is_none() && model.questions.open.is_some();
-        return match asked {
-            true => alone(&fitting(&pieces, room), theme.dim),
-            false => alone(notice, theme.accent),
-        };
-    }
-    let keys = Span::styled(format!(" {}", fitting(&pieces, beside)), theme.dim);
-    let notice = Span::styled(format!("{notice} "), theme.accent);
-    two_ends(vec![keys], vec![notice], room, None)
-}
-
-/// Joins as many pieces as fit, from the first on.
-fn fitting(pieces: &[String], room: usize) -> String {
-    let mut text = String::new();
-    for piece in pieces {
-        let longer = if text.is_empty() { piece.clone() } else { format!("{text} · {piece}") };
-        if crate::tui::text::width(&longer) + 2 > room && !text.is_empty() {
-            break;
-        }
-        text = longer;
-    }
-    text
-}
-
-fn closing_words(model: &TuiModel) -> String {
-    let commands = model.run.tools.len()
-        + usize::from(model.shell.is_some())
-        + model.jobs.alive().count()
-        + model.agents.alive().map(|agent| agent.run.tools.len()).sum::<usize>();
-    if commands == 0 {
-        return "closing · Ctrl+C quits now".to_owned();
-    }
-    let verb = if commands == 1 { "is" } else { "are" };
-    format!("closing: {} {verb} still stopping · Ctrl+C quits now", count(commands, "command"))
-}
-
 /// `default · sonnet-5 · context 17% · $0.03 · shop (main)`.
 pub fn status(model: &TuiModel, room: u16, pen: Painter<'_>) -> Line<'static> {
     let theme = pen.theme;
@@ -223,5 +105,51 @@ pub fn title(model: &TuiModel) -> String {
     match model.agents.alive().count() {
         0 => format!("caliban: {}", model.session.cwd),
         agents => format!("caliban: {}", count(agents, "agent")),
+    }
+}
+
+/// The first line of a session, and the setup hints if there is no model.
+pub fn session_header(model: &TuiModel, theme: &Theme, width: u16) -> Vec<Line<'static>> {
+    let session = &model.session;
+    let mut words = format!("  caliban · {}", location(model));
+    for note in &session.notes {
+        words.push_str(&format!(" · {note}"));
+    }
+    let mut lines = vec![Line::styled(words, theme.dim)];
+    if let Some(first) = &session.first_run {
+        lines.extend(first_run_lines(first, theme.text, width));
+    }
+    lines
+}
+
+/// Ways to get a model, with the local servers found so far.
+fn first_run_lines(first: &FirstRun, style: Style, width: u16) -> Vec<Line<'static>> {
+    let mut words = vec![
+        "No model yet. One of these is enough:".to_owned(),
+        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY, GEMINI_API_KEY), then start again"
+            .to_owned(),
+    ];
+    match &first.found {
+        None => words.push("  a local server: looking for one".to_owned()),
+        Some(found) if found.is_empty() => words.push(
+            "  a local server: none on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
+                .to_owned(),
+        ),
+        Some(found) => words.extend(found.iter().map(server_line)),
+    }
+    words.push("  caliban demo: three agents on a sample project, no key, no network".to_owned());
+    let (first, rest) = (Line::raw("  "), Line::raw("      "));
+    let wrapped = words
+        .into_iter()
+        .flat_map(|words| wrap_hanging(&Line::styled(words, style), width, &first, &rest));
+    wrapped.collect()
+}
+
+/// The line for a server that answered.
+fn server_line(server: &LocalServer) -> String {
+    let name = one_line(&server.name);
+    match server.models.len() {
+        0 => format!("  found {name} without a model: pull one, then /model"),
+        many => format!("  found {name} with {}: /model picks one", count(many, "model")),
     }
 }

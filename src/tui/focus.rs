@@ -1,8 +1,13 @@
 //! The focus and scroll positions. Only keys and clicks of the user change them.
 
 use crate::protocol::AgentPath;
+use crate::tui::agents::AgentState;
 use crate::tui::events;
-use crate::tui::model::{Extent, Scroll, TuiModel};
+use crate::tui::hint::fixed;
+use crate::tui::interrupt::InterruptAction;
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::model::TuiModel;
+use crate::tui::transcript::scroll::{Extent, Scroll};
 
 /// Gives the focus to an agent.
 pub fn focus_agent(model: &mut TuiModel, path: &AgentPath) {
@@ -106,4 +111,31 @@ pub fn scroll_by(scroll: &mut Scroll, extent: Extent, lines: isize) {
     }
     scroll.top = (next < last).then_some(next);
     scroll.goto = None;
+}
+
+/// Hints for the keys while this agent has the focus.
+pub fn hint(model: &TuiModel, agent: &AgentState, interrupt: &InterruptAction) -> Vec<String> {
+    let hint = |action, words| model.keymap.hint(KeyContext::Prompt, action, words);
+    let cancel = match interrupt {
+        InterruptAction::Cancel(_) => format!("Ctrl+C cancels {}", agent.info.name),
+        InterruptAction::AlreadyCancelling(_) => format!("{} is being cancelled", agent.info.name),
+        _ => format!("{} has ended", agent.info.name),
+    };
+    let several = model.agents.visible().len() > 1;
+    let next = hint(Action::Next, "next").filter(|_| several);
+    if model.zoom {
+        let reads = hint(Action::Reader, "read and search");
+        let pieces = [fixed("Esc all agents"), next, Some(cancel), reads];
+        return pieces.into_iter().flatten().collect();
+    }
+    let enter = match (model.composer.is_empty(), agent.alive()) {
+        (true, _) => hint(Action::Submit, "zoom"),
+        (false, true) => hint(Action::Submit, "sends it there"),
+        (false, false) => {
+            hint(Action::Submit, "sends it to main").map(|sends| format!("Esc, then {sends}"))
+        }
+    };
+    // Keep "Esc back" when there is little room.
+    let next = next.filter(|_| model.size.0 >= 80);
+    [Some(cancel), enter, next, fixed("Esc back")].into_iter().flatten().collect()
 }

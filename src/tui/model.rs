@@ -5,22 +5,26 @@ use std::time::Duration;
 
 use ratatui::layout::{Position, Rect};
 
-use crate::protocol::{AgentPath, Cost, PermissionMode, PromptId, PromptTiming, SessionId};
+use crate::protocol::{AgentPath, Cost, PermissionMode, SessionId};
+use crate::tui::agents::run::RunState;
+use crate::tui::agents::{AgentSet, AgentState};
+use crate::tui::background::Jobs;
 use crate::tui::composer::Composer;
 use crate::tui::host::{AgentChoice, CommandChoice};
 use crate::tui::keymap::Keymap;
+use crate::tui::question::{QUIET_TIME, QuestionFrame, QuestionQueue};
+use crate::tui::queue::PromptQueue;
 use crate::tui::settings::{FirstRun, MotionMode, StartInfo, TuiSettings};
+use crate::tui::transcript::TranscriptState;
+use crate::tui::transcript::item::ItemId;
+use crate::tui::transcript::scroll::{Extent, SearchResult};
 
-pub use super::agents::run::{HISTORY_START, RunPhase, RunState};
-pub use super::agents::{AgentSet, AgentState, AgentTally, TranscriptLocation};
-pub use super::background::{Job, Jobs};
 pub use super::interrupt::InterruptAction;
 pub use super::overlay::Overlay;
-use super::question::QUIET_TIME;
-pub use super::question::{QuestionFrame, QuestionQueue};
-pub use super::transcript::TranscriptState;
-pub use super::transcript::item::{ItemId, ItemKind, TranscriptItem};
-pub(super) use super::{interrupt, overlay};
+pub use super::queue::MessageState;
+pub use super::transcript::item::ItemKind;
+pub use super::transcript::scroll::Scroll;
+pub use super::{interrupt, overlay, question};
 
 /// The whole state of the screen. Only `update` changes it; `view` reads it.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,17 +111,6 @@ pub struct ScreenSession {
     pub grants: Vec<(AgentPath, String)>,
 }
 
-/// Scroll position of a transcript.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scroll {
-    /// The line at the top; `None` follows the end.
-    pub top: Option<usize>,
-    /// The item to bring to the top at the next frame.
-    pub goto: Option<ItemId>,
-    /// Number of lines that existed when it stopped following.
-    pub seen: usize,
-}
-
 /// Sizes of the areas in the last frame, in lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
@@ -162,80 +155,6 @@ impl MouseSelection {
             (y, start, end.min(area.right()))
         })
     }
-}
-
-/// The extent of a scrolled area in the last frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
-    pub total: usize,
-    pub height: usize,
-    pub top: usize,
-    /// The item at the top.
-    pub item: ItemId,
-    /// Lines added since the start. Unlike `total`, corrected estimates don't change it.
-    pub grown: usize,
-}
-
-/// A laid-out line of a transcript.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SearchHit {
-    pub item: ItemId,
-    pub line: usize,
-}
-
-/// Direction of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SearchDirection {
-    Forward,
-    Backward,
-}
-
-/// Result of a search. The view computes it, since lines are only known after layout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SearchResult {
-    /// Whether this frame has performed the search that a key requested.
-    pub sought: bool,
-    /// The current match, and its number from 1; 0 when there is none.
-    pub hit: Option<SearchHit>,
-    pub number: usize,
-    pub total: usize,
-}
-
-/// Prompts queued in the runtime until their agent reads them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PromptQueue {
-    pub list: Vec<QueuedMessage>,
-    pub next_id: u64,
-    /// When the last one was queued.
-    pub last: Duration,
-    /// Bytes at the start of the draft that were returned when the turn was stopped, and the number
-    /// of messages in them.
-    pub returned: (usize, usize),
-}
-
-/// One message sent to an agent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct QueuedMessage {
-    pub id: PromptId,
-    pub to: AgentPath,
-    pub text: String,
-    pub when: PromptTiming,
-    pub state: MessageState,
-}
-
-/// The state of a queued message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MessageState {
-    /// Sent to an idle agent, which reads it at once. Not shown.
-    Sent,
-    /// Sent to an idle agent that waits for something else before it can read it.
-    Held,
-    /// In the queue.
-    Waiting,
-    /// The user has asked for it back.
-    TakenBack,
-    /// Its agent ended before reading it.
-    Orphaned,
 }
 
 /// A temporary message on the hint line.

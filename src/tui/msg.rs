@@ -8,7 +8,8 @@ use ratatui::layout::Rect;
 use crate::protocol::{AgentEvent, Command};
 
 use super::host::HostRequest;
-use super::model::{Extent, Metrics};
+use crate::tui::model::Metrics;
+use crate::tui::transcript::scroll::Extent;
 
 /// An event for `update`. Times are relative to the start of the screen.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,17 +1,104 @@
-//! The help: keys as the user's keymap names them, and commands.
+//! Pages of lines over the body: the help, with the keys as the user's keymap names them, and what
+//! commands such as `/cost` show.
 
+use crossterm::event::KeyEvent;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use crate::tui::focus;
 use crate::tui::keymap::{Action, KeyContext, Keymap};
-use crate::tui::paint::Painter;
+use crate::tui::model::TuiModel;
+use crate::tui::overlay::{Overlay, plain_char};
+use crate::tui::paint::{Painter, frame, put};
 use crate::tui::slash::COMMANDS;
-use crate::tui::text::{truncate, width, wrap_hanging};
+use crate::tui::text::{sanitize, truncate, width, wrap_hanging, wrap_text};
+use crate::tui::transcript::scroll::Extent;
+
+/// Handles a key on a page.
+pub fn press(model: &mut TuiModel, key: KeyEvent, action: Option<Action>) {
+    let extent = model.metrics.page;
+    let Some(
+        Overlay::Help { scroll } | Overlay::Page { scroll, .. } | Overlay::Question { scroll, .. },
+    ) = &mut model.overlay
+    else {
+        return;
+    };
+    let last = extent.total.saturating_sub(extent.height);
+    let by = |lines: isize| (*scroll).saturating_add_signed(lines).min(last);
+    let next = match (plain_char(key), action) {
+        (Some('q' | '?'), _) | (_, Some(Action::Submit | Action::Reader)) => {
+            model.overlay = None;
+            return;
+        }
+        (Some('j'), _) | (_, Some(Action::Down)) => by(1),
+        (Some('k'), _) | (_, Some(Action::Up)) => by(-1),
+        (Some(' '), _) | (_, Some(Action::PageDown)) => by(focus::page_step(extent)),
+        (Some('b'), _) | (_, Some(Action::PageUp)) => by(-focus::page_step(extent)),
+        (Some('g'), _) | (_, Some(Action::Home)) => 0,
+        (Some('G'), _) | (_, Some(Action::End)) => last,
+        _ => return,
+    };
+    *scroll = next;
+}
+
+/// Hints for the keys; `close` says what Esc does.
+pub fn hint(model: &TuiModel, close: &str) -> Vec<String> {
+    let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
+    let scroll = arrows.map(|arrows| format!("{arrows} scroll"));
+    scroll.into_iter().chain([close.to_owned()]).collect()
+}
+
+/// Draws the help.
+pub fn draw_help(
+    keymap: &Keymap,
+    scroll: usize,
+    area: Rect,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) -> Extent {
+    let lines = help_lines(keymap, area.width.saturating_sub(4), pen);
+    draw_lines("keys and commands", &lines, scroll, area, pen, buffer)
+}
+
+/// Draws a page. Returns its extent.
+pub fn draw(
+    title: &str,
+    lines: &[String],
+    scroll: usize,
+    area: Rect,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) -> Extent {
+    let room = area.width.saturating_sub(4);
+    // Indent after a newline, so that a name or an error cannot fake a line of the page.
+    let indented = |line: &String| sanitize(line).replace('\n', "\n  ");
+    let wrapped = lines.iter().flat_map(|line| wrap_text(&indented(line), room, pen.theme.text));
+    draw_lines(title, &wrapped.collect::<Vec<_>>(), scroll, area, pen, buffer)
+}
+
+fn draw_lines(
+    title: &str,
+    lines: &[Line<'static>],
+    scroll: usize,
+    area: Rect,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) -> Extent {
+    let inner = frame(buffer, area, pen.theme, pen.theme.accent, title, "Esc closes");
+    let height = usize::from(inner.height);
+    let top = scroll.min(lines.len().saturating_sub(height));
+    for (row, line) in lines.iter().skip(top).take(height).enumerate() {
+        put(buffer, inner, row, line);
+    }
+    Extent { total: lines.len(), height, top, ..Extent::default() }
+}
 
 /// Minimum width of the key column, in cells.
 const MIN_KEY_COLUMN: usize = 18;
 
 /// The help's lines, wrapped to `room` cells.
-pub fn lines(keymap: &Keymap, room: u16, pen: Painter<'_>) -> Vec<Line<'static>> {
+fn help_lines(keymap: &Keymap, room: u16, pen: Painter<'_>) -> Vec<Line<'static>> {
     let keys = key_rows(keymap);
     let longest = keys.iter().map(|(key, _)| width(key) + 2).max().unwrap_or(MIN_KEY_COLUMN);
     let column = longest.clamp(MIN_KEY_COLUMN, usize::from(room / 2).max(MIN_KEY_COLUMN));

@@ -104,6 +104,30 @@ pub fn cut_spans(spans: &mut Vec<Span<'static>>, room: usize) {
     *spans = truncate_line(Line::from(std::mem::take(spans)), room).spans;
 }
 
+/// Draws rows, scrolled to show the selected one. A `selected` out of range selects none.
+pub fn draw_rows(
+    lines: Vec<Line<'static>>,
+    selected: usize,
+    area: Rect,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) {
+    let height = usize::from(area.height);
+    let first = if selected < lines.len() { (selected + 1).saturating_sub(height) } else { 0 };
+    for (at, line) in lines.into_iter().enumerate().skip(first).take(height) {
+        let chosen = at == selected;
+        let mark = if chosen { pen.theme.glyphs.focus } else { " " };
+        let mut spans = vec![Span::styled(mark, pen.theme.accent), Span::raw(" ")];
+        spans.extend(line.spans);
+        cut_spans(&mut spans, usize::from(area.width));
+        let mut line = Line::from(spans);
+        if chosen {
+            line = line.patch_style(pen.theme.selection);
+        }
+        put(buffer, area, at - first, &line);
+    }
+}
+
 /// Highlights a text in an area, ignoring case.
 pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     let wanted: Vec<char> = text.to_lowercase().chars().collect();

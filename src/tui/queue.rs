@@ -1,12 +1,56 @@
-//! Queued messages: sending, taking back, changing when they are read.
+//! Queued messages: sending, taking back, changing when they are read, and their lines.
 
 use std::time::Duration;
 
+use ratatui::text::Line;
+
 use crate::protocol::{AgentPath, Command, PromptId, PromptTiming};
+use crate::tui::agents::run::RunPhase;
 use crate::tui::composer::RecalledMessage;
 use crate::tui::format::count;
-use crate::tui::model::{MessageState, PromptQueue, QueuedMessage, TuiModel};
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::labels;
+use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
+use crate::tui::paint::Painter;
+use crate::tui::text::{one_line, truncate, width};
+
+/// Prompts queued in the runtime until their agent reads them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PromptQueue {
+    pub list: Vec<QueuedMessage>,
+    pub next_id: u64,
+    /// When the last one was queued.
+    pub last: Duration,
+    /// Bytes at the start of the draft that were returned when the turn was stopped, and the number
+    /// of messages in them.
+    pub returned: (usize, usize),
+}
+
+/// One message sent to an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuedMessage {
+    pub id: PromptId,
+    pub to: AgentPath,
+    pub text: String,
+    pub when: PromptTiming,
+    pub state: MessageState,
+}
+
+/// The state of a queued message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageState {
+    /// Sent to an idle agent, which reads it at once. Not shown.
+    Sent,
+    /// Sent to an idle agent that waits for something else before it can read it.
+    Held,
+    /// In the queue.
+    Waiting,
+    /// The user has asked for it back.
+    TakenBack,
+    /// Its agent ended before reading it.
+    Orphaned,
+}
 
 /// Enter on the empty prompt toggles when the newest message is read, but not this soon after it was queued.
 const TOGGLE_DELAY: Duration = Duration::from_millis(300);
@@ -177,4 +221,69 @@ fn restore_to_prompt(model: &mut TuiModel, queued: &QueuedMessage) {
         if draft.is_empty() { queued.text.clone() } else { format!("{}\n{draft}", queued.text) };
     model.composer.buffer.set(&text);
     model.composer.recalled = Some(RecalledMessage { to: queued.to.clone(), when: queued.when });
+}
+
+/// The lines of the queued messages, the newest last.
+pub fn draw(model: &TuiModel, rows: usize, room: u16, pen: Painter<'_>) -> Vec<Line<'static>> {
+    let shown: Vec<&QueuedMessage> = model.queue.shown().collect();
+    let skip = shown.len().saturating_sub(rows);
+    let newest = shown.len().saturating_sub(1);
+    let visible = shown.iter().enumerate().skip(skip);
+    visible
+        .map(|(at, queued)| {
+            let more = if at == skip && skip > 0 { format!("+{skip} · ") } else { String::new() };
+            let room = usize::from(room).saturating_sub(1 + width(&more));
+            let words = queued_words(model, queued, at == newest, room);
+            Line::styled(format!(" {more}{words}"), pen.theme.dim)
+        })
+        .collect()
+}
+
+/// The recipient, when the message is read, and the keys that act on it. The message itself gets
+/// the remaining room.
+fn queued_words(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> String {
+    let name = model.name(&queued.to);
+    let text = one_line(&queued.text);
+    let hint = |action, words: &str| {
+        let key = model.keymap.label(KeyContext::Prompt, action);
+        key.map(|key| format!(" · {key}: {words}")).unwrap_or_default()
+    };
+    let (before, toggle) = match (queued.state, queued.when) {
+        (MessageState::Orphaned, _) => {
+            let takes = model.keymap.hint(KeyContext::Prompt, Action::Up, "recalls it");
+            (labels::with_detail(&format!("{name} ended before reading this"), takes), None)
+        }
+        (MessageState::Held, _) => (format!("for {name} · read once that is done"), None),
+        (_, PromptTiming::Done) => (
+            format!("queued for {name} · read when {name} is done"),
+            Some("at the next step instead"),
+        ),
+        (_, PromptTiming::NextStep) => (
+            format!("queued for {name} · {}", next_step(model, queued)),
+            Some("at the end instead"),
+        ),
+    };
+    let edit = toggle.map_or_else(String::new, |_| hint(Action::Up, "edit"));
+    let all = toggle.map_or_else(String::new, |words| hint(Action::Submit, words) + &edit);
+    let left = |keys: &str| room.saturating_sub(width(&before) + width(keys) + 4);
+    let keys = match newest {
+        true if left(&all) >= 12 => all.as_str(),
+        true if left(&edit) >= 12 => edit.as_str(),
+        _ => "",
+    };
+    let text = truncate(&text, left(keys).min(40));
+    truncate(&format!("{before}: \"{text}\"{keys}"), room).into_owned()
+}
+
+/// Describes when the recipient's next step comes.
+fn next_step(model: &TuiModel, queued: &QueuedMessage) -> String {
+    let run = model.agents.get(&queued.to).map_or(&model.run, |agent| &agent.run);
+    if queued.to.is_root() && model.agents.foreground().next().is_some() {
+        return "read with the agents' results".to_owned();
+    }
+    match (&run.phase, run.tools.last()) {
+        (RunPhase::Tools, Some(tool)) => format!("read after {}", tool.name),
+        (RunPhase::Queued { .. }, _) => "read when it starts".to_owned(),
+        _ => "read at its next step".to_owned(),
+    }
 }

@@ -7,11 +7,12 @@ use crate::tui::agents::TranscriptLocation;
 use crate::tui::agents::run::{HISTORY_START, RunPhase, RunState};
 use crate::tui::background::{Jobs, update as background};
 use crate::tui::events;
-use crate::tui::model::{Scroll, TuiModel};
+use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::QuestionQueue;
 use crate::tui::transcript::item::ItemKind;
+use crate::tui::transcript::scroll::Scroll;
 
 /// Shows an opened session from its history.
 pub(super) fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {

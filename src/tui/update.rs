@@ -14,11 +14,12 @@ use crate::tui::background::update as background;
 use crate::tui::host::{HostRequest, ModelList};
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::Keymap;
-use crate::tui::model::{DrawUrgency, Extent, InterruptKey, Metrics, Scroll, TuiModel};
+use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, TuiModel};
 use crate::tui::msg::{Msg, ScreenEffect};
-use crate::tui::overlay::{Overlay, PickerChoice, PickerRows};
-use crate::tui::picker::update as picker;
+use crate::tui::overlay::{self, Overlay};
+use crate::tui::picker::{self, PickerRows};
 use crate::tui::question::update as question;
+use crate::tui::transcript::scroll::{Extent, Scroll};
 use crate::tui::{events, focus, queue, reader, replay, slash};
 
 /// How long closing waits for what is being stopped.
@@ -124,7 +125,7 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
         return;
     }
     if model.overlay.is_some() {
-        picker::press(model, keys, key, effects);
+        overlay::press(model, keys, key, effects);
     } else if model.questions.open.as_ref().is_some_and(|open| open.keyboard) {
         question::press(model, keys, key, effects);
     } else {
@@ -134,7 +135,7 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
 
 fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     if model.overlay.is_some() {
-        picker::paste(model, text);
+        overlay::paste(model, text);
         return;
     }
     if question::paste(model, text) {
@@ -228,11 +229,11 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         HostRequest::Doctor(found) => slash::show_doctor(model, found),
         HostRequest::Sessions(mut sessions) => {
             sessions.retain(|session| Some(session.id) != model.session.id);
-            fill_picker(model, PickerRows::Sessions(sessions));
+            picker::fill(model, PickerRows::Sessions(sessions));
         }
         HostRequest::Models(ModelList { choices, notes }) => {
-            fill_picker(model, PickerRows::Models(choices));
-            set_picker_notes(model, notes);
+            picker::fill(model, PickerRows::Models(choices));
+            picker::set_notes(model, notes);
         }
         HostRequest::LocalServers(servers) => {
             if let Some(first) = &mut model.session.first_run {
@@ -247,36 +248,6 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         }
         HostRequest::Edit(Err(problem)) => model.say(problem),
         HostRequest::Remember(_) => {}
-    }
-}
-
-/// Fills an open picker with its rows.
-fn fill_picker(model: &mut TuiModel, rows: PickerRows) {
-    if let Some(Overlay::Picker(picker)) = &mut model.overlay
-        && picker.rows == PickerRows::Loading
-    {
-        picker.rows = rows;
-    }
-}
-
-/// Sets the notes of the open model picker.
-fn set_picker_notes(model: &mut TuiModel, notes: Vec<String>) {
-    if let Some(Overlay::Picker(picker)) = &mut model.overlay
-        && matches!(picker.rows, PickerRows::Models(_))
-    {
-        picker.notes = notes;
-    }
-}
-
-/// Applies the chosen row of a picker.
-pub fn apply_choice(choice: PickerChoice, effects: &mut Vec<ScreenEffect>) {
-    match choice {
-        PickerChoice::Session(id) => effects.push(ScreenEffect::Send(Command::Resume(id))),
-        PickerChoice::Model(choice) => {
-            let provider = Some(choice.provider);
-            effects.push(ScreenEffect::Send(Command::SetModel { provider, model: choice.name }));
-        }
-        PickerChoice::Mode(mode) => effects.push(ScreenEffect::Send(Command::SetMode(mode))),
     }
 }
 

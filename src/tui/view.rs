@@ -9,27 +9,26 @@ use std::sync::Arc;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use crate::protocol::AgentPath;
-use crate::tui::agents::{AgentState, batch, panes};
+use crate::tui::agents::{self, AgentState, batch, panes};
 use crate::tui::background::draw as background;
-use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::layout::{LayoutInput, ScreenLayout};
-use crate::tui::model::{Extent, Metrics, SearchResult, TuiModel};
+use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget};
-use crate::tui::overlay::{Overlay, ReaderOverlay};
-use crate::tui::paint::{Painter, put, put_all};
-use crate::tui::picker::draw as picker;
+use crate::tui::overlay::Overlay;
+use crate::tui::paint::{self, Painter, put, put_all};
 use crate::tui::question::content::QuestionContent;
 use crate::tui::question::draw as question;
+use crate::tui::reader::ReaderLayout;
 use crate::tui::settings::MotionMode;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
-use crate::tui::transcript::item::{ItemKind, TranscriptItem};
-use crate::tui::transcript::layout::{FindRequest, LayoutCache, RenderContext};
-use crate::tui::{chrome, first_run, paint};
+use crate::tui::transcript::layout::{LayoutCache, RenderContext};
+use crate::tui::transcript::scroll::Extent;
+use crate::tui::{chrome, hint, page, picker, queue};
 
 /// Number of sub-agent transcripts whose layout is cached.
 const MAX_AGENT_LAYOUTS: usize = 8;
@@ -42,7 +41,7 @@ pub struct View {
     question: QuestionContent,
     main: LayoutCache,
     agents: HashMap<AgentPath, LayoutCache>,
-    reader: Option<(AgentPath, LayoutCache)>,
+    reader: ReaderLayout,
     /// Targets of the last frame by area; later entries lie on top.
     hit_areas: Vec<(Rect, HitKind)>,
     metrics: Metrics,
@@ -59,7 +58,7 @@ impl View {
             question: QuestionContent::default(),
             main: LayoutCache::default(),
             agents: HashMap::new(),
-            reader: None,
+            reader: ReaderLayout::default(),
             hit_areas: Vec::new(),
             metrics: Metrics::default(),
             selected: String::new(),
@@ -91,12 +90,8 @@ impl View {
 
     /// Drops all layouts, so that code drawn plain is highlighted.
     pub fn highlighting_ready(&mut self) {
-        let reader = self.reader.iter_mut().map(|(_, laid)| laid);
-        self.agents
-            .values_mut()
-            .chain(reader)
-            .chain([&mut self.main])
-            .for_each(LayoutCache::invalidate);
+        self.agents.values_mut().chain([&mut self.main]).for_each(LayoutCache::invalidate);
+        self.reader.invalidate();
     }
 
     /// Draws one frame.
@@ -131,10 +126,10 @@ impl View {
         put_all(
             buffer,
             layout.queue,
-            &chrome::queue(model, usize::from(layout.queue.height), area.width, pen),
+            &queue::draw(model, usize::from(layout.queue.height), area.width, pen),
         );
         put(buffer, layout.rule, 0, &chrome::rule(model, area.width, layout.small, pen));
-        put(buffer, layout.hint, 0, &chrome::hint(model, &self.metrics, area.width, pen));
+        put(buffer, layout.hint, 0, &hint::draw(model, &self.metrics, area.width, pen));
         put(buffer, layout.status, 0, &chrome::status(model, area.width, pen));
         let draft = prompt::draw(model, &self.draft, layout.prompt, pen, buffer);
         self.hit_areas.push((layout.prompt, HitKind::Prompt));
@@ -199,19 +194,13 @@ impl View {
         let theme = &self.theme;
         let pen = Painter { theme, frame: spinner(model) };
         let width = area.width;
-        let live = |item: &TranscriptItem| match &item.kind {
-            ItemKind::Batch { members, folded } => {
-                Some(batch::lines(model, members, *folded, width, pen))
-            }
-            _ => None,
-        };
         let sight = RenderContext {
             theme,
             highlighter: &self.highlighter,
             transcript: &model.main,
             scroll: model.main_scroll,
-            head: session_header(model, theme, width),
-            live: &live,
+            head: chrome::session_header(model, theme, width),
+            live: &|item| batch::live_lines(model, item, width, pen),
             live_item: model.batch_item,
             prose,
             full: false,
@@ -285,26 +274,41 @@ impl View {
         pen: Painter<'_>,
         buffer: &mut Buffer,
     ) -> Option<Position> {
-        match &model.overlay {
+        let body = layout.body;
+        let extent = match &model.overlay {
             Some(Overlay::Reader(reader)) => {
-                self.hit_areas.push((layout.body, HitKind::Overlay));
-                self.draw_reader(model, reader, layout.body, buffer);
-                None
+                let drawn = self.reader.draw(model, reader, &self.highlighter, body, pen, buffer);
+                (self.metrics.reader, self.metrics.search) = drawn;
+                Extent::default()
             }
             Some(Overlay::Question { id, scroll }) => {
                 let content = &mut self.question;
-                self.metrics.question =
-                    question::draw_content(model, *id, *scroll, layout.body, content, pen, buffer);
-                let content = self.metrics.question.as_ref().map(|frame| frame.content);
-                self.metrics.page = content.unwrap_or_default();
-                self.hit_areas.push((layout.body, HitKind::Overlay));
-                None
+                let frame = question::draw_content(model, *id, *scroll, body, content, pen, buffer);
+                let extent = frame.as_ref().map(|frame| frame.content).unwrap_or_default();
+                self.metrics.question = frame;
+                extent
             }
-            Some(_) => {
-                let extent = picker::draw(model, layout.body, pen, buffer);
-                self.metrics.page = extent;
-                self.hit_areas.push((layout.body, HitKind::Overlay));
-                None
+            Some(Overlay::Help { scroll }) => {
+                page::draw_help(&model.keymap, *scroll, body, pen, buffer)
+            }
+            Some(Overlay::Page { title, lines, scroll }) => {
+                page::draw(title, lines, *scroll, body, pen, buffer)
+            }
+            Some(Overlay::Agents(list)) => {
+                agents::list::draw::draw(model, list, body, pen, buffer);
+                Extent::default()
+            }
+            Some(Overlay::AgentPicker(which)) => {
+                agents::picker::draw(model, which, body, pen, buffer);
+                Extent::default()
+            }
+            Some(Overlay::Picker(shown)) => {
+                picker::draw(model, shown, body, pen, buffer);
+                Extent::default()
+            }
+            Some(Overlay::History(search)) => {
+                picker::draw_history(model, search, body, pen, buffer);
+                Extent::default()
             }
             None => {
                 let drawn = question::draw(model, layout, &mut self.question, pen, buffer)?;
@@ -312,72 +316,12 @@ impl View {
                 self.hit_areas.push((drawn.area, HitKind::Overlay));
                 let answers = drawn.answers.into_iter();
                 self.hit_areas.extend(answers.map(|(area, digit)| (area, HitKind::Answer(digit))));
-                drawn.cursor
+                return drawn.cursor;
             }
-        }
-    }
-
-    fn draw_reader(
-        &mut self,
-        model: &TuiModel,
-        reader: &ReaderOverlay,
-        area: Rect,
-        buffer: &mut Buffer,
-    ) {
-        paint::clear(buffer, area);
-        let theme = &self.theme;
-        let pen = Painter { theme, frame: spinner(model) };
-        let width = area.width;
-        if self.reader.as_ref().is_none_or(|(path, _)| *path != reader.path) {
-            self.reader = Some((reader.path.clone(), LayoutCache::default()));
-        }
-        let Some((_, laid)) = &mut self.reader else { return };
-        let live = |item: &TranscriptItem| match &item.kind {
-            ItemKind::Batch { members, folded } => {
-                Some(batch::lines(model, members, *folded, width, pen))
-            }
-            _ => None,
         };
-        let sight = RenderContext {
-            theme,
-            highlighter: &self.highlighter,
-            transcript: model.transcript(&reader.path),
-            scroll: reader.scroll,
-            head: Vec::new(),
-            live: &live,
-            live_item: model.batch_item.filter(|_| reader.path.is_root()),
-            prose: width,
-            full: true,
-            keymap: &model.keymap,
-            caret: false,
-            find: Some(FindRequest { query: &reader.query, hit: reader.hit, seek: reader.seek }),
-        };
-        let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-        let extent = laid.draw(&sight, below, buffer);
-        paint::highlight(buffer, below, &reader.query, theme.selection);
-        self.metrics.reader = extent;
-        self.metrics.search = laid.found();
-        let name = model.name(&reader.path);
-        let shown = (extent.top + extent.height).min(extent.total);
-        let mut words = format!("{name} · {} · line {shown}", count(extent.total, "line"));
-        if let Some(typed) = &reader.typing {
-            words = format!("{name} · search: {}", typed.text());
-        } else if !reader.query.is_empty() {
-            let found = match laid.found() {
-                Some(SearchResult { total: 0, .. }) | None => "not found".to_owned(),
-                Some(SearchResult { number: 0, total, .. }) => format!("{total} found"),
-                Some(SearchResult { number, total, .. }) => format!("{number} of {total}"),
-            };
-            words.push_str(&format!(" · /{} · {found}", reader.query));
-        }
-        let left = vec![Span::styled(words, theme.accent)];
-        let line = paint::two_ends(
-            left,
-            Vec::new(),
-            usize::from(width),
-            Some((theme.glyphs.rule, theme.dim)),
-        );
-        put(buffer, area, 0, &line);
+        self.metrics.page = extent;
+        self.hit_areas.push((body, HitKind::Overlay));
+        None
     }
 }
 
@@ -391,18 +335,4 @@ fn slot_text_area(area: Rect) -> Rect {
 fn spinner(model: &TuiModel) -> Option<usize> {
     let steps = model.now.as_millis() / 200;
     (model.settings.motion == MotionMode::Full).then(|| usize::try_from(steps % 1000).unwrap_or(0))
-}
-
-/// The first line of a session, and the setup hints if there is no model.
-fn session_header(model: &TuiModel, theme: &Theme, width: u16) -> Vec<Line<'static>> {
-    let session = &model.session;
-    let mut words = format!("  caliban · {}", chrome::location(model));
-    for note in &session.notes {
-        words.push_str(&format!(" · {note}"));
-    }
-    let mut lines = vec![Line::styled(words, theme.dim)];
-    if let Some(first) = &session.first_run {
-        lines.extend(first_run::lines(first, theme.text, width));
-    }
-    lines
 }

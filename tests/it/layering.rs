@@ -47,6 +47,11 @@ fn the_screen_touches_no_files_and_no_processes() {
 }
 
 #[test]
+fn what_changes_the_screen_does_not_draw_it() {
+    report(&check(rules::screen_purity));
+}
+
+#[test]
 fn modules_use_only_what_lies_below_them() {
     report(&check(arrows::problems));
 }

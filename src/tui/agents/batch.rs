@@ -15,9 +15,23 @@ use crate::tui::labels::{self, tally_label};
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, two_ends};
 use crate::tui::text::{padded, width};
+use crate::tui::transcript::item::{ItemKind, TranscriptItem};
+
+/// The lines of a transcript item that changes with its agents; `None` for other items.
+pub fn live_lines(
+    model: &TuiModel,
+    item: &TranscriptItem,
+    room: u16,
+    pen: Painter<'_>,
+) -> Option<Vec<Line<'static>>> {
+    match &item.kind {
+        ItemKind::Batch { members, folded } => Some(lines(model, members, *folded, room, pen)),
+        _ => None,
+    }
+}
 
 /// The lines of a batch: live while its agents work, their results afterwards.
-pub fn lines(
+fn lines(
     model: &TuiModel,
     members: &[AgentPath],
     folded: bool,

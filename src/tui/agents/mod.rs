@@ -4,6 +4,7 @@ mod background;
 pub mod batch;
 pub mod list;
 pub mod panes;
+pub mod picker;
 pub mod row;
 pub mod run;
 mod stored;
@@ -15,9 +16,9 @@ use std::time::Duration;
 
 use crate::protocol::{AgentId, AgentInfo, AgentPath, RunEnd, RunOutcome};
 use crate::tui::agents::run::{RunPhase, RunState};
-use crate::tui::model::Scroll;
 use crate::tui::transcript::TranscriptState;
 use crate::tui::transcript::item::ItemKind;
+use crate::tui::transcript::scroll::Scroll;
 
 /// Bytes of text kept per sub-agent.
 const MAX_AGENT_TEXT: usize = 1024 * 1024;

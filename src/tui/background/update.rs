@@ -5,11 +5,10 @@ use crate::protocol::{
     AgentPath, Command, EventKind, PromptId, RunEnd, RunOutcome, Sender, ShellId,
 };
 use crate::tui::agents::AgentState;
-use crate::tui::format::count;
+use crate::tui::agents::picker::{self, AgentAction};
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::{AgentAction, AgentPicker, Overlay};
 use crate::tui::transcript::item::ItemKind;
 use crate::tui::{labels, queue};
 
@@ -22,26 +21,12 @@ pub fn press(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     match &running[..] {
         [] => {}
         [only] => send_to_background(model, only, effects),
-        _ => pick_agent(model, AgentAction::Background),
+        _ => picker::open(model, AgentAction::Background),
     }
 }
 
 fn movable(model: &TuiModel) -> impl Iterator<Item = &AgentState> {
     model.agents.foreground().filter(|agent| agent.running())
-}
-
-/// Opens the list to pick an agent from. Its rows never shift.
-pub fn pick_agent(model: &mut TuiModel, wish: AgentAction) {
-    let waited_for = model.awaited_agents();
-    let wanted = |agent: &AgentState| match wish {
-        AgentAction::Background => agent.running() && !agent.in_background,
-        AgentAction::Cancel if waited_for.is_empty() => agent.alive(),
-        AgentAction::Cancel => waited_for.iter().any(|other| other.path == agent.path),
-    };
-    let visible = model.agents.visible();
-    let rows: Vec<AgentPath> =
-        visible.iter().filter(|agent| wanted(agent)).map(|agent| agent.path.clone()).collect();
-    model.overlay = Some(Overlay::AgentPicker(AgentPicker { action: wish, rows, selected: 0 }));
 }
 
 /// Moves an agent to the background, if possible.
@@ -60,19 +45,6 @@ pub fn send_to_background(model: &mut TuiModel, path: &AgentPath, effects: &mut 
     let text = format!("{name} is in the background now · {}", parent_note(model, path));
     effects.push(ScreenEffect::Send(Command::Background(agent.id)));
     model.say(text);
-}
-
-/// Moves all agents listed by "Background which?" to the background.
-pub fn send_all_listed(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
-    let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
-    let ids: Vec<_> = agents
-        .filter(|agent| agent.running() && !agent.in_background)
-        .map(|agent| agent.id)
-        .collect();
-    effects.extend(ids.iter().map(|id| ScreenEffect::Send(Command::Background(*id))));
-    let verb = if ids.len() == 1 { "is" } else { "are" };
-    model.say(format!("{} {verb} in the background now", count(ids.len(), "agent")));
 }
 
 /// Describes what the parent does without the agent: `main waits for 2` or `main continues`.

@@ -4,13 +4,16 @@
 //! `update` performs the action and the hint line describes it, so the two cannot disagree.
 
 pub mod update;
-mod waiting;
 
 use std::time::Duration;
 
 use crate::protocol::AgentPath;
+use crate::tui::agents::AgentState;
+use crate::tui::agents::picker::AgentAction;
+use crate::tui::hint::fixed;
+use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::{InterruptKey, TuiModel};
-use crate::tui::overlay::{AgentAction, Overlay};
+use crate::tui::overlay::Overlay;
 use crate::tui::question::QuestionStage;
 
 /// The action of Ctrl+C or Esc.
@@ -168,4 +171,55 @@ impl TuiModel {
             }
         }
     }
+}
+
+/// The tool with which main waits for background agents.
+const WAIT_TOOL: &str = "agent_wait";
+
+impl TuiModel {
+    /// The agents that the turn waits for: those in the foreground, and those named by a running
+    /// `agent_wait` call.
+    pub fn awaited_agents(&self) -> Vec<&AgentState> {
+        let waits = self.run.tools.iter().filter(|tool| tool.name == WAIT_TOOL);
+        let named: Vec<&str> = waits.flat_map(|tool| split_words(&tool.summary)).collect();
+        let meant = |agent: &AgentState| {
+            let id = agent.id.to_string();
+            named.iter().any(|word| *word == agent.info.name || *word == id)
+        };
+        self.agents.alive().filter(|agent| !agent.in_background || meant(agent)).collect()
+    }
+}
+
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split_whitespace();
+    words.map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()))
+}
+
+/// Hints for Ctrl+C and Esc on the prompt; `None` if they do nothing notable.
+pub fn hint(model: &TuiModel) -> Option<Vec<String>> {
+    let (interrupt, escape) = (model.interrupt_action(), model.escape_action());
+    let stops = (escape == InterruptAction::Stop).then(|| match model.agents.foreground().next() {
+        Some(_) => "Esc stops all".to_owned(),
+        None => "Esc stops main".to_owned(),
+    });
+    let agents = model.keymap.hint(KeyContext::Prompt, Action::Next, "agents");
+    let pieces = match (&interrupt, &escape) {
+        (InterruptAction::Stop, InterruptAction::Stop) => vec![fixed("Esc to stop")],
+        (InterruptAction::ClearDraft, InterruptAction::Stop) => {
+            vec![fixed("Esc stops main"), fixed("Ctrl+C clears the draft")]
+        }
+        (InterruptAction::ClearDraft, InterruptAction::Requeue) => vec![fixed("Esc puts it back")],
+        (InterruptAction::Cancel(path), _) => {
+            vec![Some(format!("Ctrl+C cancels {}", model.name(path))), stops, agents]
+        }
+        (InterruptAction::PickAgent, _) => {
+            vec![fixed("Ctrl+C asks which to cancel"), stops, agents]
+        }
+        (InterruptAction::AlreadyCancelling(path), _) => {
+            vec![Some(format!("{} is being cancelled", model.name(path))), stops]
+        }
+        (InterruptAction::KillShell, _) => vec![fixed("Esc or Ctrl+C kills the command")],
+        _ => return None,
+    };
+    Some(pieces.into_iter().flatten().collect())
 }

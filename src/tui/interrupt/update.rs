@@ -2,15 +2,15 @@
 
 use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
 use crate::tui::agents::AgentState;
+use crate::tui::agents::picker::{self, AgentAction};
 use crate::tui::agents::run::RunPhase;
-use crate::tui::background::update as background;
 use crate::tui::format::count;
 use crate::tui::interrupt::{InterruptAction, KEY_MUTE_TIME, QUIT_CONFIRM_TIME};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels::with_detail;
 use crate::tui::model::{InterruptKey, Notice, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::{AgentAction, Overlay};
+use crate::tui::overlay;
 use crate::tui::question::{QuestionStage, update as question};
 use crate::tui::text::{one_line, truncate};
 use crate::tui::{focus, labels, update};
@@ -58,9 +58,9 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
 fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<ScreenEffect>) {
     match step {
         InterruptAction::CloseMenu => model.composer.dismiss_menu(),
-        InterruptAction::CloseOverlay => leave_overlay(model, effects),
-        InterruptAction::CancelListed => cancel_listed(model, effects),
-        InterruptAction::ClosePicker => close_agent_picker(model),
+        InterruptAction::CloseOverlay => overlay::leave(model, effects),
+        InterruptAction::CancelListed => picker::cancel_listed(model, effects),
+        InterruptAction::ClosePicker => picker::close(model),
         InterruptAction::BackToAnswers => {
             if let Some(open) = &mut model.questions.open {
                 open.stage = QuestionStage::Choose;
@@ -83,7 +83,7 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
         InterruptAction::HasEnded(path) => say_ended(model, &path),
         InterruptAction::StepBack => focus::step_back(model),
         InterruptAction::KillShell => kill_shell(model, effects),
-        InterruptAction::PickAgent => background::pick_agent(model, AgentAction::Cancel),
+        InterruptAction::PickAgent => picker::open(model, AgentAction::Cancel),
         InterruptAction::ClearDraft => {
             model.composer.take();
             let back = model.keymap.hint(KeyContext::Prompt, Action::Up, "brings it back");
@@ -102,37 +102,8 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
     }
 }
 
-fn close_agent_picker(model: &mut TuiModel) {
-    let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
-    model.say(match which.action {
-        AgentAction::Cancel => "nothing cancelled",
-        AgentAction::Background => "nothing moved",
-    });
-}
-
 fn arm_quit(model: &mut TuiModel) {
     model.keys.quit_by_interrupt = Some(model.now + QUIT_CONFIRM_TIME);
-}
-
-/// Leaves the text field of an overlay if one is open, otherwise closes the overlay.
-fn leave_overlay(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    match &mut model.overlay {
-        Some(Overlay::Reader(reader)) if reader.typing.is_some() => reader.typing = None,
-        Some(Overlay::Agents(list)) if list.filtering => {
-            list.filtering = false;
-            list.filter.take();
-        }
-        _ => close_overlay(model, effects),
-    }
-}
-
-/// Closes the overlay; captures the mouse again after the reader.
-pub fn close_overlay(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    if let Some(Overlay::Reader(_)) = model.overlay.take()
-        && model.settings.mouse
-    {
-        effects.push(ScreenEffect::Mouse(true));
-    }
 }
 
 /// Cancels an agent and those below it.
@@ -161,12 +132,6 @@ pub fn say_ended(model: &mut TuiModel, path: &AgentPath) {
     };
     let text = format!("{} has ended ({end}) · Esc back", agent.info.name);
     model.say(text);
-}
-
-/// Cancels every live agent listed by "Cancel which?".
-pub fn cancel_listed(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
-    cancel_all(model, &which.rows, effects);
 }
 
 /// Cancels these agents and shows how many there were.

@@ -10,17 +10,16 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use crate::protocol::{AgentPath, Question, QuestionId};
-use crate::tui::format::count;
-use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::layout::ScreenLayout;
-use crate::tui::model::{Extent, TuiModel};
+use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, frame, put};
 use crate::tui::question::answers::{AnswerBlock, AnswerLayout};
 use crate::tui::question::content::QuestionContent;
 use crate::tui::question::{
-    NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion, content,
+    NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion, content, hint,
 };
 use crate::tui::theme::Theme;
+use crate::tui::transcript::scroll::Extent;
 
 /// Lines reserved for the content before the answers get any.
 const MIN_CONTENT_LINES: usize = 6;
@@ -195,7 +194,7 @@ fn draw_box(
 ) -> DialogLayout {
     let theme = pen.theme;
     let style = if open.keyboard { colour(model, &question.path, pen) } else { theme.dim };
-    let foot = footer(open, question, &drawn, &model.keymap);
+    let foot = hint::footer(open, question, &drawn, &model.keymap);
     let title = title(model, question, area.width, theme);
     let inner = frame(buffer, area, theme, style, &title, &foot);
     for (row, line) in lines.iter().skip(drawn.content.top).take(fits.content).enumerate() {
@@ -236,82 +235,6 @@ fn title(model: &TuiModel, question: &Question, room: u16, theme: &Theme) -> Str
 fn colour(model: &TuiModel, path: &AgentPath, pen: Painter<'_>) -> Style {
     let agent = model.agents.get(path).map(|agent| pen.agent(agent));
     pen.theme.question.patch(agent.unwrap_or_default())
-}
-
-fn footer(
-    open: &ShownQuestion,
-    question: &Question,
-    drawn: &QuestionFrame,
-    keymap: &Keymap,
-) -> String {
-    let hint = |action, words| keymap.hint(KeyContext::Prompt, action, words);
-    let fixed = |words: &str| Some(words.to_owned());
-    let words = match (&open.stage, open.keyboard) {
-        (_, false) => {
-            let key = keymap.label(KeyContext::Prompt, Action::Next);
-            [key.map(|key| format!("{key}: answer")), fixed("typing edits the draft"), None]
-        }
-        (QuestionStage::Choose, true) if drawn.too_large => {
-            [fixed("too large to allow it here"), None, None]
-        }
-        (QuestionStage::Choose, true) if drawn.cramped() => {
-            [fixed("too small to allow it"), None, None]
-        }
-        (QuestionStage::Choose, true) if drawn.held && drawn.end => {
-            [Some(answers_hint(keymap)), fixed("Esc no"), hint(Action::Reader, "in full")]
-        }
-        (QuestionStage::Choose, true) if !drawn.clipped.is_empty() => {
-            [Some(cut_hint(drawn)), fixed("Esc no"), hint(Action::Reader, "in full")]
-        }
-        (QuestionStage::Choose, true) if drawn.available.is_empty() => {
-            let below = drawn.content.total - drawn.content.top - drawn.content.height;
-            let below = format!("⋮ {} below", count(below, "line"));
-            [Some(below), Some(rest_hint(question, keymap)), None]
-        }
-        (QuestionStage::Choose, true) => {
-            [fixed("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
-        }
-        (QuestionStage::Reason(_), true) => {
-            [hint(Action::Submit, "says no"), fixed("Esc back"), None]
-        }
-        (QuestionStage::Rule(_), true) if drawn.rules.is_none() => {
-            [fixed("too small to show the rule"), fixed("Esc back"), None]
-        }
-        (QuestionStage::Rule(_), true) => [hint(Action::Submit, "writes"), fixed("Esc back"), None],
-    };
-    words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
-}
-
-/// `End shows the answers`.
-pub fn answers_hint(keymap: &Keymap) -> String {
-    let keys = [Action::End, Action::PageDown];
-    let key = keys.into_iter().find_map(|action| keymap.label(KeyContext::Prompt, action));
-    format!("{} shows the answers", key.as_deref().unwrap_or("the wheel"))
-}
-
-/// `2 and 3 do not fit here; 1 works`.
-fn cut_hint(drawn: &QuestionFrame) -> String {
-    let list = |digits: &[u8]| {
-        let digits: Vec<String> = digits.iter().map(u8::to_string).collect();
-        digits.join(" and ")
-    };
-    let fit = if drawn.clipped.len() == 1 { "does not fit" } else { "do not fit" };
-    let work = if drawn.available.len() == 1 { "works" } else { "work" };
-    format!("{} {fit} here; {} {work}", list(&drawn.clipped), list(&drawn.available))
-}
-
-/// `PgDn or End shows the rest · then 1–3`; without a rule, 1 is the only yes.
-pub fn rest_hint(question: &Question, keymap: &Keymap) -> String {
-    let keys = [Action::PageDown, Action::End];
-    let keys: Vec<String> =
-        keys.into_iter().filter_map(|action| keymap.label(KeyContext::Prompt, action)).collect();
-    let keys = if keys.is_empty() { "the wheel".to_owned() } else { keys.join(" or ") };
-    let last = QuestionQueue::choices(question).iter().filter(|digit| **digit < NO_DIGIT).max();
-    let yes = match last {
-        None | Some(1) => "1".to_owned(),
-        Some(last) => format!("1–{last}"),
-    };
-    format!("{keys} shows the rest · then {yes}")
 }
 
 #[cfg(test)]

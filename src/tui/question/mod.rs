@@ -4,6 +4,7 @@ mod answers;
 pub mod content;
 pub mod draw;
 mod grant;
+pub mod hint;
 pub mod update;
 
 use std::collections::VecDeque;
@@ -11,7 +12,8 @@ use std::time::Duration;
 
 use crate::protocol::{Answer, Question, QuestionId};
 use crate::tui::composer::TextBuffer;
-use crate::tui::model::{Extent, TuiModel};
+use crate::tui::model::TuiModel;
+use crate::tui::transcript::scroll::Extent;
 
 /// A question opens when no text key was pressed for this long.
 pub const QUIET_TIME: Duration = Duration::from_secs(1);

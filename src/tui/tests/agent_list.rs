@@ -41,7 +41,7 @@ fn rows(screen: &TestScreen) -> Vec<String> {
 
 fn keys(screen: &TestScreen) -> String {
     let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
-    list.key_hints(&screen.model).join(" · ")
+    list.hint(&screen.model).join(" · ")
 }
 
 #[test]

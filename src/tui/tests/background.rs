@@ -5,11 +5,11 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use crate::protocol::{AgentPath, Command, EventKind, RunEnd, Sender};
 use crate::tui::exit_summary::exit_summary;
 use crate::tui::labels::{agent_status, main_label};
-use crate::tui::model::Scroll;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, agent_info, finish};
 use crate::tui::transcript::item::ItemKind;
+use crate::tui::transcript::scroll::Scroll;
 
 fn root() -> AgentPath {
     AgentPath::root()

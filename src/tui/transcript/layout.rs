@@ -7,13 +7,13 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::keymap::Keymap;
-use crate::tui::model::{Extent, Scroll, SearchResult};
 use crate::tui::paint::put;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::TranscriptState;
 use crate::tui::transcript::draw::{ItemStyle, indented};
 use crate::tui::transcript::item::{ItemId, ItemKind, TranscriptItem};
+use crate::tui::transcript::scroll::{Extent, Scroll, SearchResult};
 
 use item::{ItemLayout, widths};
 

@@ -4,6 +4,7 @@
 pub mod draw;
 pub mod item;
 pub mod layout;
+pub mod scroll;
 
 use std::collections::VecDeque;
 use std::time::Duration;

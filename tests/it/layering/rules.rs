@@ -32,6 +32,13 @@ const RETIRED_FUNCTIONS: &str =
 /// The kinds of item that have such a name.
 const TYPE_KINDS: [&str; 4] = ["struct", "enum", "trait", "type"];
 
+/// The files of the screen that run it on a terminal, in real time.
+const TERMINAL_FILES: &[&str] =
+    &["tui/event_loop.rs", "tui/keyboard", "tui/terminal", "tui/trust/ask.rs"];
+
+/// What a function that draws takes.
+const DRAWING: &[&str] = &["Buffer", "Cells", "Frame", "Painter"];
+
 const PRINTERS: &[&str] = &["headless/", "command/", "main.rs"];
 
 pub fn misplaced_crates(source: &Source) -> Vec<String> {
@@ -106,11 +113,46 @@ pub fn prints(source: &Source) -> Vec<String> {
     found
 }
 
+/// The screen opens no files and no sockets; only its loops touch the terminal and the clock.
 pub fn screen_effects(source: &Source) -> Vec<String> {
     if source.top() != "tui" {
         return Vec::new();
     }
-    any(source, &["std::fs", "tokio::fs", "std::net", "tokio::net", "fs::read", "fs::write"])
+    let files = ["std::fs", "tokio::fs", "std::net", "tokio::net", "fs::read", "fs::write"];
+    let mut found = any(source, &files);
+    if !is_in(source, TERMINAL_FILES) {
+        let terminal = ["TerminalGuard", "std::io", "tokio", "Instant", "SystemTime"];
+        found.extend(any(source, &terminal));
+    }
+    found
+}
+
+/// A function of the screen changes the model or draws it, never both. A file named `draw.rs` only
+/// draws, one named `update.rs` only changes the model.
+pub fn screen_purity(source: &Source) -> Vec<String> {
+    if source.top() != "tui" {
+        return Vec::new();
+    }
+    let changes = |text: &str| text.contains("&mut TuiModel");
+    let draws = |text: &str| DRAWING.iter().any(|word| has_word(text, word));
+    let both = signatures(&source.code).into_iter();
+    let both = both.filter(|signature| changes(signature) && draws(signature));
+    let mut found: Vec<String> = both.map(|fun| format!("{}: {fun}", source.path)).collect();
+    match source.path.rsplit('/').next() {
+        Some("draw.rs" | "view.rs") => {
+            found.extend(any(source, &["mut TuiModel", "ScreenEffect"]));
+        }
+        Some("update.rs") => found.extend(any(source, DRAWING)),
+        _ => {}
+    }
+    found
+}
+
+/// The heads of all functions: name, arguments and result.
+fn signatures(code: &str) -> Vec<&str> {
+    let starts = code.match_indices("fn ").map(|(at, _)| at);
+    let heads = starts.map(|at| &code[at..]).filter_map(|rest| rest.split('{').next());
+    heads.collect()
 }
 
 /// serde refuses a path that is not UTF-8, and with it everything around the path: a field of a
@@ -249,8 +291,32 @@ mod tests {
         tries(
             screen_effects,
             "tui/update.rs",
-            &["std::fs::read(p)", "use tokio::fs;"],
+            &["std::fs::read(p)", "use tokio::fs;", "let now = Instant::now();", "use std::io;"],
             &["use crate::protocol::Command;"],
+        );
+        tries(
+            screen_effects,
+            "tui/event_loop.rs",
+            &["std::fs::read(p)"],
+            &["let now = Instant::now();", "fn run(terminal: &mut TerminalGuard) {}"],
+        );
+        tries(
+            screen_purity,
+            "tui/reader.rs",
+            &["fn draw(\n    model: &mut TuiModel,\n    buffer: &mut Buffer,\n) {\n}"],
+            &["fn draw(m: &TuiModel, b: &mut Buffer) {}\nfn press(m: &mut TuiModel) {}"],
+        );
+        tries(
+            screen_purity,
+            "tui/question/draw.rs",
+            &["fn draw(m: &mut TuiModel) {}", "use crate::tui::msg::ScreenEffect;"],
+            &["fn draw(m: &TuiModel, b: &mut Buffer) {}"],
+        );
+        tries(
+            screen_purity,
+            "tui/question/update.rs",
+            &["use ratatui::buffer::Buffer;"],
+            &["fn press(m: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {}"],
         );
     }
 

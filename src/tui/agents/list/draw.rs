@@ -10,8 +10,7 @@ use crate::tui::agents::row::AgentRow;
 use crate::tui::format::{clock, money};
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, frame, put_all};
-use crate::tui::picker::draw::draw_rows;
+use crate::tui::paint::{Painter, draw_rows, frame, put_all};
 use crate::tui::text::{one_line, padded, width, wrap_text};
 
 /// Maximum number of detail lines below the list.

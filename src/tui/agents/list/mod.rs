@@ -103,7 +103,7 @@ impl AgentList {
     }
 
     /// Hints for the keys that do something now.
-    pub fn key_hints(&self, model: &TuiModel) -> Vec<String> {
+    pub fn hint(&self, model: &TuiModel) -> Vec<String> {
         let open = model.keymap.hint(KeyContext::List, Action::Submit, "open");
         if self.filtering {
             let typed = Some("type to filter".to_owned());

@@ -11,8 +11,7 @@ use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::Action;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::Overlay;
-use crate::tui::picker::update as picker;
+use crate::tui::overlay::{self, Overlay, cycle_selection, plain_char};
 use crate::tui::question::update as question;
 
 /// Opens the list of agents and requests the definitions.
@@ -32,7 +31,7 @@ pub fn press(
     let Some(Overlay::Agents(list)) = &model.overlay else { return };
     let (rows, chosen) = (list.rows(model).len(), list.selected_row(model));
     let filtering = list.filtering;
-    match (picker::plain_char(key), action) {
+    match (plain_char(key), action) {
         (Some(letter), _) if filtering => change(model, |list| {
             list.filter.type_char(letter);
             list.selected = 0;
@@ -41,7 +40,7 @@ pub fn press(
         (Some(letter), _) => act(model, letter, chosen, effects),
         (_, Some(Action::Submit)) => open_row(model, chosen, effects),
         (_, Some(Action::Up | Action::Down)) => change(model, |list| {
-            picker::cycle_selection(&mut list.selected, rows, action == Some(Action::Down));
+            cycle_selection(&mut list.selected, rows, action == Some(Action::Down));
         }),
         (_, Some(edit)) if filtering => {
             change(model, |list| question::edit_line(&mut list.filter, edit));
@@ -76,7 +75,7 @@ fn act(model: &mut TuiModel, letter: char, row: Option<ListRow>, effects: &mut V
 fn open_row(model: &mut TuiModel, row: Option<ListRow>, effects: &mut Vec<ScreenEffect>) {
     match row {
         Some(ListRow::Agent(path)) => {
-            interrupt::close_overlay(model, effects);
+            overlay::close(model, effects);
             focus::focus_agent(model, &path);
             model.zoom = true;
         }
@@ -86,7 +85,7 @@ fn open_row(model: &mut TuiModel, row: Option<ListRow>, effects: &mut Vec<Screen
             model.overlay = Some(Overlay::Page { title: id, lines, scroll: 0 });
         }
         Some(ListRow::Definition(definition)) => {
-            interrupt::close_overlay(model, effects);
+            overlay::close(model, effects);
             model.composer.buffer.insert(&format!("@agent-{} ", definition.name));
         }
         None => {}

@@ -1,4 +1,0 @@
-//! Lists to choose from.
-
-pub mod draw;
-pub mod update;

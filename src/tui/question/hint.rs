@@ -1,0 +1,133 @@
+//! What the keys do on the open question, for its border and for the hint line.
+
+use crate::protocol::Question;
+use crate::tui::format::count;
+use crate::tui::hint::fixed;
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::model::TuiModel;
+use crate::tui::question::{NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion};
+
+/// Hints for the hint line; `None` if no question is shown. `frame` is the question in the frame being
+/// drawn.
+pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<String>> {
+    let (open, waiting) = model.questions.shown()?;
+    let hint = |action, words| model.keymap.hint(KeyContext::Prompt, action, words);
+    let dead = frame.is_some_and(|frame| frame.available.is_empty());
+    let pieces = match (&open.stage, open.keyboard) {
+        (_, false) => {
+            let takes = "Esc or Ctrl+C: answer the question";
+            let next = model.keymap.label(KeyContext::Prompt, Action::Next);
+            let takes = next.map_or_else(|| takes.to_owned(), |key| format!("{key}, {takes}"));
+            [Some(takes), hint(Action::Submit, "sends the draft")]
+        }
+        (QuestionStage::Choose, true) if frame.is_some_and(|frame| frame.too_large) => {
+            [fixed("too large to allow it here"), fixed("4, 5 and Esc say no")]
+        }
+        (QuestionStage::Choose, true) if frame.is_some_and(QuestionFrame::cramped) => {
+            [fixed("enlarge the window to allow it"), fixed("4, 5 and Esc say no")]
+        }
+        (QuestionStage::Choose, true) if frame.is_some_and(|frame| frame.held && frame.end) => {
+            [Some(answers_hint(&model.keymap)), fixed("4, 5 and Esc say no")]
+        }
+        (QuestionStage::Choose, true) if dead => {
+            [Some(rest_hint(&waiting.question, &model.keymap)), fixed("4, 5 and Esc say no")]
+        }
+        (QuestionStage::Choose, true) => {
+            let digits =
+                match (&waiting.question.rules[..], frame.map(|frame| &frame.available[..])) {
+                    ([], _) | (_, Some([1])) => "1, 4 or 5",
+                    (_, Some([1, 3])) => "1, 3, 4 or 5",
+                    (_, Some([1, 2])) => "1, 2, 4 or 5",
+                    _ => "1–5",
+                };
+            let answer = format!("{digits} answer");
+            [Some(answer), fixed("typing leaves the question waiting")]
+        }
+        (QuestionStage::Reason(_), true) => {
+            [hint(Action::Submit, "says no with this reason"), fixed("Esc back")]
+        }
+        (QuestionStage::Rule(_), true) if frame.is_some_and(|frame| frame.rules.is_none()) => {
+            [fixed("enlarge the window to see the whole rule"), fixed("Esc back")]
+        }
+        (QuestionStage::Rule(_), true) => {
+            [hint(Action::Submit, "writes the rule"), fixed("Esc back")]
+        }
+    };
+    Some(pieces.into_iter().flatten().collect())
+}
+
+/// The hints in the question's lower border.
+pub fn footer(
+    open: &ShownQuestion,
+    question: &Question,
+    drawn: &QuestionFrame,
+    keymap: &Keymap,
+) -> String {
+    let hint = |action, words| keymap.hint(KeyContext::Prompt, action, words);
+    let words = match (&open.stage, open.keyboard) {
+        (_, false) => {
+            let key = keymap.label(KeyContext::Prompt, Action::Next);
+            [key.map(|key| format!("{key}: answer")), fixed("typing edits the draft"), None]
+        }
+        (QuestionStage::Choose, true) if drawn.too_large => {
+            [fixed("too large to allow it here"), None, None]
+        }
+        (QuestionStage::Choose, true) if drawn.cramped() => {
+            [fixed("too small to allow it"), None, None]
+        }
+        (QuestionStage::Choose, true) if drawn.held && drawn.end => {
+            [Some(answers_hint(keymap)), fixed("Esc no"), hint(Action::Reader, "in full")]
+        }
+        (QuestionStage::Choose, true) if !drawn.clipped.is_empty() => {
+            [Some(cut_hint(drawn)), fixed("Esc no"), hint(Action::Reader, "in full")]
+        }
+        (QuestionStage::Choose, true) if drawn.available.is_empty() => {
+            let below = drawn.content.total - drawn.content.top - drawn.content.height;
+            let below = format!("⋮ {} below", count(below, "line"));
+            [Some(below), Some(rest_hint(question, keymap)), None]
+        }
+        (QuestionStage::Choose, true) => {
+            [fixed("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
+        }
+        (QuestionStage::Reason(_), true) => {
+            [hint(Action::Submit, "says no"), fixed("Esc back"), None]
+        }
+        (QuestionStage::Rule(_), true) if drawn.rules.is_none() => {
+            [fixed("too small to show the rule"), fixed("Esc back"), None]
+        }
+        (QuestionStage::Rule(_), true) => [hint(Action::Submit, "writes"), fixed("Esc back"), None],
+    };
+    words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// `End shows the answers`.
+fn answers_hint(keymap: &Keymap) -> String {
+    let keys = [Action::End, Action::PageDown];
+    let key = keys.into_iter().find_map(|action| keymap.label(KeyContext::Prompt, action));
+    format!("{} shows the answers", key.as_deref().unwrap_or("the wheel"))
+}
+
+/// `2 and 3 do not fit here; 1 works`.
+fn cut_hint(drawn: &QuestionFrame) -> String {
+    let list = |digits: &[u8]| {
+        let digits: Vec<String> = digits.iter().map(u8::to_string).collect();
+        digits.join(" and ")
+    };
+    let fit = if drawn.clipped.len() == 1 { "does not fit" } else { "do not fit" };
+    let work = if drawn.available.len() == 1 { "works" } else { "work" };
+    format!("{} {fit} here; {} {work}", list(&drawn.clipped), list(&drawn.available))
+}
+
+/// `PgDn or End shows the rest · then 1–3`; without a rule, 1 is the only yes.
+fn rest_hint(question: &Question, keymap: &Keymap) -> String {
+    let keys = [Action::PageDown, Action::End];
+    let keys: Vec<String> =
+        keys.into_iter().filter_map(|action| keymap.label(KeyContext::Prompt, action)).collect();
+    let keys = if keys.is_empty() { "the wheel".to_owned() } else { keys.join(" or ") };
+    let last = QuestionQueue::choices(question).iter().filter(|digit| **digit < NO_DIGIT).max();
+    let yes = match last {
+        None | Some(1) => "1".to_owned(),
+        Some(last) => format!("1–{last}"),
+    };
+    format!("{keys} shows the rest · then {yes}")
+}

@@ -1,0 +1,51 @@
+//! Where a transcript is scrolled to, and what the last frame showed of it.
+
+use super::item::ItemId;
+
+/// Scroll position of a transcript.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scroll {
+    /// The line at the top; `None` follows the end.
+    pub top: Option<usize>,
+    /// The item to bring to the top at the next frame.
+    pub goto: Option<ItemId>,
+    /// Number of lines that existed when it stopped following.
+    pub seen: usize,
+}
+
+/// The extent of a scrolled area in the last frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    pub total: usize,
+    pub height: usize,
+    pub top: usize,
+    /// The item at the top.
+    pub item: ItemId,
+    /// Lines added since the start. Unlike `total`, corrected estimates don't change it.
+    pub grown: usize,
+}
+
+/// A laid-out line of a transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SearchHit {
+    pub item: ItemId,
+    pub line: usize,
+}
+
+/// Direction of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchDirection {
+    Forward,
+    Backward,
+}
+
+/// Result of a search. The view computes it, since lines are only known after layout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SearchResult {
+    /// Whether this frame has performed the search that a key requested.
+    pub sought: bool,
+    /// The current match, and its number from 1; 0 when there is none.
+    pub hit: Option<SearchHit>,
+    pub number: usize,
+    pub total: usize,
+}
