@@ -161,6 +161,7 @@ impl Keymap {
         match labels.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             [] => None,
             ["Up", "Down"] => Some("↑↓".to_owned()),
+            ["Up"] => Some("↑".to_owned()),
             _ => Some(labels.join(" ")),
         }
     }

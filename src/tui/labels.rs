@@ -154,13 +154,13 @@ fn question_status(model: &TuiModel, path: &AgentPath) -> Option<StatusLabel> {
     let shown = model.questions.open.as_ref().is_some_and(|open| open.id == waiting.question.id);
     let words = if at == 0 || shown {
         let asks = if time >= OWN_CLOCK_AFTER {
-            format!("asks you {}", clock(time))
+            format!("needs you {}", clock(time))
         } else {
-            "asks you".to_owned()
+            "needs you".to_owned()
         };
         format!("{asks}: {}", call_subject(&waiting.question.tool, &waiting.question.input))
     } else {
-        format!("asks you, {} in line", ordinal(at + 1))
+        format!("needs you, {} in line", ordinal(at + 1))
     };
     Some(label(Glyph::Asks, words))
 }
@@ -170,7 +170,7 @@ pub fn row_label(model: &TuiModel, agent: &AgentState, state: &StatusLabel) -> S
     let asked = model.questions.waiting.iter().find(|waiting| waiting.question.path == agent.path);
     match asked {
         Some(waiting) if state.glyph == Glyph::Asks && state.text.contains(':') => {
-            format!("asks you: {}", waiting.question.tool)
+            format!("needs you: {}", waiting.question.tool)
         }
         _ => state.text.clone(),
     }

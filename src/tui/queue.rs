@@ -9,7 +9,6 @@ use crate::tui::agents::run::RunPhase;
 use crate::tui::composer::RecalledMessage;
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext};
-use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::paint::Painter;
@@ -51,6 +50,9 @@ pub enum MessageState {
     /// Its agent ended before reading it.
     Orphaned,
 }
+
+/// Cells of a message that its keys leave free.
+const MIN_TEXT: usize = 12;
 
 /// Enter on the empty prompt toggles when the newest message is read, but not this soon after it was queued.
 const TOGGLE_DELAY: Duration = Duration::from_millis(300);
@@ -233,57 +235,50 @@ pub fn draw(model: &TuiModel, rows: usize, room: u16, pen: Painter<'_>) -> Vec<L
         .map(|(at, queued)| {
             let more = if at == skip && skip > 0 { format!("+{skip} · ") } else { String::new() };
             let room = usize::from(room).saturating_sub(1 + width(&more));
-            let words = queued_words(model, queued, at == newest, room);
+            let words = line(model, queued, at == newest, room);
             Line::styled(format!(" {more}{words}"), pen.theme.dim)
         })
         .collect()
 }
 
-/// The recipient, when the message is read, and the keys that act on it. The message itself gets
-/// the remaining room.
-fn queued_words(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> String {
+/// `↳ main, next step   also check the tests    Enter: at end · ↑ edit`: the recipient, when it reads
+/// the message, the message, and for the newest one the keys that act on it.
+fn line(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> String {
     let name = model.name(&queued.to);
-    let text = one_line(&queued.text);
-    let hint = |action, words: &str| {
-        let key = model.keymap.label(KeyContext::Prompt, action);
-        key.map(|key| format!(" · {key}: {words}")).unwrap_or_default()
-    };
     let (before, toggle) = match (queued.state, queued.when) {
-        (MessageState::Orphaned, _) => {
-            let takes = model.keymap.hint(KeyContext::Prompt, Action::Up, "recalls it");
-            (labels::with_detail(&format!("{name} ended before reading this"), takes), None)
+        (MessageState::Orphaned, _) => (format!("↳ {name} ended before reading this   "), None),
+        (MessageState::Held, _) => (format!("↳ {name} once that is done   "), None),
+        (_, PromptTiming::Done) => (format!("↳ {name}, at end   "), Some("at next step")),
+        (_, PromptTiming::NextStep) => {
+            (format!("↳ {name}, {}   ", next_step(model, queued)), Some("at end"))
         }
-        (MessageState::Held, _) => (format!("for {name} · read once that is done"), None),
-        (_, PromptTiming::Done) => (
-            format!("queued for {name} · read when {name} is done"),
-            Some("at the next step instead"),
-        ),
-        (_, PromptTiming::NextStep) => (
-            format!("queued for {name} · {}", next_step(model, queued)),
-            Some("at the end instead"),
-        ),
     };
-    let edit = toggle.map_or_else(String::new, |_| hint(Action::Up, "edit"));
-    let all = toggle.map_or_else(String::new, |words| hint(Action::Submit, words) + &edit);
-    let left = |keys: &str| room.saturating_sub(width(&before) + width(keys) + 4);
-    let keys = match newest {
-        true if left(&all) >= 12 => all.as_str(),
-        true if left(&edit) >= 12 => edit.as_str(),
-        _ => "",
-    };
-    let text = truncate(&text, left(keys).min(40));
-    truncate(&format!("{before}: \"{text}\"{keys}"), room).into_owned()
+    let up = model.keymap.labels(KeyContext::Prompt, &[Action::Up]).filter(|_| newest);
+    let edit = up.map(|key| match queued.state {
+        MessageState::Orphaned => format!("{key} recalls it"),
+        _ => format!("{key} edit"),
+    });
+    let edit = edit.filter(|_| queued.state != MessageState::Held);
+    let enter = model.keymap.label(KeyContext::Prompt, Action::Submit).filter(|_| newest);
+    let toggle = enter.zip(toggle).map(|(key, words)| format!("{key}: {words}"));
+    let all: Vec<String> = toggle.into_iter().chain(edit.clone()).collect();
+    let left = |keys: &str| room.saturating_sub(width(&before) + width(keys));
+    let keys = [all.join(" · "), edit.unwrap_or_default()].map(|keys| format!("    {keys}"));
+    let keys = keys.iter().find(|keys| left(keys) >= MIN_TEXT).map_or("", |keys| keys.trim_end());
+    let text = one_line(&queued.text);
+    let text = truncate(&text, left(keys));
+    truncate(&format!("{before}{text}{keys}"), room).into_owned()
 }
 
 /// Describes when the recipient's next step comes.
 fn next_step(model: &TuiModel, queued: &QueuedMessage) -> String {
     let run = model.agents.get(&queued.to).map_or(&model.run, |agent| &agent.run);
     if queued.to.is_root() && model.agents.foreground().next().is_some() {
-        return "read with the agents' results".to_owned();
+        return "with the agents' results".to_owned();
     }
     match (&run.phase, run.tools.last()) {
-        (RunPhase::Tools, Some(tool)) => format!("read after {}", tool.name),
-        (RunPhase::Queued { .. }, _) => "read when it starts".to_owned(),
-        _ => "read at its next step".to_owned(),
+        (RunPhase::Tools, Some(tool)) => format!("after {}", tool.name),
+        (RunPhase::Queued { .. }, _) => "when it starts".to_owned(),
+        _ => "next step".to_owned(),
     }
 }

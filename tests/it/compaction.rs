@@ -410,7 +410,7 @@ async fn a_prompt_that_was_read_with_results_is_kept_beside_the_summary() {
     let screen = screen(&scene);
     screen.wait_for("until [ -e go ]");
     send(&screen, "QUEUED-77 too");
-    screen.wait_for("queued for main");
+    screen.wait_for("↳ main, ");
     scene.world.write("go", "");
     screen.wait_for("ANSWER-77");
     let requests = scene.server.requests();
@@ -438,7 +438,7 @@ async fn by_hand_it_takes_a_wish_and_the_next_prompt_goes_on_from_the_summary() 
     send(&screen, "/compact keep WISH-77");
     scene.server.reached("held").await;
     send(&screen, "and then");
-    screen.wait_for("queued for main");
+    screen.wait_for("↳ main, ");
     scene.server.open("held");
     screen.wait_for("continues from a summary");
     let summary = scene.server.requests().remove(1);
@@ -464,7 +464,7 @@ async fn esc_stops_a_compaction_by_hand_and_nothing_is_lost() {
     screen.wait_for("compacting");
     scene.server.reached("held").await;
     send(&screen, "and then");
-    screen.wait_for("queued for main");
+    screen.wait_for("↳ main, ");
     screen.keys(ESC);
     screen.wait_for("not compacted: stopped by you");
     screen.wait_for("back in the prompt");

@@ -285,7 +285,7 @@ async fn a_command_that_waits_in_the_queue_is_read_with_its_meaning() {
     screen.keys("/also that");
     screen.wait_for("› /also that");
     screen.keys(ENTER);
-    screen.wait_for("queued for main");
+    screen.wait_for("↳ main, ");
     scene.server.open("rest");
     screen.wait_for(DONE);
     let request = scene.server.requests_of("PARENT-1").remove(1);

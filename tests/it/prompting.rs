@@ -22,16 +22,16 @@ async fn a_message_typed_while_the_agents_work_is_read_with_their_results() {
     let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 40);
     screen.wait_for("TEXT-A");
     send(&screen, "first thought");
-    screen.wait_for("queued for main");
+    screen.wait_for("↳ main, ");
     // Up takes it back, changed it goes into the queue again.
     screen.keys(UP);
-    screen.wait_gone("queued for main");
+    screen.wait_gone("↳ main, ");
     send(&screen, ", and a second");
-    screen.wait_for("queued for main");
+    screen.wait_for("↳ main, ");
     assert_eq!(scene.server.requests_of(PARENT).len(), 1);
     scene.server.open("rest");
     screen.wait_for(DONE);
-    screen.wait_gone("queued for main");
+    screen.wait_gone("↳ main, ");
     let request = scene.server.requests_of(PARENT).remove(1);
     assert_eq!(request.tool_results().len(), 1);
     assert!(request.text().contains("first thought, and a second"), "{}", request.text());
@@ -45,7 +45,7 @@ async fn a_stopped_turn_puts_queued_messages_back_into_the_prompt() {
     let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 100, 30);
     screen.wait_for("HALF-77");
     send(&screen, "also this");
-    screen.wait_for("queued for main");
+    screen.wait_for("↳ main, ");
     screen.keys(ESC);
     screen.wait_for("back in the prompt");
     screen.wait_for("› also this");

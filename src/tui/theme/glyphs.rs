@@ -153,7 +153,7 @@ fn ascii_for(symbol: &str) -> Option<&'static str> {
         "…" => "~",
         "↓" => "v",
         "↑" => "^",
-        "→" => ">",
+        "→" | "↳" => ">",
         "←" => "<",
         _ => {
             let pairs = [

@@ -119,7 +119,8 @@ fn thinking(
     let theme = style.theme;
     let words = match took {
         None => "thinking".to_owned(),
-        Some(took) if took.as_secs() > 0 => format!("thought {}", clock(took)),
+        Some(took) if took.as_secs() >= 60 => format!("thought for {}", clock(took)),
+        Some(took) if took.as_secs() > 0 => format!("thought for {} s", took.as_secs()),
         Some(_) => "thought".to_owned(),
     };
     let mut lines = vec![Line::styled(format!("{} {words}", theme.glyphs.tool), theme.dim)];

@@ -99,11 +99,11 @@ async fn a_prompt_that_waits_for_its_hooks_is_shown_and_stays_before_what_is_sen
     screen.keys("PARENT-1 first");
     screen.keys(ENTER);
     let shown = screen.wait_for("running UserPromptSubmit hooks 0:0");
-    assert!(shown.contains("for main · read once that is done: \"PARENT-1 first\""), "{shown}");
+    assert!(shown.contains("↳ main once that is done   PARENT-1 first"), "{shown}");
     assert!(shown.contains("Esc to stop"), "{shown}");
     screen.keys("and second");
     screen.keys(ENTER);
-    screen.wait_for("\"and second\"");
+    screen.wait_for("↳ main, next step   and second");
     scene.world.write("go", "");
     screen.wait_for("ANSWER-1");
     let asked = scene.server.requests().remove(0).text();
@@ -124,7 +124,7 @@ async fn a_prompt_that_waits_for_its_hooks_can_be_stopped() {
     screen.wait_for("running UserPromptSubmit hooks");
     screen.keys("sent later");
     screen.keys(ENTER);
-    screen.wait_for("\"sent later\"");
+    screen.wait_for("↳ main, next step   sent later");
     screen.keys(ESC);
     screen.wait_for("stopped by you");
     screen.wait_gone("waits for hooks");

@@ -58,7 +58,7 @@ async fn a_prompt_that_waits_for_servers_is_shown_and_can_be_stopped() {
     scene.world.config(&server(&scene, "silent", &[("STUB_MODE", "silent")]));
     let screen = Screen::start(&scene.world, ["PARENT-1 go"], 120, 30);
     let shown = screen.wait_for("waiting for MCP servers: silent");
-    assert!(shown.contains("\"PARENT-1 go\""), "{shown}");
+    assert!(shown.contains("↳ main once that is done   PARENT-1 go"), "{shown}");
     screen.keys(ESC);
     screen.wait_for("stopped by you");
     assert_eq!(scene.server.requests().len(), 0);
