@@ -42,6 +42,17 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
         ];
         return pieces.into_iter().flatten().collect();
     }
+    if model.escape_action() == InterruptAction::EndSelection {
+        let interrupt = match model.interrupt_action() {
+            InterruptAction::Cancel(path) => Some(format!("Ctrl+C cancels {}", model.name(&path))),
+            InterruptAction::ClearDraft => fixed("Ctrl+C clears the draft"),
+            InterruptAction::KillShell => fixed("Ctrl+C kills the command"),
+            InterruptAction::PickAgent => fixed("Ctrl+C asks which to cancel"),
+            _ => None,
+        };
+        let pieces = [fixed("Esc ends the selection"), interrupt, fixed("typing replaces it")];
+        return pieces.into_iter().flatten().collect();
+    }
     if let Some(agent) = model.focused() {
         let action: InterruptAction = model.interrupt_action();
         return focus::hint(model, agent, &action);

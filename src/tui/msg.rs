@@ -72,7 +72,8 @@ pub enum HitKind {
     /// The answer with this digit.
     Answer(u8),
     Overlay,
-    Prompt,
+    /// The prompt, at this byte position of the draft.
+    Prompt(usize),
 }
 
 /// A side effect for the event loop to perform after an update.

@@ -120,7 +120,9 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
     use Action::{
         BackgroundOrLeft, DeleteOrQuit, Down, Edit, KillLineLeft, KillLineRight, KillWordLeft,
         KillWordRight, LineEnd, LineStart, Next, PageDown, PageUp, Previous, Reader, Redraw,
-        SearchHistory, Submit, Suspend, Undo, Up, WordLeft, WordRight, Yank,
+        SearchHistory, SelectDown, SelectLeft, SelectLineEnd, SelectLineStart, SelectRight,
+        SelectUp, SelectWordLeft, SelectWordRight, Submit, Suspend, Undo, Up, WordLeft, WordRight,
+        Yank,
     };
     let of =
         |actions: &[Action], words: &str| Some((key_labels(keymap, actions)?, words.to_owned()));
@@ -150,6 +152,11 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
         of(&[Action::Home, Action::End], "with an empty draft: first or last line"),
         of(&[LineStart, LineEnd], "start or end of the line"),
         of(&[WordLeft, WordRight], "a word back or forward"),
+        of(&[SelectLeft, SelectRight], "select; typing replaces it, Esc ends it"),
+        of(&[SelectUp, SelectDown], "select lines of the draft"),
+        of(&[SelectLineStart, SelectLineEnd], "select to the start or end of the line"),
+        of(&[SelectWordLeft], "select a word back"),
+        of(&[SelectWordRight], "select a word forward"),
         of(&[KillWordLeft, KillWordRight], "delete the word before or after the cursor"),
         of(&[KillLineLeft, KillLineRight, Yank], "delete to the start, to the end; paste it back"),
         of(&[Undo], "undo"),

@@ -170,8 +170,8 @@ fn prepend_to_draft(model: &mut TuiModel, text: &str) {
         format!("{text}{separator}")
     };
     let at = at.min(model.composer.text().len());
-    model.composer.buffer.insert_at(at, &piece);
-    model.queue.returned = (at + piece.len(), messages + 1);
+    let end = model.composer.buffer.insert_at(at, &piece);
+    model.queue.returned = (end, messages + 1);
     let messages = messages + 1;
     let verb = if messages == 1 { "is" } else { "are" };
     let said = count(messages, "queued message");
@@ -218,7 +218,7 @@ pub fn toggle_newest(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) -> b
 }
 
 fn restore_to_prompt(model: &mut TuiModel, queued: &QueuedMessage) {
-    let draft = model.composer.text().to_owned();
+    let draft = model.composer.buffer.full_text();
     let text =
         if draft.is_empty() { queued.text.clone() } else { format!("{}\n{draft}", queued.text) };
     model.composer.buffer.set(&text);

@@ -87,7 +87,8 @@ pub fn commands_known(
     effects: &mut Vec<ScreenEffect>,
 ) {
     model.commands = Some(commands);
-    let waits = model.unknown_command.take().filter(|draft| model.composer.text() == draft);
+    let waits =
+        model.unknown_command.take().filter(|draft| model.composer.buffer.full_text() == *draft);
     match waits {
         Some(draft) => match is_custom_command(model, command_name(&draft).unwrap_or_default()) {
             true => prompt::submit(model, effects),

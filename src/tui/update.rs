@@ -141,7 +141,7 @@ fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     if question::paste(model, text) {
         return;
     }
-    model.composer.buffer.insert(text);
+    model.composer.buffer.paste(text);
     prompt::edited(model, effects);
 }
 

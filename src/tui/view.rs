@@ -73,7 +73,12 @@ impl View {
     /// Returns the target at a cell of the last frame. Measures a pane if it is about to scroll.
     pub fn hit_test(&mut self, model: &TuiModel, at: Position, scrolls: bool) -> HitTarget {
         let found = self.hit_areas.iter().rev().find(|(area, _)| area.contains(at));
-        let Some((area, target)) = found.cloned() else { return HitTarget::default() };
+        let Some((area, mut target)) = found.cloned() else { return HitTarget::default() };
+        if let HitKind::Prompt(position) = &mut target {
+            let draft = &model.composer.buffer;
+            self.draft.refresh(draft, model.prompt_width());
+            *position = self.draft.position_at(draft, at.x - area.x, at.y - area.y);
+        }
         let HitKind::Pane(path) = &target else {
             return HitTarget { area, kind: target, pane: Extent::default() };
         };
@@ -131,8 +136,8 @@ impl View {
         put(buffer, layout.rule, 0, &chrome::rule(model, area.width, layout.small, pen));
         put(buffer, layout.hint, 0, &hint::draw(model, &self.metrics, area.width, pen));
         put(buffer, layout.status, 0, &chrome::status(model, area.width, pen));
-        let draft = prompt::draw(model, &self.draft, layout.prompt, pen, buffer);
-        self.hit_areas.push((layout.prompt, HitKind::Prompt));
+        let draft = prompt::draw(model, &mut self.draft, layout.prompt, pen, buffer);
+        self.hit_areas.push((layout.prompt, HitKind::Prompt(0)));
         if model.overlay.is_none() {
             prompt::draw_menu(model, layout.background.y, area.width, pen, buffer);
             cursor = cursor.or(draft);

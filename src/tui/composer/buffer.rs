@@ -1,39 +1,100 @@
-//! An editable text with a cursor: the draft of a prompt, a filter, a reason. Knows nothing of keys
-//! or drawing.
+//! An editable text with a cursor and a selection: the draft of a prompt, a filter, a reason. Knows
+//! nothing of keys or drawing.
+//!
+//! `ratatui-textarea` edits the text and undoes edits, one `char` and one edit at a time. Here a
+//! position is a byte position between two grapheme clusters, and a typed word is one undo step.
 
+use std::ops::Range;
+
+use ratatui_textarea::{CursorMove, DataCursor, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::lines;
+use super::paste::{self, LargePastes};
 
-/// Undo steps kept.
-const UNDO_STEPS: usize = 100;
-
-/// Bytes of undo kept, so that large pastes don't pile up.
-const UNDO_BYTES: usize = 4 * 1024 * 1024;
+/// Edits kept for undo.
+const MAX_EDITS: usize = 1000;
 
 /// An editable text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TextBuffer {
+    area: TextArea<'static>,
+    /// The lines of `area` as one text. A large paste is one character of it.
     text: String,
     /// Byte position, always between two grapheme clusters.
     cursor: usize,
-    killed: String,
-    undo: Vec<(String, usize)>,
+    undo: Vec<UndoStep>,
     /// Whether the last change was typing, which is undone as a whole.
     typing: bool,
     /// Increases with each change of text or cursor.
     revision: u64,
+    pub(super) pastes: LargePastes,
+}
+
+/// Edits that are undone together.
+#[derive(Clone, Copy, Debug)]
+struct UndoStep {
+    edits: usize,
+    /// The cursor before them.
+    cursor: usize,
+}
+
+/// A movement of the cursor. Up and down go by lines of this width, in cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Movement {
+    Left,
+    Right,
+    WordLeft,
+    WordRight,
+    LineStart,
+    LineEnd,
+    Up { width: usize },
+    Down { width: usize },
+}
+
+impl Default for TextBuffer {
+    fn default() -> Self {
+        let mut area = TextArea::default();
+        area.set_max_histories(MAX_EDITS);
+        Self {
+            area,
+            text: String::new(),
+            cursor: 0,
+            undo: Vec::new(),
+            typing: false,
+            revision: 0,
+            pastes: LargePastes::default(),
+        }
+    }
 }
 
 impl From<&str> for TextBuffer {
     fn from(text: &str) -> Self {
-        Self { text: text.to_owned(), cursor: text.len(), ..Self::default() }
+        let mut buffer = Self::default();
+        buffer.replace(&(0..0), text, false);
+        buffer.undo.clear();
+        buffer
     }
 }
 
+/// Compares text, cursor and selection.
+impl PartialEq for TextBuffer {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.text, self.cursor, self.selection())
+            == (&other.text, other.cursor, other.selection())
+    }
+}
+
+impl Eq for TextBuffer {}
+
 impl TextBuffer {
+    /// The text as it is edited: a large paste is one character. Positions are positions in it.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The text with the contents of large pastes.
+    pub fn full_text(&self) -> String {
+        self.pastes.expand(&self.text)
     }
 
     /// Increases with each change of text or cursor.
@@ -49,175 +110,232 @@ impl TextBuffer {
         self.text.is_empty()
     }
 
+    /// The selected bytes, if there are any.
+    pub fn selection(&self) -> Option<Range<usize>> {
+        let (from, to) = self.area.selection_range()?;
+        let range = self.byte_at(from.into())..self.byte_at(to.into());
+        Some(range).filter(|range| !range.is_empty())
+    }
+
+    /// The selected text, with the contents of large pastes.
+    pub fn selected_text(&self) -> Option<String> {
+        self.selection().map(|range| self.pastes.expand(&self.text[range]))
+    }
+
     /// Replaces the whole text and moves the cursor to its end. Can be undone.
     pub fn set(&mut self, text: &str) {
-        self.remember(false);
-        text.clone_into(&mut self.text);
-        self.cursor = self.text.len();
+        let text = self.pastes.fold(text);
+        self.replace(&(0..self.text.len()), &text, false);
     }
 
-    /// Empties the buffer and returns its text.
+    /// Empties the buffer and returns its full text. The killed text stays.
     pub fn take(&mut self) -> String {
-        self.revision += 1;
-        self.undo.clear();
-        self.typing = false;
-        self.cursor = 0;
-        std::mem::take(&mut self.text)
+        let text = self.full_text();
+        let killed = self.pastes.expand(&self.area.yank_text());
+        self.pastes.forget_oldest();
+        let pastes = std::mem::take(&mut self.pastes);
+        *self = Self { pastes, revision: self.revision + 1, ..Self::default() };
+        self.area.set_yank_text(killed);
+        text
     }
 
-    /// Inserts one typed character.
+    /// Inserts one typed character in place of the selection.
     pub fn type_char(&mut self, letter: char) {
-        let goes_on = !letter.is_whitespace();
-        self.remember(true);
-        self.typing = goes_on;
-        self.text.insert(self.cursor, letter);
-        self.cursor += letter.len_utf8();
+        let selection = self.selection();
+        let joins = self.typing && selection.is_none();
+        let range = selection.unwrap_or(self.cursor..self.cursor);
+        self.replace(&range, letter.encode_utf8(&mut [0; 4]), joins);
+        self.typing = !letter.is_whitespace();
     }
 
-    /// Inserts text at the cursor. Line ends become `\n`; other control characters except tabs are dropped.
+    /// Inserts text in place of the selection. Line ends become `\n`; other control characters except
+    /// tabs are dropped.
     pub fn insert(&mut self, text: &str) {
-        self.remember(false);
-        let clean: String = text
-            .replace("\r\n", "\n")
-            .replace('\r', "\n")
-            .chars()
-            .filter(|letter| matches!(letter, '\n' | '\t') || !letter.is_control())
-            .collect();
-        self.text.insert_str(self.cursor, &clean);
-        self.cursor += clean.len();
+        let text = paste::clean(text);
+        let range = self.selection().unwrap_or(self.cursor..self.cursor);
+        self.replace(&range, &text, false);
+    }
+
+    /// Like [`insert`](Self::insert), but a large text becomes one character.
+    pub fn paste(&mut self, text: &str) {
+        let text = paste::clean(text);
+        let range = self.selection().unwrap_or(self.cursor..self.cursor);
+        let text = self.pastes.fold_into(&text, self.text.len() - range.len());
+        self.replace(&range, &text, false);
     }
 
     /// Replaces the bytes from `start` to the cursor.
     pub fn replace_before(&mut self, start: usize, text: &str) {
-        self.remember(false);
-        self.text.replace_range(start..self.cursor, text);
-        self.cursor = start + text.len();
+        self.replace(&(start..self.cursor), text, false);
     }
 
-    /// Inserts text at a byte position; the cursor stays with its text.
-    pub fn insert_at(&mut self, at: usize, text: &str) {
-        self.remember(false);
-        self.text.insert_str(at, text);
-        if self.cursor >= at {
-            self.cursor += text.len();
+    /// Inserts text at a byte position; the cursor stays with its text. Returns the end of the new text.
+    pub fn insert_at(&mut self, at: usize, text: &str) -> usize {
+        let text = self.pastes.fold(text);
+        let cursor = if self.cursor >= at { self.cursor + text.len() } else { self.cursor };
+        self.replace(&(at..at), &text, false);
+        self.place_cursor(cursor, false);
+        at + text.len()
+    }
+
+    /// Moves the cursor and ends the selection. Returns false if there is no line to move to.
+    pub fn move_cursor(&mut self, movement: Movement) -> bool {
+        let to = match (movement, self.selection()) {
+            (Movement::Left, Some(selection)) => Some(selection.start),
+            (Movement::Right, Some(selection)) => Some(selection.end),
+            _ => self.target(movement),
+        };
+        self.place_cursor(to.unwrap_or(self.cursor), false);
+        to.is_some()
+    }
+
+    /// Moves the cursor and extends the selection to it.
+    pub fn select(&mut self, movement: Movement) {
+        let end = if matches!(movement, Movement::Up { .. }) { 0 } else { self.text.len() };
+        self.place_cursor(self.target(movement).unwrap_or(end), true);
+    }
+
+    /// Moves the cursor to a byte position, and extends the selection to it or ends it.
+    pub fn place_cursor(&mut self, to: usize, select: bool) {
+        match (select, self.area.is_selecting()) {
+            (true, false) => self.area.start_selection(),
+            (false, _) => self.area.cancel_selection(),
+            (true, true) => {}
         }
+        self.jump(self.text.floor_char_boundary(to));
+        self.cursor = self.byte_at(self.area.cursor());
+        self.typing = false;
+        self.revision += 1;
     }
 
-    pub fn left(&mut self) {
-        self.move_to(self.previous_cluster());
+    pub fn end_selection(&mut self) {
+        self.place_cursor(self.cursor, false);
     }
 
-    pub fn right(&mut self) {
-        self.move_to(self.next_cluster());
+    /// Deletes the selection, or else what the movement passes.
+    pub fn delete(&mut self, movement: Movement) {
+        let range = self.selection().unwrap_or_else(|| self.passed(movement));
+        self.replace(&range, "", false);
     }
 
-    pub fn word_left(&mut self) {
-        self.move_to(self.word_before());
-    }
-
-    pub fn word_right(&mut self) {
-        self.move_to(self.word_after());
-    }
-
-    pub fn line_start(&mut self) {
-        self.move_to(self.start_of_line());
-    }
-
-    pub fn line_end(&mut self) {
-        self.move_to(self.end_of_line());
-    }
-
-    /// Moves one line up, with lines `room` cells wide. Returns false on the first line.
-    pub fn up(&mut self, room: usize) -> bool {
-        self.move_line(room, |row| row.checked_sub(1))
-    }
-
-    /// Moves one line down, with lines `room` cells wide. Returns false on the last line.
-    pub fn down(&mut self, room: usize) -> bool {
-        self.move_line(room, |row| row.checked_add(1))
-    }
-
-    fn move_line(&mut self, room: usize, next: impl Fn(usize) -> Option<usize>) -> bool {
-        let lines = lines::lines(&self.text, room);
-        let (row, column) = lines::position_of(&self.text, &lines, self.cursor);
-        let Some(line) = next(row).and_then(|row| lines.get(row)) else { return false };
-        self.move_to(lines::at_column(&self.text, line, column));
-        true
-    }
-
-    pub fn backspace(&mut self) {
-        self.erase(self.previous_cluster(), false);
-    }
-
-    pub fn delete(&mut self) {
-        self.erase(self.next_cluster(), false);
-    }
-
-    pub fn kill_word_left(&mut self) {
-        self.erase(self.word_before(), true);
-    }
-
-    pub fn kill_word_right(&mut self) {
-        self.erase(self.word_after(), true);
-    }
-
-    /// Kills to the start of the line; at the start, the newline before it.
-    pub fn kill_line_left(&mut self) {
-        let start = self.start_of_line();
-        self.erase(if start == self.cursor { self.previous_cluster() } else { start }, true);
-    }
-
-    /// Kills to the end of the line; at the end, the newline.
-    pub fn kill_line_right(&mut self) {
-        let end = self.end_of_line();
-        self.erase(if end == self.cursor { self.next_cluster() } else { end }, true);
+    /// Kills the selection, or else what the movement passes: [`yank`](Self::yank) inserts it. To the end
+    /// of a line where nothing is left of it: the newline.
+    pub fn kill(&mut self, movement: Movement) {
+        let range = match (self.selection(), self.passed(movement), movement) {
+            (Some(selection), ..) => selection,
+            (None, range, Movement::LineStart) if range.is_empty() => self.passed(Movement::Left),
+            (None, range, Movement::LineEnd) if range.is_empty() => self.passed(Movement::Right),
+            (None, range, _) => range,
+        };
+        if range.is_empty() {
+            return;
+        }
+        let cursor = self.cursor;
+        self.select_range(&range);
+        self.area.cut();
+        self.record(1, cursor, false);
     }
 
     /// Inserts the text killed last.
     pub fn yank(&mut self) {
-        let killed = self.killed.clone();
-        self.insert(&killed);
+        let killed = self.pastes.expand(&self.area.yank_text());
+        if self.pastes.is_empty() {
+            self.insert(&killed);
+        } else {
+            self.paste(&killed);
+        }
     }
 
     pub fn undo(&mut self) {
-        self.revision += 1;
-        if let Some((text, cursor)) = self.undo.pop() {
-            self.text = text;
-            self.cursor = cursor;
+        let Some(step) = self.undo.pop() else { return };
+        for _ in 0..step.edits {
+            self.area.undo();
         }
-        self.typing = false;
+        self.text = self.area.lines().join("\n");
+        self.place_cursor(step.cursor, false);
     }
 
-    fn move_to(&mut self, to: usize) {
-        self.revision += 1;
-        self.cursor = to;
-        self.typing = false;
+    /// Replaces a range of bytes, as a step of its own or as a part of the last one.
+    fn replace(&mut self, range: &Range<usize>, text: &str, joins: bool) {
+        let cursor = self.cursor;
+        let deletes = !range.is_empty();
+        self.select_range(range);
+        let inserts = self.area.insert_str(text);
+        self.record(usize::from(deletes) + usize::from(inserts), cursor, joins);
     }
 
-    fn erase(&mut self, to: usize, kill: bool) {
-        let (from, to) = (self.cursor.min(to), self.cursor.max(to));
-        if from == to {
-            return;
+    /// Takes over the text and the cursor after edits.
+    fn record(&mut self, edits: usize, cursor: usize, joins: bool) {
+        self.area.cancel_selection();
+        self.text = self.area.lines().join("\n");
+        self.place_cursor(self.byte_at(self.area.cursor()), false);
+        match self.undo.last_mut() {
+            _ if edits == 0 => {}
+            Some(last) if joins => last.edits += edits,
+            _ => self.undo.push(UndoStep { edits, cursor }),
         }
-        self.remember(false);
-        let gone: String = self.text.drain(from..to).collect();
-        if kill {
-            self.killed = gone;
+        let mut kept: usize = self.undo.iter().map(|step| step.edits).sum();
+        while kept > MAX_EDITS && self.undo.len() > 1 {
+            kept -= self.undo.remove(0).edits;
         }
-        self.cursor = from;
     }
 
-    fn remember(&mut self, typing: bool) {
-        self.revision += 1;
-        if typing && self.typing {
-            return;
+    fn select_range(&mut self, range: &Range<usize>) {
+        self.area.cancel_selection();
+        self.jump(range.start);
+        self.area.start_selection();
+        self.jump(range.end);
+    }
+
+    /// Moves the cursor of `area`. Beyond column 65,535 it reaches the end of a line only, which takes
+    /// a line of more than [`MAX_EDITED`](paste::MAX_EDITED) bytes.
+    fn jump(&mut self, to: usize) {
+        let head = &self.text[..to];
+        let start = head.rfind('\n').map_or(0, |newline| newline + 1);
+        let row = u16::try_from(head.matches('\n').count()).unwrap_or(u16::MAX);
+        match u16::try_from(head[start..].chars().count()) {
+            Ok(column) => self.area.move_cursor(CursorMove::Jump(row, column)),
+            Err(_) => {
+                self.area.move_cursor(CursorMove::Jump(row, 0));
+                self.area.move_cursor(CursorMove::End);
+            }
         }
-        self.typing = false;
-        self.undo.push((self.text.clone(), self.cursor));
-        let mut bytes: usize = self.undo.iter().map(|(text, _)| text.len()).sum();
-        while self.undo.len() > UNDO_STEPS || (bytes > UNDO_BYTES && self.undo.len() > 1) {
-            bytes -= self.undo.remove(0).0.len();
-        }
+    }
+
+    /// The byte position of a line and a character in it.
+    fn byte_at(&self, DataCursor(row, column): DataCursor) -> usize {
+        let lines = self.area.lines();
+        let start: usize = lines[..row].iter().map(|line| line.len() + 1).sum();
+        let line = &lines[row];
+        start + line.char_indices().nth(column).map_or(line.len(), |(at, _)| at)
+    }
+
+    /// Where a movement leads; `None` above the first and below the last line.
+    fn target(&self, movement: Movement) -> Option<usize> {
+        Some(match movement {
+            Movement::Left => self.previous_cluster(),
+            Movement::Right => self.next_cluster(),
+            Movement::WordLeft => self.word_before(),
+            Movement::WordRight => self.word_after(),
+            Movement::LineStart => self.start_of_line(),
+            Movement::LineEnd => self.end_of_line(),
+            Movement::Up { width } => return self.on_line(width, |row| row.checked_sub(1)),
+            Movement::Down { width } => return self.on_line(width, |row| row.checked_add(1)),
+        })
+    }
+
+    /// The bytes between the cursor and where a movement leads.
+    fn passed(&self, movement: Movement) -> Range<usize> {
+        let to = self.target(movement).unwrap_or(self.cursor);
+        self.cursor.min(to)..self.cursor.max(to)
+    }
+
+    /// The position in the cursor's column of another line.
+    fn on_line(&self, width: usize, next: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+        let lines = self.wrap(width);
+        let (row, column) = self.row_and_column(&lines);
+        let line = lines.get(next(row)?)?;
+        Some(self.at_column(line, column))
     }
 
     fn previous_cluster(&self) -> usize {
@@ -267,45 +385,134 @@ impl TextBuffer {
 
 /// Whether a cluster belongs to a word, ignoring combining marks.
 fn is_word(cluster: &str) -> bool {
-    cluster.chars().next().is_some_and(char::is_alphanumeric)
+    cluster.chars().next().is_some_and(|letter| letter.is_alphanumeric() || paste::is_token(letter))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn typed(text: &str) -> TextBuffer {
+        let mut buffer = TextBuffer::default();
+        text.chars().for_each(|letter| buffer.type_char(letter));
+        buffer
+    }
 
     #[test]
     fn editing_moves_by_clusters_and_words() {
         let mut buffer = TextBuffer::from("fix the e\u{301}tude");
-        buffer.word_left();
+        buffer.move_cursor(Movement::WordLeft);
         assert_eq!(buffer.cursor(), 8);
-        buffer.right();
-        buffer.right();
-        buffer.backspace();
+        buffer.move_cursor(Movement::Right);
+        buffer.move_cursor(Movement::Right);
+        buffer.delete(Movement::Left);
         assert_eq!(buffer.text(), "fix the e\u{301}ude");
-        buffer.kill_word_left();
+        buffer.kill(Movement::WordLeft);
         assert_eq!(buffer.text(), "fix the ude");
         buffer.yank();
         assert_eq!(buffer.text(), "fix the e\u{301}ude");
     }
 
     #[test]
+    fn no_step_and_no_key_splits_a_cluster() {
+        let family = "👩\u{200d}👩\u{200d}👧";
+        let mut buffer = TextBuffer::from(format!("a{family}漢e\u{301}").as_str());
+        let mut stops = Vec::new();
+        while buffer.cursor() > 0 {
+            buffer.move_cursor(Movement::Left);
+            stops.push(buffer.cursor());
+        }
+        assert_eq!(stops, [22, 19, 1, 0]);
+        buffer.delete(Movement::Right);
+        buffer.delete(Movement::Right);
+        assert_eq!(buffer.text(), "漢e\u{301}");
+        buffer.undo();
+        assert_eq!((buffer.text(), buffer.cursor()), (&*format!("{family}漢e\u{301}"), 0));
+    }
+
+    #[test]
     fn killing_to_a_line_end_takes_the_newline_only_when_nothing_else_is_left() {
         let mut buffer = TextBuffer::from("one\ntwo");
-        buffer.kill_line_left();
+        buffer.kill(Movement::LineStart);
         assert_eq!(buffer.text(), "one\n");
-        buffer.kill_line_left();
+        buffer.kill(Movement::LineStart);
         assert_eq!(buffer.text(), "one");
     }
 
     #[test]
+    fn only_kills_are_yanked_also_in_the_next_text() {
+        let mut buffer = TextBuffer::from("keep this word");
+        buffer.kill(Movement::WordLeft);
+        buffer.delete(Movement::Left);
+        buffer.select(Movement::WordLeft);
+        buffer.type_char('x');
+        assert_eq!(buffer.take(), "keep x");
+        buffer.yank();
+        assert_eq!(buffer.text(), "word");
+    }
+
+    #[test]
     fn undo_takes_back_a_typed_word_at_a_time() {
-        let mut buffer = TextBuffer::default();
-        "check it".chars().for_each(|letter| buffer.type_char(letter));
+        let mut buffer = typed("check it");
         buffer.undo();
         assert_eq!(buffer.text(), "check ");
         buffer.undo();
         assert_eq!(buffer.text(), "");
+        buffer.undo();
+        assert_eq!(buffer.text(), "");
+    }
+
+    #[test]
+    fn typing_over_a_selection_is_one_undo_step() {
+        let mut buffer = TextBuffer::from("an old word");
+        buffer.select(Movement::WordLeft);
+        assert_eq!(buffer.selected_text().as_deref(), Some("word"));
+        "text".chars().for_each(|letter| buffer.type_char(letter));
+        assert_eq!((buffer.text(), buffer.selection()), ("an old text", None));
+        buffer.undo();
+        assert_eq!((buffer.text(), buffer.cursor()), ("an old word", 7));
+    }
+
+    #[test]
+    fn a_selection_goes_both_ways_over_lines_and_is_deleted_or_killed_whole() {
+        let mut buffer = TextBuffer::from("one\ntwo\nthree");
+        buffer.select(Movement::Up { width: 80 });
+        assert_eq!(buffer.selected_text().as_deref(), Some("\nthree"));
+        buffer.select(Movement::LineStart);
+        buffer.kill(Movement::LineEnd);
+        assert_eq!(buffer.text(), "one\n");
+        buffer.yank();
+        assert_eq!(buffer.text(), "one\ntwo\nthree");
+        buffer.move_cursor(Movement::LineStart);
+        buffer.select(Movement::Down { width: 80 });
+        buffer.delete(Movement::Left);
+        assert_eq!(buffer.text(), "one\ntwo\n");
+        buffer.undo();
+        assert_eq!(buffer.text(), "one\ntwo\nthree");
+    }
+
+    #[test]
+    fn left_and_right_go_to_the_ends_of_the_selection_and_end_it() {
+        for (movement, cursor) in [(Movement::Left, 4), (Movement::Right, 8)] {
+            let mut buffer = TextBuffer::from("one more");
+            buffer.select(Movement::WordLeft);
+            buffer.move_cursor(movement);
+            assert_eq!((buffer.cursor(), buffer.selection()), (cursor, None));
+        }
+    }
+
+    #[test]
+    fn buffers_differ_in_text_cursor_or_selection() {
+        let buffer = TextBuffer::from("word");
+        let mut moved = buffer.clone();
+        assert_eq!(buffer, typed("word"));
+        moved.move_cursor(Movement::Left);
+        assert_ne!(buffer, moved);
+        let mut selected = buffer;
+        selected.select(Movement::Left);
+        assert_ne!(moved, selected);
     }
 
     #[test]
@@ -317,13 +524,117 @@ mod tests {
 
     #[test]
     fn moving_between_lines_keeps_the_column() {
+        let up = |width| Movement::Up { width };
         let mut buffer = TextBuffer::from("first line\n2\nthird line");
-        assert!(buffer.up(80));
-        assert!(buffer.up(80));
+        assert!(buffer.move_cursor(up(80)));
+        assert!(buffer.move_cursor(up(80)));
         assert_eq!(buffer.cursor(), 1);
-        assert!(!buffer.up(80));
+        assert!(!buffer.move_cursor(up(80)));
         let mut soft = TextBuffer::from("first second");
-        assert!(soft.up(6) && soft.up(6));
-        assert!(!soft.up(6));
+        assert!(soft.move_cursor(up(6)) && soft.move_cursor(up(6)));
+        assert!(!soft.move_cursor(up(6)));
+    }
+
+    #[test]
+    fn a_large_paste_is_one_character_and_is_sent_whole() {
+        let log = "a line of a log file, forty-one bytes long\n".repeat(2000);
+        let mut buffer = typed("why? ");
+        buffer.paste(&log);
+        assert_eq!(buffer.text().chars().count(), 6);
+        assert_eq!(buffer.shown(&buffer.text()[5..]), "[2,000 lines · 86 kB]");
+        buffer.type_char('!');
+        let whole = format!("why? {log}!");
+        assert_eq!(buffer.full_text(), whole);
+        buffer.kill(Movement::WordLeft);
+        buffer.undo();
+        assert_eq!(buffer.take(), whole);
+        // As from the history, and with other text beside it.
+        buffer.set(&format!("{whole} really?"));
+        assert_eq!(buffer.text().chars().count(), 15);
+        assert_eq!(buffer.full_text(), format!("{whole} really?"));
+    }
+
+    #[test]
+    fn many_pastes_of_every_size_are_sent_whole() {
+        let mut buffer = TextBuffer::default();
+        let mut whole = String::new();
+        for number in 0..40 {
+            let text = format!("{number} ").repeat(10_000);
+            buffer.paste(&text);
+            whole.push_str(&text);
+        }
+        assert_eq!(buffer.full_text(), whole);
+        assert_eq!(buffer.take(), whole);
+        buffer.set(&whole);
+        assert_eq!(buffer.take(), whole);
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Type(char),
+        Insert(&'static str),
+        Move(Movement),
+        Select(Movement),
+        Delete(Movement),
+        Kill(Movement),
+        Yank,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let movement = || {
+            prop::sample::select(vec![
+                Movement::Left,
+                Movement::Right,
+                Movement::WordLeft,
+                Movement::WordRight,
+                Movement::LineStart,
+                Movement::LineEnd,
+                Movement::Up { width: 4 },
+                Movement::Down { width: 4 },
+            ])
+        };
+        let letter = prop::sample::select(vec!['a', ' ', '漢', '\u{301}', '\u{200d}', '👩', '\n']);
+        let piece = prop::sample::select(vec!["", "one two", "a\nb", "\n", "e\u{301}\n\n漢"]);
+        prop_oneof![
+            3 => letter.prop_map(Step::Type),
+            1 => piece.prop_map(Step::Insert),
+            2 => movement().prop_map(Step::Move),
+            2 => movement().prop_map(Step::Select),
+            1 => movement().prop_map(Step::Delete),
+            1 => movement().prop_map(Step::Kill),
+            1 => Just(Step::Yank),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn undo_leads_back_through_every_text_and_the_cursor_splits_no_character(
+            steps in prop::collection::vec(step(), 1..40),
+        ) {
+            let mut buffer = TextBuffer::default();
+            let mut texts = vec![String::new()];
+            for step in steps {
+                match step {
+                    Step::Type(letter) => buffer.type_char(letter),
+                    Step::Insert(text) => buffer.insert(text),
+                    Step::Move(movement) => { buffer.move_cursor(movement); }
+                    Step::Select(movement) => buffer.select(movement),
+                    Step::Delete(movement) => buffer.delete(movement),
+                    Step::Kill(movement) => buffer.kill(movement),
+                    Step::Yank => buffer.yank(),
+                }
+                prop_assert!(buffer.text().is_char_boundary(buffer.cursor()));
+                prop_assert_eq!(buffer.text(), buffer.area.lines().join("\n"));
+                texts.push(buffer.text().to_owned());
+            }
+            while !buffer.undo.is_empty() {
+                buffer.undo();
+                let text = buffer.text();
+                let last = texts.iter().rposition(|known| known == text);
+                prop_assert!(last.is_some(), "{:?} in {:?}", text, texts);
+                texts.truncate(last.map_or(0, |last| last + 1));
+            }
+            prop_assert_eq!(buffer.text(), "");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! The prompt editor: the draft, the history of prompts, and the completion menu.
 
 mod buffer;
-pub mod lines;
+mod lines;
 pub mod menu;
+mod paste;
 
-pub use buffer::TextBuffer;
+pub use buffer::{Movement, TextBuffer};
 pub use menu::{Menu, MenuItem, MenuKind, Trigger};
 
 use crate::protocol::{AgentPath, PromptTiming};
@@ -85,7 +86,7 @@ impl Composer {
         };
         let draft = match self.browsing.take() {
             Some((_, draft)) => draft,
-            None => self.buffer.text().to_owned(),
+            None => self.buffer.full_text(),
         };
         self.buffer.set(&self.history[at].clone());
         self.browsing = Some((at, draft));

@@ -31,6 +31,8 @@ pub enum InterruptAction {
     Deny,
     /// Gives the keyboard to the shown question.
     TakeKeyboard,
+    /// Ends the selection in the draft.
+    EndSelection,
     /// Puts the message in the prompt back into the queue.
     Requeue,
     /// Cancels this agent and those below it.
@@ -101,6 +103,9 @@ impl TuiModel {
     pub fn escape_action(&self) -> InterruptAction {
         if let Some(step) = self.open_action(InterruptKey::Escape) {
             return step;
+        }
+        if self.composer.buffer.selection().is_some() {
+            return InterruptAction::EndSelection;
         }
         if self.composer.recalled.is_some() {
             return InterruptAction::Requeue;

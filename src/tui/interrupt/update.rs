@@ -70,10 +70,12 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
             question::answer(model, Answer::No { reason: None }, effects);
         }
         InterruptAction::TakeKeyboard => {
+            model.composer.buffer.end_selection();
             if let Some(open) = &mut model.questions.open {
                 open.keyboard = true;
             }
         }
+        InterruptAction::EndSelection => model.composer.buffer.end_selection(),
         InterruptAction::Requeue => requeue_taken(model, effects),
         InterruptAction::Cancel(path) => cancel(model, &path, effects),
         InterruptAction::AlreadyCancelling(path) => {
@@ -187,7 +189,7 @@ fn kill_shell(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 /// Puts the message in the prompt back into the queue.
 fn requeue_taken(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(taken) = model.composer.recalled.take() else { return };
-    let text = model.composer.buffer.text().to_owned();
+    let text = model.composer.buffer.full_text();
     model.composer.discard();
     model.session.prompts += usize::from(taken.to.is_root());
     let id = model.queue.enqueue(taken.to.clone(), &text, taken.when, model.now);

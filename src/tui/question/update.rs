@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::event::NoticeLevel;
 use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
-use crate::tui::composer::TextBuffer;
+use crate::tui::composer::{Movement, TextBuffer};
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
@@ -348,29 +348,39 @@ fn edit(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Sc
 
 /// Applies an editing key to a text.
 pub fn edit_line(buffer: &mut TextBuffer, action: Action) {
+    let width = usize::MAX;
     match action {
         Action::Newline => buffer.insert("\n"),
-        Action::Left | Action::BackgroundOrLeft => buffer.left(),
-        Action::Right => buffer.right(),
-        Action::Up => {
-            buffer.up(usize::MAX);
-        }
-        Action::Down => {
-            buffer.down(usize::MAX);
-        }
-        Action::WordLeft => buffer.word_left(),
-        Action::WordRight => buffer.word_right(),
-        Action::LineStart | Action::Home => buffer.line_start(),
-        Action::LineEnd | Action::End => buffer.line_end(),
-        Action::Backspace => buffer.backspace(),
-        Action::Delete | Action::DeleteOrQuit => buffer.delete(),
-        Action::KillWordLeft => buffer.kill_word_left(),
-        Action::KillWordRight => buffer.kill_word_right(),
-        Action::KillLineLeft => buffer.kill_line_left(),
-        Action::KillLineRight => buffer.kill_line_right(),
+        Action::Backspace => buffer.delete(Movement::Left),
+        Action::Delete | Action::DeleteOrQuit => buffer.delete(Movement::Right),
+        Action::KillWordLeft => buffer.kill(Movement::WordLeft),
+        Action::KillWordRight => buffer.kill(Movement::WordRight),
+        Action::KillLineLeft => buffer.kill(Movement::LineStart),
+        Action::KillLineRight => buffer.kill(Movement::LineEnd),
         Action::Yank => buffer.yank(),
         Action::Undo => buffer.undo(),
-        _ => {}
+        Action::SelectLeft => buffer.select(Movement::Left),
+        Action::SelectRight => buffer.select(Movement::Right),
+        Action::SelectUp => buffer.select(Movement::Up { width }),
+        Action::SelectDown => buffer.select(Movement::Down { width }),
+        Action::SelectWordLeft => buffer.select(Movement::WordLeft),
+        Action::SelectWordRight => buffer.select(Movement::WordRight),
+        Action::SelectLineStart => buffer.select(Movement::LineStart),
+        Action::SelectLineEnd => buffer.select(Movement::LineEnd),
+        _ => {
+            let movement = match action {
+                Action::Left | Action::BackgroundOrLeft => Movement::Left,
+                Action::Right => Movement::Right,
+                Action::Up => Movement::Up { width },
+                Action::Down => Movement::Down { width },
+                Action::WordLeft => Movement::WordLeft,
+                Action::WordRight => Movement::WordRight,
+                Action::LineStart | Action::Home => Movement::LineStart,
+                Action::LineEnd | Action::End => Movement::LineEnd,
+                _ => return,
+            };
+            buffer.move_cursor(movement);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod flows;
 mod interrupt;
 mod keys;
 mod pictures;
+mod prompt;
 mod questions;
 mod room;
 mod seen;

@@ -1,14 +1,15 @@
-//! The mouse: a click focuses a pane, a second one zooms, the wheel scrolls the area under the pointer,
-//! and dragging over text copies it.
+//! The mouse: a click focuses a pane, a second one zooms, or it places the cursor in the draft; the
+//! wheel scrolls the area under the pointer, and dragging over text copies it.
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::tui::format::count;
+use crate::tui::model::question::QuestionStage;
 use crate::tui::model::{DrawUrgency, MouseSelection, Overlay, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
 
-use super::{focus, question};
+use super::{focus, prompt, question};
 
 /// Lines per step of the wheel.
 const WHEEL_LINES: isize = 3;
@@ -24,14 +25,41 @@ pub fn handle_mouse(
     match event.kind {
         MouseEventKind::ScrollUp => wheel(model, &under, -WHEEL_LINES),
         MouseEventKind::ScrollDown => wheel(model, &under, WHEEL_LINES),
-        MouseEventKind::Down(MouseButton::Left) => {
-            model.selection = Some(MouseSelection { area: under.area, from: at, to: at });
+        MouseEventKind::Down(MouseButton::Left) => match under.kind {
+            HitKind::Prompt(position) if draft_takes_keyboard(model) => {
+                model.selection = None;
+                let extends = event.modifiers.contains(KeyModifiers::SHIFT);
+                model.composer.buffer.place_cursor(position, extends);
+                prompt::edited(model, effects);
+            }
+            _ => model.selection = Some(MouseSelection { area: under.area, from: at, to: at }),
+        },
+        // The button was pressed in the draft.
+        MouseEventKind::Drag(MouseButton::Left) if model.selection.is_none() => {
+            if let HitKind::Prompt(position) = under.kind {
+                model.composer.buffer.place_cursor(position, true);
+            }
         }
         MouseEventKind::Drag(MouseButton::Left) => extend_selection(model, at),
         MouseEventKind::Up(MouseButton::Left) => release(model, at, under.kind, effects),
         _ => return,
     }
     model.draw = DrawUrgency::Now;
+}
+
+/// Gives the keyboard to the draft unless something else needs it. Returns whether it has it.
+fn draft_takes_keyboard(model: &mut TuiModel) -> bool {
+    let draft = !model.composer.is_empty();
+    match &mut model.questions.open {
+        _ if model.overlay.is_some() => false,
+        Some(open) if open.keyboard => {
+            let takes = draft && open.stage == QuestionStage::Choose;
+            open.keyboard = !takes;
+            open.selected = open.selected.filter(|_| !takes);
+            takes
+        }
+        _ => true,
+    }
 }
 
 /// Extends the selection, within the area where it began.
@@ -52,9 +80,15 @@ fn release(model: &mut TuiModel, at: Position, target: HitKind, effects: &mut Ve
             model.say(format!("copied {}", count(selection.rows().count(), "line")));
             effects.push(ScreenEffect::CopySelection);
         }
-        _ => {
+        Some(_) => {
             model.selection = None;
             click(model, target);
+        }
+        None => {
+            if let Some(text) = model.composer.buffer.selected_text() {
+                model.say(format!("copied {}", count(text.lines().count(), "line")));
+                effects.push(ScreenEffect::Copy(text));
+            }
         }
     }
 }

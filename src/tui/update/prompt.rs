@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::{AgentPath, Command, PermissionMode, PromptTiming, QueuedPrompt};
-use crate::tui::composer::{Menu, MenuKind};
+use crate::tui::composer::{Menu, MenuKind, Movement};
 use crate::tui::format::count;
 use crate::tui::host::HostRequest;
 use crate::tui::keymap::{Action, KeyContext, Keymap};
@@ -59,9 +59,18 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::Right if focused && empty => focus::focus_next(model, true),
         Action::Up => handle_up(model, effects),
         Action::Down => {
-            if !model.composer.buffer.down(model.prompt_width()) {
+            let width = model.prompt_width();
+            if !model.composer.buffer.move_cursor(Movement::Down { width }) {
                 model.composer.newer();
             }
+        }
+        Action::SelectUp => {
+            let width = model.prompt_width();
+            model.composer.buffer.select(Movement::Up { width });
+        }
+        Action::SelectDown => {
+            let width = model.prompt_width();
+            model.composer.buffer.select(Movement::Down { width });
         }
         Action::Home if empty => focus::scroll_to_end(model, false),
         Action::End if empty => focus::scroll_to_end(model, true),
@@ -73,7 +82,7 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::Agent(number) => focus::focus_number(model, usize::from(number)),
         Action::Reader => reader::open(model, effects),
         Action::SearchHistory => model.overlay = Some(Overlay::History(HistorySearch::default())),
-        Action::Edit => effects.push(ScreenEffect::Edit(model.composer.text().to_owned())),
+        Action::Edit => effects.push(ScreenEffect::Edit(model.composer.buffer.full_text())),
         Action::Redraw => effects.push(ScreenEffect::Redraw),
         Action::Suspend => effects.push(ScreenEffect::Suspend),
         Action::BackgroundOrLeft if empty => background::press(model, effects),
@@ -162,7 +171,8 @@ fn handle_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if model.composer.is_empty() && queue::take_back(model, effects) {
         return;
     }
-    if !model.composer.buffer.up(model.prompt_width()) {
+    let width = model.prompt_width();
+    if !model.composer.buffer.move_cursor(Movement::Up { width }) {
         model.composer.older();
     }
 }
@@ -267,14 +277,14 @@ pub fn files_found(model: &mut TuiModel, query: &str, paths: &[String]) {
 
 /// Enter: sends or runs the draft.
 pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let text = model.composer.text().to_owned();
+    let text = model.composer.buffer.full_text();
     if text.trim().is_empty() {
         return submit_nothing(model, effects);
     }
-    if let Some(before) = text.strip_suffix('\\')
-        && model.composer.buffer.cursor() == text.len()
-    {
-        model.composer.buffer.set(&format!("{before}\n"));
+    let draft = model.composer.text();
+    if draft.ends_with('\\') && model.composer.buffer.cursor() == draft.len() {
+        let start = draft.len() - 1;
+        model.composer.buffer.replace_before(start, "\n");
         return;
     }
     if let Some(line) = text.strip_prefix('!') {

@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
 
-use crate::tui::composer::{TextBuffer, lines};
+use crate::tui::composer::TextBuffer;
 use crate::tui::model::TuiModel;
 use crate::tui::text::{padded, truncate, width};
 use crate::tui::theme::Theme;
@@ -27,6 +29,8 @@ pub struct DraftLayout {
     lines: Vec<Range<usize>>,
     row: usize,
     column: usize,
+    /// The first line on the screen.
+    top: usize,
 }
 
 impl DraftLayout {
@@ -35,9 +39,15 @@ impl DraftLayout {
         let key = Some((draft.revision(), room));
         if self.key != key {
             self.key = key;
-            self.lines = lines::lines(draft.text(), room);
-            (self.row, self.column) = lines::position_of(draft.text(), &self.lines, draft.cursor());
+            self.lines = draft.wrap(room);
+            (self.row, self.column) = draft.row_and_column(&self.lines);
         }
+    }
+
+    /// Scrolls as little as it takes to show the cursor on so many lines, and none of them empty.
+    fn scroll(&mut self, height: usize) {
+        let last = self.lines.len().saturating_sub(height);
+        self.top = self.top.clamp((self.row + 1).saturating_sub(height), self.row).min(last);
     }
 
     /// Number of lines.
@@ -48,10 +58,12 @@ impl DraftLayout {
     /// The lines from `first` on; line 0 starts with the prompt's sign.
     pub fn lines(&self, draft: &TextBuffer, first: usize, theme: &Theme) -> Vec<Line<'static>> {
         let rows = self.lines.iter().enumerate().skip(first).take(usize::from(u8::MAX));
+        let selection = draft.selection().unwrap_or_default();
         rows.map(|(row, line)| {
             let sign = if row == 0 { theme.glyphs.prompt } else { " " };
-            let text = Span::raw(lines::display_line(draft.text(), line));
-            Line::from(vec![Span::styled(format!("{sign} "), theme.accent), text])
+            let mut spans = vec![Span::styled(format!("{sign} "), theme.accent)];
+            push_line(&mut spans, draft, line, &selection, theme);
+            Line::from(spans)
         })
         .collect()
     }
@@ -60,12 +72,47 @@ impl DraftLayout {
     pub fn cursor(&self) -> (usize, u16) {
         (self.row, PROMPT_SIGN_CELLS.saturating_add(u16::try_from(self.column).unwrap_or(u16::MAX)))
     }
+
+    /// The byte position closest to a cell of the prompt as it was drawn last.
+    pub fn position_at(&self, draft: &TextBuffer, column: u16, row: u16) -> usize {
+        let column = usize::from(column.saturating_sub(PROMPT_SIGN_CELLS));
+        let line = self.lines.get(self.top + usize::from(row));
+        line.map_or(draft.text().len(), |line| draft.at_column(line, column))
+    }
+}
+
+/// Adds the text of a line. A selected newline is a selected blank.
+fn push_line(
+    spans: &mut Vec<Span<'static>>,
+    draft: &TextBuffer,
+    line: &Range<usize>,
+    selection: &Range<usize>,
+    theme: &Theme,
+) {
+    let mut push = |text: &str, style: Style| match spans.last_mut() {
+        Some(last) if last.style == style => last.content.to_mut().push_str(text),
+        _ => spans.push(Span::styled(text.to_owned(), style)),
+    };
+    for (at, cluster) in draft.text()[line.clone()].grapheme_indices(true) {
+        let shown = draft.shown(cluster);
+        let style = if selection.contains(&(line.start + at)) {
+            theme.selection
+        } else if shown == cluster || cluster == "\t" {
+            Style::default()
+        } else {
+            theme.dim
+        };
+        push(shown, style);
+    }
+    if selection.contains(&line.end) && draft.text()[line.end..].starts_with('\n') {
+        push(" ", theme.selection);
+    }
 }
 
 /// Draws the draft and returns the cursor's position.
 pub fn draw(
     model: &TuiModel,
-    shown: &DraftLayout,
+    shown: &mut DraftLayout,
     area: Rect,
     pen: Painter<'_>,
     buffer: &mut Cells,
@@ -73,8 +120,8 @@ pub fn draw(
     let theme = pen.theme;
     let draft = &model.composer.buffer;
     let (row, column) = shown.cursor();
-    let first = (row + 1).saturating_sub(usize::from(area.height));
-    put_all(buffer, area, &shown.lines(draft, first, theme));
+    shown.scroll(usize::from(area.height));
+    put_all(buffer, area, &shown.lines(draft, shown.top, theme));
     let idle = !model.main_is_busy() && model.agents.foreground().next().is_none();
     if draft.is_empty() && idle && model.focus.is_none() {
         let words = "Ask, or / commands, @ files and agents, ? keys";
@@ -86,7 +133,7 @@ pub fn draw(
         put(buffer, area, 0, &Line::from(spans));
     }
     let x = area.x + column;
-    let y = area.y + u16::try_from(row - first).ok()?;
+    let y = area.y + u16::try_from(row - shown.top).ok()?;
     (x < area.right() && y < area.bottom()).then_some(Position { x, y })
 }
 

@@ -98,6 +98,24 @@ async fn a_sequence_that_comes_in_pieces_is_one_key_and_one_that_never_ends_swal
     scene.server.finish();
 }
 
+const SHIFT_LEFT: &str = "\x1b[1;2D";
+
+#[tokio::test]
+async fn shift_and_an_arrow_select_typing_replaces_and_a_click_places_the_cursor() {
+    let scene = Scene::new();
+    let screen = Screen::start(&scene.world, NOTHING, 80, 24);
+    screen.wait_for("? keys");
+    screen.keys(&format!("bcd{SHIFT_LEFT}{SHIFT_LEFT}"));
+    screen.wait_for("Esc ends the selection");
+    screen.keys("x");
+    screen.wait_for("› bx");
+    // The first letter: the third column of the third line from below.
+    screen.keys("\x1b[<0;3;22M\x1b[<0;3;22m");
+    screen.keys("a");
+    screen.wait_for("› abx");
+    scene.server.finish();
+}
+
 const F2: &str = "\x1bOQ";
 
 #[tokio::test]
