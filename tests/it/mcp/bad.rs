@@ -240,7 +240,7 @@ async fn a_flag_that_cannot_be_read_ends_the_start() {
     for (value, expected) in [
         ("{", "--mcp-config: not valid JSON"),
         ("nowhere.json", "--mcp-config: no such file: nowhere.json"),
-        (r#"{"mcpServers":{"x":{"type":"web","url":"http://h"}}}"#, "type \"web\" is not"),
+        (r#"{"mcpServers":{"x":{"type":"web","url":"http://h"}}}"#, "type \"web\", which"),
     ] {
         let finished = scene.world.run(["-p", "x", "--mcp-config", value]).finish().await;
         finished.assert_code(2);
