@@ -12,8 +12,7 @@ use crate::tui::model::{DrawUrgency, TuiModel, mode_label};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::update as question;
-use crate::tui::transcript::TranscriptState;
-use crate::tui::transcript::item::{ItemKind, ToolCallResult};
+use crate::tui::transcript::{ItemKind, ToolCallResult, TranscriptState};
 use crate::tui::{labels, queue, replay};
 
 /// The end of a turn that took this long causes a notification if the window has no focus.

@@ -7,7 +7,7 @@ use crate::tui::hint::fixed;
 use crate::tui::interrupt::InterruptAction;
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::TuiModel;
-use crate::tui::transcript::scroll::{Extent, Scroll};
+use crate::tui::transcript::{Extent, Scroll};
 
 /// Gives the focus to an agent.
 pub fn focus_agent(model: &mut TuiModel, path: &AgentPath) {

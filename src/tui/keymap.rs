@@ -1,7 +1,7 @@
 //! Maps keys to named actions. The built-in map is `config/keymap.toml`; the user's keymap overrides
 //! it. Ctrl+C and Esc are fixed and not part of it.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -272,6 +272,18 @@ fn new_binding(
             section: context.name(),
         }),
         None => Ok(Binding { context, chord, action }),
+    }
+}
+
+/// The character of a key without Ctrl or Alt.
+pub fn plain_char(key: KeyEvent) -> Option<char> {
+    match key.code {
+        KeyCode::Char(letter)
+            if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) =>
+        {
+            Some(letter)
+        }
+        _ => None,
     }
 }
 

@@ -8,8 +8,7 @@ use crate::protocol::{AgentPath, Cost, Denial, RunEnd};
 use super::format::{clock, count, ordinal, tokens};
 use super::text::{one_line, truncate};
 use super::theme::Glyphs;
-use crate::tui::agents::run::{RunPhase, RunState};
-use crate::tui::agents::{AgentSet, AgentState, AgentTally};
+use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunPhase, RunState};
 use crate::tui::background::Job;
 use crate::tui::model::TuiModel;
 

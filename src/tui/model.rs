@@ -6,8 +6,7 @@ use std::time::Duration;
 use ratatui::layout::{Position, Rect};
 
 use crate::protocol::{AgentPath, Cost, PermissionMode, SessionId};
-use crate::tui::agents::run::RunState;
-use crate::tui::agents::{AgentSet, AgentState};
+use crate::tui::agents::{AgentSet, AgentState, RunState};
 use crate::tui::background::Jobs;
 use crate::tui::composer::Composer;
 use crate::tui::host::{AgentChoice, CommandChoice};
@@ -15,15 +14,12 @@ use crate::tui::keymap::Keymap;
 use crate::tui::question::{QUIET_TIME, QuestionFrame, QuestionQueue};
 use crate::tui::queue::PromptQueue;
 use crate::tui::settings::{FirstRun, MotionMode, StartInfo, TuiSettings};
-use crate::tui::transcript::TranscriptState;
-use crate::tui::transcript::item::ItemId;
-use crate::tui::transcript::scroll::{Extent, SearchResult};
+use crate::tui::transcript::{Extent, ItemId, SearchResult, TranscriptState};
 
 pub use super::interrupt::InterruptAction;
 pub use super::overlay::Overlay;
 pub use super::queue::MessageState;
-pub use super::transcript::item::ItemKind;
-pub use super::transcript::scroll::Scroll;
+pub use super::transcript::{ItemKind, Scroll};
 pub use super::{interrupt, overlay, question};
 
 /// The whole state of the screen. Only `update` changes it; `view` reads it.

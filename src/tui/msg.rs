@@ -9,7 +9,7 @@ use crate::protocol::{AgentEvent, Command};
 
 use super::host::HostRequest;
 use crate::tui::model::Metrics;
-use crate::tui::transcript::scroll::Extent;
+use crate::tui::transcript::Extent;
 
 /// An event for `update`. Times are relative to the start of the screen.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! The overlay that covers the body: a list, a picker, a page, or the reader. Only one is open at a
 //! time; each is drawn and handled by its own module.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::KeyEvent;
 
 use crate::protocol::QuestionId;
 use crate::tui::agents::list::AgentList;
@@ -79,18 +79,6 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
             page::press(model, key, action);
         }
         Some(Overlay::Reader(_)) | None => {}
-    }
-}
-
-/// The character of a key without Ctrl or Alt.
-pub fn plain_char(key: KeyEvent) -> Option<char> {
-    match key.code {
-        KeyCode::Char(letter)
-            if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) =>
-        {
-            Some(letter)
-        }
-        _ => None,
     }
 }
 

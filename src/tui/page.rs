@@ -7,13 +7,13 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::focus;
-use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::TuiModel;
-use crate::tui::overlay::{Overlay, plain_char};
+use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, frame, put};
 use crate::tui::slash::COMMANDS;
 use crate::tui::text::{sanitize, truncate, width, wrap_hanging, wrap_text};
-use crate::tui::transcript::scroll::Extent;
+use crate::tui::transcript::Extent;
 
 /// Handles a key on a page.
 pub fn press(model: &mut TuiModel, key: KeyEvent, action: Option<Action>) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::text::Line;
 
 use crate::protocol::{AgentPath, Command, PromptId, PromptTiming};
-use crate::tui::agents::run::RunPhase;
+use crate::tui::agents::RunPhase;
 use crate::tui::composer::RecalledMessage;
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext};

@@ -8,19 +8,20 @@ use ratatui::text::Span;
 use crate::protocol::{AgentPath, ToolDetails};
 use crate::tui::agents::batch;
 use crate::tui::composer::TextBuffer;
-use crate::tui::focus;
 use crate::tui::format::count;
-use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::{self, Overlay, plain_char};
-use crate::tui::paint::{self, Painter, put};
+use crate::tui::overlay::Overlay;
+use crate::tui::paint::{Painter, put};
 use crate::tui::question::update as question;
 use crate::tui::text::Highlighter;
-use crate::tui::transcript::TranscriptState;
-use crate::tui::transcript::item::{ItemId, ItemKind, TranscriptItem};
 use crate::tui::transcript::layout::{FindRequest, LayoutCache, RenderContext};
-use crate::tui::transcript::scroll::{Extent, Scroll, SearchDirection, SearchHit, SearchResult};
+use crate::tui::transcript::{
+    Extent, ItemId, ItemKind, Scroll, SearchDirection, SearchHit, SearchResult, TranscriptItem,
+    TranscriptState,
+};
+use crate::tui::{focus, overlay, paint};
 
 /// A whole transcript in one column, with plain keys.
 #[derive(Clone, Debug, PartialEq)]

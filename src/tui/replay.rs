@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use crate::protocol::{AgentEvent, AgentInfo, AgentPath, EventKind, RunOutcome, Sender};
-use crate::tui::agents::TranscriptLocation;
-use crate::tui::agents::run::{HISTORY_START, RunPhase, RunState};
+use crate::tui::agents::{HISTORY_START, RunPhase, RunState, TranscriptLocation};
 use crate::tui::background::{Jobs, update as background};
 use crate::tui::events;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::QuestionQueue;
-use crate::tui::transcript::item::ItemKind;
-use crate::tui::transcript::scroll::Scroll;
+use crate::tui::transcript::{ItemKind, Scroll};
 
 /// Shows an opened session from its history.
 pub(super) fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {

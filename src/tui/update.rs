@@ -16,11 +16,11 @@ use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::Keymap;
 use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, TuiModel};
 use crate::tui::msg::{Msg, ScreenEffect};
-use crate::tui::overlay::{self, Overlay};
-use crate::tui::picker::{self, PickerRows};
+use crate::tui::overlay::Overlay;
+use crate::tui::picker::PickerRows;
 use crate::tui::question::update as question;
-use crate::tui::transcript::scroll::{Extent, Scroll};
-use crate::tui::{events, focus, queue, reader, replay, slash};
+use crate::tui::transcript::{Extent, Scroll};
+use crate::tui::{events, focus, overlay, picker, queue, reader, replay, slash};
 
 /// How long closing waits for what is being stopped.
 const CLOSING_LIMIT: Duration = Duration::from_secs(6);

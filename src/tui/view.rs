@@ -12,23 +12,23 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use crate::protocol::AgentPath;
-use crate::tui::agents::{self, AgentState, batch, panes};
+use crate::tui::agents::{AgentState, batch, panes};
 use crate::tui::background::draw as background;
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::layout::{LayoutInput, ScreenLayout};
 use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget};
 use crate::tui::overlay::Overlay;
-use crate::tui::paint::{self, Painter, put, put_all};
+use crate::tui::paint::{Painter, put, put_all};
 use crate::tui::question::content::QuestionContent;
 use crate::tui::question::draw as question;
 use crate::tui::reader::ReaderLayout;
 use crate::tui::settings::MotionMode;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
+use crate::tui::transcript::Extent;
 use crate::tui::transcript::layout::{LayoutCache, RenderContext};
-use crate::tui::transcript::scroll::Extent;
-use crate::tui::{chrome, hint, page, picker, queue};
+use crate::tui::{agents, chrome, hint, page, paint, picker, queue};
 
 /// Number of sub-agent transcripts whose layout is cached.
 const MAX_AGENT_LAYOUTS: usize = 8;

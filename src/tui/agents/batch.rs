@@ -7,15 +7,15 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
 use crate::tui::agents::row::AgentRow;
-use crate::tui::agents::run::{HISTORY_START, RunPhase, RunState};
-use crate::tui::agents::{AgentSet, AgentState, row};
+use crate::tui::agents::{AgentSet, AgentState, HISTORY_START, RunPhase, RunState, row};
 use crate::tui::format::{clock, count, money, tokens};
 use crate::tui::keymap::{Action, KeyContext};
-use crate::tui::labels::{self, tally_label};
+use crate::tui::labels;
+use crate::tui::labels::tally_label;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, two_ends};
 use crate::tui::text::{padded, width};
-use crate::tui::transcript::item::{ItemKind, TranscriptItem};
+use crate::tui::transcript::{ItemKind, TranscriptItem};
 
 /// The lines of a transcript item that changes with its agents; `None` for other items.
 pub fn live_lines(

@@ -6,19 +6,17 @@ pub mod list;
 pub mod panes;
 pub mod picker;
 pub mod row;
-pub mod run;
+mod run;
 mod stored;
 
 pub use background::ENDED_ROW_TIME;
+pub use run::{HISTORY_START, RunPhase, RunState};
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::protocol::{AgentId, AgentInfo, AgentPath, RunEnd, RunOutcome};
-use crate::tui::agents::run::{RunPhase, RunState};
-use crate::tui::transcript::TranscriptState;
-use crate::tui::transcript::item::ItemKind;
-use crate::tui::transcript::scroll::Scroll;
+use crate::tui::transcript::{ItemKind, Scroll, TranscriptState};
 
 /// Bytes of text kept per sub-agent.
 const MAX_AGENT_TEXT: usize = 1024 * 1024;

@@ -7,10 +7,10 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{AgentPath, RunEnd};
 use crate::tui::agents::row::AgentRow;
-use crate::tui::agents::run::RunPhase;
-use crate::tui::agents::{AgentSet, AgentState, row};
+use crate::tui::agents::{AgentSet, AgentState, RunPhase, row};
 use crate::tui::format::{money, tokens};
-use crate::tui::labels::{self, Glyph, StatusLabel, tally_label};
+use crate::tui::labels;
+use crate::tui::labels::{Glyph, StatusLabel, tally_label};
 use crate::tui::layout::Panel;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, cut_spans, put, spans_width, two_ends};

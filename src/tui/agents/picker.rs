@@ -11,11 +11,11 @@ use crate::tui::agents::row::AgentRow;
 use crate::tui::background::update as background;
 use crate::tui::format::count;
 use crate::tui::interrupt::update as interrupt;
-use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::keymap::{Action, KeyContext, plain_char};
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::{Overlay, cycle_selection, plain_char};
+use crate::tui::overlay::{Overlay, cycle_selection};
 use crate::tui::paint::{Painter, draw_rows, frame};
 use crate::tui::text::one_line;
 

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::tui::agents::AgentState;
-use crate::tui::agents::run::RunState;
+use crate::tui::agents::{AgentState, RunState};
 use crate::tui::format::{clock, money};
-use crate::tui::labels::{self, StatusLabel};
+use crate::tui::labels;
+use crate::tui::labels::StatusLabel;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, spans_width, two_ends};
 use crate::tui::text::{truncate, width};

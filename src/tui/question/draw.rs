@@ -19,7 +19,7 @@ use crate::tui::question::{
     NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion, content, hint,
 };
 use crate::tui::theme::Theme;
-use crate::tui::transcript::scroll::Extent;
+use crate::tui::transcript::Extent;
 
 /// Lines reserved for the content before the answers get any.
 const MIN_CONTENT_LINES: usize = 6;

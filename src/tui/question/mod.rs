@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::protocol::{Answer, Question, QuestionId};
 use crate::tui::composer::TextBuffer;
 use crate::tui::model::TuiModel;
-use crate::tui::transcript::scroll::Extent;
+use crate::tui::transcript::Extent;
 
 /// A question opens when no text key was pressed for this long.
 pub const QUIET_TIME: Duration = Duration::from_secs(1);

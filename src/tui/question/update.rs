@@ -2,21 +2,20 @@
 
 use std::time::Duration;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::KeyEvent;
 
 use crate::protocol::event::NoticeLevel;
 use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
+use crate::tui::background::update as background;
 use crate::tui::composer::{Movement, TextBuffer};
-use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::interrupt::update as interrupt;
+use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::{AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME};
 use crate::tui::text::{one_line, truncate};
-use crate::tui::transcript::item::ItemKind;
-
-use crate::tui::background::update as background;
-use crate::tui::interrupt::update as interrupt;
+use crate::tui::transcript::ItemKind;
 use crate::tui::update::prompt;
 use crate::tui::{focus, labels, reader};
 
@@ -136,9 +135,7 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
     if !choosing {
         return edit(model, keys, key, effects);
     }
-    if let KeyCode::Char(letter) = key.code
-        && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
-    {
+    if let Some(letter) = plain_char(key) {
         return match letter.to_digit(10).and_then(|digit| u8::try_from(digit).ok()) {
             Some(digit) => choose(model, digit, effects),
             None => letter_typed(model, letter, effects),
@@ -333,9 +330,7 @@ fn edit(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Sc
         QuestionStage::Reason(buffer) | QuestionStage::Rule(buffer) => buffer,
         QuestionStage::Choose => return,
     };
-    if let KeyCode::Char(letter) = key.code
-        && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
-    {
+    if let Some(letter) = plain_char(key) {
         buffer.type_char(letter);
         return;
     }

@@ -8,7 +8,7 @@ use crate::tui::host::HostRequest;
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, agent_choice, finish};
-use crate::tui::transcript::item::ItemKind;
+use crate::tui::transcript::ItemKind;
 
 fn root() -> AgentPath {
     AgentPath::root()

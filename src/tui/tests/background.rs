@@ -8,8 +8,7 @@ use crate::tui::labels::{agent_status, main_label};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, agent_info, finish};
-use crate::tui::transcript::item::ItemKind;
-use crate::tui::transcript::scroll::Scroll;
+use crate::tui::transcript::{ItemKind, Scroll};
 
 fn root() -> AgentPath {
     AgentPath::root()

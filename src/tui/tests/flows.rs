@@ -12,7 +12,7 @@ use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::queue::MessageState;
 use crate::tui::testing::{TestScreen, agent_choice, finish};
-use crate::tui::transcript::item::ItemKind;
+use crate::tui::transcript::ItemKind;
 
 use super::pictures::picture;
 
@@ -402,7 +402,7 @@ fn what_the_mouse_draws_over_is_copied_and_clicks_nothing() {
 #[test]
 fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
     use crate::tui::msg::{HitKind, HitTarget};
-    use crate::tui::transcript::scroll::Extent;
+    use crate::tui::transcript::Extent;
     use crossterm::event::{MouseEvent, MouseEventKind};
     let mut screen = TestScreen::new();
     screen.prompt("go");

@@ -9,7 +9,7 @@ use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::labels::with_detail;
 use crate::tui::text::{diff_lines, one_line, sanitize, truncate, width, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
-use crate::tui::transcript::item::{ItemKind, ToolCallItem, ToolCallResult, TranscriptItem};
+use crate::tui::transcript::{ItemKind, ToolCallItem, ToolCallResult, TranscriptItem};
 
 /// Lines of a folded diff.
 const DIFF_LINES: usize = 20;

@@ -10,10 +10,10 @@ use crate::tui::keymap::Keymap;
 use crate::tui::paint::put;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
-use crate::tui::transcript::TranscriptState;
 use crate::tui::transcript::draw::{ItemStyle, indented};
-use crate::tui::transcript::item::{ItemId, ItemKind, TranscriptItem};
-use crate::tui::transcript::scroll::{Extent, Scroll, SearchResult};
+use crate::tui::transcript::{
+    Extent, ItemId, ItemKind, Scroll, SearchResult, TranscriptItem, TranscriptState,
+};
 
 use item::{ItemLayout, widths};
 

@@ -2,18 +2,17 @@
 //! sub-agents.
 
 pub mod draw;
-pub mod item;
+mod item;
 pub mod layout;
-pub mod scroll;
+mod scroll;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::protocol::ToolUseId;
-use crate::tui::transcript::item::{
-    ItemId, ItemKind, MAX_CALL_OUTPUT, ToolCallItem, ToolCallResult, TranscriptItem, tail_bytes,
-    truncate_front,
-};
+pub use item::{ItemId, ItemKind, ToolCallItem, ToolCallResult, TranscriptItem};
+use item::{MAX_CALL_OUTPUT, tail_bytes, truncate_front};
+pub use scroll::{Extent, Scroll, SearchDirection, SearchHit, SearchResult};
 
 /// Number of changes remembered, so that a view can update its cache without checking every item.
 const MAX_RECENT_CHANGES: usize = 64;

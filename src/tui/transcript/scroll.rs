@@ -1,6 +1,6 @@
 //! Where a transcript is scrolled to, and what the last frame showed of it.
 
-use super::item::ItemId;
+use super::ItemId;
 
 /// Scroll position of a transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

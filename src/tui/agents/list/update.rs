@@ -5,14 +5,14 @@ use crossterm::event::KeyEvent;
 use crate::protocol::AgentPath;
 use crate::tui::agents::list::{AgentList, ListRow};
 use crate::tui::background::{Job, update as background};
-use crate::tui::focus;
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::update as interrupt;
-use crate::tui::keymap::Action;
+use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::{self, Overlay, cycle_selection, plain_char};
+use crate::tui::overlay::{Overlay, cycle_selection};
 use crate::tui::question::update as question;
+use crate::tui::{focus, overlay};
 
 /// Opens the list of agents and requests the definitions.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {

@@ -4,9 +4,9 @@
 use ratatui::text::Line;
 
 use crate::tui::text::{MarkdownStream, Widths};
-use crate::tui::transcript::draw::{self, ItemStyle};
-use crate::tui::transcript::item::{ItemKind, TranscriptItem};
+use crate::tui::transcript::draw::ItemStyle;
 use crate::tui::transcript::layout::RenderContext;
+use crate::tui::transcript::{ItemKind, TranscriptItem, draw};
 
 #[derive(Default)]
 pub(super) struct ItemLayout {

@@ -6,7 +6,7 @@ use crate::tui::text::width;
 use crate::tui::transcript::draw::ItemStyle;
 use crate::tui::transcript::layout::item::{ItemLayout, widths};
 use crate::tui::transcript::layout::{LayoutCache, LinePos, RenderContext};
-use crate::tui::transcript::scroll::{SearchDirection, SearchHit, SearchResult};
+use crate::tui::transcript::{SearchDirection, SearchHit, SearchResult};
 
 /// Cells that wrapped text may leave free at the end of a line.
 const WRAP_SLACK: usize = 3;
