@@ -21,6 +21,7 @@ use crate::permission::Gate;
 use crate::protocol::{Command, EnvOverlay, EventQueue, NoticeLevel, SessionId};
 use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::tool::mcp::Mcp;
+use crate::tui::model::ScreenSession;
 use crate::tui::settings::{FirstRun, MotionMode, PaneLayout, StartInfo, TuiSettings};
 use crate::tui::{self, PendingInput, TrustAnswer, TrustItem, TrustQuestion, TuiIo};
 
@@ -137,7 +138,8 @@ pub(crate) fn show(
     let window = window.map(|name| catalogue.get(catalogue.resolve_alias(&name)).context_window);
     let (keymap, own) = keys::keymap(&setup.dirs)?;
     let settings = settings(setup, start.no_color);
-    let mut start = StartInfo { context_window: window, ..info(setup, &gate, start) };
+    let mut start = info(setup, &gate, start);
+    start.session.context_window = window;
     if let UserKeymap::Invalid(why) = own {
         start.notices.push((NoticeLevel::Warning, why));
     }
@@ -184,20 +186,19 @@ fn info(setup: &Setup, gate: &Gate, start: ScreenStart) -> StartInfo {
     let config = &setup.loaded.config;
     let choice = config.choose_provider(&setup.env);
     let model = if start.scripted { Some("scripted".to_owned()) } else { label(config, setup) };
-    StartInfo {
+    let session = ScreenSession {
         cwd: folder(&setup.cwd),
         model: model.unwrap_or_default(),
         mode: gate.mode(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         scripted: start.scripted,
         first_run: (choice.is_none() && !start.scripted).then(FirstRun::default),
-        notices: notices(setup),
         rules: rules(config),
-        prompt: start.prompt,
         resumable: start.stored,
-        pick_session: start.pick_session,
-        ..StartInfo::default()
-    }
+        ..ScreenSession::default()
+    };
+    let notices = notices(setup);
+    StartInfo { session, notices, prompt: start.prompt, pick_session: start.pick_session }
 }
 
 fn label(config: &Config, setup: &Setup) -> Option<String> {

@@ -22,8 +22,8 @@ pub use super::queue::MessageState;
 pub use super::transcript::{ItemKind, Scroll};
 pub use super::{interrupt, overlay, question};
 
-/// The whole state of the screen. Only `update` changes it; `view` reads it.
-#[derive(Clone, Debug, PartialEq)]
+/// The whole state of the screen. Only `update` changes it; `View` reads it.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TuiModel {
     /// Time from the start of the screen to the last message.
     pub now: Duration,
@@ -81,27 +81,32 @@ pub struct TuiModel {
 }
 
 /// Facts about the session.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScreenSession {
     pub id: Option<SessionId>,
+    /// The working directory as a short label.
     pub cwd: String,
+    /// The git branch; the host is asked if it is not known at the start.
     pub branch: Option<String>,
+    /// The model as a short label.
     pub model: String,
     pub provider: Option<String>,
     pub mode: PermissionMode,
     pub version: String,
+    /// Whether the built-in scripted model is used.
     pub scripted: bool,
     pub context_window: Option<u64>,
     /// Cost of all finished requests of the session, including sub-agents.
     pub cost: Cost,
     /// Prompts sent in this run of the program.
     pub prompts: usize,
+    /// Set when there is no model to talk to.
     pub first_run: Option<FirstRun>,
     /// Whether the session is stored and can be resumed.
     pub resumable: bool,
     /// Notes after the name on the first line, such as `AGENTS.md read`.
     pub notes: Vec<String>,
-    /// Permission rules in force, for `/permissions`.
+    /// Permission rules in force, one per line.
     pub rules: Vec<String>,
     /// Rules allowed until an agent ends, each with that agent.
     pub grants: Vec<(AgentPath, String)>,
@@ -228,63 +233,21 @@ impl TuiModel {
         keymap: Keymap,
         history: Vec<String>,
     ) -> Self {
-        let session = ScreenSession {
-            id: start.session,
-            cwd: start.cwd,
-            branch: start.branch,
-            model: start.model,
-            provider: None,
-            mode: start.mode,
-            version: start.version,
-            scripted: start.scripted,
-            context_window: start.context_window,
-            cost: Cost::default(),
-            prompts: 0,
-            first_run: start.first_run,
-            resumable: start.resumable,
-            notes: start.notes,
-            rules: start.rules,
-            grants: Vec::new(),
-        };
         let mut main = TranscriptState::default();
         for (level, text) in start.notices {
             main.push(ItemKind::Notice { level, text });
         }
         Self {
-            now: Duration::ZERO,
             settings,
             keymap: Arc::new(keymap),
-            session,
+            session: start.session,
             main,
-            run: RunState::default(),
-            main_scroll: Scroll::default(),
-            agents: AgentSet::default(),
-            jobs: Jobs::default(),
-            batch_item: None,
-            focus: None,
-            zoom: false,
             composer: Composer::new(history),
             queue: PromptQueue { next_id: 1, ..PromptQueue::default() },
-            questions: QuestionQueue::default(),
-            overlay: None,
-            notice: None,
-            shell: None,
-            keys: KeyTimes::default(),
-            selection: None,
-            metrics: Metrics::default(),
             size: (80, 24),
-            closing: false,
-            closing_until: None,
-            exit_in_turn: false,
-            stopped_at: None,
-            fold_due: false,
-            can_retry: false,
-            also_settled: 0,
-            definitions: None,
-            commands: None,
-            unknown_command: None,
             focused_window: true,
             draw: DrawUrgency::Now,
+            ..Self::default()
         }
     }
 

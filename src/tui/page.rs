@@ -15,6 +15,20 @@ use crate::tui::slash::COMMANDS;
 use crate::tui::text::{sanitize, truncate, width, wrap_hanging, wrap_text};
 use crate::tui::transcript::Extent;
 
+/// Opens a page.
+pub fn open(model: &mut TuiModel, title: &str, lines: Vec<String>) {
+    model.overlay = Some(Overlay::Page { title: title.to_owned(), lines, scroll: 0 });
+}
+
+/// Fills the page with this title, if it is still open.
+pub fn fill(model: &mut TuiModel, name: &str, found: Vec<String>) {
+    if let Some(Overlay::Page { title, lines, .. }) = &mut model.overlay
+        && title == name
+    {
+        *lines = found;
+    }
+}
+
 /// Handles a key on a page.
 pub fn press(model: &mut TuiModel, key: KeyEvent, action: Option<Action>) {
     let extent = model.metrics.page;

@@ -1,8 +1,9 @@
 //! The screen's settings and start information, and its result on exit.
 
-use crate::protocol::{EnvOverlay, NoticeLevel, PermissionMode, SessionId};
+use crate::protocol::{EnvOverlay, NoticeLevel};
 
 use super::host::LocalServer;
+use super::model::ScreenSession;
 use super::theme::Glyphs;
 
 /// The `[tui]` section, with the terminal's environment variables.
@@ -51,30 +52,11 @@ pub enum MotionMode {
 /// Data for the first frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StartInfo {
-    pub session: Option<SessionId>,
-    /// The working directory as a short label.
-    pub cwd: String,
-    /// The git branch, if known already; otherwise the host is asked.
-    pub branch: Option<String>,
-    /// The model as a short label.
-    pub model: String,
-    pub mode: PermissionMode,
-    pub version: String,
-    /// Whether the built-in scripted model is used.
-    pub scripted: bool,
-    pub context_window: Option<u64>,
-    /// Set when there is no model to talk to.
-    pub first_run: Option<FirstRun>,
-    /// Notes after the name on the first line, such as `AGENTS.md read`.
-    pub notes: Vec<String>,
+    pub session: ScreenSession,
     /// Lines at the start of the transcript, such as errors in a definition.
     pub notices: Vec<(NoticeLevel, String)>,
-    /// Permission rules in force, one per line.
-    pub rules: Vec<String>,
     /// A prompt to send at once.
     pub prompt: Option<String>,
-    /// Whether the session is stored and can be resumed.
-    pub resumable: bool,
     /// Whether the list of stored sessions opens first.
     pub pick_session: bool,
 }

@@ -13,12 +13,12 @@ use crate::tui::overlay::Overlay;
 use crate::tui::picker::{Picker, PickerRows};
 use crate::tui::text::{one_line, padded, truncate, width};
 use crate::tui::update::prompt;
-use crate::tui::{focus, labels, model, reader, update};
+use crate::tui::{focus, labels, model, page, reader, update};
 
 /// The title of the `/doctor` page.
-const DOCTOR_TITLE: &str = "doctor";
+pub const DOCTOR_TITLE: &str = "doctor";
 /// The title of the `/mcp` page.
-const MCP_TITLE: &str = "mcp";
+pub const MCP_TITLE: &str = "mcp";
 
 /// Time within which a second `/clear` confirms the first.
 const CLEAR_CONFIRM_TIME: Duration = Duration::from_secs(4);
@@ -159,7 +159,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
         }
         "permissions" => permissions(model),
         "mcp" => {
-            open_page(model, MCP_TITLE, vec!["loading …".to_owned()]);
+            page::open(model, MCP_TITLE, vec!["loading …".to_owned()]);
             effects.push(ScreenEffect::Ask(HostRequest::McpServers(McpServers::default())));
         }
         "compact" => {
@@ -174,11 +174,11 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
                 Err(_) => pick_session(model, effects),
             }
         }
-        "cost" => open_page(model, "cost", cost_lines(model)),
-        "status" => open_page(model, "status", status_lines(model)),
+        "cost" => page::open(model, "cost", cost_lines(model)),
+        "status" => page::open(model, "status", status_lines(model)),
         "doctor" => {
             effects.push(ScreenEffect::Ask(HostRequest::Doctor(Vec::new())));
-            open_page(model, DOCTOR_TITLE, vec!["checking …".to_owned()]);
+            page::open(model, DOCTOR_TITLE, vec!["checking …".to_owned()]);
         }
         "copy" => copy(model, effects),
         "read" => reader::open(model, effects),
@@ -186,17 +186,8 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
     }
 }
 
-/// Fills the `/mcp` page, if it is still open.
-pub fn show_servers(model: &mut TuiModel, servers: &McpServers) {
-    if let Some(Overlay::Page { title, lines, .. }) = &mut model.overlay
-        && title == MCP_TITLE
-    {
-        *lines = server_lines(servers);
-    }
-}
-
 /// Lines for each server with its tools and last error, then the notes on other servers.
-fn server_lines(McpServers { running: servers, notes }: &McpServers) -> Vec<String> {
+pub fn server_lines(McpServers { running: servers, notes }: &McpServers) -> Vec<String> {
     if servers.is_empty() && notes.is_empty() {
         return vec!["no servers · add one with caliban mcp add".to_owned()];
     }
@@ -228,19 +219,6 @@ fn local_provider(model: &TuiModel, name: &str) -> Option<String> {
 pub fn pick_session(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     effects.push(ScreenEffect::Ask(HostRequest::Sessions(Vec::new())));
     model.overlay = Some(Overlay::Picker(Picker::new("resume", PickerRows::Loading)));
-}
-
-/// Fills the `/doctor` page, if it is still open.
-pub fn show_doctor(model: &mut TuiModel, found: Vec<String>) {
-    if let Some(Overlay::Page { title, lines, .. }) = &mut model.overlay
-        && title == DOCTOR_TITLE
-    {
-        *lines = found;
-    }
-}
-
-fn open_page(model: &mut TuiModel, title: &str, lines: Vec<String>) {
-    model.overlay = Some(Overlay::Page { title: title.to_owned(), lines, scroll: 0 });
 }
 
 /// Opens the picker of modes, with the current one selected.

@@ -15,7 +15,7 @@ use crate::protocol::{
 
 use super::host::AgentChoice;
 use super::keymap::Keymap;
-use super::model::TuiModel;
+use super::model::{ScreenSession, TuiModel};
 use super::msg::{Msg, ScreenEffect};
 use super::settings::{StartInfo, TuiSettings};
 use super::text::Highlighter;
@@ -73,15 +73,16 @@ pub struct TestScreen {
 
 impl TestScreen {
     pub fn new() -> Self {
-        let start = StartInfo {
+        let session = ScreenSession {
             cwd: "shop".to_owned(),
             branch: Some("main".to_owned()),
             model: "sonnet-5".to_owned(),
             version: "0.1.0".to_owned(),
             context_window: Some(200_000),
             notes: vec!["AGENTS.md read".to_owned(), "4 agents defined".to_owned()],
-            ..StartInfo::default()
+            ..ScreenSession::default()
         };
+        let start = StartInfo { session, ..StartInfo::default() };
         let settings = TuiSettings { mouse: true, notifications: true, ..TuiSettings::default() };
         let model = TuiModel::new(start, settings, Keymap::built_in().unwrap(), Vec::new());
         Self { model, at: Duration::from_secs(10), effects: Vec::new() }

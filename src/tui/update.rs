@@ -226,7 +226,7 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
             prompt::refresh_menu(model, effects);
         }
         HostRequest::Commands(commands) => slash::commands_known(model, commands, effects),
-        HostRequest::Doctor(found) => slash::show_doctor(model, found),
+        HostRequest::Doctor(found) => page::fill(model, slash::DOCTOR_TITLE, found),
         HostRequest::Sessions(mut sessions) => {
             sessions.retain(|session| Some(session.id) != model.session.id);
             picker::fill(model, PickerRows::Sessions(sessions));
@@ -240,7 +240,9 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
                 first.found = Some(servers);
             }
         }
-        HostRequest::McpServers(servers) => slash::show_servers(model, &servers),
+        HostRequest::McpServers(servers) => {
+            page::fill(model, slash::MCP_TITLE, slash::server_lines(&servers));
+        }
         HostRequest::Branch(branch) => model.session.branch = branch,
         HostRequest::Edit(Ok(text)) => {
             model.composer.buffer.set(text.trim_end_matches('\n'));

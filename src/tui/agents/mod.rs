@@ -16,6 +16,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::protocol::{AgentId, AgentInfo, AgentPath, RunEnd, RunOutcome};
+use crate::tui::labels::{self, Glyph};
 use crate::tui::transcript::{ItemKind, Scroll, TranscriptState};
 
 /// Bytes of text kept per sub-agent.
@@ -301,19 +302,15 @@ impl AgentSet {
         for agent in agents {
             tally.all += 1;
             let slot = match &agent.run.phase {
-                phase if agent.in_background && !matches!(phase, RunPhase::Ended(_)) => {
-                    &mut tally.in_background
-                }
-                RunPhase::Queued { .. } => &mut tally.queued,
-                RunPhase::Ended(end) => match end {
-                    RunEnd::Completed => &mut tally.done,
-                    RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => {
-                        &mut tally.partial
-                    }
-                    RunEnd::Cancelled { .. } | RunEnd::Interrupted => &mut tally.cancelled,
-                    RunEnd::Failed { .. } | RunEnd::Refused => &mut tally.failed,
-                    RunEnd::Empty => &mut tally.empty,
+                RunPhase::Ended(end) => match labels::end_glyph(end) {
+                    Glyph::Done => &mut tally.done,
+                    Glyph::Partial => &mut tally.partial,
+                    Glyph::Cancelled => &mut tally.cancelled,
+                    Glyph::Failed => &mut tally.failed,
+                    _ => &mut tally.empty,
                 },
+                _ if agent.in_background => &mut tally.in_background,
+                RunPhase::Queued { .. } => &mut tally.queued,
                 _ => &mut tally.running,
             };
             *slot += 1;

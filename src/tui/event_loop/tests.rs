@@ -48,7 +48,7 @@ fn connected(commands: mpsc::Sender<Command>, events: EventQueue) -> TuiIo {
     TuiIo {
         commands,
         events,
-        start: StartInfo { cwd: "shop".to_owned(), ..StartInfo::default() },
+        start: StartInfo::default(),
         settings: TuiSettings::default(),
         history: Vec::new(),
         keymap: Keymap::built_in().unwrap(),

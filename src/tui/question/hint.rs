@@ -1,4 +1,4 @@
-//! What the keys do on the open question, for its border and for the hint line.
+//! Hints for the keys on the open question, in its border and on the hint line.
 
 use crate::protocol::Question;
 use crate::tui::format::count;

@@ -107,12 +107,7 @@ impl TranscriptState {
 
     /// The end of the last text, up to `bytes` long, starting at a character boundary.
     pub fn tail(&self, bytes: usize) -> &str {
-        let text = self.last_text().unwrap_or_default();
-        let mut start = text.len().saturating_sub(bytes);
-        while !text.is_char_boundary(start) {
-            start += 1;
-        }
-        &text[start..]
+        tail_bytes(self.last_text().unwrap_or_default(), bytes)
     }
 
     /// Appends to the text of the answer.

@@ -1,4 +1,4 @@
-//! Where a transcript is scrolled to, and what the last frame showed of it.
+//! The scroll position of a transcript, and the part of it in the last frame.
 
 use super::ItemId;
 

@@ -12,7 +12,7 @@ use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection};
 use crate::tui::question::update as question;
-use crate::tui::{focus, overlay};
+use crate::tui::{focus, overlay, page};
 
 /// Opens the list of agents and requests the definitions.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
@@ -82,7 +82,7 @@ fn open_row(model: &mut TuiModel, row: Option<ListRow>, effects: &mut Vec<Screen
         Some(ListRow::Job(id)) => {
             let Some(job) = model.jobs.get(&id) else { return };
             let lines = job_lines(model, job);
-            model.overlay = Some(Overlay::Page { title: id, lines, scroll: 0 });
+            page::open(model, &id, lines);
         }
         Some(ListRow::Definition(definition)) => {
             overlay::close(model, effects);
