@@ -54,8 +54,7 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
         return pieces.into_iter().flatten().collect();
     }
     if let Some(agent) = model.focused() {
-        let action: InterruptAction = model.interrupt_action();
-        return focus::hint(model, agent, &action);
+        return focus::hint(model, agent, &model.interrupt_action());
     }
     let waiting = !model.questions.waiting.is_empty() && model.questions.open.is_none();
     let mut words = Vec::new();

@@ -11,16 +11,11 @@ use crate::tui::background::Jobs;
 use crate::tui::composer::Composer;
 use crate::tui::host::{AgentChoice, CommandChoice};
 use crate::tui::keymap::Keymap;
+use crate::tui::overlay::Overlay;
 use crate::tui::question::{QUIET_TIME, QuestionFrame, QuestionQueue};
 use crate::tui::queue::PromptQueue;
 use crate::tui::settings::{FirstRun, MotionMode, StartInfo, TuiSettings};
-use crate::tui::transcript::{Extent, ItemId, SearchResult, TranscriptState};
-
-pub use super::interrupt::InterruptAction;
-pub use super::overlay::Overlay;
-pub use super::queue::MessageState;
-pub use super::transcript::{ItemKind, Scroll};
-pub use super::{interrupt, overlay, question};
+use crate::tui::transcript::{Extent, ItemId, ItemKind, Scroll, SearchResult, TranscriptState};
 
 /// The whole state of the screen. Only `update` changes it; `View` reads it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,8 +10,7 @@ use crate::tui::composer::TextBuffer;
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
-pub use crate::tui::picker::HistorySearch;
-use crate::tui::picker::Picker;
+use crate::tui::picker::{HistorySearch, Picker};
 use crate::tui::reader::Reader;
 use crate::tui::{agents, page, picker, reader};
 

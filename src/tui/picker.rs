@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{Command, PermissionMode, SessionId};
-use crate::tui::composer::TextBuffer;
+use crate::tui::composer::{TextBuffer, update as prompt};
 use crate::tui::host::{ModelChoice, SessionChoice};
 use crate::tui::keymap::{Action, KeyContext, plain_char};
 use crate::tui::model::{TuiModel, mode_label};
@@ -15,7 +15,6 @@ use crate::tui::overlay::{Overlay, cycle_selection};
 use crate::tui::paint::{Painter, draw_rows, frame, put};
 use crate::tui::question::update as question;
 use crate::tui::text::{one_line, padded, width};
-use crate::tui::update::prompt;
 
 /// A list to choose one row from.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::protocol::{Command, PermissionMode, slash};
 use crate::tui::agents::list::update as agent_list;
-use crate::tui::composer::MenuItem;
+use crate::tui::composer::{MenuItem, update as prompt};
 use crate::tui::format::{count, money, tokens};
 use crate::tui::host::{CommandChoice, HostRequest, McpServers, ModelList};
 use crate::tui::model::TuiModel;
@@ -12,7 +12,6 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::picker::{Picker, PickerRows};
 use crate::tui::text::{one_line, padded, truncate, width};
-use crate::tui::update::prompt;
 use crate::tui::{focus, labels, model, page, reader, update};
 
 /// The title of the `/doctor` page.

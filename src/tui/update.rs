@@ -1,16 +1,12 @@
 //! Updates the model for each message and returns the effects to perform. Pure: no clock, no files.
 
-mod mention;
-mod mouse;
-pub mod prompt;
-
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::protocol::Command;
-use crate::tui::background::update as background;
+use crate::tui::composer::update as prompt;
 use crate::tui::host::{HostRequest, ModelList};
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::Keymap;
@@ -20,7 +16,7 @@ use crate::tui::overlay::Overlay;
 use crate::tui::picker::PickerRows;
 use crate::tui::question::update as question;
 use crate::tui::transcript::{Extent, Scroll};
-use crate::tui::{events, focus, overlay, picker, queue, reader, replay, slash};
+use crate::tui::{events, mouse, overlay, page, picker, reader, replay, slash};
 
 /// How long closing waits for what is being stopped.
 const CLOSING_LIMIT: Duration = Duration::from_secs(6);

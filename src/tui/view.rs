@@ -1,8 +1,6 @@
 //! Draws the model. Holds all state that is kept between frames: text layouts, and where things
 //! were drawn.
 
-pub mod prompt;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -14,6 +12,7 @@ use ratatui::text::Line;
 use crate::protocol::AgentPath;
 use crate::tui::agents::{AgentState, batch, panes};
 use crate::tui::background::draw as background;
+use crate::tui::composer::draw as prompt;
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::layout::{LayoutInput, ScreenLayout};
 use crate::tui::model::{Metrics, TuiModel};

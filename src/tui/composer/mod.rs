@@ -1,9 +1,12 @@
 //! The prompt editor: the draft, the history of prompts, and the completion menu.
 
 mod buffer;
+pub mod draw;
 mod lines;
+mod mention;
 pub mod menu;
 mod paste;
+pub mod update;
 
 pub use buffer::{Movement, TextBuffer};
 pub use menu::{Menu, MenuItem, MenuKind, Trigger};

@@ -5,11 +5,11 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{Access, Question};
 use crate::tui::composer::TextBuffer as Typed;
+use crate::tui::composer::draw::DraftLayout;
 use crate::tui::question::content::plain_lines;
 use crate::tui::question::{NO_DIGIT, QuestionQueue, QuestionStage, ShownQuestion, grant};
 use crate::tui::text::{one_line, reveal, width, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
-use crate::tui::view::prompt::DraftLayout;
 
 /// Cells before an answer's text: its digit, the selection mark, a space.
 const MARGIN: usize = 3;

@@ -7,7 +7,7 @@ use crossterm::event::KeyEvent;
 use crate::protocol::event::NoticeLevel;
 use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
 use crate::tui::background::update as background;
-use crate::tui::composer::{Movement, TextBuffer};
+use crate::tui::composer::{Movement, TextBuffer, update as prompt};
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
@@ -16,7 +16,6 @@ use crate::tui::overlay::Overlay;
 use crate::tui::question::{AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME};
 use crate::tui::text::{one_line, truncate};
 use crate::tui::transcript::ItemKind;
-use crate::tui::update::prompt;
 use crate::tui::{focus, labels, reader};
 
 /// How long a question waits before a notification is sent if the window has no focus.

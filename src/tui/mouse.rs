@@ -4,12 +4,13 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
+use crate::tui::composer::update as prompt;
+use crate::tui::focus;
 use crate::tui::format::count;
-use crate::tui::model::question::QuestionStage;
-use crate::tui::model::{DrawUrgency, MouseSelection, Overlay, TuiModel};
+use crate::tui::model::{DrawUrgency, MouseSelection, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
-
-use super::{focus, prompt, question};
+use crate::tui::overlay::Overlay;
+use crate::tui::question::{QuestionStage, update as question};
 
 /// Lines per step of the wheel.
 const WHEEL_LINES: isize = 3;

@@ -10,10 +10,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tui::composer::TextBuffer;
 use crate::tui::model::TuiModel;
+use crate::tui::paint::{Painter, clear, put, put_all, two_ends};
 use crate::tui::text::{padded, truncate, width};
 use crate::tui::theme::Theme;
-
-use super::paint::{Painter, clear, put, put_all, two_ends};
 
 /// Maximum number of visible menu rows.
 const MENU_ROWS: u16 = 8;

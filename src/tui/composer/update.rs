@@ -3,19 +3,21 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::{AgentPath, Command, PermissionMode, PromptTiming, QueuedPrompt};
-use crate::tui::composer::{Menu, MenuKind, Movement};
+use crate::tui::background::update as background;
+use crate::tui::composer::{Menu, MenuKind, Movement, mention};
 use crate::tui::format::count;
 use crate::tui::host::HostRequest;
+use crate::tui::interrupt::QUIT_CONFIRM_TIME;
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::labels::with_detail;
-use crate::tui::model::interrupt::QUIT_CONFIRM_TIME;
-use crate::tui::model::overlay::HistorySearch;
-use crate::tui::model::{
-    MessageState, Notice, NoticeCause, Overlay, RunningShell, Scroll, TuiModel,
-};
+use crate::tui::model::{Notice, NoticeCause, RunningShell, TuiModel};
 use crate::tui::msg::ScreenEffect;
-
-use super::{background, focus, mention, question, queue, reader, slash};
+use crate::tui::overlay::Overlay;
+use crate::tui::picker::HistorySearch;
+use crate::tui::question::update as question;
+use crate::tui::queue::MessageState;
+use crate::tui::transcript::{ItemKind, Scroll};
+use crate::tui::{focus, queue, reader, slash, update};
 
 /// Handles a key on the prompt.
 pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
@@ -182,7 +184,7 @@ fn end_of_input(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let armed = model.keys.quit_by_eof.is_some_and(|until| model.now <= until);
     let (agents, jobs) = (model.agents.alive().count(), model.jobs.alive().count());
     if armed || !(model.is_busy() || jobs > 0) {
-        return super::quit(model, effects);
+        return update::quit(model, effects);
     }
     let who = match (agents, jobs) {
         (0, 1) if !model.main_is_busy() => "1 command is running".to_owned(),
@@ -338,11 +340,7 @@ fn run_shell(model: &mut TuiModel, line: &str, effects: &mut Vec<ScreenEffect>) 
     let line = line.to_owned();
     remember(model, effects);
     model.shell = Some(RunningShell { line: line.clone(), since: model.now });
-    let kind = crate::tui::model::ItemKind::Shell {
-        line: line.clone(),
-        text: String::new(),
-        status: None,
-    };
+    let kind = ItemKind::Shell { line: line.clone(), text: String::new(), status: None };
     model.main.push(kind);
     model.main_scroll = Scroll::default();
     effects.push(ScreenEffect::Send(Command::Shell { line }));
