@@ -78,7 +78,7 @@ pub(super) struct ValidCall {
 
 /// The permission of a call.
 #[derive(Default)]
-struct Permission {
+struct CallPermission {
     /// The question that was approved; `None` if the call was allowed without one.
     approval: Option<Approval>,
     /// The hash of the content that the question was about.
@@ -260,7 +260,7 @@ impl Agent {
         valid: ValidCall,
         feedback: &HookFeedback,
         at: CallContext<'_>,
-    ) -> Result<(ValidCall, Permission), ToolError> {
+    ) -> Result<(ValidCall, CallPermission), ToolError> {
         let CallContext { run, cancel, .. } = at;
         if cancel.is_cancelled() {
             return Err(cancelled_error());
@@ -268,7 +268,7 @@ impl Agent {
         let advice = feedback.advice.clone();
         let request = Call { advice, ..self.gate_call(&valid) };
         let draft = match self.setup.gate.decide(&request) {
-            GateDecision::Allow(_) => return Ok((valid, Permission::default())),
+            GateDecision::Allow(_) => return Ok((valid, CallPermission::default())),
             GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
             GateDecision::Ask(draft) => draft,
         };
@@ -299,13 +299,14 @@ impl Agent {
             None => self.setup.gate.ask(&request, preview.text, cancel).await,
         };
         drop(pause);
-        let permission = Permission { asked_guard, ..Permission::default() };
+        let permission = CallPermission { asked_guard, ..CallPermission::default() };
         let asked_content = preview.content;
         match verdict {
             Verdict::Allowed => Ok((valid, permission)),
-            Verdict::Approved(approval) => {
-                Ok((valid, Permission { approval: Some(approval), asked_content, ..permission }))
-            }
+            Verdict::Approved(approval) => Ok((
+                valid,
+                CallPermission { approval: Some(approval), asked_content, ..permission },
+            )),
             Verdict::Changed { input } => {
                 let access = valid.access.clone();
                 let why = "It was allowed with a changed input, which is invalid: ";
@@ -316,7 +317,7 @@ impl Agent {
                     GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
                 };
                 let asked_content = asked_content.filter(|_| changed.access == access);
-                Ok((changed, Permission { approval, asked_content, ..permission }))
+                Ok((changed, CallPermission { approval, asked_content, ..permission }))
             }
             Verdict::Cancelled => Err(cancelled_error()),
             Verdict::Denied(denial) => Err(ToolError::denied(denial)),
@@ -328,7 +329,7 @@ impl Agent {
     fn confirm(
         &self,
         valid: &ValidCall,
-        permission: &Permission,
+        permission: &CallPermission,
         feedback: &HookFeedback,
     ) -> Result<Option<ReadOnly>, ToolError> {
         let now = valid.prepared.access(&valid.call.directory);
@@ -356,7 +357,7 @@ impl Agent {
     async fn run_permitted(
         &self,
         valid: ValidCall,
-        permission: Permission,
+        permission: CallPermission,
         feedback: &HookFeedback,
         at: CallContext<'_>,
         words: &OnceLock<String>,
@@ -380,7 +381,7 @@ impl Agent {
         let read_only = self.confirm(&valid, &permission, feedback)?;
         let file = valid.file().map(Path::to_owned);
         let ValidCall { call, prepared, access, .. } = valid;
-        let Permission { asked_content, asked_guard, .. } = permission;
+        let CallPermission { asked_content, asked_guard, .. } = permission;
         let summary = words.get_or_init(|| prepared.summary()).clone();
         let (id, name) = (call.id.clone(), call.name.clone());
         run.events.emit(EventKind::ToolStarted { id, name, summary });

@@ -144,10 +144,10 @@ pub(super) fn from_json(event: HookEvent, json: Value) -> Result<HookAnswer, Str
     if event == HookEvent::PreToolUse {
         let because = || why(specific.permission_decision_reason.clone());
         said.decision = match specific.permission_decision {
-            Some(Permission::Allow) => Some(PermissionDecision::Allow),
-            Some(Permission::Ask) => Some(PermissionDecision::Ask { why: because() }),
-            Some(Permission::Deny) => Some(PermissionDecision::Deny { why: because() }),
-            Some(Permission::Defer) | None => said.decision,
+            Some(PermissionAnswer::Allow) => Some(PermissionDecision::Allow),
+            Some(PermissionAnswer::Ask) => Some(PermissionDecision::Ask { why: because() }),
+            Some(PermissionAnswer::Deny) => Some(PermissionDecision::Deny { why: because() }),
+            Some(PermissionAnswer::Defer) | None => said.decision,
         };
         said.input = specific.updated_input.map(Value::Object);
     }
@@ -193,7 +193,7 @@ enum ReplyDecision {
 #[serde(default, rename_all = "camelCase")]
 struct HookSpecificOutput {
     hook_event_name: Option<String>,
-    permission_decision: Option<Permission>,
+    permission_decision: Option<PermissionAnswer>,
     permission_decision_reason: Option<String>,
     updated_input: Option<serde_json::Map<String, Value>>,
     additional_context: Option<String>,
@@ -242,7 +242,7 @@ impl QuestionDecision {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Permission {
+enum PermissionAnswer {
     Allow,
     Ask,
     Deny,

@@ -25,7 +25,7 @@ pub struct ChildSpec {
     pub limits: BudgetSpec,
     /// Whether no call waits for it.
     pub background: bool,
-    /// What its lists select of the tools that exist now.
+    /// The tools that its lists select from those that exist now.
     pub tools: ToolSelection,
 }
 

@@ -72,7 +72,7 @@ pub struct AgentRef {
     detached: CancellationToken,
 }
 
-/// What became of a sub-agent, for the call that started it.
+/// The outcome of a sub-agent for the call that started it.
 #[derive(Clone, Debug)]
 pub enum SpawnOutcome {
     Ended(Arc<AgentResult>),

@@ -217,7 +217,7 @@ impl ToolLists<'_> {
     }
 }
 
-/// What the lists of an agent selected.
+/// The tools that the lists of an agent select.
 #[derive(Clone, Debug, Default)]
 pub struct ToolSelection {
     /// Names that are no tool's.

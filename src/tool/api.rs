@@ -1,4 +1,4 @@
-//! What a tool is to the agent loop: how a call is prepared, what it gets, and what it returns.
+//! Tools as the agent loop knows them: the trait, the context of a call, and its result.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};

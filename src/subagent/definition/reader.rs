@@ -49,7 +49,7 @@ pub(super) struct DefinitionReader<'a> {
     pub found: Findings,
 }
 
-/// What the user hears about a definition, as in [`ParsedDefinition`].
+/// Messages to the user about a definition, as in [`ParsedDefinition`].
 #[derive(Default)]
 pub(super) struct Findings {
     warnings: Vec<DefinitionError>,

@@ -1,4 +1,4 @@
-//! What models write when they start a sub-agent, and the requests that it becomes. The line on each
+//! The inputs with which models start sub-agents, and the requests that they become. The line on each
 //! type is part of its schema, which models read.
 
 use schemars::JsonSchema;

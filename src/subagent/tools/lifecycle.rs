@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::json_outcome;
-use super::status::{ListRow, StatusReport};
+use super::status::{AgentListRow, StatusReport};
 use crate::protocol::{Access, AgentId, AgentPath, ToolDetails, count};
 use crate::subagent::Spawner;
 use crate::subagent::messages::{self, PARENT_ID, SEND_TOOL};
@@ -32,7 +32,7 @@ pub(super) struct LifecycleTool {
     spawner: Spawner,
     spec: ToolSpec,
     /// Parses the input of a call.
-    read: fn(&ToolSpec, &Value) -> Result<Action, InvalidInput>,
+    read: fn(&ToolSpec, &Value) -> Result<LifecycleAction, InvalidInput>,
 }
 
 /// The input of a call.
@@ -74,8 +74,8 @@ struct SendInput {
     message: String,
 }
 
-/// What a call does.
-enum Action {
+/// The effect of a call.
+enum LifecycleAction {
     Status { id: AgentId, offset: usize },
     Wait { id: AgentId, timeout: Option<Duration> },
     Cancel { id: AgentId },
@@ -90,7 +90,10 @@ impl LifecycleTool {
         [
             tool(ToolSpec::new::<StatusInput>("agent_status", STATUS_TEXT), |spec, input| {
                 let StatusInput { agent_id, offset } = spec.parse(input)?;
-                Ok(Action::Status { id: parse_id(&agent_id)?, offset: offset.unwrap_or(0) })
+                Ok(LifecycleAction::Status {
+                    id: parse_id(&agent_id)?,
+                    offset: offset.unwrap_or(0),
+                })
             }),
             tool(ToolSpec::new::<WaitInput>("agent_wait", WAIT_TEXT), |spec, input| {
                 let WaitInput { agent_id, timeout_s } = spec.parse(input)?;
@@ -98,15 +101,15 @@ impl LifecycleTool {
                     return Err(InvalidInput("`timeout_s` must be at least 1.".to_owned()));
                 }
                 let timeout = timeout_s.map(Duration::from_secs);
-                Ok(Action::Wait { id: parse_id(&agent_id)?, timeout })
+                Ok(LifecycleAction::Wait { id: parse_id(&agent_id)?, timeout })
             }),
             tool(ToolSpec::new::<CancelInput>("agent_cancel", CANCEL_TEXT), |spec, input| {
                 let CancelInput { agent_id } = spec.parse(input)?;
-                Ok(Action::Cancel { id: parse_id(&agent_id)? })
+                Ok(LifecycleAction::Cancel { id: parse_id(&agent_id)? })
             }),
             tool(ToolSpec::new::<ListInput>("agent_list", LIST_TEXT), |spec, input| {
                 spec.parse::<ListInput>(input)?;
-                Ok(Action::List)
+                Ok(LifecycleAction::List)
             }),
         ]
     }
@@ -122,7 +125,7 @@ impl LifecycleTool {
                 PARENT_ID => Recipient::Parent,
                 id => Recipient::Child(parse_id(id)?),
             };
-            Ok(Action::Send { to, message })
+            Ok(LifecycleAction::Send { to, message })
         };
         let spec = ToolSpec::new::<SendInput>(SEND_TOOL, SEND_TEXT);
         Self { spawner: spawner.clone(), spec, read }
@@ -192,7 +195,7 @@ impl LifecycleTool {
 
     async fn cancel(&self, id: AgentId, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
         #[derive(Serialize)]
-        struct Answer {
+        struct CancelAnswer {
             success: bool,
             previous_state: AgentStatus,
             message: String,
@@ -216,7 +219,7 @@ impl LifecycleTool {
                 previous_state.as_str()
             ),
         };
-        let answer = Answer { success, previous_state, message };
+        let answer = CancelAnswer { success, previous_state, message };
         if !success {
             return Ok(json_outcome(&answer, "had ended", false));
         }
@@ -226,14 +229,14 @@ impl LifecycleTool {
 
     fn list(&self, cx: &ToolContext) -> ToolOutcome {
         #[derive(Serialize)]
-        struct Answer<'a> {
-            agents: Vec<ListRow<'a>>,
+        struct ListAnswer<'a> {
+            agents: Vec<AgentListRow<'a>>,
             #[serde(flatten)]
             counts: StatusCounts,
         }
         let list = self.spawner.factory().tree.list(cx.events.path());
         let counts = StatusCounts::count(&list);
-        let answer = Answer { agents: list.iter().map(ListRow::new).collect(), counts };
+        let answer = ListAnswer { agents: list.iter().map(AgentListRow::new).collect(), counts };
         json_outcome(&answer, &count(counts.total_count, "agent"), false)
     }
 
@@ -268,7 +271,7 @@ impl Tool for LifecycleTool {
 /// A call with a valid input.
 struct LifecycleCall {
     tool: Arc<LifecycleTool>,
-    action: Action,
+    action: LifecycleAction,
 }
 
 #[async_trait]
@@ -276,12 +279,12 @@ impl PreparedCall for LifecycleCall {
     /// The name of the agent; its id if there is no such agent.
     fn summary(&self) -> String {
         let id = match &self.action {
-            Action::List => return String::new(),
-            Action::Send { to: Recipient::Parent, .. } => return PARENT_ID.to_owned(),
-            Action::Status { id, .. }
-            | Action::Wait { id, .. }
-            | Action::Cancel { id }
-            | Action::Send { to: Recipient::Child(id), .. } => *id,
+            LifecycleAction::List => return String::new(),
+            LifecycleAction::Send { to: Recipient::Parent, .. } => return PARENT_ID.to_owned(),
+            LifecycleAction::Status { id, .. }
+            | LifecycleAction::Wait { id, .. }
+            | LifecycleAction::Cancel { id }
+            | LifecycleAction::Send { to: Recipient::Child(id), .. } => *id,
         };
         let agent = self.tool.spawner.factory().tree.look_up(id);
         agent.map_or_else(|| id.to_string(), |agent| agent.info.name)
@@ -294,27 +297,27 @@ impl PreparedCall for LifecycleCall {
     /// An agent that is waited for has its own limits.
     fn time_limit(&self) -> Option<Duration> {
         match self.action {
-            Action::Wait { .. } => None,
+            LifecycleAction::Wait { .. } => None,
             _ => Some(Duration::from_secs(120)),
         }
     }
 
     /// Does no work of its own, so it needs no permit.
     fn only_waits(&self) -> bool {
-        !matches!(self.action, Action::Send { .. })
+        !matches!(self.action, LifecycleAction::Send { .. })
     }
 
     async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let Self { tool, action } = *self;
         match action {
-            Action::Status { id, offset } => {
+            LifecycleAction::Status { id, offset } => {
                 let agent = tool.find(id, cx.events.path())?;
                 Ok(tool.status(&agent, offset, false))
             }
-            Action::Wait { id, timeout } => tool.wait(id, timeout, &cx).await,
-            Action::Cancel { id } => tool.cancel(id, &cx).await,
-            Action::List => Ok(tool.list(&cx)),
-            Action::Send { to, message } => tool.deliver(to, &message, &cx),
+            LifecycleAction::Wait { id, timeout } => tool.wait(id, timeout, &cx).await,
+            LifecycleAction::Cancel { id } => tool.cancel(id, &cx).await,
+            LifecycleAction::List => Ok(tool.list(&cx)),
+            LifecycleAction::Send { to, message } => tool.deliver(to, &message, &cx),
         }
     }
 }

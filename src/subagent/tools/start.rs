@@ -142,7 +142,7 @@ impl StartTool {
     /// The ids with which the lifecycle tools find the agent.
     fn ids(&self, agent: &AgentRef) -> ToolOutcome {
         #[derive(Serialize)]
-        struct Answer<'a> {
+        struct StartAnswer<'a> {
             agent_id: AgentId,
             name: &'a str,
             state: AgentStatus,
@@ -152,7 +152,7 @@ impl StartTool {
         }
         let factory = self.spawner.factory();
         let state = factory.tree.look_up(agent.id).map(|agent| agent.status());
-        let answer = Answer {
+        let answer = StartAnswer {
             agent_id: agent.id,
             name: &agent.name,
             state: state.unwrap_or(AgentStatus::Running),

@@ -1,4 +1,4 @@
-//! What the lifecycle tools report about a sub-agent, as JSON.
+//! The JSON in which the lifecycle tools report on a sub-agent.
 
 use serde::Serialize;
 
@@ -85,7 +85,7 @@ fn page(text: &str, offset: usize, limit: usize) -> String {
 
 /// One agent of a list.
 #[derive(Debug, Serialize)]
-pub(super) struct ListRow<'a> {
+pub(super) struct AgentListRow<'a> {
     agent_id: AgentId,
     name: &'a str,
     agent: &'a str,
@@ -98,7 +98,7 @@ pub(super) struct ListRow<'a> {
     tokens: u64,
 }
 
-impl<'a> ListRow<'a> {
+impl<'a> AgentListRow<'a> {
     pub fn new(agent: &'a AgentSnapshot) -> Self {
         Self {
             agent_id: agent.id,
