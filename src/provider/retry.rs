@@ -1,4 +1,4 @@
-//! Decides when a failed request is repeated. Nothing else does.
+//! Decides when a failed request is repeated on the same model.
 
 use std::time::Duration;
 

@@ -181,7 +181,8 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
         }
         "copy" => copy(model, effects),
         "read" => reader::open(model, effects),
-        _ => update::quit(model, effects),
+        "quit" => update::quit(model, effects),
+        _ => model.say(format!("/{name} has no action")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Performs the action of Ctrl+C or Esc, as decided by `model::step`.
+//! Performs the action of Ctrl+C or Esc, as decided by `interrupt_action` and `escape_action`.
 
 use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
 use crate::tui::agents::picker::AgentAction;

@@ -11,6 +11,7 @@ use crate::protocol::{
 use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::queue::MessageState;
+use crate::tui::slash::COMMANDS;
 use crate::tui::testing::{TestScreen, agent_choice, finish};
 use crate::tui::transcript::ItemKind;
 
@@ -143,6 +144,15 @@ fn commands_run_from_the_menu_and_unknown_ones_keep_the_draft() {
     screen.model.composer.discard();
     screen.write("/usr/bin/env is a path").enter();
     assert_eq!(screen.sent().len(), 1);
+}
+
+#[test]
+fn every_command_of_the_menu_has_an_action() {
+    for (name, _) in COMMANDS {
+        let mut screen = TestScreen::new();
+        screen.write(&format!("/{name} ")).enter();
+        assert!(!screen.notice().contains("no action"), "{name}: {}", screen.notice());
+    }
 }
 
 #[test]
