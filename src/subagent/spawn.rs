@@ -234,11 +234,9 @@ impl Spawner {
         self.factory.tree.spawn(async move { child.run(factory, parent).await });
     }
 
-    /// Waits, within bounds, for servers without which the agent would have no tools.
+    /// Selects the tools again, since servers may have come or gone after the call was prepared. Waits,
+    /// within bounds, for servers without which there would be none.
     async fn await_tools(&self, spec: &mut ChildSpec, cx: &ToolContext) -> Result<(), ToolError> {
-        if spec.tools.pending.is_empty() {
-            return Ok(());
-        }
         let mut selection = self.factory.tools_for(&spec.lists(), &self.parent).1;
         if selection.nothing_left && !selection.pending.is_empty() {
             let (name, awaited) = (&spec.definition.name, &selection.pending);

@@ -2,7 +2,7 @@
 //!
 //! A `Server` is one connection, kept up by its own task: started, asked for its tools, asked again
 //! when these change, restarted when it dies. Agents share it where its configuration and their
-//! environment are equal (`Pool`). [`Mcp`] belongs to a session: it holds the servers of its
+//! environment are equal (`ServerPool`). [`Mcp`] belongs to a session: it holds the servers of its
 //! configuration, and those of its sub-agents.
 
 mod connection;
