@@ -39,6 +39,7 @@ pub fn handle_mouse(
         MouseEventKind::Drag(MouseButton::Left) if model.selection.is_none() => {
             if let HitKind::Prompt(position) = under.kind {
                 model.composer.buffer.place_cursor(position, true);
+                prompt::edited(model, effects);
             }
         }
         MouseEventKind::Drag(MouseButton::Left) => extend_selection(model, at),

@@ -239,11 +239,7 @@ impl TextBuffer {
     /// Inserts the text killed last.
     pub fn yank(&mut self) {
         let killed = self.pastes.expand(&self.area.yank_text());
-        if self.pastes.is_empty() {
-            self.insert(&killed);
-        } else {
-            self.paste(&killed);
-        }
+        self.paste(&killed);
     }
 
     pub fn undo(&mut self) {
@@ -258,8 +254,10 @@ impl TextBuffer {
     /// Replaces a range of bytes, as a step of its own or as a part of the last one.
     fn replace(&mut self, range: &Range<usize>, text: &str, joins: bool) {
         let cursor = self.cursor;
+        // A range that ends before it starts would be deleted without being counted.
+        let range = range.start.min(range.end)..range.start.max(range.end);
         let deletes = !range.is_empty();
-        self.select_range(range);
+        self.select_range(&range);
         let inserts = self.area.insert_str(text);
         self.record(usize::from(deletes) + usize::from(inserts), cursor, joins);
     }
@@ -413,6 +411,16 @@ mod tests {
         assert_eq!(buffer.text(), "fix the ude");
         buffer.yank();
         assert_eq!(buffer.text(), "fix the e\u{301}ude");
+    }
+
+    #[test]
+    fn a_range_that_ends_before_it_starts_is_undone_as_one_step() {
+        let mut buffer = typed("one two");
+        buffer.move_cursor(Movement::LineStart);
+        buffer.replace_before(4, "x ");
+        assert_eq!(buffer.text(), "x two");
+        buffer.undo();
+        assert_eq!(buffer.text(), "one two");
     }
 
     #[test]

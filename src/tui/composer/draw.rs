@@ -45,6 +45,8 @@ impl DraftLayout {
 
     /// Scrolls as little as it takes to show the cursor on so many lines, and none of them empty.
     fn scroll(&mut self, height: usize) {
+        // A terminal may have no rows at all.
+        let height = height.max(1);
         let last = self.lines.len().saturating_sub(height);
         self.top = self.top.clamp((self.row + 1).saturating_sub(height), self.row).min(last);
     }

@@ -78,6 +78,10 @@ impl Composer {
     pub fn take_menu_item(&mut self) -> Option<MenuItem> {
         let menu = self.menu.take()?;
         let item = menu.items.get(menu.selected)?.clone();
+        // The cursor has left the word.
+        if menu.start > self.buffer.cursor() {
+            return None;
+        }
         self.buffer.replace_before(menu.start, &format!("{} ", item.insert));
         self.dismissed = None;
         Some(item)

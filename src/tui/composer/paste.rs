@@ -43,10 +43,6 @@ pub fn clean(text: &str) -> String {
 }
 
 impl LargePastes {
-    pub fn is_empty(&self) -> bool {
-        self.pastes.is_empty()
-    }
-
     /// Returns what to insert for a pasted text beside `edited` bytes: one character if it is large.
     pub fn fold_into(&mut self, text: &str, edited: usize) -> String {
         let text = text.replace(is_token, "");

@@ -69,10 +69,12 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::SelectUp => {
             let width = model.prompt_width();
             model.composer.buffer.select(Movement::Up { width });
+            edited(model, effects);
         }
         Action::SelectDown => {
             let width = model.prompt_width();
             model.composer.buffer.select(Movement::Down { width });
+            edited(model, effects);
         }
         Action::Home if empty => focus::scroll_to_end(model, false),
         Action::End if empty => focus::scroll_to_end(model, true),

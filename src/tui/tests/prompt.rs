@@ -119,6 +119,24 @@ fn each_key_with_shift_selects_what_it_passes() {
 }
 
 #[test]
+fn a_menu_closes_when_a_selection_leaves_its_word() {
+    for code in [KeyCode::Up, KeyCode::Home] {
+        let mut screen = TestScreen::new();
+        screen.write("look at").ctrl('j').write("@src");
+        let (at, paths) = (screen.at, vec!["src/a.rs".to_owned()]);
+        screen.send(Msg::Host {
+            answered: HostRequest::Files { query: "src".to_owned(), paths },
+            at,
+        });
+        assert!(screen.model.composer.menu.is_some());
+        screen.chord(code, SHIFT);
+        assert!(screen.model.composer.menu.is_none(), "{code}");
+        screen.key(KeyCode::Tab);
+        assert_eq!(screen.model.composer.text(), "look at\n@src", "{code}");
+    }
+}
+
+#[test]
 fn the_help_names_the_keys_that_select() {
     let mut screen = TestScreen::new();
     screen.write("?");

@@ -10,7 +10,8 @@ use super::seen::{asked, assert_dead_digits, click, command, edit, once};
 
 #[test]
 fn a_screen_without_room_for_the_content_allows_nothing() {
-    for (width, height) in [(20, 4), (20, 3), (10, 20), (14, 6), (1, 1), (200, 4)] {
+    for (width, height) in [(20, 4), (20, 3), (10, 20), (14, 6), (1, 1), (200, 4), (20, 0), (0, 4)]
+    {
         let mut screen = asked(|_| {});
         for _ in 0..30 {
             picture(&mut screen, width, height);
