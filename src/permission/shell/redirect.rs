@@ -33,10 +33,14 @@ impl Splitter<'_> {
         let operator = children(node).find(|child| !child.is_named());
         let operator = operator.map_or("", |child| self.text(child));
         let mut words = Vec::new();
+        let mut is_input = true;
         for child in named_children(node) {
             if child.kind() != "file_descriptor" {
                 words.push(self.word(child));
-            } else if !is_standard_stream(self.text(child)) {
+                continue;
+            }
+            is_input = self.text(child) == "0";
+            if !is_standard_stream(self.text(child)) {
                 // For bash a name is a word of the command, and another number may be one of our pipes.
                 self.script.set_unclear("the command has a redirection that is not understood");
             }
@@ -52,6 +56,10 @@ impl Splitter<'_> {
             return;
         };
         if matches!(operator, ">&" | "<&") {
+            if target.text == "0" {
+                // A file that is open for reading becomes an output, see below.
+                self.script.set_unread("the command writes to its input");
+            }
             let is_descriptor = target.text == "-" || is_standard_stream(&target.text);
             if !(target.literal && target.raw == target.text && is_descriptor) {
                 // Bash removes quotes twice here, and accepts a stream number instead of a file.
@@ -60,8 +68,14 @@ impl Splitter<'_> {
             }
             return;
         }
-        if matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") {
-            return;
+        match (target.text.as_str(), operator) {
+            ("/dev/stdout" | "/dev/stderr", "<") => {
+                // A file that is open for writing becomes an input.
+                self.script.set_unread("the command reads from an output");
+                return;
+            }
+            ("/dev/null" | "/dev/stdout" | "/dev/stderr", _) => return,
+            _ => {}
         }
         if !target.literal {
             self.script.set_unclear("the name of a redirection's file is known only at run time");
@@ -70,7 +84,13 @@ impl Splitter<'_> {
             self.script.set_unclear("the command opens a network connection");
         }
         match operator {
-            "<" => self.script.reads.push(target.clone()),
+            "<" => {
+                self.script.reads.push(target.clone());
+                // `/dev/stdout` and `/dev/stderr` open the file of an output again, for writing.
+                if !is_input {
+                    self.script.writes.push(target.clone());
+                }
+            }
             ">" | ">>" | "&>" | "&>>" | ">|" => self.script.writes.push(target.clone()),
             _ => {
                 self.script.set_unclear("the command has a redirection that is not understood");

@@ -8,6 +8,7 @@ use ratatui::style::Style;
 
 use crate::protocol::{AgentPath, Command};
 use crate::tui::composer::Movement;
+use crate::tui::host::HostRequest;
 use crate::tui::interrupt::InterruptAction;
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::testing::TestScreen;

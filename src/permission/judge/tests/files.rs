@@ -277,3 +277,35 @@ fn a_write_through_a_link_is_judged_by_where_the_link_really_leads() {
     let leads = format!("it leads to {}", bench.root.join("home/x").display());
     assert!(judgement.warnings[0].contains(&leads), "{:?}", judgement.warnings);
 }
+
+#[test]
+fn a_file_that_an_output_reads_from_counts_as_written() {
+    let edits = JudgeFixture::new().mode(PermissionMode::AcceptEdits);
+    for line in [
+        "echo x 2< .envrc > /dev/stderr",
+        "echo x 1< .envrc >> /dev/stdout",
+        "{ echo x > /dev/stderr; } 2< .envrc",
+        "for a in b; do echo x > /dev/stderr; done 2< .envrc",
+        "echo x < .envrc 2>&0 > /dev/stderr",
+        "echo x < .envrc >&0 > /dev/stdout",
+        "echo x 2<> .envrc > /dev/stderr",
+    ] {
+        assert_eq!(edits.bash(line), Ask, "{line}");
+        assert_ne!(JudgeFixture::new().bash(line), Allow, "{line}");
+        assert_ne!(JudgeFixture::new().allow("Bash(echo:*)").bash(line), Allow, "{line}");
+        let all = JudgeFixture::new().allow("Bash").deny("Edit(.envrc)").bash(line);
+        assert_ne!(all, Allow, "{line}");
+    }
+    let free = JudgeFixture::new();
+    for line in ["cat < a", "cat 0< a", "cat a 2>&1", "cat a >&2", "cat a 2>&-", "cat <&-"] {
+        assert_eq!(free.bash(line), Allow, "{line}");
+    }
+}
+
+#[test]
+fn an_output_that_is_read_is_a_doubt_for_rules_about_reading() {
+    let bench = JudgeFixture::new().mode(PermissionMode::AcceptEdits).deny("Read(.env)");
+    for line in ["cat 2>> .env < /dev/stderr", "{ cat < /dev/stdout; } >> .env"] {
+        assert_ne!(bench.bash(line), Allow, "{line}");
+    }
+}
