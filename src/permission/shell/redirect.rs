@@ -62,8 +62,9 @@ impl Splitter<'_> {
             }
             let is_descriptor = target.text == "-" || is_standard_stream(&target.text);
             if !(target.literal && target.raw == target.text && is_descriptor) {
-                // Bash removes quotes twice here, and accepts a stream number instead of a file.
-                self.script.set_unclear("the command has a redirection that is not understood");
+                // Bash removes quotes twice here, and accepts a stream number instead of a file. Which
+                // file another number stands for is not followed.
+                self.script.set_unread("the command has a redirection that is not understood");
                 self.script.writes.push(target.clone());
             }
             return;

@@ -289,6 +289,8 @@ fn a_file_that_an_output_reads_from_counts_as_written() {
         "echo x < .envrc 2>&0 > /dev/stderr",
         "echo x < .envrc >&0 > /dev/stdout",
         "echo x 2<> .envrc > /dev/stderr",
+        "exec 3< .envrc; echo x 2<&3 > /dev/stderr",
+        "exec {v}< .envrc; echo x 2<&$v > /dev/stderr",
     ] {
         assert_eq!(edits.bash(line), Ask, "{line}");
         assert_ne!(JudgeFixture::new().bash(line), Allow, "{line}");
