@@ -95,14 +95,14 @@ mod tests {
         let bench = ToolFixture::new();
         let list = json!({"todos": [
             {"content": "look", "status": "completed"},
-            {"content": "mend", "status": "in_progress"},
+            {"content": "fix", "status": "in_progress"},
         ]});
         let outcome = bench.call("TodoWrite", list.clone()).await.unwrap();
         assert_eq!(text(&outcome), "List saved: 1 of 2 done.");
         assert_eq!(outcome.summary, "1 of 2 done");
         let Some(ToolDetails::Todos { items }) = outcome.details else { panic!("no list") };
-        assert_eq!(items[1].content, "mend");
-        assert_eq!(bench.prepare("TodoWrite", &list).summary(), "mend");
+        assert_eq!(items[1].content, "fix");
+        assert_eq!(bench.prepare("TodoWrite", &list).summary(), "fix");
     }
 
     #[tokio::test]

@@ -157,13 +157,13 @@ fn every_command_of_the_menu_has_an_action() {
 
 #[test]
 fn a_command_that_people_have_written_is_sent_as_soon_as_it_is_known() {
-    let mend = || CommandChoice {
-        name: "gh:mend".to_owned(),
+    let fix = || CommandChoice {
+        name: "gh:fix".to_owned(),
         description: "Mends".to_owned(),
         argument_hint: None,
     };
-    let known = || Msg::Host { answered: HostRequest::Commands(vec![mend()]), at: Duration::ZERO };
-    for draft in ["/gh:mend 12", "/mend 12"] {
+    let known = || Msg::Host { answered: HostRequest::Commands(vec![fix()]), at: Duration::ZERO };
+    for draft in ["/gh:fix 12", "/fix 12"] {
         let mut screen = TestScreen::new();
         screen.write(draft).enter();
         assert_eq!(screen.sent(), []);
