@@ -257,7 +257,7 @@ pub fn short_end_label(agent: &AgentState, end: &RunEnd) -> String {
 }
 
 /// The panel's first line: `3 agents · 2 running · ⚑ 1 needs you`. Ends are counted once there are any.
-pub fn tally_label(tally: AgentTally, asks: usize, glyphs: &Glyphs, done: bool) -> String {
+pub fn tally_label(tally: AgentTally, asks: usize, glyphs: &Glyphs, plain: bool) -> String {
     let mut parts = vec![count(tally.all, "agent")];
     let mut running = tally.running;
     running = running.saturating_sub(asks);
@@ -269,7 +269,7 @@ pub fn tally_label(tally: AgentTally, asks: usize, glyphs: &Glyphs, done: bool) 
     }
     if asks > 0 {
         let sign =
-            if done { String::new() } else { format!("{} ", Glyph::Asks.sign(glyphs, None)) };
+            if plain { String::new() } else { format!("{} ", Glyph::Asks.sign(glyphs, None)) };
         let verb = if asks == 1 { "needs you" } else { "need you" };
         parts.push(format!("{sign}{asks} {verb}"));
     }

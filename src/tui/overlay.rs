@@ -7,7 +7,7 @@ use crate::protocol::QuestionId;
 use crate::tui::agents::list::AgentList;
 use crate::tui::agents::picker::AgentPicker;
 use crate::tui::composer::TextBuffer;
-use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::picker::{HistorySearch, Picker};
@@ -85,6 +85,14 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
 pub fn cycle_selection(selected: &mut usize, rows: usize, down: bool) {
     let rows = rows.max(1);
     *selected = if down { *selected + 1 } else { (*selected).min(rows - 1) + rows - 1 } % rows;
+}
+
+/// Types a letter into the filter of a list and selects the first row. Returns false for other keys.
+pub fn type_filter(filter: &mut TextBuffer, selected: &mut usize, key: KeyEvent) -> bool {
+    let Some(letter) = plain_char(key) else { return false };
+    filter.type_char(letter);
+    *selected = 0;
+    true
 }
 
 /// Leaves the text field of an overlay if one is open, otherwise closes the overlay.

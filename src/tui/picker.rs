@@ -8,13 +8,13 @@ use ratatui::text::{Line, Span};
 use crate::protocol::{Command, PermissionMode, SessionId};
 use crate::tui::composer::{TextBuffer, update as prompt};
 use crate::tui::host::{ModelChoice, SessionChoice};
-use crate::tui::keymap::{Action, KeyContext, plain_char};
+use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::{TuiModel, mode_label};
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::{Overlay, cycle_selection};
+use crate::tui::overlay::{Overlay, cycle_selection, type_filter};
 use crate::tui::paint::{Painter, draw_rows, frame, put};
 use crate::tui::question::update as question;
-use crate::tui::text::{one_line, padded, width};
+use crate::tui::text::{column_width, one_line, padded};
 
 /// A list to choose one row from.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,9 +127,7 @@ pub fn press(
     effects: &mut Vec<ScreenEffect>,
 ) {
     let Some(Overlay::Picker(picker)) = &mut model.overlay else { return };
-    if let Some(letter) = plain_char(key) {
-        picker.filter.type_char(letter);
-        picker.selected = 0;
+    if type_filter(&mut picker.filter, &mut picker.selected, key) {
         return;
     }
     let rows = picker.matching();
@@ -169,7 +167,7 @@ pub fn draw(model: &TuiModel, picker: &Picker, area: Rect, pen: Painter<'_>, buf
     };
     let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &footer(model));
     let found = picker.matching();
-    let names = found.iter().map(|row| width(&row.label)).max().unwrap_or(0).min(60);
+    let names = column_width(found.iter().map(|row| &*row.label), 60);
     let mut lines: Vec<Line<'static>> = found
         .iter()
         .map(|row| {
@@ -232,9 +230,7 @@ pub fn press_history(
     effects: &mut Vec<ScreenEffect>,
 ) {
     let Some(Overlay::History(search)) = &mut model.overlay else { return };
-    if let Some(letter) = plain_char(key) {
-        search.query.type_char(letter);
-        search.selected = 0;
+    if type_filter(&mut search.query, &mut search.selected, key) {
         return;
     }
     let found = model.composer.search(search.query.text());

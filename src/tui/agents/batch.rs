@@ -6,16 +6,18 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
-use crate::tui::agents::row::AgentRow;
-use crate::tui::agents::{AgentSet, AgentState, HISTORY_START, RunPhase, RunState, row};
+use crate::tui::agents::row::{AgentGroup, AgentRow};
+use crate::tui::agents::{AgentState, HISTORY_START, RunPhase, RunState, row};
 use crate::tui::format::{clock, count, money, tokens};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels;
-use crate::tui::labels::tally_label;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, two_ends};
-use crate::tui::text::{padded, width};
+use crate::tui::text::{column_width, padded};
 use crate::tui::transcript::{ItemKind, TranscriptItem};
+
+/// Maximum width of the tasks of a batch, in cells.
+const MAX_TITLE_WIDTH: usize = 28;
 
 /// The lines of a transcript item that changes with its agents; `None` for other items.
 pub fn live_lines(
@@ -40,32 +42,35 @@ fn lines(
 ) -> Vec<Line<'static>> {
     let agents: Vec<&AgentState> =
         members.iter().flat_map(|top| model.agents.within(top)).collect();
-    let queued = model.agents.queued();
+    let group = AgentGroup { model, agents: &agents, pen };
     let room = usize::from(room);
-    let mut all = vec![header(model, &agents, folded, room, pen)];
-    let name = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
-    let title =
-        agents.iter().map(|agent| width(&agent.info.description)).max().unwrap_or(0).min(28);
-    let row = |agent: &&AgentState| row(model, (agent, queued), (name, title), room, pen);
-    all.extend(agents.iter().map(row));
+    let columns = Columns {
+        name: group.name_width(),
+        title: column_width(agents.iter().map(|agent| &*agent.info.description), MAX_TITLE_WIDTH),
+        queued: model.agents.queued(),
+    };
+    let mut all = vec![header(group, folded, room)];
+    all.extend(agents.iter().map(|agent| row(group, agent, &columns, room)));
     all
 }
 
-fn header(
-    model: &TuiModel,
-    agents: &[&AgentState],
-    folded: bool,
-    room: usize,
-    pen: Painter<'_>,
-) -> Line<'static> {
+/// What the rows of a batch have in common.
+struct Columns {
+    name: usize,
+    title: usize,
+    /// Number of agents that wait for a slot.
+    queued: usize,
+}
+
+fn header(group: AgentGroup<'_>, folded: bool, room: usize) -> Line<'static> {
+    let AgentGroup { model, agents, pen } = group;
     let theme = pen.theme;
-    let tally = AgentSet::tally(agents.iter().copied());
+    let tally = group.tally();
     let alive = tally.running + tally.queued > 0;
-    let asks = labels::count_asking(model, agents.iter().copied());
     let mut text = if alive {
-        tally_label(tally, asks, pen.theme.glyphs, true)
+        group.tally_label(true)
     } else {
-        let pieces = [count(tally.all, "agent"), labels::end_counts(tally, pen.theme.glyphs)];
+        let pieces = [count(tally.all, "agent"), labels::end_counts(tally, theme.glyphs)];
         let pieces = pieces.into_iter().filter(|piece| !piece.is_empty());
         pieces.chain(labels::background_label(tally)).collect::<Vec<_>>().join(" · ")
     };
@@ -73,7 +78,7 @@ fn header(
         if let Some(worked) = total_time(agents) {
             text.push_str(&format!(" · {}", clock(worked)));
         }
-        let (used, cost) = labels::sum_usage(agents.iter().copied());
+        let (used, cost) = group.usage();
         text.push_str(&format!(" · {} · {}", tokens(used), money(cost)));
     }
     let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.dim);
@@ -96,21 +101,15 @@ fn total_time(agents: &[&AgentState]) -> Option<Duration> {
     [span(true), span(false)].into_iter().flatten().reduce(|before, now| before + now)
 }
 
-fn row(
-    model: &TuiModel,
-    (agent, queued): (&AgentState, usize),
-    columns: (usize, usize),
-    room: usize,
-    pen: Painter<'_>,
-) -> Line<'static> {
+fn row(group: AgentGroup<'_>, agent: &AgentState, columns: &Columns, room: usize) -> Line<'static> {
+    let AgentGroup { model, pen, .. } = group;
     let theme = pen.theme;
-    let state = labels::agent_status_with(model, agent, || queued);
+    let state = labels::agent_status_with(model, agent, || columns.queued);
     let text = match &agent.run.phase {
         RunPhase::Ended(end) => labels::short_end_label(agent, end),
         _ if agent.in_background => "in the background".to_owned(),
         _ => labels::row_label(model, agent, &state),
     };
-    let (name, title) = columns;
     let nested = "  ".repeat(agent.path.depth().saturating_sub(1) as usize);
     let mut figures = row::figures(model, agent);
     match agent.run.elapsed(model.now) {
@@ -125,8 +124,8 @@ fn row(
     AgentRow::new(state, pen)
         .text(format!("  {nested}"), plain)
         .glyph()
-        .text(format!("{}  ", padded(&agent.info.name, name)), plain)
-        .text(format!("{}  ", padded(&agent.info.description, title)), theme.dim)
+        .text(format!("{}  ", padded(&agent.info.name, columns.name)), plain)
+        .text(format!("{}  ", padded(&agent.info.description, columns.title)), theme.dim)
         .text(text, plain)
         .figures(figures, theme.dim)
         .fit(room, 0)

@@ -6,17 +6,16 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{AgentPath, RunEnd};
-use crate::tui::agents::row::AgentRow;
-use crate::tui::agents::{AgentSet, AgentState, RunPhase, row};
+use crate::tui::agents::row::{AgentGroup, AgentRow};
+use crate::tui::agents::{AgentState, RunPhase, row};
 use crate::tui::format::{money, tokens};
 use crate::tui::labels;
-use crate::tui::labels::{Glyph, StatusLabel, tally_label};
+use crate::tui::labels::{Glyph, StatusLabel};
 use crate::tui::layout::Panel;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, cut_spans, put, spans_width, two_ends};
 use crate::tui::settings::PaneLayout;
 use crate::tui::text::{one_line, sanitize, tail_lines, truncate, width};
-use crate::tui::theme::Theme;
 
 /// Lines of the focused agent where all agents are rows.
 const FOCUSED_ROW_LINES: u16 = 6;
@@ -36,34 +35,22 @@ pub type PaneAreas = Vec<(Rect, AgentPath)>;
 /// Draws the panel.
 pub fn draw(model: &TuiModel, panel: &Panel, pen: Painter<'_>, buffer: &mut Buffer) -> PaneAreas {
     let agents = model.agents.panel();
+    let group = AgentGroup { model, agents: &agents, pen };
     if let Some(area) = panel.header {
-        put(buffer, area, 0, &header(model, &agents, panel, pen));
+        put(buffer, area, 0, &header(group, panel, area.width));
     }
     if panel.right {
-        for y in 0..panel.area.bottom() {
-            buffer.set_string(panel.area.x - 2, y, pen.theme.glyphs.vertical, pen.theme.dim);
-        }
+        separator(panel.area.x - 2, panel, pen, buffer);
     }
-    if panel.slot > 1 {
-        slots(model, &agents, panel, pen, buffer)
-    } else {
-        rows(model, &agents, panel, pen, buffer)
-    }
+    if panel.slot > 1 { slots(group, panel, buffer) } else { rows(group, panel, buffer) }
 }
 
 /// `3 agents · 2 running · ⚑ 1 needs you   21k · $0.07`.
-fn header(
-    model: &TuiModel,
-    agents: &[&AgentState],
-    panel: &Panel,
-    pen: Painter<'_>,
-) -> Line<'static> {
-    let theme = pen.theme;
-    let room = usize::from(panel.header.map_or(0, |area| area.width));
-    let tally = AgentSet::tally(agents.iter().copied());
-    let asks = labels::count_asking(model, agents.iter().copied());
-    let words = tally_label(tally, asks, pen.theme.glyphs, false);
-    let (used, cost) = labels::sum_usage(agents.iter().copied());
+fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
+    let theme = group.pen.theme;
+    let room = usize::from(room);
+    let words = group.tally_label(false);
+    let (used, cost) = group.usage();
     let mut figures = format!("{} · {}", tokens(used), money(cost));
     if width(&words) + width(&figures) + 4 > room {
         figures = money(cost);
@@ -81,48 +68,43 @@ fn header(
     two_ends(left, right, room, Some((rule, theme.dim)))
 }
 
-fn slots(
-    model: &TuiModel,
-    agents: &[&AgentState],
-    panel: &Panel,
-    pen: Painter<'_>,
-    buffer: &mut Buffer,
-) -> PaneAreas {
-    let columns = panel.columns.max(1);
-    let per_column = agents.len().div_ceil(usize::from(columns)).max(1);
-    let column_width = (panel.area.width - 3 * (columns - 1)) / columns;
-    let mut places = Vec::new();
-    for (at, agent) in agents.iter().enumerate() {
-        let (column, row) = (at / per_column, at % per_column);
-        let (Ok(column), Ok(row)) = (u16::try_from(column), u16::try_from(row)) else { continue };
-        let x = panel.area.x + column * (column_width + 3);
-        let y = panel.area.y + row * panel.slot;
-        let area = Rect::new(x, y, column_width, panel.slot).intersection(panel.area);
-        if column > 0 && row == 0 {
-            for y in 0..panel.area.bottom() {
-                buffer.set_string(x - 2, y, pen.theme.glyphs.vertical, pen.theme.dim);
-            }
-        }
-        slot(model, agents, at, area, pen, buffer);
-        places.push((area, agent.path.clone()));
+/// Draws a line from the top of the screen to the bottom of the panel.
+fn separator(x: u16, panel: &Panel, pen: Painter<'_>, buffer: &mut Buffer) {
+    for y in 0..panel.area.bottom() {
+        buffer.set_string(x, y, pen.theme.glyphs.vertical, pen.theme.dim);
     }
-    places
+}
+
+/// The area of a slot or row in a panel whose columns are filled one after the other.
+fn cell(panel: &Panel, at: usize, per_column: usize) -> Option<Rect> {
+    let column = u16::try_from(at / per_column).ok()?;
+    let row = u16::try_from(at % per_column).ok()?;
+    let width = (panel.area.width - 3 * (panel.columns - 1)) / panel.columns;
+    let (x, y) = (panel.area.x + column * (width + 3), panel.area.y + row * panel.slot);
+    Some(Rect::new(x, y, width, panel.slot).intersection(panel.area))
+}
+
+fn slots(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas {
+    let per_column = group.agents.len().div_ceil(usize::from(panel.columns)).max(1);
+    let mut areas = Vec::new();
+    for (at, agent) in group.agents.iter().enumerate() {
+        let Some(area) = cell(panel, at, per_column) else { continue };
+        if at > 0 && at % per_column == 0 {
+            separator(area.x - 2, panel, group.pen, buffer);
+        }
+        slot(group, at, area, buffer);
+        areas.push((area, agent.path.clone()));
+    }
+    areas
 }
 
 /// One slot: header, state, and the end of the text.
-fn slot(
-    model: &TuiModel,
-    agents: &[&AgentState],
-    at: usize,
-    area: Rect,
-    pen: Painter<'_>,
-    buffer: &mut Buffer,
-) {
+fn slot(group: AgentGroup<'_>, at: usize, area: Rect, buffer: &mut Buffer) {
+    let AgentGroup { model, agents, pen } = group;
     let agent = agents[at];
-    let focused = model.focus.as_ref() == Some(&agent.path);
-    let edge = Gutter::new(agents, at, focused, pen);
+    let edge = Gutter::new(group, at);
     let state = labels::agent_status(model, agent);
-    put(buffer, area, 0, &slot_header(model, agent, state.clone(), &edge, area.width, pen));
+    put(buffer, area, 0, &slot_header(group, at, state.clone(), &edge, area.width));
     let inner = usize::from(area.width).saturating_sub(edge.width() + 2);
     let writing = matches!(agent.run.phase, RunPhase::Writing) && state.glyph == Glyph::Spinner;
     if area.height == 2 && writing {
@@ -130,7 +112,7 @@ fn slot(
         put(buffer, area, 1, &edge.prefix(line));
         return;
     }
-    put(buffer, area, 1, &edge.prefix(state_line(model, agent, state, inner, pen)));
+    put(buffer, area, 1, &edge.prefix(state_line(group, at, state, inner)));
     if area.height <= 2 {
         return;
     }
@@ -150,12 +132,12 @@ fn tail(agent: &AgentState, room: usize, count: usize, style: Style) -> Vec<Line
 
 /// `⠹ Grep "fn route"`, `✓ done: Two route tables. …`.
 fn state_line(
-    model: &TuiModel,
-    agent: &AgentState,
+    group: AgentGroup<'_>,
+    at: usize,
     mut state: StatusLabel,
     room: usize,
-    pen: Painter<'_>,
 ) -> Line<'static> {
+    let (agent, pen) = (group.agents[at], group.pen);
     match (&agent.run.phase, &agent.outcome) {
         (RunPhase::Ended(RunEnd::Completed), Some(outcome)) => {
             let mut lines = outcome.text.lines();
@@ -164,7 +146,8 @@ fn state_line(
             }
         }
         (RunPhase::Ended(RunEnd::Cancelled { before_start: false }), _) => {
-            let longer = labels::with_detail(&state.text, labels::partial_text_note(model, agent));
+            let note = labels::partial_text_note(group.model, agent);
+            let longer = labels::with_detail(&state.text, note);
             if width(&longer) + 2 <= room {
                 state.text = longer;
             }
@@ -188,11 +171,16 @@ struct Gutter {
 }
 
 impl Gutter {
-    fn new(agents: &[&AgentState], at: usize, focused: bool, pen: Painter<'_>) -> Self {
+    fn new(group: AgentGroup<'_>, at: usize) -> Self {
+        let AgentGroup { agents, pen, .. } = group;
         let agent = agents[at];
         let glyphs = pen.theme.glyphs;
         let bar = Span::styled(glyphs.bar, pen.agent(agent));
-        let mark = if focused { Span::styled(glyphs.focus, pen.theme.accent) } else { bar.clone() };
+        let mark = if group.is_focused(at) {
+            Span::styled(glyphs.focus, pen.theme.accent)
+        } else {
+            bar.clone()
+        };
         let (mut head, mut rest) = (Vec::new(), Vec::new());
         let parent = agent.path.parent();
         let nested = agents.iter().any(|other| Some(&other.path) == parent.as_ref());
@@ -222,8 +210,9 @@ impl Gutter {
 }
 
 /// Style of an agent's header: reversed with the focus, dim once it has ended.
-fn header_style(agent: &AgentState, focused: bool, theme: &Theme) -> Style {
-    match (focused, agent.alive()) {
+fn header_style(group: AgentGroup<'_>, at: usize) -> Style {
+    let theme = group.pen.theme;
+    match (group.is_focused(at), group.agents[at].alive()) {
         (true, _) => theme.focus,
         (false, true) => theme.text,
         (false, false) => theme.dim,
@@ -232,27 +221,27 @@ fn header_style(agent: &AgentState, focused: bool, theme: &Theme) -> Style {
 
 /// `▌1 explore-1 · map the routes ──── 0:42 4/20 $0.04`.
 fn slot_header(
-    model: &TuiModel,
-    agent: &AgentState,
+    group: AgentGroup<'_>,
+    at: usize,
     state: StatusLabel,
     edge: &Gutter,
     room: u16,
-    pen: Painter<'_>,
 ) -> Line<'static> {
-    let theme = pen.theme;
+    let AgentGroup { model, agents, pen } = group;
+    let (agent, theme) = (agents[at], pen.theme);
     let room = usize::from(room);
-    let focused = model.focus.as_ref() == Some(&agent.path);
-    let look = header_style(agent, focused, theme);
+    let focused = group.is_focused(at);
+    let style = header_style(group, at);
     let title = format!(" · {}", one_line(&agent.info.description));
     // Too narrow: drop cost, then turns, then time; then truncate the title.
     let kept = if room < NARROW_PANE { NARROW_MIN_TITLE } else { MIN_TITLE };
     AgentRow::new(state, pen)
-        .figures(row::figures(model, agent), if focused { look } else { theme.dim })
+        .figures(row::figures(model, agent), if focused { style } else { theme.dim })
         .spans(edge.head.clone())
-        .text(agent.number.to_string(), if focused { look } else { pen.agent(agent) })
-        .text(format!(" {}", agent.info.name), look)
+        .text(agent.number.to_string(), if focused { style } else { pen.agent(agent) })
+        .text(format!(" {}", agent.info.name), style)
         .fit(room, width(&title).min(kept))
-        .truncated(&title, room, look)
+        .truncated(&title, room, style)
         .margin(usize::from(panel_has_margin(model)))
         .line(room, Some((theme.glyphs.rule, theme.dim)))
 }
@@ -263,126 +252,92 @@ fn panel_has_margin(model: &TuiModel) -> bool {
 }
 
 /// One line per agent; the last line summarizes those that do not fit.
-fn rows(
-    model: &TuiModel,
-    agents: &[&AgentState],
-    panel: &Panel,
-    pen: Painter<'_>,
-    buffer: &mut Buffer,
-) -> PaneAreas {
-    let focus = agents.iter().position(|agent| model.focus.as_ref() == Some(&agent.path));
+fn rows(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas {
+    let agents = group.agents;
+    let focus = (0..agents.len()).find(|at| group.is_focused(*at));
     let grow =
         if panel.header.is_some() && focus.is_some() && panel.area.height > FOCUSED_ROW_LINES + 2 {
             FOCUSED_ROW_LINES
         } else {
             0
         };
-    let columns = panel.columns.max(1);
-    if columns > 1 && grow == 0 {
-        return row_columns(model, agents, panel, pen, buffer);
+    if panel.columns > 1 && grow == 0 {
+        return row_columns(group, panel, buffer);
     }
     let room = usize::from(panel.area.height - grow);
     let visible = if agents.len() > room { room.saturating_sub(1) } else { agents.len() };
-    let at = focus.unwrap_or(0);
-    let first = at.saturating_sub(visible / 2).min(agents.len() - visible);
-    let mut places = Vec::new();
+    let first = focus.unwrap_or(0).saturating_sub(visible / 2).min(agents.len() - visible);
+    let mut areas = Vec::new();
     let mut y = panel.area.y;
     for (at, agent) in agents.iter().enumerate().skip(first).take(visible) {
         let lines = if Some(at) == focus { 1 + grow } else { 1 };
         let area = Rect::new(panel.area.x, y, panel.area.width, lines).intersection(panel.area);
         if lines > 2 {
-            slot(model, agents, at, area, pen, buffer);
+            slot(group, at, area, buffer);
         } else {
-            put(buffer, area, 0, &row(model, agents, at, area.width, pen));
+            put(buffer, area, 0, &row(group, at, area.width));
         }
-        places.push((area, agent.path.clone()));
+        areas.push((area, agent.path.clone()));
         y += lines;
     }
     if visible < agents.len() {
-        let hidden = agents[..first].iter().chain(&agents[first + visible..]).copied();
         let area = Rect::new(panel.area.x, y, panel.area.width, 1).intersection(panel.area);
-        let hidden: Vec<&AgentState> = hidden.collect();
-        put(buffer, area, 0, &more_line(model, hidden.len(), &hidden, area.width, pen));
+        let hidden = [&agents[..first], &agents[first + visible..]].concat();
+        let hidden = AgentGroup { agents: &hidden, ..group };
+        put(buffer, area, 0, &more_line(hidden, hidden.agents.len(), area.width));
     }
-    places
+    areas
 }
 
-fn row_columns(
-    model: &TuiModel,
-    agents: &[&AgentState],
-    panel: &Panel,
-    pen: Painter<'_>,
-    buffer: &mut Buffer,
-) -> PaneAreas {
-    let columns = panel.columns;
-    let width = (panel.area.width - 3 * (columns - 1)) / columns;
+fn row_columns(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas {
     let per_column = usize::from(panel.area.height);
-    let mut places = Vec::new();
-    for (at, agent) in agents.iter().enumerate().take(per_column * usize::from(columns)) {
-        let (Ok(column), Ok(line)) =
-            (u16::try_from(at / per_column), u16::try_from(at % per_column))
-        else {
-            continue;
-        };
-        let area = Rect::new(panel.area.x + column * (width + 3), panel.area.y + line, width, 1);
-        put(buffer, area, 0, &row(model, agents, at, width, pen));
-        places.push((area, agent.path.clone()));
+    let mut areas = Vec::new();
+    let fitting = per_column * usize::from(panel.columns);
+    for (at, agent) in group.agents.iter().enumerate().take(fitting) {
+        let Some(area) = cell(panel, at, per_column) else { continue };
+        put(buffer, area, 0, &row(group, at, area.width));
+        areas.push((area, agent.path.clone()));
     }
-    places
+    areas
 }
 
 /// `▌1 explore-1 ⠹ Grep "fn route" · map the ro… 0:42 4/20 $0.04`.
-pub fn row(
-    model: &TuiModel,
-    agents: &[&AgentState],
-    at: usize,
-    room: u16,
-    pen: Painter<'_>,
-) -> Line<'static> {
-    let agent = agents[at];
-    let theme = pen.theme;
+pub fn row(group: AgentGroup<'_>, at: usize, room: u16) -> Line<'static> {
+    let AgentGroup { model, agents, pen } = group;
+    let (agent, theme) = (agents[at], pen.theme);
     let room = usize::from(room);
-    let focused = model.focus.as_ref() == Some(&agent.path);
-    let edge = Gutter::new(agents, at, focused, pen);
     let state = labels::agent_status(model, agent);
-    let names = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
-    let look = header_style(agent, focused, theme);
+    let names = group.name_width();
+    let style = header_style(group, at);
     let pad = names.saturating_sub(width(&agent.info.name));
     let words = labels::row_label(model, agent, &state);
-    let words_look = match state.glyph {
-        _ if focused => theme.text,
+    let words_style = match state.glyph {
+        _ if group.is_focused(at) => theme.text,
         Glyph::Asks => theme.question,
-        _ => look,
+        _ => style,
     };
-    let place = if agent.in_background && agent.alive() { " · background" } else { "" };
+    let aside = if agent.in_background && agent.alive() { " · background" } else { "" };
     let title = one_line(&agent.info.description);
     AgentRow::new(state, pen)
-        .spans(edge.head)
+        .spans(Gutter::new(group, at).head)
         .text(format!("{} ", agent.number), pen.agent(agent))
-        .text(agent.info.name.clone(), look)
+        .text(agent.info.name.clone(), style)
         .text(" ".repeat(pad + 1), Style::new())
         .glyph()
-        .truncated(&words, room, words_look)
+        .truncated(&words, room, words_style)
         .figures(row::figures(model, agent), theme.dim)
         .fit(room, 0)
-        .text(format!("{place} · {title}"), theme.dim)
+        .text(format!("{aside} · {title}"), theme.dim)
         .line(room, None)
 }
 
-/// `+7 more · ⚑ plan-2 asks · ✗ review-7 failed`.
-pub fn more_line(
-    model: &TuiModel,
-    more: usize,
-    hidden: &[&AgentState],
-    room: u16,
-    pen: Painter<'_>,
-) -> Line<'static> {
+/// `+7 more · ⚑ plan-2 needs you · ✗ review-7 failed`, where `hidden` are the agents among them.
+pub fn more_line(hidden: AgentGroup<'_>, more: usize, room: u16) -> Line<'static> {
+    let AgentGroup { model, agents, pen } = hidden;
     let mut spans = vec![Span::styled(format!(" +{more} more"), pen.theme.dim)];
-    for glyph in [Glyph::Asks, Glyph::Failed] {
-        for agent in hidden {
-            let state = labels::agent_status(model, agent);
-            if state.glyph == glyph {
-                let verb = if glyph == Glyph::Asks { "asks" } else { "failed" };
+    for (glyph, verb) in [(Glyph::Asks, "asks"), (Glyph::Failed, "failed")] {
+        for agent in agents {
+            if labels::agent_status(model, agent).glyph == glyph {
                 let text = format!("{} {} {verb}", pen.sign(glyph), agent.info.name);
                 spans.push(Span::styled(" · ", pen.theme.dim));
                 spans.push(Span::styled(text, pen.style(glyph)));

@@ -1,17 +1,58 @@
-//! One line about an agent or a background command, of which panes, batches and lists are made.
+//! One line about an agent or a background command, of which panes, batches and lists are made, and
+//! what the lines of several agents have in common.
 
 use std::borrow::Cow;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::tui::agents::{AgentState, RunState};
+use crate::protocol::Cost;
+use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunState};
 use crate::tui::format::{clock, money};
 use crate::tui::labels;
 use crate::tui::labels::StatusLabel;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, spans_width, two_ends};
-use crate::tui::text::{truncate, width};
+use crate::tui::text::{column_width, truncate, width};
+
+/// Maximum width of the names of agents in a column, in cells.
+const MAX_NAME_WIDTH: usize = 20;
+
+/// Agents that are drawn together: in the panel, in a batch, or in the background.
+#[derive(Clone, Copy)]
+pub struct AgentGroup<'a> {
+    pub model: &'a TuiModel,
+    pub agents: &'a [&'a AgentState],
+    pub pen: Painter<'a>,
+}
+
+impl AgentGroup<'_> {
+    /// Whether the agent at this index has the focus.
+    pub fn is_focused(&self, at: usize) -> bool {
+        self.model.focus.as_ref() == Some(&self.agents[at].path)
+    }
+
+    /// Counts the agents by state.
+    pub fn tally(&self) -> AgentTally {
+        AgentSet::tally(self.agents.iter().copied())
+    }
+
+    /// Counts the agents in words, with a sign before those that need the user unless `plain`.
+    pub fn tally_label(&self, plain: bool) -> String {
+        let asks = labels::count_asking(self.model, self.agents.iter().copied());
+        labels::tally_label(self.tally(), asks, self.pen.theme.glyphs, plain)
+    }
+
+    /// Tokens and cost of the agents.
+    pub fn usage(&self) -> (u64, Cost) {
+        labels::sum_usage(self.agents.iter().copied())
+    }
+
+    /// Width of a column with the names.
+    pub fn name_width(&self) -> usize {
+        column_width(self.agents.iter().map(|agent| &*agent.info.name), MAX_NAME_WIDTH)
+    }
+}
 
 /// Builds a line from left to right. Figures stand at its right end.
 pub struct AgentRow<'a> {

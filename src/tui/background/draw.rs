@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use crate::tui::agents::panes::PaneAreas;
-use crate::tui::agents::row::AgentRow;
+use crate::tui::agents::row::{AgentGroup, AgentRow};
 use crate::tui::agents::{AgentState, panes};
 use crate::tui::background::Job;
 use crate::tui::format::clock;
@@ -29,25 +29,31 @@ pub fn draw(model: &TuiModel, area: Rect, pen: Painter<'_>, buffer: &mut Buffer)
     let agents = model.agents.strip();
     let jobs: Vec<&Job> = model.jobs.strip().collect();
     let all = agents.len() + jobs.len();
-    let focus = agents.iter().position(|agent| model.focus.as_ref() == Some(&agent.path));
-    let shown = visible_rows(all, usize::from(area.height), focus);
-    let mut places = PaneAreas::new();
-    for (row, at) in shown.clone().enumerate() {
+    let group = AgentGroup { model, agents: &agents, pen };
+    let focus = (0..agents.len()).find(|at| group.is_focused(*at));
+    let visible = visible_rows(all, usize::from(area.height), focus);
+    let mut areas = PaneAreas::new();
+    for (row, at) in visible.clone().enumerate() {
         let Some(agent) = agents.get(at) else {
             put(buffer, area, row, &job_row(model, jobs[at - agents.len()], area.width, pen));
             continue;
         };
-        put(buffer, area, row, &panes::row(model, &agents, at, area.width, pen));
+        put(buffer, area, row, &panes::row(group, at, area.width));
         let y = area.y + u16::try_from(row).unwrap_or_default();
-        places.push((Rect { y, height: 1, ..area }, agent.path.clone()));
+        areas.push((Rect { y, height: 1, ..area }, agent.path.clone()));
     }
-    if shown.len() < all {
-        let hidden = agents.iter().enumerate().filter(|(at, _)| !shown.contains(at));
+    if visible.len() < all {
+        let hidden = agents.iter().enumerate().filter(|(at, _)| !visible.contains(at));
         let hidden: Vec<&AgentState> = hidden.map(|(_, agent)| *agent).collect();
-        let line = panes::more_line(model, all - shown.len(), &hidden, area.width, pen);
-        put(buffer, area, shown.len(), &line);
+        let hidden = AgentGroup { agents: &hidden, ..group };
+        put(
+            buffer,
+            area,
+            visible.len(),
+            &panes::more_line(hidden, all - visible.len(), area.width),
+        );
     }
-    places
+    areas
 }
 
 /// The range of visible rows. If not all fit, leaves one line to count the others.

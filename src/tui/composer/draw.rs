@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::tui::composer::TextBuffer;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, clear, put, put_all, two_ends};
-use crate::tui::text::{padded, truncate, width};
+use crate::tui::text::{column_width, padded, truncate};
 use crate::tui::theme::Theme;
 
 /// Maximum number of visible menu rows.
@@ -151,7 +151,7 @@ pub fn draw_menu(model: &TuiModel, bottom: u16, screen: u16, pen: Painter<'_>, b
     clear(buffer, area);
     let visible = usize::from(rows);
     let first = (menu.selected + 1).saturating_sub(visible);
-    let label = menu.items.iter().map(|item| width(&item.insert)).max().unwrap_or(0).min(60);
+    let label = column_width(menu.items.iter().map(|item| &*item.insert), 60);
     for (at, item) in menu.items.iter().enumerate().skip(first).take(visible) {
         let chosen = at == menu.selected;
         let mark = if chosen { theme.glyphs.focus } else { " " };

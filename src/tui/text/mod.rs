@@ -15,5 +15,5 @@ pub use diff::{diff_lines, whole_diff};
 pub use highlight::Highlighter;
 pub use markdown::{MarkdownStream, Widths};
 pub use sanitize::{one_line, reveal, sanitize};
-pub use width::{padded, truncate, truncate_line, width};
+pub use width::{column_width, padded, truncate, truncate_line, width};
 pub use wrap::{hard_wrap, tail_lines, wrap_hanging, wrap_line, wrap_text};

@@ -71,6 +71,11 @@ pub fn padded(text: &str, cells: usize) -> String {
     format!("{cut}{}", " ".repeat(blanks))
 }
 
+/// The width of the widest text, or `max`.
+pub fn column_width<'a>(texts: impl Iterator<Item = &'a str>, max: usize) -> usize {
+    texts.map(width).max().unwrap_or(0).min(max)
+}
+
 /// Like [`truncate`], for a styled line; the `…` has the style of the cut span.
 pub fn truncate_line(mut line: Line<'static>, cells: usize) -> Line<'static> {
     let mut used = 0;

@@ -11,7 +11,7 @@ use crate::tui::format::{clock, money};
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, draw_rows, frame, put_all};
-use crate::tui::text::{one_line, padded, width, wrap_text};
+use crate::tui::text::{column_width, one_line, padded, wrap_text};
 
 /// Maximum number of detail lines below the list.
 const ABOUT_LINES: usize = 4;
@@ -58,7 +58,7 @@ fn all_lines(
     pen: Painter<'_>,
 ) -> (Vec<Line<'static>>, usize) {
     let chosen = list.selected.min(found.len().saturating_sub(1));
-    let names = found.iter().map(|row| width(row.name(model))).max().unwrap_or(0).min(24);
+    let names = column_width(found.iter().map(|row| row.name(model)), 24);
     let (mut lines, mut selected, mut section) = (Vec::new(), usize::MAX, None);
     for (at, row) in found.iter().enumerate() {
         let of = row.section(model);
