@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::PrintArgs;
 use crate::config::McpScope;
+use crate::protocol::Secret;
 
 /// The sub-commands.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
@@ -177,17 +178,17 @@ pub struct McpAddArgs {
 
     /// A variable of the program; may be repeated. ${VAR} is expanded when the server starts.
     #[arg(short, long, value_name = "KEY=VALUE")]
-    pub env: Vec<String>,
+    pub env: Vec<Secret<String>>,
 
     /// A header of each request, such as 'Authorization: Bearer ${TOKEN}'; may be repeated.
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
-    pub header: Vec<String>,
+    pub header: Vec<Secret<String>>,
 
     /// Its name: letters, digits, - and _.
     pub name: String,
 
     /// The program, or the URL of an HTTP server.
-    pub command_or_url: String,
+    pub command_or_url: Secret<String>,
 
     /// The program's arguments.
     pub args: Vec<String>,

@@ -13,7 +13,7 @@ use super::mcp_file;
 use super::start::{EntryCwd, StartResolver, server_notice};
 use super::untrusted_item::{UntrustedItem, one_line};
 use super::{ConfigSources, Project};
-use crate::protocol::{McpServer, McpTransport, StartDir, shell_word};
+use crate::protocol::{McpServer, McpTransport, Secret, StartDir, shell_word};
 use crate::spanned::{Scalar, non_blank};
 
 /// The key of the table of servers.
@@ -33,14 +33,14 @@ pub struct McpServerConfig {
     pub args: Vec<String>,
     /// Additional environment variables for the program.
     #[serde(default, deserialize_with = "table_as_written")]
-    pub env: BTreeMap<String, String>,
+    pub env: Secret<BTreeMap<String, String>>,
     /// The URL of a streamable HTTP server, instead of `command`.
-    #[serde(default, deserialize_with = "non_blank")]
+    #[serde(default, deserialize_with = "secret_non_blank")]
     #[schemars(length(min = 1))]
-    pub url: Option<String>,
+    pub url: Option<Secret<String>>,
     /// Headers to send with each request.
     #[serde(default, deserialize_with = "table_as_written")]
-    pub headers: BTreeMap<String, String>,
+    pub headers: Secret<BTreeMap<String, String>>,
     /// Time limit for the start, in seconds. Absent: 30.
     #[schemars(range(min = 0.001, max = 3600))]
     pub startup_timeout_s: Option<f64>,
@@ -55,13 +55,19 @@ pub struct McpServerConfig {
     pub cwd: Option<EntryCwd>,
 }
 
+fn secret_non_blank<'de, D: Deserializer<'de>>(
+    text: D,
+) -> Result<Option<Secret<String>>, D::Error> {
+    non_blank(text).map(|text: String| Some(text.into()))
+}
+
 fn list_as_written<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<String>, D::Error> {
     Ok(Vec::<Scalar>::deserialize(list)?.into_iter().map(|item| item.0).collect())
 }
 
 fn table_as_written<'de, D: Deserializer<'de>>(
     table: D,
-) -> Result<BTreeMap<String, String>, D::Error> {
+) -> Result<Secret<BTreeMap<String, String>>, D::Error> {
     let table = BTreeMap::<String, Scalar>::deserialize(table)?;
     Ok(table.into_iter().map(|(name, value)| (name, value.0)).collect())
 }
@@ -96,7 +102,7 @@ impl McpEntry {
 /// Describes what a server runs or connects to, in one line. Servers that do different things have
 /// different lines, which include the environment: a variable can make a program run anything.
 pub fn describe_server(server: &McpServer) -> String {
-    let none = BTreeMap::new();
+    let none = Secret::default();
     let (words, values) = match &server.transport {
         McpTransport::Stdio { command, args, env } => {
             (std::iter::once(command).chain(args).map(|word| shell_word(word)).collect(), env)

@@ -145,7 +145,7 @@ fn toml_server(transport: &McpTransport) -> Table {
             }
         }
         McpTransport::Http { url, headers } => {
-            server.insert("url", Item::Value(url.into()));
+            server.insert("url", Item::Value(url.as_str().into()));
             if !headers.is_empty() {
                 server.insert("headers", pairs(headers));
             }
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn files() -> McpServer {
-        let env = [("KEY".to_owned(), "sk-\"1".to_owned())].into();
+        let env = [("KEY".to_owned(), "sk-\"1".to_owned())].into_iter().collect();
         let args = vec!["-y".to_owned(), "x y".to_owned()];
         McpServer::new("files", McpTransport::Stdio { command: "npx".to_owned(), args, env })
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::hooks::HookEntry;
 use super::mcp::McpServerConfig;
-use crate::protocol::{HookEvent, PermissionMode, lossy_path};
+use crate::protocol::{HookEvent, PermissionMode, Secret, lossy_path};
 
 /// The whole configuration, all layers merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,7 +64,7 @@ pub struct ProviderConfig {
     /// The API it speaks.
     pub kind: ProviderKind,
     /// The address before `/v1/messages`, `/chat/completions`, `/responses` or `/v1beta/models`.
-    pub base_url: Option<String>,
+    pub base_url: Option<Secret<String>>,
     /// The environment variable that holds the key. Absent: no key is needed.
     #[schemars(length(min = 1))]
     pub api_key_env: Option<String>,

@@ -11,6 +11,7 @@ use super::error::{ConfigError, Origin, file_origin};
 use super::hooks::{HookList, read_hooks};
 use super::load::read_text;
 use super::project::{LOCAL_SETTINGS, Project, SETTINGS};
+use crate::protocol::Secret;
 use crate::spanned::{Scalar, Spanned, Value, ValueError, parse_json};
 
 /// The owner of a settings file.
@@ -53,7 +54,7 @@ pub struct SettingsFile {
 pub struct SettingsKeys {
     pub permissions: SettingsPermissions,
     /// Variables by name.
-    pub env: BTreeMap<String, Spanned<Scalar>>,
+    pub env: Secret<BTreeMap<String, Spanned<Scalar>>>,
     /// Names of `.mcp.json` servers not to use.
     #[serde(rename = "disabledMcpjsonServers")]
     pub disabled_servers: Vec<String>,

@@ -9,7 +9,7 @@ use super::error::{ConfigError, Origin};
 use super::layers::Setting;
 use super::settings_file::{SettingsFile, SettingsPermissions};
 use super::untrusted_item::{UntrustedItem, one_line};
-use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, PermissionMode};
+use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, PermissionMode, Secret};
 use crate::spanned::{Scalar, Spanned};
 
 /// Converts the permissions to a layer, with a notice about an unknown mode.
@@ -57,7 +57,7 @@ fn list_setting(name: &str, entries: &[Spanned<String>], file: &Origin) -> Setti
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Variable {
     name: String,
-    value: String,
+    value: Secret<String>,
     origin: Origin,
 }
 
@@ -66,7 +66,7 @@ impl Variable {
     pub fn untrusted_item(&self) -> UntrustedItem {
         let Self { name, value, origin } = self;
         UntrustedItem {
-            what: one_line(&format!("env {name}: {value}"), None),
+            what: one_line(&format!("env {name}: {}", **value), None),
             origin: origin.clone(),
         }
     }
@@ -93,7 +93,7 @@ pub(super) fn variables(file: &SettingsFile) -> Result<Vec<Variable>, ConfigErro
         } else if text.contains('\0') {
             format!("`env.{shown}` must not contain a NUL character")
         } else {
-            found.push(Variable { name: name.clone(), value: text.clone(), origin });
+            found.push(Variable { name: name.clone(), value: text.clone().into(), origin });
             continue;
         };
         return Err(ConfigError::invalid(&origin, why));
@@ -102,8 +102,8 @@ pub(super) fn variables(file: &SettingsFile) -> Result<Vec<Variable>, ConfigErro
 }
 
 /// The variables of all settings files that count; for each name the highest file wins.
-#[derive(Clone, Default, PartialEq)]
-pub struct Variables(BTreeMap<String, String>);
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Variables(BTreeMap<String, Secret<String>>);
 
 impl Variables {
     pub(super) fn set(&mut self, variable: Variable) {
@@ -112,13 +112,6 @@ impl Variables {
 
     /// Returns the environment for programs started for agents: the process's, overridden by these variables.
     pub fn apply_to(&self, env: &EnvOverlay) -> EnvOverlay {
-        env.with(self.0.iter())
-    }
-}
-
-impl std::fmt::Debug for Variables {
-    /// Prints names only: values may be keys.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        env.with(self.0.iter().map(|(name, value)| (name, &**value)))
     }
 }

@@ -1,16 +1,15 @@
 //! Servers of the Model Context Protocol: their configuration and state.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::StartDir;
+use super::{Secret, StartDir};
 
 /// A configured server. Texts may hold `${VAR}` and `${VAR:-default}`, filled in from the
 /// environment of the agent that uses it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServer {
     pub name: String,
     pub transport: McpTransport,
@@ -25,12 +24,12 @@ pub struct McpServer {
 }
 
 /// How a server is reached.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpTransport {
     /// A program that we start, with the protocol on its standard streams.
-    Stdio { command: String, args: Vec<String>, env: BTreeMap<String, String> },
+    Stdio { command: String, args: Vec<String>, env: Secret<BTreeMap<String, String>> },
     /// Streamable HTTP.
-    Http { url: String, headers: BTreeMap<String, String> },
+    Http { url: Secret<String>, headers: Secret<BTreeMap<String, String>> },
     /// Inside the program that drives us.
     Peer,
 }
@@ -70,16 +69,6 @@ pub fn display_url(url: &str) -> String {
     match host.rsplit_once('@') {
         Some((_, host)) => format!("{scheme}://***@{host}{path}{query}"),
         None => format!("{place}{query}"),
-    }
-}
-
-impl fmt::Debug for McpServer {
-    /// Prints no values of variables and headers: they may be keys.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpServer")
-            .field("name", &self.name)
-            .field("about", &self.about())
-            .finish_non_exhaustive()
     }
 }
 

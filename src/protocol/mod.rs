@@ -18,6 +18,7 @@ pub mod peer;
 pub mod printable;
 pub mod question;
 pub mod redact;
+pub mod secret;
 pub mod sink;
 pub mod slash;
 pub mod span;
@@ -52,6 +53,7 @@ pub use printable::{
 };
 pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, PermissionMode, Question, RuleFile};
 pub use redact::{MaskedStream, Redactor};
+pub use secret::Secret;
 pub use sink::{EventFilter, EventQueue, EventSink};
 pub use span::{Span, SpanId};
 pub use start_dir::StartDir;

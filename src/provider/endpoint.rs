@@ -6,8 +6,8 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 use super::error::ProviderError;
-use super::secret::Secret;
 use super::settings::{Credential, ProviderSettings, is_local};
+use crate::protocol::Secret;
 
 /// The address of one provider's requests, with the headers that carry its key.
 #[derive(Clone)]

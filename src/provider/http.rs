@@ -11,7 +11,7 @@ use rustls::crypto::ring;
 use url::Url;
 
 use super::error::{ProviderError, innermost};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, Secret};
 
 /// Default time limit for opening a connection.
 pub const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -70,8 +70,8 @@ impl HttpClient {
     }
 
     fn needs_tls(&self, url: &Url) -> bool {
-        let proxy = self.0.proxies.http.as_deref().unwrap_or_default();
-        url.scheme() == "https" || proxy.starts_with("https:")
+        let proxy = self.0.proxies.http.as_ref();
+        url.scheme() == "https" || proxy.is_some_and(|proxy| proxy.starts_with("https:"))
     }
 }
 
@@ -113,10 +113,10 @@ impl HttpClientInner {
 }
 
 /// The proxy variables of the environment.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Proxies {
-    http: Option<String>,
-    https: Option<String>,
+    http: Option<Secret<String>>,
+    https: Option<Secret<String>>,
     except: String,
 }
 
@@ -125,10 +125,11 @@ impl Proxies {
         let first = |names: &[&str]| {
             names.iter().find_map(|name| env.non_empty(name)).map(|value| value.trim().to_owned())
         };
+        let url = |names: &[&str]| first(names).map(Secret::from);
         let except = first(&["no_proxy", "NO_PROXY"]);
         Self {
-            http: first(&["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]),
-            https: first(&["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
+            http: url(&["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]),
+            https: url(&["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
             except: except.map_or(NEVER_PROXIED.to_owned(), |own| format!("{NEVER_PROXIED},{own}")),
         }
     }

@@ -24,7 +24,6 @@ mod openai_chat;
 mod openai_responses;
 pub mod retry;
 pub mod scripted;
-mod secret;
 mod server_error;
 mod settings;
 mod source;
@@ -40,7 +39,6 @@ pub use error::{ErrorKind, ProviderError};
 pub use http::{DEFAULT_CONNECT_TIMEOUT, HttpClient};
 pub use model::{Model, ModelSlot};
 pub use retry::RetryPolicy;
-pub use secret::Secret;
 pub use settings::{Credential, DEFAULT_IDLE_TIMEOUT, ProviderSettings};
 pub use source::{ChildModel, ModelSource};
 

@@ -1,14 +1,13 @@
 //! The settings of a provider.
 
-use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use url::{Host, Url};
 
-use super::secret::Secret;
 use crate::config::ProviderKind;
+use crate::protocol::Secret;
 
 /// How long a stream may be silent unless the configuration says otherwise.
 pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
@@ -32,13 +31,13 @@ impl Credential {
 }
 
 /// A provider as configured.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSettings {
     /// The name in the configuration, such as `anthropic`.
     pub name: String,
     pub kind: ProviderKind,
-    /// The prefix of the API's paths.
-    pub base_url: String,
+    /// The prefix of the API's paths. It may hold a password.
+    pub base_url: Secret<String>,
     pub key: Option<Credential>,
     /// The environment variable to set if the key is missing or rejected; may be empty.
     pub key_hint: String,
@@ -59,26 +58,13 @@ impl ProviderSettings {
         Self {
             name: name.into(),
             kind,
-            base_url,
+            base_url: base_url.into(),
             key: None,
             key_hint: String::new(),
             key_required: !local,
             idle_timeout: DEFAULT_IDLE_TIMEOUT,
             scenario: None,
         }
-    }
-}
-
-impl fmt::Debug for ProviderSettings {
-    /// Leaves the URL out: it may hold a password.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProviderSettings")
-            .field("name", &self.name)
-            .field("kind", &self.kind)
-            .field("key", &self.key)
-            .field("key_required", &self.key_required)
-            .field("idle_timeout", &self.idle_timeout)
-            .finish_non_exhaustive()
     }
 }
 

@@ -62,6 +62,11 @@ fn paths_are_written_as_text_that_cannot_fail() {
 }
 
 #[test]
+fn variables_and_headers_cannot_be_printed() {
+    report(&check(rules::bare_secrets));
+}
+
+#[test]
 fn files_are_short_and_say_what_they_are_for() {
     report(&check(rules::shape));
 }

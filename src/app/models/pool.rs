@@ -11,10 +11,8 @@ use tokio_util::sync::CancellationToken;
 use crate::app::setup::Setup;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderKind, base_url_variable};
 use crate::exec::{Shell, ShellCall, StartDirs};
-use crate::protocol::{EnvOverlay, Redactor, StartDir};
-use crate::provider::{
-    Credential, HttpClient, Provider, ProviderError, ProviderSettings, Secret, build,
-};
+use crate::protocol::{EnvOverlay, Redactor, Secret, StartDir};
+use crate::provider::{Credential, HttpClient, Provider, ProviderError, ProviderSettings, build};
 
 /// The default URL of the Messages API.
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
@@ -129,7 +127,8 @@ impl ProviderPool {
         let own = env.difference(&self.env);
         let moved = base_url_variable(name).and_then(|variable| own.non_empty(variable));
         let usual = if config.kind == ProviderKind::Gemini { GEMINI_URL } else { ANTHROPIC_URL };
-        let base_url = moved.or(config.base_url.as_deref()).unwrap_or(usual).to_owned();
+        let base_url =
+            moved.or(config.base_url.as_ref().map(|url| url.as_str())).unwrap_or(usual).to_owned();
         let key = match (self.key_from(name, &own), moved) {
             (KeyOrigin::Given(key), _) => KeyOrigin::Given(key),
             (_, None) => self.key_from(name, env),

@@ -9,7 +9,7 @@ use crate::app::setup::{AppError, Setup};
 use crate::cli::{McpAddArgs, McpKind};
 use crate::config::{McpConfigFile, McpEntry, McpScope, names_file, relative_word, start_ways};
 use crate::protocol::{
-    McpServer, McpTransport, mcp_name, printable, printable_line, printable_path,
+    McpServer, McpTransport, Secret, mcp_name, printable, printable_line, printable_path,
 };
 
 /// Adds a server to the file of its scope, and trusts it there.
@@ -160,7 +160,8 @@ pub(super) fn parse_server(args: &McpAddArgs) -> Result<McpServer, String> {
             if !command_or_url.contains("${") && Url::parse(command_or_url).is_err() {
                 return Err("the address is not a valid URL".to_owned());
             }
-            let pair = |text: &String| parse_pair(text, ':', "--header takes 'Name: value'");
+            let pair =
+                |text: &Secret<String>| parse_pair(text, ':', "--header takes 'Name: value'");
             let headers = header.iter().map(pair).collect::<Result<_, _>>()?;
             McpTransport::Http { url: command_or_url.clone(), headers }
         }
@@ -171,9 +172,9 @@ pub(super) fn parse_server(args: &McpAddArgs) -> Result<McpServer, String> {
             return Err("the name of the program is empty".to_owned());
         }
         McpKind::Stdio => {
-            let pair = |text: &String| parse_pair(text, '=', "--env takes KEY=VALUE");
+            let pair = |text: &Secret<String>| parse_pair(text, '=', "--env takes KEY=VALUE");
             let env = env.iter().map(pair).collect::<Result<_, _>>()?;
-            McpTransport::Stdio { command: command_or_url.clone(), args: args.clone(), env }
+            McpTransport::Stdio { command: command_or_url.to_string(), args: args.clone(), env }
         }
     };
     Ok(McpServer::new(name, transport))

@@ -193,7 +193,7 @@ fn flags_and_environment_reach_their_keys() {
     assert_eq!((config.budget.max_turns, config.budget.max_usd), (Some(3), Some(0.5)));
     assert_eq!((config.subagents.enabled, config.tui.theme.as_deref()), (false, Some("dark")));
     assert_eq!(config.log.level, "warn,caliban=debug");
-    let url = |name: &str| config.providers[name].base_url.clone().unwrap();
+    let url = |name: &str| config.providers[name].base_url.as_ref().unwrap().as_str();
     assert_eq!(url("anthropic"), "http://127.0.0.1:9");
     assert_eq!(url("openai"), "http://127.0.0.1:9/v1");
 }

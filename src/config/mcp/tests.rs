@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::config::{Dirs, Overrides, Trust, load};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, Secret};
 
 /// A user's folder and a project.
 struct McpFixture {
@@ -96,14 +96,14 @@ headers = { Authorization = "Bearer ${TOKEN}" }
 "#,
     );
     let servers: Vec<_> = bench.load().unwrap().mcp.into_iter().map(|entry| entry.server).collect();
-    let pair = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+    let pair = |name: &str, value: &str| Secret::from_iter([(name.to_owned(), value.to_owned())]);
     let files = McpTransport::Stdio {
         command: "npx".to_owned(),
         args: ["-y", "server", "${HOME}"].map(str::to_owned).into(),
         env: pair("LEVEL", "1"),
     };
     let web = McpTransport::Http {
-        url: "https://host/mcp".to_owned(),
+        url: "https://host/mcp".to_owned().into(),
         headers: pair("Authorization", "Bearer ${TOKEN}"),
     };
     let files = McpServer {
@@ -166,15 +166,15 @@ fn servers_that_do_something_different_have_different_lines_that_show_what_they_
     let program = |name: &str, command: &str, args: &[&str]| {
         let args = args.iter().map(|&it| it.to_owned()).collect();
         let transport =
-            McpTransport::Stdio { command: command.to_owned(), args, env: BTreeMap::new() };
+            McpTransport::Stdio { command: command.to_owned(), args, env: Secret::default() };
         super::describe_server(&McpServer::new(name, transport))
     };
     assert_eq!(program("x", "sh", &["a:", "b"]), "MCP server x: sh a: b");
     assert_eq!(program("x: sh a", "b", &[]), r"MCP server x\u{3a} sh a: b");
     // A folder of the project may be called `http:`.
     let (text, args) = ("http://host/run".to_owned(), Vec::new());
-    let address = McpTransport::Http { url: text.clone(), headers: BTreeMap::new() };
-    let program = McpTransport::Stdio { command: text, args, env: BTreeMap::new() };
+    let address = McpTransport::Http { url: text.clone().into(), headers: Secret::default() };
+    let program = McpTransport::Stdio { command: text, args, env: Secret::default() };
     let [address, program] =
         [address, program].map(|it| super::describe_server(&McpServer::new("x", it)));
     assert_eq!(address, "MCP server x: <http://host/run>");
@@ -353,4 +353,15 @@ fn the_place_of_a_program_is_the_project_or_left_out() {
     let error =
         McpFixture::new().user("[mcp_servers.x]\ncommand = \"c\"\ncwd = \"/tmp\"\n").error();
     assert!(error.starts_with("~/config.toml:3: ") && error.contains("project"), "{error}");
+}
+
+#[test]
+fn debug_output_of_a_configuration_holds_no_key() {
+    let text = "command = 'x'\nenv = { A = 'sk-canary' }\nheaders = { B = 'sk-canary' }\nurl = 'http://h?sk-canary'";
+    let server: McpServerConfig = toml::from_str(text).unwrap();
+    let stdio = McpServerConfig { url: None, headers: Secret::default(), ..server.clone() };
+    let http = McpServerConfig { command: None, env: Secret::default(), ..server.clone() };
+    let servers = [stdio, http].map(|config| config.to_server("x").unwrap());
+    let shown = format!("{server:?} {servers:?}");
+    assert!(shown.contains("***") && !shown.contains("sk-canary"), "{shown}");
 }

@@ -3,6 +3,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+use crate::protocol::Secret;
+
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitSetting {
@@ -10,7 +12,8 @@ pub struct GitSetting {
     pub section: String,
     /// In lower case.
     pub key: String,
-    pub value: String,
+    /// May be or hold a password.
+    pub value: Secret<String>,
 }
 
 /// Returns the settings in order. One without a value is true, as for git. A line that git would reject is skipped.
@@ -34,7 +37,7 @@ pub fn parse(text: &str) -> Vec<GitSetting> {
                 "true".to_owned()
             };
             if !key.is_empty() {
-                settings.push(GitSetting { section: section.clone(), key, value });
+                settings.push(GitSetting { section: section.clone(), key, value: value.into() });
             }
         }
     }

@@ -172,14 +172,14 @@ impl GitSettings {
     /// Returns the folders of hooks, for a repository with this checkout.
     pub fn hook_folders(&self, checkout: &Path) -> Vec<PathBuf> {
         let named = self.all().filter(|it| is_set(it, "core") && it.key == "hookspath");
-        let path = |it: &GitSetting| expand(checkout, self.home.as_deref(), Path::new(&it.value));
+        let path = |it: &GitSetting| expand(checkout, self.home.as_deref(), Path::new(&*it.value));
         named.map(path).collect()
     }
 
     /// Returns the checkouts that `core.worktree` names, for a repository with this git folder.
     pub fn worktrees(&self, git: &Path) -> Vec<PathBuf> {
         let named = self.all().filter(|it| is_set(it, "core") && it.key == "worktree");
-        named.map(|it| expand(git, self.home.as_deref(), Path::new(&it.value))).collect()
+        named.map(|it| expand(git, self.home.as_deref(), Path::new(&*it.value))).collect()
     }
 
     /// Returns all settings, in the order in which git reads them.
@@ -208,7 +208,7 @@ impl GitSettings {
         let named = self.settings[first..]
             .iter()
             .filter(move |(_, it)| !it.value.is_empty() && is_named(section(it), &it.key));
-        named.map(|(folder, it)| expand(folder, self.home.as_deref(), Path::new(&it.value)))
+        named.map(|(folder, it)| expand(folder, self.home.as_deref(), Path::new(&*it.value)))
     }
 
     /// Adds the settings of a small file. A missing file has none; the settings of any other are unknown.
@@ -240,9 +240,9 @@ impl GitSettings {
 /// and `GIT_CONFIG_VALUE_n`, and one setting has a variable of its own.
 fn settings_from_env(env: &EnvOverlay) -> Vec<GitSetting> {
     let value = |name: &str| env.get_os(name).map(|value| value.to_string_lossy().into_owned());
-    let setting = |section: &str, key: &str, value| {
+    let setting = |section: &str, key: &str, value: String| {
         let (section, key) = (section.to_owned(), key.to_owned());
-        GitSetting { section, key, value }
+        GitSetting { section, key, value: value.into() }
     };
     let count = value("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok());
     // Git refuses to run where a pair is missing.

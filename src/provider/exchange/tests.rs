@@ -6,13 +6,12 @@ use pretty_assertions::assert_eq;
 use super::super::api::{ModelRequest, Provider, ToolChoice};
 use super::super::error::ErrorKind;
 use super::super::retry::RetryPolicy;
-use super::super::secret::Secret;
 use super::super::settings::{Credential, ProviderSettings};
 use super::super::test_server::{CannedResponse, TestServer};
 use super::*;
 use crate::config::ProviderKind;
 use crate::config::models::Thinking;
-use crate::protocol::{Accumulator, EnvOverlay, Message, Reply, StopReason};
+use crate::protocol::{Accumulator, EnvOverlay, Message, Reply, Secret, StopReason};
 
 fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider> {
     super::super::build(settings, http).unwrap()

@@ -4,12 +4,11 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::super::api::Provider;
-use super::super::secret::Secret;
 use super::super::settings::{Credential, ProviderSettings};
 use super::super::test_server::{CannedResponse, TestServer};
 use super::*;
 use crate::config::ProviderKind;
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, Secret};
 
 fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider> {
     super::super::build(settings, http).unwrap()

@@ -1,7 +1,7 @@
-use super::super::secret::Secret;
 use super::super::settings::{Credential, ProviderSettings};
 use super::*;
 use crate::config::ProviderKind;
+use crate::protocol::Secret;
 
 fn endpoint() -> Endpoint {
     let settings = ProviderSettings {

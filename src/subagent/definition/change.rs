@@ -1,12 +1,11 @@
 //! Limits what a definition that changes or appears during a session may do.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{BudgetSpec, Definition, Isolation};
 use crate::config::INHERIT;
 use crate::permission::ModePolicy;
-use crate::protocol::{McpSelection, PermissionMode};
+use crate::protocol::{McpSelection, PermissionMode, Secret};
 
 impl Definition {
     /// Limits it to what may apply in a session that began with `before`: whoever can write the
@@ -79,7 +78,7 @@ impl Definition {
             source: self.source.clone(),
             provider: None,
             model: None,
-            env: BTreeMap::new(),
+            env: Secret::default(),
             hooks: Vec::new(),
             tools: None,
             disallowed_tools: Vec::new(),

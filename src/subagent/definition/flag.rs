@@ -126,7 +126,10 @@ mod tests {
             color: Some("green".to_owned()),
             background: true,
             isolation: Isolation::Worktree,
-            env: [("LEVEL", "3"), ("MODE", "x")].map(|(a, b)| (a.to_owned(), b.to_owned())).into(),
+            env: [("LEVEL", "3"), ("MODE", "x")]
+                .map(|(a, b)| (a.to_owned(), b.to_owned()))
+                .into_iter()
+                .collect(),
             hooks: Vec::new(),
             returns: ReturnMode::Verbatim,
             mcp_servers: None,

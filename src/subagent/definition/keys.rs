@@ -6,7 +6,11 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 
 use super::ReturnMode;
 use crate::config::list;
+use crate::protocol::Secret;
 use crate::spanned::{Scalar, Spanned, Value};
+
+/// Variables by name.
+type Variables = Secret<BTreeMap<String, Spanned<Scalar>>>;
 
 /// The keys of a definition as written, besides its prompt.
 #[derive(Default, serde::Deserialize)]
@@ -26,7 +30,7 @@ pub(super) struct DefinitionKeys {
     pub color: Option<Text>,
     pub background: bool,
     pub isolation: Option<Spanned<Value>>,
-    pub env: Option<Spanned<BTreeMap<String, Spanned<Scalar>>>>,
+    pub env: Option<Spanned<Variables>>,
     pub hooks: Option<Spanned<Value>>,
     #[serde(rename = "return")]
     pub returns: ReturnMode,

@@ -2,14 +2,13 @@
 //! the same keys as JSON on the command line.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::config::{HookConfig, ProjectStart, Trust, UntrustedItem};
 use crate::markdown::front_matter;
-use crate::protocol::{McpSelection, PermissionMode};
+use crate::protocol::{McpSelection, PermissionMode, Secret};
 
 mod advice;
 mod budget;
@@ -27,7 +26,7 @@ pub use budget::{BudgetError, BudgetSpec};
 pub use source::{DefinitionError, DefinitionSource};
 
 /// A sub-agent that can be started by name.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
     /// Lower-case letters, digits, hyphens and underscores; in files of other programs also
     /// capitals and dots.
@@ -59,7 +58,7 @@ pub struct Definition {
     pub background: bool,
     pub isolation: Isolation,
     /// Its own variables for the commands it runs. May hold keys.
-    pub env: BTreeMap<String, String>,
+    pub env: Secret<BTreeMap<String, String>>,
     pub returns: ReturnMode,
     /// Hooks for this agent alone.
     pub hooks: Vec<HookConfig>,
@@ -79,7 +78,7 @@ impl Definition {
             budget: BudgetSpec::default(),
             permission_mode: None,
             isolation: Isolation::None,
-            env: BTreeMap::new(),
+            env: Secret::default(),
             hooks: Vec::new(),
             returns: ReturnMode::default(),
             mcp_servers: None,
@@ -177,16 +176,6 @@ impl Definition {
     /// The name of the tool that delegates to this agent alone.
     pub fn tool_name(&self) -> String {
         tool_name(&self.name)
-    }
-}
-
-impl fmt::Debug for Definition {
-    /// Omits the values of variables, which may be keys.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Definition")
-            .field("name", &self.name)
-            .field("source", &self.source)
-            .finish_non_exhaustive()
     }
 }
 

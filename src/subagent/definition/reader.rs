@@ -18,7 +18,7 @@ use crate::config::{
 use crate::markdown::front_matter::Document;
 use crate::permission::{RuleList, check_bound};
 use crate::protocol::{
-    DEPTH_VARIABLE, HookEvent, McpSelection, McpServer, PermissionMode, StartDir,
+    DEPTH_VARIABLE, HookEvent, McpSelection, McpServer, PermissionMode, Secret, StartDir,
 };
 use crate::spanned::{Scalar, Spanned, Value, ValueError};
 
@@ -345,12 +345,15 @@ impl DefinitionReader<'_> {
         }
     }
 
-    fn env(&mut self, keys: &DefinitionKeys) -> Result<BTreeMap<String, String>, DefinitionError> {
+    fn env(
+        &mut self,
+        keys: &DefinitionKeys,
+    ) -> Result<Secret<BTreeMap<String, String>>, DefinitionError> {
         let Some(Spanned { line: first, value: entries }) = &keys.env else {
-            return Ok(BTreeMap::new());
+            return Ok(Secret::default());
         };
-        let mut variables = BTreeMap::new();
-        for (name, Spanned { line, value: Scalar(value) }) in entries {
+        let mut variables = Secret::<BTreeMap<_, _>>::default();
+        for (name, Spanned { line, value: Scalar(value) }) in entries.iter() {
             let shown = name.escape_debug();
             let problem = if !is_variable(name) {
                 "is not a variable name: use letters, digits and _, not starting with a digit"
@@ -367,7 +370,7 @@ impl DefinitionReader<'_> {
         let pairs: Vec<String> =
             variables.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
         let counts = pairs.is_empty() || self.is_accepted("env", *first, &pairs.join(", "));
-        Ok(if counts { variables } else { BTreeMap::new() })
+        Ok(if counts { variables } else { Secret::default() })
     }
 
     /// Hooks for this agent alone, in the format of settings files. `Stop` means the end of this

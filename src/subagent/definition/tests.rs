@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::config::{Dirs, Matcher, Origin, Project};
-use crate::protocol::{HookEvent, StartDir};
+use crate::protocol::{HookEvent, Secret, StartDir};
 
 fn scout(project: bool) -> DefinitionSource {
     DefinitionSource::File { path: ".caliban/agents/scout.md".into(), project }
@@ -108,8 +108,9 @@ fn every_key_is_read() {
         background: true,
         isolation: Isolation::Worktree,
         env: [("EMPTY", ""), ("RUST_LOG", "debug")]
+            .into_iter()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into(),
+            .collect(),
         hooks: vec![
             hook(HookEvent::PreToolUse, "Grep", "./look.sh", 5, 28),
             hook(HookEvent::SubagentStop, "", "./done.sh", 60, 32),
@@ -151,7 +152,7 @@ fn what_is_left_out_takes_its_default() {
         color: None,
         background: false,
         isolation: Isolation::None,
-        env: BTreeMap::new(),
+        env: Secret::default(),
         hooks: Vec::new(),
         returns: ReturnMode::Summary,
         mcp_servers: None,
@@ -357,7 +358,7 @@ fn a_projects_variables_and_hooks_count_once_they_are_accepted_and_not_when_they
         Definition::parse(text, &source, DefinitionFormat::Own, Some(&accepted)).unwrap()
     };
     let before = read(EVERY_KEY);
-    assert_eq!((before.definition.env, before.definition.hooks), (BTreeMap::new(), vec![]));
+    assert_eq!((before.definition.env, before.definition.hooks), (Secret::default(), vec![]));
     let [thing, look, done] = &before.inert[..] else { panic!("{:?}", before.inert) };
     for (hook, command) in
         [(look, "hook PreToolUse[5 s](Grep): ./look.sh"), (done, "hook Stop: ./done.sh")]

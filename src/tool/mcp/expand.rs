@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::protocol::{EnvOverlay, McpTransport};
+use crate::protocol::{EnvOverlay, McpTransport, Secret};
 
 /// A required variable that is not set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ pub fn transport(
             env: values(variables, env)?,
         },
         McpTransport::Http { url, headers } => {
-            McpTransport::Http { url: text(url, env)?, headers: values(headers, env)? }
+            McpTransport::Http { url: text(url, env)?.into(), headers: values(headers, env)? }
         }
         McpTransport::Peer => McpTransport::Peer,
     })
@@ -30,7 +30,7 @@ pub fn transport(
 fn values(
     map: &BTreeMap<String, String>,
     env: &EnvOverlay,
-) -> Result<BTreeMap<String, String>, UnsetVariable> {
+) -> Result<Secret<BTreeMap<String, String>>, UnsetVariable> {
     map.iter().map(|(name, value)| Ok((name.clone(), text(value, env)?))).collect()
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::expand;
-use crate::protocol::{EnvOverlay, McpTransport, Redactor};
+use crate::protocol::{EnvOverlay, McpTransport, Redactor, Secret};
 
 /// Name endings of headers, variables and query parameters that hold keys.
 const KEY_SUFFIXES: [&str; 9] = [
@@ -38,9 +38,9 @@ const HARMLESS_VARIABLES: [&str; 9] = [
 pub struct ServerKeys {
     /// Values of variables and headers, each of the words of a header, the query and password of an
     /// address, and values of expanded variables: any may be a key.
-    pub possible: BTreeSet<String>,
+    pub possible: Secret<BTreeSet<String>>,
     /// Those whose name says that they are keys.
-    pub certain: BTreeSet<String>,
+    pub certain: Secret<BTreeSet<String>>,
 }
 
 impl ServerKeys {
@@ -109,7 +109,7 @@ fn fields(transport: &McpTransport) -> Vec<(String, String)> {
             all.extend(env.iter().map(|(name, value)| (name.clone(), value.clone())));
         }
         McpTransport::Http { url, headers } => {
-            for (name, value) in headers {
+            for (name, value) in headers.iter() {
                 let words = value.split(' ').chain([&**value]);
                 all.extend(words.map(|word| (name.clone(), word.to_owned())));
             }
@@ -143,14 +143,15 @@ mod tests {
         let env =
             EnvOverlay::from_iter([("TOKEN", "tok"), ("HOME", "/home/me"), ("PLACE", "lair")]);
         let ServerKeys { possible, certain } = ServerKeys::from_transport(transport, &env);
-        (possible.into_iter().collect(), certain.into_iter().collect())
+        (possible.iter().cloned().collect(), certain.iter().cloned().collect())
     }
 
     #[test]
     fn what_may_be_a_key_is_found_in_headers_and_addresses_as_written_and_filled_in() {
         let http = McpTransport::Http {
             url: "https://me:pw-${TOKEN}@h/${PLACE}?api_key=sk-1&flag&at=${PLACE}&b=${NO:-sk-4}"
-                .to_owned(),
+                .to_owned()
+                .into(),
             headers: pairs(&[("Authorization", "Bearer ${TOKEN}"), ("X-Org", "sk-2")]),
         };
         let (possible, certain) = keys(&http);
@@ -159,8 +160,10 @@ mod tests {
             ["Bearer", "Bearer tok", "flag", "lair", "pw-tok", "sk-1", "sk-2", "sk-4", "tok"]
         );
         assert_eq!(certain, ["Bearer", "Bearer tok", "pw-tok", "sk-1", "tok"]);
-        let whole =
-            McpTransport::Http { url: "${AT:-https://h?key=sk-5}".to_owned(), headers: pairs(&[]) };
+        let whole = McpTransport::Http {
+            url: "${AT:-https://h?key=sk-5}".to_owned().into(),
+            headers: pairs(&[]),
+        };
         assert_eq!(keys(&whole).1, ["sk-5"]);
     }
 

@@ -39,6 +39,9 @@ const TERMINAL_FILES: &[&str] =
 /// What a function that draws takes.
 const DRAWING: &[&str] = &["Buffer", "Cells", "Frame", "Painter"];
 
+/// Fields whose values may be keys.
+const SECRET_FIELDS: [&str; 3] = ["env:", "header:", "headers:"];
+
 const PRINTERS: &[&str] = &["headless/", "command/", "main.rs"];
 
 pub fn misplaced_crates(source: &Source) -> Vec<String> {
@@ -177,6 +180,21 @@ pub fn serialized_paths(source: &Source) -> Vec<String> {
     found
 }
 
+/// Variables and headers may hold keys: a field that owns some is a `Secret`, which masks them in debug output.
+pub fn bare_secrets(source: &Source) -> Vec<String> {
+    let is_bare = |line: &str| {
+        let mut words = line.split_whitespace().skip_while(|word| !SECRET_FIELDS.contains(word));
+        let owned = words.nth(1).filter(|_| !has_word(line, "let"));
+        owned.is_some_and(|kind| {
+            ["Map<", "Vec<"].iter().any(|name| kind.contains(name))
+                && !kind.contains("Secret<")
+                && !kind.starts_with('&')
+        })
+    };
+    let lines = source.code.lines().enumerate().filter(|(_, line)| is_bare(line));
+    lines.map(|(at, line)| format!("{}:{}: {}", source.path, at + 1, line.trim())).collect()
+}
+
 pub fn shape(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     if !source.text.starts_with("//!") {
@@ -285,6 +303,19 @@ mod tests {
                 "#[derive(Deserialize)]\nstruct A {\n    cwd: PathBuf,\n}",
                 "#[derive(Serialize)]\nstruct A {\n    #[serde(with = \"lossy_path\")]\n    cwd: PathBuf,\n}",
                 "#[derive(Serialize)]\nstruct A {\n    a: u8,\n}\nstruct B {\n    cwd: PathBuf,\n}",
+            ],
+        );
+        tries(
+            bare_secrets,
+            "config/mcp.rs",
+            &[
+                "struct A {\n    pub env: BTreeMap<String, String>,\n}",
+                "enum A {\n    B { url: String, headers: Option<Vec<(String, String)>> },\n}",
+            ],
+            &[
+                "struct A {\n    pub env: Secret<BTreeMap<String, String>>,\n}",
+                "fn f(env: &BTreeMap<String, String>) {}",
+                "let headers: Vec<_> = all.collect();",
             ],
         );
         tries(prints, "headless/text.rs", &["dbg!(x);"], &["println!(\"x\");"]);

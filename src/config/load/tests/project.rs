@@ -21,7 +21,10 @@ fn what_a_project_brings_that_widens_rights_or_redirects_keys_is_inert_until_it_
         );
         assert!(permissions.allow.is_empty(), "{permissions:?}");
         assert_eq!(permissions.deny, ["WebFetch"], "what narrows counts at once");
-        assert_eq!(providers["anthropic"].base_url.as_deref(), Some("https://api.anthropic.com"));
+        assert_eq!(
+            providers["anthropic"].base_url,
+            Some("https://api.anthropic.com".to_owned().into())
+        );
         assert_eq!(providers["anthropic"].api_key_command, None);
         let expected = [
             "2: permissions.mode: bypassPermissions",
@@ -71,8 +74,8 @@ fn what_changes_in_a_trusted_project_is_inert_again_and_nothing_else_is() {
     let anthropic = &loaded.config.providers["anthropic"];
     assert_eq!(anthropic.api_key_command, None);
     assert_eq!(
-        anthropic.base_url.as_deref(),
-        Some("https://api.anthropic.com"),
+        anthropic.base_url,
+        Some("https://api.anthropic.com".to_owned().into()),
         "all of it or nothing"
     );
 

@@ -1,13 +1,21 @@
-//! Keys, wrapped so that no message, log or debug output can hold one.
+//! Wraps keys, and what may hold keys, so that no message, log or debug output can show one.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 const MASK: &str = "***";
 
-/// A key or token. Printing it gives `***`.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Secret(Arc<str>);
+/// A key or token, or a value that may hold one, such as the variables of a program. Debug output
+/// is `***`.
+#[derive(
+    Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Secret<T = Arc<str>>(T);
 
 impl Secret {
     /// Wraps a key without surrounding white space; `None` if nothing is left.
@@ -27,7 +35,33 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl<T> Deref for Secret<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Secret<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T> From<T> for Secret<T> {
+    fn from(value: T) -> Self {
+        Self(value)
+    }
+}
+
+impl<A, T: FromIterator<A>> FromIterator<A> for Secret<T> {
+    fn from_iter<I: IntoIterator<Item = A>>(values: I) -> Self {
+        Self(values.into_iter().collect())
+    }
+}
+
+impl<T> fmt::Debug for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(MASK)
     }
