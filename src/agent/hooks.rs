@@ -234,7 +234,7 @@ impl Agent {
     /// rejects the prompt; an event then says so.
     pub async fn run_prompt_hooks(
         &self,
-        prompt: Prompt,
+        mut prompt: Prompt,
         events: &EventSink,
         cancel: &CancellationToken,
     ) -> Option<Prompt> {
@@ -247,7 +247,10 @@ impl Agent {
         let output = self.setup.hooks.run(&input, self.hook_context(events), cancel).await;
         let context = output.context_text();
         let HookOutput { block, stop, .. } = output;
-        let Some(why) = block.or(stop) else { return Some(prompt.with_note(context)) };
+        let Some(why) = block.or(stop) else {
+            prompt.context.hooks.extend(context);
+            return Some(prompt);
+        };
         let why = match why.as_str() {
             "" => "a hook rejected this prompt".to_owned(),
             why => format!("a hook rejected this prompt: {why}"),

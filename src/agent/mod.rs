@@ -46,8 +46,8 @@ mod wait_for_background;
 use compact::{CompactTrigger, is_context_full};
 pub use concurrency::{ConcurrencyLimit, Permit};
 pub use inbox::{Announcement, Inbox};
-pub use prompts::Prompt;
 use prompts::read_prompt;
+pub use prompts::{Prompt, PromptContext};
 use run::{AgentRun, RunError, run_within_limit};
 pub use run::{ArgMatch, ForcedCall};
 use size::ReportedSize;
@@ -270,7 +270,7 @@ impl Agent {
             queued.into_iter().partition(|queued| !typed || queued.from == Sender::Person);
         self.read(before, &mut blocks, run).await;
         if let Some(prompt) = prompt {
-            run.forced_call.clone_from(&prompt.force);
+            run.forced_call.clone_from(&prompt.context.mention);
             read_prompt(prompt, &self.setup.redactor, &mut blocks, run.events);
         }
         self.read(later, &mut blocks, run).await;

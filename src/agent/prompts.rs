@@ -14,19 +14,27 @@ pub struct Prompt {
     pub text: String,
     /// Images that follow the text.
     pub images: Vec<ImageSource>,
-    /// The expansion of a command in it.
-    pub meaning: Option<String>,
     pub from: Sender,
+    /// The sub-agent whose end it reports.
+    pub report: Option<AgentId>,
+    pub context: PromptContext,
+}
+
+/// Everything that an agent reads with the text of a prompt.
+#[derive(Clone, Debug, Default)]
+pub struct PromptContext {
     /// Results of calls still open in the conversation.
     pub results: Vec<ContentBlock>,
     /// The user's own commands since the last prompt, with their output.
     pub shell_runs: Vec<ContentBlock>,
-    /// A text for the model that precedes the prompt, such as changes in files.
-    pub note: Option<String>,
-    /// The call that the model must make first.
-    pub force: Option<ForcedCall>,
-    /// The sub-agent whose end it reports.
-    pub report: Option<AgentId>,
+    /// Changes in the project's instructions.
+    pub project: Option<String>,
+    /// The output of hooks, in the order in which they ran.
+    pub hooks: Vec<String>,
+    /// The expansion of a slash command in the text.
+    pub command: Option<String>,
+    /// The call that the model must make first, because the text mentions an agent.
+    pub mention: Option<ForcedCall>,
 }
 
 impl Prompt {
@@ -34,14 +42,13 @@ impl Prompt {
     pub fn new(text: String) -> Self {
         Self { text, ..Self::default() }
     }
+}
 
-    /// Adds a note for the model to read before it.
-    pub fn with_note(self, more: Option<String>) -> Self {
-        let note = match (self.note, more) {
-            (Some(note), Some(more)) => Some(format!("{note}\n\n{more}")),
-            (note, more) => note.or(more),
-        };
-        Self { note, ..self }
+impl From<QueuedPrompt> for Prompt {
+    fn from(queued: QueuedPrompt) -> Self {
+        let QueuedPrompt { id, text, images, meaning, from, report, .. } = queued;
+        let context = PromptContext { command: meaning, ..PromptContext::default() };
+        Self { id: Some(id), text, images, from, report, context }
     }
 }
 
@@ -65,10 +72,8 @@ impl Agent {
         run: &AgentRun<'_>,
     ) {
         for queued in queued {
-            let QueuedPrompt { id, text, images, meaning, from, report, .. } = queued;
-            let prompt =
-                Prompt { id: Some(id), images, from, meaning, report, ..Prompt::new(text) };
-            if let Some(prompt) = self.run_prompt_hooks(prompt, run.events, run.cancel).await {
+            if let Some(prompt) = self.run_prompt_hooks(queued.into(), run.events, run.cancel).await
+            {
                 read_prompt(prompt, &self.setup.redactor, blocks, run.events);
             }
         }
@@ -83,12 +88,11 @@ pub(super) fn read_prompt(
     blocks: &mut Vec<ContentBlock>,
     events: &EventSink,
 ) {
-    let Prompt { id, text, images, meaning, from, results, shell_runs, note, force, report } =
-        prompt;
-    let (meaning, note) = (
-        meaning.map(|meaning| redactor.without_keys(meaning)),
-        note.map(|note| redactor.without_keys(note)),
-    );
+    let Prompt { id, text, images, from, report, context } = prompt;
+    let PromptContext { results, shell_runs, project, hooks, command, mention } = context;
+    let notes: Vec<_> = project.into_iter().chain(hooks).collect();
+    let note = (!notes.is_empty()).then(|| redactor.without_keys(notes.join("\n\n")));
+    let command = command.map(|text| redactor.without_keys(text));
     let text = if from == Sender::Person { text } else { redactor.without_keys(text) };
     events.emit(EventKind::PromptRead { id, text: text.clone(), from });
     // Results come first in a message: every provider requires it.
@@ -104,6 +108,6 @@ pub(super) fn read_prompt(
         shell: None,
     }));
     blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
-    blocks.extend(meaning.map(ContentBlock::aside));
-    blocks.extend(force.map(|force| ContentBlock::aside(force.hint)));
+    blocks.extend(command.map(ContentBlock::aside));
+    blocks.extend(mention.map(|call| ContentBlock::aside(call.hint)));
 }

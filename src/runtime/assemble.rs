@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::OpenRequest;
-use super::project_context::{ProjectContext, SharedContext};
+use super::project_context::{LoadedCommands, ProjectContext, SharedContext};
 use super::subagent_tools::SubagentTools;
 use crate::agent::system_prompt::EnvironmentInfo;
 use crate::agent::{Agent, AgentSetup, ConcurrencyLimit, Inbox};
@@ -232,10 +232,11 @@ pub(super) fn main_agent(
     model: ModelSlot,
     tree: AgentTree,
     inbox: Inbox,
+    commands: Option<LoadedCommands>,
     events: &EventSink,
 ) -> MainAgent {
     let facts = EnvironmentInfo::gather(&parts.cwd, &parts.date, &parts.platform);
-    let brought = ProjectContext::read(parts, facts.clone(), events);
+    let brought = ProjectContext::read(parts, facts.clone(), commands, events);
     let told = brought.for_agents();
     let operations = ConcurrencyLimit::new(parts.max_operations).with_call_limit(parts.max_call);
     let gate = parts.gate.for_agent("main".to_owned(), events.clone()).with_env(&parts.env);

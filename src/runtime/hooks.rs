@@ -83,17 +83,17 @@ impl SessionStartHooks {
 pub(super) async fn run(
     agent: &mut Agent,
     prompt: Option<Prompt>,
-    begun: Option<SessionStartHooks>,
+    start_hooks: Option<SessionStartHooks>,
     events: &EventSink,
     cancel: &CancellationToken,
 ) {
-    let prompt = match (prompt, begun) {
-        (Some(prompt), Some(begun)) => {
-            let context = begun.wait_for_context(events, cancel).await;
-            let noted = prompt.with_note(context.clone());
-            let Some(prompt) = agent.run_prompt_hooks(noted, events, cancel).await else {
+    let prompt = match (prompt, start_hooks) {
+        (Some(mut prompt), Some(start_hooks)) => {
+            let context = start_hooks.wait_for_context(events, cancel).await;
+            prompt.context.hooks.extend(context.clone());
+            let Some(prompt) = agent.run_prompt_hooks(prompt, events, cancel).await else {
                 if let Some(context) = context {
-                    begun.put_back(SessionStartState::Context(context));
+                    start_hooks.put_back(SessionStartState::Context(context));
                 }
                 return;
             };

@@ -8,32 +8,31 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, Inbox, Prompt};
+use crate::agent::{Agent, Inbox};
 use crate::hook::SessionEndReason;
 use crate::protocol::{
     AgentPath, Answer, Command, CompactionState, EventKind, EventSink, Failure, NoticeLevel,
-    PromptId, QuestionId, QueuedPrompt, RunEnd, RunOutcome, SessionId, ShellId,
+    QuestionId, QueuedPrompt, RunEnd, RunOutcome, SessionId, ShellId,
 };
 use crate::provider::ModelSlot;
-use crate::subagent::{AgentTree, tools};
+use crate::subagent::AgentTree;
 
 mod assemble;
 mod hooks;
-mod mention;
 mod model;
 mod project_context;
+mod prompt;
 mod resume;
 mod servers;
 mod session;
 mod shell;
-mod slash_command;
 mod subagent_tools;
 
 use assemble::{MainAgent, RuntimeSession};
 pub use assemble::{RuntimeParts, SubagentParts};
 use hooks::SessionStartHooks;
 use model::ResolvedModel;
-use project_context::ProjectContext;
+use project_context::{LoadedCommands, ProjectContext};
 pub use session::OpenRequest;
 use shell::UserShell;
 use subagent_tools::SubagentTools;
@@ -168,13 +167,7 @@ impl Runtime {
 
     async fn handle(&mut self, command: Command) {
         match command {
-            Command::Prompt { to, prompt } => {
-                let Some(prompt) = self.expand(&to, prompt).await else { return };
-                match to.is_root() {
-                    true => self.prompt(prompt).await,
-                    false => self.steer(&to, prompt),
-                }
-            }
+            Command::Prompt { to, prompt } => self.receive(to, prompt).await,
             Command::Retry => self.retry().await,
             Command::TakeBack { to, id } => self.take_back(&to, id),
             Command::Requeue { to, id, when } => {
@@ -224,107 +217,13 @@ impl Runtime {
         }
     }
 
-    /// Starts a run with the prompt if the main agent is idle; otherwise queues it.
-    async fn prompt(&mut self, prompt: QueuedPrompt) {
-        if self.run.is_none() {
-            self.start(prompt).await;
-            return;
-        }
-        self.events.emit(EventKind::PromptQueued { id: prompt.id });
-        match &self.run {
-            // A stopped run gives its queue back; prompts sent after the stop are for the next one.
-            Some(run) if run.cancel.is_cancelled() => self.next.push(prompt),
-            _ => self.inbox.push(prompt),
-        }
-    }
-
-    fn steer(&self, to: &AgentPath, prompt: QueuedPrompt) {
-        let QueuedPrompt { id, .. } = prompt;
-        match self.tree.inbox(to) {
-            Some(inbox) => {
-                inbox.push(prompt);
-                self.parts.events.sink_at(to.clone()).emit(EventKind::PromptQueued { id });
-            }
-            None => {
-                let events = self.parts.events.sink_at(to.clone());
-                events.emit(EventKind::PromptReturned { id, text: prompt.text });
-            }
-        }
-    }
-
-    fn take_back(&mut self, to: &AgentPath, id: PromptId) {
-        let place = self.next.iter().position(|prompt| prompt.id == id);
-        let waiting = place.map(|place| self.next.remove(place));
-        let queued = || self.tree.inbox(to).and_then(|inbox| inbox.take_back(id));
-        if let Some(prompt) = waiting.or_else(queued) {
-            let events = self.parts.events.sink_at(to.clone());
-            events.emit(EventKind::PromptReturned { id, text: prompt.text });
-        }
-    }
-
-    async fn start(&mut self, prompt: QueuedPrompt) {
-        let Some(model) = self.model.clone() else {
-            let QueuedPrompt { id, text, .. } = prompt;
-            self.events.emit(EventKind::PromptReturned { id, text });
-            let why = "No model yet: your text stays here · /model";
-            self.events.notice(NoticeLevel::Error, why);
-            return;
-        };
-        let force = match self.forced_call(&prompt, &model).await {
-            Ok(force) => force,
-            Err(why) => {
-                let QueuedPrompt { id, text, .. } = prompt;
-                self.events.emit(EventKind::PromptRefused { id, text, why });
-                return;
-            }
-        };
-        let QueuedPrompt { id, text, images, meaning, from, sub_agents, report, .. } = prompt;
-        let shell_runs = self.shell.take_finished();
-        self.sub_agents = sub_agents;
-        let id = Some(id);
-        let prompt =
-            Prompt { id, images, from, meaning, shell_runs, force, report, ..Prompt::new(text) };
-        self.run_main(model, Some(prompt)).await;
-    }
-
-    /// Retries after a failure, with an unchanged conversation.
-    async fn retry(&mut self) {
-        if self.run.is_none()
-            && let Some(model) = self.model.clone()
-        {
-            self.run_main(model, None).await;
-        }
-    }
-
-    async fn run_main(&mut self, model: ModelSlot, prompt: Option<Prompt>) {
-        self.halted = false;
-        let mut agent = self.take_main(model).await;
-        let prompt = prompt.map(|prompt| {
-            let news = self.context.as_mut().and_then(|brought| brought.take_news(&mut agent));
-            prompt.with_note(news)
-        });
-        let (may_start, tools) = (self.sub_agents, self.main_tools());
-        let cancel = CancellationToken::new();
-        let (token, events) = (cancel.clone(), self.events.clone());
-        let begun = self.start_hooks.clone();
-        let task = tokio::spawn(async move {
-            if let Some(tools) = tools {
-                tools.give_to(&mut agent, &events, &token).await;
-            }
-            agent.withhold(|name| !may_start && tools::is_agent_tool(name));
-            hooks::run(&mut agent, prompt, begun, &events, &token).await;
-            agent
-        });
-        self.run = Some(MainRun { task, cancel });
-    }
-
     /// Replaces the conversation with a summary. Only between runs.
     async fn compact(&mut self, instructions: Option<String>) {
         let Some(model) = self.model.clone() else {
             self.events.notice(NoticeLevel::Error, "No model yet · /model");
             return;
         };
-        let mut agent = self.take_main(model).await;
+        let mut agent = self.take_main(model, None).await;
         let cancel = CancellationToken::new();
         let (token, events) = (cancel.clone(), self.events.clone());
         let task = tokio::spawn(async move {
@@ -334,29 +233,35 @@ impl Runtime {
         self.run = Some(MainRun { task, cancel });
     }
 
-    async fn take_main(&mut self, model: ModelSlot) -> Box<Agent> {
+    /// Takes main, with the current files, or builds it. `commands` were just read for its prompt.
+    async fn take_main(
+        &mut self,
+        model: ModelSlot,
+        commands: Option<LoadedCommands>,
+    ) -> Box<Agent> {
         match self.main.take() {
             Some(mut agent) => {
-                self.refresh_main(&mut agent).await;
+                self.refresh_main(&mut agent, commands).await;
                 agent
             }
-            None => Box::new(self.build(model).await),
+            None => Box::new(self.build(model, commands).await),
         }
     }
 
     /// Builds the main agent on a blocking thread, because it reads the project's files.
-    async fn build(&mut self, model: ModelSlot) -> Agent {
+    async fn build(&mut self, model: ModelSlot, commands: Option<LoadedCommands>) -> Agent {
         let (parts, events) = (self.parts.clone(), self.events.clone());
         let (tree, inbox) = (self.tree.clone(), self.inbox.clone());
         let session = RuntimeSession {
             history: std::mem::take(&mut self.session.history),
             ..self.session.clone()
         };
-        let build = move || assemble::main_agent(&parts, session, model, tree, inbox, &events);
+        let build =
+            move || assemble::main_agent(&parts, session, model, tree, inbox, commands, &events);
         // The closure only fails by panicking; propagate that.
         match tokio::task::spawn_blocking(build).await {
-            Ok(MainAgent { agent, subagent_tools: offer, context: brought }) => {
-                (self.subagent_tools, self.context) = (offer, Some(brought));
+            Ok(MainAgent { agent, subagent_tools, context }) => {
+                (self.subagent_tools, self.context) = (subagent_tools, Some(context));
                 agent
             }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
@@ -393,15 +298,6 @@ impl Runtime {
         self.notify_idle();
     }
 
-    /// Takes main's next prompt. If main waits for its agents, or a background failure has halted
-    /// it, only a prompt of the user wakes it: other messages are read with the next one.
-    fn next_prompt(&self) -> Option<QueuedPrompt> {
-        match self.parts.background_wait {
-            None if !self.halted => self.inbox.take_first(),
-            _ => self.inbox.take_first_typed(),
-        }
-    }
-
     /// Handles a message that arrives while main is idle.
     async fn wake(&mut self) {
         if let Some((_, message)) = self.inbox.take_failure() {
@@ -411,15 +307,6 @@ impl Runtime {
         }
         if self.model.is_some() {
             self.start_next().await;
-        }
-    }
-
-    /// Starts the next queued prompt. A refused prompt does not block those after it.
-    async fn start_next(&mut self) {
-        while self.run.is_none()
-            && let Some(next) = self.next_prompt()
-        {
-            self.start(next).await;
         }
     }
 

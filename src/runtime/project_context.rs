@@ -15,13 +15,13 @@ use crate::commands::{self, CommandProblem, CommandSet};
 use crate::markdown::Fingerprint;
 use crate::memory::{Memory, MemorySources};
 use crate::protocol::{EventSink, NoticeLevel};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolSpec};
 
 /// The memory of a session's main agent, and the skills that all its agents may load.
 pub(super) struct ProjectContext {
     parts: Arc<RuntimeParts>,
-    facts: EnvironmentInfo,
-    skills: LoadedSkills,
+    environment: EnvironmentInfo,
+    commands: LoadedCommands,
     /// As it was last read.
     memory: Memory,
     /// As the conversation contains it, in the system prompt or in notes.
@@ -31,21 +31,25 @@ pub(super) struct ProjectContext {
 }
 
 impl ProjectContext {
-    /// Reads the files and reports problems with them. May block.
-    pub fn read(parts: &Arc<RuntimeParts>, facts: EnvironmentInfo, events: &EventSink) -> Self {
+    /// Reads the files, except `commands` that were just read, and reports problems with them. May
+    /// block.
+    pub fn read(
+        parts: &Arc<RuntimeParts>,
+        environment: EnvironmentInfo,
+        commands: Option<LoadedCommands>,
+        events: &EventSink,
+    ) -> Self {
         let memory = read_memory(parts);
-        tell_problems(&memory, None, events);
-        let skills = LoadedSkills::read(parts);
-        for error in skills.new_problems(None) {
-            events.notice(NoticeLevel::Warning, error);
-        }
-        let (parts, told) = (parts.clone(), memory.clone());
-        Self { parts, facts, skills, memory, known: told, summaries_at_note: None }
+        report_problems(&memory, None, events);
+        let commands = commands.unwrap_or_else(|| LoadedCommands::read(parts));
+        commands.report_problems(None, events);
+        let (parts, known) = (parts.clone(), memory.clone());
+        Self { parts, environment, commands, memory, known, summaries_at_note: None }
     }
 
     /// Returns the part that new agents receive.
     pub fn for_agents(&self) -> SharedContext {
-        let skill = self.skills.tool.clone();
+        let skill = self.commands.skill_tool.clone();
         let skill = skill.filter(|tool| self.parts.allows(&tool.spec().name));
         SharedContext { memory: self.memory_text(), skill }
     }
@@ -60,26 +64,27 @@ impl ProjectContext {
         let prompt = SystemPrompt {
             base: self.parts.system_prompt.as_deref().unwrap_or(MAIN_PROMPT),
             append: self.parts.append_system_prompt.as_deref(),
-            environment: &self.facts,
+            environment: &self.environment,
             memory: &self.memory_text(),
         };
         prompt.assemble()
     }
 
-    /// Rereads changed files and reports them. Returns whether the skills have changed. May block.
-    pub fn refresh(&mut self, events: &EventSink) -> bool {
+    /// Rereads changed files, except `commands` that were just read, and reports them. Returns
+    /// whether the skills have changed. May block.
+    pub fn refresh(&mut self, commands: Option<LoadedCommands>, events: &EventSink) -> bool {
         self.refresh_memory(events);
-        if self.parts.custom.fingerprint() == self.skills.fingerprint {
-            return false;
-        }
-        let skills = LoadedSkills::read(&self.parts);
-        for error in skills.new_problems(Some(&self.skills)) {
-            events.notice(NoticeLevel::Warning, error);
-        }
-        let spec = |skills: &LoadedSkills| skills.tool.as_ref().map(|tool| tool.spec().clone());
-        let changed = spec(&skills) != spec(&self.skills);
-        self.skills = skills;
-        changed
+        let commands = match commands {
+            Some(commands) if commands.fingerprint != self.commands.fingerprint => commands,
+            None if self.parts.custom.fingerprint() != self.commands.fingerprint => {
+                LoadedCommands::read(&self.parts)
+            }
+            _ => return false,
+        };
+        commands.report_problems(Some(&self.commands), events);
+        let has_changed = commands.skill_spec() != self.commands.skill_spec();
+        self.commands = commands;
+        has_changed
     }
 
     fn refresh_memory(&mut self, events: &EventSink) {
@@ -87,7 +92,7 @@ impl ProjectContext {
             return;
         }
         let memory = read_memory(&self.parts);
-        tell_problems(&memory, Some(&self.memory), events);
+        report_problems(&memory, Some(&self.memory), events);
         let changed = memory.changed_since(&self.memory);
         let names: Vec<String> = changed.iter().map(|path| self.display_path(path)).collect();
         if !names.is_empty() {
@@ -124,30 +129,35 @@ pub(super) struct SharedContext {
     pub skill: Option<Arc<dyn Tool>>,
 }
 
-/// The skills as they were last read.
-struct LoadedSkills {
-    customs: CommandSet,
-    tool: Option<Arc<dyn Tool>>,
-    /// The fingerprint of their files, taken just before.
+/// The commands and skills as they were last read.
+pub(super) struct LoadedCommands {
+    pub set: CommandSet,
+    skill_tool: Option<Arc<dyn Tool>>,
+    /// The fingerprint of the skills' files, taken just before.
     fingerprint: Fingerprint,
 }
 
-impl LoadedSkills {
-    fn read(parts: &RuntimeParts) -> Self {
-        let seen = parts.custom.fingerprint();
-        let customs = CommandSet::load(&parts.custom);
-        let tool = commands::skill_tool(&parts.custom, &customs);
-        Self { customs, tool, fingerprint: seen }
+impl LoadedCommands {
+    /// Reads the files. May block.
+    pub fn read(parts: &RuntimeParts) -> Self {
+        let fingerprint = parts.custom.fingerprint();
+        let set = CommandSet::load(&parts.custom);
+        let skill_tool = commands::skill_tool(&parts.custom, &set);
+        Self { set, skill_tool, fingerprint }
     }
 
-    /// Returns errors of files that are ignored, except those already reported.
-    fn new_problems(&self, before: Option<&Self>) -> Vec<String> {
-        let said = |problem: &&CommandProblem| {
-            before.is_some_and(|before| before.customs.problems().contains(problem))
-        };
-        let refused = |problem: &&CommandProblem| matches!(problem, CommandProblem::Refused { .. });
-        let problems = self.customs.problems().iter().filter(refused).filter(|it| !said(it));
-        problems.map(|problem| problem.error().to_string()).collect()
+    fn skill_spec(&self) -> Option<&ToolSpec> {
+        self.skill_tool.as_deref().map(Tool::spec)
+    }
+
+    /// Reports errors of files that are ignored, except those already reported.
+    fn report_problems(&self, before: Option<&Self>, events: &EventSink) {
+        for problem in self.set.problems() {
+            let is_known = before.is_some_and(|it| it.set.problems().contains(problem));
+            if matches!(problem, CommandProblem::Refused { .. }) && !is_known {
+                events.notice(NoticeLevel::Warning, problem.error().to_string());
+            }
+        }
     }
 }
 
@@ -166,7 +176,7 @@ fn read_memory(parts: &RuntimeParts) -> Memory {
 }
 
 /// Reports problems with files, except those already reported.
-fn tell_problems(memory: &Memory, before: Option<&Memory>, events: &EventSink) {
+fn report_problems(memory: &Memory, before: Option<&Memory>, events: &EventSink) {
     for notice in &memory.notices {
         if !before.is_some_and(|before| before.notices.contains(notice)) {
             events.notice(NoticeLevel::Warning, notice.clone());

@@ -131,7 +131,7 @@ impl Runtime {
             && self.main.is_none()
             && let Some(model) = self.model.clone()
         {
-            let main = self.take_main(model).await;
+            let main = self.take_main(model, None).await;
             self.main = Some(main);
         }
     }

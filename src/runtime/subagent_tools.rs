@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Runtime;
 use super::assemble::{self, RuntimeParts, SessionShared};
-use super::project_context::{ProjectContext, SharedContext};
+use super::project_context::{LoadedCommands, ProjectContext, SharedContext};
 use crate::agent::Agent;
 use crate::commands;
 use crate::markdown::Fingerprint;
@@ -129,29 +129,35 @@ impl SubagentTools {
 }
 
 impl Runtime {
-    /// Checks the files of definitions, skills and instructions, and rebuilds main's tools if any has changed.
-    pub(super) async fn refresh_main(&mut self, agent: &mut Agent) {
-        let (mut offer, mut brought) = (self.subagent_tools.take(), self.context.take());
+    /// Checks the files of definitions, skills and instructions, except `commands` that were just
+    /// read, and rebuilds main's tools if any has changed.
+    pub(super) async fn refresh_main(
+        &mut self,
+        agent: &mut Agent,
+        commands: Option<LoadedCommands>,
+    ) {
+        let (mut agents, mut context) = (self.subagent_tools.take(), self.context.take());
         let events = self.events.clone();
-        let renewing = tokio::task::spawn_blocking(move || {
-            let new_skills = brought.as_mut().is_some_and(|brought| brought.refresh(&events));
-            let told = brought.as_ref().map(ProjectContext::for_agents).unwrap_or_default();
-            let renew = |offer: &mut SubagentTools| offer.refresh(told, new_skills, &events);
-            let new_offer = offer.as_mut().is_some_and(renew);
-            (new_offer, new_skills, offer, brought)
-        });
+        let refresh = move || {
+            let new_skills =
+                context.as_mut().is_some_and(|context| context.refresh(commands, &events));
+            let shared = context.as_ref().map(ProjectContext::for_agents).unwrap_or_default();
+            let refresh = |agents: &mut SubagentTools| agents.refresh(shared, new_skills, &events);
+            let new_agents = agents.as_mut().is_some_and(refresh);
+            (new_agents, new_skills, agents, context)
+        };
         // The closure only fails by panicking; propagate that.
-        let (new_offer, new_skills) = match renewing.await {
-            Ok((new_offer, new_skills, offer, brought)) => {
-                (self.subagent_tools, self.context) = (offer, brought);
-                (new_offer, new_skills)
+        let (new_agents, new_skills) = match tokio::task::spawn_blocking(refresh).await {
+            Ok((new_agents, new_skills, agents, context)) => {
+                (self.subagent_tools, self.context) = (agents, context);
+                (new_agents, new_skills)
             }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
         match &self.subagent_tools {
-            Some(offer) if new_offer => agent.set_tools(offer.tools()),
+            Some(agents) if new_agents => agent.set_tools(agents.tools()),
             None if new_skills => {
-                let skill = self.context.as_ref().and_then(|brought| brought.for_agents().skill);
+                let skill = self.context.as_ref().and_then(|context| context.for_agents().skill);
                 let tools = with_skills(agent.tools(), skill);
                 agent.set_tools(tools.withholding(|name| self.parts.gate.denies_tool(name)));
             }

@@ -17,13 +17,13 @@ use super::spawn_request::Fork;
 use super::tree::AgentHandle;
 use super::workspace::{FolderBound, Workspace};
 use super::worktree::{NewWorktree, Worktree, WorktreeError, WorktreeOutcome};
-use crate::agent::{Agent, Prompt};
+use crate::agent::{Agent, Prompt, PromptContext};
 use crate::budget::Budget;
 use crate::config::ChildAuth;
 use crate::exec::ShellReach;
 use crate::protocol::{
-    AgentId, EventKind, EventSink, Failure, Journal, JournalError, NoticeLevel, QueuedPrompt, Role,
-    RunEnd, RunOutcome, Sender, Span,
+    AgentId, EventKind, EventSink, Failure, Journal, JournalError, NoticeLevel, Role, RunEnd,
+    RunOutcome, Sender, Span,
 };
 use crate::provider::ModelSlot;
 
@@ -119,16 +119,19 @@ impl ChildAgent {
             return (RunOutcome::without_work(end), None);
         }
         let results = self.fork.as_mut().map(|fork| std::mem::take(&mut fork.results));
-        let prompt = Prompt {
+        let mut prompt = Prompt {
             from: Sender::Agent { name: parent.name.clone() },
-            results: results.unwrap_or_default(),
+            context: PromptContext {
+                results: results.unwrap_or_default(),
+                ..PromptContext::default()
+            },
             ..Prompt::new(std::mem::take(&mut self.spec.request.prompt))
         };
         let cancel = self.handle.cancel().clone();
         let server_tools = factory.server_tools(&self.spec, &self.events, &cancel, parent).await;
         let mut agent = factory.build(self, &server_tools, worktree_text.as_deref(), parent);
-        let context = agent.run_start_hooks(&self.events, &cancel).await;
-        let mut outcome = self.run_once(&mut agent, prompt.with_note(context)).await;
+        prompt.context.hooks.extend(agent.run_start_hooks(&self.events, &cancel).await);
+        let mut outcome = self.run_once(&mut agent, prompt).await;
         if self.spec.request.host {
             outcome = self.stay(&mut agent, outcome, factory).await;
         }
@@ -183,9 +186,7 @@ impl ChildAgent {
             }
             // The message may have been taken back.
             let Some(next) = self.handle.inbox().take_first() else { continue };
-            let QueuedPrompt { id, text, meaning, from, report, .. } = next;
-            let prompt = Prompt { id: Some(id), from, meaning, report, ..Prompt::new(text) };
-            let run = self.run_once(agent, prompt).await;
+            let run = self.run_once(agent, next.into()).await;
             unread = Some(answer(&run));
             total = add_runs(&total, run);
         }

@@ -292,3 +292,19 @@ async fn a_command_that_waits_in_the_queue_is_read_with_its_meaning() {
     assert!(request.text().contains("ALSO-1 that"), "{}", request.text());
     scene.server.finish();
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_prompt_with_a_command_reads_its_file_once() {
+    use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+    let scene = Scene::new();
+    scene.world.write(".caliban/skills/pdf/SKILL.md", &skill("Reads PDF files", "BODY"));
+    scene.world.write(".caliban/commands/once.md", "ONCE-1 $1\n");
+    let file = scene.world.project_dir().join(".caliban/commands/once.md");
+    scene.server.when("ONCE-1 a").reply(text("done"));
+    let watch = Inotify::init(InitFlags::IN_NONBLOCK).unwrap();
+    watch.add_watch(&file, AddWatchFlags::IN_OPEN).unwrap();
+    scene.world.run(["-p", "/once a"]).finish().await.assert_code(0);
+    assert_eq!(watch.read_events().unwrap().len(), 1);
+    scene.server.finish();
+}

@@ -1,0 +1,262 @@
+//! A prompt on its way to main: received, prepared with everything that main reads with it, run.
+
+use tokio_util::sync::CancellationToken;
+
+use super::project_context::LoadedCommands;
+use super::subagent_tools::SubagentTools;
+use super::{MainRun, Runtime, hooks};
+use crate::agent::{Agent, ArgMatch, ForcedCall, Prompt, PromptContext};
+use crate::commands::Expansion;
+use crate::config::AgentToolset;
+use crate::protocol::{AgentPath, EventKind, NoticeLevel, PromptId, QueuedPrompt, Sender, mention};
+use crate::provider::ModelSlot;
+use crate::subagent::definition::Definition;
+use crate::subagent::{DEFAULT_AGENT, SubagentSettings, tools};
+
+/// The fields of a call that name the agent.
+const AGENT_FIELDS: &[&str] = &["agent", "subagent_type"];
+
+impl Runtime {
+    /// Receives a prompt and expands its slash command. A prompt for main starts a run if main is
+    /// idle; any other waits for the next step of its agent.
+    pub(super) async fn receive(&mut self, to: AgentPath, prompt: QueuedPrompt) {
+        let Some((prompt, commands)) = self.expand(&to, prompt).await else { return };
+        match (to.is_root(), self.run.is_none()) {
+            (true, true) => self.start(prompt, commands).await,
+            (true, false) => self.queue(prompt),
+            (false, _) => self.steer(&to, prompt),
+        }
+    }
+
+    /// Expands `/name` at the start of a prompt to the text of the command or skill of that name.
+    /// Reads the files each time, so edits take effect at once, and returns what it read. `None` if
+    /// the prompt was refused because the file is broken.
+    async fn expand(
+        &self,
+        to: &AgentPath,
+        prompt: QueuedPrompt,
+    ) -> Option<(QueuedPrompt, Option<LoadedCommands>)> {
+        if prompt.from != Sender::Person || !prompt.text.trim_start().starts_with('/') {
+            return Some((prompt, None));
+        }
+        let (parts, text) = (self.parts.clone(), prompt.text.clone());
+        let expand = move || {
+            let commands = LoadedCommands::read(&parts);
+            (commands.set.expand(&text), commands)
+        };
+        let (expanded, commands) = match tokio::task::spawn_blocking(expand).await {
+            Ok(expanded) => expanded,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        let events = self.parts.events.sink_at(to.clone());
+        let meaning = match expanded {
+            None => None,
+            Some(Ok(Expansion { text, notices })) => {
+                for notice in notices {
+                    events.notice(NoticeLevel::Warning, notice);
+                }
+                Some(text)
+            }
+            Some(Err(why)) => {
+                let QueuedPrompt { id, text, .. } = prompt;
+                events.emit(EventKind::PromptRefused { id, text, why });
+                return None;
+            }
+        };
+        Some((QueuedPrompt { meaning, ..prompt }, Some(commands)))
+    }
+
+    /// Queues a prompt for main, which is at work.
+    fn queue(&mut self, prompt: QueuedPrompt) {
+        self.events.emit(EventKind::PromptQueued { id: prompt.id });
+        match &self.run {
+            // A stopped run gives its queue back; prompts sent after the stop are for the next one.
+            Some(run) if run.cancel.is_cancelled() => self.next.push(prompt),
+            _ => self.inbox.push(prompt),
+        }
+    }
+
+    /// Queues a prompt for a sub-agent.
+    fn steer(&self, to: &AgentPath, prompt: QueuedPrompt) {
+        let (id, events) = (prompt.id, self.parts.events.sink_at(to.clone()));
+        match self.tree.inbox(to) {
+            Some(inbox) => {
+                inbox.push(prompt);
+                events.emit(EventKind::PromptQueued { id });
+            }
+            None => events.emit(EventKind::PromptReturned { id, text: prompt.text }),
+        }
+    }
+
+    pub(super) fn take_back(&mut self, to: &AgentPath, id: PromptId) {
+        let index = self.next.iter().position(|prompt| prompt.id == id);
+        let waiting = index.map(|index| self.next.remove(index));
+        let queued = || self.tree.inbox(to).and_then(|inbox| inbox.take_back(id));
+        if let Some(prompt) = waiting.or_else(queued) {
+            let events = self.parts.events.sink_at(to.clone());
+            events.emit(EventKind::PromptReturned { id, text: prompt.text });
+        }
+    }
+
+    /// Starts a run of main with a prompt. `commands` are those of its expansion.
+    async fn start(&mut self, prompt: QueuedPrompt, commands: Option<LoadedCommands>) {
+        let (id, text) = (prompt.id, prompt.text.clone());
+        let Some(model) = self.model.clone() else {
+            self.events.emit(EventKind::PromptReturned { id, text });
+            let why = "No model yet: your text stays here · /model";
+            self.events.notice(NoticeLevel::Error, why);
+            return;
+        };
+        match self.prepare(prompt, commands, model).await {
+            Ok((agent, prompt)) => self.run_main(agent, Some(prompt)),
+            Err(why) => self.events.emit(EventKind::PromptRefused { id, text, why }),
+        }
+    }
+
+    /// Prepares main, with the current files, and everything that it reads with a prompt. The hooks
+    /// add their output when the run starts. The error is one line for the user.
+    async fn prepare(
+        &mut self,
+        prompt: QueuedPrompt,
+        commands: Option<LoadedCommands>,
+        model: ModelSlot,
+    ) -> Result<(Box<Agent>, Prompt), String> {
+        let may_start = prompt.sub_agents;
+        let prompt = Prompt::from(prompt);
+        let mut agent = self.take_main(model, commands).await;
+        let mention = match self.mentioned_call(&prompt, may_start) {
+            Ok(mention) => mention,
+            Err(why) => {
+                self.main = Some(agent);
+                return Err(why);
+            }
+        };
+        self.sub_agents = may_start;
+        let context = PromptContext {
+            shell_runs: self.shell.take_finished(),
+            project: self.context.as_mut().and_then(|context| context.take_news(&mut agent)),
+            mention,
+            ..prompt.context
+        };
+        Ok((agent, Prompt { context, ..prompt }))
+    }
+
+    /// Retries after a failure, with an unchanged conversation.
+    pub(super) async fn retry(&mut self) {
+        if self.run.is_none()
+            && let Some(model) = self.model.clone()
+        {
+            let agent = self.take_main(model, None).await;
+            self.run_main(agent, None);
+        }
+    }
+
+    fn run_main(&mut self, mut agent: Box<Agent>, prompt: Option<Prompt>) {
+        self.halted = false;
+        let (may_start, tools) = (self.sub_agents, self.main_tools());
+        let cancel = CancellationToken::new();
+        let (token, events) = (cancel.clone(), self.events.clone());
+        let start_hooks = self.start_hooks.clone();
+        let task = tokio::spawn(async move {
+            if let Some(tools) = tools {
+                tools.give_to(&mut agent, &events, &token).await;
+            }
+            agent.withhold(|name| !may_start && tools::is_agent_tool(name));
+            hooks::run(&mut agent, prompt, start_hooks, &events, &token).await;
+            agent
+        });
+        self.run = Some(MainRun { task, cancel });
+    }
+
+    /// Takes main's next prompt. If main waits for its agents, or a background failure has halted
+    /// it, only a prompt of the user wakes it: other messages are read with the next one.
+    fn next_prompt(&self) -> Option<QueuedPrompt> {
+        match self.parts.background_wait {
+            None if !self.halted => self.inbox.take_first(),
+            _ => self.inbox.take_first_typed(),
+        }
+    }
+
+    /// Starts the next queued prompt. A refused prompt does not block those after it.
+    pub(super) async fn start_next(&mut self) {
+        while self.run.is_none()
+            && let Some(next) = self.next_prompt()
+        {
+            self.start(next, None).await;
+        }
+    }
+
+    /// Returns the call that main must start with if the user's prompt has `@agent-NAME` in it. The
+    /// error is one line for the user.
+    fn mentioned_call(
+        &self,
+        prompt: &Prompt,
+        may_start: bool,
+    ) -> Result<Option<ForcedCall>, String> {
+        let expansion = prompt.context.command.as_deref().unwrap_or_default();
+        let texts = [prompt.text.as_str(), expansion];
+        let has_mention = texts.iter().any(|text| text.contains(mention::PREFIX));
+        if !has_mention || prompt.from != Sender::Person {
+            return Ok(None);
+        }
+        let agents = self.subagent_tools.as_ref();
+        let is_known =
+            |name: &str| agents.is_some_and(|agents| agents.definitions().get(name).is_some());
+        let names: Vec<&str> =
+            texts.into_iter().flat_map(|text| mention::agents(text, is_known)).collect();
+        let Some(first) = names.first() else { return Ok(None) };
+        let Some(agents) = agents else { return Err(refusal(first, "sub-agents are off")) };
+        if !may_start {
+            return Err(refusal(first, "this prompt may not start sub-agents"));
+        }
+        if !agents.settings().may_start(0) {
+            return Err(refusal(first, "the depth limit allows no sub-agents here"));
+        }
+        let definitions = names.iter().map(|name| self.find_agent(agents, name));
+        let definitions = definitions.collect::<Result<Vec<_>, _>>()?;
+        Ok(definitions.first().and_then(|first| start_call(agents.settings(), first)))
+    }
+
+    fn find_agent<'a>(
+        &self,
+        agents: &'a SubagentTools,
+        name: &str,
+    ) -> Result<&'a Definition, String> {
+        let Some(definition) = agents.definitions().get(name) else {
+            let known: Vec<_> = agents.definitions().iter().map(|it| it.name.as_str()).collect();
+            let why = format!("there is no such agent; the agents are {}", known.join(", "));
+            return Err(refusal(name, &why));
+        };
+        if self.parts.gate.denies_agent(name) {
+            return Err(refusal(name, "a deny rule blocks this agent"));
+        }
+        Ok(definition)
+    }
+}
+
+fn refusal(name: &str, why: &str) -> String {
+    format!("{}{name}: {why}. Nothing was sent.", mention::PREFIX)
+}
+
+/// Returns the call that starts this agent, using the first kind of agent tool that is enabled.
+fn start_call(settings: &SubagentSettings, definition: &Definition) -> Option<ForcedCall> {
+    let name = &definition.name;
+    let by_field = |tool: &str| {
+        let value = name.clone();
+        let field = ArgMatch { field: AGENT_FIELDS, is_default: value == DEFAULT_AGENT, value };
+        (tool.to_owned(), Some(field), format!("{tool} with `agent` {name:?}"))
+    };
+    let (tool, input, how) = if settings.offers(AgentToolset::Agent) {
+        by_field(&settings.tool_name)
+    } else if settings.offers(AgentToolset::Delegate) {
+        let tool = definition.tool_name();
+        (tool.clone(), None, tool)
+    } else if settings.offers(AgentToolset::Lifecycle) {
+        by_field("agent_spawn")
+    } else {
+        return None;
+    };
+    let hint = format!("[The user asks for the agent {name} by name: call {how} first.]");
+    let warning = format!("{}{name}: the answer did not start it", mention::PREFIX);
+    Some(ForcedCall { tool, input, hint, warning })
+}
