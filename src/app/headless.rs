@@ -398,7 +398,7 @@ pub(crate) async fn serve(
     let HeadlessParts { info, parts, open, control: backstage, asker, state_reader, replays } =
         backend;
     let OutputOptions { format, verbose } = face;
-    let (events, redactor) = (parts.events.clone(), parts.redactor.clone());
+    let (events, redactor) = (parts.events.clone(), parts.agents.redactor.clone());
     let mut runtime = Runtime::new(parts);
     runtime.open(open).await.map_err(AppError::Usage)?;
     let mut backend = tokio::spawn(runtime.serve(receiver));
@@ -445,7 +445,7 @@ pub(crate) fn info(
     SessionInfo {
         cwd: setup.cwd.display().to_string(),
         model: model.name.clone(),
-        mode: parts.gate.mode(),
+        mode: parts.agents.gate.mode(),
         tools: parts.tool_names(&agents, &customs),
         slash_commands: headless::own_commands()
             .chain(customs.callable().map(|custom| slash_command(custom)))

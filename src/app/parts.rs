@@ -17,8 +17,8 @@ use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
 use crate::protocol::{DEPTH_VARIABLE, EventQueue, McpServer, SharedPeer, printable_path};
 use crate::provider::{HttpClient, Model, ModelSource};
-use crate::runtime::{RuntimeParts, SubagentParts};
-use crate::subagent::{SlotLimits, SubagentSettings};
+use crate::runtime::RuntimeParts;
+use crate::subagent::{AgentParts, AgentTree, SlotLimits, SubagentSettings};
 use crate::tool::mcp::{Mcp, McpSettings};
 use crate::tool::{BuiltinSettings, HiddenRules, RedirectRules, WebSettings};
 
@@ -145,7 +145,7 @@ impl Setup {
     /// Builds the parts of a runtime that starts with `model`.
     pub(crate) fn parts(
         &self,
-        wishes: FrontendOptions,
+        options: FrontendOptions,
         gate: Gate,
         model: Option<Model>,
         models: Arc<dyn ModelSource>,
@@ -159,42 +159,57 @@ impl Setup {
             move |file| unreadable.contains(file)
         });
         let sandbox = sandbox();
-        RuntimeParts {
-            hooks: self.hooks(&secrets),
-            events: wishes.events,
-            model,
-            models,
-            catalogue,
-            gate,
-            store: wishes.stored.then(|| self.store()),
-            definitions: self.definitions.clone(),
-            custom: self.custom().with_hidden(hidden.clone(), &self.cwd),
-            builtin: BuiltinSettings {
-                home: self.home(),
-                secret_env: secrets.into(),
-                hidden,
-                web: WebSettings::default().with_redirects(RedirectRules::new(move |from, to| {
-                    web.redirect_refusal(from, to)
-                })),
-                sandbox: sandbox.clone(),
-                supervisor: Supervisor::for_this_program(),
-                ..BuiltinSettings::new(self.cwd.clone())
+        let tree = AgentTree::new(SlotLimits::from_config(&config.subagents));
+        let builtin = BuiltinSettings {
+            home: self.home(),
+            secret_env: secrets.clone().into(),
+            hidden: hidden.clone(),
+            web: WebSettings::default()
+                .with_redirects(RedirectRules::new(move |from, to| web.redirect_refusal(from, to))),
+            sandbox: sandbox.clone(),
+            supervisor: Supervisor::for_this_program(),
+            shells: Arc::new(tree.clone()),
+            ..BuiltinSettings::new(self.cwd.clone())
+        };
+        let agents = AgentParts {
+            settings: SubagentSettings {
+                config: config.subagents.clone(),
+                // An invalid value was refused at startup.
+                base_depth: self.depth().unwrap_or(0),
             },
-            tools: wishes.tools,
-            disallowed_tools: wishes.disallowed_tools,
-            cwd: self.cwd.clone(),
+            tree,
+            gate,
+            models,
+            builtin,
+            tools: options.tools,
+            disallowed_tools: options.disallowed_tools,
+            mcp: options.mcp,
             env: self.loaded.variables.apply_to(&self.env),
+            project: self.starts.project().clone(),
+            worktrees: self.dirs.worktrees(),
+            sandbox,
+            redactor: self.redactor.clone(),
+        };
+        RuntimeParts {
+            agents: Arc::new(agents),
+            hooks: self.hooks(&secrets),
+            events: options.events,
+            model,
+            catalogue,
+            store: options.stored.then(|| self.store()),
+            definitions: self.definitions.clone(),
+            custom: self.custom().with_hidden(hidden, &self.cwd),
+            cwd: self.cwd.clone(),
             date: config::env::today(),
             platform: config::env::platform(),
-            redactor: self.redactor.clone(),
-            notices: wishes.notices,
+            notices: options.notices,
             user_dir: self.dirs.config.clone(),
             claude_dir: self.dirs.claude.clone(),
             scope: self.scope(),
             setting_sources: self.loaded.project.sources,
-            system_prompt: wishes.system_prompt,
-            append_system_prompt: wishes.append_system_prompt,
-            background_wait: wishes.background_wait,
+            system_prompt: options.system_prompt,
+            append_system_prompt: options.append_system_prompt,
+            background_wait: options.background_wait,
             per_run: budget::Limits {
                 turns: config.budget.max_turns,
                 wall: config.budget.max_wall_s.map(Duration::from_secs),
@@ -202,13 +217,6 @@ impl Setup {
             },
             budget: budget::Limits { usd: config.budget.max_usd, ..budget::Limits::default() },
             max_call: config.budget.max_call_s.map(Duration::from_secs),
-            max_operations: usize::try_from(config.subagents.max_concurrent_ops)
-                .unwrap_or(usize::MAX),
-            subagents: self.subagents(),
-            project: self.starts.project().clone(),
-            worktrees: self.dirs.worktrees(),
-            sandbox,
-            mcp: wishes.mcp,
         }
     }
 
@@ -241,41 +249,6 @@ impl Setup {
                 "{origin}: `sandbox.failIfUnavailable` requires a sandbox for commands, but none is available; \
                  nothing was run. Set it to false there, or pass --settings '{{\"sandbox\": {{\"enabled\": false}}}}'"
             ))),
-        }
-    }
-
-    fn subagents(&self) -> SubagentParts {
-        let config = &self.loaded.config.subagents;
-        let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-        SubagentParts {
-            enabled: config.enabled,
-            slots: SlotLimits {
-                concurrent: count(config.max_concurrent_agents),
-                children: count(config.max_children_per_agent),
-                children_total: config.max_children_total.map(count),
-            },
-            settings: SubagentSettings {
-                tool_name: config.tool_name.name().to_owned(),
-                max_turns: config.max_turns,
-                result_max_chars: count(config.result_max_chars),
-                strict_tools: config.strict_tools,
-                persist: config.persist,
-                faces: config.faces.clone(),
-                max_depth: config.max_depth,
-                // An invalid value was refused at startup.
-                base_depth: self.depth().unwrap_or(0),
-                allow_nested_spawn: config.allow_nested_spawn,
-                on_limit: config.on_limit,
-                on_autonomy_violation: config.on_autonomy_violation,
-                max_usd: config.max_usd,
-                max_wall_s: config.max_wall_s,
-                default_budget: config.default_budget,
-                max_budget_per_agent: config.max_budget_per_agent,
-                permissions: config.permissions,
-                child_auth: config.child_auth,
-                comms: config.comms,
-                inherit_tool_instructions: config.inherit_tool_instructions,
-            },
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::OpenRequest;
-use super::project_context::{LoadedCommands, ProjectContext, SharedContext};
+use super::project_context::{LoadedCommands, ProjectContext};
 use super::subagent_tools::SubagentTools;
 use crate::agent::system_prompt::EnvironmentInfo;
 use crate::agent::{Agent, AgentSetup, ConcurrencyLimit, Inbox};
@@ -13,53 +13,39 @@ use crate::budget::{self, Budget};
 use crate::commands::{self, CommandSet, CommandSources};
 use crate::config::SettingSources;
 use crate::config::models::Catalogue;
-use crate::disk::{ProjectFolders, ProjectScope};
-use crate::exec::Sandbox;
+use crate::disk::ProjectScope;
 use crate::hook::{HookSession, HookSet, Hooks};
-use crate::permission::Gate;
 use crate::protocol::{
-    AgentEvent, EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, Redactor,
-    SessionId, Span,
+    AgentEvent, EventQueue, EventSink, Journal, Message, NoJournal, SessionId, Span,
 };
-use crate::provider::{Model, ModelSlot, ModelSource};
+use crate::provider::{Model, ModelSlot};
 use crate::session::{
     AgentCallResult, AgentSummary, LostReport, NewSession, OpenSession, SessionStore, Transcript,
 };
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::subagent::{
-    AgentTree, Factory, ParentContext, SlotLimits, SubagentSettings, Workspace, call_result, tools,
-};
-use crate::tool::mcp::Mcp;
-use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, entry_matches};
+use crate::subagent::{AgentParts, Factory, ParentContext, Workspace, call_result, tools};
+use crate::tool::ToolRegistry;
 
 /// The main agent's built-in system prompt.
 pub(super) const MAIN_PROMPT: &str = include_str!("../../assets/prompts/main.md");
 
 /// The parts of a runtime. Building them touches neither the network nor the project's files.
 pub struct RuntimeParts {
+    pub agents: Arc<AgentParts>,
     pub events: EventQueue,
     /// Absent until the user has set one up.
     pub model: Option<Model>,
-    pub models: Arc<dyn ModelSource>,
     pub catalogue: Arc<Catalogue>,
-    pub gate: Gate,
     pub hooks: HookSet,
     /// Absent if nothing is stored.
     pub store: Option<SessionStore>,
     pub definitions: DefinitionSources,
     pub custom: CommandSources,
-    pub builtin: BuiltinSettings,
-    /// If present, only these tools are offered; by any of their names.
-    pub tools: Option<Vec<String>>,
-    /// Tools that are not offered; by any of their names.
-    pub disallowed_tools: Vec<String>,
     pub cwd: Arc<Path>,
-    pub env: EnvOverlay,
     /// The day, such as `2026-11-20`.
     pub date: String,
     /// Such as `linux (x86_64)`.
     pub platform: String,
-    pub redactor: Redactor,
     /// Notices for the user at startup.
     pub notices: Vec<String>,
     /// The folder of the user's own AGENTS.md.
@@ -79,27 +65,8 @@ pub struct RuntimeParts {
     pub per_run: budget::Limits,
     /// Limits of the whole tree.
     pub budget: budget::Limits,
-    /// The maximum number of concurrent requests and tool calls of all agents.
-    pub max_operations: usize,
     /// The time limit of a tool call.
     pub max_call: Option<Duration>,
-    pub subagents: SubagentParts,
-    /// The folders of the session, whose programs are not the user's.
-    pub project: ProjectFolders,
-    /// The folder for worktrees of sub-agents.
-    pub worktrees: PathBuf,
-    /// Absent where the system cannot confine commands.
-    pub sandbox: Option<Sandbox>,
-    /// The session's MCP servers.
-    pub mcp: Mcp,
-}
-
-/// The settings of sub-agents.
-#[derive(Clone, Debug)]
-pub struct SubagentParts {
-    pub enabled: bool,
-    pub slots: SlotLimits,
-    pub settings: SubagentSettings,
 }
 
 /// One conversation: its journal and its history.
@@ -161,7 +128,7 @@ pub(super) async fn open_session(
     let transcript = folder.map(|folder| folder.join("transcript.jsonl")).unwrap_or_default();
     session.hooks = Hooks::new(parts.hooks.clone(), HookSession { id: Some(id), transcript });
     let Some(store) = parts.store.clone() else { return Ok(session) };
-    let stored_result = stored_result(parts.subagents.settings.result_max_chars);
+    let stored_result = stored_result(parts.agents.settings.result_max_chars());
     match open {
         OpenRequest::New(id) => {
             let journal = store.create(new_session(parts, id));
@@ -203,7 +170,7 @@ fn new_session(parts: &RuntimeParts, id: SessionId) -> NewSession {
         cwd: parts.cwd.to_path_buf(),
         model: model.map(|model| model.name.clone()).unwrap_or_default(),
         provider: model.map(|model| model.provider.name().to_owned()).unwrap_or_default(),
-        agent_tool: Some(parts.subagents.settings.tool_name.clone()),
+        agent_tool: Some(parts.agents.settings.config.tool_name.name().to_owned()),
     }
 }
 
@@ -230,41 +197,48 @@ pub(super) fn main_agent(
     parts: &Arc<RuntimeParts>,
     session: RuntimeSession,
     model: ModelSlot,
-    tree: AgentTree,
     inbox: Inbox,
     commands: Option<LoadedCommands>,
     events: &EventSink,
 ) -> MainAgent {
-    let facts = EnvironmentInfo::gather(&parts.cwd, &parts.date, &parts.platform);
-    let brought = ProjectContext::read(parts, facts.clone(), commands, events);
-    let told = brought.for_agents();
-    let operations = ConcurrencyLimit::new(parts.max_operations).with_call_limit(parts.max_call);
-    let gate = parts.gate.for_agent("main".to_owned(), events.clone()).with_env(&parts.env);
-    let own = session_tools(parts, &parts.builtin, told.skill.as_ref(), Vec::new());
+    let agents = &parts.agents;
+    let environment = EnvironmentInfo::gather(&parts.cwd, &parts.date, &parts.platform);
+    let context = ProjectContext::read(parts, environment.clone(), commands, events);
+    let shared = context.for_agents();
+    let max_ops = agents.settings.config.max_concurrent_ops;
+    let concurrency = ConcurrencyLimit::new(usize::try_from(max_ops).unwrap_or(usize::MAX))
+        .with_call_limit(parts.max_call);
+    let gate = agents.gate.for_agent("main".to_owned(), events.clone()).with_env(&agents.env);
+    let own = agents.make_tools(&agents.builtin, shared.skill.as_ref(), Vec::new());
     let own = ToolRegistry::new(own);
-    let offer = parts.offers_subagents().then(|| {
-        let caller = ParentContext {
+    let subagent_tools = parts.offers_subagents().then(|| {
+        let main = ParentContext {
             name: "main".to_owned(),
             model: model.clone(),
             journal: session.journal.clone(),
             inbox: inbox.clone(),
             gate: gate.clone(),
-            workspace: Workspace { cwd: parts.cwd.clone(), env: parts.env.clone(), bound: None },
+            workspace: Workspace { cwd: parts.cwd.clone(), env: agents.env.clone(), bound: None },
             tools: None,
         };
-        let operations = operations.clone();
-        let session = SessionShared { tree, operations, hooks: session.hooks.clone() };
-        let factory = |definitions| factory(parts, session, facts, told, definitions);
-        SubagentTools::new(parts, caller, own.clone(), factory, events)
+        let factory = |definitions| Factory {
+            parts: agents.clone(),
+            context: shared,
+            definitions,
+            hooks: session.hooks.clone(),
+            environment,
+            concurrency: concurrency.clone(),
+        };
+        SubagentTools::new(parts, main, own.clone(), factory, events)
     });
-    let tools = match &offer {
-        Some(offer) => offer.tools(),
+    let tools = match &subagent_tools {
+        Some(subagent_tools) => subagent_tools.tools(),
         None => main_tools(parts, &own),
     };
     let agent = Agent::new(AgentSetup {
         name: "main".to_owned(),
         model,
-        system: brought.system().into(),
+        system: context.system().into(),
         tools,
         gate,
         hooks: session.hooks,
@@ -274,112 +248,53 @@ pub(super) fn main_agent(
         slot: None,
         budget: session.budget,
         per_run: parts.per_run,
-        concurrency: operations,
+        concurrency,
         cwd: parts.cwd.clone(),
-        env: parts.env.clone(),
+        env: agents.env.clone(),
         history: session.history,
         span: Span::root(),
-        redactor: parts.redactor.clone(),
+        redactor: agents.redactor.clone(),
         reasoning_model: session.model,
     });
-    MainAgent { agent, subagent_tools: offer, context: brought }
-}
-
-/// The state that all agents of a session share.
-pub(super) struct SessionShared {
-    pub tree: AgentTree,
-    pub operations: ConcurrencyLimit,
-    pub hooks: Hooks,
-}
-
-/// Builds the factory of a session's sub-agents from these definitions.
-pub(super) fn factory(
-    parts: &Arc<RuntimeParts>,
-    session: SessionShared,
-    facts: EnvironmentInfo,
-    told: SharedContext,
-    definitions: Definitions,
-) -> Arc<Factory> {
-    let tools_of = parts.clone();
-    let SharedContext { memory, skill } = told;
-    Arc::new(Factory {
-        settings: parts.subagents.settings.clone(),
-        tree: session.tree,
-        definitions,
-        gate: parts.gate.clone(),
-        hooks: session.hooks,
-        models: parts.models.clone(),
-        builtin: parts.builtin.clone(),
-        tools: Box::new(move |settings, served| {
-            session_tools(&tools_of, settings, skill.as_ref(), served)
-        }),
-        mcp: parts.mcp.clone(),
-        project: parts.project.clone(),
-        worktrees: parts.worktrees.clone(),
-        sandbox: parts.sandbox.clone(),
-        env: parts.env.clone(),
-        environment: facts,
-        memory,
-        concurrency: session.operations,
-        redactor: parts.redactor.clone(),
-    })
+    MainAgent { agent, subagent_tools, context }
 }
 
 /// Returns all tools of a main agent without sub-agents.
 pub(super) fn main_tools(parts: &RuntimeParts, own: &ToolRegistry) -> ToolRegistry {
-    parts.with_servers(own).withholding(|name| parts.gate.denies_tool(name))
-}
-
-/// Returns a fresh set of the tools that this session's agents may have, followed by those of servers.
-fn session_tools(
-    parts: &RuntimeParts,
-    settings: &BuiltinSettings,
-    skill: Option<&Arc<dyn Tool>>,
-    served: Vec<Arc<dyn Tool>>,
-) -> Vec<Arc<dyn Tool>> {
-    let mut tools = builtin(settings);
-    tools.extend(skill.cloned());
-    #[cfg(debug_assertions)]
-    tools.extend(crate::tool::fault::from_env(&parts.env));
-    tools.extend(served);
-    tools.retain(|tool| parts.allows(&tool.spec().name));
-    tools
+    parts.with_servers(own).withholding(|name| parts.agents.gate.denies_tool(name))
 }
 
 impl RuntimeParts {
-    /// Whether the user allows this session to have the tool.
-    pub(super) fn allows(&self, tool: &str) -> bool {
-        let named = |names: &[String]| names.iter().any(|name| entry_matches(name, tool));
-        self.tools.as_deref().is_none_or(named) && !named(&self.disallowed_tools)
-    }
-
     /// Adds the tools that servers offer to main.
     pub(super) fn with_servers(&self, own: &ToolRegistry) -> ToolRegistry {
         let mut tools = own.clone();
-        let served = self.mcp.offered().into_iter();
-        served.filter(|tool| self.allows(&tool.spec().name)).for_each(|tool| tools.insert(tool));
+        let served = self.agents.mcp.offered().into_iter();
+        served
+            .filter(|tool| self.agents.allows(&tool.spec().name))
+            .for_each(|tool| tools.insert(tool));
         tools
     }
 
     /// Whether models may start agents: the feature is built in, the configuration enables it, and
     /// the user has not excluded all such tools.
     fn offers_subagents(&self) -> bool {
-        let listed = |names: &Vec<String>| names.iter().any(|name| tools::is_agent_tool(name));
+        let lists = |names: &Vec<String>| names.iter().any(|name| tools::is_agent_tool(name));
         cfg!(feature = "sub-agents")
-            && self.subagents.enabled
-            && self.tools.as_ref().is_none_or(listed)
+            && self.agents.settings.config.enabled
+            && self.agents.tools.as_ref().is_none_or(lists)
     }
 
-    /// Returns the names of the main agent's tools with these definitions and skills, in order.
-    pub fn tool_names(&self, definitions: &Definitions, customs: &CommandSet) -> Vec<String> {
-        let skill = commands::skill_tool(&self.custom, customs);
-        let tools =
-            session_tools(self, &self.builtin, skill.as_ref(), self.mcp.main().offered().tools);
+    /// Returns the names of the main agent's tools with these definitions and commands, in order.
+    pub fn tool_names(&self, definitions: &Definitions, commands: &CommandSet) -> Vec<String> {
+        let agents = &self.agents;
+        let skill = commands::skill_tool(&self.custom, commands);
+        let served = agents.mcp.main().offered().tools;
+        let tools = agents.make_tools(&agents.builtin, skill.as_ref(), served);
         let mut names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         if self.offers_subagents() {
-            names.extend(tools::tool_names(&self.subagents.settings, definitions, &self.gate));
+            names.extend(tools::tool_names(agents, definitions));
         }
-        names.retain(|name| self.allows(name) && !self.gate.denies_tool(name));
+        names.retain(|name| agents.allows(name) && !agents.gate.denies_tool(name));
         names
     }
 }

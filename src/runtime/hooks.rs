@@ -158,6 +158,10 @@ impl Runtime {
     }
 
     fn hook_context(&self) -> HookContext<'_> {
-        HookContext { cwd: &self.parts.cwd, mode: self.parts.gate.mode(), events: &self.events }
+        HookContext {
+            cwd: &self.parts.cwd,
+            mode: self.parts.agents.gate.mode(),
+            events: &self.events,
+        }
     }
 }

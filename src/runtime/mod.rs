@@ -28,8 +28,8 @@ mod session;
 mod shell;
 mod subagent_tools;
 
+pub use assemble::RuntimeParts;
 use assemble::{MainAgent, RuntimeSession};
-pub use assemble::{RuntimeParts, SubagentParts};
 use hooks::SessionStartHooks;
 use model::ResolvedModel;
 use project_context::{LoadedCommands, ProjectContext};
@@ -83,13 +83,16 @@ impl Runtime {
     pub fn new(mut parts: RuntimeParts) -> Self {
         let notices = std::mem::take(&mut parts.notices);
         let events = parts.events.sink();
-        let tree = AgentTree::new(parts.subagents.slots);
+        let tree = parts.agents.tree.clone();
         let inbox = tree.main_inbox();
-        parts.builtin.shells = Arc::new(tree.clone());
         let model = parts.model.clone().map(ModelSlot::new);
-        let secrets = parts.builtin.secret_env.clone();
-        let shell =
-            UserShell::new(parts.cwd.clone(), parts.env.clone(), secrets, parts.redactor.clone());
+        let secrets = parts.agents.builtin.secret_env.clone();
+        let shell = UserShell::new(
+            parts.cwd.clone(),
+            parts.agents.env.clone(),
+            secrets,
+            parts.agents.redactor.clone(),
+        );
         let session = RuntimeSession::empty(SessionId::generate(), parts.budget);
         Self {
             parts: Arc::new(parts),
@@ -159,7 +162,7 @@ impl Runtime {
         // Started by the run while it was ending.
         end_background(&self.parts).await;
         // No agent is left to call them.
-        self.parts.mcp.end().await;
+        self.parts.agents.mcp.end().await;
         if self.sync().await.is_err() {
             tracing::error!("putting the session onto the disk failed inside");
         }
@@ -186,7 +189,7 @@ impl Runtime {
             Command::KillShell(id) => self.kill_shell(&id),
             Command::CancelTurn => self.cancel_turn(),
             Command::Answer { id, answer } => self.answer(id, answer),
-            Command::SetMode(mode) => match self.parts.gate.set_mode(mode) {
+            Command::SetMode(mode) => match self.parts.agents.gate.set_mode(mode) {
                 Ok(()) => self.events.emit(EventKind::ModeChanged { mode }),
                 Err(why) => self.events.notice(NoticeLevel::Warning, why.to_string()),
             },
@@ -251,13 +254,12 @@ impl Runtime {
     /// Builds the main agent on a blocking thread, because it reads the project's files.
     async fn build(&mut self, model: ModelSlot, commands: Option<LoadedCommands>) -> Agent {
         let (parts, events) = (self.parts.clone(), self.events.clone());
-        let (tree, inbox) = (self.tree.clone(), self.inbox.clone());
+        let inbox = self.inbox.clone();
         let session = RuntimeSession {
             history: std::mem::take(&mut self.session.history),
             ..self.session.clone()
         };
-        let build =
-            move || assemble::main_agent(&parts, session, model, tree, inbox, commands, &events);
+        let build = move || assemble::main_agent(&parts, session, model, inbox, commands, &events);
         // The closure only fails by panicking; propagate that.
         match tokio::task::spawn_blocking(build).await {
             Ok(MainAgent { agent, subagent_tools, context }) => {
@@ -312,7 +314,7 @@ impl Runtime {
 
     /// Kills a background command, whoever owns it. Its end is reported as usual.
     fn kill_shell(&self, id: &ShellId) {
-        match self.parts.builtin.shells.find(id) {
+        match self.parts.agents.builtin.shells.find(id) {
             Some(shell) => self.tree.spawn(async move {
                 shell.kill().await;
             }),
@@ -323,13 +325,13 @@ impl Runtime {
     fn answer(&self, id: QuestionId, answer: Answer) {
         if let Answer::Stop { reason } = answer {
             let run = self.run.as_ref();
-            return self.parts.gate.refuse(id, reason, || {
+            return self.parts.agents.gate.refuse(id, reason, || {
                 run.iter().for_each(|run| run.cancel.cancel());
             });
         }
         // A program's approval holds even if its rules cannot be saved: the question is then closed.
         let closes = matches!(answer, Answer::Allowed(_));
-        if let Err(error) = self.parts.gate.answer(id, answer) {
+        if let Err(error) = self.parts.agents.gate.answer(id, answer) {
             let why = error.to_string();
             match closes {
                 true => self.events.notice(NoticeLevel::Error, why),
@@ -350,7 +352,7 @@ async fn end_run(run: Option<MainRun>) {
 
 /// Kills the background commands of all agents and waits until they are gone.
 async fn end_background(parts: &RuntimeParts) {
-    parts.builtin.shells.end_all(&AgentPath::root()).await;
+    parts.agents.builtin.shells.end_all(&AgentPath::root()).await;
 }
 
 /// Waits for the end of the run; forever if there is none. Returns `None` if it panicked.

@@ -10,7 +10,7 @@ pub(super) type ResolvedModel = Result<Model, ProviderError>;
 impl Runtime {
     /// Resolves a model in the background.
     pub(super) fn set_model(&self, provider: Option<String>, name: String) {
-        let (models, resolved) = (self.parts.models.clone(), self.resolved.0.clone());
+        let (models, resolved) = (self.parts.agents.models.clone(), self.resolved.0.clone());
         tokio::spawn(async move {
             let model = models.resolve(provider.as_deref(), &name).await;
             // The receiver is gone when the runtime has ended.

@@ -15,6 +15,7 @@ use crate::commands::{self, CommandProblem, CommandSet};
 use crate::markdown::Fingerprint;
 use crate::memory::{Memory, MemorySources};
 use crate::protocol::{EventSink, NoticeLevel};
+use crate::subagent::SharedContext;
 use crate::tool::{Tool, ToolSpec};
 
 /// The memory of a session's main agent, and the skills that all its agents may load.
@@ -50,13 +51,13 @@ impl ProjectContext {
     /// Returns the part that new agents receive.
     pub fn for_agents(&self) -> SharedContext {
         let skill = self.commands.skill_tool.clone();
-        let skill = skill.filter(|tool| self.parts.allows(&tool.spec().name));
+        let skill = skill.filter(|tool| self.parts.agents.allows(&tool.spec().name));
         SharedContext { memory: self.memory_text(), skill }
     }
 
     /// Returns the memory's text with keys masked.
     fn memory_text(&self) -> String {
-        self.parts.redactor.without_keys(self.memory.text())
+        self.parts.agents.redactor.without_keys(self.memory.text())
     }
 
     /// Returns main's system prompt.
@@ -120,15 +121,6 @@ impl ProjectContext {
     }
 }
 
-/// The context that every agent of a session receives.
-#[derive(Clone, Default)]
-pub(super) struct SharedContext {
-    /// For system prompts.
-    pub memory: String,
-    /// The tool that loads skills; absent if there are none, or if the user excluded it.
-    pub skill: Option<Arc<dyn Tool>>,
-}
-
 /// The commands and skills as they were last read.
 pub(super) struct LoadedCommands {
     pub set: CommandSet,
@@ -166,12 +158,12 @@ fn read_memory(parts: &RuntimeParts) -> Memory {
         dir: &parts.cwd,
         own: &parts.user_dir,
         claude: parts.claude_dir.as_deref(),
-        home: parts.builtin.home.as_deref(),
+        home: parts.agents.builtin.home.as_deref(),
         scope: &parts.scope,
         project: parts.setting_sources.project,
         local: parts.setting_sources.local,
     };
-    let hidden = parts.builtin.hidden.for_reading(&parts.cwd);
+    let hidden = parts.agents.builtin.hidden.for_reading(&parts.cwd);
     Memory::read(&sources, &|file| hidden.contain(file))
 }
 

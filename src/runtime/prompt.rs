@@ -227,7 +227,7 @@ impl Runtime {
             let why = format!("there is no such agent; the agents are {}", known.join(", "));
             return Err(refusal(name, &why));
         };
-        if self.parts.gate.denies_agent(name) {
+        if self.parts.agents.gate.denies_agent(name) {
             return Err(refusal(name, "a deny rule blocks this agent"));
         }
         Ok(definition)
@@ -247,7 +247,7 @@ fn start_call(settings: &SubagentSettings, definition: &Definition) -> Option<Fo
         (tool.to_owned(), Some(field), format!("{tool} with `agent` {name:?}"))
     };
     let (tool, input, how) = if settings.offers(AgentToolset::Agent) {
-        by_field(&settings.tool_name)
+        by_field(settings.config.tool_name.name())
     } else if settings.offers(AgentToolset::Delegate) {
         let tool = definition.tool_name();
         (tool.clone(), None, tool)

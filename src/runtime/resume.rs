@@ -14,7 +14,7 @@ impl Runtime {
     /// Main receives ends missing from its conversation with the next prompt. They do not wake it,
     /// because that would cost money nobody asked it to spend.
     pub(super) fn restore(&self, agents: Vec<AgentSummary>, lost: &[LostReport]) {
-        let max_chars = self.parts.subagents.settings.result_max_chars;
+        let max_chars = self.parts.agents.settings.result_max_chars();
         let known = agents.into_iter().filter_map(|AgentSummary { meta, end, .. }| {
             let events = self.parts.events.sink_at(meta.path.clone());
             let lost = lost.iter().find(|lost| lost.id == meta.id);
@@ -28,7 +28,7 @@ impl Runtime {
 
     /// Reports agents to main that ended in the session it was forked from.
     pub(super) fn report_lost(&self, agents: Vec<AgentSummary>, lost: &[LostReport]) {
-        let max_chars = self.parts.subagents.settings.result_max_chars;
+        let max_chars = self.parts.agents.settings.result_max_chars();
         for AgentSummary { meta, end, .. } in agents {
             let worktree = lost.iter().find(|lost| lost.id == meta.id);
             let worktree = worktree.and_then(|lost| lost.worktree.as_ref());
@@ -55,8 +55,7 @@ impl Runtime {
             return;
         }
         let Some(store) = self.parts.store.clone() else { return };
-        let (session, max_chars) =
-            (self.session.id, self.parts.subagents.settings.result_max_chars);
+        let (session, max_chars) = (self.session.id, self.parts.agents.settings.result_max_chars());
         let read = tokio::task::spawn_blocking(move || {
             store.replay_agent(session, id, &stored_result(max_chars))
         });
@@ -95,7 +94,7 @@ impl Runtime {
                 "{name} cannot be resumed: this session has no model or no sub-agents"
             ));
         };
-        let max_chars = self.parts.subagents.settings.result_max_chars;
+        let max_chars = self.parts.agents.settings.result_max_chars();
         let reports = lost.into_iter().filter_map(|(AgentSummary { meta, end, .. }, worktree)| {
             let (_, message) = restore_agent(&meta, end?, worktree.as_ref(), max_chars);
             Some((meta.id, meta.name, message))
@@ -115,9 +114,9 @@ impl Runtime {
     }
 
     async fn open_agent(&self, session: SessionId, id: AgentId) -> Result<OpenAgent, String> {
-        let kept = self.parts.store.clone().filter(|_| self.parts.subagents.settings.persist);
+        let kept = self.parts.store.clone().filter(|_| self.parts.agents.settings.config.persist);
         let store = kept.ok_or("its transcript was not stored, so it cannot be resumed")?;
-        let max_chars = self.parts.subagents.settings.result_max_chars;
+        let max_chars = self.parts.agents.settings.result_max_chars();
         let opened = tokio::task::spawn_blocking(move || {
             store.open_agent(session, id, &stored_result(max_chars))
         })

@@ -13,20 +13,21 @@ use crate::protocol::{EventSink, MCP_PREFIX, NoticeLevel, WaitKind, report_wait}
 /// Builds main's tools when it starts to work.
 pub(super) struct MainTools {
     parts: Arc<RuntimeParts>,
-    offer: Option<SubagentTools>,
+    subagent_tools: Option<SubagentTools>,
 }
 
 impl Runtime {
     /// Returns the builder of main's tools; `None` without servers, where the tools do not change.
     pub(super) fn main_tools(&self) -> Option<MainTools> {
-        let tools = || MainTools { parts: self.parts.clone(), offer: self.subagent_tools.clone() };
-        (!self.parts.mcp.is_empty()).then(tools)
+        let tools =
+            || MainTools { parts: self.parts.clone(), subagent_tools: self.subagent_tools.clone() };
+        (!self.parts.agents.mcp.is_empty()).then(tools)
     }
 
     /// Starts the session's servers without waiting for them.
     pub(super) fn start_servers(&self) {
         let events = self.events.clone();
-        self.parts.mcp.start(move |line| events.notice(NoticeLevel::Warning, line));
+        self.parts.agents.mcp.start(move |line| events.notice(NoticeLevel::Warning, line));
     }
 }
 
@@ -34,26 +35,26 @@ impl MainTools {
     /// Gives `agent` the available tools. Waits for starting servers, up to a limit, and reports
     /// those that are still missing in one line.
     pub async fn give_to(self, agent: &mut Agent, events: &EventSink, cancel: &CancellationToken) {
-        let fleet = self.parts.mcp.main();
-        let names = || WaitKind::Servers { names: fleet.still_starting() };
+        let servers = self.parts.agents.mcp.main();
+        let names = || WaitKind::Servers { names: servers.still_starting() };
         tokio::select! {
             biased;
             () = cancel.cancelled() => return,
-            () = report_wait(events, names, fleet.wait_ready()) => {}
+            () = report_wait(events, names, servers.wait_ready()) => {}
         }
-        let missing = self.parts.mcp.still_starting().join(", ");
+        let missing = self.parts.agents.mcp.still_starting().join(", ");
         if !missing.is_empty() {
             let text = format!(
                 "MCP servers not ready: {missing}. Their tools are added with the next prompt after they are."
             );
             events.notice(NoticeLevel::Warning, text);
         }
-        let (_, problems) = self.parts.mcp.refresh_tools();
+        let (_, problems) = self.parts.agents.mcp.refresh_tools();
         for problem in problems {
             events.notice(NoticeLevel::Warning, problem);
         }
-        agent.set_tools(match &self.offer {
-            Some(offer) => offer.tools(),
+        agent.set_tools(match &self.subagent_tools {
+            Some(subagent_tools) => subagent_tools.tools(),
             None => {
                 let own = agent.tools().filtered(|name| !name.starts_with(MCP_PREFIX));
                 assemble::main_tools(&self.parts, &own)

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Runtime;
-use super::assemble::{self, RuntimeParts, SessionShared};
-use super::project_context::{LoadedCommands, ProjectContext, SharedContext};
+use super::assemble::RuntimeParts;
+use super::project_context::{LoadedCommands, ProjectContext};
 use crate::agent::Agent;
 use crate::commands;
 use crate::markdown::Fingerprint;
 use crate::protocol::{EventSink, NoticeLevel};
 use crate::subagent::registry::{DefinitionProblem, Definitions};
-use crate::subagent::{Factory, ParentContext, Spawner, SubagentSettings, tools};
+use crate::subagent::{Factory, ParentContext, SharedContext, Spawner, SubagentSettings, tools};
 use crate::tool::{Tool, ToolRegistry};
 
 /// Main's tools for sub-agents, and the definitions they were built from.
@@ -33,22 +33,15 @@ impl SubagentTools {
     pub fn new(
         parts: &Arc<RuntimeParts>,
         main: ParentContext,
-        others: ToolRegistry,
-        factory: impl FnOnce(Definitions) -> Arc<Factory>,
+        other_tools: ToolRegistry,
+        factory: impl FnOnce(Definitions) -> Factory,
         events: &EventSink,
     ) -> Self {
-        let seen = parts.definitions.fingerprint();
-        let start = load_definitions(parts);
-        let factory = factory(start.clone());
-        tell_problems(&factory.definitions, None, events);
-        Self {
-            parts: parts.clone(),
-            main,
-            other_tools: others,
-            fingerprint: seen,
-            factory,
-            first_definitions: start,
-        }
+        let (parts, fingerprint) = (parts.clone(), parts.definitions.fingerprint());
+        let first_definitions = load_definitions(&parts);
+        report_problems(&first_definitions, None, events);
+        let factory = Arc::new(factory(first_definitions.clone()));
+        Self { parts, main, other_tools, fingerprint, factory, first_definitions }
     }
 
     /// Returns the spawner of main's agents.
@@ -60,15 +53,15 @@ impl SubagentTools {
     pub fn tools(&self) -> ToolRegistry {
         let spawner = self.spawner();
         let mut tools = self.parts.with_servers(&self.other_tools);
-        if !self.settings().may_start(0) {
-            tools = tools.with_hidden(tools::limit_tools(&spawner));
-        } else {
-            let offered = tools::agent_tools(&spawner).into_iter();
-            offered
-                .filter(|tool| self.parts.allows(&tool.spec().name))
+        if self.settings().may_start(0) {
+            let agent_tools = tools::agent_tools(&spawner).into_iter();
+            agent_tools
+                .filter(|tool| self.parts.agents.allows(&tool.spec().name))
                 .for_each(|tool| tools.insert(tool));
+        } else {
+            tools = tools.with_hidden(tools::limit_tools(&spawner));
         }
-        tools.withholding(|name| self.factory.gate.denies_tool(name))
+        tools.withholding(|name| self.parts.agents.gate.denies_tool(name))
     }
 
     /// Returns the current definitions.
@@ -78,21 +71,22 @@ impl SubagentTools {
 
     /// Returns the configuration of sub-agents.
     pub fn settings(&self) -> &SubagentSettings {
-        &self.factory.settings
+        &self.factory.parts.settings
     }
 
     /// Reloads the definitions if their files have changed, and reports the differences. Running
     /// agents keep the definition and the context they started with. May block.
-    fn refresh(&mut self, told: SharedContext, new_skills: bool, events: &EventSink) -> bool {
-        let seen = self.parts.definitions.fingerprint();
+    fn refresh(&mut self, context: SharedContext, new_skills: bool, events: &EventSink) -> bool {
+        let fingerprint = self.parts.definitions.fingerprint();
         let before = self.factory.clone();
-        if seen == self.fingerprint && told.memory == before.memory && !new_skills {
+        if fingerprint == self.fingerprint && context.memory == before.context.memory && !new_skills
+        {
             return false;
         }
-        self.other_tools = with_skills(&self.other_tools, told.skill.clone());
+        self.other_tools = with_skills(&self.other_tools, context.skill.clone());
         let mut definitions = before.definitions.clone();
-        if seen != self.fingerprint {
-            self.fingerprint = seen;
+        if fingerprint != self.fingerprint {
+            self.fingerprint = fingerprint;
             let (now, held) =
                 load_definitions(&self.parts).limited_to_start(&self.first_definitions);
             definitions = now;
@@ -103,27 +97,17 @@ impl SubagentTools {
                 );
                 events.notice(NoticeLevel::Warning, text);
             }
-            tell_problems(&definitions, Some(&before.definitions), events);
+            report_problems(&definitions, Some(&before.definitions), events);
             let known = before.definitions.inert();
-            let new = definitions.inert().iter().filter(|thing| !known.contains(thing));
-            if let Some(told) = self.parts.definitions.notice(&new.cloned().collect::<Vec<_>>()) {
-                events.notice(NoticeLevel::Warning, told);
+            let new = definitions.inert().iter().filter(|item| !known.contains(item));
+            if let Some(text) = self.parts.definitions.notice(&new.cloned().collect::<Vec<_>>()) {
+                events.notice(NoticeLevel::Warning, text);
             }
             if let Some(text) = describe_changes(&before.definitions, &definitions) {
                 events.notice(NoticeLevel::Info, text);
             }
         }
-        self.factory = assemble::factory(
-            &self.parts,
-            SessionShared {
-                tree: before.tree.clone(),
-                operations: before.concurrency.clone(),
-                hooks: before.hooks.clone(),
-            },
-            before.environment.clone(),
-            told,
-            definitions,
-        );
+        self.factory = Arc::new(Factory { context, definitions, ..(*before).clone() });
         true
     }
 }
@@ -159,7 +143,7 @@ impl Runtime {
             None if new_skills => {
                 let skill = self.context.as_ref().and_then(|context| context.for_agents().skill);
                 let tools = with_skills(agent.tools(), skill);
-                agent.set_tools(tools.withholding(|name| self.parts.gate.denies_tool(name)));
+                agent.set_tools(tools.withholding(|name| self.parts.agents.gate.denies_tool(name)));
             }
             _ => {}
         }
@@ -168,7 +152,7 @@ impl Runtime {
 
 /// Loads the definitions that rules allow agents to read.
 fn load_definitions(parts: &RuntimeParts) -> Definitions {
-    let hidden = parts.builtin.hidden.for_reading(&parts.cwd);
+    let hidden = parts.agents.builtin.hidden.for_reading(&parts.cwd);
     Definitions::load(&parts.definitions).without_hidden(|file| hidden.contain_either(file))
 }
 
@@ -185,12 +169,13 @@ fn with_skills(tools: &ToolRegistry, skill: Option<Arc<dyn Tool>>) -> ToolRegist
 const MAX_PROBLEM_NOTICES: usize = 8;
 
 /// Reports problems with definitions, except those already reported.
-fn tell_problems(definitions: &Definitions, before: Option<&Definitions>, events: &EventSink) {
-    // Untrusted definitions have their own notice.
-    let told = |problem: &&DefinitionProblem| !matches!(problem, DefinitionProblem::Untrusted(_));
-    let new =
-        |problem: &&DefinitionProblem| !before.is_some_and(|it| it.problems().contains(problem));
-    let problems: Vec<_> = definitions.problems().iter().filter(told).filter(new).collect();
+fn report_problems(definitions: &Definitions, before: Option<&Definitions>, events: &EventSink) {
+    let is_new = |problem: &&DefinitionProblem| {
+        // Untrusted definitions have their own notice.
+        !matches!(problem, DefinitionProblem::Untrusted(_))
+            && !before.is_some_and(|it| it.problems().contains(problem))
+    };
+    let problems: Vec<_> = definitions.problems().iter().filter(is_new).collect();
     for problem in problems.iter().take(MAX_PROBLEM_NOTICES) {
         events.notice(NoticeLevel::Warning, problem.error().to_string());
     }

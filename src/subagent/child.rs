@@ -64,7 +64,7 @@ impl ChildAgent {
         } else {
             (RunOutcome::without_work(RunEnd::Cancelled { before_start: true }), None)
         };
-        let soft = factory.settings.child_auth == ChildAuth::SoftIfOtherProvider;
+        let soft = factory.parts.settings.config.child_auth == ChildAuth::SoftIfOtherProvider;
         if let RunEnd::Failed { failure, message } = &mut outcome.end {
             // A key that another provider rejects is for the parent to work around.
             if self.has_foreign_provider && soft && *failure == Failure::Auth {
@@ -87,7 +87,7 @@ impl ChildAgent {
     }
 
     fn reporter<'a>(&'a self, factory: &Factory, note: Option<&'a str>) -> Reporter<'a> {
-        let max_chars = factory.settings.result_max_chars;
+        let max_chars = factory.parts.settings.result_max_chars();
         let kept = self.journal.is_kept();
         Reporter { id: self.handle.id(), name: &self.name, max_chars, kept, note }
     }
@@ -135,7 +135,7 @@ impl ChildAgent {
         if self.spec.request.host {
             outcome = self.stay(&mut agent, outcome, factory).await;
         }
-        factory.tree.end_below(self.events.path()).await;
+        factory.parts.tree.end_below(self.events.path()).await;
         let note = match worktree {
             Some(worktree) => Some(worktree.finish_until(self.wait_overdue()).await),
             None => None,
@@ -254,13 +254,13 @@ impl ChildAgent {
         let id = if self.resumed.is_some() { AgentId::generate() } else { self.handle.id() };
         let new = NewWorktree {
             cwd: self.spec.workspace.cwd.to_path_buf(),
-            project: factory.project.clone(),
-            root: factory.worktrees.clone(),
+            project: factory.parts.project.clone(),
+            root: factory.parts.worktrees.clone(),
             name: self.name.clone(),
             id,
-            env: factory.env.clone(),
-            secrets: factory.builtin.secret_env.clone(),
-            sandbox: factory.sandbox.clone(),
+            env: factory.parts.env.clone(),
+            secrets: factory.parts.builtin.secret_env.clone(),
+            sandbox: factory.parts.sandbox.clone(),
             pool: factory.concurrency.git().clone(),
             stop: stop.clone(),
         };

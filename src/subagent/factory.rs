@@ -16,7 +16,7 @@ use super::tree::{AgentSlot, AgentTree};
 use crate::agent::system_prompt::{EnvironmentInfo, SystemPrompt};
 use crate::agent::{Agent, AgentSetup, ConcurrencyLimit};
 use crate::budget::Limits;
-use crate::config::{AgentToolset, ChildAuth, ChildPermissions, OnLimit, OnViolation};
+use crate::config::{AgentToolset, SubagentsConfig};
 use crate::disk::ProjectFolders;
 use crate::exec::Sandbox;
 use crate::hook::{Hook, Hooks};
@@ -24,7 +24,7 @@ use crate::permission::Gate;
 use crate::protocol::{EnvOverlay, Redactor};
 use crate::provider::ModelSource;
 use crate::tool::mcp::Mcp;
-use crate::tool::{BuiltinSettings, Tool, ToolRegistry};
+use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, entry_matches};
 
 /// The instructions for every sub-agent, after its definition's prompt.
 const SUBAGENT_PROMPT: &str = include_str!("../../assets/prompts/subagent.md");
@@ -35,86 +35,98 @@ const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 /// The configuration of sub-agents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubagentSettings {
-    /// The name of the tool: `AgentTool`, `Agent` or `Task`.
-    pub tool_name: String,
-    /// The sets of tools with which sub-agents are offered.
-    pub faces: Vec<AgentToolset>,
-    /// How many levels there may be below the main agent of the outermost process.
-    pub max_depth: u32,
-    /// How deep this process already is.
+    pub config: SubagentsConfig,
+    /// How deep this process already is below the outermost one.
     pub base_depth: u32,
-    pub allow_nested_spawn: bool,
-    pub on_limit: OnLimit,
-    pub on_autonomy_violation: OnViolation,
-    /// The most requests of one run; calls and definitions can only lower it.
-    pub max_turns: u32,
-    /// The most characters of a final text that its parent gets; 0 is no limit.
-    pub result_max_chars: usize,
-    /// Whether an unknown name in a tool list refuses the call instead of being dropped with a warning.
-    pub strict_tools: bool,
-    /// Whether transcripts of sub-agents are stored.
-    pub persist: bool,
-    /// US dollars that each of them, with those below it, may spend.
-    pub max_usd: Option<f64>,
-    /// Seconds that each of them may take.
-    pub max_wall_s: Option<u64>,
-    /// Tokens for calls of the lifecycle tools that name none.
-    pub default_budget: u64,
-    /// The most tokens that a call may ask for.
-    pub max_budget_per_agent: Option<u64>,
-    pub permissions: ChildPermissions,
-    pub child_auth: ChildAuth,
-    /// Whether they and their parents can send each other messages.
-    pub comms: bool,
-    /// Whether their prompts say how to use their tools.
-    pub inherit_tool_instructions: bool,
 }
 
 impl SubagentSettings {
     /// Whether an agent at `depth` below the main agent may start others.
     pub fn may_start(&self, depth: u32) -> bool {
-        self.base_depth + depth < self.max_depth && (depth == 0 || self.allow_nested_spawn)
+        self.base_depth + depth < self.config.max_depth
+            && (depth == 0 || self.config.allow_nested_spawn)
     }
 
-    /// Whether a face is offered.
-    pub fn offers(&self, face: AgentToolset) -> bool {
-        self.faces.contains(&face)
+    /// Whether a set of tools that start agents is offered.
+    pub fn offers(&self, tools: AgentToolset) -> bool {
+        self.config.faces.contains(&tools)
+    }
+
+    /// The most characters of a final text that its parent gets; 0 is no limit.
+    pub fn result_max_chars(&self) -> usize {
+        usize::try_from(self.config.result_max_chars).unwrap_or(usize::MAX)
     }
 }
 
-/// Makes a fresh set of tools for one agent, with those that servers offer it.
-pub type ToolFactory =
-    dyn Fn(&BuiltinSettings, Vec<Arc<dyn Tool>>) -> Vec<Arc<dyn Tool>> + Send + Sync;
-
-/// Builds sub-agents. One per session, rebuilt when definitions change.
-pub struct Factory {
+/// The parts that all agents of this process share.
+pub struct AgentParts {
     pub settings: SubagentSettings,
     pub tree: AgentTree,
-    pub definitions: Definitions,
     pub gate: Gate,
-    /// The session's hooks.
-    pub hooks: Hooks,
     pub models: Arc<dyn ModelSource>,
-    /// The settings of their tools.
     pub builtin: BuiltinSettings,
-    /// Makes a fresh set of tools, without those that start sub-agents.
-    pub tools: Box<ToolFactory>,
+    /// If present, only these tools are offered; by any of their names.
+    pub tools: Option<Vec<String>>,
+    /// Tools that are not offered; by any of their names.
+    pub disallowed_tools: Vec<String>,
     /// The servers of the session.
     pub mcp: Mcp,
     /// The session's variables.
     pub env: EnvOverlay,
-    /// The folders of the session.
+    /// The folders of the session, whose programs are not the user's.
     pub project: ProjectFolders,
-    /// The folder for their worktrees.
+    /// The folder for worktrees of sub-agents.
     pub worktrees: PathBuf,
     /// Absent if the system cannot confine commands.
     pub sandbox: Option<Sandbox>,
+    pub redactor: Redactor,
+}
+
+impl AgentParts {
+    /// Whether the user allows this session to have the tool.
+    pub fn allows(&self, tool: &str) -> bool {
+        let lists = |names: &[String]| names.iter().any(|name| entry_matches(name, tool));
+        self.tools.as_deref().is_none_or(lists) && !lists(&self.disallowed_tools)
+    }
+
+    /// Makes a fresh set of the tools that agents may have, except those that start agents. Those
+    /// of servers come last.
+    pub fn make_tools(
+        &self,
+        settings: &BuiltinSettings,
+        skill: Option<&Arc<dyn Tool>>,
+        served: Vec<Arc<dyn Tool>>,
+    ) -> Vec<Arc<dyn Tool>> {
+        let mut tools = builtin(settings);
+        tools.extend(skill.cloned());
+        #[cfg(debug_assertions)]
+        tools.extend(crate::tool::fault::from_env(&self.env));
+        tools.extend(served);
+        tools.retain(|tool| self.allows(&tool.spec().name));
+        tools
+    }
+}
+
+/// What every agent of a session gets from the files of the project and the user.
+#[derive(Clone, Default)]
+pub struct SharedContext {
+    /// For system prompts.
+    pub memory: String,
+    /// The tool that loads skills; absent if there are none, or if the user excluded it.
+    pub skill: Option<Arc<dyn Tool>>,
+}
+
+/// Builds sub-agents. One per session, rebuilt when definitions change.
+#[derive(Clone)]
+pub struct Factory {
+    pub parts: Arc<AgentParts>,
+    pub context: SharedContext,
+    pub definitions: Definitions,
+    /// The session's hooks.
+    pub hooks: Hooks,
     pub environment: EnvironmentInfo,
     /// The concurrency limits that all agents of the session share.
     pub concurrency: ConcurrencyLimit,
-    /// The project's instructions for agents.
-    pub memory: String,
-    pub redactor: Redactor,
 }
 
 impl Factory {
@@ -133,7 +145,7 @@ impl Factory {
         let lists = spec.lists();
         let (tools, _) = self.narrow_tools(&lists, (&workspace, &gate), server_tools, parent);
         let system = self.system_prompt(child, &tools, worktree_note, &parent.name);
-        let agent_tools = tools::tool_names(&self.settings, &self.definitions, &self.gate);
+        let agent_tools = tools::tool_names(&self.parts, &self.definitions);
         let agent_tools = agent_tools.into_iter();
         let agent_tools = agent_tools.filter(|name| parent.has_tool(name) && lists.allows(name));
         let own = ParentContext {
@@ -161,7 +173,7 @@ impl Factory {
             journal: child.journal.clone(),
             inbox: handle.inbox().clone(),
             background_wait: Some(BACKGROUND_WAIT),
-            slot: Some(Arc::new(AgentSlot::new(&self.tree, &child.events))),
+            slot: Some(Arc::new(AgentSlot::new(&self.parts.tree, &child.events))),
             budget: child.budget.clone(),
             cwd: workspace.cwd,
             env: workspace.env,
@@ -169,7 +181,7 @@ impl Factory {
             concurrency: self.concurrency.clone(),
             history,
             span: child.span,
-            redactor: self.redactor.clone(),
+            redactor: self.parts.redactor.clone(),
             reasoning_model,
         })
     }
@@ -189,7 +201,7 @@ impl Factory {
         let memory = definition.memory.map(|memory| memory == MemoryScope::Project);
         let reads_memory = memory.or(request.memory).unwrap_or(true);
         let mut more = SUBAGENT_PROMPT.trim().to_owned();
-        if self.settings.inherit_tool_instructions {
+        if self.parts.settings.config.inherit_tool_instructions {
             more.push_str(&tool_instructions(tools));
         }
         if self.may_send(&child.spec.lists()) {
@@ -205,14 +217,14 @@ impl Factory {
             base: request.system_prompt.as_deref().unwrap_or(&definition.prompt),
             append: Some(&more),
             environment: &environment,
-            memory: if reads_memory { &self.memory } else { "" },
+            memory: if reads_memory { &self.context.memory } else { "" },
         };
         system.assemble().into()
     }
 
     /// The definitions that no deny rule withholds.
     pub fn offered(&self) -> impl Iterator<Item = &Arc<Definition>> {
-        self.definitions.iter().filter(|known| !self.gate.denies_agent(&known.name))
+        self.definitions.iter().filter(|known| !self.parts.gate.denies_agent(&known.name))
     }
 }
 
@@ -245,6 +257,6 @@ fn tool_instructions(tools: &ToolRegistry) -> String {
 
 impl fmt::Debug for Factory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Factory").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("Factory").field("settings", &self.parts.settings).finish_non_exhaustive()
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn send(
     let name = &spawner.parent().name;
     let text = match to {
         Recipient::Parent => {
-            let limit = spawner.factory().settings.result_max_chars;
+            let limit = spawner.factory().parts.settings.result_max_chars();
             let count = message.chars().count();
             if limit > 0 && count > limit {
                 return Err(SendError::TooLong { count, limit });
@@ -52,5 +52,5 @@ pub(super) fn send(
         }
         Recipient::Child(_) => format!("[Message from {name}, which started you:]\n\n{message}"),
     };
-    Ok(spawner.factory().tree.send(from, name, to, text)?)
+    Ok(spawner.factory().parts.tree.send(from, name, to, text)?)
 }

@@ -23,7 +23,7 @@ mod tree;
 mod workspace;
 pub mod worktree;
 
-pub use factory::{Factory, SubagentSettings};
+pub use factory::{AgentParts, Factory, SharedContext, SubagentSettings};
 pub use resume::{ResumeError, StoredAgent, call_result, restore_agent};
 pub use spawn::{ParentContext, Spawner};
 pub use spawn_request::DEFAULT_AGENT;

@@ -69,7 +69,7 @@ impl Spawner {
             true => (Arc::new(definition.for_fork()), parent.clone()),
             // Its definition's variables are over those of the session.
             false => {
-                let env = self.factory().env.with(definition.env.iter());
+                let env = self.factory().parts.env.with(definition.env.iter());
                 (definition, Workspace { env, ..parent.clone() })
             }
         };
@@ -95,7 +95,7 @@ impl Spawner {
         }
         (_, spec.tools) = self.factory().tools_for(&spec.lists(), self.parent());
         let unknown = spec.tools.unknown.join(", ");
-        if self.factory().settings.strict_tools && !unknown.is_empty() {
+        if self.factory().parts.settings.config.strict_tools && !unknown.is_empty() {
             let known = self.known_tools(&spec.definition);
             return Err(InvalidInput(format!(
                 "{field}: there are no tools {unknown}, and unknown names are errors here. The tools are: {known}."
@@ -129,7 +129,7 @@ impl Spawner {
     /// Explains a list entry that matches no tool, with the state of its server.
     fn why_unknown(&self, entry: &str) -> String {
         let Some((server, _)) = mcp_name::parts(entry) else { return entry.to_owned() };
-        let all = self.factory().mcp.status();
+        let all = self.factory().parts.mcp.status();
         let Some(status) = all.iter().find(|status| is_of_server(&status.name, entry)) else {
             return format!("{entry}: there is no MCP server {server}");
         };
@@ -152,7 +152,7 @@ impl Spawner {
 
     /// Its rights. A definition of the project may only narrow them.
     pub(super) fn rights(&self, definition: &Definition) -> InheritedPermissions {
-        let permissions = self.factory().settings.permissions;
+        let permissions = self.factory().parts.settings.config.permissions;
         let own = permissions == ChildPermissions::Own && definition.own_mode;
         InheritedPermissions {
             shares_grants: permissions == ChildPermissions::Inherit,
@@ -172,7 +172,7 @@ impl Spawner {
     /// Its limits: the strictest of the call, the definition and the configuration. The rest of the
     /// parent's budget applies too, because its account is below the parent's.
     pub(super) fn limits(&self, request: &SpawnRequest, definition: &Definition) -> BudgetSpec {
-        let settings = &self.factory().settings;
+        let settings = &self.factory().parts.settings.config;
         let mut asked = request.budget.min(definition.budget);
         if request.default_budget {
             asked.max_tokens = asked.max_tokens.or(Some(settings.default_budget));
@@ -201,7 +201,7 @@ impl Spawner {
         };
         let env = (!definition.env.is_empty()).then_some(&workspace.env);
         let choice = ChildModel { parent: &parent, provider, model, env };
-        self.factory().models.child(choice).await
+        self.factory().parts.models.child(choice).await
     }
 }
 

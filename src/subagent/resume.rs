@@ -140,7 +140,8 @@ impl Spawner {
         let model = self.model(&spec).await.map_err(|error| refused(error.message))?;
         self.check_budget(&model, &spec.limits, above)
             .map_err(|error| refused(error.to_string()))?;
-        let max_turns = spec.limits.max_turns.unwrap_or(self.factory().settings.max_turns);
+        let max_turns =
+            spec.limits.max_turns.unwrap_or(self.factory().parts.settings.config.max_turns);
         spec.request.prompt = resume_prompt(&end, max_turns);
         let info = AgentInfo {
             prompt: spec.request.prompt.clone(),
@@ -150,7 +151,7 @@ impl Spawner {
             background: true,
             ..AgentInfo::from(&meta)
         };
-        let (events, tree) = (sink_at(root, &meta.path), &self.factory().tree);
+        let (events, tree) = (sink_at(root, &meta.path), &self.factory().parts.tree);
         let budget = above.child(spec.limits.account());
         let new = NewAgent {
             info,
@@ -191,7 +192,7 @@ impl Spawner {
             definition: definition.to_owned(),
         };
         let found = self.factory().definitions.get(definition).cloned().ok_or_else(gone)?;
-        if self.factory().gate.denies_agent(definition) {
+        if self.factory().parts.gate.denies_agent(definition) {
             let (name, definition) = (name.to_owned(), definition.to_owned());
             return Err(ResumeError::Denied { name, definition });
         }
@@ -203,7 +204,7 @@ impl Spawner {
         let mut above = Vec::new();
         let mut path = meta.path.parent();
         while let Some((here, id)) = path.and_then(|path| path.id().map(|id| (path, id))) {
-            let known = self.factory().tree.look_up(id);
+            let known = self.factory().parts.tree.look_up(id);
             let known = known.ok_or_else(|| ResumeError::NoParent { name: meta.name.clone() })?;
             above.push((here.clone(), self.definition_of(&meta.name, &known.info.agent)?));
             path = here.parent();

@@ -16,7 +16,7 @@ use super::tree::{AgentResult, NewAgent};
 use super::workspace::Workspace;
 use crate::agent::{Inbox, compact};
 use crate::budget::Budget;
-use crate::config::{OnLimit, OnViolation};
+use crate::config::{OnLimit, OnViolation, SubagentsConfig};
 use crate::permission::AgentGate;
 use crate::protocol::{
     AgentId, AgentInfo, AgentPath, ChildMeta, EventSink, Failure, Journal, NoticeLevel,
@@ -107,7 +107,7 @@ impl Spawner {
         if spec.background {
             return self.spawn(spec, cx).await.map(SpawnOutcome::InBackground);
         }
-        let slot = self.factory.tree.release_slot(cx.events.path());
+        let slot = self.factory.parts.tree.release_slot(cx.events.path());
         let outcome = match self.spawn(spec, cx).await {
             Ok(agent) => self.wait(agent, cx).await,
             Err(error) => Err(error),
@@ -118,7 +118,7 @@ impl Spawner {
 
     /// Waits for the end of an agent, unless it moves to the background first.
     async fn wait(&self, agent: AgentRef, cx: &ToolContext) -> Result<SpawnOutcome, ToolError> {
-        let tree = &self.factory.tree;
+        let tree = &self.factory.parts.tree;
         let guard = CancelOnDrop { spawner: self, id: agent.id, armed: true };
         let ended = tree.ended(agent.id);
         tokio::pin!(ended);
@@ -153,8 +153,8 @@ impl Spawner {
         cx: &ToolContext,
     ) -> Result<AgentRef, ToolError> {
         let factory = &self.factory;
-        if !factory.settings.may_start(cx.depth) {
-            return Err(factory.settings.depth_violation(cx));
+        if !factory.parts.settings.may_start(cx.depth) {
+            return Err(factory.parts.settings.depth_violation(cx));
         }
         self.await_tools(&mut spec, cx).await?;
         let model = tokio::select! {
@@ -165,7 +165,7 @@ impl Spawner {
         let fork = spec.request.is_fork;
         let fork = fork.then(|| Fork::from_conversation(&cx.conversation, &cx.tool_use_id));
         if let Some(policy) = spec.request.budget_policy {
-            let live = factory.tree.list(cx.events.path());
+            let live = factory.parts.tree.list(cx.events.path());
             let live = live.iter().filter(|agent| !agent.status().is_final()).count();
             spec.request.budget = spec.request.budget.min(policy.share(&cx.budget, live));
             spec.limits = self.limits(&spec.request, &spec.definition);
@@ -177,9 +177,9 @@ impl Spawner {
         // Background work is not bound by the time of one run.
         let above = if background { cx.budget.agent_account() } else { &cx.budget };
         let budget = above.child(spec.limits.account());
-        let max_turns = spec.limits.max_turns.unwrap_or(factory.settings.max_turns);
+        let max_turns = spec.limits.max_turns.unwrap_or(factory.parts.settings.config.max_turns);
         let info = AgentInfo {
-            name: factory.tree.next_name(&spec.definition.name),
+            name: factory.parts.tree.next_name(&spec.definition.name),
             agent: spec.definition.name.clone(),
             description: spec.request.title(),
             prompt: spec.request.prompt.clone(),
@@ -199,11 +199,11 @@ impl Spawner {
         if cx.cancel.is_cancelled() {
             return Err(cancelled_error());
         }
-        let handle = factory.tree.join(new);
+        let handle = factory.parts.tree.join(new);
         let handle = handle.map_err(|error| ToolError::failed(error.to_string()))?;
         let terms = SpawnTerms {
             below: self.below(),
-            ..stored_terms(&spec, fork.as_ref(), &model, &factory.redactor)
+            ..stored_terms(&spec, fork.as_ref(), &model, &factory.parts.redactor)
         };
         let inherited = fork.as_ref().map_or(0, |fork| fork.messages.len());
         let journal = self.journal(&info, events.path(), id, (terms, inherited));
@@ -231,7 +231,7 @@ impl Spawner {
     /// Runs an agent that has joined the tree as a task.
     pub(super) fn start(&self, child: ChildAgent) {
         let (factory, parent) = (self.factory.clone(), self.parent.clone());
-        self.factory.tree.spawn(async move { child.run(factory, parent).await });
+        self.factory.parts.tree.spawn(async move { child.run(factory, parent).await });
     }
 
     /// Selects the tools again, since servers may have come or gone after the call was prepared. Waits,
@@ -242,7 +242,7 @@ impl Spawner {
             let (name, awaited) = (&spec.definition.name, &selection.pending);
             let text = format!("{name} is waiting for its MCP server: {}", awaited.join(", "));
             cx.events.notice(NoticeLevel::Info, text);
-            let servers = self.factory.mcp.main();
+            let servers = self.factory.parts.mcp.main();
             tokio::select! {
                 biased;
                 () = cx.cancel.cancelled() => return Err(cancelled_error()),
@@ -271,9 +271,9 @@ impl Spawner {
             tracing::warn!(agent = %events.path(), names, "unknown tools in a list were dropped");
             events.notice(NoticeLevel::Warning, format!("ignored unknown tools: {names}"));
         }
-        let settings = &self.factory.settings;
+        let settings = &self.factory.parts.settings;
         if !agent_tools.is_empty() && !settings.may_start(events.path().depth()) {
-            let (names, limit) = (agent_tools.join(", "), settings.max_depth);
+            let (names, limit) = (agent_tools.join(", "), settings.config.max_depth);
             tracing::warn!(agent = %events.path(), names, limit, "tools that start agents are not passed on");
             let text = format!("{names} not passed on: the depth limit is {limit} (max_depth)");
             events.notice(NoticeLevel::Warning, text);
@@ -281,7 +281,7 @@ impl Spawner {
     }
 
     fn may_queue(&self, background: bool) -> bool {
-        match self.factory.settings.on_limit {
+        match self.factory.parts.settings.config.on_limit {
             OnLimit::Auto => !background,
             OnLimit::Queue => true,
             OnLimit::Error => false,
@@ -296,7 +296,7 @@ impl Spawner {
         id: AgentId,
         (terms, inherited): (SpawnTerms, usize),
     ) -> Arc<dyn Journal> {
-        if !self.factory.settings.persist {
+        if !self.factory.parts.settings.config.persist {
             let (above, path) = (self.parent.journal.clone(), path.clone());
             return Arc::new(SpendingJournal { above, path });
         }
@@ -311,7 +311,7 @@ impl Spawner {
             max_turns: Some(info.max_turns),
             color: info.color.clone(),
             background: Some(info.background),
-            depth: self.factory.settings.base_depth + path.depth(),
+            depth: self.factory.parts.settings.base_depth + path.depth(),
             terms,
             inherited,
         })
@@ -351,15 +351,15 @@ impl SubagentSettings {
     /// The error of a call beyond the depth limit. It is for the operator to know, not for the
     /// model to retry.
     pub(super) fn depth_violation(&self, cx: &ToolContext) -> ToolError {
-        let Self { max_depth, base_depth, allow_nested_spawn, .. } = *self;
-        let depth = base_depth + cx.depth;
-        let limit = if allow_nested_spawn { max_depth } else { max_depth.min(base_depth + 1) };
+        let SubagentsConfig { max_depth, allow_nested_spawn, .. } = self.config;
+        let depth = self.base_depth + cx.depth;
+        let limit = if allow_nested_spawn { max_depth } else { max_depth.min(self.base_depth + 1) };
         let key = if limit == max_depth { "max_depth" } else { "allow_nested_spawn" };
         tracing::error!(
             event = "autonomy_violation", kind = "depth_exceeded", agent = %cx.events.path(), depth, limit,
             "a sub-agent call beyond the depth limit"
         );
-        match self.on_autonomy_violation {
+        match self.config.on_autonomy_violation {
             OnViolation::Abort => {
                 let message = format!(
                     "An agent at depth {depth} tried to start a sub-agent, and the depth limit is {limit} (`{key}`): the run was stopped. Ask for the work without a further level."
@@ -396,7 +396,7 @@ impl Drop for CancelOnDrop<'_> {
         if self.armed {
             // Only the end of its parent's run drops the call. An agent in the background reports
             // by itself.
-            let _ = self.spawner.factory.tree.cancel_waited(self.id, None);
+            let _ = self.spawner.factory.parts.tree.cancel_waited(self.id, None);
         }
     }
 }

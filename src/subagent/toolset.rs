@@ -21,9 +21,9 @@ impl Factory {
     /// Whether a sub-agent gets the tool that sends messages. The configuration decides that, not
     /// tool lists, unless one of them forbids it.
     pub fn may_send(&self, lists: &ToolLists<'_>) -> bool {
-        self.settings.comms
+        self.parts.settings.config.comms
             && !lists.denies(messages::SEND_TOOL)
-            && !self.gate.denies_tool(messages::SEND_TOOL)
+            && !self.parts.gate.denies_tool(messages::SEND_TOOL)
     }
 
     /// The current tools of one sub-agent, except those that start others: a fresh set, narrowed by
@@ -33,7 +33,7 @@ impl Factory {
         lists: &ToolLists<'_>,
         parent: &ParentContext,
     ) -> (ToolRegistry, ToolSelection) {
-        let main = self.mcp.main();
+        let main = self.parts.mcp.main();
         // A server that connects in between is in both, so nothing is mistaken for unknown.
         let missing = main.still_starting();
         let offered = main.offered().tools;
@@ -59,11 +59,11 @@ impl Factory {
         parent: &ParentContext,
     ) -> Vec<Arc<dyn Tool>> {
         if spec.is_whole_copy() && parent.tools.is_none() {
-            return self.mcp.offered();
+            return self.parts.mcp.offered();
         }
         let wanted = spec.definition.mcp_servers.as_deref();
         let (servers, unknown) =
-            self.mcp.for_agent(wanted, &spec.workspace.env, events.path().depth());
+            self.parts.mcp.for_agent(wanted, &spec.workspace.env, events.path().depth());
         if !unknown.is_empty() {
             let names = unknown.join(", ");
             events.notice(NoticeLevel::Warning, format!("there are no MCP servers {names}"));
@@ -104,7 +104,7 @@ impl Factory {
         if self.may_send(&spec.lists()) {
             tools.insert(tools::send_tool(&spawner));
         }
-        let may_start = self.settings.may_start(depth);
+        let may_start = self.parts.settings.may_start(depth);
         if !may_start {
             tools = tools.with_hidden(tools::limit_tools(&spawner));
         }
@@ -118,7 +118,7 @@ impl Factory {
                 tools.insert(tool);
             }
         }
-        tools.withholding(|name| self.gate.denies_tool(name))
+        tools.withholding(|name| self.parts.gate.denies_tool(name))
     }
 
     /// The tools of an agent in this place with this gate, of those that its parent may pass on.
@@ -129,7 +129,9 @@ impl Factory {
         server_tools: &[Arc<dyn Tool>],
         parent: &ParentContext,
     ) -> (ToolRegistry, ToolSelection) {
-        let tools = (self.tools)(&workspace.settings(&self.builtin, gate), server_tools.to_vec());
+        let settings = workspace.settings(&self.parts.builtin, gate);
+        let skill = self.context.skill.as_ref();
+        let tools = self.parts.make_tools(&settings, skill, server_tools.to_vec());
         let all = ToolRegistry::new(tools);
         let all = all.withholding(|name| gate.shared_gate().denies_tool(name));
         let known = |entry: &str| {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::protocol::Access;
-use crate::subagent::SubagentSettings;
+use crate::subagent::AgentParts;
 use crate::tool::{
     InvalidInput, PreparedCall, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec,
 };
@@ -16,17 +16,17 @@ use crate::tool::{
 /// the operator to know, not for the model to retry.
 pub(super) struct DepthLimitTool {
     spec: ToolSpec,
-    settings: SubagentSettings,
+    parts: Arc<AgentParts>,
 }
 
 impl DepthLimitTool {
-    pub fn new(name: &str, settings: SubagentSettings) -> Self {
-        Self { spec: ToolSpec::new::<Value>(name, "beyond the depth limit"), settings }
+    pub fn new(name: &str, parts: Arc<AgentParts>) -> Self {
+        Self { spec: ToolSpec::new::<Value>(name, "beyond the depth limit"), parts }
     }
 
     /// Creates it with the spec of the tool it stands in for.
-    pub fn listed(spec: ToolSpec, settings: SubagentSettings) -> Self {
-        Self { spec, settings }
+    pub fn listed(spec: ToolSpec, parts: Arc<AgentParts>) -> Self {
+        Self { spec, parts }
     }
 }
 
@@ -36,12 +36,12 @@ impl Tool for DepthLimitTool {
     }
 
     fn prepare(self: Arc<Self>, _input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
-        Ok(Box::new(DepthLimitCall(self.settings.clone())))
+        Ok(Box::new(DepthLimitCall(self.parts.clone())))
     }
 }
 
 /// A call with any input.
-struct DepthLimitCall(SubagentSettings);
+struct DepthLimitCall(Arc<AgentParts>);
 
 #[async_trait]
 impl PreparedCall for DepthLimitCall {
@@ -54,6 +54,6 @@ impl PreparedCall for DepthLimitCall {
     }
 
     async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        Err(self.0.depth_violation(&cx))
+        Err(self.0.settings.depth_violation(&cx))
     }
 }

@@ -134,7 +134,7 @@ impl LifecycleTool {
     /// Finds the agent with this id below the caller.
     fn find(&self, id: AgentId, caller: &AgentPath) -> Result<AgentSnapshot, ToolError> {
         let soft = |message: String| Err(ToolError::soft(SoftKind::InvalidInput, message));
-        match self.spawner.factory().tree.look_up(id) {
+        match self.spawner.factory().parts.tree.look_up(id) {
             None => soft(format!(
                 "`agent_id`: there is no agent {id}. agent_list shows the existing ones."
             )),
@@ -147,13 +147,13 @@ impl LifecycleTool {
 
     /// Marks an agent's end as read by the caller, so that it is not reported again.
     fn mark_reported(&self, id: AgentId, outcome: ToolOutcome) -> ToolOutcome {
-        self.spawner.factory().tree.mark_reported(id, &self.spawner.parent().inbox);
+        self.spawner.factory().parts.tree.mark_reported(id, &self.spawner.parent().inbox);
         outcome.with_details(ToolDetails::Reported { agent_id: id })
     }
 
     /// Describes an agent, with its output from `offset` on.
     fn status(&self, agent: &AgentSnapshot, offset: usize, is_error: bool) -> ToolOutcome {
-        let limit = self.spawner.factory().settings.result_max_chars;
+        let limit = self.spawner.factory().parts.settings.result_max_chars();
         let answer = StatusReport::new(agent, offset, limit);
         let outcome = json_outcome(&answer, agent.status().as_str(), is_error);
         match agent.status().is_final() {
@@ -168,7 +168,7 @@ impl LifecycleTool {
         timeout: Option<Duration>,
         cx: &ToolContext,
     ) -> Result<ToolOutcome, ToolError> {
-        let tree = &self.spawner.factory().tree;
+        let tree = &self.spawner.factory().parts.tree;
         self.find(id, cx.events.path())?;
         let timeout = async {
             match timeout {
@@ -200,7 +200,7 @@ impl LifecycleTool {
             previous_state: AgentStatus,
             message: String,
         }
-        let tree = &self.spawner.factory().tree;
+        let tree = &self.spawner.factory().parts.tree;
         let agent = self.find(id, cx.events.path())?;
         let cancelled = tree.cancel(id);
         let (mut success, mut previous_state) = cancelled
@@ -234,7 +234,7 @@ impl LifecycleTool {
             #[serde(flatten)]
             counts: StatusCounts,
         }
-        let list = self.spawner.factory().tree.list(cx.events.path());
+        let list = self.spawner.factory().parts.tree.list(cx.events.path());
         let counts = StatusCounts::count(&list);
         let answer = ListAnswer { agents: list.iter().map(AgentListRow::new).collect(), counts };
         json_outcome(&answer, &count(counts.total_count, "agent"), false)
@@ -286,7 +286,7 @@ impl PreparedCall for LifecycleCall {
             | LifecycleAction::Cancel { id }
             | LifecycleAction::Send { to: Recipient::Child(id), .. } => *id,
         };
-        let agent = self.tool.spawner.factory().tree.look_up(id);
+        let agent = self.tool.spawner.factory().parts.tree.look_up(id);
         agent.map_or_else(|| id.to_string(), |agent| agent.info.name)
     }
 

@@ -10,7 +10,7 @@ use crate::tool::{Tool, ToolOutcome, canonical_name, starts_agents};
 
 use super::messages::SEND_TOOL;
 use super::registry::Definitions;
-use super::{Spawner, SubagentSettings};
+use super::{AgentParts, Spawner};
 use crate::permission::Gate;
 
 mod access;
@@ -46,28 +46,25 @@ pub fn is_agent_tool(name: &str) -> bool {
 }
 
 /// The names of the tools offered to the main agent, in order.
-pub fn tool_names(
-    settings: &SubagentSettings,
-    definitions: &Definitions,
-    gate: &Gate,
-) -> Vec<String> {
+pub fn tool_names(parts: &AgentParts, definitions: &Definitions) -> Vec<String> {
+    let settings = &parts.settings;
     let mut names = Vec::new();
     if !settings.may_start(0) {
         return names;
     }
     if settings.offers(AgentToolset::Agent) {
-        names.push(settings.tool_name.clone());
+        names.push(settings.config.tool_name.name().to_owned());
     }
     if settings.offers(AgentToolset::Lifecycle) {
         names.extend(
             LIFECYCLE_TOOLS
                 .iter()
-                .filter(|name| settings.comms || **name != SEND_TOOL)
+                .filter(|name| settings.config.comms || **name != SEND_TOOL)
                 .map(ToString::to_string),
         );
     }
     if settings.offers(AgentToolset::Delegate) {
-        let offered = definitions.iter().filter(|known| !gate.denies_agent(&known.name));
+        let offered = definitions.iter().filter(|known| !parts.gate.denies_agent(&known.name));
         names.extend(offered.map(|known| known.tool_name()));
     }
     names
@@ -76,7 +73,7 @@ pub fn tool_names(
 /// The tools that the configuration offers to an agent that may start others. The caller withholds
 /// those that rules forbid.
 pub fn agent_tools(spawner: &Spawner) -> Vec<Arc<dyn Tool>> {
-    let settings = &spawner.factory().settings;
+    let settings = &spawner.factory().parts.settings;
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if settings.offers(AgentToolset::Agent) {
         tools.push(Arc::new(StartTool::agent(spawner)));
@@ -85,7 +82,7 @@ pub fn agent_tools(spawner: &Spawner) -> Vec<Arc<dyn Tool>> {
         tools.push(Arc::new(StartTool::spawn(spawner)));
         tools.push(Arc::new(StartTool::fork(spawner)));
         tools.extend(LifecycleTool::all(spawner).map(|tool| Arc::new(tool) as Arc<dyn Tool>));
-        if settings.comms {
+        if settings.config.comms {
             tools.push(send_tool(spawner));
         }
     }
@@ -105,10 +102,10 @@ pub fn send_tool(spawner: &Spawner) -> Arc<dyn Tool> {
 /// The same tools for a fork that may not start agents: it is offered all of them, because its
 /// original is.
 pub fn listed_limit_tools(spawner: &Spawner) -> Vec<Arc<dyn Tool>> {
-    let settings = &spawner.factory().settings;
+    let parts = &spawner.factory().parts;
     let closed = |tool: Arc<dyn Tool>| -> Arc<dyn Tool> {
         match starts_agents(&tool.spec().name) {
-            true => Arc::new(DepthLimitTool::listed(tool.spec().clone(), settings.clone())),
+            true => Arc::new(DepthLimitTool::listed(tool.spec().clone(), parts.clone())),
             false => tool,
         }
     };
@@ -122,7 +119,7 @@ pub fn limit_tools(spawner: &Spawner) -> Vec<Arc<dyn Tool>> {
     let mut names = vec!["AgentTool".to_owned(), "agent_spawn".to_owned(), "agent_fork".to_owned()];
     names.extend(factory.definitions.iter().map(|known| known.tool_name()));
     let tools = names.into_iter().map(|name| {
-        let tool: Arc<dyn Tool> = Arc::new(DepthLimitTool::new(&name, factory.settings.clone()));
+        let tool: Arc<dyn Tool> = Arc::new(DepthLimitTool::new(&name, factory.parts.clone()));
         tool
     });
     tools.collect()

@@ -63,9 +63,9 @@ enum StartKind {
 impl StartTool {
     /// Creates `AgentTool`, with the available agents in its description.
     pub fn agent(spawner: &Spawner) -> Self {
-        let settings = &spawner.factory().settings;
+        let settings = &spawner.factory().parts.settings;
         let description = with_agents(AGENT_TEXT, spawner);
-        let mut spec = ToolSpec::new::<AgentInput>(&settings.tool_name, &description);
+        let mut spec = ToolSpec::new::<AgentInput>(settings.config.tool_name.name(), &description);
         if !settings.offers(AgentToolset::Lifecycle) {
             spec = spec.without_field(IN_BACKGROUND);
         }
@@ -74,10 +74,13 @@ impl StartTool {
 
     /// Creates `agent_spawn`.
     pub fn spawn(spawner: &Spawner) -> Self {
-        let settings = &spawner.factory().settings;
+        let settings = &spawner.factory().parts.settings;
         // The list of agents is long: include it only once.
         let description = match settings.offers(AgentToolset::Agent) {
-            true => format!("{SPAWN_TEXT} The agents are those of {}.", settings.tool_name),
+            true => {
+                let tool = settings.config.tool_name.name();
+                format!("{SPAWN_TEXT} The agents are those of {tool}.")
+            }
             false => with_agents(SPAWN_TEXT, spawner),
         };
         let mut spec =
@@ -85,7 +88,7 @@ impl StartTool {
         if let Some(text) = models_text(spawner) {
             spec = spec.with_field_text("model", &text);
         }
-        if !settings.comms {
+        if !settings.config.comms {
             spec = spec.without_field(HOST_MODE);
         }
         Self { spawner: spawner.clone(), spec, kind: StartKind::Spawn }
@@ -151,12 +154,12 @@ impl StartTool {
             message_with: Option<&'static str>,
         }
         let factory = self.spawner.factory();
-        let state = factory.tree.look_up(agent.id).map(|agent| agent.status());
+        let state = factory.parts.tree.look_up(agent.id).map(|agent| agent.status());
         let answer = StartAnswer {
             agent_id: agent.id,
             name: &agent.name,
             state: state.unwrap_or(AgentStatus::Running),
-            message_with: factory.settings.comms.then_some(SEND_TOOL),
+            message_with: factory.parts.settings.config.comms.then_some(SEND_TOOL),
         };
         json_outcome(&answer, "in the background", false)
     }
@@ -168,13 +171,15 @@ impl Tool for StartTool {
     }
 
     fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
-        let settings = &self.spawner.factory().settings;
+        let settings = &self.spawner.factory().parts.settings;
         let request = match &self.kind {
             StartKind::Agent => {
                 let has_background = self.spec.has_field(IN_BACKGROUND);
                 self.spec.parse::<AgentInput>(input)?.request(has_background)?
             }
-            StartKind::Spawn => self.spec.parse::<SpawnInput>(input)?.request(settings.comms)?,
+            StartKind::Spawn => {
+                self.spec.parse::<SpawnInput>(input)?.request(settings.config.comms)?
+            }
             StartKind::Fork => self.spec.parse::<ForkInput>(input)?.request()?,
             StartKind::Delegate(definition) => {
                 self.spec.parse::<DelegateInput>(input)?.request(definition)
@@ -232,7 +237,7 @@ fn with_agents(description: &str, spawner: &Spawner) -> String {
 
 /// Lists the allowed models if the configuration limits them, or else some of the catalogue.
 fn models_text(spawner: &Spawner) -> Option<String> {
-    let models = &spawner.factory().models;
+    let models = &spawner.factory().parts.models;
     let allowed = models.allowed();
     let lists =
         allowed.iter().map(|(provider, models)| format!("{provider}: {}", models.join(", ")));

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent::Inbox;
+use crate::config::SubagentsConfig;
 use crate::protocol::{AgentId, AgentPath, EventSink, RunEnd, RunOutcome};
 use crate::tool::Shells;
 
@@ -43,6 +44,18 @@ pub struct SlotLimits {
     pub children: usize,
     /// Of one parent, over its whole life; `None` is any number.
     pub children_total: Option<usize>,
+}
+
+impl SlotLimits {
+    /// The configured limits.
+    pub fn from_config(config: &SubagentsConfig) -> Self {
+        let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        Self {
+            concurrent: count(config.max_concurrent_agents),
+            children: count(config.max_children_per_agent),
+            children_total: config.max_children_total.map(count),
+        }
+    }
 }
 
 /// All sub-agents of a session, with the ended ones still kept. Clones share the tree.
