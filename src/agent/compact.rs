@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::request::{RequestError, RequestKind};
+use super::request::RequestKind;
 use super::{Agent, AgentRun, RunError, record, size};
-use crate::budget::BudgetExhausted;
 use crate::protocol::{
-    Compaction, CompactionState, ContentBlock, EventKind, EventSink, Failure, JournalError,
-    Message, Reply, Role, RunEnd, StopReason,
+    Compaction, CompactionState, ContentBlock, EventKind, EventSink, JournalError, Message, Reply,
+    Role, RunEnd, StopReason,
 };
 use crate::provider::ErrorKind;
 use crate::tool::ToolSpec;
@@ -52,6 +51,21 @@ enum CompactError {
     Cancelled,
     Failed(String),
     Journal(JournalError),
+}
+
+impl From<RunError> for CompactError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::End(RunEnd::Cancelled { .. }) => Self::Cancelled,
+            RunError::End(RunEnd::Budget { what }) => {
+                Self::Failed(format!("the budget {what} is used up"))
+            }
+            RunError::End(RunEnd::Failed { message, .. }) => Self::Failed(message),
+            RunError::End(end) => Self::Failed(end.describe()),
+            RunError::Provider(error) => Self::Failed(error.message),
+            RunError::Journal(error) => Self::Journal(error),
+        }
+    }
 }
 
 impl Agent {
@@ -197,23 +211,14 @@ impl Agent {
         };
         for _ in 0..MAX_SUMMARY_ATTEMPTS {
             let ask = RequestKind::Summary { request: &request, room: excerpt };
-            let unanswered = match self.request(&ask, run).await {
-                Ok(reply) => return summary_text(reply),
-                Err(unanswered) => unanswered,
-            };
-            match unanswered.cut {
-                RequestError::Cancelled => return Err(CompactError::Cancelled),
-                RequestError::Failed(error) if error.kind == ErrorKind::ContextFull => {
+            return match self.request(&ask, run).await {
+                Ok(reply) => summary_text(reply),
+                Err(RunError::Provider(error)) if error.kind == ErrorKind::ContextFull => {
                     excerpt = Some(excerpt.unwrap_or(context).min(context) / 2);
+                    continue;
                 }
-                RequestError::Failed(error) => return Err(CompactError::Failed(error.message)),
-                RequestError::Budget(BudgetExhausted { what }) => {
-                    return Err(CompactError::Failed(format!("the budget {what} is used up")));
-                }
-                RequestError::Unpriced(model) => {
-                    return Err(CompactError::Failed(format!("no price is known for {model}")));
-                }
-            }
+                Err(error) => Err(error.into()),
+            };
         }
         Err(CompactError::Failed("the conversation is too long even for a summary".to_owned()))
     }
@@ -230,6 +235,6 @@ fn summary_text(reply: Reply) -> Result<String, CompactError> {
 }
 
 /// Whether the provider refused a request because it is too long.
-pub(super) fn is_context_full(stop: &RunError) -> bool {
-    matches!(stop, RunError::Refused(RunEnd::Failed { failure: Failure::ContextFull, .. }, _))
+pub(super) fn is_context_full(error: &RunError) -> bool {
+    matches!(error, RunError::Provider(error) if error.kind == ErrorKind::ContextFull)
 }

@@ -4,7 +4,7 @@
 //! the user changes the input, the changed call is prepared like a new one.
 
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -76,6 +76,15 @@ pub(super) struct ValidCall {
     access: Access,
 }
 
+/// What the screen and the hooks read of a call once it has ended.
+#[derive(Default)]
+pub(super) struct CallNotes {
+    /// Absent if the call did not start.
+    summary: OnceLock<String>,
+    /// The file of the call as the model wrote it.
+    pub file: OnceLock<PathBuf>,
+}
+
 /// The permission of a call.
 #[derive(Default)]
 struct CallPermission {
@@ -102,11 +111,12 @@ impl Agent {
         // All of them before the first one can run.
         let calls: Vec<ToolCall> = self.read_calls(calls).collect();
         let kept = self.setup.hooks.has_hooks_for(HookEvent::PostToolBatch).then(|| calls.clone());
+        let notes: Vec<CallNotes> = calls.iter().map(|_| CallNotes::default()).collect();
         // A hook on the batch runs after the last call.
         let running = AtomicUsize::new(calls.len() + usize::from(kept.is_some()));
-        let answers = calls.into_iter().map(|call| {
+        let answers = calls.into_iter().zip(&notes).map(|(call, notes)| {
             let refused = short.as_ref().filter(|_| call.order >= fit);
-            self.run_call(call, refused, run, &batch, &running)
+            self.run_call(call, refused, run, &batch, &running, notes)
         });
         let answers = join_all(answers).await;
         let mut fatal = None;
@@ -117,7 +127,7 @@ impl Agent {
         let mut results: Vec<_> = results.collect();
         if let Some(calls) = kept.filter(|calls| !calls.is_empty()) {
             let at = CallContext { span: self.setup.span, run, cancel: &batch };
-            self.after_batch(&calls, &mut results, at).await;
+            self.after_batch(&calls, &notes, &mut results, at).await;
         }
         BatchResults { results, fatal }
     }
@@ -146,6 +156,7 @@ impl Agent {
         run: &AgentRun<'_>,
         batch: &CancellationToken,
         running: &AtomicUsize,
+        notes: &CallNotes,
     ) -> (ContentBlock, Option<(Failure, String)>) {
         let span = self.setup.span.child();
         let (id, name) = (call.id.clone(), call.name.clone());
@@ -153,22 +164,10 @@ impl Agent {
         let in_bytes = input.len();
         let input = enabled!(Level::DEBUG).then_some(input);
         let began = Instant::now();
-        let words = OnceLock::new();
-        let answer = match refused {
-            Some(used_up) => {
-                let why = format!("This call was not run: {used_up}.");
-                Err(ToolError::soft(SoftKind::Budget, why))
-            }
-            // A panic is a bug of ours: it ends the run, not the program.
-            None => AssertUnwindSafe(self.check_and_run(
-                call,
-                CallContext { span, run, cancel: batch },
-                &words,
-            ))
-            .catch_unwind()
-            .await
-            .unwrap_or_else(|panic| Err(panic_error(panic.as_ref()))),
-        };
+        let at = CallContext { span, run, cancel: batch };
+        // A panic is a bug of ours: it ends the run, not the program.
+        let answer = AssertUnwindSafe(self.check_and_run(call, refused, at, notes)).catch_unwind();
+        let answer = answer.await.unwrap_or_else(|panic| Err(panic_error(panic.as_ref())));
         if let Err(ToolError::Fatal { .. }) = answer {
             batch.cancel();
         }
@@ -201,7 +200,7 @@ impl Agent {
             took: began.elapsed(),
         };
         let ToolOutcome { content, is_error, summary, details } = outcome;
-        let call = words.into_inner().unwrap_or_default();
+        let call = notes.summary.get().cloned().unwrap_or_default();
         let result =
             ContentBlock::ToolResult { tool_use_id: id, content, is_error, call, summary, details };
         self.keep_result(&result, running).await;
@@ -220,14 +219,34 @@ impl Agent {
         }
     }
 
-    /// Checks one call and runs it: it must be known, valid and permitted. Once it starts, `words`
-    /// holds its summary for the screen.
+    /// Checks one call and runs it: it must be affordable, known, valid and permitted.
     async fn check_and_run(
         &self,
         call: ToolCall,
+        refused: Option<&BudgetExhausted>,
         at: CallContext<'_>,
-        words: &OnceLock<String>,
+        notes: &CallNotes,
     ) -> Result<ToolOutcome, ToolError> {
+        let valid = self.prepare_call(call);
+        if let Some(file) = valid.as_ref().ok().and_then(ValidCall::file) {
+            notes.file.get_or_init(|| file.to_owned());
+        }
+        if let Some(used_up) = refused {
+            let why = format!("This call was not run: {used_up}.");
+            return Err(ToolError::soft(SoftKind::Budget, why));
+        }
+        let (valid, feedback) = self.before_call(valid?, at).await?;
+        let answer = match self.permit(valid, &feedback, at).await {
+            Ok((valid, permission)) => {
+                self.run_permitted(valid, permission, &feedback, at, notes).await
+            }
+            Err(error) => Err(error),
+        };
+        feedback.apply_to(answer)
+    }
+
+    /// Finds the tool of a call, and prepares the call.
+    fn prepare_call(&self, call: ToolCall) -> Result<ValidCall, ToolError> {
         if let Some(text) = call.malformed {
             let why = format!("The input of {} is not a JSON object: {}", call.name, head(&text));
             return Err(ToolError::soft(SoftKind::InvalidInput, why));
@@ -242,15 +261,7 @@ impl Agent {
             let why = format!("{} may not be used for this prompt: do it yourself.", call.name);
             return Err(ToolError::denied(Denial::new(why)));
         }
-        let valid = call.prepare(tool, "")?;
-        let (valid, feedback) = self.before_call(valid, at).await?;
-        let answer = match self.permit(valid, &feedback, at).await {
-            Ok((valid, permission)) => {
-                self.run_permitted(valid, permission, &feedback, at, words).await
-            }
-            Err(error) => Err(error),
-        };
-        feedback.apply_to(answer)
+        call.prepare(tool, "")
     }
 
     /// Asks the gate, and the user if needed, whether a call may run, and returns it as it may run:
@@ -265,8 +276,7 @@ impl Agent {
         if cancel.is_cancelled() {
             return Err(cancelled_error());
         }
-        let advice = feedback.advice.clone();
-        let request = Call { advice, ..self.gate_call(&valid) };
+        let request = self.gate_call(&valid, &feedback.advice);
         let draft = match self.setup.gate.decide(&request) {
             GateDecision::Allow(_) => return Ok((valid, CallPermission::default())),
             GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
@@ -311,11 +321,12 @@ impl Agent {
                 let access = valid.access.clone();
                 let why = "It was allowed with a changed input, which is invalid: ";
                 let changed = valid.renew(Some(input), why)?;
-                let approval = match self.setup.gate.decide(&self.gate_call(&changed)) {
-                    GateDecision::Allow(_) => None,
-                    GateDecision::Ask(draft) => Some(draft.approval()),
-                    GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
-                };
+                let approval =
+                    match self.setup.gate.decide(&self.gate_call(&changed, &feedback.advice)) {
+                        GateDecision::Allow(_) => None,
+                        GateDecision::Ask(draft) => Some(draft.approval()),
+                        GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
+                    };
                 let asked_content = asked_content.filter(|_| changed.access == access);
                 Ok((changed, CallPermission { approval, asked_content, ..permission }))
             }
@@ -333,24 +344,23 @@ impl Agent {
         feedback: &HookFeedback,
     ) -> Result<Option<ReadOnly>, ToolError> {
         let now = valid.prepared.access(&valid.call.directory);
-        let advice = feedback.advice.clone();
-        let request = Call { access: &now, advice, ..self.gate_call(valid) };
+        let request = Call { access: &now, ..self.gate_call(valid, &feedback.advice) };
         if now == valid.access {
             let confirmed = self.setup.gate.confirm(&request, permission.approval.as_ref());
             return confirmed.map_err(ToolError::denied);
         }
         let denial = Denial::new(
-            "not run: a link has changed since this call was allowed, so it now leads elsewhere; \
-             repeat it if you still need it",
+            "not run: a link in its path has changed since it was allowed, which now leads elsewhere; repeat it if you still need it",
         );
         self.setup.gate.report_denied(&request, denial.clone());
         Err(ToolError::denied(denial))
     }
 
     /// The call as the gate judges it.
-    pub(super) fn gate_call<'a>(&'a self, valid: &'a ValidCall) -> Call<'a> {
+    pub(super) fn gate_call<'a>(&'a self, valid: &'a ValidCall, advice: &HookAdvice) -> Call<'a> {
         let ValidCall { call: ToolCall { id, name, input, .. }, access, .. } = valid;
-        Call { id, tool: name, input, access, cwd: &self.setup.cwd, advice: HookAdvice::None }
+        let advice = advice.clone();
+        Call { id, tool: name, input, access, cwd: &self.setup.cwd, advice }
     }
 
     /// Runs a permitted call, once there is room for it.
@@ -360,7 +370,7 @@ impl Agent {
         permission: CallPermission,
         feedback: &HookFeedback,
         at: CallContext<'_>,
-        words: &OnceLock<String>,
+        notes: &CallNotes,
     ) -> Result<ToolOutcome, ToolError> {
         let CallContext { span, run, cancel } = at;
         let concurrency = &self.setup.concurrency;
@@ -382,7 +392,7 @@ impl Agent {
         let file = valid.file().map(Path::to_owned);
         let ValidCall { call, prepared, access, .. } = valid;
         let CallPermission { asked_content, asked_guard, .. } = permission;
-        let summary = words.get_or_init(|| prepared.summary()).clone();
+        let summary = notes.summary.get_or_init(|| prepared.summary()).clone();
         let (id, name) = (call.id.clone(), call.name.clone());
         run.events.emit(EventKind::ToolStarted { id, name, summary });
         let context = ToolContext {

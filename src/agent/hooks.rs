@@ -1,12 +1,12 @@
 //! Runs hooks around calls, before prompts and at the end of a run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use super::compact::CompactTrigger;
-use super::dispatch::{CallContext, ToolCall, ValidCall};
+use super::dispatch::{CallContext, CallNotes, ToolCall, ValidCall};
 use super::time_limit::cancelled_error;
 use super::{Agent, AgentRun, Prompt};
 use crate::hook::{
@@ -114,7 +114,7 @@ impl Agent {
 
     fn deny_by_hook(&self, valid: &ValidCall, why: &str) -> Denial {
         let denial = Denial::new(format!("denied by a hook: {why}"));
-        self.setup.gate.report_denied(&self.gate_call(valid), denial.clone());
+        self.setup.gate.report_denied(&self.gate_call(valid, &HookAdvice::None), denial.clone());
         denial
     }
 
@@ -178,19 +178,16 @@ impl Agent {
     pub(super) async fn after_batch(
         &self,
         calls: &[ToolCall],
+        notes: &[CallNotes],
         results: &mut [ContentBlock],
         at: CallContext<'_>,
     ) {
-        // The calls as the model wrote them, as far as they are valid.
-        let tools = calls.iter().map(|call| self.setup.tools.get(&call.name));
-        let tools: Vec<_> = tools.collect();
-        let valid = calls.iter().zip(&tools);
-        let valid = valid.map(|(call, tool)| call.clone().prepare((*tool)?, "").ok());
-        let valid: Vec<_> = valid.collect();
-        let calls = calls.iter().zip(tools).zip(&valid).zip(results.iter());
-        let finished = calls.filter_map(|(((call, tool), valid), result)| {
+        // The calls as the model wrote them.
+        let calls = calls.iter().zip(notes).zip(results.iter());
+        let finished = calls.filter_map(|((call, notes), result)| {
             let ContentBlock::ToolResult { content, .. } = result else { return None };
-            let file = valid.as_ref().and_then(ValidCall::file);
+            let file = notes.file.get().map(PathBuf::as_path);
+            let tool = self.setup.tools.get(&call.name);
             let tool = tool.map_or(call.name.as_str(), |tool| &tool.spec().name);
             let call = HookCall { tool, ..hook_call(call, file) };
             Some(FinishedCall { call, response: content })

@@ -16,8 +16,8 @@ use crate::budget::{Budget, Limits};
 use crate::hook::Hooks;
 use crate::permission::AgentGate;
 use crate::protocol::{
-    ContentBlock, EnvOverlay, EventKind, EventSink, Failure, Journal, Message, Redactor, Role,
-    RunEnd, RunOutcome, Sender, Span, StopReason, remark,
+    ApiError, ContentBlock, EnvOverlay, EventKind, EventSink, Failure, Journal, Message, Redactor,
+    Role, RunEnd, RunOutcome, Sender, Span, StopReason, remark,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
@@ -240,9 +240,9 @@ impl Agent {
     async fn drive_to_end(&mut self, prompt: Option<Prompt>, run: &mut AgentRun<'_>) -> RunEnd {
         match self.drive(prompt, run).await {
             Ok(end) | Err(RunError::End(end)) => end,
-            Err(RunError::Refused(end, error)) => {
-                run.api_error = Some(error);
-                end
+            Err(RunError::Provider(error)) => {
+                run.api_error = Some(ApiError { status: error.status });
+                RunEnd::Failed { failure: error.kind.into(), message: error.message }
             }
             Err(RunError::Journal(error)) => {
                 RunEnd::Failed { failure: Failure::Storage, message: error.to_string() }

@@ -12,8 +12,8 @@ use super::record::{TurnRecord, turn_started};
 use super::{Agent, AgentRun, RunError, compact, mask_keys};
 use crate::budget::{BudgetExhausted, Estimate, Reservation};
 use crate::protocol::{
-    Accumulator, ApiError, ContentBlock, Delta, EventKind, Failure, Message, Reply, RequestCost,
-    RunEnd, Span, StreamEvent, Usage, WaitKind, report_wait,
+    Accumulator, ContentBlock, Delta, EventKind, Failure, JournalError, Message, Reply,
+    RequestCost, RunEnd, Span, StreamEvent, Usage, WaitKind, report_wait,
 };
 use crate::provider::{ErrorKind, EventStream, Model, ProviderError, ToolChoice};
 
@@ -39,12 +39,6 @@ impl RequestKind<'_> {
     }
 }
 
-/// Why there is no complete answer, with the text that came.
-pub(super) struct FailedRequest {
-    text: String,
-    pub cut: RequestError,
-}
-
 /// One request: its reservation, and the answer so far.
 struct Attempt {
     model: Arc<Model>,
@@ -57,15 +51,6 @@ struct Attempt {
     reservation: Reservation,
 }
 
-/// Why a request failed.
-pub(super) enum RequestError {
-    Cancelled,
-    Budget(BudgetExhausted),
-    /// Its price is unknown, and there is a cap in dollars.
-    Unpriced(String),
-    Failed(ProviderError),
-}
-
 impl Agent {
     /// Asks the model for its next answer.
     pub(super) async fn ask(
@@ -74,10 +59,7 @@ impl Agent {
         last: bool,
     ) -> Result<Reply, RunError> {
         let force = run.forced_call.as_ref().map(|forced| forced.tool.clone());
-        match self.request(&RequestKind::Turn { last, force: force.as_deref() }, run).await {
-            Ok(reply) => Ok(reply),
-            Err(unanswered) => Err(self.give_up(unanswered, run).await),
-        }
+        self.request(&RequestKind::Turn { last, force: force.as_deref() }, run).await
     }
 
     /// Makes one request, and retries it while the failure may be temporary. Nothing in an answer
@@ -86,22 +68,24 @@ impl Agent {
         &mut self,
         ask: &RequestKind<'_>,
         run: &mut AgentRun<'_>,
-    ) -> Result<Reply, FailedRequest> {
+    ) -> Result<Reply, RunError> {
         let (mut retries, mut overloads) = (0, 0);
         loop {
-            let (mut attempt, place) =
-                self.admit(run).await.map_err(FailedRequest::without_text)?;
+            let (mut attempt, permit) = self.admit(run).await?;
             if retries == 0 && ask.is_visible() {
                 begin_turn(run, self.setup.span, &attempt.model.name);
             }
             let stream = self.send(&attempt.model, ask);
-            let cut = self.consume(stream, &mut attempt, ask.is_visible(), run).await;
-            drop(place);
+            let received = self.consume(stream, &mut attempt, ask.is_visible(), run).await;
+            drop(permit);
             let (model, partial) = self.settle(attempt, run).await;
-            let error = match cut {
-                None => return Ok(partial.into_reply()),
-                Some(RequestError::Failed(error)) => error,
-                Some(cut) => return Err(failed_request(&model, &partial, cut, ask, run)),
+            let error = match received {
+                Ok(()) => return Ok(partial.into_reply()),
+                Err(RunError::Provider(error)) => error,
+                Err(error) => {
+                    self.keep_partial(&model, &partial, ask, run).await?;
+                    return Err(error);
+                }
             };
             retries += 1;
             overloads = if error.kind == ErrorKind::Overloaded { overloads + 1 } else { 0 };
@@ -113,13 +97,8 @@ impl Agent {
                 }
             }
             let Some(wait) = wait else {
-                return Err(failed_request(
-                    &model,
-                    &partial,
-                    RequestError::Failed(error),
-                    ask,
-                    run,
-                ));
+                self.keep_partial(&model, &partial, ask, run).await?;
+                return Err(RunError::Provider(error));
             };
             tracing::info!(%error, retries, "retrying a request");
             run.events.emit(EventKind::Retrying {
@@ -131,7 +110,7 @@ impl Agent {
             tokio::select! {
                 biased;
                 // The text it streamed was declared void already.
-                () = run.cancel.cancelled() => return Err(FailedRequest::without_text(RequestError::Cancelled)),
+                () = run.cancel.cancelled() => return Err(self.cancelled(run)),
                 () = tokio::time::sleep(wait) => {}
             }
         }
@@ -168,27 +147,25 @@ impl Agent {
 
     /// Reserves what the request may cost, then waits for a permit. The permit comes last: a
     /// request that waits for money needs none, and those that hold the money must get one.
-    async fn admit(&mut self, run: &AgentRun<'_>) -> Result<(Attempt, Permit), RequestError> {
+    async fn admit(&mut self, run: &AgentRun<'_>) -> Result<(Attempt, Permit), RunError> {
         let model = self.setup.model.get();
         if model.info.pricing.is_unknown() && run.budget.caps_money() {
-            return Err(RequestError::Unpriced(model.name.clone()));
+            return Err(RunError::End(unpriced_end(&model.name)));
         }
         self.drop_foreign_thinking(&model.name);
         let input = self.context(&self.specs);
         let reserved = run.budget.reserve(estimate(&model, input));
         let reservation = tokio::select! {
             biased;
-            () = run.cancel.cancelled() => return Err(RequestError::Cancelled),
-            reserved = report_wait(run.events, || WaitKind::Budget, reserved) => {
-                reserved.map_err(RequestError::Budget)?
-            }
+            () = run.cancel.cancelled() => return Err(self.cancelled(run)),
+            reserved = report_wait(run.events, || WaitKind::Budget, reserved) => reserved?,
         };
-        let place =
-            self.setup.concurrency.acquire(run.cancel).await.ok_or(RequestError::Cancelled)?;
+        let permit = self.setup.concurrency.acquire(run.cancel).await;
+        let permit = permit.ok_or_else(|| self.cancelled(run))?;
         let (began, partial) = (Instant::now(), Accumulator::default());
         let (calls, meter) = (CallIds::from_history(&self.history), UsageMeter::new(input));
         let is_noted = false;
-        Ok((Attempt { model, began, partial, calls, meter, is_noted, reservation }, place))
+        Ok((Attempt { model, began, partial, calls, meter, is_noted, reservation }, permit))
     }
 
     fn send(&self, model: &Model, ask: &RequestKind<'_>) -> EventStream {
@@ -216,8 +193,8 @@ impl Agent {
 
     /// Removes thinking blocks of other models: a model refuses those that it did not sign.
     fn drop_foreign_thinking(&mut self, model: &str) {
-        let thinker = self.setup.reasoning_model.replace(model.to_owned());
-        if thinker.is_none_or(|thinker| thinker == model) {
+        let before = self.setup.reasoning_model.replace(model.to_owned());
+        if before.is_none_or(|before| before == model) {
             return;
         }
         let history = Arc::make_mut(&mut self.history);
@@ -237,34 +214,33 @@ impl Agent {
         &self,
         mut stream: EventStream,
         attempt: &mut Attempt,
-        shown: bool,
+        is_visible: bool,
         run: &AgentRun<'_>,
-    ) -> Option<RequestError> {
+    ) -> Result<(), RunError> {
         loop {
             let item = tokio::select! {
                 biased;
-                () = run.cancel.cancelled() => return Some(RequestError::Cancelled),
+                () = run.cancel.cancelled() => return Err(self.cancelled(run)),
                 item = stream.next() => item,
             };
             let mut event = match item {
-                Some(Ok(event)) => event,
-                Some(Err(error)) => return Some(RequestError::Failed(error)),
-                None if attempt.partial.is_whole() => return None,
+                Some(event) => event.map_err(RunError::Provider)?,
+                None if attempt.partial.is_whole() => return Ok(()),
                 None => {
                     let name = attempt.model.provider.name();
                     let message = format!("The answer from {name} was cut off.");
                     let error = ProviderError::new(ErrorKind::Connection, message);
-                    return Some(RequestError::Failed(error));
+                    return Err(RunError::Provider(error));
                 }
             };
             attempt.calls.make_unique(&mut event);
             let finished = attempt.push(&event);
             let paid = attempt.reserve_for(&event);
             self.journal_cost(attempt, finished.is_some()).await;
-            if shown {
+            if is_visible {
                 emit_delta(event, run);
             }
-            if let Some(block) = finished.filter(|_| shown) {
+            if let Some(block) = finished.filter(|_| is_visible) {
                 run.events.emit(EventKind::BlockFinished {
                     message_id: attempt.partial.id().to_owned(),
                     model: attempt.model.name.clone(),
@@ -272,15 +248,13 @@ impl Agent {
                     usage: attempt.partial.usage(),
                 });
             }
-            if let Err(used_up) = paid {
-                return Some(RequestError::Budget(used_up));
-            }
+            paid?;
             if attempt.partial.is_whole() {
-                return None;
+                return Ok(());
             }
             tokio::select! {
                 biased;
-                () = run.cancel.cancelled() => return Some(RequestError::Cancelled),
+                () = run.cancel.cancelled() => return Err(self.cancelled(run)),
                 () = run.events.ready() => {}
             }
         }
@@ -339,50 +313,39 @@ impl Agent {
         (model, partial)
     }
 
-    /// Ends the run in the middle of an answer: the text so far stays in the conversation, its
-    /// calls do not.
-    async fn give_up(
+    /// Keeps the text of an answer that failed in the conversation, without its calls. The block
+    /// that was still open is shown as far as it came.
+    async fn keep_partial(
         &mut self,
-        FailedRequest { text, cut }: FailedRequest,
+        model: &Model,
+        partial: &Accumulator,
+        ask: &RequestKind<'_>,
         run: &mut AgentRun<'_>,
-    ) -> RunError {
-        if !text.is_empty() {
-            run.text.clone_from(&text);
-            let message = Message::assistant(vec![ContentBlock::text(text)]);
-            if let Err(error) = self.write_answer(&message).await {
-                return RunError::Journal(error);
-            }
-            self.push(message);
+    ) -> Result<(), JournalError> {
+        if !ask.is_visible() {
+            return Ok(());
         }
-        let before_start = self.is_before_first_answer(run);
-        match &cut {
-            RequestError::Failed(error) => {
-                let error = ApiError { status: error.status };
-                RunError::Refused(cut.into_end(before_start), error)
-            }
-            _ => RunError::End(cut.into_end(before_start)),
+        if let Some(text) = partial.open_text() {
+            run.events.emit(EventKind::BlockCut {
+                message_id: partial.id().to_owned(),
+                model: model.name.clone(),
+                text: text.to_owned(),
+                usage: partial.usage(),
+            });
         }
+        let text = partial.text();
+        if text.is_empty() {
+            return Ok(());
+        }
+        run.text.clone_from(&text);
+        let message = Message::assistant(vec![ContentBlock::text(text)]);
+        self.write_answer(&message).await?;
+        self.push(message);
+        Ok(())
     }
-}
 
-impl FailedRequest {
-    /// Creates the failure of a request that produced nothing.
-    fn without_text(cut: RequestError) -> Self {
-        Self { text: String::new(), cut }
-    }
-}
-
-impl RequestError {
-    /// How it ends the run.
-    pub fn into_end(self, before_start: bool) -> RunEnd {
-        match self {
-            Self::Cancelled => RunEnd::Cancelled { before_start },
-            Self::Budget(BudgetExhausted { what }) => RunEnd::Budget { what },
-            Self::Unpriced(model) => unpriced_end(&model),
-            Self::Failed(error) => {
-                RunEnd::Failed { failure: error.kind.into(), message: error.message }
-            }
-        }
+    fn cancelled(&self, run: &AgentRun<'_>) -> RunError {
+        RunError::End(RunEnd::Cancelled { before_start: self.is_before_first_answer(run) })
     }
 }
 
@@ -426,26 +389,6 @@ fn begin_turn(run: &mut AgentRun<'_>, span: Span, model: &str) {
     run.budget.count_turn();
     run.events.emit(EventKind::TurnStarted { turn: run.turns, limit: run.last_turn });
     turn_started(run.events.path(), span, run.turns, model);
-}
-
-/// Creates the failure of an answer that is not retried. Its open block is shown so far, because it
-/// stays.
-fn failed_request(
-    model: &Model,
-    partial: &Accumulator,
-    cut: RequestError,
-    ask: &RequestKind<'_>,
-    run: &AgentRun<'_>,
-) -> FailedRequest {
-    if let Some(text) = partial.open_text().filter(|_| ask.is_visible()) {
-        run.events.emit(EventKind::BlockCut {
-            message_id: partial.id().to_owned(),
-            model: model.name.clone(),
-            text: text.to_owned(),
-            usage: partial.usage(),
-        });
-    }
-    FailedRequest { text: partial.text(), cut }
 }
 
 /// The end of a run for whose model a dollar budget cannot be enforced.

@@ -14,6 +14,7 @@ use crate::budget::{Budget, BudgetExhausted};
 use crate::protocol::{
     ApiError, ContentBlock, EventSink, JournalError, NoticeLevel, PathTarget, RunEnd, Usage,
 };
+use crate::provider::ProviderError;
 use crate::tool::canonical_name;
 
 /// The progress of one run.
@@ -89,8 +90,8 @@ impl AskedFiles {
 /// Why a run ends before the model says so.
 pub(super) enum RunError {
     End(RunEnd),
-    /// The provider refused a request permanently.
-    Refused(RunEnd, ApiError),
+    /// A request failed, and a retry would not help.
+    Provider(ProviderError),
     Journal(JournalError),
 }
 
@@ -165,6 +166,12 @@ impl ForcedCall {
             given.map_or(wanted.is_default, |given| given == wanted.value)
         };
         canonical_name(name) == canonical_name(&self.tool) && self.input.as_ref().is_none_or(fits)
+    }
+}
+
+impl From<BudgetExhausted> for RunError {
+    fn from(BudgetExhausted { what }: BudgetExhausted) -> Self {
+        Self::End(RunEnd::Budget { what })
     }
 }
 
