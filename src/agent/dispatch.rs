@@ -76,7 +76,7 @@ pub(super) struct ValidCall {
     access: Access,
 }
 
-/// What the screen and the hooks read of a call once it has ended.
+/// The data of a call for the screen and the hooks, filled in while it runs.
 #[derive(Default)]
 pub(super) struct CallNotes {
     /// Absent if the call did not start.

@@ -43,7 +43,7 @@ mod tests;
 mod time_limit;
 mod wait_for_background;
 
-use compact::{CompactTrigger, is_context_full};
+use compact::CompactTrigger;
 pub use concurrency::{ConcurrencyLimit, Permit};
 pub use inbox::{Announcement, Inbox};
 use prompts::read_prompt;
@@ -255,6 +255,73 @@ impl Agent {
         prompt: Option<Prompt>,
         run: &mut AgentRun<'_>,
     ) -> Result<RunEnd, RunError> {
+        let mut blocks = self.first_blocks(prompt, run).await;
+        let mut fruitless_turns = 0;
+        loop {
+            let calls_spent = run.budget.no_tool_calls_left();
+            let last = calls_spent.is_some() || run.is_at_last_turn();
+            if last && run.turns > 0 {
+                blocks.push(ContentBlock::aside(remark::LAST_TURN_NOTICE));
+            }
+            if !blocks.is_empty() {
+                self.keep(Message::user(std::mem::take(&mut blocks))).await?;
+            }
+            self.check_turn(run)?;
+            let only = calls_spent.is_none() && run.is_at_only_turn();
+            if self.is_nearly_full() {
+                self.make_room(CompactTrigger::NearlyFull, run).await?;
+            }
+            let reply = self.ask(run, last && !only).await?;
+            // A summary that makes no room is not repeated; one that did may be followed by another.
+            run.compacted &= self.is_nearly_full();
+            let stop_reason = reply.stop_reason.clone();
+            let calls = self.accept(reply, run).await?;
+            run.check_forced(&calls);
+            if let Some((end, why)) = self.cut_short(&stop_reason) {
+                self.refuse(&calls, why).await?;
+                fruitless_turns += 1;
+                if calls.is_empty() || last || fruitless_turns == MAX_FRUITLESS_TURNS {
+                    return Ok(end);
+                }
+                continue;
+            }
+            if last && (calls.is_empty() || !only) {
+                self.refuse(&calls, "This call was not run: no tools are available any more.")
+                    .await?;
+                return Ok(run.end_of_last_turn(calls_spent, calls.is_empty()));
+            }
+            if stop_reason == StopReason::PauseTurn
+                && calls.is_empty()
+                && fruitless_turns < MAX_FRUITLESS_TURNS
+            {
+                fruitless_turns += 1;
+                continue;
+            }
+            fruitless_turns = 0;
+            if calls.is_empty() {
+                blocks = self.blocks_at_end(run).await?;
+                if blocks.is_empty() {
+                    return Ok(if run.text.is_empty() { RunEnd::Empty } else { RunEnd::Completed });
+                }
+                continue;
+            }
+            run.tool_uses += u32::try_from(calls.len()).unwrap_or(u32::MAX);
+            let done = self.dispatch(calls, run).await;
+            blocks = done.results;
+            if let Some(end) = run.end_after_calls(done.fatal, last) {
+                self.keep(Message::user(blocks)).await?;
+                return Ok(end);
+            }
+            self.read_queue(&mut blocks, run).await;
+        }
+    }
+
+    /// Builds the first message of a run, from the prompt and the queue.
+    async fn first_blocks(
+        &mut self,
+        prompt: Option<Prompt>,
+        run: &mut AgentRun<'_>,
+    ) -> Vec<ContentBlock> {
         let mut blocks = Vec::new();
         if std::mem::take(&mut self.was_stopped) {
             blocks.push(ContentBlock::aside(remark::STOPPED_NOTICE));
@@ -279,94 +346,42 @@ impl Agent {
         {
             blocks.push(ContentBlock::aside(remark::CUT_OFF_NOTICE));
         }
-        let mut in_vain = 0;
-        loop {
-            let calls_spent = run.budget.no_tool_calls_left();
-            let last = calls_spent.is_some() || run.is_at_last_turn();
-            if last && run.turns > 0 {
-                blocks.push(ContentBlock::aside(remark::LAST_TURN_NOTICE));
-            }
-            if !blocks.is_empty() {
-                self.keep(Message::user(std::mem::take(&mut blocks))).await?;
-            }
-            if run.cancel.is_cancelled() {
-                return Ok(RunEnd::Cancelled { before_start: self.is_before_first_answer(run) });
-            }
-            self.check_background()?;
-            if let Some(what) = run.budget.used_up() {
-                return Ok(RunEnd::Budget { what });
-            }
-            let only = calls_spent.is_none() && run.is_at_only_turn();
-            if self.is_nearly_full() {
-                self.make_room(CompactTrigger::NearlyFull, run).await?;
-            }
-            let mut reply = self.ask(run, last && !only).await;
-            if reply.as_ref().is_err_and(is_context_full)
-                && self.make_room(CompactTrigger::Refused, run).await?
-            {
-                // The rejected request counts as a retry, as after any failure.
-                run.turns = run.turns.saturating_sub(1);
-                run.budget.uncount_turn();
-                reply = self.ask(run, last && !only).await;
-            }
-            let reply = reply?;
-            // A summary that makes no room is not repeated; one that did may be followed by another.
-            run.compacted &= self.is_nearly_full();
-            let stop_reason = reply.stop_reason.clone();
-            let calls = self.accept(reply, run).await?;
-            run.check_forced(&calls);
-            if let Some((end, why)) = self.cut_short(&stop_reason) {
-                self.refuse(&calls, why).await?;
-                in_vain += 1;
-                if calls.is_empty() || last || in_vain == MAX_FRUITLESS_TURNS {
-                    return Ok(end);
-                }
-                continue;
-            }
-            if last && (calls.is_empty() || !only) {
-                self.refuse(&calls, "This call was not run: no tools are available any more.")
-                    .await?;
-                return Ok(run.end_of_last_turn(calls_spent, calls.is_empty()));
-            }
-            if stop_reason == StopReason::PauseTurn
-                && calls.is_empty()
-                && in_vain < MAX_FRUITLESS_TURNS
-            {
-                in_vain += 1;
-                continue;
-            }
-            in_vain = 0;
-            if calls.is_empty() {
-                self.read_queue(&mut blocks, run).await;
-                if blocks.is_empty() {
-                    self.wait_for_background(&mut blocks, run).await?;
-                }
-                if blocks.is_empty() {
-                    let held = self.run_stop_hooks(run).await;
-                    let held = held.map(|why| self.setup.redactor.without_keys(why));
-                    blocks.extend(held.map(ContentBlock::aside));
-                }
-                if blocks.is_empty() {
-                    return Ok(if run.text.is_empty() { RunEnd::Empty } else { RunEnd::Completed });
-                }
-                continue;
-            }
-            run.tool_uses += u32::try_from(calls.len()).unwrap_or(u32::MAX);
-            let done = self.dispatch(calls, run).await;
-            blocks = done.results;
-            let stopped = run.stopped.get().is_some();
-            let may_go_on = done.fatal.is_none() && !stopped && !run.cancel.is_cancelled();
-            if may_go_on && !last {
-                self.read_queue(&mut blocks, run).await;
-                continue;
-            }
-            self.keep(Message::user(blocks)).await?;
-            return Ok(match done.fatal {
-                Some((failure, message)) => RunEnd::Failed { failure, message },
-                None if may_go_on => RunEnd::MaxTurns { limit: run.turns },
-                None => RunEnd::Cancelled { before_start: false },
-            });
+        blocks
+    }
+
+    /// Builds a message for an agent whose answer has no calls: from its queue, the reports of
+    /// background work, or hooks that want it to continue. Empty if the run is over.
+    async fn blocks_at_end(
+        &mut self,
+        run: &mut AgentRun<'_>,
+    ) -> Result<Vec<ContentBlock>, RunError> {
+        let mut blocks = Vec::new();
+        self.read_queue(&mut blocks, run).await;
+        if blocks.is_empty() {
+            self.wait_for_background(&mut blocks, run).await?;
         }
+        if blocks.is_empty() {
+            let reason = self.run_stop_hooks(run).await;
+            let reason = reason.map(|reason| self.setup.redactor.without_keys(reason));
+            blocks.extend(reason.map(ContentBlock::aside));
+        }
+        Ok(blocks)
+    }
+
+    /// Checks that another turn may begin.
+    fn check_turn(&self, run: &AgentRun<'_>) -> Result<(), RunError> {
+        if run.cancel.is_cancelled() {
+            return Err(self.cancelled(run));
+        }
+        self.check_background()?;
+        match run.budget.used_up() {
+            Some(what) => Err(RunError::End(RunEnd::Budget { what })),
+            None => Ok(()),
+        }
+    }
+
+    fn cancelled(&self, run: &AgentRun<'_>) -> RunError {
+        RunError::End(RunEnd::Cancelled { before_start: self.is_before_first_answer(run) })
     }
 
     /// Whether the model has not answered at all yet, in this run or an earlier one.

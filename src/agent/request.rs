@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 
 use super::call_ids::CallIds;
+use super::compact::{self, CompactTrigger, is_context_full};
 use super::concurrency::Permit;
 use super::meter::UsageMeter;
 use super::record::{TurnRecord, turn_started};
-use super::{Agent, AgentRun, RunError, compact, mask_keys};
+use super::{Agent, AgentRun, RunError, mask_keys};
 use crate::budget::{BudgetExhausted, Estimate, Reservation};
 use crate::protocol::{
     Accumulator, ContentBlock, Delta, EventKind, Failure, JournalError, Message, Reply,
@@ -52,14 +53,25 @@ struct Attempt {
 }
 
 impl Agent {
-    /// Asks the model for its next answer.
+    /// Asks the model for its next answer. If the conversation is rejected as too long and a
+    /// summary makes room, asks once more.
     pub(super) async fn ask(
         &mut self,
         run: &mut AgentRun<'_>,
         last: bool,
     ) -> Result<Reply, RunError> {
         let force = run.forced_call.as_ref().map(|forced| forced.tool.clone());
-        self.request(&RequestKind::Turn { last, force: force.as_deref() }, run).await
+        let turn = RequestKind::Turn { last, force: force.as_deref() };
+        let reply = self.request(&turn, run).await;
+        if !reply.as_ref().is_err_and(is_context_full)
+            || !self.make_room(CompactTrigger::Refused, run).await?
+        {
+            return reply;
+        }
+        // The rejected request counts as a retry, as after any failure.
+        run.turns = run.turns.saturating_sub(1);
+        run.budget.uncount_turn();
+        self.request(&turn, run).await
     }
 
     /// Makes one request, and retries it while the failure may be temporary. Nothing in an answer
@@ -342,10 +354,6 @@ impl Agent {
         self.write_answer(&message).await?;
         self.push(message);
         Ok(())
-    }
-
-    fn cancelled(&self, run: &AgentRun<'_>) -> RunError {
-        RunError::End(RunEnd::Cancelled { before_start: self.is_before_first_answer(run) })
     }
 }
 

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::{Budget, BudgetExhausted};
 use crate::protocol::{
-    ApiError, ContentBlock, EventSink, JournalError, NoticeLevel, PathTarget, RunEnd, Usage,
+    ApiError, ContentBlock, EventSink, Failure, JournalError, NoticeLevel, PathTarget, RunEnd,
+    Usage,
 };
 use crate::provider::ProviderError;
 use crate::tool::canonical_name;
@@ -122,6 +123,21 @@ impl AgentRun<'_> {
             (_, Some(BudgetExhausted { what })) => RunEnd::Budget { what },
             (_, None) => RunEnd::MaxTurns { limit: self.turns },
         }
+    }
+
+    /// Returns how the run ends after the calls of a turn, unless it continues.
+    pub(super) fn end_after_calls(
+        &self,
+        fatal: Option<(Failure, String)>,
+        last: bool,
+    ) -> Option<RunEnd> {
+        if let Some((failure, message)) = fatal {
+            return Some(RunEnd::Failed { failure, message });
+        }
+        if self.stopped.get().is_some() || self.cancel.is_cancelled() {
+            return Some(RunEnd::Cancelled { before_start: false });
+        }
+        last.then_some(RunEnd::MaxTurns { limit: self.turns })
     }
 
     /// Warns if the first answer does not make the requested call. Later answers are the model's

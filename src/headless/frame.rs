@@ -95,11 +95,8 @@ impl Frames {
                 vec![self.message(path, "user", &json!({"role": "user", "content": text}))]
             }
             EventKind::Streamed(event) => {
-                vec![self.frame(
-                    "stream_event",
-                    path,
-                    json!({"event": stream_event::to_json(event, &self.info)}),
-                )]
+                let body = json!({"event": stream_event::to_json(event, &self.info)});
+                vec![self.frame("stream_event", path, body)]
             }
             EventKind::TurnStarted { .. } => {
                 self.open.remove(path);
@@ -115,14 +112,11 @@ impl Frames {
             }
             EventKind::Retrying { attempt, limit, wait, reason } => {
                 let void = self.open.remove(path);
-                vec![self.frame(
-                    "system",
-                    path,
-                    json!({
-                        "subtype": "api_retry", "attempt": attempt, "max_retries": limit,
-                        "retry_delay_ms": millis(*wait), "error": reason, "void_message_id": void,
-                    }),
-                )]
+                let body = json!({
+                    "subtype": "api_retry", "attempt": attempt, "max_retries": limit,
+                    "retry_delay_ms": millis(*wait), "error": reason, "void_message_id": void,
+                });
+                vec![self.frame("system", path, body)]
             }
             EventKind::TurnFinished { usage, whole, .. } => {
                 if let Some(track) = self.agents.get_mut(path) {
@@ -134,19 +128,8 @@ impl Frames {
                 Vec::new()
             }
             // Nothing is written before the first frame.
-            EventKind::HookStarted(run) if self.is_open() => {
-                vec![self.frame("system", path, hook_body("hook_started", run))]
-            }
-            EventKind::HookFinished { hook, outcome, stdout, stderr, exit_code }
-                if self.is_open() =>
-            {
-                let mut frame = self.frame("system", path, hook_body("hook_response", hook));
-                frame["outcome"] = json!(outcome);
-                frame["output"] = json!(format!("{stdout}{stderr}"));
-                frame["stdout"] = json!(stdout);
-                frame["stderr"] = json!(stderr);
-                frame["exit_code"] = json!(exit_code);
-                vec![frame]
+            EventKind::HookStarted(_) | EventKind::HookFinished { .. } if !self.is_open() => {
+                Vec::new()
             }
             EventKind::ToolStarted { name, summary, .. } => self.task_progress(path, name, summary),
             EventKind::ToolFinished { id, is_error, content, details, .. } => {
@@ -154,29 +137,14 @@ impl Frames {
                     "type": "tool_result", "tool_use_id": id,
                     "content": result_content(content), "is_error": is_error,
                 });
-                let mut frame =
-                    self.message(path, "user", &json!({"role": "user", "content": [block]}));
-                if let Some(details) = details.as_ref().and_then(tool_use_result) {
-                    frame["tool_use_result"] = details;
-                }
-                vec![frame]
+                vec![self.tool_result(path, &block, details.as_ref())]
             }
-            EventKind::Compaction { by_hand, state } => self.compaction(path, *by_hand, state),
-            EventKind::Notice { level, text } if *level != NoticeLevel::Info => {
-                vec![self.notice(path, *level, text)]
-            }
-            EventKind::AnswerRefused { why, .. } => {
-                vec![self.notice(path, NoticeLevel::Error, why)]
-            }
-            EventKind::Verbatim { name, text } => {
-                let body = json!({"subtype": "agent_text", "name": name, "text": text});
-                vec![self.frame("system", path, body)]
-            }
-            EventKind::MovedToBackground => self.task_moved(path),
-            EventKind::SessionFailed { why } => vec![self.notice(path, NoticeLevel::Error, why)],
             EventKind::Finished(outcome) if !path.is_root() => self.task_ended(path, outcome),
             EventKind::Finished(outcome) => self.interrupted(&outcome.end),
-            _ => Vec::new(),
+            other => {
+                let body = system_body(path, other);
+                body.map(|body| self.frame("system", path, body)).into_iter().collect()
+            }
         }
     }
 
@@ -272,24 +240,6 @@ impl Frames {
         )
     }
 
-    fn compaction(&self, path: &AgentPath, by_hand: bool, state: &CompactionState) -> Vec<Value> {
-        let body = match state {
-            CompactionState::Done { before_tokens, after_tokens } => json!({
-                "subtype": "compact_boundary",
-                "compact_metadata": {
-                    "trigger": if by_hand { "manual" } else { "auto" },
-                    "pre_tokens": before_tokens, "post_tokens": after_tokens,
-                },
-            }),
-            CompactionState::Failed { why } => json!({
-                "subtype": "notice", "level": NoticeLevel::Warning,
-                "text": format!("The conversation was not compacted: {why}"),
-            }),
-            CompactionState::Started | CompactionState::Cancelled => return Vec::new(),
-        };
-        vec![self.frame("system", path, body)]
-    }
-
     /// Returns the frame of a block. Text and thinking of sub-agents may be left out.
     fn assistant(&self, path: &AgentPath, block: FrameBlock<'_>) -> Vec<Value> {
         let FrameBlock { message_id, model, block, usage } = block;
@@ -305,6 +255,14 @@ impl Frames {
                 "content": [assistant_block(block, &self.info)], "stop_reason": null, "usage": usage,
             }),
         )]
+    }
+
+    fn tool_result(&self, path: &AgentPath, block: &Value, details: Option<&ToolDetails>) -> Value {
+        let mut frame = self.message(path, "user", &json!({"role": "user", "content": [block]}));
+        if let Some(details) = details.and_then(tool_use_result) {
+            frame["tool_use_result"] = details;
+        }
+        frame
     }
 
     /// Returns the frame that programs expect when the user has stopped a run.
@@ -343,13 +301,6 @@ impl Frames {
         vec![self.frame("system", path, body)]
     }
 
-    fn task_moved(&mut self, path: &AgentPath) -> Vec<Value> {
-        let body = json!({
-            "subtype": "task_updated", "task_id": path.id(), "patch": {"is_backgrounded": true},
-        });
-        vec![self.frame("system", path, body)]
-    }
-
     fn task_ended(&mut self, path: &AgentPath, outcome: &RunOutcome) -> Vec<Value> {
         let Some(track) = self.agents.get(path) else { return Vec::new() };
         let status = match outcome.end {
@@ -379,11 +330,6 @@ impl Frames {
         self.frame(kind, path, json!({"message": message}))
     }
 
-    fn notice(&self, path: &AgentPath, level: NoticeLevel, text: &str) -> Value {
-        let body = json!({"subtype": "notice", "level": level, "text": text});
-        self.frame("system", path, body)
-    }
-
     /// Returns a frame with the fields that all frames share.
     fn frame(&self, kind: &str, path: &AgentPath, body: Value) -> Value {
         let mut frame = Map::new();
@@ -406,6 +352,48 @@ fn with_origin(mut body: Value, origin: Option<&Value>) -> Value {
         body["origin"] = origin.clone();
     }
     body
+}
+
+/// Returns the body of a frame that needs nothing but its event.
+fn system_body(path: &AgentPath, event: &EventKind) -> Option<Value> {
+    let notice = |level, text: &str| json!({"subtype": "notice", "level": level, "text": text});
+    Some(match event {
+        EventKind::HookStarted(run) => hook_body("hook_started", run),
+        EventKind::HookFinished { hook, outcome, stdout, stderr, exit_code } => {
+            let mut body = hook_body("hook_response", hook);
+            body["outcome"] = json!(outcome);
+            body["output"] = json!(format!("{stdout}{stderr}"));
+            body["stdout"] = json!(stdout);
+            body["stderr"] = json!(stderr);
+            body["exit_code"] = json!(exit_code);
+            body
+        }
+        EventKind::Compaction { by_hand, state } => match state {
+            CompactionState::Done { before_tokens, after_tokens } => json!({
+                "subtype": "compact_boundary",
+                "compact_metadata": {
+                    "trigger": if *by_hand { "manual" } else { "auto" },
+                    "pre_tokens": before_tokens, "post_tokens": after_tokens,
+                },
+            }),
+            CompactionState::Failed { why } => {
+                let text = format!("The conversation was not compacted: {why}");
+                notice(NoticeLevel::Warning, &text)
+            }
+            CompactionState::Started | CompactionState::Cancelled => return None,
+        },
+        EventKind::Notice { level, text } if *level != NoticeLevel::Info => notice(*level, text),
+        EventKind::AnswerRefused { why, .. } | EventKind::SessionFailed { why } => {
+            notice(NoticeLevel::Error, why)
+        }
+        EventKind::Verbatim { name, text } => {
+            json!({"subtype": "agent_text", "name": name, "text": text})
+        }
+        EventKind::MovedToBackground => json!({
+            "subtype": "task_updated", "task_id": path.id(), "patch": {"is_backgrounded": true},
+        }),
+        _ => return None,
+    })
 }
 
 /// Returns the fields that all frames about a hook share.

@@ -178,17 +178,7 @@ impl Spawner {
         let above = if background { cx.budget.agent_account() } else { &cx.budget };
         let budget = above.child(spec.limits.account());
         let max_turns = spec.limits.max_turns.unwrap_or(factory.parts.settings.config.max_turns);
-        let info = AgentInfo {
-            name: factory.parts.tree.next_name(&spec.definition.name),
-            agent: spec.definition.name.clone(),
-            description: spec.request.title(),
-            prompt: spec.request.prompt.clone(),
-            model: model.name.clone(),
-            tool_use_id: cx.tool_use_id.clone(),
-            max_turns,
-            color: spec.definition.color.clone(),
-            background,
-        };
+        let info = self.info(&spec, &model, max_turns, cx);
         let new = NewAgent {
             info: info.clone(),
             events: events.clone(),
@@ -201,12 +191,7 @@ impl Spawner {
         }
         let handle = factory.parts.tree.join(new);
         let handle = handle.map_err(|error| ToolError::failed(error.to_string()))?;
-        let terms = SpawnTerms {
-            below: self.below(),
-            ..stored_terms(&spec, fork.as_ref(), &model, &factory.parts.redactor)
-        };
-        let inherited = fork.as_ref().map_or(0, |fork| fork.messages.len());
-        let journal = self.journal(&info, events.path(), id, (terms, inherited));
+        let journal = self.journal(&info, &spec, fork.as_ref(), &model, events.path(), id);
         self.warn_of_tools(&spec, &events);
         let (name, detached) = (info.name, handle.detached().clone());
         let agent = AgentRef { id, name: name.clone(), detached };
@@ -226,6 +211,20 @@ impl Spawner {
             parent_events: cx.events.clone(),
         });
         Ok(agent)
+    }
+
+    fn info(&self, spec: &ChildSpec, model: &Model, max_turns: u32, cx: &ToolContext) -> AgentInfo {
+        AgentInfo {
+            name: self.factory.parts.tree.next_name(&spec.definition.name),
+            agent: spec.definition.name.clone(),
+            description: spec.request.title(),
+            prompt: spec.request.prompt.clone(),
+            model: model.name.clone(),
+            tool_use_id: cx.tool_use_id.clone(),
+            max_turns,
+            color: spec.definition.color.clone(),
+            background: spec.background,
+        }
     }
 
     /// Runs an agent that has joined the tree as a task.
@@ -292,11 +291,14 @@ impl Spawner {
     fn journal(
         &self,
         info: &AgentInfo,
+        spec: &ChildSpec,
+        fork: Option<&Fork>,
+        model: &Model,
         path: &AgentPath,
         id: AgentId,
-        (terms, inherited): (SpawnTerms, usize),
     ) -> Arc<dyn Journal> {
-        if !self.factory.parts.settings.config.persist {
+        let parts = &self.factory.parts;
+        if !parts.settings.config.persist {
             let (above, path) = (self.parent.journal.clone(), path.clone());
             return Arc::new(SpendingJournal { above, path });
         }
@@ -311,9 +313,12 @@ impl Spawner {
             max_turns: Some(info.max_turns),
             color: info.color.clone(),
             background: Some(info.background),
-            depth: self.factory.parts.settings.base_depth + path.depth(),
-            terms,
-            inherited,
+            depth: parts.settings.base_depth + path.depth(),
+            terms: SpawnTerms {
+                below: self.below(),
+                ..stored_terms(spec, fork, model, &parts.redactor)
+            },
+            inherited: fork.map_or(0, |fork| fork.messages.len()),
         })
     }
 

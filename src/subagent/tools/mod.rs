@@ -11,7 +11,6 @@ use crate::tool::{Tool, ToolOutcome, canonical_name, starts_agents};
 use super::messages::SEND_TOOL;
 use super::registry::Definitions;
 use super::{AgentParts, Spawner};
-use crate::permission::Gate;
 
 mod access;
 mod depth_limit;
