@@ -158,6 +158,7 @@ async fn t12_after_a_panic_the_screen_takes_the_next_prompt_and_slots_are_free()
     scene.server.reached_by("two at once", 2).await;
     scene.server.open("two at once");
     screen.wait_for(DONE);
+    screen.wait_for("Ctrl+D quits");
     screen.keys("\x04");
     let left = screen.exit();
     left.assert_restored();
