@@ -15,7 +15,7 @@ use crate::tool::{BlockingPool, FileLock};
 /// The concurrency limits of one session. Clones share them.
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimit {
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     call_limit: Option<Duration>,
     files: BlockingPool,
     file_lock: FileLock,
@@ -29,10 +29,10 @@ pub struct Permit(#[expect(dead_code, reason = "it is held, not read")] OwnedSem
 impl ConcurrencyLimit {
     /// Allows `limit` operations at a time, at least one.
     pub fn new(limit: usize) -> Self {
-        let places = Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS));
+        let permits = Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS));
         let (files, git) = (BlockingPool::for_files(), BlockingPool::for_git());
         let file_lock = FileLock::default();
-        Self { places: Arc::new(places), call_limit: None, files, file_lock, git }
+        Self { permits: Arc::new(permits), call_limit: None, files, file_lock, git }
     }
 
     /// Limits how long a tool call may take.
@@ -65,7 +65,7 @@ impl ConcurrencyLimit {
         tokio::select! {
             biased;
             () = cancel.cancelled() => None,
-            permit = self.places.clone().acquire_owned() => permit.ok().map(Permit),
+            permit = self.permits.clone().acquire_owned() => permit.ok().map(Permit),
         }
     }
 }

@@ -223,8 +223,8 @@ impl Agent {
 
     /// Notifies hooks that a question about a call is about to wait for the user.
     pub(super) fn notify_question(&self, valid: &ValidCall, run: &AgentRun<'_>) {
-        let need = NotificationKind::Permission { tool: &valid.call.name };
-        self.setup.hooks.notify(&HookInput::Notification(need), self.hook_context(run.events));
+        let kind = NotificationKind::Permission { tool: &valid.call.name };
+        self.setup.hooks.notify(&HookInput::Notification(kind), self.hook_context(run.events));
     }
 
     /// Runs the hooks on a user's prompt, and adds their context to it. Returns `None` if a hook

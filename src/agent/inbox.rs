@@ -42,11 +42,11 @@ impl Inbox {
         self.push_with(prompt, || ());
     }
 
-    /// Adds a prompt to the end and calls `tell` in one step: whoever `tell` notifies can rely on
-    /// the agent finding the prompt. `tell` must not touch this queue.
-    pub fn push_with(&self, prompt: QueuedPrompt, tell: impl FnOnce()) {
+    /// Adds a prompt to the end and calls `notify` in one step: whoever it notifies can rely on
+    /// the agent finding the prompt. `notify` must not touch this queue.
+    pub fn push_with(&self, prompt: QueuedPrompt, notify: impl FnOnce()) {
         let mut state = self.lock();
-        tell();
+        notify();
         state.waiting.push_back(prompt);
         drop(state);
         self.0.changed.notify_one();
@@ -60,8 +60,8 @@ impl Inbox {
     /// Removes one prompt that was not read yet.
     pub fn take_back(&self, id: PromptId) -> Option<QueuedPrompt> {
         let mut state = self.lock();
-        let place = state.waiting.iter().position(|prompt| prompt.id == id)?;
-        state.waiting.remove(place)
+        let index = state.waiting.iter().position(|prompt| prompt.id == id)?;
+        state.waiting.remove(index)
     }
 
     /// Changes when a prompt is read.
@@ -88,8 +88,8 @@ impl Inbox {
     /// Takes the user's oldest prompt.
     pub fn take_first_typed(&self) -> Option<QueuedPrompt> {
         let waiting = &mut self.lock().waiting;
-        let place = waiting.iter().position(|prompt| prompt.from == Sender::Person)?;
-        waiting.remove(place)
+        let index = waiting.iter().position(|prompt| prompt.from == Sender::Person)?;
+        waiting.remove(index)
     }
 
     /// Takes the user's prompts, oldest first. Results of other agents stay: they are read with the

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_parts_stand_in_order_and_absent_ones_leave_nothing() {
-        let facts = EnvironmentInfo {
+        let environment = EnvironmentInfo {
             cwd: "/p".to_owned(),
             date: "2026-01-02".to_owned(),
             platform: "linux (x86_64)".to_owned(),
@@ -81,7 +81,7 @@ mod tests {
         let parts = SystemPrompt {
             base: "You work.\n",
             append: Some("Be brief."),
-            environment: &facts,
+            environment: &environment,
             memory: "",
         };
         assert_eq!(

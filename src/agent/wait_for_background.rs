@@ -29,29 +29,29 @@ impl Agent {
         blocks: &mut Vec<ContentBlock>,
         run: &AgentRun<'_>,
     ) -> Result<(), RunError> {
-        let Some(patience) = self.setup.background_wait else { return Ok(()) };
+        let Some(limit) = self.setup.background_wait else { return Ok(()) };
         if self.setup.inbox.announced() == 0 {
             // The last of it may have reported since the queue was read.
             self.check_background()?;
             self.read_queue(blocks, run).await;
             return Ok(());
         }
-        let respite = self.setup.slot.as_deref();
-        respite.inspect(|respite| respite.release());
-        let waited = self.wait_for_messages(patience, blocks, run).await;
-        if let Some(respite) = respite {
-            respite.reacquire(run.cancel).await;
+        let slot = self.setup.slot.as_deref();
+        slot.inspect(|slot| slot.release());
+        let waited = self.wait_for_messages(limit, blocks, run).await;
+        if let Some(slot) = slot {
+            slot.reacquire(run.cancel).await;
         }
         waited
     }
 
     async fn wait_for_messages(
         &self,
-        patience: Duration,
+        limit: Duration,
         blocks: &mut Vec<ContentBlock>,
         run: &AgentRun<'_>,
     ) -> Result<(), RunError> {
-        let give_up = Instant::now() + patience;
+        let deadline = Instant::now() + limit;
         let mut overdue = false;
         while blocks.is_empty() && self.setup.inbox.announced() > 0 {
             tokio::select! {
@@ -60,9 +60,9 @@ impl Agent {
                     return Err(RunError::End(RunEnd::Cancelled { before_start: false }));
                 }
                 () = self.setup.inbox.changed() => {}
-                () = tokio::time::sleep_until(give_up), if !overdue => {
+                () = tokio::time::sleep_until(deadline), if !overdue => {
                     overdue = true;
-                    self.end_announced(patience, run);
+                    self.end_announced(limit, run);
                 }
             }
             self.check_background()?;
@@ -86,10 +86,10 @@ impl Agent {
         }
     }
 
-    fn end_announced(&self, patience: Duration, run: &AgentRun<'_>) {
+    fn end_announced(&self, limit: Duration, run: &AgentRun<'_>) {
         let count = self.setup.inbox.announced();
         let text =
-            format!("{count} still running in the background after {}: cancelled", clock(patience));
+            format!("{count} still running in the background after {}: cancelled", clock(limit));
         run.events.notice(NoticeLevel::Warning, text);
         self.setup.inbox.cancel_announced();
     }

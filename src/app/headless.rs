@@ -63,9 +63,9 @@ const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 /// reason as the answer to its handshake.
 pub(crate) fn run(cli: &Cli, setup: Result<Setup, AppError>) -> Result<u8, AppError> {
     let is_driven = cli.drive.input_format == Some(InputFormat::StreamJson);
-    let begun = setup.and_then(|setup| prepare_start(cli, setup));
-    let (setup, open, prompt, _log) = match begun {
-        Ok(begun) => begun,
+    let start = setup.and_then(|setup| prepare_start(cli, setup));
+    let (setup, open, prompt, _log) = match start {
+        Ok(start) => start,
         Err(error) => {
             if is_driven {
                 refuse_handshake(&error.to_string());
@@ -105,8 +105,10 @@ fn prepare_start(
     resumed::keep_model(&mut setup, &open);
     let log = log::start(&setup)?;
     if cli.print.output_format == Some(OutputFormat::StreamJson) {
-        let LoadedConfig { untrusted: inert, starts, .. } = &setup.loaded;
-        for line in setup.trust.notice(inert).into_iter().chain(setup.trust.start_notice(starts)) {
+        let LoadedConfig { untrusted, starts, .. } = &setup.loaded;
+        for line in
+            setup.trust.notice(untrusted).into_iter().chain(setup.trust.start_notice(starts))
+        {
             // The frames notify the program; readers of its log must see it too. If stderr is gone,
             // nobody reads it.
             let _ = headless::say(&format!("caliban: {line}"));
@@ -218,27 +220,27 @@ impl HeadlessParts {
         let gate = setup.gate(asks, &events)?;
         let models = Arc::new(setup.models(&catalogue));
         let mcp = setup.mcp(peer);
-        let wishes = FrontendOptions::from_cli(cli, events, mcp.clone())?;
-        let wishes = FrontendOptions {
+        let options = FrontendOptions::from_cli(cli, events, mcp.clone())?;
+        let options = FrontendOptions {
             notices: [setup.loaded.notices.clone(), initialize.notices].concat(),
             background_wait: Some(BACKGROUND_WAIT),
-            system_prompt: initialize.system_prompt.or(wishes.system_prompt),
-            append_system_prompt: initialize.append_system_prompt.or(wishes.append_system_prompt),
-            ..wishes
+            system_prompt: initialize.system_prompt.or(options.system_prompt),
+            append_system_prompt: initialize.append_system_prompt.or(options.append_system_prompt),
+            ..options
         };
-        let mut wishes = wishes.with_definition(definition);
+        let mut options = options.with_definition(definition);
         let model = models.initial().await?.ok_or_else(no_model)?;
-        wishes.notices.extend(models.notices(&model));
+        options.notices.extend(models.notices(&model));
         let backstage = Arc::new(AppControl {
             models: models.clone(),
             mcp: mcp.clone(),
             may_bypass: cli.tools.allow_dangerously_skip_permissions
                 || gate.mode() == PermissionMode::BypassPermissions,
             gate: gate.clone(),
-            only: wishes.tools.clone(),
+            only: options.tools.clone(),
             custom: setup.custom(),
         });
-        let mut parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
+        let mut parts = setup.parts(options, gate, Some(model.clone()), models, catalogue);
         if let Some(skills) = initialize.skills {
             restrict_skills(&skills, &mut parts);
         }

@@ -154,8 +154,8 @@ impl Setup {
         let config = &self.loaded.config;
         let secrets: Vec<String> = config.key_variables().into_iter().map(str::to_owned).collect();
         let (judge, web) = (gate.clone(), gate.clone());
-        let hidden = HiddenRules::new(move |cwd, place| {
-            let unreadable = judge.unreadable(cwd, place);
+        let hidden = HiddenRules::new(move |cwd, named| {
+            let unreadable = judge.unreadable(cwd, named);
             move |file| unreadable.contains(file)
         });
         let sandbox = sandbox();
@@ -258,13 +258,15 @@ const SHUTDOWN_WAIT: Duration = Duration::from_secs(1);
 
 /// Runs a front end to completion on three threads, because the work is mostly waiting. Threads
 /// that hang at the end are abandoned.
-pub(crate) fn block_on<T>(face: impl Future<Output = Result<T, AppError>>) -> Result<T, AppError> {
+pub(crate) fn block_on<T>(
+    front_end: impl Future<Output = Result<T, AppError>>,
+) -> Result<T, AppError> {
     let tasks = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(exec::BLOCKING_THREADS)
         .enable_all()
         .build()?;
-    let result = tasks.block_on(face);
+    let result = tasks.block_on(front_end);
     tasks.shutdown_timeout(SHUTDOWN_WAIT);
     result
 }

@@ -43,14 +43,15 @@ impl Setup {
             places.extend(folder_places(folder, OWN_ENTRIES, &ProtectionReason::Own));
         }
         let home = self.home();
-        let brought =
+        let claude_folders =
             home.iter().flat_map(|home| [".claude", ".agents"].map(|name| home.join(name)));
-        let brought = brought.chain(self.dirs.claude.clone()).chain(self.dirs.shared.clone());
+        let claude_folders =
+            claude_folders.chain(self.dirs.claude.clone()).chain(self.dirs.shared.clone());
         let folders = &self.loaded.project.folders;
         let project = folders
             .iter()
             .flat_map(|folder| [".caliban", ".claude", ".agents"].map(|name| folder.join(name)));
-        for folder in brought.chain(project) {
+        for folder in claude_folders.chain(project) {
             places.extend(folder_places(&folder, CONFIG_ENTRIES, &ProtectionReason::Config));
         }
         let files = self.rule_files().into_iter();

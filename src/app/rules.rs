@@ -23,7 +23,7 @@ pub(crate) struct RuleFiles {
     project: Project,
     trust: Trust,
     /// The untrusted entries at the last load.
-    inert: Vec<UntrustedItem>,
+    untrusted: Vec<UntrustedItem>,
     /// The allow rules of other programs that could not be parsed at the last load.
     unread: Vec<String>,
     /// The deferred rules that were already announced.
@@ -43,7 +43,7 @@ impl RuleFiles {
             overrides: setup.overrides.clone(),
             project: setup.loaded.project.clone(),
             trust: setup.trust.clone(),
-            inert: setup.loaded.untrusted.clone(),
+            untrusted: setup.loaded.untrusted.clone(),
             unread: setup.unread_rules(),
             announced: BTreeSet::new(),
             home: setup.home(),
@@ -110,20 +110,21 @@ impl RuleFiles {
         self.notify_new(loaded.untrusted);
         let known = std::mem::replace(&mut self.unread, unread);
         let new: Vec<&String> = self.unread.iter().filter(|rule| !known.contains(rule)).collect();
-        if let Some(told) = unread_notice(&new) {
-            self.events.notice(NoticeLevel::Warning, told);
+        if let Some(notice) = unread_notice(&new) {
+            self.events.notice(NoticeLevel::Warning, notice);
         }
         Ok(rules)
     }
 
     /// Returns the rules of a list that were not announced yet, formatted for a notice.
     fn take_unannounced(&mut self, list: &str, rules: &[Rule]) -> Vec<String> {
-        let named = |rule: &Rule| format!("{list} rule {} ({})", rule.text(), self.place(rule));
+        let named =
+            |rule: &Rule| format!("{list} rule {} ({})", rule.text(), self.display_origin(rule));
         let texts: Vec<String> = rules.iter().map(named).collect();
         texts.into_iter().filter(|text| self.announced.insert(text.clone())).collect()
     }
 
-    fn place(&self, rule: &Rule) -> String {
+    fn display_origin(&self, rule: &Rule) -> String {
         match rule.origin() {
             RuleOrigin::File(path) | RuleOrigin::UserFile(path) => {
                 printable_path(&self.trust.display_path(path))
@@ -133,12 +134,12 @@ impl RuleFiles {
     }
 
     /// Notifies the user of new entries that are ignored until trusted.
-    fn notify_new(&mut self, inert: Vec<UntrustedItem>) {
-        let known = std::mem::replace(&mut self.inert, inert);
+    fn notify_new(&mut self, untrusted: Vec<UntrustedItem>) {
+        let known = std::mem::replace(&mut self.untrusted, untrusted);
         let is_new = |thing: &&UntrustedItem| known.iter().all(|before| before.what != thing.what);
-        let new: Vec<UntrustedItem> = self.inert.iter().filter(is_new).cloned().collect();
-        if let Some(told) = self.trust.notice(&new) {
-            self.events.notice(NoticeLevel::Warning, told);
+        let new: Vec<UntrustedItem> = self.untrusted.iter().filter(is_new).cloned().collect();
+        if let Some(notice) = self.trust.notice(&new) {
+            self.events.notice(NoticeLevel::Warning, notice);
         }
     }
 }
@@ -219,9 +220,9 @@ impl RuleSource for RuleFiles {
         let thing = |rule: &String| UntrustedItem::allow_rule(rule, file);
         let things: Vec<UntrustedItem> = rules.iter().map(thing).collect();
         if let Err(error) = self.trust.accept(&things) {
-            let told =
+            let notice =
                 format!("The rule only holds until this session reloads its files: {error}.");
-            self.events.notice(NoticeLevel::Warning, told);
+            self.events.notice(NoticeLevel::Warning, notice);
         }
     }
 
@@ -249,9 +250,9 @@ impl RuleSource for RuleFiles {
         match self.read() {
             Ok(rules) => Some(rules),
             Err(problem) => {
-                let told =
+                let notice =
                     format!("{problem}. The permission rules stay unchanged until that is fixed.");
-                self.events.notice(NoticeLevel::Warning, told);
+                self.events.notice(NoticeLevel::Warning, notice);
                 None
             }
         }

@@ -56,7 +56,7 @@ pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     };
     let open = open.unwrap_or_else(|| OpenRequest::New(SessionId::generate()));
     let mcp = setup.mcp(None);
-    let mut wishes =
+    let mut options =
         FrontendOptions::from_cli(cli, events.clone(), mcp.clone())?.with_definition(definition);
     let setup = Arc::new(setup);
     let models = Arc::new(setup.models(&catalogue));
@@ -65,11 +65,11 @@ pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     let parts = async move {
         let models = for_parts;
         let model = models.initial().await.unwrap_or_else(|error| {
-            wishes.events.sink().notice(NoticeLevel::Error, error.to_string());
+            options.events.sink().notice(NoticeLevel::Error, error.to_string());
             None
         });
-        wishes.notices.extend(model.iter().flat_map(|model| models.notices(model)));
-        theirs.parts(wishes, for_gate, model, models, for_catalogue)
+        options.notices.extend(model.iter().flat_map(|model| models.notices(model)));
+        theirs.parts(options, for_gate, model, models, for_catalogue)
     };
     show(&setup, parts, Screen { events, catalogue, models: Some(models), gate, open, start, mcp })
 }
@@ -292,12 +292,12 @@ fn trust_question(setup: &Setup) -> TrustQuestion {
         }
         _ => None,
     };
-    let brought = |it: &UntrustedItem| thing(&it.origin, it.what.clone());
+    let of_project = |it: &UntrustedItem| thing(&it.origin, it.what.clone());
     let own = |start: &ProjectStart| thing(&start.origin, start.describe());
     TrustQuestion {
         root: setup.trust.root().display().to_string(),
         changed: setup.trust.accepts_any(),
-        items: setup.loaded.untrusted.iter().filter_map(brought).collect(),
+        items: setup.loaded.untrusted.iter().filter_map(of_project).collect(),
         own_items: setup.loaded.starts.iter().filter_map(own).collect(),
     }
 }

@@ -174,7 +174,7 @@ impl Setup {
             provider: loaded.config.subagent_provider(&env),
         });
         let found = Definitions::load(&definitions);
-        loaded.untrusted.extend(found.inert().iter().cloned());
+        loaded.untrusted.extend(found.untrusted().iter().cloned());
         loaded.starts.extend(found.starts().iter().cloned());
         loaded.notices.extend(trust.notice(&loaded.untrusted));
         loaded.notices.extend(trust.start_notice(&loaded.starts));

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
 
-use super::{ConfigError, env};
+use super::env;
+use super::error::ConfigError;
 use crate::protocol::EnvOverlay;
 
 /// The roots of the user's files. With `CALIBAN_HOME`, our own three are the same folder.

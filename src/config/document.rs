@@ -70,19 +70,19 @@ impl DocumentReader<'_> {
         let start = node.span().start;
         let value = self.plain(node)?;
         check_value(&value, schema).map_err(|why| self.error(start, self.value_message(&why)))?;
-        let mut places = vec![start];
+        let mut starts = vec![start];
         if let (DeValue::Array(items), Value::Array(values)) = (node.get_ref(), &value) {
-            places = items.iter().map(|item| item.span().start).collect();
+            starts = items.iter().map(|item| item.span().start).collect();
             if is_table(&schema["items"]) {
                 self.tables(items, &schema["items"])?;
             }
-            for (place, value) in places.iter().zip(values) {
+            for (start, value) in starts.iter().zip(values) {
                 check_value(value, &schema["items"]).map_err(|why| {
-                    self.error(*place, format!("each entry of {}", self.value_message(&why)))
+                    self.error(*start, format!("each entry of {}", self.value_message(&why)))
                 })?;
             }
         }
-        let origins = places.into_iter().map(|place| self.origin(place)).collect();
+        let origins = starts.into_iter().map(|start| self.origin(start)).collect();
         self.settings.push(Setting { path: self.path.clone(), value, origins });
         Ok(())
     }
@@ -165,7 +165,7 @@ impl DocumentReader<'_> {
     }
 
     fn unknown_key_message(&self, name: &str, schema: &Schema) -> String {
-        let place = match self.path.join(".") {
+        let table = match self.path.join(".") {
             top if top.is_empty() => "at the top level".to_owned(),
             table => format!("in [{table}]"),
         };
@@ -173,9 +173,9 @@ impl DocumentReader<'_> {
         match schema["properties"].as_object() {
             Some(allowed) => {
                 let allowed: Vec<&str> = allowed.keys().map(String::as_str).collect();
-                format!("unknown key `{name}` {place}; allowed: {}", allowed.join(", "))
+                format!("unknown key `{name}` {table}; allowed: {}", allowed.join(", "))
             }
-            None => format!("invalid name `{name}` {place}; use letters, digits, - and _"),
+            None => format!("invalid name `{name}` {table}; use letters, digits, - and _"),
         }
     }
 }
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn no_nesting_overflows_the_stack() {
-        for (start, unit, end) in [
+        for (start, middle, end) in [
             ("a = ", "[", ""),
             ("model = ", "{a=", ""),
             ("", "a.", "a = 1"),
@@ -467,7 +467,7 @@ mod tests {
             ("[[", "a.", "a]]"),
             ("model = {", "a.", "a = 1}"),
         ] {
-            let text = format!("{start}{}{end}", unit.repeat(400_000 / unit.len()));
+            let text = format!("{start}{}{end}", middle.repeat(400_000 / middle.len()));
             read(&text).unwrap_err();
         }
     }

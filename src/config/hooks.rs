@@ -3,21 +3,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde::de::{Deserializer, Error as _};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toml::Value as TomlValue;
 
 use super::error::{ConfigError, Origin};
 use super::layers::{Origins, Setting};
 use super::matcher::Matcher;
-use super::schema::HookTables;
-use super::start::{EntryCwd, StartResolver, hook_notice};
+use super::project_start::EntryCwd;
+use super::schema::{DEFAULT_TIMEOUT_S, HookEntry, HookTables, positive_seconds, timeout_s};
+use super::start::{StartResolver, hook_notice};
 use super::untrusted_item::{UntrustedItem, one_line};
 use crate::protocol::{HookEvent, StartDir};
 use crate::spanned::{Spanned, Value, ValueError, non_blank};
-
-/// Default time limit of a hook, in seconds.
-pub(super) const DEFAULT_TIMEOUT_S: f64 = 60.0;
 
 /// Upper bound for a hook's time limit, in seconds.
 const MAX_TIMEOUT_S: f64 = 86_400.0;
@@ -41,6 +38,25 @@ pub struct HookConfig {
 }
 
 impl HookConfig {
+    fn new(
+        event: HookEvent,
+        matcher: Matcher,
+        command: &str,
+        timeout_s: f64,
+        origin: Origin,
+    ) -> Self {
+        Self {
+            event,
+            matcher,
+            command: command.trim_matches('\n').to_owned(),
+            timeout: Duration::from_secs_f64(timeout_s.min(MAX_TIMEOUT_S)),
+            is_async: false,
+            origin,
+            wants_project_cwd: false,
+            start: StartDir::Private,
+        }
+    }
+
     /// Returns the hook, started in this folder of the project or the command line.
     pub fn in_folder(self, folder: &Path) -> Self {
         Self { start: StartDir::project(folder), ..self }
@@ -86,36 +102,22 @@ pub struct HookList {
     pub skipped: Vec<String>,
 }
 
-/// A hook as written in our own files.
-// Settings files and definitions have it too, with `timeout`, `args` and `async`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HookEntry {
-    /// Which tools, agents or causes it is for: a name, names separated by `|`, or a regular expression. Absent: all.
-    #[serde(default)]
-    pub matcher: String,
-    /// The command, run by bash. It gets the event as JSON on stdin.
+/// A hook in settings files and definitions. Other keys are for other programs.
+#[derive(Deserialize)]
+struct SettingsHook {
     #[serde(deserialize_with = "non_blank")]
-    #[schemars(length(min = 1))]
-    pub command: String,
-    /// The arguments, if `command` is only a program. Not in our own files.
-    #[schemars(skip)]
-    pub args: Option<Vec<String>>,
-    /// Time limit in seconds.
-    #[serde(default = "timeout_s", alias = "timeout", deserialize_with = "positive_seconds")]
-    #[schemars(range(min = 0.001, max = 86400))]
-    pub timeout_s: f64,
-    /// Whether it runs in the background. Not in our own files.
+    command: String,
+    /// The arguments, if `command` is only a program.
+    args: Option<Vec<String>>,
+    /// In seconds.
+    #[serde(default = "timeout_s", deserialize_with = "positive_seconds")]
+    timeout: f64,
+    /// Whether it runs in the background.
     #[serde(default, rename = "async")]
-    #[schemars(skip)]
-    pub is_async: bool,
-    /// Where your own hook starts: `project` is the project's root, once you accept that for the
-    /// project. Absent: an empty folder. A project's hooks start in the folder above their file's
-    /// `.caliban` or `.claude`.
-    pub cwd: Option<EntryCwd>,
+    is_async: bool,
 }
 
-/// The keys of a hook in settings files and definitions. Others are for other programs.
+/// The keys of [`SettingsHook`].
 const SETTINGS_KEYS: [&str; 4] = ["command", "args", "timeout", "async"];
 
 /// Hooks with one matcher, in settings files and definitions.
@@ -124,16 +126,6 @@ struct HookGroup {
     #[serde(default)]
     matcher: Matcher,
     hooks: Option<Vec<Spanned<Value>>>,
-}
-
-fn timeout_s() -> f64 {
-    DEFAULT_TIMEOUT_S
-}
-
-fn positive_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let seconds = f64::deserialize(deserializer)?;
-    let wrong = || format!("must be a number of seconds above 0, not {seconds}");
-    if seconds > 0.0 { Ok(seconds) } else { Err(D::Error::custom(wrong())) }
 }
 
 /// Returns the hooks of our own files, in the order of the layers.
@@ -190,28 +182,10 @@ impl HookEntry {
         let matcher = Matcher::parse(&self.matcher).map_err(|why| {
             ConfigError::invalid(&origin, format!("`hooks.{}.matcher` {why}", event.name()))
         })?;
-        Ok(self.with_matcher(event, matcher, origin))
-    }
-
-    fn with_matcher(self, event: HookEvent, matcher: Matcher, origin: Origin) -> HookConfig {
-        let quoted = |text: &String| format!("'{}'", text.replace('\'', r"'\''"));
-        let command = match &self.args {
-            None => self.command.trim_matches('\n').to_owned(),
-            Some(args) => {
-                let words = std::iter::once(&self.command).chain(args).map(quoted);
-                words.collect::<Vec<_>>().join(" ")
-            }
-        };
-        HookConfig {
-            event,
-            matcher,
-            command,
-            timeout: Duration::from_secs_f64(self.timeout_s.min(MAX_TIMEOUT_S)),
-            is_async: self.is_async,
-            origin,
+        Ok(HookConfig {
             wants_project_cwd: self.cwd == Some(EntryCwd::Project),
-            start: StartDir::Private,
-        }
+            ..HookConfig::new(event, matcher, &self.command, self.timeout_s, origin)
+        })
     }
 }
 
@@ -234,7 +208,7 @@ pub fn read_hooks(hooks: &Spanned<Value>, file: &Origin) -> Result<HookList, Val
 impl HookList {
     /// Returns one line that names the skipped hooks and the supported ones; `None` if none were skipped.
     pub fn notice(&self) -> Option<String> {
-        let events = HookEvent::ALL.map(HookEvent::name).join(", ");
+        let events = HookEvent::NAMES.join(", ");
         (!self.skipped.is_empty()).then(|| {
             format!(
                 "hooks skipped: {}; supported are hooks of type command, without `if`, for {events}",
@@ -278,12 +252,22 @@ impl HookList {
             self.skip(&format!("a {} hook {strange}", event.name()), hook.line);
             return Ok(());
         }
-        let mut entry: HookEntry = hook.read_keys(&SETTINGS_KEYS)?;
-        // Other programs may know other folders.
-        let is_project = hook.get("cwd").and_then(Spanned::scalar) == Some("project");
-        entry.cwd = is_project.then_some(EntryCwd::Project);
+        let SettingsHook { command, args, timeout, is_async } = hook.read_keys(&SETTINGS_KEYS)?;
+        let quoted = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
+        let command = match args {
+            None => command,
+            Some(args) => {
+                let words = std::iter::once(&command).chain(&args).map(quoted);
+                words.collect::<Vec<_>>().join(" ")
+            }
+        };
         let line = hook.get("command").map_or(hook.line, |command| command.line);
-        self.hooks.push(entry.with_matcher(event, matcher.clone(), file.at_line(line)));
+        self.hooks.push(HookConfig {
+            is_async,
+            // Other programs may know other folders.
+            wants_project_cwd: hook.get("cwd").and_then(Spanned::scalar) == Some("project"),
+            ..HookConfig::new(event, matcher.clone(), &command, timeout, file.at_line(line))
+        });
         Ok(())
     }
 
@@ -320,8 +304,8 @@ mod tests {
             .iter()
             .map(|hook| format!("{} {:?} {}", hook.origin, hook.timeout, hook.describe()))
             .collect();
-        let unheard: Vec<bool> = list.hooks.iter().map(|hook| hook.is_async).collect();
-        assert_eq!(unheard, [true, false, false]);
+        let are_async: Vec<bool> = list.hooks.iter().map(|hook| hook.is_async).collect();
+        assert_eq!(are_async, [true, false, false]);
         assert_eq!(
             shown,
             [
@@ -348,9 +332,7 @@ mod tests {
             let entry = HookEntry {
                 matcher: matcher.to_owned(),
                 command: command.to_owned(),
-                args: None,
                 timeout_s: DEFAULT_TIMEOUT_S,
-                is_async: false,
                 cwd: None,
             };
             entry.into_hook(HookEvent::Stop, Origin::BuiltIn).unwrap().describe()

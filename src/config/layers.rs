@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::Origin;
-use super::mcp::SERVERS_KEY;
+use super::error::Origin;
 use super::provider::default_model;
+
+/// The key of the table of MCP servers.
+pub(super) const SERVERS_KEY: &str = "mcp_servers";
 
 /// Lists that are concatenated across layers, besides those of hooks. For all other values the higher layer wins.
 const MERGED_LISTS: [&str; 4] =

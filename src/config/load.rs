@@ -1,49 +1,30 @@
 //! Reads and merges all layers, and checks the result as a whole.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::Value as Schema;
 use toml::{Table, Value};
-use tracing_subscriber::EnvFilter;
 
-use super::error::{ConfigError, Origin, display_path, file_origin};
+use super::dirs::Dirs;
+use super::error::{ConfigError, Origin, display_path};
 use super::hooks::{self, HookConfig};
-use super::layers::{Layers, Origins, Setting};
-use super::mcp::{self, McpEntry};
-use super::overrides::Overrides;
+use super::layers::{Layers, Origins};
+use super::mcp;
+use super::mcp_entry::McpEntry;
 use super::project::Project;
-use super::schema::{self, Config, ProviderKind, SCHEMA, SubagentsConfig};
+use super::project_start::ProjectStart;
+use super::restrictions;
+use super::schema::{self, Config, ProviderKind, SubagentsConfig};
 use super::settings_file::{self, SettingsFile};
 use super::settings_layer::Variables;
-use super::start::ProjectStart;
-use super::trust::Trust;
+use super::sources::ConfigSources;
+use super::start::{is_one_of, project_files};
 use super::untrusted_item::UntrustedItem;
-use super::{Dirs, document, restrictions};
-use crate::protocol::{EnvOverlay, RuleFile, printable_path};
+use crate::protocol::{RuleFile, StartDir, printable_path};
 
 mod layer_reader;
 
-use layer_reader::LayerReader;
-
-const DEFAULTS: &str = include_str!("../../config/default.toml");
-
-/// Maximum size of a configuration file, in bytes.
-const MAX_FILE: u64 = 1 << 20;
-
-/// The inputs of a configuration.
-#[derive(Clone, Copy)]
-pub struct ConfigSources<'a> {
-    pub dirs: &'a Dirs,
-    /// The working directory, absolute.
-    pub cwd: &'a Path,
-    pub env: &'a EnvOverlay,
-    pub overrides: &'a Overrides,
-    /// The project's items that the user has accepted; they count like the user's own.
-    pub trust: &'a Trust,
-}
+use layer_reader::{LayerReader, default_settings};
 
 /// The effective configuration, with origins and notices.
 #[derive(Clone, Debug)]
@@ -80,6 +61,15 @@ impl LoadedConfig {
     /// Returns the output style of the highest settings file. It is reported to programs and has no effect here.
     pub fn output_style(&self) -> Option<&str> {
         self.settings.iter().rev().find_map(|file| file.output_style.as_deref())
+    }
+
+    /// Returns where the command in this key's value starts: above `.caliban` if it comes from one
+    /// of the project's own files.
+    pub fn start_of(&self, key: &str, dirs: &Dirs, cwd: &Path) -> StartDir {
+        match is_one_of(&project_files(&self.project, dirs, cwd), self.origins.get(key)) {
+            true => StartDir::project(&self.project.config_root),
+            false => StartDir::Private,
+        }
     }
 }
 
@@ -137,13 +127,13 @@ pub fn load_project(
     let mcp =
         mcp::collect(sources, &project, tables, &disabled, &mut notices, &mut starts, admits)?;
     let Layers { merged, origins } = layers;
-    let (inert, starts) = (untrusted.items, starts.waiting);
+    let (untrusted, starts) = (untrusted.items, starts.waiting);
     Ok(LoadedConfig {
         config,
         origins,
         project,
         notices,
-        untrusted: inert,
+        untrusted,
         starts,
         hooks,
         mcp,
@@ -182,73 +172,6 @@ pub fn rule_files(sources: &ConfigSources<'_>, project: &Project) -> Vec<PathBuf
     let settings = settings_file::settings_paths(project, dirs).into_iter().map(|(_, path)| path);
     let flag = overrides.settings.iter().filter(|value| !value.trim_start().starts_with('{'));
     own.into_iter().chain(settings).chain(flag.map(|path| cwd.join(path))).collect()
-}
-
-/// Reads the settings of one file; `None` if it does not exist.
-fn read_settings(path: &Path, cwd: &Path) -> Result<Option<Vec<Setting>>, ConfigError> {
-    let Some(text) = read_text(path, cwd)? else { return Ok(None) };
-    document::parse(&text, &SCHEMA, &file_origin(path, cwd)).map(Some)
-}
-
-/// Reads a configuration file of limited size; `None` if it does not exist.
-pub(super) fn read_text(path: &Path, cwd: &Path) -> Result<Option<String>, ConfigError> {
-    let shown = display_path(path, cwd);
-    let unreadable = |reason: String| ConfigError::Unreadable { path: shown.clone(), reason };
-    let bytes = match read_bytes(path) {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Ok(None),
-        Err(error) => return Err(unreadable(error.to_string())),
-    };
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(unreadable(format!("it is longer than {} KiB", MAX_FILE >> 10)));
-    }
-    String::from_utf8(bytes).map(Some).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let at = Origin::File { path: shown, line };
-        ConfigError::invalid(&at, "not valid UTF-8 text")
-    })
-}
-
-/// Reads up to one byte more than allowed; `None` if the file does not exist.
-fn read_bytes(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    // Checked first, because opening a named pipe would block.
-    match path.metadata() {
-        Ok(found) if found.is_file() => {}
-        Ok(_) => return Err(std::io::Error::other("it is not a file")),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
-}
-
-fn default_settings() -> Result<Vec<Setting>, ConfigError> {
-    document::parse(DEFAULTS, &SCHEMA, &Origin::BuiltIn)
-}
-
-/// Checks one value of the environment or the command line like those of files.
-fn check_setting(setting: &Setting) -> Result<(), ConfigError> {
-    let origin = setting.origins.first().unwrap_or(&Origin::BuiltIn);
-    // The variable may contain a whole filter, while files and flags name a level.
-    if *origin == (Origin::Env { name: "CALIBAN_LOG" }) {
-        let filter = setting.value.as_str().unwrap_or_default();
-        return match EnvFilter::try_new(filter) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(ConfigError::invalid(
-                origin,
-                "must be a level or a filter, such as debug or warn,caliban=debug",
-            )),
-        };
-    }
-    let place = setting.path.iter().fold(&*SCHEMA, |schema, key| match &schema["properties"] {
-        Schema::Null => &schema["additionalProperties"],
-        properties => &properties[key],
-    });
-    document::check_value(&setting.value, place).map_err(|why| ConfigError::invalid(origin, why))
 }
 
 /// Fills in the defaults that all providers share, so that they are shown too.

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use super::dirs::Dirs;
 use super::document;
 use super::error::{ConfigError, Origin, display_path};
-use super::layers::Layers;
-use super::load::read_text;
-use super::mcp::{self, McpEntry, SERVERS_KEY};
+use super::layers::{Layers, SERVERS_KEY};
+use super::mcp;
 use super::mcp_edit::{self, McpChange};
+use super::mcp_entry::McpEntry;
 use super::mcp_file::{self, MCP_FILE, McpServerList};
 use super::project::Project;
 use super::replace::{replace, replace_in_project};
 use super::schema::SCHEMA;
+use super::sources::read_text;
 use super::untrusted_item::UntrustedItem;
 use crate::protocol::{McpServer, RuleFile, printable_path};
 
@@ -62,15 +63,15 @@ impl McpConfigFile {
     /// Returns all files, highest precedence first.
     pub fn all(dirs: &Dirs, project: &Project, cwd: &Path) -> Vec<Self> {
         let json = mcp_file::project_file(project).unwrap_or_else(|| project.root().join(MCP_FILE));
-        let place = |scope, file: PathBuf, is_json| {
+        let config_file = |scope, file: PathBuf, is_json| {
             let shown = display_path(&file, cwd);
             Self { scope, shown, file, cwd: cwd.to_owned(), is_json }
         };
         vec![
-            place(McpScope::Project, project.file(RuleFile::Local), false),
-            place(McpScope::Project, project.file(RuleFile::Shared), false),
-            place(McpScope::Project, json, true),
-            place(McpScope::User, dirs.config_file(), false),
+            config_file(McpScope::Project, project.file(RuleFile::Local), false),
+            config_file(McpScope::Project, project.file(RuleFile::Shared), false),
+            config_file(McpScope::Project, json, true),
+            config_file(McpScope::User, dirs.config_file(), false),
         ]
     }
 
@@ -123,13 +124,13 @@ impl McpConfigFile {
     }
 
     /// Whether the server of this file is waiting for the user's trust.
-    pub fn is_untrusted(&self, entry: &McpEntry, inert: &[UntrustedItem]) -> bool {
+    pub fn is_untrusted(&self, entry: &McpEntry, untrusted: &[UntrustedItem]) -> bool {
         if self.is_json {
-            return inert.contains(&entry.untrusted_item());
+            return untrusted.contains(&entry.untrusted_item());
         }
         let start = format!("{SERVERS_KEY}.{}: ", entry.server.name);
         let here = |thing: &UntrustedItem| matches!(&thing.origin, Origin::File { path, .. } if *path == self.shown);
-        inert.iter().any(|thing| here(thing) && thing.what.starts_with(&start))
+        untrusted.iter().any(|thing| here(thing) && thing.what.starts_with(&start))
     }
 
     /// Adds a server. Returns false if the file has one of that name.

@@ -5,7 +5,7 @@ use serde_json::ser::PrettyFormatter;
 use serde_json::{Map, Value as Json, json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::mcp::SERVERS_KEY;
+use super::layers::SERVERS_KEY;
 use crate::protocol::{McpServer, McpTransport};
 
 /// The key of the servers in `.mcp.json`.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::error::{ConfigError, Origin, file_origin};
-use super::load::read_text;
-use super::mcp::{McpEntry, McpServerConfig};
+use super::mcp_entry::{McpEntry, McpServerConfig};
 use super::project::Project;
+use super::sources::read_text;
 use crate::protocol::{McpServer, McpTransport};
 use crate::spanned::{Spanned, Value, ValueError, parse_json};
 
@@ -114,9 +114,9 @@ pub fn from_json(text: &str, origin: &Origin) -> Result<Vec<McpEntry>, ConfigErr
 }
 
 /// Reads all servers of a text.
-fn parse_all(text: &str, place: &Origin) -> Result<McpServerList, ConfigError> {
+fn parse_all(text: &str, origin: &Origin) -> Result<McpServerList, ConfigError> {
     let mut found = McpServerList::default();
-    for NamedServer { name, origin, server, is_sse, .. } in parse(text, place)? {
+    for NamedServer { name, origin, server, is_sse, .. } in parse(text, origin)? {
         match server {
             Ok(server) => found.entries.push(McpEntry::new(server, origin)),
             Err(error) => {
@@ -144,15 +144,15 @@ struct NamedServer {
     unknown: Vec<String>,
 }
 
-fn parse(text: &str, place: &Origin) -> Result<Vec<NamedServer>, ConfigError> {
-    let invalid = |error: ValueError| ConfigError::invalid_value(place, &error);
+fn parse(text: &str, origin: &Origin) -> Result<Vec<NamedServer>, ConfigError> {
+    let invalid = |error: ValueError| ConfigError::invalid_value(origin, &error);
     let root = parse_json(text).map_err(invalid)?;
     let servers = root
         .get("mcpServers")
         .ok_or_else(|| invalid(root.error(format!("`mcpServers` is missing, as in {EXAMPLE}"))))?;
     let named = |(name, server): &(String, Spanned<Value>)| NamedServer {
         name: name.escape_debug().to_string(),
-        origin: place.at_line(server.line),
+        origin: origin.at_line(server.line),
         server: parse_server(name, server),
         is_sse: server.get("type").is_some_and(|kind| kind.scalar() == Some("sse")),
         unknown: unknown_keys(server),

@@ -24,13 +24,15 @@ mod layers;
 pub mod list;
 mod load;
 mod matcher;
-pub mod mcp;
+mod mcp;
 mod mcp_config_file;
 mod mcp_edit;
+mod mcp_entry;
 pub mod mcp_file;
 pub mod models;
 mod overrides;
 mod project;
+mod project_start;
 mod provider;
 pub mod replace;
 mod restrictions;
@@ -39,6 +41,7 @@ mod setting_sources;
 mod settings_file;
 mod settings_layer;
 mod show;
+mod sources;
 mod start;
 pub mod trust;
 mod trust_filter;
@@ -46,19 +49,20 @@ mod untrusted_item;
 
 pub use dirs::Dirs;
 pub use error::{ConfigError, Origin};
-pub use hooks::{HookConfig, HookEntry, HookList, read_hooks};
+pub use hooks::{HookConfig, HookList, read_hooks};
 pub use layers::Origins;
-pub use load::{ConfigSources, LoadedConfig, load, load_project, rule_files};
+pub use load::{LoadedConfig, load, load_project, rule_files};
 pub use matcher::Matcher;
-pub use mcp::{McpEntry, McpServerConfig};
 pub use mcp_config_file::{McpConfigFile, McpEditError, McpScope};
+pub use mcp_entry::{McpEntry, McpServerConfig, describe_server};
 pub use mcp_file::{MCP_FILE, from_json as mcp_of_json};
 pub use overrides::Overrides;
 pub use project::Project;
+pub use project_start::{EntryCwd, ProjectStart};
 pub use provider::{INHERIT, KeySource, ProviderChoice, base_url_variable, default_model};
 pub use schema::{
-    AgentToolName, AgentToolset, BudgetConfig, ChildAuth, ChildPermissions, Config, LogConfig,
-    ModelConfig, MotionSetting, OnLimit, OnViolation, PanesSetting, PermissionsConfig,
+    AgentToolName, AgentToolset, BudgetConfig, ChildAuth, ChildPermissions, Config, HookEntry,
+    LogConfig, ModelConfig, MotionSetting, OnLimit, OnViolation, PanesSetting, PermissionsConfig,
     ProviderConfig, ProviderKind, SubagentsConfig, TuiConfig,
 };
 pub use setting_sources::SettingSources;
@@ -66,8 +70,7 @@ pub use settings_file::{
     SettingsFile, SettingsKeys, SettingsOwner, SettingsPermissions, SettingsSandbox,
 };
 pub use settings_layer::Variables;
-pub use start::{
-    EntryCwd, ProjectStart, names_file, relative_word, relative_word_hint as start_ways,
-};
+pub use sources::ConfigSources;
+pub use start::{names_file, relative_word, relative_word_hint as start_ways};
 pub use trust::Trust;
 pub use untrusted_item::UntrustedItem;

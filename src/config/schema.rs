@@ -9,12 +9,14 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::hooks::HookEntry;
-use super::mcp::McpServerConfig;
+use super::mcp_entry::McpServerConfig;
+use super::project_start::EntryCwd;
 use crate::protocol::{HookEvent, PermissionMode, Secret, lossy_path};
+use crate::spanned::non_blank;
 
 /// The whole configuration, all layers merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -144,14 +146,51 @@ pub struct PermissionsConfig {
     pub additional_dirs: Vec<PathBuf>,
 }
 
+/// Default time limit of a hook, in seconds.
+pub(super) const DEFAULT_TIMEOUT_S: f64 = 60.0;
+
+/// A hook as written in our own files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HookEntry {
+    /// Which tools, agents or causes it is for: a name, names separated by `|`, or a regular expression. Absent: all.
+    #[serde(default)]
+    pub matcher: String,
+    /// The command, run by bash. It gets the event as JSON on stdin.
+    #[serde(deserialize_with = "non_blank")]
+    #[schemars(length(min = 1))]
+    pub command: String,
+    /// Time limit in seconds.
+    #[serde(default = "timeout_s", deserialize_with = "positive_seconds")]
+    #[schemars(range(min = 0.001, max = 86400))]
+    pub timeout_s: f64,
+    /// Where your own hook starts: `project` is the project's root, once you accept that for the
+    /// project. Absent: an empty folder. A project's hooks start in the folder above their file's
+    /// `.caliban` or `.claude`.
+    pub cwd: Option<EntryCwd>,
+}
+
+pub(super) fn timeout_s() -> f64 {
+    DEFAULT_TIMEOUT_S
+}
+
+pub(super) fn positive_seconds<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<f64, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    let wrong = || format!("must be a number of seconds above 0, not {seconds}");
+    if seconds > 0.0 { Ok(seconds) } else { Err(D::Error::custom(wrong())) }
+}
+
 /// The hooks of our own files; those of all layers are concatenated.
 pub type HookTables = BTreeMap<HookEvent, Vec<HookEntry>>;
 
 /// The schema of [`HookTables`]: each event is a key.
 fn hooks(generator: &mut SchemaGenerator) -> Schema {
     let entries = generator.subschema_for::<Vec<HookEntry>>();
-    let events = HookEvent::ALL.map(|event| (event.name().to_owned(), entries.clone().to_value()));
-    let events: serde_json::Map<String, Value> = events.into_iter().collect();
+    let events =
+        HookEvent::NAMES.iter().map(|name| ((*name).to_owned(), entries.clone().to_value()));
+    let events: serde_json::Map<String, Value> = events.collect();
     json_schema!({ "type": "object", "additionalProperties": false, "properties": events })
 }
 

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::dirs::Dirs;
 use super::error::{ConfigError, Origin, file_origin};
 use super::hooks::{HookList, read_hooks};
-use super::load::read_text;
 use super::project::{LOCAL_SETTINGS, Project, SETTINGS};
+use super::sources::read_text;
 use crate::protocol::Secret;
 use crate::spanned::{Scalar, Spanned, Value, ValueError, parse_json};
 
@@ -95,11 +95,11 @@ pub struct SettingsSandbox {
 impl SettingsFile {
     /// Returns one line about skipped hooks; `None` if there are none.
     pub(super) fn notice(&self) -> Option<String> {
-        let place = match &self.origin {
+        let file = match &self.origin {
             Origin::File { path, .. } => path.display().to_string(),
             other => other.to_string(),
         };
-        self.hooks.notice().map(|notice| format!("{place}: {notice}"))
+        self.hooks.notice().map(|notice| format!("{file}: {notice}"))
     }
 }
 

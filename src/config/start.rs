@@ -4,58 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::dirs::Dirs;
 use super::error::{Origin, display_path};
 use super::project::Project;
+use super::project_start::ProjectStart;
 use super::trust::Trust;
 use super::untrusted_item::one_line;
-use super::{Dirs, LoadedConfig};
 use crate::protocol::{McpServer, McpTransport, RuleFile, StartDir};
-
-/// `cwd` of a hook or a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum EntryCwd {
-    Project,
-}
-
-/// A hook or server of the user's that asks to start in the project.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProjectStart {
-    /// Full description in one line, as in `hook PreToolUse(Bash): ./check.sh`.
-    pub entry: String,
-    /// The file and line of the entry.
-    pub origin: Origin,
-}
-
-impl ProjectStart {
-    /// Returns the line that the user accepts: `hook PreToolUse(Bash): ./check.sh (your
-    /// config.toml) starts in this project`.
-    pub fn describe(&self) -> String {
-        match &self.origin {
-            Origin::File { path, .. } => describe(&self.entry, path),
-            _ => format!("{} starts in this project", self.entry),
-        }
-    }
-
-    /// Whether it is an MCP server of a configuration file.
-    pub fn is_server(&self) -> bool {
-        self.entry.starts_with("MCP server ")
-    }
-
-    /// Returns its name, without the part that may be long or secret: `hook PreToolUse(Bash)`.
-    pub fn name(&self) -> &str {
-        self.entry.split_once(": ").map_or(self.entry.as_str(), |(name, _)| name)
-    }
-}
-
-/// Describes an entry of one of the user's files.
-pub fn describe(entry: &str, file: &Path) -> String {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    format!("{entry} (your {}) starts in this project", one_line(&name, None))
-}
 
 /// Decides in which folder each entry of the configuration starts.
 pub(super) struct StartResolver<'a> {
@@ -98,19 +53,8 @@ impl<'a> StartResolver<'a> {
     }
 }
 
-impl LoadedConfig {
-    /// Returns where the command in this key's value starts: above `.caliban` if it comes from one
-    /// of the project's own files.
-    pub fn start_of(&self, key: &str, dirs: &Dirs, cwd: &Path) -> StartDir {
-        match is_one_of(&project_files(&self.project, dirs, cwd), self.origins.get(key)) {
-            true => StartDir::project(&self.project.config_root),
-            false => StartDir::Private,
-        }
-    }
-}
-
 /// Returns the project's own configuration files, as named in origins.
-fn project_files(project: &Project, dirs: &Dirs, cwd: &Path) -> Vec<PathBuf> {
+pub(super) fn project_files(project: &Project, dirs: &Dirs, cwd: &Path) -> Vec<PathBuf> {
     let files = [RuleFile::Shared, RuleFile::Local].map(|file| project.file(file));
     // With `CALIBAN_HOME` at a project's `.caliban`, this is the user's own file.
     let of_project = files.into_iter().filter(|file| *file != dirs.config_file());
@@ -118,7 +62,7 @@ fn project_files(project: &Project, dirs: &Dirs, cwd: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether an origin is one of these files.
-fn is_one_of(files: &[PathBuf], origin: &Origin) -> bool {
+pub(super) fn is_one_of(files: &[PathBuf], origin: &Origin) -> bool {
     matches!(origin, Origin::File { path, .. } if files.contains(path))
 }
 

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use super::dirs::Dirs;
 use super::error::{self, Origin};
 use super::project::Project;
+use super::project_start::{ProjectStart, describe};
 use super::replace::write_atomic;
-use super::start::{ProjectStart, describe};
 use super::untrusted_item::{UntrustedItem, one_line};
 use crate::protocol::{StartDir, printable_path, shell_path};
 
@@ -165,11 +165,11 @@ impl Trust {
         self.loaded().as_ref().is_some_and(|known| known.accepted.keys().any(of_project))
     }
 
-    /// Whether the item counts; if not, it is added to `inert`.
-    pub fn admit(&self, thing: UntrustedItem, inert: &mut Vec<UntrustedItem>) -> bool {
+    /// Whether the item counts; if not, it is added to `untrusted`.
+    pub fn admit(&self, thing: UntrustedItem, untrusted: &mut Vec<UntrustedItem>) -> bool {
         let counts = self.accepts(&thing);
         if !counts {
-            inert.push(thing);
+            untrusted.push(thing);
         }
         counts
     }
@@ -222,16 +222,16 @@ impl Trust {
     }
 
     /// Returns one line about ignored items; `None` if there are none.
-    pub fn notice(&self, inert: &[UntrustedItem]) -> Option<String> {
-        if inert.is_empty() {
+    pub fn notice(&self, untrusted: &[UntrustedItem]) -> Option<String> {
+        if untrusted.is_empty() {
             return None;
         }
-        let named = inert
+        let named = untrusted
             .iter()
             .take(MAX_NAMED)
             .map(|thing| format!("{} ({})", short_name(thing), thing.origin));
         let named: Vec<String> = named.collect();
-        let more = match inert.len().saturating_sub(MAX_NAMED) {
+        let more = match untrusted.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };

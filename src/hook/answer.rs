@@ -116,8 +116,8 @@ fn describe_failure(exit: CommandExit, stderr: &str) -> String {
 /// Parses a JSON answer. The error is a few words for the user.
 pub(super) fn from_json(event: HookEvent, json: Value) -> Result<HookAnswer, String> {
     let reply: HookReply = serde_path_to_error::deserialize(json).map_err(|error| {
-        let place = error.path().to_string();
-        format!("invalid answer: {place}: {}", error.inner())
+        let path = error.path().to_string();
+        format!("invalid answer: {path}: {}", error.inner())
     })?;
     let HookReply { go_on, stop_reason, system_message, decision, reason, specific } = reply;
     let specific = specific.unwrap_or_default();

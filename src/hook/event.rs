@@ -44,7 +44,7 @@ pub enum HookInput<'a> {
         last: &'a str,
     },
     SessionStart {
-        opening: SessionSource,
+        source: SessionSource,
         model: Option<&'a str>,
     },
     SessionEnd(SessionEndReason),
@@ -138,10 +138,10 @@ impl HookInput<'_> {
             Self::UserPromptSubmit { .. } | Self::PostToolBatch(_) => None,
             Self::SubagentStart => one(agent.unwrap_or_default()),
             Self::Stop { .. } => agent.and_then(one),
-            Self::SessionStart { opening, .. } => one(opening.into()),
-            Self::SessionEnd(leaving) => one(leaving.into()),
+            Self::SessionStart { source, .. } => one(source.into()),
+            Self::SessionEnd(reason) => one(reason.into()),
             Self::PreCompact { by_hand, .. } => one(trigger(*by_hand)),
-            Self::Notification(need) => one(need.name()),
+            Self::Notification(kind) => one(kind.name()),
         }
     }
 

@@ -9,10 +9,10 @@ use crate::protocol::{HookEvent, ResultBlock};
 /// Builds the JSON input of an event's hooks.
 pub(super) fn to_json(
     event: HookEvent,
-    moment: &HookInput<'_>,
+    input: &HookInput<'_>,
     session: &HookSession,
     agent: Option<&HookAgent>,
-    here: HookContext<'_>,
+    context: HookContext<'_>,
 ) -> Value {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -21,14 +21,14 @@ pub(super) fn to_json(
     let id = session.id.map(|id| id.to_string()).unwrap_or_default();
     put("session_id", id.into());
     put("transcript_path", session.transcript.display().to_string().into());
-    put("cwd", here.cwd.display().to_string().into());
-    put("permission_mode", here.mode.name().into());
+    put("cwd", context.cwd.display().to_string().into());
+    put("permission_mode", context.mode.name().into());
     put("hook_event_name", event.name().into());
     if let Some(agent) = agent {
         put("agent_id", agent.id.to_string().into());
         put("agent_type", agent.kind.as_str().into());
     }
-    match moment {
+    match input {
         HookInput::PreToolUse(call) => put_call(*call, &mut put),
         HookInput::PostToolUse { call, response, took } => {
             put_call(*call, &mut put);
@@ -54,20 +54,20 @@ pub(super) fn to_json(
                 put("agent_transcript_path", agent.transcript.display().to_string().into());
             }
         }
-        HookInput::SessionStart { opening, model } => {
-            put("source", <&str>::from(opening).into());
+        HookInput::SessionStart { source, model } => {
+            put("source", <&str>::from(source).into());
             model.iter().for_each(|model| put("model", (*model).into()));
         }
-        HookInput::SessionEnd(leaving) => put("reason", <&str>::from(leaving).into()),
+        HookInput::SessionEnd(reason) => put("reason", <&str>::from(reason).into()),
         HookInput::PreCompact { by_hand, instructions } => {
             put("trigger", trigger(*by_hand).into());
             put("custom_instructions", instructions.unwrap_or_default().into());
         }
-        HookInput::Notification(need) => {
-            let (title, message) = notification_text(*need);
+        HookInput::Notification(kind) => {
+            let (title, message) = notification_text(*kind);
             put("message", message.into());
             put("title", title.into());
-            put("notification_type", need.name().into());
+            put("notification_type", kind.name().into());
         }
     }
     Value::Object(fields)
@@ -108,8 +108,8 @@ fn join_texts(content: &[ResultBlock]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn notification_text(need: NotificationKind<'_>) -> (&'static str, String) {
-    match need {
+fn notification_text(kind: NotificationKind<'_>) -> (&'static str, String) {
+    match kind {
         NotificationKind::Permission { tool } => {
             ("Permission needed", format!("caliban needs your permission to use {tool}"))
         }

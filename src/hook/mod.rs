@@ -65,49 +65,49 @@ impl Hooks {
     /// when `cancel` fires.
     pub async fn run(
         &self,
-        moment: &HookInput<'_>,
-        here: HookContext<'_>,
+        input: &HookInput<'_>,
+        context: HookContext<'_>,
         cancel: &CancellationToken,
     ) -> HookOutput {
-        let Some(round) = self.prepare(moment, here) else { return HookOutput::default() };
-        let wait = WaitKind::Hooks { event: round.event };
-        report_wait(here.events, || wait, Box::pin(round.run(cancel, None))).await
+        let Some(run) = self.prepare(input, context) else { return HookOutput::default() };
+        let wait = WaitKind::Hooks { event: run.event };
+        report_wait(context.events, || wait, Box::pin(run.run(cancel, None))).await
     }
 
     /// Starts the hooks for this event. They run to completion even if the receiver is dropped.
     /// Returns `None` if there are no hooks for it.
     pub fn start(
         &self,
-        moment: &HookInput<'_>,
-        here: HookContext<'_>,
+        input: &HookInput<'_>,
+        context: HookContext<'_>,
     ) -> Option<oneshot::Receiver<HookOutput>> {
-        self.start_after(None, moment, here)
+        self.start_after(None, input, context)
     }
 
     /// Starts the hooks for this event once those of `before` have answered.
     pub fn start_after(
         &self,
         before: Option<oneshot::Receiver<HookOutput>>,
-        moment: &HookInput<'_>,
-        here: HookContext<'_>,
+        input: &HookInput<'_>,
+        context: HookContext<'_>,
     ) -> Option<oneshot::Receiver<HookOutput>> {
-        self.prepare(moment, here).map(|round| self.set.spawn(round, before))
+        self.prepare(input, context).map(|run| self.set.spawn(run, before))
     }
 
     /// Starts the hooks for this event and ignores their answer. [`HookSet::finish`] waits for them.
-    pub fn notify(&self, moment: &HookInput<'_>, here: HookContext<'_>) {
-        self.start(moment, here);
+    pub fn notify(&self, input: &HookInput<'_>, context: HookContext<'_>) {
+        self.start(input, context);
     }
 
     /// Returns the hooks whose answer counts for this event, with their input; `None` if there are
     /// none. Starts the asynchronous ones.
-    fn prepare(&self, moment: &HookInput<'_>, here: HookContext<'_>) -> Option<HookRun> {
-        let event = moment.event(self.agent.is_some());
+    fn prepare(&self, input: &HookInput<'_>, context: HookContext<'_>) -> Option<HookRun> {
+        let event = input.event(self.agent.is_some());
         if !self.has_hooks_for(event) {
             return None;
         }
         let kind = self.agent.as_ref().map(|agent| agent.kind.as_str());
-        let names = moment.names(kind);
+        let names = input.names(kind);
         let own = self.own.iter().filter(|hook| hook.event == event).cloned();
         let all = self.set.hooks_for(event).into_iter().chain(own);
         let mut hooks: Vec<Arc<Hook>> = Vec::new();
@@ -122,19 +122,20 @@ impl Hooks {
         if hooks.is_empty() {
             return None;
         }
-        let (unheard, hooks): (Vec<_>, Vec<_>) = hooks.into_iter().partition(|hook| hook.is_async);
-        let round = HookRun {
+        let (background, hooks): (Vec<_>, Vec<_>) =
+            hooks.into_iter().partition(|hook| hook.is_async);
+        let run = HookRun {
             event,
             hooks,
-            input: input::to_json(event, moment, &self.session, self.agent.as_deref(), here),
-            tool_use_id: moment.tool_use_id().cloned(),
+            input: input::to_json(event, input, &self.session, self.agent.as_deref(), context),
+            tool_use_id: input.tool_use_id().cloned(),
             env: self.set.env(),
-            events: here.events.clone(),
+            events: context.events.clone(),
         };
-        if !unheard.is_empty() {
-            self.set.spawn(HookRun { hooks: unheard, ..round.clone() }, None);
+        if !background.is_empty() {
+            self.set.spawn(HookRun { hooks: background, ..run.clone() }, None);
         }
-        (!round.hooks.is_empty()).then_some(round)
+        (!run.hooks.is_empty()).then_some(run)
     }
 }
 

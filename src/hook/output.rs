@@ -51,10 +51,10 @@ impl PermissionDecision {
 impl HookOutput {
     /// Merges the output of another hook for the same event. The later hook's input wins.
     pub fn merge(mut self, other: Self) -> Self {
-        let Self { decision: opinion, block, input, context, stop } = other;
+        let Self { decision, block, input, context, stop } = other;
         self.context.extend(context);
         Self {
-            decision: merge_options(self.decision, opinion, PermissionDecision::merge),
+            decision: merge_options(self.decision, decision, PermissionDecision::merge),
             block: merge_options(self.block, block, |one, more| join_lines(one, &more)),
             input: input.or(self.input),
             context: self.context,

@@ -166,11 +166,11 @@ impl HookSet {
     /// Creates a set of the configured hooks. Runs nothing and reads no file.
     pub fn new(settings: HookSettings) -> Self {
         let HookSettings { hooks, starts, env, secrets, redactor } = settings;
-        let place = HookEnv { env, secrets, starts, redactor };
+        let env = HookEnv { env, secrets, starts, redactor };
         let configured = hooks.iter().map(Hook::command).map(Arc::new).collect();
         Self(Arc::new(HookSetShared {
             hooks: Mutex::new(HookLists { configured, registered: Vec::new() }),
-            env: Arc::new(place),
+            env: Arc::new(env),
             ..HookSetShared::default()
         }))
     }
@@ -210,20 +210,20 @@ impl HookSet {
     /// Spawns a batch of hooks, which run to completion even if the receiver is dropped.
     pub(super) fn spawn(
         &self,
-        round: HookRun,
+        run: HookRun,
         before: Option<oneshot::Receiver<HookOutput>>,
     ) -> oneshot::Receiver<HookOutput> {
         let stop = self.0.stop.clone();
-        let (answer, heard) = oneshot::channel();
+        let (sender, output) = oneshot::channel();
         self.0.tasks.spawn(async move {
             if let Some(before) = before {
                 // A dropped sender also means that they are done.
                 let _ = before.await;
             }
             // The receiver may be gone.
-            let _ = answer.send(round.run(&stop, Some(KILLED_AT_EXIT)).await);
+            let _ = sender.send(run.run(&stop, Some(KILLED_AT_EXIT)).await);
         });
-        heard
+        output
     }
 
     fn lock(&self) -> MutexGuard<'_, HookLists> {

@@ -151,7 +151,7 @@ async fn matchers_choose_by_tool_agent_or_cause_and_where_they_mean_nothing_all_
     let (id, input) = (ToolUseId::new("t"), json!({}));
     let call =
         |tool| HookInput::PreToolUse(HookToolCall { id: &id, tool, input: &input, file: None });
-    let start = |opening| HookInput::SessionStart { opening, model: None };
+    let start = |source| HookInput::SessionStart { source, model: None };
     let table = [
         ("Agent", call("AgentTool"), true),
         ("Task", call("AgentTool"), true),
@@ -234,8 +234,8 @@ async fn a_cancel_ends_what_runs_but_not_what_must_be_heard_to_its_end() {
     let events = bench.queue.sink();
     let here =
         HookContext { cwd: Path::new("/work"), mode: PermissionMode::Default, events: &events };
-    let heard = bench.hooks().start(&stop, here).unwrap();
-    drop(heard);
+    let output = bench.hooks().start(&stop, here).unwrap();
+    drop(output);
     let open = tokio::task::spawn_blocking(move || std::fs::write(fifo, "go\n"));
     open.await.unwrap().unwrap();
     bench.set.finish(Duration::from_secs(20)).await;

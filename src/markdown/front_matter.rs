@@ -173,7 +173,7 @@ fn new_key(pairs: &FieldList, name: String, line: usize) -> Result<KeyState, Val
         return Err(ValueError::new(line, message));
     }
     if pairs.iter().any(|(other, _)| *other == name) {
-        let message = format!("the key `{}` is there twice", name.escape_debug());
+        let message = format!("duplicate key `{}`", name.escape_debug());
         return Err(ValueError::new(line, message));
     }
     Ok(KeyState::Of(name, line))

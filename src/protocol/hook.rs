@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
     strum::Display,
     strum::EnumString,
     strum::IntoStaticStr,
+    strum::VariantNames,
 )]
 pub enum HookEvent {
     /// Before a tool call, after its input was checked.
@@ -46,21 +47,8 @@ pub enum HookEvent {
 }
 
 impl HookEvent {
-    pub const ALL: [Self; 13] = [
-        Self::PreToolUse,
-        Self::PostToolUse,
-        Self::PostToolUseFailure,
-        Self::PostToolBatch,
-        Self::PermissionRequest,
-        Self::UserPromptSubmit,
-        Self::SubagentStart,
-        Self::SubagentStop,
-        Self::Stop,
-        Self::SessionStart,
-        Self::SessionEnd,
-        Self::PreCompact,
-        Self::Notification,
-    ];
+    /// The names of all events.
+    pub const NAMES: &'static [&'static str] = <Self as strum::VariantNames>::VARIANTS;
 
     /// Returns the name in files and on the wire.
     pub fn name(self) -> &'static str {

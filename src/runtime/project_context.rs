@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::assemble::{MAIN_PROMPT, RuntimeParts};
+use super::parts::RuntimeParts;
 use crate::agent::Agent;
 use crate::agent::system_prompt::{EnvironmentInfo, SystemPrompt};
 use crate::commands::{self, CommandProblem, CommandSet};
@@ -17,6 +17,9 @@ use crate::memory::{Memory, MemorySources};
 use crate::protocol::{EventSink, NoticeLevel};
 use crate::subagent::SharedContext;
 use crate::tool::{Tool, ToolSpec};
+
+/// The main agent's built-in system prompt.
+const MAIN_PROMPT: &str = include_str!("../../assets/prompts/main.md");
 
 /// The memory of a session's main agent, and the skills that all its agents may load.
 pub(super) struct ProjectContext {

@@ -3,8 +3,10 @@
 use tokio_util::sync::CancellationToken;
 
 use super::project_context::LoadedCommands;
+use super::serve::{MainRun, Runtime};
+use super::servers::MainTools;
+use super::start_hooks;
 use super::subagent_tools::SubagentTools;
-use super::{MainRun, Runtime, hooks};
 use crate::agent::{Agent, ArgMatch, ForcedCall, Prompt, PromptContext};
 use crate::commands::Expansion;
 use crate::config::AgentToolset;
@@ -156,16 +158,23 @@ impl Runtime {
         let (may_start, tools) = (self.sub_agents, self.main_tools());
         let cancel = CancellationToken::new();
         let (token, events) = (cancel.clone(), self.events.clone());
-        let start_hooks = self.start_hooks.clone();
+        let before = self.start_hooks.clone();
         let task = tokio::spawn(async move {
             if let Some(tools) = tools {
                 tools.give_to(&mut agent, &events, &token).await;
             }
             agent.withhold(|name| !may_start && tools::is_agent_tool(name));
-            hooks::run(&mut agent, prompt, start_hooks, &events, &token).await;
+            start_hooks::run(&mut agent, prompt, before, &events, &token).await;
             agent
         });
         self.run = Some(MainRun { task, cancel });
+    }
+
+    /// Returns the builder of main's tools; `None` without servers, where the tools do not change.
+    fn main_tools(&self) -> Option<MainTools> {
+        let tools =
+            || MainTools { parts: self.parts.clone(), subagent_tools: self.subagent_tools.clone() };
+        (!self.parts.agents.mcp.is_empty()).then(tools)
     }
 
     /// Takes main's next prompt. If main waits for its agents, or a background failure has halted

@@ -1,7 +1,7 @@
 //! Sub-agents of earlier runs: restored when a session is opened, and resumed at the user's request.
 
-use super::Runtime;
-use super::assemble::{RuntimeSession, stored_result};
+use super::serve::Runtime;
+use super::session::{RuntimeSession, stored_result};
 use super::subagent_tools::SubagentTools;
 use crate::protocol::{AgentId, EventKind, NoticeLevel, RunEnd, SessionId};
 use crate::session::{AgentSummary, LostReport, OpenAgent};

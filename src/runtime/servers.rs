@@ -4,31 +4,15 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::assemble::RuntimeParts;
+use super::parts::RuntimeParts;
 use super::subagent_tools::SubagentTools;
-use super::{Runtime, assemble};
 use crate::agent::Agent;
 use crate::protocol::{EventSink, MCP_PREFIX, NoticeLevel, WaitKind, report_wait};
 
 /// Builds main's tools when it starts to work.
 pub(super) struct MainTools {
-    parts: Arc<RuntimeParts>,
-    subagent_tools: Option<SubagentTools>,
-}
-
-impl Runtime {
-    /// Returns the builder of main's tools; `None` without servers, where the tools do not change.
-    pub(super) fn main_tools(&self) -> Option<MainTools> {
-        let tools =
-            || MainTools { parts: self.parts.clone(), subagent_tools: self.subagent_tools.clone() };
-        (!self.parts.agents.mcp.is_empty()).then(tools)
-    }
-
-    /// Starts the session's servers without waiting for them.
-    pub(super) fn start_servers(&self) {
-        let events = self.events.clone();
-        self.parts.agents.mcp.start(move |line| events.notice(NoticeLevel::Warning, line));
-    }
+    pub parts: Arc<RuntimeParts>,
+    pub subagent_tools: Option<SubagentTools>,
 }
 
 impl MainTools {
@@ -57,7 +41,7 @@ impl MainTools {
             Some(subagent_tools) => subagent_tools.tools(),
             None => {
                 let own = agent.tools().filtered(|name| !name.starts_with(MCP_PREFIX));
-                assemble::main_tools(&self.parts, &own)
+                self.parts.main_tools(&own)
             }
         });
     }

@@ -1,12 +1,15 @@
-//! Opens the runtime's session, switches to another, and reloads it after an internal failure.
+//! One session: its journal and its history, new or from the store.
 
 use std::sync::Arc;
 
-use tokio::task::JoinHandle;
-
-use super::model::model_changed_event;
-use super::{RUN_END_WAIT, Runtime, assemble, end_background};
-use crate::protocol::{EventKind, NoJournal, NoticeLevel, SessionId};
+use super::parts::RuntimeParts;
+use crate::budget::{self, Budget};
+use crate::hook::{HookSession, Hooks};
+use crate::protocol::{AgentEvent, Journal, Message, NoJournal, SessionId};
+use crate::session::{
+    AgentCallResult, AgentSummary, LostReport, NewSession, OpenSession, Transcript,
+};
+use crate::subagent::call_result;
 
 /// The session to open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,72 +24,116 @@ pub enum OpenRequest {
     },
 }
 
-impl Runtime {
-    /// Switches to another session. Only between runs.
-    pub(super) async fn change_session(&mut self, open: OpenRequest) {
-        if let Err(why) = self.open(open).await {
-            self.events.emit(EventKind::SessionFailed { why });
+/// One conversation: its journal and its history.
+#[derive(Clone)]
+pub(super) struct RuntimeSession {
+    pub id: SessionId,
+    pub journal: Arc<dyn Journal>,
+    pub history: Vec<Message>,
+    /// The events of all its agents, for the front end; taken when the session is shown.
+    pub events: Vec<AgentEvent>,
+    /// The model of the last answer in `history`.
+    pub model: Option<String>,
+    /// Its sub-agents, all ended; taken when the session is shown. For a fork, those of the
+    /// original session whose end main has not read.
+    pub agents: Vec<AgentSummary>,
+    /// The agents whose end main has not read; taken with `agents`.
+    pub lost_reports: Vec<LostReport>,
+    /// Problems that were found and repaired while it was read.
+    pub notices: Vec<String>,
+    /// The budget of the whole tree: one account per session.
+    pub budget: Budget,
+    pub hooks: Hooks,
+}
+
+impl RuntimeSession {
+    /// Creates a session that is not stored.
+    pub fn empty(id: SessionId, limits: budget::Limits) -> Self {
+        Self {
+            id,
+            journal: Arc::new(NoJournal),
+            history: Vec::new(),
+            events: Vec::new(),
+            model: None,
+            agents: Vec::new(),
+            lost_reports: Vec::new(),
+            notices: Vec::new(),
+            budget: Budget::new(limits),
+            hooks: Hooks::default(),
         }
     }
 
-    /// Opens a session and reports it. On error, which is one line for the user, the current session is kept.
-    pub async fn open(&mut self, open: OpenRequest) -> Result<(), String> {
-        let mut session = assemble::open_session(&self.parts, open).await?;
-        // Background work belongs to the previous session.
-        self.tree.end_all(RUN_END_WAIT).await;
-        end_background(&self.parts).await;
-        self.tree.clear();
-        self.inbox = self.tree.main_inbox();
-        self.main = None;
-        self.subagent_tools = None;
-        self.context = None;
-        self.halted = false;
-        self.shell.take_finished();
-        let history = std::mem::take(&mut session.events);
-        let forked = matches!(open, OpenRequest::Fork { .. });
-        self.events.emit(EventKind::SessionOpened { id: session.id, history, forked });
-        let lost = std::mem::take(&mut session.lost_reports);
-        let agents = std::mem::take(&mut session.agents);
-        match open {
-            // They belong to the original session.
-            OpenRequest::Fork { .. } => self.report_lost(agents, &lost),
-            OpenRequest::New(_) | OpenRequest::Stored(_) => self.restore(agents, &lost),
-        }
-        if let Some(model) = &self.model {
-            self.events.emit(model_changed_event(&model.get()));
-        }
-        for notice in std::mem::take(&mut self.notices) {
-            self.events.notice(NoticeLevel::Warning, notice);
-        }
-        for notice in &session.notices {
-            self.events.notice(NoticeLevel::Warning, notice.clone());
-        }
-        let before = std::mem::replace(&mut self.session, session);
-        self.start_session_hooks(open, &before);
-        self.start_servers();
-        Ok(())
+    /// Starts from a stored transcript.
+    fn read(&mut self, transcript: Transcript, events: Vec<AgentEvent>) {
+        self.events = events;
+        self.model = transcript.model;
+        self.history = transcript.messages;
+        self.notices = transcript.warnings;
     }
+}
 
-    /// Syncs the session's files to disk in the background. Awaiting the handle also waits for earlier calls.
-    pub(super) fn sync(&self) -> JoinHandle<()> {
-        let store = self.parts.store.clone();
-        tokio::task::spawn_blocking(move || {
-            if let Some(Err(error)) = store.map(|store| store.sync()) {
-                tracing::warn!(%error, "the session could not be put onto the disk");
-            }
-        })
-    }
-
-    pub(super) async fn reload(&mut self) {
-        // The file stays locked as long as its journal or one of its agents' journals is open.
-        self.tree.end_all(RUN_END_WAIT).await;
-        self.session.journal = Arc::new(NoJournal);
-        self.subagent_tools = None;
-        self.context = None;
-        let stored = OpenRequest::Stored(self.session.id);
-        match assemble::open_session(&self.parts, stored).await {
-            Ok(session) => self.session = session,
-            Err(error) => self.events.notice(NoticeLevel::Error, error),
+/// Opens a new session or a stored one. The error is one line for the user.
+pub(super) async fn open_session(
+    parts: &RuntimeParts,
+    open: OpenRequest,
+) -> Result<RuntimeSession, String> {
+    let (OpenRequest::New(id) | OpenRequest::Stored(id) | OpenRequest::Fork { to: id, .. }) = open;
+    let mut session = RuntimeSession::empty(id, parts.budget);
+    let folder = parts.store.as_ref().map(|store| store.dir(id));
+    let transcript = folder.map(|folder| folder.join("transcript.jsonl")).unwrap_or_default();
+    session.hooks = Hooks::new(parts.hooks.clone(), HookSession { id: Some(id), transcript });
+    let Some(store) = parts.store.clone() else { return Ok(session) };
+    let stored_result = stored_result(parts.agents.settings.result_max_chars());
+    match open {
+        OpenRequest::New(id) => {
+            let journal = store.create(new_session(parts, id));
+            session.journal = journal.map_err(|error| error.to_string())?;
         }
+        OpenRequest::Fork { from, to } => {
+            let new = new_session(parts, to);
+            let forked =
+                tokio::task::spawn_blocking(move || store.fork(from, new, &stored_result)).await;
+            let forked = forked.map_err(|error| error.to_string())?;
+            let OpenSession { journal, transcript, history, agents, lost_reports, .. } =
+                forked.map_err(|error| error.to_string())?;
+            session.journal = journal;
+            session.agents = agents;
+            session.lost_reports = lost_reports;
+            session.read(transcript, history);
+        }
+        OpenRequest::Stored(id) => {
+            let opened = tokio::task::spawn_blocking(move || store.open(id, &stored_result)).await;
+            let opened = opened.map_err(|error| error.to_string())?;
+            let OpenSession { journal, transcript, history, agents, spent_by_agents, lost_reports } =
+                opened.map_err(|error| error.to_string())?;
+            session.journal = journal;
+            session.budget.charge(transcript.usage, transcript.cost);
+            let (usage, cost) = spent_by_agents;
+            session.budget.charge(usage, cost);
+            session.agents = agents;
+            session.lost_reports = lost_reports;
+            session.read(transcript, history);
+        }
+    }
+    Ok(session)
+}
+
+fn new_session(parts: &RuntimeParts, id: SessionId) -> NewSession {
+    let model = parts.model.as_ref();
+    NewSession {
+        id,
+        cwd: parts.cwd.to_path_buf(),
+        model: model.map(|model| model.name.clone()).unwrap_or_default(),
+        provider: model.map(|model| model.provider.name().to_owned()).unwrap_or_default(),
+        agent_tool: Some(parts.agents.settings.config.tool_name.name().to_owned()),
+    }
+}
+
+/// Returns the result of a call that started an agent, for `SessionStore`.
+pub(super) fn stored_result(max_chars: usize) -> impl Fn(&AgentSummary) -> Option<AgentCallResult> {
+    move |agent| {
+        let outcome = agent.end.as_ref()?;
+        let (text, is_error, details) = call_result(&agent.meta, outcome, max_chars);
+        Some(AgentCallResult { text, is_error, details })
     }
 }

@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Runtime;
-use super::assemble::RuntimeParts;
-use super::project_context::{LoadedCommands, ProjectContext};
-use crate::agent::Agent;
+use super::parts::RuntimeParts;
 use crate::commands;
 use crate::markdown::Fingerprint;
 use crate::protocol::{EventSink, NoticeLevel};
@@ -76,7 +73,12 @@ impl SubagentTools {
 
     /// Reloads the definitions if their files have changed, and reports the differences. Running
     /// agents keep the definition and the context they started with. May block.
-    fn refresh(&mut self, context: SharedContext, new_skills: bool, events: &EventSink) -> bool {
+    pub fn refresh(
+        &mut self,
+        context: SharedContext,
+        new_skills: bool,
+        events: &EventSink,
+    ) -> bool {
         let fingerprint = self.parts.definitions.fingerprint();
         let before = self.factory.clone();
         if fingerprint == self.fingerprint && context.memory == before.context.memory && !new_skills
@@ -98,8 +100,8 @@ impl SubagentTools {
                 events.notice(NoticeLevel::Warning, text);
             }
             report_problems(&definitions, Some(&before.definitions), events);
-            let known = before.definitions.inert();
-            let new = definitions.inert().iter().filter(|item| !known.contains(item));
+            let known = before.definitions.untrusted();
+            let new = definitions.untrusted().iter().filter(|item| !known.contains(item));
             if let Some(text) = self.parts.definitions.notice(&new.cloned().collect::<Vec<_>>()) {
                 events.notice(NoticeLevel::Warning, text);
             }
@@ -112,44 +114,6 @@ impl SubagentTools {
     }
 }
 
-impl Runtime {
-    /// Checks the files of definitions, skills and instructions, except `commands` that were just
-    /// read, and rebuilds main's tools if any has changed.
-    pub(super) async fn refresh_main(
-        &mut self,
-        agent: &mut Agent,
-        commands: Option<LoadedCommands>,
-    ) {
-        let (mut agents, mut context) = (self.subagent_tools.take(), self.context.take());
-        let events = self.events.clone();
-        let refresh = move || {
-            let new_skills =
-                context.as_mut().is_some_and(|context| context.refresh(commands, &events));
-            let shared = context.as_ref().map(ProjectContext::for_agents).unwrap_or_default();
-            let refresh = |agents: &mut SubagentTools| agents.refresh(shared, new_skills, &events);
-            let new_agents = agents.as_mut().is_some_and(refresh);
-            (new_agents, new_skills, agents, context)
-        };
-        // The closure only fails by panicking; propagate that.
-        let (new_agents, new_skills) = match tokio::task::spawn_blocking(refresh).await {
-            Ok((new_agents, new_skills, agents, context)) => {
-                (self.subagent_tools, self.context) = (agents, context);
-                (new_agents, new_skills)
-            }
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
-        };
-        match &self.subagent_tools {
-            Some(agents) if new_agents => agent.set_tools(agents.tools()),
-            None if new_skills => {
-                let skill = self.context.as_ref().and_then(|context| context.for_agents().skill);
-                let tools = with_skills(agent.tools(), skill);
-                agent.set_tools(tools.withholding(|name| self.parts.agents.gate.denies_tool(name)));
-            }
-            _ => {}
-        }
-    }
-}
-
 /// Loads the definitions that rules allow agents to read.
 fn load_definitions(parts: &RuntimeParts) -> Definitions {
     let hidden = parts.agents.builtin.hidden.for_reading(&parts.cwd);
@@ -157,7 +121,7 @@ fn load_definitions(parts: &RuntimeParts) -> Definitions {
 }
 
 /// Returns the tools with this skill tool, or without one.
-fn with_skills(tools: &ToolRegistry, skill: Option<Arc<dyn Tool>>) -> ToolRegistry {
+pub(super) fn with_skills(tools: &ToolRegistry, skill: Option<Arc<dyn Tool>>) -> ToolRegistry {
     let mut tools = tools.filtered(|name| name != commands::SKILL_TOOL);
     if let Some(skill) = skill {
         tools.insert(skill);

@@ -55,7 +55,7 @@ pub struct Definitions {
     tools: BTreeMap<String, BTreeSet<String>>,
     problems: Vec<DefinitionProblem>,
     advice: Vec<DefinitionError>,
-    inert: Vec<UntrustedItem>,
+    untrusted: Vec<UntrustedItem>,
     starts: Vec<ProjectStart>,
 }
 
@@ -128,8 +128,8 @@ impl Definitions {
     }
 
     /// Parts of the project's definitions that are ignored until the user accepts them.
-    pub fn inert(&self) -> &[UntrustedItem] {
-        &self.inert
+    pub fn untrusted(&self) -> &[UntrustedItem] {
+        &self.untrusted
     }
 
     /// The hooks and servers of the user's own definitions that start in an empty folder, because
@@ -213,9 +213,9 @@ impl Definitions {
         if accepted.is_some_and(|accepted| accepted.trust.accepts(&thing)) {
             return true;
         }
-        self.inert.push(thing);
+        self.untrusted.push(thing);
         // The file is accepted as a whole.
-        self.inert.extend(parsed.inert.iter().cloned());
+        self.untrusted.extend(parsed.untrusted.iter().cloned());
         let message = format!(
             "not trusted, so it does not replace the agent {name} ({other}): give it another name, or accept it with \
              `caliban trust`"
@@ -233,19 +233,19 @@ impl Definitions {
         let found = found.and_then(|name| self.found.get(name));
         let is_other = |name: &str| name != definition.name && tool == tool_name(name);
         let built_in = BUILT_IN.iter().find(|(name, _)| is_other(name));
-        let (name, place) = found
+        let (name, source) = found
             .map(|found| (found.name.as_str(), &found.source))
             .or(built_in.map(|(name, _)| (*name, &DefinitionSource::BuiltIn)))?;
         Some(format!(
-            "the name {:?} is too close to {name:?} ({place}), since both would get the tool {tool}: choose another",
+            "the name {:?} is too close to {name:?} ({source}), since both would get the tool {tool}: choose another",
             definition.name
         ))
     }
 
     fn add(&mut self, parsed: Result<ParsedDefinition, DefinitionError>) {
         match parsed {
-            Ok(ParsedDefinition { definition, warnings, advice, inert, starts }) => {
-                self.inert.extend(inert);
+            Ok(ParsedDefinition { definition, warnings, advice, untrusted, starts }) => {
+                self.untrusted.extend(untrusted);
                 self.starts.extend(starts);
                 self.problems.extend(warnings.into_iter().map(DefinitionProblem::Warning));
                 self.advice.extend(advice);
@@ -257,8 +257,8 @@ impl Definitions {
         }
     }
 
-    fn refuse(&mut self, place: &DefinitionSource, message: String) {
-        self.problems.push(DefinitionProblem::Refused(place.error(None, message)));
+    fn refuse(&mut self, source: &DefinitionSource, message: String) {
+        self.problems.push(DefinitionProblem::Refused(source.error(None, message)));
     }
 }
 

@@ -30,8 +30,8 @@ impl Workspace {
     /// forbids it to read, and its redirects follow the gate's rules.
     pub fn settings(&self, session: &BuiltinSettings, gate: &AgentGate) -> BuiltinSettings {
         let (gate, web) = (gate.clone(), gate.clone());
-        let hidden = HiddenRules::new(move |cwd, place| {
-            let unreadable = gate.unreadable(cwd, place);
+        let hidden = HiddenRules::new(move |cwd, named| {
+            let unreadable = gate.unreadable(cwd, named);
             move |file| unreadable.contains(file)
         });
         let redirects = RedirectRules::new(move |from, to| web.redirect_refusal(from, to));

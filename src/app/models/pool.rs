@@ -202,12 +202,12 @@ impl ProviderPool {
         start.end().await;
         let outcome = outcome.map_err(|error| format!("api_key_command: {error}"))?;
         if let Some(end) = outcome.exit.describe() {
-            let place = match dir {
+            let hint = match dir {
                 StartDir::Private => "; it starts in an empty folder, so use absolute paths",
                 StartDir::Project(_) => "",
             };
             return Err(format!(
-                "api_key_command of [providers.{provider}] gave no key ({end}): run it yourself to see why{place}"
+                "api_key_command of [providers.{provider}] gave no key ({end}): run it yourself to see why{hint}"
             ));
         }
         let secret = Secret::new(&outcome.output.text);

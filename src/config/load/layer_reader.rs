@@ -2,20 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value as Schema;
 use toml::Value;
+use tracing_subscriber::EnvFilter;
 
-use super::{ConfigSources, check_setting, default_settings, read_settings};
-use crate::config::error::{ConfigError, display_path};
+use crate::config::document;
+use crate::config::error::{ConfigError, Origin, display_path, file_origin};
 use crate::config::hooks::{self, HookConfig};
 use crate::config::layers::{Layers, Setting};
 use crate::config::overrides;
 use crate::config::project::Project;
+use crate::config::schema::SCHEMA;
 use crate::config::settings_file::{self, SettingsFile, SettingsOwner};
 use crate::config::settings_layer::{self, Variables};
+use crate::config::sources::{ConfigSources, read_text};
 use crate::config::start::StartResolver;
 use crate::config::trust_filter::TrustFilter;
 use crate::disk::{leaves_folder, normalize, resolve};
 use crate::protocol::{RuleFile, printable_path};
+
+const DEFAULTS: &str = include_str!("../../../config/default.toml");
 
 /// The state of reading the layers.
 pub(super) struct LayerReader<'a> {
@@ -52,10 +58,10 @@ impl<'a> LayerReader<'a> {
             notices: Vec::new(),
         };
         reader.layers.add(default_settings()?);
-        let places = settings_file::settings_paths(project, sources.dirs);
+        let files = settings_file::settings_paths(project, sources.dirs);
         let settings = |owner: SettingsOwner, reader: &mut Self| {
-            let place = places.iter().find(|(whose, _)| *whose == owner);
-            place.map_or(Ok(()), |(_, path)| reader.read_settings_file(owner, path.clone()))
+            let file = files.iter().find(|(whose, _)| *whose == owner);
+            file.map_or(Ok(()), |(_, path)| reader.read_settings_file(owner, path.clone()))
         };
         settings(SettingsOwner::User, &mut reader)?;
         reader.read_user_file()?;
@@ -206,4 +212,35 @@ impl<'a> LayerReader<'a> {
         self.layers.add(flags);
         Ok(())
     }
+}
+
+/// Reads the settings of one file; `None` if it does not exist.
+fn read_settings(path: &Path, cwd: &Path) -> Result<Option<Vec<Setting>>, ConfigError> {
+    let Some(text) = read_text(path, cwd)? else { return Ok(None) };
+    document::parse(&text, &SCHEMA, &file_origin(path, cwd)).map(Some)
+}
+
+pub(super) fn default_settings() -> Result<Vec<Setting>, ConfigError> {
+    document::parse(DEFAULTS, &SCHEMA, &Origin::BuiltIn)
+}
+
+/// Checks one value of the environment or the command line like those of files.
+fn check_setting(setting: &Setting) -> Result<(), ConfigError> {
+    let origin = setting.origins.first().unwrap_or(&Origin::BuiltIn);
+    // The variable may contain a whole filter, while files and flags name a level.
+    if *origin == (Origin::Env { name: "CALIBAN_LOG" }) {
+        let filter = setting.value.as_str().unwrap_or_default();
+        return match EnvFilter::try_new(filter) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(ConfigError::invalid(
+                origin,
+                "must be a level or a filter, such as debug or warn,caliban=debug",
+            )),
+        };
+    }
+    let schema = setting.path.iter().fold(&*SCHEMA, |schema, key| match &schema["properties"] {
+        Schema::Null => &schema["additionalProperties"],
+        properties => &properties[key],
+    });
+    document::check_value(&setting.value, schema).map_err(|why| ConfigError::invalid(origin, why))
 }

@@ -3,11 +3,16 @@
 use std::fs;
 
 use pretty_assertions::assert_eq;
+use serde_json::Value as Schema;
 use tempfile::TempDir;
 
 use super::super::trust_filter;
 use super::*;
-use crate::protocol::PermissionMode;
+use crate::config::layers::Setting;
+use crate::config::overrides::Overrides;
+use crate::config::schema::SCHEMA;
+use crate::config::trust::Trust;
+use crate::protocol::{EnvOverlay, PermissionMode};
 
 mod hooks;
 mod project;
@@ -62,7 +67,7 @@ impl LoadFixture {
     }
 
     /// Returns the untrusted items, each with its origin.
-    fn inert(&self, loaded: &LoadedConfig) -> Vec<String> {
+    fn untrusted(&self, loaded: &LoadedConfig) -> Vec<String> {
         let line = |thing: &UntrustedItem| self.plain(&format!("{}: {}", thing.origin, thing.what));
         loaded.untrusted.iter().map(line).collect()
     }

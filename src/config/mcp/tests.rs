@@ -1,11 +1,12 @@
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::config::{Dirs, Overrides, Trust, load};
-use crate::protocol::{EnvOverlay, Secret};
+use crate::protocol::{EnvOverlay, McpTransport, Secret};
 
 /// A user's folder and a project.
 struct McpFixture {
@@ -188,9 +189,9 @@ fn a_server_that_a_settings_file_disables_is_neither_used_nor_asked_about() {
         .project(".mcp.json", servers)
         .project(".claude/settings.local.json", r#"{"disabledMcpjsonServers": ["not"]}"#)
         .user("[mcp_servers.not]\ncommand = \"mine\"");
-    let inert: Vec<_> =
-        bench.load().unwrap().untrusted.into_iter().map(|inert| inert.what).collect();
-    assert_eq!(inert, ["MCP server wanted: a"]);
+    let untrusted: Vec<_> =
+        bench.load().unwrap().untrusted.into_iter().map(|untrusted| untrusted.what).collect();
+    assert_eq!(untrusted, ["MCP server wanted: a"]);
     assert_eq!(bench.servers(), ["not: mine (~/config.toml:2)"], "one's own of that name stays");
     bench = bench.project(".claude/settings.local.json", r#"{"disabledMcpjsonServers": "not"}"#);
     let error = bench.error();
@@ -204,11 +205,11 @@ fn a_projects_servers_are_inert_until_it_is_trusted() {
         .project(".caliban/config.toml", "\n[mcp_servers.toml]\nurl = \"http://host\"\n")
         .user("[mcp_servers.own]\ncommand = \"mine\"");
     assert_eq!(bench.servers(), ["own: mine (~/config.toml:2)"]);
-    let inert: Vec<_> = bench.load().unwrap().untrusted;
-    let lines: Vec<_> = inert.iter().map(|inert| inert.what.clone()).collect();
+    let untrusted: Vec<_> = bench.load().unwrap().untrusted;
+    let lines: Vec<_> = untrusted.iter().map(|untrusted| untrusted.what.clone()).collect();
     assert_eq!(lines[0], "mcp_servers.toml: url = \"http://host\"");
     assert_eq!(lines[1], "MCP server json: run x (KEY=sk-1)");
-    let origins: Vec<_> = inert.iter().map(|inert| inert.origin.to_string()).collect();
+    let origins: Vec<_> = untrusted.iter().map(|untrusted| untrusted.origin.to_string()).collect();
     assert_eq!(origins, [".caliban/config.toml:3", ".mcp.json:1"]);
 
     let other = bench.project(

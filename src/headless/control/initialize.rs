@@ -221,7 +221,7 @@ fn callbacks(hooks: Map<String, Value>) -> Result<(Vec<HookCallbacks>, Option<St
             all.push(matcher.into_callbacks(event)?);
         }
     }
-    let known = HookEvent::ALL.map(HookEvent::name).join(", ");
+    let known = HookEvent::NAMES.join(", ");
     let notice = (!strange.is_empty()).then(|| {
         format!(
             "initialize: hooks for {} never run; supported events are {known}",

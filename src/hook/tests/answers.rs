@@ -16,7 +16,7 @@ async fn exit_codes_mean_go_on_block_and_tell() {
     let (none, no_line) = (HookOutput::default, "");
     let prompt = HookInput::UserPromptSubmit { prompt: "x" };
     let stop = HookInput::Stop { again: false, last: "" };
-    let start = HookInput::SessionStart { opening: SessionSource::Startup, model: None };
+    let start = HookInput::SessionStart { source: SessionSource::Startup, model: None };
     let compact = HookInput::PreCompact { by_hand: true, instructions: None };
     let note = HookInput::Notification(NotificationKind::Idle);
     let (id, input) = (ToolUseId::new("t"), json!({}));

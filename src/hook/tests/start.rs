@@ -150,7 +150,7 @@ async fn each_event_has_the_fields_that_scripts_read() {
             json!({ "stop_hook_active": true, "last_assistant_message": "done" }),
         ),
         (
-            HookInput::SessionStart { opening: SessionSource::Resume, model: Some("m") },
+            HookInput::SessionStart { source: SessionSource::Resume, model: Some("m") },
             json!({ "source": "resume", "model": "m" }),
         ),
         (

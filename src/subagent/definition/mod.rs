@@ -137,7 +137,7 @@ pub struct ParsedDefinition {
     /// Parts that apply and could be better.
     pub advice: Vec<DefinitionError>,
     /// Parts that are ignored until the user accepts them.
-    pub inert: Vec<UntrustedItem>,
+    pub untrusted: Vec<UntrustedItem>,
     /// Hooks and servers of the user's own definition that start in an empty folder until the user
     /// accepts that they start in the project.
     pub starts: Vec<ProjectStart>,

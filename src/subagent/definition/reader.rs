@@ -13,7 +13,8 @@ use super::{
     Definition, DefinitionFormat, DefinitionTrust, ParsedDefinition, advice, name, servers,
 };
 use crate::config::{
-    HookConfig, INHERIT, Origin, ProjectStart, UntrustedItem, mcp, read_hooks, relative_word,
+    HookConfig, INHERIT, Origin, ProjectStart, UntrustedItem, describe_server, read_hooks,
+    relative_word,
 };
 use crate::markdown::front_matter::Document;
 use crate::permission::{RuleList, check_bound};
@@ -54,7 +55,7 @@ pub(super) struct DefinitionReader<'a> {
 pub(super) struct Findings {
     warnings: Vec<DefinitionError>,
     advice: Vec<DefinitionError>,
-    inert: Vec<UntrustedItem>,
+    untrusted: Vec<UntrustedItem>,
     starts: Vec<ProjectStart>,
 }
 
@@ -98,9 +99,10 @@ impl DefinitionReader<'_> {
             mcp_servers: self.servers(&keys)?,
             source: self.source.clone(),
         };
-        let Findings { warnings, advice: more, inert, starts } = std::mem::take(&mut self.found);
+        let Findings { warnings, advice: more, untrusted, starts } =
+            std::mem::take(&mut self.found);
         let mut advice = advice::advise(&definition, &keys);
-        advice.extend(inert.iter().map(|thing| {
+        advice.extend(untrusted.iter().map(|thing| {
             let what = "is ignored until you trust it: run `caliban trust`";
             self.notice(&thing.origin, format!("{} {what}", thing.name()))
         }));
@@ -109,7 +111,7 @@ impl DefinitionReader<'_> {
             self.notice(&start.origin, format!("{} {what}", start.name()))
         }));
         advice.extend(more);
-        Ok(ParsedDefinition { definition, warnings, advice, inert, starts })
+        Ok(ParsedDefinition { definition, warnings, advice, untrusted, starts })
     }
 
     /// Checks a list of tools. Entries with a pattern are rules, and must be valid as such.
@@ -228,14 +230,14 @@ impl DefinitionReader<'_> {
         keys: &DefinitionKeys,
     ) -> Result<Option<Vec<McpSelection>>, DefinitionError> {
         let Some(field) = &keys.mcp_servers else { return Ok(None) };
-        let wishes =
+        let entries =
             servers::read(field).map_err(|error| self.value_error(&error.below(SERVERS)))?;
         let mut counted = Vec::new();
-        for servers::ServerEntry { server, asks_project } in wishes {
+        for servers::ServerEntry { server, asks_project } in entries {
             counted.push(match server {
                 McpSelection::Named(name) => McpSelection::Named(name),
                 McpSelection::Own(server) => {
-                    let line = mcp::describe_server(&server);
+                    let line = describe_server(&server);
                     if !self.is_accepted(SERVERS, field.line, &line) {
                         continue;
                     }
@@ -301,9 +303,9 @@ impl DefinitionReader<'_> {
             origin: self.shown_origin(path, line),
         };
         match self.accepted {
-            Some(accepted) => accepted.trust.admit(thing, &mut self.found.inert),
+            Some(accepted) => accepted.trust.admit(thing, &mut self.found.untrusted),
             None => {
-                self.found.inert.push(thing);
+                self.found.untrusted.push(thing);
                 false
             }
         }
@@ -323,9 +325,9 @@ impl DefinitionReader<'_> {
         let shown = named.escape_debug().to_string();
         let usual = self.accepted.and_then(|accepted| accepted.provider.as_deref());
         if self.source.is_project() && usual == Some(named) {
-            let waiting = self.found.inert.len();
+            let waiting = self.found.untrusted.len();
             let counts = self.is_accepted("provider", *line, &shown);
-            self.found.inert.truncate(waiting);
+            self.found.untrusted.truncate(waiting);
             return (provider.filter(|_| counts), model);
         }
         match self.is_accepted("provider", *line, &shown) {

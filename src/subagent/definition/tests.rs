@@ -180,10 +180,7 @@ fn a_file_without_sound_front_matter_is_told_what_it_lacks() {
             "---\ndescription: d\n---\n \n",
             "4: there is no text after the front matter: write the agent's prompt there",
         ),
-        (
-            "---\ndescription: d\ndescription: e\n---\nLook.",
-            "3: the key `description` is there twice",
-        ),
+        ("---\ndescription: d\ndescription: e\n---\nLook.", "3: duplicate key `description`"),
         ("---\n- description\n---\nLook.", "2: the front matter must be lines of `key: value`"),
     ];
     for (text, expected) in cases {
@@ -198,7 +195,7 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
     let list = "3: `tools` must be a list of names, such as Read, Grep";
     let usd = "4: `budget.max_usd` must be an amount above 0, such as 0.50";
     let cases = [
-        ("description: ' '", "3: the key `description` is there twice"),
+        ("description: ' '", "3: duplicate key `description`"),
         ("model: ' '", "3: `model` must not be empty"),
         ("model: [a]", "3: `model` must be a text"),
         ("skills: x", "3: `skills` is not supported yet: remove it"),
@@ -246,7 +243,7 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
         ("budget:\n  max_usd: 0", usd),
         ("budget:\n  max_usd: -1", usd),
         ("budget:\n  max_usd: nan", usd),
-        ("budget:\n  max_usd: 1\n  max_usd: 2", "5: the key `max_usd` is there twice"),
+        ("budget:\n  max_usd: 1\n  max_usd: 2", "5: duplicate key `max_usd`"),
         (
             "budget:\n  max_usd: 1\n  max_turns: 1.5",
             "5: `budget.max_turns` must be a whole number of at least 1",
@@ -359,7 +356,7 @@ fn a_projects_variables_and_hooks_count_once_they_are_accepted_and_not_when_they
     };
     let before = read(EVERY_KEY);
     assert_eq!((before.definition.env, before.definition.hooks), (Secret::default(), vec![]));
-    let [thing, look, done] = &before.inert[..] else { panic!("{:?}", before.inert) };
+    let [thing, look, done] = &before.untrusted[..] else { panic!("{:?}", before.untrusted) };
     for (hook, command) in
         [(look, "hook PreToolUse[5 s](Grep): ./look.sh"), (done, "hook Stop: ./done.sh")]
     {
@@ -372,14 +369,14 @@ fn a_projects_variables_and_hooks_count_once_they_are_accepted_and_not_when_they
     let start = format!(".claude/agents/scout.md:22 agent db-scout env: {name} = {value:?}");
     assert!(line.starts_with(&start), "{line}");
 
-    accepted(top.path(), false).trust.accept(&before.inert).unwrap();
+    accepted(top.path(), false).trust.accept(&before.untrusted).unwrap();
     let after = read(EVERY_KEY);
-    assert_eq!((after.definition.env, after.inert), (env.clone(), vec![]));
+    assert_eq!((after.definition.env, after.untrusted), (env.clone(), vec![]));
     assert_eq!(after.definition.hooks.len(), 2);
     let changed = read(&EVERY_KEY.replace(&format!("{name}:"), "OTHER:"));
-    assert_eq!((changed.definition.env.len(), changed.inert.len()), (0, 1));
+    assert_eq!((changed.definition.env.len(), changed.untrusted.len()), (0, 1));
     let unknown = Definition::parse(EVERY_KEY, &scout(true), DefinitionFormat::Own, None).unwrap();
-    assert_eq!((unknown.definition.env.len(), unknown.inert.len()), (0, 4));
+    assert_eq!((unknown.definition.env.len(), unknown.untrusted.len()), (0, 4));
 }
 
 #[test]
@@ -393,16 +390,16 @@ fn a_projects_provider_counts_once_it_is_accepted_and_its_model_waits_with_it() 
         let parsed =
             Definition::parse(&text, &source, DefinitionFormat::Own, Some(&accepted)).unwrap();
         let Definition { provider, model, .. } = parsed.definition;
-        ((provider, model), parsed.inert)
+        ((provider, model), parsed.untrusted)
     };
     let some = |text: &str| Some(text.to_owned());
-    let (route, inert) = read("provider: vllm\nmodel: m");
-    assert_eq!((route, inert[0].what.as_str()), ((None, None), "agent scout provider: vllm"));
+    let (route, untrusted) = read("provider: vllm\nmodel: m");
+    assert_eq!((route, untrusted[0].what.as_str()), ((None, None), "agent scout provider: vllm"));
     // It follows the session's provider.
     assert_eq!(read("provider: openai\nmodel: m"), ((None, some("m")), vec![]));
     assert_eq!(read("provider: inherit\nmodel: m"), ((some("inherit"), some("m")), vec![]));
     assert_eq!(read("model: m"), ((None, some("m")), vec![]));
-    accepted(top.path(), false).trust.accept(&inert).unwrap();
+    accepted(top.path(), false).trust.accept(&untrusted).unwrap();
     assert_eq!(read("provider: vllm\nmodel: n"), ((some("vllm"), some("n")), vec![]));
     assert_eq!(read("provider: ollama\nmodel: n").0, (None, None));
 }
@@ -418,13 +415,16 @@ fn a_projects_mode_counts_alone_only_where_modes_may_and_it_is_accepted() {
         let parsed =
             Definition::parse(&text, &source, DefinitionFormat::Own, Some(&accepted)).unwrap();
         assert_eq!(parsed.definition.permission_mode.unwrap().name(), mode, "it always narrows");
-        (parsed.definition.own_mode, parsed.inert)
+        (parsed.definition.own_mode, parsed.untrusted)
     };
     assert_eq!(read("acceptEdits", false), (false, vec![]), "it only narrows");
-    let (own, inert) = read("acceptEdits", true);
-    assert_eq!((own, inert[0].what.as_str()), (false, "agent scout permissionMode: acceptEdits"));
+    let (own, untrusted) = read("acceptEdits", true);
+    assert_eq!(
+        (own, untrusted[0].what.as_str()),
+        (false, "agent scout permissionMode: acceptEdits")
+    );
     assert_eq!(read("plan", true), (false, vec![]));
-    accepted(top.path(), true).trust.accept(&inert).unwrap();
+    accepted(top.path(), true).trust.accept(&untrusted).unwrap();
     assert_eq!(read("acceptEdits", true), (true, vec![]));
     assert!(!read("bypassPermissions", true).0);
 }

@@ -163,8 +163,8 @@ impl DefinitionSources {
     }
 
     /// One line for the user about ignored parts; `None` if there are none.
-    pub fn notice(&self, inert: &[UntrustedItem]) -> Option<String> {
-        self.accepted.as_ref()?.trust.notice(inert)
+    pub fn notice(&self, untrusted: &[UntrustedItem]) -> Option<String> {
+        self.accepted.as_ref()?.trust.notice(untrusted)
     }
 
     /// Adds the definitions of `--agents` before all files, after those given earlier. Their hooks

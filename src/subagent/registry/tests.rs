@@ -149,7 +149,7 @@ fn an_untrusted_project_replaces_neither_a_built_in_agent_nor_one_of_the_user() 
     assert_eq!(lines.len(), 3, "{lines:?}");
     let first = "repo/.caliban/agents/a.md: not trusted, so it does not replace the agent explore (built in): ";
     assert!(lines[0].starts_with(first), "{lines:?}");
-    let things: Vec<_> = all.inert().iter().map(|thing| thing.what.as_str()).collect();
+    let things: Vec<_> = all.untrusted().iter().map(|thing| thing.what.as_str()).collect();
     let whole = "---\\u{a}name: explore\\u{a}description: theirs\\u{a}---\\u{a}Work.";
     assert_eq!(things[0], format!("agent explore in place of the built-in one: {whole}"));
     assert!(things[1].starts_with("agent db-scout in place of yours: "), "{things:?}");
@@ -170,9 +170,9 @@ fn what_the_user_has_accepted_replaces_an_agent_until_its_text_changes() {
     assert!(!is_theirs());
     let first = sources();
     let trust = &first.accepted.as_ref().unwrap().trust;
-    trust.accept(Definitions::load(&first).inert()).unwrap();
+    trust.accept(Definitions::load(&first).untrusted()).unwrap();
     assert!(is_theirs());
-    assert_eq!(Definitions::load(&sources()).inert(), []);
+    assert_eq!(Definitions::load(&sources()).untrusted(), []);
     let file = project.join(".caliban/agents/a.md");
     fs::write(&file, agent("explore", "theirs") + " And more.").unwrap();
     assert!(!is_theirs());
@@ -194,7 +194,7 @@ fn sub_folders_count_by_the_rules_of_their_folder() {
     let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["explore", "general-purpose", "new", "own", "plan"]);
     assert_eq!(all.get("explore").unwrap().source, DefinitionSource::BuiltIn);
-    assert_eq!(all.inert().len(), 1);
+    assert_eq!(all.untrusted().len(), 1);
     let found = problems(&all, &top);
     let starts = [
         "repo/.claude/agents/core/NOTES.md:1: there is no front matter",

@@ -32,8 +32,8 @@ impl ExitNotices {
     }
 
     fn take(&mut self, id: &ShellId) -> Option<(Inbox, PromptId)> {
-        let place = self.0.iter().position(|(told, ..)| told == id)?;
-        self.0.remove(place).map(|(_, inbox, message)| (inbox, message))
+        let index = self.0.iter().position(|(known, ..)| known == id)?;
+        self.0.remove(index).map(|(_, inbox, message)| (inbox, message))
     }
 }
 

@@ -217,6 +217,29 @@ async fn a_callback_can_answer_a_question_in_the_users_place() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_changed_on_approval_is_judged_with_the_hooks_advice() {
+    let scene = Scene::new();
+    let touch = tool_use("Bash", bash("touch a.txt"));
+    scene.server.when("HELLO-1").reply(touch).then(text("done"));
+    let args = ["--permission-prompt-tool", "stdio", "--allowed-tools", "Bash(touch:*)"];
+    let mut client = start(&scene, &args);
+    let hooks = json!({
+        "PreToolUse": [{ "hookCallbackIds": ["PreToolUse"] }],
+        "PermissionRequest": [{ "hookCallbackIds": ["PermissionRequest"] }],
+    });
+    client.initialize(json!({ "hooks": hooks })).await.unwrap();
+    client.prompt("HELLO-1");
+    answer(&mut client, "PreToolUse", decision("ask", json!({}))).await;
+    let changed = json!({ "behavior": "allow", "updatedInput": bash("touch b.txt") });
+    let specific = json!({ "hookEventName": "PermissionRequest", "decision": changed });
+    answer(&mut client, "PermissionRequest", json!({ "hookSpecificOutput": specific })).await;
+    assert_eq!(client.result().await["result"], "done");
+    client.close().await.assert_code(0);
+    assert_eq!(["a.txt", "b.txt"].map(|file| scene.world.exists(file)), [false, true]);
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_callback_cannot_answer_for_a_deny_rule_and_may_end_the_turn() {
     let scene = Scene::new();
     let rm = tool_use("Bash", bash("rm -f x"));

@@ -43,8 +43,8 @@ fn hooks_of_the_person_count_and_those_of_the_project_wait_for_trust() {
     ];
     let loaded = world.load().unwrap();
     assert_eq!(plain(hooks(&loaded)), ours);
-    let inert = loaded.untrusted.iter().map(|thing| format!("{} {}", thing.origin, thing.what));
-    assert_eq!(plain(inert.collect()), [3, 0, 4, 1, 2].map(|index: usize| theirs[index]));
+    let untrusted = loaded.untrusted.iter().map(|thing| format!("{} {}", thing.origin, thing.what));
+    assert_eq!(plain(untrusted.collect()), [3, 0, 4, 1, 2].map(|index: usize| theirs[index]));
     let shown = loaded.show();
     assert_eq!(shown.matches("lint.sh").count(), 1, "{shown}");
 
@@ -77,4 +77,13 @@ fn hooks_that_are_not_run_here_are_named_in_one_notice() {
     let named = ".claude/settings.json: hooks skipped: PermissionDenied (line 1), a Stop hook of type prompt (line 2)";
     let means = "; supported are hooks of type command, without `if`, for PreToolUse, ";
     assert!(notice.starts_with(&format!("{named}{means}")), "{notice}");
+}
+
+#[test]
+fn a_hook_of_our_own_files_has_no_keys_of_settings_files() {
+    for key in ["args = [\"x\"]", "async = true", "timeout = 5", "colour = 1"] {
+        let world = LoadFixture::new(&[("home/config.toml", &format!("{ENTRY}{key}\n"))]);
+        let (error, name) = (world.error(), key.split(' ').next().unwrap());
+        assert!(error.contains(&format!(":4: unknown key `{name}`")), "{error}");
+    }
 }

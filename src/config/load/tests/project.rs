@@ -33,7 +33,7 @@ fn what_a_project_brings_that_widens_rights_or_redirects_keys_is_inert_until_it_
             "7: providers.anthropic: api_key_command = \"run me\", base_url = \"http://evil.test\"",
         ];
         let expected = expected.map(|line| format!(".caliban/{file}:{line}"));
-        assert_eq!(world.inert(&loaded), expected);
+        assert_eq!(world.untrusted(&loaded), expected);
 
         let loaded = world.load_trusted();
         let Config { permissions, providers, .. } = &loaded.config;
@@ -47,7 +47,7 @@ fn what_a_project_brings_that_widens_rights_or_redirects_keys_is_inert_until_it_
             world.origin(&loaded, "providers.anthropic.base_url"),
             format!(".caliban/{file}:7")
         );
-        assert_eq!(world.inert(&loaded), Vec::<String>::new());
+        assert_eq!(world.untrusted(&loaded), Vec::<String>::new());
     }
 }
 
@@ -61,16 +61,16 @@ fn what_changes_in_a_trusted_project_is_inert_again_and_nothing_else_is() {
         world.load().unwrap()
     };
     let loaded = rewrite("[permissions]", "# A comment\n\n[permissions] # and one more");
-    assert_eq!(world.inert(&loaded), Vec::<String>::new());
+    assert_eq!(world.untrusted(&loaded), Vec::<String>::new());
     assert_eq!(loaded.config.permissions.mode, PermissionMode::BypassPermissions);
 
     let loaded = rewrite("[\"Bash\"]", "[\"Bash\", \"WebFetch\"]");
-    assert_eq!(world.inert(&loaded), [".caliban/config.toml:3: allow rule WebFetch"]);
+    assert_eq!(world.untrusted(&loaded), [".caliban/config.toml:3: allow rule WebFetch"]);
     assert_eq!(loaded.config.permissions.allow, ["Bash"]);
 
     let loaded = rewrite("run me", "run me too");
     let expected = ".caliban/config.toml:7: providers.anthropic: api_key_command = \"run me too\", base_url = \"http://evil.test\"";
-    assert_eq!(world.inert(&loaded), [expected]);
+    assert_eq!(world.untrusted(&loaded), [expected]);
     let anthropic = &loaded.config.providers["anthropic"];
     assert_eq!(anthropic.api_key_command, None);
     assert_eq!(
@@ -87,7 +87,7 @@ fn what_changes_in_a_trusted_project_is_inert_again_and_nothing_else_is() {
     .unwrap();
     let loaded = world.load().unwrap();
     assert_eq!(
-        world.inert(&loaded),
+        world.untrusted(&loaded),
         [".caliban/config.local.toml:1: allow rule Bash"],
         "another file is another thing"
     );
@@ -101,12 +101,12 @@ fn a_folder_that_a_project_brings_is_told_by_where_it_leads() {
     std::os::unix::fs::symlink("/", world.top.path().join("repo/docs")).unwrap();
     let notes = ".caliban/config.toml:1: additional folder ~/notes: /home/ann/notes";
     let docs = ".caliban/config.toml:1: additional folder docs: /";
-    assert_eq!(world.inert(&world.load().unwrap()), [docs, notes]);
+    assert_eq!(world.untrusted(&world.load().unwrap()), [docs, notes]);
     world.load_trusted();
     fs::remove_file(world.top.path().join("repo/docs")).unwrap();
     std::os::unix::fs::symlink("/usr", world.top.path().join("repo/docs")).unwrap();
     let docs = ".caliban/config.toml:1: additional folder docs: /usr";
-    assert_eq!(world.inert(&world.load().unwrap()), [docs]);
+    assert_eq!(world.untrusted(&world.load().unwrap()), [docs]);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_blank_that_is_none_to_a_shell_shows_in_each_line_of_a_project() {
         ("repo/.caliban/config.toml", text),
         ("repo/.claude/settings.json", settings),
     ]);
-    let lines = world.inert(&world.load().unwrap()).join("\n");
+    let lines = world.untrusted(&world.load().unwrap()).join("\n");
     for shown in [r"a\u{a0}b", r"pass\u{2003}#", r"\u{a0}/bin/true", r"FOO: a\u{3000}\u{a}b"] {
         assert!(lines.contains(shown), "{shown}: {lines}");
     }
@@ -140,7 +140,7 @@ fn a_folder_whose_name_is_not_utf_8_never_counts() {
     let loaded = world.load_trusted();
     assert!(loaded.config.permissions.additional_dirs.is_empty());
     let line = "additional folder docs: leads nowhere that can be named";
-    assert_eq!(world.inert(&loaded), [format!(".caliban/config.toml:1: {line}")]);
+    assert_eq!(world.untrusted(&loaded), [format!(".caliban/config.toml:1: {line}")]);
 }
 
 #[cfg(unix)]
@@ -158,7 +158,7 @@ fn a_folder_that_is_not_there_yet_is_another_one_once_a_link_leads_to_it() {
         std::os::unix::fs::symlink("/usr", repo.join("build")).unwrap();
         let loaded = world.load().unwrap();
         let line = format!(".caliban/config.toml:1: additional folder {entry}: {later}");
-        assert_eq!(world.inert(&loaded), [line]);
+        assert_eq!(world.untrusted(&loaded), [line]);
         assert!(loaded.config.permissions.additional_dirs.is_empty());
     }
 }
@@ -245,7 +245,7 @@ fn a_project_chooses_no_provider_and_no_other_way_to_start_agents_until_it_is_ac
         ".caliban/config.toml:2: model.provider: vllm",
         ".caliban/config.toml:5: subagents.faces: lifecycle",
     ];
-    assert_eq!(world.inert(&loaded), expected);
+    assert_eq!(world.untrusted(&loaded), expected);
     let loaded = world.load_trusted();
     assert_eq!(chosen(&loaded), (Some("vllm".to_owned()), Some("x".to_owned()), 2));
     // A project may choose fewer of them, and the provider in effect anyway.
@@ -253,7 +253,7 @@ fn a_project_chooses_no_provider_and_no_other_way_to_start_agents_until_it_is_ac
     let fewer = "[model]\nprovider = \"vllm\"\n[subagents]\nfaces = []";
     let files = [("home/config.toml", own), ("repo/.caliban/config.toml", fewer)];
     let loaded = LoadFixture::new(&files).load().unwrap();
-    assert_eq!((world.inert(&loaded), loaded.config.subagents.faces.len()), (Vec::new(), 0));
+    assert_eq!((world.untrusted(&loaded), loaded.config.subagents.faces.len()), (Vec::new(), 0));
 }
 
 #[test]
@@ -353,6 +353,6 @@ fn a_projects_files_lower_limits_and_raise_them_only_when_accepted() {
         ".caliban/config.toml:8: subagents.result_max_chars: 0",
         ".caliban/config.local.toml:2: budget.max_usd: 1.6",
     ];
-    assert_eq!(world.inert(&loaded), expected);
+    assert_eq!(world.untrusted(&loaded), expected);
     assert_eq!(world.load_trusted().config.budget.max_usd, Some(1.6));
 }

@@ -48,7 +48,10 @@ fn a_settings_json_of_a_project_narrows_at_once_and_widens_when_it_is_accepted()
         "10: env NODE_ENV: test".to_owned(),
         "10: env RETRIES: 3".to_owned(),
     ];
-    assert_eq!(world.inert(&loaded), expected.map(|line| format!(".claude/settings.json:{line}")));
+    assert_eq!(
+        world.untrusted(&loaded),
+        expected.map(|line| format!(".claude/settings.json:{line}"))
+    );
 
     let loaded = world.load_trusted();
     let permissions = &loaded.config.permissions;

@@ -1,0 +1,90 @@
+//! Builds the main agent of a session, and the tools that start its sub-agents.
+
+use std::sync::Arc;
+
+use super::parts::RuntimeParts;
+use super::project_context::{LoadedCommands, ProjectContext};
+use super::session::RuntimeSession;
+use super::subagent_tools::SubagentTools;
+use crate::agent::system_prompt::EnvironmentInfo;
+use crate::agent::{Agent, AgentSetup, ConcurrencyLimit, Inbox};
+use crate::protocol::{EventSink, Span};
+use crate::provider::ModelSlot;
+use crate::subagent::{Factory, ParentContext, Workspace};
+use crate::tool::ToolRegistry;
+
+/// A main agent, and the state that is kept with it between runs.
+pub(super) struct MainAgent {
+    pub agent: Agent,
+    /// Starts its sub-agents; absent if it may not have any.
+    pub subagent_tools: Option<SubagentTools>,
+    pub context: ProjectContext,
+}
+
+/// Builds the main agent of a session and the tools that start its sub-agents. Reads the project's
+/// files, so it may block; do not call it during startup.
+pub(super) fn main_agent(
+    parts: &Arc<RuntimeParts>,
+    session: RuntimeSession,
+    model: ModelSlot,
+    inbox: Inbox,
+    commands: Option<LoadedCommands>,
+    events: &EventSink,
+) -> MainAgent {
+    let agents = &parts.agents;
+    let environment = EnvironmentInfo::gather(&parts.cwd, &parts.date, &parts.platform);
+    let context = ProjectContext::read(parts, environment.clone(), commands, events);
+    let shared = context.for_agents();
+    let max_ops = agents.settings.config.max_concurrent_ops;
+    let concurrency = ConcurrencyLimit::new(usize::try_from(max_ops).unwrap_or(usize::MAX))
+        .with_call_limit(parts.max_call);
+    let gate = agents.gate.for_agent("main".to_owned(), events.clone()).with_env(&agents.env);
+    let own = agents.make_tools(&agents.builtin, shared.skill.as_ref(), Vec::new());
+    let own = ToolRegistry::new(own);
+    let subagent_tools = parts.offers_subagents().then(|| {
+        let main = ParentContext {
+            name: "main".to_owned(),
+            model: model.clone(),
+            journal: session.journal.clone(),
+            inbox: inbox.clone(),
+            gate: gate.clone(),
+            workspace: Workspace { cwd: parts.cwd.clone(), env: agents.env.clone(), bound: None },
+            tools: None,
+        };
+        let factory = |definitions| Factory {
+            parts: agents.clone(),
+            context: shared,
+            definitions,
+            hooks: session.hooks.clone(),
+            environment,
+            concurrency: concurrency.clone(),
+        };
+        SubagentTools::new(parts, main, own.clone(), factory, events)
+    });
+    let tools = match &subagent_tools {
+        Some(subagent_tools) => subagent_tools.tools(),
+        None => parts.main_tools(&own),
+    };
+    let agent = Agent::new(AgentSetup {
+        name: "main".to_owned(),
+        model,
+        system: context.system().into(),
+        tools,
+        gate,
+        hooks: session.hooks,
+        journal: session.journal,
+        inbox,
+        background_wait: parts.background_wait,
+        slot: None,
+        budget: session.budget,
+        per_run: parts.per_run,
+        concurrency,
+        cwd: parts.cwd.clone(),
+        env: agents.env.clone(),
+        history: session.history,
+        span: Span::root(),
+        redactor: agents.redactor.clone(),
+        reasoning_model: session.model,
+    });
+    MainAgent { agent, subagent_tools, context }
+}

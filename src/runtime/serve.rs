@@ -1,0 +1,430 @@
+//! Commands in, events out: owns the main agent of a session and serves one front end.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::main_agent::{MainAgent, main_agent};
+use super::parts::RuntimeParts;
+use super::project_context::{LoadedCommands, ProjectContext};
+use super::session::{OpenRequest, RuntimeSession};
+use super::shell::UserShell;
+use super::start_hooks::SessionStartHooks;
+use super::subagent_tools::{SubagentTools, with_skills};
+use crate::agent::{Agent, Inbox};
+use crate::hook::SessionEndReason;
+use crate::protocol::{
+    AgentPath, Answer, Command, CompactionState, EventKind, EventSink, Failure, NoticeLevel,
+    QuestionId, QueuedPrompt, RunEnd, RunOutcome, SessionId, ShellId,
+};
+use crate::provider::{Model, ModelSlot, ProviderError};
+use crate::subagent::AgentTree;
+
+/// How long to wait for the end of a run when the program exits.
+pub(super) const RUN_END_WAIT: Duration = Duration::from_secs(4);
+
+/// The backend of one front end.
+pub struct Runtime {
+    pub(super) parts: Arc<RuntimeParts>,
+    pub(super) events: EventSink,
+    pub(super) tree: AgentTree,
+    pub(super) model: Option<ModelSlot>,
+    pub(super) session: RuntimeSession,
+    /// The main agent between its runs; built at the first prompt.
+    pub(super) main: Option<Box<Agent>>,
+    /// The tools that start its sub-agents; absent if sub-agents are off.
+    pub(super) subagent_tools: Option<SubagentTools>,
+    /// The instructions and skills of main; absent as long as main is.
+    pub(super) context: Option<ProjectContext>,
+    /// Output of the `SessionStart` hooks; absent before a session is open.
+    pub(super) start_hooks: Option<SessionStartHooks>,
+    pub(super) inbox: Inbox,
+    pub(super) run: Option<MainRun>,
+    /// Prompts for the run after the one that is stopping.
+    pub(super) next: Vec<QueuedPrompt>,
+    /// Commands that can only run between runs, received during one.
+    deferred: VecDeque<Command>,
+    /// Whether a background failure has halted main: only a prompt makes it continue.
+    pub(super) halted: bool,
+    /// Whether main may start sub-agents in its present run.
+    pub(super) sub_agents: bool,
+    pub(super) shell: UserShell,
+    /// Notices for the user, shown as soon as a session is open.
+    pub(super) notices: Vec<String>,
+    /// Resolved models. Resolving may take as long as the user's command that prints a key.
+    resolved: (mpsc::Sender<ResolvedModel>, mpsc::Receiver<ResolvedModel>),
+}
+
+/// The result of resolving a model.
+type ResolvedModel = Result<Model, ProviderError>;
+
+/// The main agent at work.
+pub(super) struct MainRun {
+    pub(super) task: JoinHandle<Box<Agent>>,
+    pub(super) cancel: CancellationToken,
+}
+
+impl Runtime {
+    /// A runtime whose session is not open yet.
+    pub fn new(mut parts: RuntimeParts) -> Self {
+        let notices = std::mem::take(&mut parts.notices);
+        let events = parts.events.sink();
+        let tree = parts.agents.tree.clone();
+        let inbox = tree.main_inbox();
+        let model = parts.model.clone().map(ModelSlot::new);
+        let secrets = parts.agents.builtin.secret_env.clone();
+        let shell = UserShell::new(
+            parts.cwd.clone(),
+            parts.agents.env.clone(),
+            secrets,
+            parts.agents.redactor.clone(),
+        );
+        let session = RuntimeSession::empty(SessionId::generate(), parts.budget);
+        Self {
+            parts: Arc::new(parts),
+            events,
+            tree,
+            model,
+            session,
+            main: None,
+            subagent_tools: None,
+            context: None,
+            start_hooks: None,
+            inbox,
+            run: None,
+            next: Vec::new(),
+            deferred: VecDeque::new(),
+            halted: false,
+            sub_agents: true,
+            shell,
+            notices,
+            resolved: mpsc::channel(4),
+        }
+    }
+
+    /// Serves commands until `Shutdown`, or until the front end is gone. Nothing is left running
+    /// when this returns.
+    pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>) {
+        let reason = loop {
+            if self.run.is_none()
+                && let Some(command) = self.deferred.pop_front()
+            {
+                self.handle(command).await;
+                continue;
+            }
+            tokio::select! {
+                biased;
+                command = commands.recv() => match command {
+                    None | Some(Command::Shutdown) => break SessionEndReason::Other,
+                    Some(Command::Quit) => break SessionEndReason::PromptInputExit,
+                    Some(command) => self.handle(command).await,
+                },
+                ended = wait_for_run(&mut self.run) => self.run_ended(ended).await,
+                () = self.inbox.changed(), if self.run.is_none() => self.wake().await,
+                () = self.shell.wait() => {}
+                Some(resolved) = self.resolved.1.recv() => self.use_resolved_model(resolved),
+            }
+        };
+        self.stop().await;
+        self.run_end_hooks(reason).await;
+    }
+
+    /// Stops everything concurrently and waits until it has ended.
+    async fn stop(&mut self) {
+        self.shell.cancel();
+        if let Some(run) = &self.run {
+            run.cancel.cancel();
+        }
+        // Main's foreground agents end with it; background agents are stopped here.
+        let (tree, run, parts) = (self.tree.clone(), self.run.take(), self.parts.clone());
+        let agents = tree.end_all(RUN_END_WAIT);
+        let (agents_ended, ..) =
+            tokio::join!(agents, self.shell.stop(), end_run(run), end_background(&parts));
+        self.main = None;
+        self.subagent_tools = None;
+        if !agents_ended {
+            tracing::error!("a sub-agent did not end in time");
+        }
+        // Started by the run while it was ending.
+        end_background(&self.parts).await;
+        // No agent is left to call them.
+        self.parts.agents.mcp.end().await;
+        if self.sync().await.is_err() {
+            tracing::error!("putting the session onto the disk failed inside");
+        }
+    }
+
+    async fn handle(&mut self, command: Command) {
+        match command {
+            Command::Prompt { to, prompt } => self.receive(to, prompt).await,
+            Command::Retry => self.retry().await,
+            Command::TakeBack { to, id } => self.take_back(&to, id),
+            Command::Requeue { to, id, when } => {
+                if let Some(inbox) = self.tree.inbox(&to) {
+                    inbox.requeue(id, when);
+                }
+            }
+            Command::Cancel(id) => {
+                self.tree.cancel(id);
+            }
+            Command::Background(id) => {
+                self.tree.detach(id);
+            }
+            Command::ResumeAgent(id) => self.resume_agent(id).await,
+            Command::ReadTranscript(id) => self.read_transcript(id).await,
+            Command::KillShell(id) => self.kill_shell(&id),
+            Command::CancelTurn => self.cancel_turn(),
+            Command::Answer { id, answer } => self.answer(id, answer),
+            Command::SetMode(mode) => match self.parts.agents.gate.set_mode(mode) {
+                Ok(()) => self.events.emit(EventKind::ModeChanged { mode }),
+                Err(why) => self.events.notice(NoticeLevel::Warning, why.to_string()),
+            },
+            Command::SetModel { provider, model } => self.set_model(provider, model),
+            // A front end sends these when main reports that it is done, which is just before the run is over.
+            Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {
+                self.deferred.push_back(command);
+            }
+            Command::Shell { line } => self.shell.start(line, &self.events),
+            Command::CancelShell => self.shell.cancel(),
+            Command::Compact { instructions } => self.compact(instructions).await,
+            Command::Clear => self.change_session(OpenRequest::New(SessionId::generate())).await,
+            Command::Resume(id) => self.change_session(OpenRequest::Stored(id)).await,
+            Command::Quit | Command::Shutdown => {}
+        }
+    }
+
+    /// Stops the run, and a compaction that has not started.
+    fn cancel_turn(&mut self) {
+        if let Some(run) = &self.run {
+            run.cancel.cancel();
+        }
+        let before = self.deferred.len();
+        self.deferred.retain(|command| !matches!(command, Command::Compact { .. }));
+        for _ in self.deferred.len()..before {
+            let state = CompactionState::Cancelled;
+            self.events.emit(EventKind::Compaction { by_hand: true, state });
+        }
+    }
+
+    /// Replaces the conversation with a summary. Only between runs.
+    async fn compact(&mut self, instructions: Option<String>) {
+        let Some(model) = self.model.clone() else {
+            self.events.notice(NoticeLevel::Error, "No model yet · /model");
+            return;
+        };
+        let mut agent = self.take_main(model, None).await;
+        let cancel = CancellationToken::new();
+        let (token, events) = (cancel.clone(), self.events.clone());
+        let task = tokio::spawn(async move {
+            agent.compact(instructions.as_deref(), &events, &token).await;
+            agent
+        });
+        self.run = Some(MainRun { task, cancel });
+    }
+
+    /// Takes main, with the current files, or builds it. `commands` were just read for its prompt.
+    pub(super) async fn take_main(
+        &mut self,
+        model: ModelSlot,
+        commands: Option<LoadedCommands>,
+    ) -> Box<Agent> {
+        match self.main.take() {
+            Some(mut agent) => {
+                self.refresh_main(&mut agent, commands).await;
+                agent
+            }
+            None => Box::new(self.build(model, commands).await),
+        }
+    }
+
+    /// Checks the files of definitions, skills and instructions, except `commands` that were just
+    /// read, and rebuilds main's tools if any has changed.
+    async fn refresh_main(&mut self, agent: &mut Agent, commands: Option<LoadedCommands>) {
+        let (mut agents, mut context) = (self.subagent_tools.take(), self.context.take());
+        let events = self.events.clone();
+        let refresh = move || {
+            let new_skills =
+                context.as_mut().is_some_and(|context| context.refresh(commands, &events));
+            let shared = context.as_ref().map(ProjectContext::for_agents).unwrap_or_default();
+            let refresh = |agents: &mut SubagentTools| agents.refresh(shared, new_skills, &events);
+            let new_agents = agents.as_mut().is_some_and(refresh);
+            (new_agents, new_skills, agents, context)
+        };
+        // The closure only fails by panicking; propagate that.
+        let (new_agents, new_skills) = match tokio::task::spawn_blocking(refresh).await {
+            Ok((new_agents, new_skills, agents, context)) => {
+                (self.subagent_tools, self.context) = (agents, context);
+                (new_agents, new_skills)
+            }
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        match &self.subagent_tools {
+            Some(agents) if new_agents => agent.set_tools(agents.tools()),
+            None if new_skills => {
+                let skill = self.context.as_ref().and_then(|context| context.for_agents().skill);
+                let tools = with_skills(agent.tools(), skill);
+                agent.set_tools(tools.withholding(|name| self.parts.agents.gate.denies_tool(name)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Builds the main agent on a blocking thread, because it reads the project's files.
+    async fn build(&mut self, model: ModelSlot, commands: Option<LoadedCommands>) -> Agent {
+        let (parts, events) = (self.parts.clone(), self.events.clone());
+        let inbox = self.inbox.clone();
+        let session = RuntimeSession {
+            history: std::mem::take(&mut self.session.history),
+            ..self.session.clone()
+        };
+        let build = move || main_agent(&parts, session, model, inbox, commands, &events);
+        // The closure only fails by panicking; propagate that.
+        match tokio::task::spawn_blocking(build).await {
+            Ok(MainAgent { agent, subagent_tools, context }) => {
+                (self.subagent_tools, self.context) = (subagent_tools, Some(context));
+                agent
+            }
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
+    /// Resolves a model in the background.
+    fn set_model(&self, provider: Option<String>, name: String) {
+        let (models, resolved) = (self.parts.agents.models.clone(), self.resolved.0.clone());
+        tokio::spawn(async move {
+            let model = models.resolve(provider.as_deref(), &name).await;
+            // The receiver is gone when the runtime has ended.
+            let _ = resolved.send(model).await;
+        });
+    }
+
+    fn use_resolved_model(&mut self, resolved: ResolvedModel) {
+        let model = match resolved {
+            Ok(model) => model,
+            Err(error) => {
+                self.events.notice(NoticeLevel::Error, error.to_string());
+                return;
+            }
+        };
+        self.events.emit(model_changed_event(&model));
+        for notice in model.notices() {
+            self.events.notice(NoticeLevel::Warning, notice);
+        }
+        match &self.model {
+            Some(slot) => slot.set(model),
+            None => self.model = Some(ModelSlot::new(model)),
+        }
+    }
+
+    /// Takes the agent back and continues with the prompts that were queued.
+    async fn run_ended(&mut self, ended: Option<Box<Agent>>) {
+        let run = self.run.take();
+        // The answer is already out.
+        drop(self.sync());
+        let stopped = run.is_some_and(|run| run.cancel.is_cancelled());
+        let Some(agent) = ended else {
+            // Only a bug gets here. The agent is rebuilt from the transcript.
+            self.events.emit(EventKind::Finished(Box::new(crashed())));
+            self.reload().await;
+            return;
+        };
+        self.halted |= agent.ended_fatally();
+        self.main = Some(agent);
+        let next = std::mem::take(&mut self.next);
+        if stopped && next.is_empty() {
+            // Don't start another run. Messages of other agents are read with the next prompt. The
+            // user's queued prompts are returned here, in case the run ended before it could.
+            for QueuedPrompt { id, text, .. } in self.inbox.take_typed() {
+                self.events.emit(EventKind::PromptReturned { id, text });
+            }
+            self.inbox.clear_wakeup();
+            return;
+        }
+        next.into_iter().for_each(|prompt| self.inbox.push(prompt));
+        // An agent that did not complete has returned its queue: these prompts were sent later.
+        self.start_next().await;
+        self.notify_idle();
+    }
+
+    /// Handles a message that arrives while main is idle.
+    async fn wake(&mut self) {
+        if let Some((_, message)) = self.inbox.take_failure() {
+            // No run of main is active, so none ends.
+            self.events.notice(NoticeLevel::Error, message);
+            self.halted = true;
+        }
+        if self.model.is_some() {
+            self.start_next().await;
+        }
+    }
+
+    /// Kills a background command, whoever owns it. Its end is reported as usual.
+    fn kill_shell(&self, id: &ShellId) {
+        match self.parts.agents.builtin.shells.find(id) {
+            Some(shell) => self.tree.spawn(async move {
+                shell.kill().await;
+            }),
+            None => self.events.notice(NoticeLevel::Error, format!("there is no command {id}")),
+        }
+    }
+
+    fn answer(&self, id: QuestionId, answer: Answer) {
+        if let Answer::Stop { reason } = answer {
+            let run = self.run.as_ref();
+            return self.parts.agents.gate.refuse(id, reason, || {
+                run.iter().for_each(|run| run.cancel.cancel());
+            });
+        }
+        // A program's approval holds even if its rules cannot be saved: the question is then closed.
+        let closes = matches!(answer, Answer::Allowed(_));
+        if let Err(error) = self.parts.agents.gate.answer(id, answer) {
+            let why = error.to_string();
+            match closes {
+                true => self.events.notice(NoticeLevel::Error, why),
+                false => self.events.emit(EventKind::AnswerRefused { id, why }),
+            }
+        }
+    }
+}
+
+/// Waits for the end of a cancelled run, up to a limit.
+async fn end_run(run: Option<MainRun>) {
+    let Some(mut run) = run else { return };
+    if tokio::time::timeout(RUN_END_WAIT, &mut run.task).await.is_err() {
+        tracing::error!("a run did not end in time");
+        run.task.abort();
+    }
+}
+
+/// Kills the background commands of all agents and waits until they are gone.
+pub(super) async fn end_background(parts: &RuntimeParts) {
+    parts.agents.builtin.shells.end_all(&AgentPath::root()).await;
+}
+
+/// Waits for the end of the run; forever if there is none. Returns `None` if it panicked.
+async fn wait_for_run(run: &mut Option<MainRun>) -> Option<Box<Agent>> {
+    match run {
+        Some(run) => (&mut run.task).await.ok(),
+        None => std::future::pending().await,
+    }
+}
+
+fn crashed() -> RunOutcome {
+    let message = "The agent crashed: this is a bug. See the log; your session is saved.";
+    RunOutcome::without_work(RunEnd::Failed {
+        failure: Failure::Internal,
+        message: message.to_owned(),
+    })
+}
+
+pub(super) fn model_changed_event(model: &Model) -> EventKind {
+    EventKind::ModelChanged {
+        provider: model.provider.name().to_owned(),
+        model: model.name.clone(),
+        context_window: Some(model.info.context_window),
+    }
+}
