@@ -7,7 +7,6 @@ use crate::tui::hint::fixed;
 use crate::tui::interrupt::InterruptAction;
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::TuiModel;
-use crate::tui::transcript::{Extent, Scroll};
 
 /// Gives the focus to an agent.
 pub fn focus_agent(model: &mut TuiModel, path: &AgentPath) {
@@ -73,12 +72,11 @@ pub fn leave(model: &mut TuiModel) {
 pub fn scroll(model: &mut TuiModel, lines: isize) {
     let body = model.metrics.body;
     let Some(path) = model.focus.clone() else {
-        scroll_by(&mut model.main_scroll, body, lines);
-        return;
+        return model.main_scroll.scroll_by(body, lines);
     };
     let extent = if model.zoom { body } else { model.metrics.pane(&path) };
     if let Some(agent) = model.agents.get_mut(&path) {
-        scroll_by(&mut agent.scroll, extent, lines);
+        agent.scroll.scroll_by(extent, lines);
     }
 }
 
@@ -86,31 +84,13 @@ pub fn scroll(model: &mut TuiModel, lines: isize) {
 pub fn page(model: &mut TuiModel, forward: bool) {
     let pane = model.focus.as_ref().filter(|_| !model.zoom);
     let extent = pane.map_or(model.metrics.body, |path| model.metrics.pane(path));
-    let step = page_step(extent);
+    let step = extent.page_step();
     scroll(model, if forward { step } else { -step });
 }
 
 /// Scrolls to the start or the end of the focused transcript.
 pub fn scroll_to_end(model: &mut TuiModel, end: bool) {
     scroll(model, if end { isize::MAX / 2 } else { isize::MIN / 2 });
-}
-
-/// A page minus two lines of overlap.
-pub fn page_step(extent: Extent) -> isize {
-    isize::try_from(extent.height.saturating_sub(2).max(1)).unwrap_or(1)
-}
-
-/// Scrolls by lines; at the end it follows again.
-pub fn scroll_by(scroll: &mut Scroll, extent: Extent, lines: isize) {
-    let last = extent.total.saturating_sub(extent.height);
-    let top = scroll.top.unwrap_or(last).min(last);
-    let next =
-        isize::try_from(top).unwrap_or(isize::MAX).saturating_add(lines).max(0).unsigned_abs();
-    if scroll.top.is_none() {
-        scroll.seen = extent.grown;
-    }
-    scroll.top = (next < last).then_some(next);
-    scroll.goto = None;
 }
 
 /// Hints for the keys while this agent has the focus.

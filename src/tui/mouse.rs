@@ -5,12 +5,12 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::tui::composer::update as prompt;
-use crate::tui::focus;
 use crate::tui::format::count;
 use crate::tui::model::{DrawUrgency, MouseSelection, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
 use crate::tui::overlay::Overlay;
 use crate::tui::question::{QuestionStage, update as question};
+use crate::tui::{focus, page};
 
 /// Lines per step of the wheel.
 const WHEEL_LINES: isize = 3;
@@ -113,41 +113,27 @@ fn wheel(model: &mut TuiModel, under: &HitTarget, lines: isize) {
     model.selection = None;
     if model.overlay.is_some() {
         question::mark_end_seen(model);
-        scroll_overlay(model, lines);
-        return;
+        return match &mut model.overlay {
+            Some(Overlay::Reader(reader)) => {
+                reader.scroll.scroll_by(model.metrics.reader, lines);
+            }
+            _ => page::scroll(model, lines),
+        };
     }
     let body = model.metrics.body;
     match &under.kind {
         HitKind::Pane(path) => {
             if let Some(agent) = model.agents.get_mut(path) {
-                focus::scroll_by(&mut agent.scroll, under.pane, lines);
+                agent.scroll.scroll_by(under.pane, lines);
             }
         }
         HitKind::Answer(_) | HitKind::Overlay => question::scroll(model, lines),
         _ => {
             let zoomed = model.focus.clone().filter(|_| model.zoom);
             match zoomed.and_then(|path| model.agents.get_mut(&path)) {
-                Some(agent) => focus::scroll_by(&mut agent.scroll, body, lines),
-                None => focus::scroll_by(&mut model.main_scroll, body, lines),
+                Some(agent) => agent.scroll.scroll_by(body, lines),
+                None => model.main_scroll.scroll_by(body, lines),
             }
         }
-    }
-}
-
-fn scroll_overlay(model: &mut TuiModel, lines: isize) {
-    let extent = model.metrics.page;
-    match &mut model.overlay {
-        Some(Overlay::Reader(reader)) => {
-            focus::scroll_by(&mut reader.scroll, model.metrics.reader, lines);
-        }
-        Some(
-            Overlay::Help { scroll }
-            | Overlay::Page { scroll, .. }
-            | Overlay::Question { scroll, .. },
-        ) => {
-            let last = extent.total.saturating_sub(extent.height);
-            *scroll = scroll.saturating_add_signed(lines).min(last);
-        }
-        _ => {}
     }
 }

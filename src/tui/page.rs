@@ -6,7 +6,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::tui::focus;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::overlay::Overlay;
@@ -31,29 +30,28 @@ pub fn fill(model: &mut TuiModel, name: &str, found: Vec<String>) {
 
 /// Handles a key on a page.
 pub fn press(model: &mut TuiModel, key: KeyEvent, action: Option<Action>) {
-    let extent = model.metrics.page;
-    let Some(
+    let step = model.metrics.page.page_step();
+    match (plain_char(key), action) {
+        (Some('q' | '?'), _) | (_, Some(Action::Submit | Action::Reader)) => model.overlay = None,
+        (Some('j'), _) | (_, Some(Action::Down)) => scroll(model, 1),
+        (Some('k'), _) | (_, Some(Action::Up)) => scroll(model, -1),
+        (Some(' '), _) | (_, Some(Action::PageDown)) => scroll(model, step),
+        (Some('b'), _) | (_, Some(Action::PageUp)) => scroll(model, -step),
+        (Some('g'), _) | (_, Some(Action::Home)) => scroll(model, isize::MIN / 2),
+        (Some('G'), _) | (_, Some(Action::End)) => scroll(model, isize::MAX / 2),
+        _ => {}
+    }
+}
+
+/// Scrolls the open page by lines, no further than its end.
+pub fn scroll(model: &mut TuiModel, lines: isize) {
+    let last = model.metrics.page.last_top();
+    if let Some(
         Overlay::Help { scroll } | Overlay::Page { scroll, .. } | Overlay::Question { scroll, .. },
     ) = &mut model.overlay
-    else {
-        return;
-    };
-    let last = extent.total.saturating_sub(extent.height);
-    let by = |lines: isize| (*scroll).saturating_add_signed(lines).min(last);
-    let next = match (plain_char(key), action) {
-        (Some('q' | '?'), _) | (_, Some(Action::Submit | Action::Reader)) => {
-            model.overlay = None;
-            return;
-        }
-        (Some('j'), _) | (_, Some(Action::Down)) => by(1),
-        (Some('k'), _) | (_, Some(Action::Up)) => by(-1),
-        (Some(' '), _) | (_, Some(Action::PageDown)) => by(focus::page_step(extent)),
-        (Some('b'), _) | (_, Some(Action::PageUp)) => by(-focus::page_step(extent)),
-        (Some('g'), _) | (_, Some(Action::Home)) => 0,
-        (Some('G'), _) | (_, Some(Action::End)) => last,
-        _ => return,
-    };
-    *scroll = next;
+    {
+        *scroll = scroll.saturating_add_signed(lines).min(last);
+    }
 }
 
 /// Hints for the keys; `close` says what Esc does.

@@ -13,7 +13,6 @@ use crate::tui::model::{TuiModel, mode_label};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection, type_filter};
 use crate::tui::paint::{Painter, draw_rows, frame, put};
-use crate::tui::question::update as question;
 use crate::tui::text::{column_width, one_line, padded};
 
 /// A list to choose one row from.
@@ -141,7 +140,7 @@ pub fn press(
                 apply_choice(row.choice, effects);
             }
         }
-        Some(edit) => question::edit_line(&mut picker.filter, edit),
+        Some(edit) => prompt::edit_text(&mut picker.filter, edit),
         None => {}
     }
 }
@@ -248,7 +247,7 @@ pub fn press_history(
                 prompt::edited(model, effects);
             }
         }
-        Some(edit) => question::edit_line(&mut search.query, edit),
+        Some(edit) => prompt::edit_text(&mut search.query, edit),
         None => {}
     }
 }

@@ -7,21 +7,21 @@ use ratatui::text::Span;
 
 use crate::protocol::{AgentPath, ToolDetails};
 use crate::tui::agents::batch;
-use crate::tui::composer::TextBuffer;
+use crate::tui::composer::{TextBuffer, update as prompt};
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, put};
-use crate::tui::question::update as question;
 use crate::tui::text::Highlighter;
+use crate::tui::transcript::draw::ItemStyle;
 use crate::tui::transcript::layout::{FindRequest, LayoutCache, RenderContext};
 use crate::tui::transcript::{
     Extent, ItemId, ItemKind, Scroll, SearchDirection, SearchHit, SearchResult, TranscriptItem,
     TranscriptState,
 };
-use crate::tui::{focus, overlay, paint};
+use crate::tui::{overlay, paint};
 
 /// A whole transcript in one column, with plain keys.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,7 +115,7 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
             }
             Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
             Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
-            Some(action) => question::edit_line(buffer, action),
+            Some(action) => prompt::edit_text(buffer, action),
             None => {}
         }
         return;
@@ -124,15 +124,15 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
     let extent = model.metrics.reader;
     let mut by = |lines: isize| {
         if let Some(Overlay::Reader(reader)) = &mut model.overlay {
-            focus::scroll_by(&mut reader.scroll, extent, lines);
+            reader.scroll.scroll_by(extent, lines);
             (reader.at, reader.hit) = (None, None);
         }
     };
     match action {
         Action::Up => by(-1),
         Action::Down => by(1),
-        Action::PageUp => by(-focus::page_step(extent)),
-        Action::PageDown => by(focus::page_step(extent)),
+        Action::PageUp => by(-extent.page_step()),
+        Action::PageDown => by(extent.page_step()),
         Action::Home => by(isize::MIN / 2),
         Action::End => by(isize::MAX / 2),
         Action::Search => {
@@ -337,22 +337,16 @@ impl ReaderLayout {
         if self.path.as_ref() != Some(&reader.path) {
             *self = Self { path: Some(reader.path.clone()), cache: LayoutCache::default() };
         }
-        let sight = RenderContext {
-            theme,
-            highlighter,
-            transcript: model.transcript(&reader.path),
-            scroll: reader.scroll,
-            head: Vec::new(),
+        let style = ItemStyle { theme, width, prose: width, full: true, keymap: &model.keymap };
+        let transcript = model.transcript(&reader.path);
+        let cx = RenderContext {
             live: &|item| batch::live_lines(model, item, width, pen),
             live_item: model.batch_item.filter(|_| reader.path.is_root()),
-            prose: width,
-            full: true,
-            keymap: &model.keymap,
-            caret: false,
             find: Some(FindRequest { query: &reader.query, hit: reader.hit, seek: reader.seek }),
+            ..RenderContext::new(style, highlighter, transcript, reader.scroll)
         };
         let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-        let extent = self.cache.draw(&sight, below, buffer);
+        let extent = self.cache.draw(&cx, below, buffer);
         paint::highlight(buffer, below, &reader.query, theme.selection);
         let found = self.cache.found();
         let words = Span::styled(title(model, reader, extent, found), theme.accent);

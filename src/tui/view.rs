@@ -10,6 +10,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use crate::protocol::AgentPath;
+use crate::tui::agents::panes::PaneAreas;
 use crate::tui::agents::{AgentState, batch, panes};
 use crate::tui::background::draw as background;
 use crate::tui::composer::draw as prompt;
@@ -26,6 +27,7 @@ use crate::tui::settings::MotionMode;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::Extent;
+use crate::tui::transcript::draw::ItemStyle;
 use crate::tui::transcript::layout::{LayoutCache, RenderContext};
 use crate::tui::{agents, chrome, hint, page, paint, picker, queue};
 
@@ -119,13 +121,12 @@ impl View {
         let buffer = frame.buffer_mut();
         self.draw_body(model, &layout, pen, buffer);
         if let Some(panel) = &layout.panel {
-            let places = panes::draw(model, panel, pen, buffer);
-            self.draw_scrolled_panes(model, &places, buffer);
-            self.hit_areas
-                .extend(places.into_iter().map(|(area, path)| (area, HitKind::Pane(path))));
+            let areas = panes::draw(model, panel, pen, buffer);
+            self.draw_scrolled_panes(model, &areas, buffer);
+            self.add_panes(areas);
         }
-        let aside = background::draw(model, layout.background, pen, buffer);
-        self.hit_areas.extend(aside.into_iter().map(|(area, path)| (area, HitKind::Pane(path))));
+        let areas = background::draw(model, layout.background, pen, buffer);
+        self.add_panes(areas);
         let mut cursor = self.draw_overlay(model, &layout, pen, buffer);
         put_all(
             buffer,
@@ -149,6 +150,10 @@ impl View {
         if let Some(cursor) = cursor {
             frame.set_cursor_position(cursor);
         }
+    }
+
+    fn add_panes(&mut self, areas: PaneAreas) {
+        self.hit_areas.extend(areas.into_iter().map(|(area, path)| (area, HitKind::Pane(path))));
     }
 
     /// Draws main's transcript, or the zoomed agent with its header.
@@ -197,24 +202,18 @@ impl View {
     ) -> Extent {
         let theme = &self.theme;
         let pen = Painter { theme, frame: spinner(model) };
-        let width = area.width;
-        let sight = RenderContext {
-            theme,
-            highlighter: &self.highlighter,
-            transcript: &model.main,
-            scroll: model.main_scroll,
-            head: chrome::session_header(model, theme, width),
-            live: &|item| batch::live_lines(model, item, width, pen),
+        let (style, transcript) = (item_style(model, theme, area.width, prose), &model.main);
+        let cx = RenderContext {
+            head: chrome::session_header(model, theme, area.width),
+            live: &|item| batch::live_lines(model, item, area.width, pen),
             live_item: model.batch_item,
-            prose,
-            full: false,
-            keymap: &model.keymap,
             caret: model.settings.motion == MotionMode::Full,
-            find: None,
+            ..RenderContext::new(style, &self.highlighter, transcript, model.main_scroll)
         };
-        self.main.draw(&sight, area, buffer)
+        self.main.draw(&cx, area, buffer)
     }
 
+    /// Draws the transcript of an agent, or without a buffer only measures it.
     fn draw_agent(
         &mut self,
         model: &TuiModel,
@@ -226,34 +225,20 @@ impl View {
         if self.agents.len() >= MAX_AGENT_LAYOUTS && !self.agents.contains_key(&agent.path) {
             self.agents.clear();
         }
-        let laid = self.agents.entry(agent.path.clone()).or_default();
-        let sight = RenderContext {
-            theme: &self.theme,
-            highlighter: &self.highlighter,
-            transcript: &agent.transcript,
-            scroll: agent.scroll,
-            head: Vec::new(),
-            live: &|_| None,
-            live_item: None,
-            prose: prose.min(area.width),
-            full: false,
-            keymap: &model.keymap,
+        let layout = self.agents.entry(agent.path.clone()).or_default();
+        let style = item_style(model, &self.theme, area.width, prose);
+        let cx = RenderContext {
             caret: model.settings.motion == MotionMode::Full,
-            find: None,
+            ..RenderContext::new(style, &self.highlighter, &agent.transcript, agent.scroll)
         };
         match buffer {
-            Some(buffer) => laid.draw(&sight, area, buffer),
-            None => laid.measure(&sight, area),
+            Some(buffer) => layout.draw(&cx, area, buffer),
+            None => layout.measure(&cx, area),
         }
     }
 
     /// Draws the transcript instead of the tail in scrolled panes, and measures the focused one.
-    fn draw_scrolled_panes(
-        &mut self,
-        model: &TuiModel,
-        panes: &panes::PaneAreas,
-        buffer: &mut Buffer,
-    ) {
+    fn draw_scrolled_panes(&mut self, model: &TuiModel, panes: &PaneAreas, buffer: &mut Buffer) {
         for (area, path) in panes {
             let Some(agent) = model.agents.get(path) else { continue };
             let scrolled = agent.scroll.top.is_some();
@@ -306,8 +291,8 @@ impl View {
                 agents::picker::draw(model, which, body, pen, buffer);
                 Extent::default()
             }
-            Some(Overlay::Picker(shown)) => {
-                picker::draw(model, shown, body, pen, buffer);
+            Some(Overlay::Picker(list)) => {
+                picker::draw(model, list, body, pen, buffer);
                 Extent::default()
             }
             Some(Overlay::History(search)) => {
@@ -327,6 +312,11 @@ impl View {
         self.hit_areas.push((body, HitKind::Overlay));
         None
     }
+}
+
+/// The style of a transcript that fits into the rest of the screen.
+fn item_style<'a>(model: &'a TuiModel, theme: &'a Theme, width: u16, prose: u16) -> ItemStyle<'a> {
+    ItemStyle { theme, width, prose: prose.min(width), full: false, keymap: &model.keymap }
 }
 
 /// The area of a slot's text.

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::{AgentPath, Command, PermissionMode, PromptTiming, QueuedPrompt};
 use crate::tui::background::update as background;
-use crate::tui::composer::{Menu, MenuKind, Movement, mention};
+use crate::tui::composer::{Menu, MenuKind, Movement, TextBuffer, mention};
 use crate::tui::format::count;
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::QUIT_CONFIRM_TIME;
@@ -14,7 +14,6 @@ use crate::tui::model::{Notice, NoticeCause, RunningShell, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::picker::HistorySearch;
-use crate::tui::question::update as question;
 use crate::tui::queue::MessageState;
 use crate::tui::transcript::{ItemKind, Scroll};
 use crate::tui::{focus, queue, reader, slash, update};
@@ -107,7 +106,45 @@ fn change(model: &mut TuiModel, action: Action) {
     if text {
         model.keys.text = Some(model.now);
     }
-    question::edit_line(&mut model.composer.buffer, action);
+    edit_text(&mut model.composer.buffer, action);
+}
+
+/// Applies an editing key to a text: the draft, a filter, or an answer.
+pub fn edit_text(buffer: &mut TextBuffer, action: Action) {
+    let width = usize::MAX;
+    match action {
+        Action::Newline => buffer.insert("\n"),
+        Action::Backspace => buffer.delete(Movement::Left),
+        Action::Delete | Action::DeleteOrQuit => buffer.delete(Movement::Right),
+        Action::KillWordLeft => buffer.kill(Movement::WordLeft),
+        Action::KillWordRight => buffer.kill(Movement::WordRight),
+        Action::KillLineLeft => buffer.kill(Movement::LineStart),
+        Action::KillLineRight => buffer.kill(Movement::LineEnd),
+        Action::Yank => buffer.yank(),
+        Action::Undo => buffer.undo(),
+        Action::SelectLeft => buffer.select(Movement::Left),
+        Action::SelectRight => buffer.select(Movement::Right),
+        Action::SelectUp => buffer.select(Movement::Up { width }),
+        Action::SelectDown => buffer.select(Movement::Down { width }),
+        Action::SelectWordLeft => buffer.select(Movement::WordLeft),
+        Action::SelectWordRight => buffer.select(Movement::WordRight),
+        Action::SelectLineStart => buffer.select(Movement::LineStart),
+        Action::SelectLineEnd => buffer.select(Movement::LineEnd),
+        _ => {
+            let movement = match action {
+                Action::Left | Action::BackgroundOrLeft => Movement::Left,
+                Action::Right => Movement::Right,
+                Action::Up => Movement::Up { width },
+                Action::Down => Movement::Down { width },
+                Action::WordLeft => Movement::WordLeft,
+                Action::WordRight => Movement::WordRight,
+                Action::LineStart | Action::Home => Movement::LineStart,
+                Action::LineEnd | Action::End => Movement::LineEnd,
+                _ => return,
+            };
+            buffer.move_cursor(movement);
+        }
+    }
 }
 
 /// Handles keys of an open menu. Returns false for other keys.

@@ -7,7 +7,7 @@ use crossterm::event::KeyEvent;
 use crate::protocol::event::NoticeLevel;
 use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
 use crate::tui::background::update as background;
-use crate::tui::composer::{Movement, TextBuffer, update as prompt};
+use crate::tui::composer::{TextBuffer, update as prompt};
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
@@ -16,7 +16,7 @@ use crate::tui::overlay::Overlay;
 use crate::tui::question::{AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME};
 use crate::tui::text::{one_line, truncate};
 use crate::tui::transcript::ItemKind;
-use crate::tui::{focus, labels, reader};
+use crate::tui::{labels, reader};
 
 /// How long a question waits before a notification is sent if the window has no focus.
 const NOTIFY_AFTER: Duration = Duration::from_secs(3);
@@ -214,7 +214,7 @@ fn next(model: &mut TuiModel) {
 
 fn page(model: &mut TuiModel, forward: bool) {
     let content = model.question_frame().map(|frame| frame.content).unwrap_or_default();
-    let step = focus::page_step(content);
+    let step = content.page_step();
     scroll(model, if forward { step } else { -step });
 }
 
@@ -223,7 +223,7 @@ fn page(model: &mut TuiModel, forward: bool) {
 pub fn scroll(model: &mut TuiModel, lines: isize) {
     let Some(frame) = model.question_frame().cloned() else { return };
     let Some(open) = &mut model.questions.open else { return };
-    let last = frame.content.total.saturating_sub(frame.content.height);
+    let last = frame.content.last_top();
     open.scroll = open.scroll.min(last).saturating_add_signed(lines).min(last);
     if frame.end && (lines > 0 || !frame.held) {
         open.seen_width = Some(frame.width);
@@ -335,46 +335,8 @@ fn edit(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Sc
     }
     match keys.action(KeyContext::Prompt, key) {
         Some(Action::Submit) => finish_edit(model, effects),
-        Some(action) => edit_line(buffer, action),
+        Some(action) => prompt::edit_text(buffer, action),
         None => {}
-    }
-}
-
-/// Applies an editing key to a text.
-pub fn edit_line(buffer: &mut TextBuffer, action: Action) {
-    let width = usize::MAX;
-    match action {
-        Action::Newline => buffer.insert("\n"),
-        Action::Backspace => buffer.delete(Movement::Left),
-        Action::Delete | Action::DeleteOrQuit => buffer.delete(Movement::Right),
-        Action::KillWordLeft => buffer.kill(Movement::WordLeft),
-        Action::KillWordRight => buffer.kill(Movement::WordRight),
-        Action::KillLineLeft => buffer.kill(Movement::LineStart),
-        Action::KillLineRight => buffer.kill(Movement::LineEnd),
-        Action::Yank => buffer.yank(),
-        Action::Undo => buffer.undo(),
-        Action::SelectLeft => buffer.select(Movement::Left),
-        Action::SelectRight => buffer.select(Movement::Right),
-        Action::SelectUp => buffer.select(Movement::Up { width }),
-        Action::SelectDown => buffer.select(Movement::Down { width }),
-        Action::SelectWordLeft => buffer.select(Movement::WordLeft),
-        Action::SelectWordRight => buffer.select(Movement::WordRight),
-        Action::SelectLineStart => buffer.select(Movement::LineStart),
-        Action::SelectLineEnd => buffer.select(Movement::LineEnd),
-        _ => {
-            let movement = match action {
-                Action::Left | Action::BackgroundOrLeft => Movement::Left,
-                Action::Right => Movement::Right,
-                Action::Up => Movement::Up { width },
-                Action::Down => Movement::Down { width },
-                Action::WordLeft => Movement::WordLeft,
-                Action::WordRight => Movement::WordRight,
-                Action::LineStart | Action::Home => Movement::LineStart,
-                Action::LineEnd | Action::End => Movement::LineEnd,
-                _ => return,
-            };
-            buffer.move_cursor(movement);
-        }
     }
 }
 

@@ -24,7 +24,7 @@ const REPORT_LINES: usize = 3;
 #[derive(Clone, Copy)]
 pub struct ItemStyle<'a> {
     pub theme: &'a Theme,
-    /// The full width in cells, and that of prose.
+    /// The full width in cells, and that of prose, which is no larger.
     pub width: u16,
     pub prose: u16,
     /// Whether to show everything in full, as the reader does.
@@ -59,11 +59,11 @@ pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>>
 }
 
 /// Estimates the number of lines without laying the item out. Being off by a few does no harm.
-pub fn estimate_height(item: &TranscriptItem, look: &ItemStyle<'_>) -> usize {
-    let open = item.expanded != look.full;
+pub fn estimate_height(item: &TranscriptItem, style: &ItemStyle<'_>) -> usize {
+    let open = item.expanded != style.full;
     let lines = |text: &str| {
         let breaks = text.bytes().filter(|byte| *byte == b'\n').count();
-        1 + breaks + text.len() / usize::from(look.prose.max(1))
+        1 + breaks + text.len() / usize::from(style.prose.max(1))
     };
     match &item.kind {
         ItemKind::Prompt { text, .. }
@@ -258,12 +258,12 @@ fn todos(items: &[crate::protocol::event::Todo], style: &ItemStyle<'_>) -> Vec<L
     items
         .iter()
         .map(|item| {
-            let (mark, look) = match item.status {
+            let (mark, colour) = match item.status {
                 TodoStatus::Completed => (theme.glyphs.task_done, theme.dim),
                 TodoStatus::InProgress => (theme.glyphs.task_open, theme.accent),
                 TodoStatus::Pending => (theme.glyphs.task_open, theme.text),
             };
-            Line::styled(format!("{mark} {}", one_line(&item.content)), look)
+            Line::styled(format!("{mark} {}", one_line(&item.content)), colour)
         })
         .collect()
 }
@@ -334,10 +334,10 @@ fn report(head: &str, text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line
 
 fn notice(level: NoticeLevel, text: &str, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
-    let (mark, look) = match level {
+    let (mark, colour) = match level {
         NoticeLevel::Info => ("  ".to_owned(), theme.dim),
         NoticeLevel::Warning => ("! ".to_owned(), theme.question),
         NoticeLevel::Error => (format!("{} ", theme.glyphs.failed), theme.bad),
     };
-    hanging_lines(&mark, text, look, look, style.prose)
+    hanging_lines(&mark, text, colour, colour, style.prose)
 }

@@ -6,10 +6,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::tui::keymap::Keymap;
 use crate::tui::paint::put;
 use crate::tui::text::Highlighter;
-use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::{ItemStyle, indented};
 use crate::tui::transcript::{
     Extent, ItemId, ItemKind, Scroll, SearchResult, TranscriptItem, TranscriptState,
@@ -40,7 +38,7 @@ pub struct LayoutCache {
     /// Lines above the first item.
     head: usize,
     items: Vec<ItemLayout>,
-    /// Lines above each item; valid up to `sound`.
+    /// Lines above each item; valid up to `valid`.
     above: Vec<usize>,
     valid: usize,
     cached_lines: usize,
@@ -71,7 +69,7 @@ struct LinePos {
 
 /// Everything needed to draw a transcript.
 pub struct RenderContext<'a> {
-    pub theme: &'a Theme,
+    pub style: ItemStyle<'a>,
     pub highlighter: &'a Highlighter,
     pub transcript: &'a TranscriptState,
     pub scroll: Scroll,
@@ -81,26 +79,44 @@ pub struct RenderContext<'a> {
     pub live: &'a dyn Fn(&TranscriptItem) -> Option<Vec<Line<'static>>>,
     /// The item that `live` redraws each time.
     pub live_item: Option<ItemId>,
-    pub prose: u16,
-    /// Whether to show everything in full, as the reader does.
-    pub full: bool,
-    pub keymap: &'a Keymap,
     /// Whether growing text ends with a caret.
     pub caret: bool,
     /// The search in this transcript.
     pub find: Option<FindRequest<'a>>,
 }
 
+impl<'a> RenderContext<'a> {
+    /// A transcript with nothing above it, nothing live and no search.
+    pub fn new(
+        style: ItemStyle<'a>,
+        highlighter: &'a Highlighter,
+        transcript: &'a TranscriptState,
+        scroll: Scroll,
+    ) -> Self {
+        Self {
+            style,
+            highlighter,
+            transcript,
+            scroll,
+            head: Vec::new(),
+            live: &|_| None,
+            live_item: None,
+            caret: false,
+            find: None,
+        }
+    }
+}
+
 impl LayoutCache {
     /// Draws the visible part and returns its extent.
-    pub fn draw(&mut self, sight: &RenderContext<'_>, area: Rect, buffer: &mut Buffer) -> Extent {
+    pub fn draw(&mut self, cx: &RenderContext<'_>, area: Rect, buffer: &mut Buffer) -> Extent {
         if area.height == 0 || area.width == 0 {
             return Extent::default();
         }
-        let VisibleRange { shown, skip, extent } = self.lay_out_visible(sight, area);
+        let VisibleRange { pieces, skip, extent } = self.lay_out_visible(cx, area.height);
         let height = usize::from(area.height);
         let (mut row, mut skip) = (0, skip);
-        for piece in shown.clone() {
+        for piece in pieces.clone() {
             let lines = self.piece_height(piece) - skip;
             let room = Rect {
                 y: area.y + u16::try_from(row).unwrap_or(u16::MAX).min(area.height),
@@ -108,9 +124,9 @@ impl LayoutCache {
                 ..area
             };
             match piece.checked_sub(1) {
-                Some(at) => self.draw_item(sight, at, skip, room, buffer),
+                Some(at) => self.draw_item(cx, at, skip, room, buffer),
                 None => {
-                    for (row, line) in sight.head.iter().skip(skip).enumerate() {
+                    for (row, line) in cx.head.iter().skip(skip).enumerate() {
                         put(buffer, room, row, line);
                     }
                 }
@@ -118,17 +134,17 @@ impl LayoutCache {
             row += lines;
             skip = 0;
         }
-        self.evict_hidden(&shown);
+        self.evict_hidden(&pieces);
         extent
     }
 
     /// Returns the extent that [`Self::draw`] would, without drawing.
-    pub fn measure(&mut self, sight: &RenderContext<'_>, area: Rect) -> Extent {
+    pub fn measure(&mut self, cx: &RenderContext<'_>, area: Rect) -> Extent {
         if area.height == 0 || area.width == 0 {
             return Extent::default();
         }
-        let VisibleRange { shown, extent, .. } = self.lay_out_visible(sight, area);
-        self.evict_hidden(&shown);
+        let VisibleRange { pieces, extent, .. } = self.lay_out_visible(cx, area.height);
+        self.evict_hidden(&pieces);
         extent
     }
 
@@ -144,18 +160,17 @@ impl LayoutCache {
     }
 
     /// Updates the layout and determines the visible part.
-    fn lay_out_visible(&mut self, sight: &RenderContext<'_>, area: Rect) -> VisibleRange {
-        self.refresh(sight, area.width);
-        let look = item_style(sight, area.width);
-        let height = usize::from(area.height);
-        let end = self.last_page(sight, &look, height);
-        let spot = self.requested_pos(sight, &look, height).map_or(end, |spot| spot.min(end));
-        let sought = self.find(sight, &look, height, spot);
-        let spot = sought.map_or(spot, |spot| spot.min(end));
-        let mut last = spot.piece;
-        let mut room = height + spot.line;
+    fn lay_out_visible(&mut self, cx: &RenderContext<'_>, height: u16) -> VisibleRange {
+        self.refresh(cx);
+        let height = usize::from(height);
+        let end = self.last_page(cx, height);
+        let pos = self.requested_pos(cx, height).map_or(end, |pos| pos.min(end));
+        let sought = self.find(cx, height, pos);
+        let pos = sought.map_or(pos, |pos| pos.min(end));
+        let mut last = pos.piece;
+        let mut room = height + pos.line;
         loop {
-            let lines = self.measured_height(last, sight, &look);
+            let lines = self.measured_height(last, cx);
             if lines >= room || last == self.items.len() {
                 break;
             }
@@ -163,26 +178,21 @@ impl LayoutCache {
             last += 1;
         }
         self.count_lines();
-        let top = self.start(spot.piece) + spot.line;
-        let item = spot.piece.checked_sub(1).map(|at| self.first + at as u64);
-        self.anchor = Some(Anchor { top, item, line: spot.line });
+        let top = self.start(pos.piece) + pos.line;
+        let item = pos.piece.checked_sub(1).map(|at| self.first + at as u64);
+        self.anchor = Some(Anchor { top, item, line: pos.line });
         let total = self.start(self.items.len()) + self.piece_height(self.items.len());
         let (item, grown) = (item.unwrap_or(self.first), self.grown);
         let extent = Extent { total, height, top, item, grown };
-        VisibleRange { shown: spot.piece..last + 1, skip: spot.line, extent }
+        VisibleRange { pieces: pos.piece..last + 1, skip: pos.line, extent }
     }
 
     /// The start of the last page.
-    fn last_page(
-        &mut self,
-        sight: &RenderContext<'_>,
-        look: &ItemStyle<'_>,
-        height: usize,
-    ) -> LinePos {
+    fn last_page(&mut self, cx: &RenderContext<'_>, height: usize) -> LinePos {
         let mut room = height;
         let mut piece = self.items.len();
         loop {
-            let lines = self.measured_height(piece, sight, look);
+            let lines = self.measured_height(piece, cx);
             if lines >= room {
                 return LinePos { piece, line: lines - room };
             }
@@ -195,28 +205,23 @@ impl LayoutCache {
     }
 
     /// The requested start of the view; `None` follows the end.
-    fn requested_pos(
-        &mut self,
-        sight: &RenderContext<'_>,
-        look: &ItemStyle<'_>,
-        height: usize,
-    ) -> Option<LinePos> {
-        let range = sight.transcript.ids();
+    fn requested_pos(&mut self, cx: &RenderContext<'_>, height: usize) -> Option<LinePos> {
+        let range = cx.transcript.ids();
         let piece_of = |id: ItemId| {
             let at = id.clamp(range.start, range.end.max(range.start + 1) - 1) - range.start;
             usize::try_from(at).unwrap_or_default() + 1
         };
-        if let Some(id) = sight.scroll.goto {
+        if let Some(id) = cx.scroll.goto {
             let piece = piece_of(id).min(self.items.len());
             return Some(LinePos { piece, line: 0 });
         }
-        let top = sight.scroll.top?;
+        let top = cx.scroll.top?;
         match self.anchor {
             Some(anchor) if top.abs_diff(anchor.top) <= NEAR_PAGES * height => {
                 let piece = anchor.item.map_or(0, piece_of).min(self.items.len());
                 let line = isize::try_from(anchor.line + top).unwrap_or(isize::MAX);
                 let line = line.saturating_sub(isize::try_from(anchor.top).unwrap_or(isize::MAX));
-                Some(self.offset_pos(piece, line, sight, look))
+                Some(self.offset_pos(piece, line, cx))
             }
             _ => {
                 let piece = self.piece_at(top);
@@ -226,20 +231,14 @@ impl LayoutCache {
     }
 
     /// The line `line` lines below the start of a piece, or above it if negative.
-    fn offset_pos(
-        &mut self,
-        mut piece: usize,
-        mut line: isize,
-        sight: &RenderContext<'_>,
-        look: &ItemStyle<'_>,
-    ) -> LinePos {
+    fn offset_pos(&mut self, mut piece: usize, mut line: isize, cx: &RenderContext<'_>) -> LinePos {
         while line < 0 && piece > 0 {
             piece -= 1;
-            line += isize::try_from(self.measured_height(piece, sight, look)).unwrap_or(isize::MAX);
+            line += isize::try_from(self.measured_height(piece, cx)).unwrap_or(isize::MAX);
         }
         let mut line = usize::try_from(line).unwrap_or_default();
         while piece < self.items.len() {
-            let lines = self.measured_height(piece, sight, look);
+            let lines = self.measured_height(piece, cx);
             if line < lines {
                 break;
             }
@@ -250,66 +249,56 @@ impl LayoutCache {
     }
 
     /// The height of a piece, which is laid out if the height was only estimated.
-    fn measured_height(
-        &mut self,
-        piece: usize,
-        sight: &RenderContext<'_>,
-        look: &ItemStyle<'_>,
-    ) -> usize {
+    fn measured_height(&mut self, piece: usize, cx: &RenderContext<'_>) -> usize {
         let Some(at) = piece.checked_sub(1) else { return self.head };
         if !self.items[at].exact
-            && let Some(item) = sight.transcript.get(self.first + at as u64)
+            && let Some(item) = cx.transcript.get(self.first + at as u64)
         {
-            self.lay_out(at, item, sight, look);
+            self.lay_out(at, item, cx);
         }
         self.items[at].full_height()
     }
 
-    fn lay_out(
-        &mut self,
-        at: usize,
-        item: &TranscriptItem,
-        sight: &RenderContext<'_>,
-        look: &ItemStyle<'_>,
-    ) {
-        let laid = &mut self.items[at];
-        let before = laid.full_height();
-        let held = laid.cached_lines();
-        laid.lay_out(item, sight, look);
-        self.cached_lines = (self.cached_lines + laid.height).saturating_sub(held);
-        if laid.full_height() != before {
+    fn lay_out(&mut self, at: usize, item: &TranscriptItem, cx: &RenderContext<'_>) {
+        let layout = &mut self.items[at];
+        let before = layout.full_height();
+        let held = layout.cached_lines();
+        layout.lay_out(item, cx);
+        self.cached_lines = (self.cached_lines + layout.height).saturating_sub(held);
+        if layout.full_height() != before {
             self.valid = self.valid.min(at);
         }
     }
 
     fn draw_item(
         &mut self,
-        sight: &RenderContext<'_>,
+        cx: &RenderContext<'_>,
         at: usize,
         skip: usize,
         area: Rect,
         buffer: &mut Buffer,
     ) {
-        let Some(item) = sight.transcript.get(self.first + at as u64) else { return };
+        let Some(item) = cx.transcript.get(self.first + at as u64) else { return };
         if self.items[at].cached_lines() == 0 {
-            self.lay_out(at, item, sight, &item_style(sight, area.width));
+            self.lay_out(at, item, cx);
         }
-        let laid = &mut self.items[at];
-        let gap = usize::from(laid.gap);
+        let layout = &mut self.items[at];
+        let gap = usize::from(layout.gap);
         let (blank, skip) = (gap.saturating_sub(skip), skip.saturating_sub(gap));
         let height = usize::from(area.height).saturating_sub(blank);
         let grows = matches!(&item.kind, ItemKind::Text { done: false, .. });
-        if let Some(stream) = &mut laid.stream {
-            let lines = stream.0.lines(widths(sight, area.width), sight.theme);
+        if let Some(stream) = &mut layout.stream {
+            let lines = stream.0.lines(widths(&cx.style), cx.style.theme);
             let count = lines.len();
             for (row, line) in lines.iter().enumerate().skip(skip).take(height) {
                 let mut line = indented(line.clone());
-                if grows && sight.caret && row + 1 == count {
-                    line.spans.push(Span::styled(sight.theme.glyphs.caret, sight.theme.accent));
+                if grows && cx.caret && row + 1 == count {
+                    line.spans
+                        .push(Span::styled(cx.style.theme.glyphs.caret, cx.style.theme.accent));
                 }
                 put(buffer, area, blank + row - skip, &line);
             }
-        } else if let Some(lines) = &laid.lines {
+        } else if let Some(lines) = &layout.lines {
             for (row, line) in lines.iter().skip(skip).take(height).enumerate() {
                 put(buffer, area, blank + row, line);
             }
@@ -318,10 +307,10 @@ impl LayoutCache {
 
     /// Updates the heights. Lays out only changed items, and none of a long transcript that is new
     /// here.
-    fn refresh(&mut self, sight: &RenderContext<'_>, width: u16) {
-        let transcript = sight.transcript;
+    fn refresh(&mut self, cx: &RenderContext<'_>) {
+        let transcript = cx.transcript;
         let ids = transcript.ids();
-        let key = Some((width, sight.prose, sight.theme.id()));
+        let key = Some((cx.style.width, cx.style.prose, cx.style.theme.id()));
         let known = (self.key == key && self.first == ids.start)
             .then(|| transcript.changed_since(self.revision))
             .flatten();
@@ -331,14 +320,13 @@ impl LayoutCache {
             *self = Self { key, first: ids.start, anchor, grown, ..Self::default() };
         }
         self.revision = transcript.revision();
-        self.head = sight.head.len();
+        self.head = cx.head.len();
         let count = usize::try_from(ids.end - ids.start).unwrap_or_default();
         self.items.resize_with(count, ItemLayout::default);
         self.above.resize(count, 0);
-        let look = item_style(sight, width);
         let guessed = anew && transcript.bytes() > EAGER_LAYOUT_BYTES;
         let changed = known.unwrap_or_else(|| ids.clone().collect());
-        for id in changed.into_iter().chain(sight.live_item) {
+        for id in changed.into_iter().chain(cx.live_item) {
             let Some(item) = transcript.get(id) else { continue };
             let at = usize::try_from(id - self.first).unwrap_or_default();
             let before = self.items[at].full_height();
@@ -348,10 +336,10 @@ impl LayoutCache {
                     ItemKind::Prompt { task: false, .. } | ItemKind::Report { .. }
                 );
             if guessed {
-                self.items[at].estimate(item, &look);
+                self.items[at].estimate(item, &cx.style);
                 continue;
             }
-            self.lay_out(at, item, sight, &look);
+            self.lay_out(at, item, cx);
             let after = self.items[at].full_height();
             if after != before {
                 self.valid = self.valid.min(at);
@@ -394,19 +382,19 @@ impl LayoutCache {
         self.above.partition_point(|above| *above <= line)
     }
 
-    /// Drops lines out of sight once there are too many.
-    fn evict_hidden(&mut self, shown: &std::ops::Range<usize>) {
+    /// Drops hidden lines once there are too many.
+    fn evict_hidden(&mut self, visible: &std::ops::Range<usize>) {
         if self.cached_lines <= MAX_CACHED_LINES {
             return;
         }
         self.cached_lines = 0;
         let last = self.items.len().saturating_sub(1);
-        for (at, laid) in self.items.iter_mut().enumerate() {
-            if shown.contains(&(at + 1)) || at == last {
-                self.cached_lines += laid.cached_lines();
+        for (at, layout) in self.items.iter_mut().enumerate() {
+            if visible.contains(&(at + 1)) || at == last {
+                self.cached_lines += layout.cached_lines();
             } else {
-                laid.lines = None;
-                laid.stream = None;
+                layout.lines = None;
+                layout.stream = None;
             }
         }
     }
@@ -414,19 +402,9 @@ impl LayoutCache {
 
 /// The visible pieces, and the number of lines of the first that are scrolled off.
 struct VisibleRange {
-    shown: std::ops::Range<usize>,
+    pieces: std::ops::Range<usize>,
     skip: usize,
     extent: Extent,
-}
-
-fn item_style<'a>(sight: &RenderContext<'a>, width: u16) -> ItemStyle<'a> {
-    ItemStyle {
-        theme: sight.theme,
-        width,
-        prose: sight.prose.min(width),
-        full: sight.full,
-        keymap: sight.keymap,
-    }
 }
 
 #[cfg(test)]

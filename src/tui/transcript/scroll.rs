@@ -25,6 +25,32 @@ pub struct Extent {
     pub grown: usize,
 }
 
+impl Scroll {
+    /// Scrolls by lines, down if positive; at the end it follows again.
+    pub fn scroll_by(&mut self, extent: Extent, lines: isize) {
+        let last = extent.last_top();
+        let top = self.top.unwrap_or(last).min(last);
+        let next = top.saturating_add_signed(lines);
+        if self.top.is_none() {
+            self.seen = extent.grown;
+        }
+        self.top = (next < last).then_some(next);
+        self.goto = None;
+    }
+}
+
+impl Extent {
+    /// The line at the top of the last page.
+    pub fn last_top(self) -> usize {
+        self.total.saturating_sub(self.height)
+    }
+
+    /// A page minus two lines of overlap.
+    pub fn page_step(self) -> isize {
+        isize::try_from(self.height.saturating_sub(2).max(1)).unwrap_or(1)
+    }
+}
+
 /// A laid-out line of a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SearchHit {

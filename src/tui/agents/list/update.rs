@@ -5,13 +5,13 @@ use crossterm::event::KeyEvent;
 use crate::protocol::AgentPath;
 use crate::tui::agents::list::{AgentList, ListRow};
 use crate::tui::background::{Job, update as background};
+use crate::tui::composer::update as prompt;
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection};
-use crate::tui::question::update as question;
 use crate::tui::{focus, overlay, page};
 
 /// Opens the list of agents and requests the definitions.
@@ -43,7 +43,7 @@ pub fn press(
             cycle_selection(&mut list.selected, rows, action == Some(Action::Down));
         }),
         (_, Some(edit)) if filtering => {
-            change(model, |list| question::edit_line(&mut list.filter, edit));
+            change(model, |list| prompt::edit_text(&mut list.filter, edit));
         }
         _ => {}
     }

@@ -33,45 +33,33 @@ impl ItemLayout {
     }
 
     /// Estimates the height without laying anything out.
-    pub(super) fn estimate(&mut self, item: &TranscriptItem, look: &ItemStyle<'_>) {
+    pub(super) fn estimate(&mut self, item: &TranscriptItem, style: &ItemStyle<'_>) {
         *self =
-            Self { height: draw::estimate_height(item, look), gap: self.gap, ..Self::default() };
+            Self { height: draw::estimate_height(item, style), gap: self.gap, ..Self::default() };
     }
 
-    pub(super) fn lay_out(
-        &mut self,
-        item: &TranscriptItem,
-        sight: &RenderContext<'_>,
-        look: &ItemStyle<'_>,
-    ) {
+    pub(super) fn lay_out(&mut self, item: &TranscriptItem, cx: &RenderContext<'_>) {
         self.exact = true;
         self.hits = None;
         if let ItemKind::Text { text, done, edition } = &item.kind {
             self.lines = None;
-            self.lay_out_text(text, *done, *edition, sight, look.width);
+            self.lay_out_text(text, *done, *edition, cx);
             return;
         }
         self.stream = None;
-        let lines = (sight.live)(item).unwrap_or_else(|| draw::lines(item, look));
+        let lines = (cx.live)(item).unwrap_or_else(|| draw::lines(item, &cx.style));
         self.height = lines.len();
         self.lines = Some(lines);
     }
 
     /// Feeds only new text to the markdown stream.
-    fn lay_out_text(
-        &mut self,
-        text: &str,
-        done: bool,
-        edition: u32,
-        sight: &RenderContext<'_>,
-        width: u16,
-    ) {
-        let goes_on = self
+    fn lay_out_text(&mut self, text: &str, done: bool, edition: u32, cx: &RenderContext<'_>) {
+        let continues = self
             .stream
             .as_ref()
             .is_some_and(|stream| stream.2 == edition && stream.1 <= text.len());
-        if !goes_on {
-            self.stream = Some(Box::new((MarkdownStream::new(sight.highlighter), 0, edition)));
+        if !continues {
+            self.stream = Some(Box::new((MarkdownStream::new(cx.highlighter), 0, edition)));
         }
         let Some(stream) = &mut self.stream else { return };
         if let Some(more) = text.get(stream.1..) {
@@ -81,13 +69,13 @@ impl ItemLayout {
         if done {
             stream.0.finish();
         }
-        self.height = stream.0.lines(widths(sight, width), sight.theme).len();
+        self.height = stream.0.lines(widths(&cx.style), cx.style.theme).len();
     }
 }
 
 /// The widths for text, indented by two cells and with one for the caret. Code and tables may be
 /// wider than prose.
-pub(super) fn widths(sight: &RenderContext<'_>, width: u16) -> Widths {
+pub(super) fn widths(style: &ItemStyle<'_>) -> Widths {
     let inner = |cells: u16| cells.saturating_sub(3).max(1);
-    Widths { prose: inner(sight.prose.min(width)), wide: inner(width) }
+    Widths { prose: inner(style.prose), wide: inner(style.width) }
 }

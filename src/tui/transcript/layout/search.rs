@@ -30,14 +30,13 @@ impl LayoutCache {
     /// that in the middle. `top` is where the page would start otherwise.
     pub(super) fn find(
         &mut self,
-        sight: &RenderContext<'_>,
-        look: &ItemStyle<'_>,
+        cx: &RenderContext<'_>,
         height: usize,
         top: LinePos,
     ) -> Option<LinePos> {
         self.found = None;
-        let find = sight.find.filter(|find| !find.query.trim().is_empty())?;
-        let all = self.hits(sight, look, &find.query.to_lowercase());
+        let find = cx.find.filter(|find| !find.query.trim().is_empty())?;
+        let all = self.hits(cx, &find.query.to_lowercase());
         let from = find.hit.unwrap_or_else(|| self.hit_at(top));
         let before = all.partition_point(|hit| *hit < from);
         let here = all.get(before) == Some(&from);
@@ -59,25 +58,20 @@ impl LayoutCache {
         let at = usize::try_from(hit.item.checked_sub(self.first)?).ok()?;
         let line = hit.line + usize::from(self.items.get(at)?.gap);
         let line = isize::try_from(line).ok()?.saturating_sub_unsigned(height / 2);
-        Some(self.offset_pos(at + 1, line, sight, look))
+        Some(self.offset_pos(at + 1, line, cx))
     }
 
     /// Converts a position into a line of an item.
-    fn hit_at(&self, spot: LinePos) -> SearchHit {
-        let Some(at) = spot.piece.checked_sub(1) else {
+    fn hit_at(&self, pos: LinePos) -> SearchHit {
+        let Some(at) = pos.piece.checked_sub(1) else {
             return SearchHit { item: self.first, line: 0 };
         };
         let gap = self.items.get(at).map_or(0, |item| usize::from(item.gap));
-        SearchHit { item: self.first + at as u64, line: spot.line.saturating_sub(gap) }
+        SearchHit { item: self.first + at as u64, line: pos.line.saturating_sub(gap) }
     }
 
     /// All lines that contain `query`, in order. Searches only changed items again.
-    fn hits(
-        &mut self,
-        sight: &RenderContext<'_>,
-        look: &ItemStyle<'_>,
-        query: &str,
-    ) -> Vec<SearchHit> {
+    fn hits(&mut self, cx: &RenderContext<'_>, query: &str) -> Vec<SearchHit> {
         if self.query != query {
             query.clone_into(&mut self.query);
             self.items.iter_mut().for_each(|item| item.hits = None);
@@ -86,12 +80,12 @@ impl LayoutCache {
             if self.items[at].hits.is_some() {
                 continue;
             }
-            let Some(item) = sight.transcript.get(self.first + at as u64) else { continue };
+            let Some(item) = cx.transcript.get(self.first + at as u64) else { continue };
             let passing = self.items[at].cached_lines() == 0;
             if passing {
-                self.lay_out(at, item, sight, look);
+                self.lay_out(at, item, cx);
             }
-            self.items[at].hits = Some(self.items[at].matching_lines(query, sight, look.width));
+            self.items[at].hits = Some(self.items[at].matching_lines(query, &cx.style));
             if passing {
                 self.cached_lines = self.cached_lines.saturating_sub(self.items[at].cached_lines());
                 (self.items[at].lines, self.items[at].stream) = (None, None);
@@ -99,20 +93,20 @@ impl LayoutCache {
         }
         self.count_lines();
         let items = (self.first..).zip(&self.items);
-        let hits = items.flat_map(|(item, laid)| {
-            laid.hits.iter().flatten().map(move |line| SearchHit { item, line: *line })
+        let hits = items.flat_map(|(item, layout)| {
+            layout.hits.iter().flatten().map(move |line| SearchHit { item, line: *line })
         });
         hits.collect()
     }
 }
 
 impl ItemLayout {
-    fn matching_lines(&mut self, query: &str, sight: &RenderContext<'_>, room: u16) -> Vec<usize> {
+    fn matching_lines(&mut self, query: &str, style: &ItemStyle<'_>) -> Vec<usize> {
         match (&mut self.stream, &self.lines) {
             (Some(stream), _) => {
-                matching_lines(stream.0.lines(widths(sight, room), sight.theme), query, room)
+                matching_lines(stream.0.lines(widths(style), style.theme), query, style.width)
             }
-            (None, Some(lines)) => matching_lines(lines, query, room),
+            (None, Some(lines)) => matching_lines(lines, query, style.width),
             (None, None) => Vec::new(),
         }
     }

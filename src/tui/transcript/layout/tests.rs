@@ -1,4 +1,6 @@
 use super::*;
+use crate::tui::keymap::Keymap;
+use crate::tui::theme::Theme;
 
 const AREA: Rect = Rect { x: 0, y: 0, width: 60, height: 20 };
 
@@ -14,28 +16,26 @@ fn long(messages: usize) -> TranscriptState {
 }
 
 fn draw(
-    laid: &mut LayoutCache,
+    layout: &mut LayoutCache,
     transcript: &TranscriptState,
     scroll: Scroll,
     area: Rect,
 ) -> (Extent, Vec<String>) {
     let theme = Theme::default();
-    let sight = RenderContext {
+    let style = ItemStyle {
         theme: &theme,
-        highlighter: &Highlighter::off(),
-        transcript,
-        scroll,
-        head: vec![Line::from("head")],
-        live: &|_| None,
-        live_item: None,
+        width: area.width,
         prose: area.width,
         full: false,
         keymap: &Keymap::default(),
-        caret: false,
-        find: None,
+    };
+    let highlighter = Highlighter::off();
+    let cx = RenderContext {
+        head: vec![Line::from("head")],
+        ..RenderContext::new(style, &highlighter, transcript, scroll)
     };
     let mut buffer = Buffer::empty(area);
-    let extent = laid.draw(&sight, area, &mut buffer);
+    let extent = layout.draw(&cx, area, &mut buffer);
     let row = |y| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     (extent, (0..area.height).map(|y| row(y).trim_end().to_owned()).collect())
 }
@@ -46,43 +46,43 @@ fn at(top: usize) -> Scroll {
 
 #[test]
 fn a_long_history_lays_out_only_what_is_seen_at_the_end_and_at_the_beginning() {
-    let (transcript, mut laid) = (long(1000), LayoutCache::default());
-    let (end, lines) = draw(&mut laid, &transcript, Scroll::default(), AREA);
+    let (transcript, mut layout) = (long(1000), LayoutCache::default());
+    let (end, lines) = draw(&mut layout, &transcript, Scroll::default(), AREA);
     assert_eq!(lines.last().map(String::as_str), Some("  end 999"));
-    assert!(laid.exact_count() < 10, "{}", laid.exact_count());
+    assert!(layout.exact_count() < 10, "{}", layout.exact_count());
     assert!(end.total > 10_000);
-    let (_, lines) = draw(&mut laid, &transcript, at(0), AREA);
+    let (_, lines) = draw(&mut layout, &transcript, at(0), AREA);
     assert_eq!(lines[..2], ["head", "› question 0"]);
-    assert!(laid.exact_count() < 20, "{}", laid.exact_count());
+    assert!(layout.exact_count() < 20, "{}", layout.exact_count());
 }
 
 #[test]
 fn scrolling_through_guessed_heights_moves_by_exactly_the_lines_asked_for() {
-    let (transcript, mut laid) = (long(300), LayoutCache::default());
-    let (mut extent, mut lines) = draw(&mut laid, &transcript, Scroll::default(), AREA);
+    let (transcript, mut layout) = (long(300), LayoutCache::default());
+    let (mut extent, mut lines) = draw(&mut layout, &transcript, Scroll::default(), AREA);
     for _ in 0..100 {
-        let (next, shown) = draw(&mut laid, &transcript, at(extent.top - 7), AREA);
-        assert_eq!(shown[7..], lines[..13]);
-        (extent, lines) = (next, shown);
+        let (next, seen) = draw(&mut layout, &transcript, at(extent.top - 7), AREA);
+        assert_eq!(seen[7..], lines[..13]);
+        (extent, lines) = (next, seen);
     }
     for _ in 0..50 {
-        let (next, shown) = draw(&mut laid, &transcript, at(extent.top + 7), AREA);
-        assert_eq!(shown[..13], lines[7..]);
-        (extent, lines) = (next, shown);
+        let (next, seen) = draw(&mut layout, &transcript, at(extent.top + 7), AREA);
+        assert_eq!(seen[..13], lines[7..]);
+        (extent, lines) = (next, seen);
     }
 }
 
 #[test]
 fn the_place_holds_at_another_width_and_while_text_comes_below() {
-    let (mut transcript, mut laid) = (long(300), LayoutCache::default());
-    draw(&mut laid, &transcript, Scroll::default(), AREA);
+    let (mut transcript, mut layout) = (long(300), LayoutCache::default());
+    draw(&mut layout, &transcript, Scroll::default(), AREA);
     let there = Scroll { top: Some(0), goto: Some(200), seen: 0 };
-    let (extent, lines) = draw(&mut laid, &transcript, there, AREA);
+    let (extent, lines) = draw(&mut layout, &transcript, there, AREA);
     assert_eq!(lines[1], "› question 100");
     transcript.push(ItemKind::Prompt { text: "later".to_owned(), task: false });
-    let (later, same) = draw(&mut laid, &transcript, at(extent.top), AREA);
+    let (later, same) = draw(&mut layout, &transcript, at(extent.top), AREA);
     assert_eq!((&same, later.grown - extent.grown), (&lines, 2));
     let narrow = Rect { width: 40, ..AREA };
-    let (_, lines) = draw(&mut laid, &transcript, at(later.top), narrow);
+    let (_, lines) = draw(&mut layout, &transcript, at(later.top), narrow);
     assert_eq!(lines[1], "› question 100");
 }
