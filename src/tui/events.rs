@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use crate::protocol::event::AgentReport;
 use crate::protocol::{
-    AgentEvent, AgentPath, CompactionState, ContentBlock, EventKind, NoticeLevel, ResultBlock,
-    RunEnd, RunOutcome, ToolDetails, clock,
+    AgentEvent, AgentPath, CompactionState, ContentBlock, EventKind, NoticeLevel, PromptId,
+    ResultBlock, RunEnd, RunOutcome, Sender, ToolDetails, clock,
 };
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::background::update as background;
@@ -64,8 +65,20 @@ fn urgency(model: &TuiModel, event: &AgentEvent) -> DrawUrgency {
     if !text || zoomed || in_body || reading { DrawUrgency::Now } else { DrawUrgency::Lazy }
 }
 
+/// Applies an event that means the same for main and sub-agents. Returns any other event.
+fn common_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) -> Option<EventKind> {
+    match kind {
+        EventKind::PermissionAsked(asked) => question::add_question(model, *asked),
+        EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
+        EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
+        EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
+        EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
+        other => return Some(other),
+    }
+    None
+}
+
 fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEffect>) {
-    let now = model.now;
     let about_work = !matches!(
         kind,
         EventKind::Notice { .. }
@@ -74,50 +87,32 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             | EventKind::SessionFailed { .. }
     );
     if about_work {
-        model.run.apply(&kind, now);
+        model.run.apply(&kind, model.now);
     }
+    let Some(kind) = common_event(model, &AgentPath::root(), kind) else { return };
     match kind {
         EventKind::SessionOpened { id, history, .. } => {
             let was = model.session.id.replace(id);
             replay::open_session(model, history, was.is_some_and(|was| was != id));
         }
-        EventKind::PromptRead { id, text, from } => {
-            if let Some(id) = id {
-                queue::mark_read(model, id);
-            }
-            if model.run.is_idle() {
-                fold(model);
-                model.run.begin(now);
-                model.can_retry = false;
-            }
-            let report = background::report_item(model, &AgentPath::root(), &from, &text);
-            model.main.push(report.unwrap_or(ItemKind::Prompt { text, task: false }));
-        }
+        EventKind::PromptRead { id, text, from } => main_prompt_read(model, id, text, &from),
         EventKind::Verbatim { name, text } => {
-            main_text_arrived(model);
             let head = format!("{name} answers");
+            main_text_arrived(model, &head);
             model.main.push(ItemKind::Report { head, text: String::new() });
             model.main.push(ItemKind::Text { text, done: true, edition: 0 });
         }
-        EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
         EventKind::WaitBegan(_) if model.run.is_idle() => queue::mark_held(model),
-        EventKind::PromptReturned { id, text } => {
-            queue::returned(model, &AgentPath::root(), id, &text);
-        }
         EventKind::PromptRefused { id, text, why } => {
             queue::refused(model, id, &text);
             notice(model, NoticeLevel::Error, why);
         }
         EventKind::TextDelta { text } => {
-            if !text.trim().is_empty() {
-                main_text_arrived(model);
-            }
+            main_text_arrived(model, &text);
             model.main.text_delta(&text);
         }
         EventKind::BlockFinished { block: ContentBlock::Text { text, .. }, .. } => {
-            if !text.trim().is_empty() {
-                main_text_arrived(model);
-            }
+            main_text_arrived(model, &text);
             model.main.text_finished(&text);
         }
         EventKind::Aside { text } => {
@@ -125,23 +120,9 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
         }
         EventKind::TurnFinished { cost, .. } => model.session.cost += cost,
-        EventKind::PermissionAsked(asked) => question::add_question(model, *asked),
-        EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
-        EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
         EventKind::ModeChanged { mode } => mode_changed(model, mode),
         EventKind::ModelChanged { provider, model: name, context_window } => {
-            // The first event is the initial model, unless there was none; opening a session names the
-            // same model again.
-            let same = model.session.model == name
-                && model.session.provider.as_ref().is_none_or(|known| *known == provider);
-            let known = model.session.provider.is_some() || model.session.first_run.is_some();
-            if known && !same {
-                model.say(format!("model: {name}, from the next request on"));
-            }
-            model.session.model = name;
-            model.session.provider = Some(provider);
-            model.session.context_window = context_window;
-            model.session.first_run = None;
+            model_changed(model, provider, name, context_window);
         }
         EventKind::ShellOutput { text } => model.main.shell_output(&text),
         EventKind::ShellFinished { line, text, status } => {
@@ -154,39 +135,30 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
         kind => {
             if let EventKind::ToolFinished { details: Some(ToolDetails::Agent(report)), .. } = &kind
             {
-                let path = AgentPath::root().child(report.agent_id);
-                if let Some(agent) = model.agents.get_mut(&path)
-                    && agent.stopped_with_main != report.with_parent
-                {
-                    agent.stopped_with_main = report.with_parent;
-                    background::redraw_batches(model, &path);
-                }
+                agent_reported(model, report);
             }
-            transcribe(&mut model.main, kind, now);
+            transcribe(&mut model.main, kind, model.now);
         }
     }
 }
 
 fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
     let now = model.now;
-    if let EventKind::Started(info) = kind {
-        return agent_started(model, path, *info);
-    }
-    if let EventKind::Reported { info, outcome } = kind {
-        return replay::add_reported(model, path, *info, *outcome);
-    }
-    if let EventKind::TranscriptRead { events } = kind {
-        return replay::transcript_read(model, path, events);
-    }
+    let kind = match kind {
+        EventKind::Started(info) => return agent_started(model, path, *info),
+        EventKind::Reported { info, outcome } => {
+            return replay::add_reported(model, path, *info, *outcome);
+        }
+        EventKind::TranscriptRead { events } => {
+            return replay::transcript_read(model, path, events);
+        }
+        kind => kind,
+    };
     if let Some(agent) = model.agents.get_mut(path) {
         agent.run.apply(&kind, now);
     }
+    let Some(kind) = common_event(model, path, kind) else { return };
     match kind {
-        EventKind::PermissionAsked(asked) => question::add_question(model, *asked),
-        EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
-        EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
-        EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
-        EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
         EventKind::PromptRead { id, text, from } => {
             background::agent_prompt_read(model, path, id, text, &from);
         }
@@ -329,9 +301,23 @@ fn agent_finished(model: &mut TuiModel, path: &AgentPath, outcome: RunOutcome) {
     background::redraw_batches(model, path);
 }
 
+/// Adds a prompt that main has read, and starts its turn.
+fn main_prompt_read(model: &mut TuiModel, id: Option<PromptId>, text: String, from: &Sender) {
+    if let Some(id) = id {
+        queue::mark_read(model, id);
+    }
+    if model.run.is_idle() {
+        fold(model);
+        model.run.begin(model.now);
+        model.can_retry = false;
+    }
+    let report = background::report_item(model, &AgentPath::root(), from, &text);
+    model.main.push(report.unwrap_or(ItemKind::Prompt { text, task: false }));
+}
+
 /// Folds the ended batch when main writes text, unless a pane has the focus.
-fn main_text_arrived(model: &mut TuiModel) {
-    if model.batch_item.is_none() {
+fn main_text_arrived(model: &mut TuiModel, text: &str) {
+    if model.batch_item.is_none() || text.trim().is_empty() {
         return;
     }
     if model.focus.is_some() {
@@ -365,10 +351,10 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
         effects.push(ScreenEffect::Notify("main is done".to_owned()));
     }
     let (level, text) = match &outcome.end {
-        RunEnd::Completed | RunEnd::Cancelled { .. } | RunEnd::Interrupted => {
-            if matches!(outcome.end, RunEnd::Cancelled { .. }) {
-                stopped_line(model);
-            }
+        RunEnd::Completed | RunEnd::Interrupted => return,
+        RunEnd::Cancelled { .. } => {
+            let text = "stopped by you".to_owned();
+            model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
             return;
         }
         RunEnd::Failed { message, .. } => (NoticeLevel::Error, message.clone()),
@@ -386,15 +372,42 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
     model.main.push(ItemKind::Notice { level, text });
 }
 
-fn stopped_line(model: &mut TuiModel) {
-    let text = "stopped by you".to_owned();
-    model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
-}
-
 fn mode_changed(model: &mut TuiModel, mode: crate::protocol::PermissionMode) {
     if model.session.mode != mode {
         model.session.mode = mode;
         model.say(format!("mode: {}, {}", mode.name(), mode_label(mode)));
+    }
+}
+
+/// Notes the model of the next request. The first event is the initial model, unless there was none;
+/// opening a session names the same model again.
+fn model_changed(
+    model: &mut TuiModel,
+    provider: String,
+    name: String,
+    context_window: Option<u64>,
+) {
+    let session = &mut model.session;
+    let same =
+        session.model == name && session.provider.as_ref().is_none_or(|known| *known == provider);
+    let known = session.provider.is_some() || session.first_run.is_some();
+    session.model = name;
+    session.provider = Some(provider);
+    session.context_window = context_window;
+    session.first_run = None;
+    if known && !same {
+        model.say(format!("model: {}, from the next request on", model.session.model));
+    }
+}
+
+/// Takes over from a call's result whether its agent was cancelled together with main.
+fn agent_reported(model: &mut TuiModel, report: &AgentReport) {
+    let path = AgentPath::root().child(report.agent_id);
+    if let Some(agent) = model.agents.get_mut(&path)
+        && agent.stopped_with_main != report.with_parent
+    {
+        agent.stopped_with_main = report.with_parent;
+        background::redraw_batches(model, &path);
     }
 }
 
