@@ -1,35 +1,33 @@
 //! Makes a program's output harmless: no terminal sequences, no control characters, no invisible direction marks.
 
+use crate::protocol::EscapeReader;
+
 /// Removes terminal sequences and replaces control characters. Keeps its state between chunks of one output.
 ///
 /// Tab and line feed pass. `\r\n` and a lone `\r` become line feeds, other controls become their
 /// visible pictures, and characters that reorder or hide text become `\u{…}`.
 #[derive(Debug, Default)]
 pub struct OutputCleaner {
-    state: CleanerState,
+    escape: EscapeReader,
     /// The last character was a carriage return that is not written yet.
     returned: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum CleanerState {
-    #[default]
-    Text,
-    /// After ESC.
-    Escape,
-    /// In `ESC [ …`.
-    Control,
-    /// In a string such as `ESC ] …`, up to BEL or `ESC \`.
-    Quoted,
-    /// After ESC within a string.
-    StringEnd,
 }
 
 impl OutputCleaner {
     /// Appends the harmless form of `text` to `out`.
     pub fn push(&mut self, text: &str, out: &mut String) {
         for c in text.chars() {
-            self.character(c, out);
+            if !self.escape.is_text(c) {
+                continue;
+            }
+            if c == '\r' {
+                self.returned = true;
+                continue;
+            }
+            if std::mem::take(&mut self.returned) && c != '\n' {
+                out.push('\n');
+            }
+            write_harmless(c, out);
         }
     }
 
@@ -38,55 +36,6 @@ impl OutputCleaner {
         let mut out = String::with_capacity(text.len());
         Self::default().push(text, &mut out);
         out
-    }
-
-    fn character(&mut self, c: char, out: &mut String) {
-        // A line end closes any sequence, so that an unfinished one cannot hide what follows.
-        if matches!(c, '\n' | '\r') {
-            self.state = CleanerState::Text;
-        }
-        self.state = match (self.state, c) {
-            (CleanerState::Text, _) => return self.plain(c, out),
-            (CleanerState::Escape, _) => after_escape(c),
-            (CleanerState::Control, '\u{40}'..='\u{7e}') => CleanerState::Text,
-            (CleanerState::Control, _) => CleanerState::Control,
-            (CleanerState::Quoted, '\u{7}' | '\u{9c}') => CleanerState::Text,
-            (CleanerState::Quoted, '\u{1b}') => CleanerState::StringEnd,
-            (CleanerState::Quoted, _) => CleanerState::Quoted,
-            (CleanerState::StringEnd, '\\') => CleanerState::Text,
-            (CleanerState::StringEnd, _) => after_escape(c),
-        };
-    }
-
-    fn plain(&mut self, c: char, out: &mut String) {
-        if c == '\r' {
-            self.returned = true;
-            return;
-        }
-        self.state = match c {
-            '\u{1b}' => CleanerState::Escape,
-            '\u{9b}' => CleanerState::Control,
-            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => CleanerState::Quoted,
-            _ => CleanerState::Text,
-        };
-        if self.state != CleanerState::Text {
-            return;
-        }
-        if std::mem::take(&mut self.returned) && c != '\n' {
-            out.push('\n');
-        }
-        write_harmless(c, out);
-    }
-}
-
-/// Returns the state that the character after ESC begins.
-fn after_escape(c: char) -> CleanerState {
-    match c {
-        '[' => CleanerState::Control,
-        ']' | 'P' | 'X' | '^' | '_' => CleanerState::Quoted,
-        // Intermediate characters, and a second ESC.
-        '\u{20}'..='\u{2f}' | '\u{1b}' => CleanerState::Escape,
-        _ => CleanerState::Text,
     }
 }
 
@@ -129,6 +78,7 @@ mod tests {
             ("\x1b(Bx\x1b7y\x1bPq#1\x1b\\z", "xyz"),
             ("\u{9b}31mred", "red"),
             ("a\x1b]0;never closed\nb", "a\nb"),
+            ("a\x1b[31日b", "a日b"),
         ] {
             assert_eq!(OutputCleaner::clean(dirty), clean);
             assert_eq!(in_pieces(dirty), clean);

@@ -5,6 +5,7 @@
 pub mod access;
 pub mod command;
 pub mod env;
+pub mod escape;
 pub mod event;
 pub mod hook;
 pub mod ids;
@@ -30,6 +31,7 @@ pub mod wait;
 pub use access::{Access, BashVersion, PathTarget, ReadOnly};
 pub use command::{Command, PromptTiming, QueuedPrompt, Sender};
 pub use env::{DEPTH_VARIABLE, EnvOverlay};
+pub use escape::EscapeReader;
 pub use event::{
     AgentEvent, AgentInfo, ApiError, CompactionState, Denial, EventKind, Failure, NoticeLevel,
     RunEnd, RunOutcome, ShellEnd, ToolDetails, ViolationKind, clock, count,

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use unicode_width::UnicodeWidthChar;
 
 use crate::protocol::{
-    BLANK, is_invisible, is_joined, is_seen, is_variation_selector, selects_picture,
+    BLANK, EscapeReader, is_invisible, is_joined, is_seen, is_variation_selector, selects_picture,
 };
 
 /// Cells between tab stops.
@@ -98,6 +98,7 @@ fn is_dropped(c: char) -> bool {
 /// The slow path: copies character by character.
 struct Sanitizer {
     out: String,
+    escape: EscapeReader,
     column: usize,
     /// The last character kept on the line.
     previous: Option<char>,
@@ -117,14 +118,24 @@ impl Sanitizer {
         let line = done.rfind('\n').map_or(done, |at| &done[at + 1..]);
         let column = line.chars().map(|c| c.width().unwrap_or(0)).sum();
         let previous = line.chars().next_back();
-        Self { out, column, previous, marks: 0, reveals: false, keeps_tabs: false }
+        Self {
+            out,
+            escape: EscapeReader::default(),
+            column,
+            previous,
+            marks: 0,
+            reveals: false,
+            keeps_tabs: false,
+        }
     }
 
     fn run(&mut self, text: &str) {
         let mut at = 0;
         while let Some(c) = text[at..].chars().next() {
-            let behind = at + c.len_utf8();
-            at = behind + self.handle(c, &text[behind..]);
+            at += c.len_utf8();
+            if self.reveals || self.escape.is_text(c) {
+                at += self.handle(c, &text[at..]);
+            }
         }
     }
 
@@ -138,9 +149,6 @@ impl Sanitizer {
             '\u{80}'..='\u{9f}' | BLANK if self.reveals => self.show(c),
             '\u{a0}'.. if self.reveals && c.is_whitespace() => self.show(c),
             '\r' if rest.starts_with('\n') => {}
-            '\u{1b}' => return escape_len(rest),
-            '\u{9b}' => return csi_len(rest),
-            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => return string_len(rest),
             '\0'..='\u{1f}' => self.keep(control_picture(c)),
             '\u{7f}' => self.keep('␡'),
             '\u{200c}' | '\u{200d}' => self.joiner(c, rest),
@@ -251,42 +259,6 @@ fn control_picture(c: char) -> char {
     char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')
 }
 
-/// Length of the escape sequence whose ESC precedes `rest`.
-fn escape_len(rest: &str) -> usize {
-    let bytes = rest.as_bytes();
-    match bytes.first() {
-        Some(b'[') => 1 + csi_len(&rest[1..]),
-        Some(b']' | b'P' | b'X' | b'^' | b'_') => 1 + string_len(&rest[1..]),
-        Some(b' '..=b'/') => {
-            let middle = bytes.iter().take_while(|b| matches!(b, b' '..=b'/')).count();
-            middle + usize::from(bytes.get(middle).is_some_and(|b| matches!(b, b'0'..=b'~')))
-        }
-        Some(b'0'..=b'~') => 1,
-        _ => 0,
-    }
-}
-
-/// Length of a control sequence after its introducer: parameters, intermediates, one final byte.
-fn csi_len(rest: &str) -> usize {
-    let bytes = rest.as_bytes();
-    let body = bytes.iter().take_while(|b| matches!(b, b' '..=b'?')).count();
-    body + usize::from(bytes.get(body).is_some_and(|b| matches!(b, b'@'..=b'~')))
-}
-
-/// Length of a control string (title, clipboard, device string) after its introducer, including the
-/// terminator. It also ends before the end of the line and before another escape.
-fn string_len(rest: &str) -> usize {
-    for (at, c) in rest.char_indices() {
-        match c {
-            '\u{7}' | '\u{9c}' | '\u{18}' | '\u{1a}' => return at + c.len_utf8(),
-            '\u{1b}' if rest[at + 1..].starts_with('\\') => return at + 2,
-            '\u{1b}' | '\n' => return at,
-            _ => {}
-        }
-    }
-    rest.len()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -314,6 +286,7 @@ mod tests {
             ("a\x1b", "a"),
             ("a\x1b[31\nb", "a\nb"),
             ("a\x1b]8;;x\x1b[1mb", "ab"),
+            ("a\x1b[31日b", "a日b"),
         ];
         for (text, clean) in cases {
             assert_eq!(sanitize(text), clean, "{text:?}");
@@ -364,8 +337,8 @@ mod tests {
             ("\u{1112}\u{1161}\u{11ab}\u{11ab}", "\u{1112}\u{1161}\u{11ab}⟨U+11AB⟩"),
             ("ok\u{a0}# x\u{3000}y\u{2003}z", "ok⟨U+00A0⟩# x⟨U+3000⟩y⟨U+2003⟩z"),
         ];
-        for (text, shown) in cases {
-            assert_eq!(reveal(text), shown, "{text:?}");
+        for (text, revealed) in cases {
+            assert_eq!(reveal(text), revealed, "{text:?}");
             assert!(!sanitize(&reveal(text)).contains('\x1b'));
         }
     }
@@ -388,8 +361,8 @@ mod tests {
             \u{2060}\u{2066}\u{2800}\u{3000}\u{3164}\u{d7c6}\u{e000}\u{fdd0}\u{fe0f}\u{feff}\u{ffa0}\u{fff9}\u{ffff}\
             \u{1d173}\u{e0041}\u{e0100}\u{f0000}\u{10ffff}";
         for c in hidden.chars() {
-            let shown = format!("a⟨U+{:04X}⟩b", u32::from(c));
-            assert_eq!(reveal(&format!("a{c}b")), shown);
+            let revealed = format!("a⟨U+{:04X}⟩b", u32::from(c));
+            assert_eq!(reveal(&format!("a{c}b")), revealed);
         }
         for c in "éß字한☂👍€\u{301}".chars() {
             let text = format!("a{c}b");
