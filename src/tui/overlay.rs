@@ -43,6 +43,9 @@ pub enum Overlay {
     AgentPicker(AgentPicker),
 }
 
+/// The most bytes that can be pasted into a filter or a search.
+const MAX_FILTER_PASTE: usize = 1000;
+
 impl Overlay {
     /// Hints for the keys, most important first.
     pub fn hint(&self, model: &TuiModel) -> Vec<String> {
@@ -116,9 +119,8 @@ pub fn close(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     }
 }
 
-/// Pastes into the text field of the overlay, if there is one.
+/// Pastes into the text field of the overlay, if there is one: the first line, up to a limit.
 pub fn paste(model: &mut TuiModel, text: &str) {
-    let line = text.lines().next().unwrap_or_default();
     let buffer: Option<&mut TextBuffer> = match &mut model.overlay {
         Some(Overlay::Agents(list)) if list.filtering => Some(&mut list.filter),
         Some(Overlay::Picker(picker)) => Some(&mut picker.filter),
@@ -126,7 +128,14 @@ pub fn paste(model: &mut TuiModel, text: &str) {
         Some(Overlay::Reader(reader)) => reader.typing.as_mut(),
         _ => None,
     };
-    if let Some(buffer) = buffer {
-        buffer.insert(line);
+    let Some(buffer) = buffer else { return };
+    let text = text.trim_end_matches(['\r', '\n']);
+    let line = text.split(['\r', '\n']).next().unwrap_or_default();
+    let part = &line[..line.floor_char_boundary(MAX_FILTER_PASTE)];
+    buffer.insert(part);
+    if part.len() < line.len() {
+        model.say(format!("pasted the first {MAX_FILTER_PASTE} bytes only"));
+    } else if line.len() < text.len() {
+        model.say("pasted the first line only");
     }
 }

@@ -137,7 +137,9 @@ fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     if question::paste(model, text) {
         return;
     }
-    model.composer.buffer.paste(text);
+    if !model.composer.buffer.paste(text) {
+        return model.say(prompt::PASTE_TOO_LARGE);
+    }
     prompt::edited(model, effects);
 }
 

@@ -124,6 +124,9 @@ impl TextBuffer {
 
     /// Replaces the whole text and moves the cursor to its end. Can be undone.
     pub fn set(&mut self, text: &str) {
+        if paste::is_large(text, 0) && !self.pastes.has_room(text.len()) {
+            self.free_pastes(0);
+        }
         let text = self.pastes.fold(text);
         self.replace(&(0..self.text.len()), &text, false);
     }
@@ -156,12 +159,46 @@ impl TextBuffer {
         self.replace(&range, &text, false);
     }
 
-    /// Like [`insert`](Self::insert), but a large text becomes one character.
-    pub fn paste(&mut self, text: &str) {
+    /// Like [`insert`](Self::insert), but a large text becomes one character. Returns false and changes
+    /// nothing if that would make more than [`MAX_PASTED`](paste::MAX_PASTED) bytes.
+    pub fn paste(&mut self, text: &str) -> bool {
         let text = paste::clean(text);
-        let range = self.selection().unwrap_or(self.cursor..self.cursor);
+        let mut range = self.selection().unwrap_or(self.cursor..self.cursor);
+        let edited = self.text.len() - range.len();
+        if paste::is_large(&text, edited) && !self.pastes.has_room(text.len()) {
+            let kept = [&self.text[..range.start], &self.text[range.end..]].concat();
+            if self.pastes.expand(&kept).len() + text.len() > paste::MAX_PASTED {
+                return false;
+            }
+            self.replace(&range, "", false);
+            let at = self.free_pastes(range.start);
+            range = at..at;
+        }
         let text = self.pastes.fold_into(&text, self.text.len() - range.len());
         self.replace(&range, &text, false);
+        true
+    }
+
+    /// Makes room for a large paste: forgets the undo steps, and the pastes that only they need. If
+    /// that is not enough, the text on each side of a byte position becomes one paste. Returns the
+    /// new position, where the cursor is.
+    fn free_pastes(&mut self, at: usize) -> usize {
+        let killed = self.pastes.expand(&self.area.yank_text());
+        let (mut before, mut behind) = (self.text[..at].to_owned(), self.text[at..].to_owned());
+        let mut pastes = std::mem::take(&mut self.pastes);
+        pastes.keep_used(&self.text);
+        if !pastes.has_room(0) {
+            let (start, end) = (pastes.expand(&before), pastes.expand(&behind));
+            pastes = LargePastes::default();
+            before = pastes.fold_into(&start, 0);
+            behind = pastes.fold_into(&end, before.len());
+        }
+        let revision = self.revision;
+        *self = Self { pastes, ..Self::from(&*format!("{before}{behind}")) };
+        self.revision += revision;
+        self.area.set_yank_text(killed);
+        self.place_cursor(before.len(), false);
+        before.len()
     }
 
     /// Replaces the bytes from `start` to the cursor.
@@ -171,6 +208,12 @@ impl TextBuffer {
 
     /// Inserts text at a byte position; the cursor stays with its text. Returns the end of the new text.
     pub fn insert_at(&mut self, at: usize, text: &str) -> usize {
+        let mut at = at;
+        if paste::is_large(text, 0) && !self.pastes.has_room(text.len()) {
+            let last = self.cursor >= at;
+            at = self.free_pastes(at);
+            self.place_cursor(if last { self.text.len() } else { 0 }, false);
+        }
         let text = self.pastes.fold(text);
         let cursor = if self.cursor >= at { self.cursor + text.len() } else { self.cursor };
         self.replace(&(at..at), &text, false);

@@ -5,7 +5,7 @@ pub mod draw;
 mod lines;
 mod mention;
 pub mod menu;
-mod paste;
+pub mod paste;
 pub mod update;
 
 pub use buffer::{Movement, TextBuffer};

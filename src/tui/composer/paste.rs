@@ -13,10 +13,13 @@ const TOKENS: RangeInclusive<char> = '\u{fdd0}'..='\u{fdef}';
 /// The fewest bytes of a paste that is one character.
 const MIN_FOLDED: usize = 1000;
 
+/// The most bytes that the large pastes of one text may add up to.
+pub const MAX_PASTED: usize = 16_000_000;
+
 /// Pastes kept when their draft was sent or cleared, for the history.
 const KEPT_PASTES: usize = 8;
 
-/// The large pastes of a text, each of which is one character in it.
+/// The large pastes of a text, each of which is one character in it. Oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct LargePastes {
     pastes: Vec<LargePaste>,
@@ -24,6 +27,8 @@ pub struct LargePastes {
 
 #[derive(Clone, Debug)]
 struct LargePaste {
+    /// The character that stands for it.
+    token: char,
     text: String,
     label: String,
 }
@@ -31,6 +36,11 @@ struct LargePaste {
 /// Whether a character stands for a large paste.
 pub fn is_token(letter: char) -> bool {
     TOKENS.contains(&letter)
+}
+
+/// Whether a pasted text beside `edited` bytes is too large to be edited.
+pub fn is_large(text: &str, edited: usize) -> bool {
+    text.len() >= MIN_FOLDED && edited + text.len() > MAX_EDITED
 }
 
 /// Turns line ends into `\n` and drops other control characters except tabs.
@@ -46,15 +56,16 @@ impl LargePastes {
     /// Returns what to insert for a pasted text beside `edited` bytes: one character if it is large.
     pub fn fold_into(&mut self, text: &str, edited: usize) -> String {
         let text = text.replace(is_token, "");
-        if text.len() < MIN_FOLDED || edited + text.len() <= MAX_EDITED {
+        if !is_large(&text, edited) {
             return text;
         }
-        let known = self.pastes.iter().position(|paste| paste.text == text);
-        let at = known.unwrap_or(self.pastes.len());
-        let Some(token) = TOKENS.clone().nth(at) else { return text };
-        if known.is_none() {
-            self.pastes.push(LargePaste { label: label(&text), text });
+        if let Some(known) = self.pastes.iter().find(|paste| paste.text == text) {
+            return known.token.to_string();
         }
+        let Some(token) = TOKENS.clone().find(|token| self.paste(*token).is_none()) else {
+            return text;
+        };
+        self.pastes.push(LargePaste { token, label: label(&text), text });
         token.to_string()
     }
 
@@ -65,8 +76,8 @@ impl LargePastes {
             return text.replace(is_token, "");
         }
         let mut folded = text.replace(is_token, "");
-        for (paste, token) in self.pastes.iter().zip(TOKENS) {
-            folded = folded.replace(&paste.text, token.encode_utf8(&mut [0; 4]));
+        for LargePaste { token, text, .. } in &self.pastes {
+            folded = folded.replace(text, token.encode_utf8(&mut [0; 4]));
         }
         if folded.len() <= MAX_EDITED { folded } else { self.fold_into(text, 0) }
     }
@@ -92,14 +103,24 @@ impl LargePastes {
         Some(&paste.label)
     }
 
+    /// Whether a paste of so many bytes can be added.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        let pasted: usize = self.pastes.iter().map(|paste| paste.text.len()).sum();
+        self.pastes.len() < TOKENS.count() && pasted + bytes <= MAX_PASTED
+    }
+
+    /// Forgets the pastes whose characters are not in a text.
+    pub fn keep_used(&mut self, text: &str) {
+        self.pastes.retain(|paste| text.contains(paste.token));
+    }
+
     /// Forgets all but the newest pastes, once no text has their characters any more.
     pub fn forget_oldest(&mut self) {
         self.pastes.drain(..self.pastes.len().saturating_sub(KEPT_PASTES));
     }
 
     fn paste(&self, letter: char) -> Option<&LargePaste> {
-        let at = u32::from(letter).checked_sub(u32::from(*TOKENS.start()))?;
-        self.pastes.get(usize::try_from(at).ok()?)
+        self.pastes.iter().find(|paste| paste.token == letter)
     }
 }
 

@@ -18,6 +18,9 @@ use crate::tui::queue::MessageState;
 use crate::tui::transcript::{ItemKind, Scroll};
 use crate::tui::{focus, queue, reader, slash, update};
 
+/// The notice for a paste that was not inserted.
+pub const PASTE_TOO_LARGE: &str = "not pasted: more than 16 MB · save it as a file and name that";
+
 /// Handles a key on the prompt.
 pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
     if let Some(action) = keys.action(KeyContext::Prompt, key) {

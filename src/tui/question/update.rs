@@ -18,6 +18,9 @@ use crate::tui::text::{one_line, truncate};
 use crate::tui::transcript::ItemKind;
 use crate::tui::{labels, reader};
 
+/// The most bytes of rules to paste into.
+const MAX_RULES: usize = 4000;
+
 /// How long a question waits before a notification is sent if the window has no focus.
 const NOTIFY_AFTER: Duration = Duration::from_secs(3);
 
@@ -345,7 +348,7 @@ fn finish_edit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let given = match &open.stage {
         QuestionStage::Choose => return,
         QuestionStage::Reason(reason) => {
-            let reason = one_line(reason.text());
+            let reason = one_line(&reason.full_text());
             Answer::No { reason: Some(reason).filter(|reason| !reason.is_empty()) }
         }
         QuestionStage::Rule(rules) => {
@@ -371,7 +374,15 @@ pub fn paste(model: &mut TuiModel, text: &str) -> bool {
         return false;
     };
     match &mut open.stage {
-        QuestionStage::Reason(buffer) | QuestionStage::Rule(buffer) => buffer.insert(text),
+        QuestionStage::Reason(buffer) => {
+            if !buffer.paste(text) {
+                model.say(prompt::PASTE_TOO_LARGE);
+            }
+        }
+        QuestionStage::Rule(buffer) if buffer.text().len() + text.len() <= MAX_RULES => {
+            buffer.insert(text);
+        }
+        QuestionStage::Rule(_) => model.say("not pasted: too long for a rule"),
         QuestionStage::Choose => {
             open.keyboard = false;
             return false;

@@ -7,10 +7,11 @@ use ratatui::layout::Position;
 use ratatui::style::Style;
 
 use crate::protocol::{AgentPath, Command};
-use crate::tui::composer::Movement;
+use crate::tui::composer::{Movement, paste};
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::InterruptAction;
 use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::overlay::Overlay;
 use crate::tui::testing::TestScreen;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
@@ -300,4 +301,29 @@ fn an_editor_gets_a_large_paste_whole() {
     assert!(drawn.screen.effects.contains(&ScreenEffect::Edit(log)));
     drawn.screen.model.composer.buffer.move_cursor(Movement::Left);
     assert_eq!(drawn.cursor(), 0);
+}
+
+#[test]
+fn a_paste_that_no_draft_can_hold_is_refused_with_a_notice() {
+    let mut drawn = DrawnPrompt::new(Theme::default());
+    drawn.screen.write("why?");
+    drawn.paste(&"x".repeat(paste::MAX_PASTED + 1));
+    assert_eq!(drawn.text(), "why?");
+    assert!(drawn.screen.notice().starts_with("not pasted: more than 16 MB"));
+}
+
+#[test]
+fn a_filter_takes_the_first_line_of_a_paste_up_to_a_limit_and_says_so() {
+    let pasted = |text: &str| {
+        let mut drawn = DrawnPrompt::new(Theme::default());
+        drawn.screen.ctrl('r');
+        drawn.paste(text);
+        let Some(Overlay::History(search)) = &drawn.screen.model.overlay else { panic!() };
+        (search.query.text().to_owned(), drawn.screen.notice().to_owned())
+    };
+    assert_eq!(pasted("one\r"), ("one".to_owned(), String::new()));
+    let first = ("one".to_owned(), "pasted the first line only".to_owned());
+    assert_eq!(pasted("one\rtwo"), first);
+    let (query, notice) = pasted(&"日".repeat(1_000_000));
+    assert_eq!((query, &*notice), ("日".repeat(333), "pasted the first 1000 bytes only"));
 }

@@ -8,6 +8,7 @@ use crate::protocol::{
     AgentPath, Answer, Command, ContentBlock, Denial, EventKind, QuestionId, ResultBlock, RuleFile,
     RunEnd, ToolDetails, ToolUseId, Usage,
 };
+use crate::tui::msg::Msg;
 use crate::tui::testing::{TestScreen, finish};
 
 use super::pictures::picture;
@@ -197,6 +198,23 @@ fn always() -> (TestScreen, AgentPath, Answer) {
     let always = Answer::Always { rules, file: RuleFile::Local };
     assert_eq!(screen.sent(), [answer(1, always.clone())]);
     (screen, agent, always)
+}
+
+#[test]
+fn a_large_paste_is_a_reason_as_a_whole_but_no_rule() {
+    let paste = "0123456789 ".repeat(300_000);
+    let (mut screen, _) = asked();
+    screen.write("4look: ").send(Msg::Paste { text: paste.clone(), at: Duration::ZERO });
+    assert!(picture(&mut screen, 100, 30).contains("look: [1 line · 3.3 MB]"));
+    screen.enter();
+    let reason = Some(format!("look: {}", paste.trim_end()));
+    assert!(screen.sent() == [answer(1, Answer::No { reason })]);
+    let (mut screen, _) = asked();
+    screen.write("3").send(Msg::Paste { text: paste, at: Duration::ZERO });
+    assert_eq!(screen.notice(), "not pasted: too long for a rule");
+    screen.draw().enter();
+    let rules = vec!["Bash(psql:*)".to_owned()];
+    assert_eq!(screen.sent(), [answer(1, Answer::Always { rules, file: RuleFile::Local })]);
 }
 
 #[test]

@@ -187,6 +187,52 @@ fn many_pastes_of_every_size_are_sent_whole() {
     assert_eq!(buffer.take(), whole);
 }
 
+#[test]
+fn more_large_pastes_than_there_are_characters_for_stay_in_order_and_cheap_to_edit() {
+    let (mut buffer, mut whole) = (TextBuffer::default(), String::new());
+    for number in 0..60 {
+        let text = format!("{number} ").repeat(31_000);
+        assert!(buffer.paste(&text));
+        buffer.type_char('.');
+        whole.push_str(&format!("{text}."));
+    }
+    buffer.move_cursor(Movement::LineStart);
+    for number in 0..60 {
+        let text = format!("-{number}").repeat(31_000);
+        assert!(buffer.paste(&text));
+        buffer.move_cursor(Movement::LineStart);
+        whole.insert_str(0, &text);
+    }
+    assert!(buffer.text().len() < 1000, "{} bytes to edit", buffer.text().len());
+    assert!(buffer.full_text() == whole);
+}
+
+#[test]
+fn pastes_that_nothing_needs_make_room_and_the_killed_text_survives() {
+    let text = |number: usize| format!("{number} ").repeat(31_000);
+    let mut buffer = TextBuffer::default();
+    for number in 0..60 {
+        buffer.paste(&text(number));
+        buffer.kill(Movement::LineStart);
+    }
+    buffer.paste("small");
+    buffer.yank();
+    assert!(buffer.full_text() == format!("small{}", text(59)));
+}
+
+#[test]
+fn a_paste_that_would_take_too_much_memory_changes_nothing() {
+    let mut buffer = TextBuffer::default();
+    assert!(buffer.paste(&"x".repeat(paste::MAX_PASTED)));
+    let before = buffer.clone();
+    assert!(!buffer.paste(&"y".repeat(paste::MAX_EDITED)));
+    assert_eq!(buffer, before);
+    assert!(buffer.paste("and a word"));
+    buffer.select(Movement::LineStart);
+    assert!(buffer.paste(&"y".repeat(paste::MAX_PASTED)), "in place of the first");
+    assert_eq!(buffer.full_text().len(), paste::MAX_PASTED);
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Type(char),
