@@ -310,10 +310,10 @@ impl EventLoop<'_> {
             Event::Key(key) => self.update(|at| Msg::Key { key, at }),
             Event::Paste(text) => self.update(|at| Msg::Paste { text, at }),
             Event::Mouse(event) => {
-                let place = Position { x: event.column, y: event.row };
+                let at = Position { x: event.column, y: event.row };
                 let scrolls =
                     matches!(event.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown);
-                let under = self.view.hit_test(&self.model, place, scrolls);
+                let under = self.view.hit_test(&self.model, at, scrolls);
                 self.update(|at| Msg::Mouse { event, hit: under, at })
             }
             Event::Resize(width, height) => self.update(|_| Msg::Resize { width, height }),

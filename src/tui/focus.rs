@@ -31,13 +31,13 @@ pub fn enter_panes(model: &mut TuiModel) {
 
 /// Focuses the next or previous agent, wrapping around.
 pub fn focus_next(model: &mut TuiModel, forward: bool) {
-    let shown: Vec<AgentPath> =
+    let visible: Vec<AgentPath> =
         model.agents.visible().iter().map(|agent| agent.path.clone()).collect();
-    let Some(at) = shown.iter().position(|path| Some(path) == model.focus.as_ref()) else {
+    let Some(at) = visible.iter().position(|path| Some(path) == model.focus.as_ref()) else {
         return enter_panes(model);
     };
-    let next = if forward { at + 1 } else { at + shown.len() - 1 } % shown.len();
-    model.focus = Some(shown[next].clone());
+    let next = if forward { at + 1 } else { at + visible.len() - 1 } % visible.len();
+    model.focus = Some(visible[next].clone());
 }
 
 /// Focuses the agent with this number.

@@ -65,7 +65,7 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
     }
     let draft = !model.composer.is_empty();
     match interrupt::hint(model) {
-        Some(outs) => words.extend(outs),
+        Some(ways) => words.extend(ways),
         None if model.main_is_busy() => words.push("stopping".to_owned()),
         None if draft => {
             words.extend(hint(Action::Submit, "sends"));

@@ -45,52 +45,68 @@ pub enum KeymapProblem {
     Duplicate { key: String, first: String, second: String, section: &'static str },
 }
 
-/// The context in which a key is pressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The context in which a key is pressed, and the name of its section in a keymap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum KeyContext {
     Prompt,
     List,
     Reader,
 }
 
-macro_rules! actions {
-    ($($variant:ident = $name:literal),+ $(,)?) => {
-        /// An action of a key.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Action { $($variant),+, Agent(u8) }
-
-        impl Action {
-            fn action_named(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant),)+
-                    _ => name.strip_prefix("agent-")?.parse().ok().map(Self::Agent),
-                }
-            }
-
-            fn name(self) -> String {
-                match self {
-                    $(Self::$variant => $name.to_owned(),)+
-                    Self::Agent(number) => format!("agent-{number}"),
-                }
-            }
-        }
-    };
-}
-
-actions! {
-    Submit = "submit", Newline = "newline", Left = "left", Right = "right", Up = "up", Down = "down",
-    WordLeft = "word-left", WordRight = "word-right", LineStart = "line-start", LineEnd = "line-end",
-    Home = "home", End = "end", Backspace = "backspace", Delete = "delete",
-    BackgroundOrLeft = "background-or-left", DeleteOrQuit = "delete-or-quit", KillWordLeft = "kill-word-left", KillWordRight = "kill-word-right",
-    SelectLeft = "select-left", SelectRight = "select-right", SelectUp = "select-up",
-    SelectDown = "select-down", SelectWordLeft = "select-word-left",
-    SelectWordRight = "select-word-right", SelectLineStart = "select-line-start",
-    SelectLineEnd = "select-line-end",
-    KillLineLeft = "kill-line-left", KillLineRight = "kill-line-right", Yank = "yank", Undo = "undo",
-    SearchHistory = "search-history", Next = "next", Previous = "previous", PageUp = "page-up",
-    PageDown = "page-down", Reader = "reader", Edit = "edit", Redraw = "redraw", Suspend = "suspend",
-    Search = "search", FindNext = "find-next", FindPrevious = "find-previous",
-    MarkPrevious = "mark-previous", MarkNext = "mark-next", Copy = "copy", Expand = "expand", Close = "close",
+/// An action of a key. Keymaps write its name in kebab case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Action {
+    Submit,
+    Newline,
+    Left,
+    Right,
+    Up,
+    Down,
+    WordLeft,
+    WordRight,
+    LineStart,
+    LineEnd,
+    Home,
+    End,
+    Backspace,
+    Delete,
+    BackgroundOrLeft,
+    DeleteOrQuit,
+    KillWordLeft,
+    KillWordRight,
+    SelectLeft,
+    SelectRight,
+    SelectUp,
+    SelectDown,
+    SelectWordLeft,
+    SelectWordRight,
+    SelectLineStart,
+    SelectLineEnd,
+    KillLineLeft,
+    KillLineRight,
+    Yank,
+    Undo,
+    SearchHistory,
+    Next,
+    Previous,
+    PageUp,
+    PageDown,
+    Reader,
+    Edit,
+    Redraw,
+    Suspend,
+    Search,
+    FindNext,
+    FindPrevious,
+    MarkPrevious,
+    MarkNext,
+    Copy,
+    Expand,
+    Close,
+    #[strum(to_string = "agent-{0}")]
+    Agent(u8),
 }
 
 /// A key and its action.
@@ -106,19 +122,6 @@ struct Binding {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keymap {
     bindings: Vec<Binding>,
-}
-
-impl KeyContext {
-    const ALL: [Self; 3] = [Self::Prompt, Self::List, Self::Reader];
-
-    /// The name of its section.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Prompt => "prompt",
-            Self::List => "list",
-            Self::Reader => "reader",
-        }
-    }
 }
 
 impl Keymap {
@@ -171,23 +174,22 @@ impl Keymap {
     }
 
     fn parse_bindings(&self, text: &str) -> Result<Vec<Binding>, KeymapError> {
-        let at = |place: usize, problem| KeymapError { line: line_of(text, place), problem };
+        let at = |offset: usize, problem| KeymapError { line: line_of(text, offset), problem };
         let table = DeTable::parse(text).map_err(|error| {
-            let place = error.span().map_or(0, |span| span.start);
-            at(place, KeymapProblem::Toml(error.message().to_owned()))
+            let offset = error.span().map_or(0, |span| span.start);
+            at(offset, KeymapProblem::Toml(error.message().to_owned()))
         })?;
         let mut new: Vec<Binding> = Vec::new();
         for (section, actions) in table.get_ref() {
             let name = section.get_ref();
-            let context = KeyContext::ALL.into_iter().find(|context| context.name() == name);
-            let (Some(context), DeValue::Table(actions)) = (context, actions.get_ref()) else {
+            let (Ok(context), DeValue::Table(actions)) = (name.parse(), actions.get_ref()) else {
                 return Err(at(section.span().start, KeymapProblem::Section(name.to_string())));
             };
             for (name, keys) in actions {
-                let place = name.span().start;
+                let offset = name.span().start;
                 let action =
-                    self.action_named(context, name.get_ref()).map_err(|why| at(place, why))?;
-                let keys = key_list(name.get_ref(), keys).map_err(|why| at(place, why))?;
+                    self.action_named(context, name.get_ref()).map_err(|why| at(offset, why))?;
+                let keys = key_list(name.get_ref(), keys).map_err(|why| at(offset, why))?;
                 for key in keys {
                     let binding = new_binding(context, action, key.get_ref(), &new);
                     new.push(binding.map_err(|why| at(key.span().start, why))?);
@@ -212,13 +214,17 @@ impl Keymap {
             .filter(|binding| binding.context == context)
             .filter_map(|binding| binding.action)
             .collect();
-        match Action::action_named(name) {
+        let action = match name.strip_prefix("agent-") {
+            Some(number) => number.parse().ok().map(Action::Agent),
+            None => name.parse().ok(),
+        };
+        match action {
             Some(action) if known.is_empty() || known.contains(&action) => Ok(Some(action)),
             _ => {
-                let mut names: Vec<String> = known.into_iter().map(Action::name).collect();
+                let mut names: Vec<String> = known.iter().map(Action::to_string).collect();
                 names.dedup();
                 names.push(NO_ACTION.to_owned());
-                let (name, section) = (name.to_owned(), context.name());
+                let (name, section) = (name.to_owned(), context.into());
                 Err(KeymapProblem::Action { name, section, known: names.join(", ") })
             }
         }
@@ -232,8 +238,8 @@ impl Binding {
 }
 
 /// The line number of a byte position, from 1.
-fn line_of(text: &str, place: usize) -> usize {
-    1 + text.bytes().take(place).filter(|byte| *byte == b'\n').count()
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
 /// The list of keys of an action.
@@ -263,13 +269,15 @@ fn new_binding(
     if context != KeyContext::Reader && chord.is_text() {
         return Err(KeymapProblem::Letter(key.to_owned()));
     }
-    let name = |action: Option<Action>| action.map_or_else(|| NO_ACTION.to_owned(), Action::name);
+    let name = |action: Option<Action>| {
+        action.map_or_else(|| NO_ACTION.to_owned(), |action| action.to_string())
+    };
     match before.iter().find(|other| other.matches(context, chord)) {
         Some(other) => Err(KeymapProblem::Duplicate {
             key: key.to_owned(),
             first: name(other.action),
             second: name(action),
-            section: context.name(),
+            section: context.into(),
         }),
         None => Ok(Binding { context, chord, action }),
     }

@@ -150,8 +150,8 @@ fn question_status(model: &TuiModel, path: &AgentPath) -> Option<StatusLabel> {
     let at = questions.iter().position(|waiting| waiting.question.path == *path)?;
     let waiting = questions.get(at)?;
     let time = model.now.saturating_sub(waiting.since);
-    let shown = model.questions.open.as_ref().is_some_and(|open| open.id == waiting.question.id);
-    let words = if at == 0 || shown {
+    let is_open = model.questions.open.as_ref().is_some_and(|open| open.id == waiting.question.id);
+    let words = if at == 0 || is_open {
         let asks = if time >= OWN_CLOCK_AFTER {
             format!("needs you {}", clock(time))
         } else {

@@ -85,7 +85,7 @@ impl PromptQueue {
     }
 
     /// The messages shown in the strip, oldest first.
-    pub fn shown(&self) -> impl DoubleEndedIterator<Item = &QueuedMessage> {
+    pub fn visible(&self) -> impl DoubleEndedIterator<Item = &QueuedMessage> {
         self.list.iter().filter(|queued| queued.state != MessageState::Sent)
     }
 
@@ -227,11 +227,12 @@ fn restore_to_prompt(model: &mut TuiModel, queued: &QueuedMessage) {
 
 /// The lines of the queued messages, the newest last.
 pub fn draw(model: &TuiModel, rows: usize, room: u16, pen: Painter<'_>) -> Vec<Line<'static>> {
-    let shown: Vec<&QueuedMessage> = model.queue.shown().collect();
-    let skip = shown.len().saturating_sub(rows);
-    let newest = shown.len().saturating_sub(1);
-    let visible = shown.iter().enumerate().skip(skip);
-    visible
+    let all: Vec<&QueuedMessage> = model.queue.visible().collect();
+    let skip = all.len().saturating_sub(rows);
+    let newest = all.len().saturating_sub(1);
+    all.iter()
+        .enumerate()
+        .skip(skip)
         .map(|(at, queued)| {
             let more = if at == skip && skip > 0 { format!("+{skip} · ") } else { String::new() };
             let room = usize::from(room).saturating_sub(1 + width(&more));

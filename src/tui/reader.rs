@@ -94,7 +94,7 @@ pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 
 /// Shows the content of the question on the whole screen.
 pub fn open_question(model: &mut TuiModel) {
-    if let Some((open, _)) = model.questions.shown() {
+    if let Some((open, _)) = model.questions.current() {
         model.overlay = Some(Overlay::Question { id: open.id, scroll: 0 });
     }
 }
@@ -363,8 +363,8 @@ fn title(model: &TuiModel, reader: &Reader, extent: Extent, found: Option<Search
     if let Some(typed) = &reader.typing {
         return format!("{name} · search: {}", typed.text());
     }
-    let shown = (extent.top + extent.height).min(extent.total);
-    let words = format!("{name} · {} · line {shown}", count(extent.total, "line"));
+    let last = (extent.top + extent.height).min(extent.total);
+    let words = format!("{name} · {} · line {last}", count(extent.total, "line"));
     if reader.query.is_empty() {
         return words;
     }

@@ -220,13 +220,14 @@ fn install_panic_hook(output: TerminalOutput, log: Option<PathBuf>) {
     let previous = std::panic::take_hook();
     let owner = thread::current().id();
     std::panic::set_hook(Box::new(move |panic| {
-        let (message, place) = describe(panic);
-        tracing::error!(message, place, "panic");
+        let (message, location) = describe(panic);
+        tracing::error!(message, place = location, "panic");
         match on_panic(&output, owner) {
             PanicPlace::NoScreen => previous(panic),
             PanicPlace::OtherThread => {}
             PanicPlace::Screen => {
-                let mut text = format!("caliban crashed because of a bug: {message} ({place})\n");
+                let mut text =
+                    format!("caliban crashed because of a bug: {message} ({location})\n");
                 if let Some(log) = &log {
                     text.push_str(&format!("Please report it with the end of {}\n", log.display()));
                 }
@@ -269,8 +270,8 @@ fn describe(panic: &PanicHookInfo<'_>) -> (String, String) {
         .map(ToString::to_string)
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".into());
-    let place = panic.location().map(ToString::to_string).unwrap_or_default();
-    (message, place)
+    let location = panic.location().map(ToString::to_string).unwrap_or_default();
+    (message, location)
 }
 
 #[cfg(test)]

@@ -217,15 +217,15 @@ impl Theme {
         const NAMES: [&str; 8] =
             ["sky", "orange", "green", "purple", "yellow", "vermilion", "blue", "grey"];
         let name = name.trim().to_ascii_lowercase();
-        let place = match name.as_str() {
+        let at = match name.as_str() {
             "gray" => Some(7),
             "pink" => Some(3),
             "red" if self.depth != ColorDepth::Ansi16 => Some(5),
             "cyan" if self.depth != ColorDepth::Ansi16 => Some(0),
             _ => NAMES.iter().position(|known| *known == name),
         };
-        match place {
-            Some(place) => self.agents.get(place).copied(),
+        match at {
+            Some(at) => self.agents.get(at).copied(),
             None => name.parse().ok().filter(|color| *color != Color::Reset),
         }
     }

@@ -200,7 +200,7 @@ fn notify_question(model: &TuiModel, effects: &mut Vec<ScreenEffect>) {
         && !model.focused_window
         && model.settings.notifications
     {
-        effects.push(ScreenEffect::Notify(format!("{} asks", waiting.question.agent)));
+        effects.push(ScreenEffect::Notify(format!("{} needs you", waiting.question.agent)));
     }
 }
 

@@ -114,7 +114,7 @@ impl View {
             agents: model.agents.panel().len(),
             prompt: self.draft.height(),
             background: background::count(model),
-            queued: u16::try_from(model.queue.shown().count()).unwrap_or(u16::MAX),
+            queued: u16::try_from(model.queue.visible().count()).unwrap_or(u16::MAX),
             zoom: model.zoomed().is_some(),
             panes: model.settings.panes,
         });

@@ -329,19 +329,19 @@ fn tree_order(mut agents: Vec<&AgentState>) -> Vec<&AgentState> {
     ordered
 }
 
-fn has_parent_in(agent: &AgentState, shown: &[&AgentState]) -> bool {
-    agent.path.parent().is_some_and(|above| shown.iter().any(|other| other.path == above))
+fn has_parent_in(agent: &AgentState, agents: &[&AgentState]) -> bool {
+    agent.path.parent().is_some_and(|above| agents.iter().any(|other| other.path == above))
 }
 
 fn push_with_children<'a>(
     agent: &'a AgentState,
-    shown: &[&'a AgentState],
+    agents: &[&'a AgentState],
     ordered: &mut Vec<&'a AgentState>,
 ) {
     ordered.push(agent);
-    for child in shown {
+    for child in agents {
         if child.path.parent().as_ref() == Some(&agent.path) {
-            push_with_children(child, shown, ordered);
+            push_with_children(child, agents, ordered);
         }
     }
 }

@@ -335,7 +335,7 @@ pub fn row(group: AgentGroup<'_>, at: usize, room: u16) -> Line<'static> {
 pub fn more_line(hidden: AgentGroup<'_>, more: usize, room: u16) -> Line<'static> {
     let AgentGroup { model, agents, pen } = hidden;
     let mut spans = vec![Span::styled(format!(" +{more} more"), pen.theme.dim)];
-    for (glyph, verb) in [(Glyph::Asks, "asks"), (Glyph::Failed, "failed")] {
+    for (glyph, verb) in [(Glyph::Asks, "needs you"), (Glyph::Failed, "failed")] {
         for agent in agents {
             if labels::agent_status(model, agent).glyph == glyph {
                 let text = format!("{} {} {verb}", pen.sign(glyph), agent.info.name);
@@ -366,9 +366,13 @@ pub fn zoom_header(
     left.extend(above.into_iter().rev().map(|name| Span::styled(format!("{name} › "), theme.dim)));
     left.push(Span::styled(format!("{} {}", agent.number, agent.info.name), pen.agent(agent)));
     left.push(Span::raw(format!(" · {}", one_line(&agent.info.description))));
-    let shown = model.agents.visible();
-    let others: Vec<&AgentState> =
-        shown.into_iter().filter(|other| other.path != agent.path).take(4).collect();
+    let others: Vec<&AgentState> = model
+        .agents
+        .visible()
+        .into_iter()
+        .filter(|other| other.path != agent.path)
+        .take(4)
+        .collect();
     let mut right = Vec::new();
     for (at, other) in others.into_iter().enumerate() {
         let state = labels::agent_status(model, other);

@@ -145,8 +145,8 @@ impl RunState {
             }
             EventKind::WaitBegan(what) => self.waits.push((what.clone(), at)),
             EventKind::WaitEnded(what) => {
-                let place = self.waits.iter().position(|(wait, _)| wait == what);
-                place.map(|place| self.waits.remove(place));
+                let at = self.waits.iter().position(|(wait, _)| wait == what);
+                at.map(|at| self.waits.remove(at));
             }
             EventKind::Finished(outcome) => {
                 self.ended = Some(at);

@@ -95,15 +95,15 @@ fn push_line(
         _ => spans.push(Span::styled(text.to_owned(), style)),
     };
     for (at, cluster) in draft.text()[line.clone()].grapheme_indices(true) {
-        let shown = draft.shown(cluster);
+        let text = draft.display(cluster);
         let style = if selection.contains(&(line.start + at)) {
             theme.selection
-        } else if shown == cluster || cluster == "\t" {
+        } else if text == cluster || cluster == "\t" {
             Style::default()
         } else {
             theme.dim
         };
-        push(shown, style);
+        push(text, style);
     }
     if selection.contains(&line.end) && draft.text()[line.end..].starts_with('\n') {
         push(" ", theme.selection);
@@ -113,16 +113,16 @@ fn push_line(
 /// Draws the draft and returns the cursor's position.
 pub fn draw(
     model: &TuiModel,
-    shown: &mut DraftLayout,
+    layout: &mut DraftLayout,
     area: Rect,
     pen: Painter<'_>,
     buffer: &mut Cells,
 ) -> Option<Position> {
     let theme = pen.theme;
     let draft = &model.composer.buffer;
-    let (row, column) = shown.cursor();
-    shown.scroll(usize::from(area.height));
-    put_all(buffer, area, &shown.lines(draft, shown.top, theme));
+    let (row, column) = layout.cursor();
+    layout.scroll(usize::from(area.height));
+    put_all(buffer, area, &layout.lines(draft, layout.top, theme));
     let idle = !model.main_is_busy() && model.agents.foreground().next().is_none();
     if draft.is_empty() && idle && model.focus.is_none() {
         let words = "Ask, or / commands, @ files and agents, ? keys";
@@ -134,7 +134,7 @@ pub fn draw(
         put(buffer, area, 0, &Line::from(spans));
     }
     let x = area.x + column;
-    let y = area.y + u16::try_from(row - shown.top).ok()?;
+    let y = area.y + u16::try_from(row - layout.top).ok()?;
     (x < area.right() && y < area.bottom()).then_some(Position { x, y })
 }
 

@@ -61,7 +61,7 @@ impl TextBuffer {
     }
 
     /// The form of a grapheme cluster on the screen.
-    pub fn shown<'a>(&'a self, cluster: &'a str) -> &'a str {
+    pub fn display<'a>(&'a self, cluster: &'a str) -> &'a str {
         match cluster {
             "\t" => TAB,
             _ => self.pastes.label(cluster).unwrap_or(cluster),
@@ -69,7 +69,7 @@ impl TextBuffer {
     }
 
     fn cells(&self, cluster: &str) -> usize {
-        width(self.shown(cluster))
+        width(self.display(cluster))
     }
 }
 

@@ -134,7 +134,7 @@ impl TuiModel {
             Some(_) => return Some(InterruptAction::CloseOverlay),
             None => {}
         }
-        let question = self.questions.shown().map(|(open, _)| open);
+        let question = self.questions.current().map(|(open, _)| open);
         if let Some(open) = question.filter(|open| open.keyboard) {
             return Some(match open.stage {
                 QuestionStage::Choose => InterruptAction::Deny,

@@ -33,8 +33,8 @@ pub(super) fn decode_csi(bytes: &[u8]) -> DecodeResult {
         }
         // The oldest mouse encoding: three bytes of any value.
         [_, _, b'M', button, column, row, ..] => {
-            let place = [button, column, row].map(|byte| u16::from(byte.saturating_sub(32)));
-            return or_ignored(6, mouse(place, false));
+            let fields = [button, column, row].map(|byte| u16::from(byte.saturating_sub(32)));
+            return or_ignored(6, mouse(fields, false));
         }
         [_, _, b'M', ..] => return DecodeResult::Unfinished,
         _ => {}

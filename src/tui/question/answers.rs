@@ -117,7 +117,7 @@ impl AnswerBlock {
 
     /// Whether the first `rows` rows show all of an answer.
     pub fn is_whole(&self, digit: u8, rows: usize) -> bool {
-        let last = self.spans.iter().filter(|place| place.digit == digit).map(|place| place.row);
+        let last = self.spans.iter().filter(|span| span.digit == digit).map(|span| span.row);
         last.max().is_some_and(|row| row < rows)
     }
 

@@ -209,11 +209,11 @@ fn lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
             theme.question,
         ));
     }
-    let place = match &question.access {
+    let dir = match &question.access {
         Access::Command { cwd, .. } => cwd,
         _ => &question.cwd,
     };
-    let why = format!("in {} · {}", place.display(), one_line(&reveal(&question.reason)));
+    let why = format!("in {} · {}", dir.display(), one_line(&reveal(&question.reason)));
     lines.extend(plain_lines(&why, width, theme.dim));
     lines
 }

@@ -55,7 +55,7 @@ pub fn draw(
     pen: Painter<'_>,
     buffer: &mut Buffer,
 ) -> Option<DialogLayout> {
-    let (open, waiting) = model.questions.shown()?;
+    let (open, waiting) = model.questions.current()?;
     let question = &waiting.question;
     let seen = open.seen_width == Some(layout.body.width);
     let mut fit = |area: Rect| {
@@ -211,11 +211,11 @@ fn draw_box(
             cursor = Some(Position { x: inner.x + column, y });
         }
     }
-    let shown = lower.spans.iter().filter(|place| place.row < fits.lower);
-    let answers = shown
-        .map(|place| {
-            let y = inner.y + u16::try_from(fits.content + fits.gap + place.row).unwrap_or(0);
-            (Rect::new(inner.x + place.x, y, place.width, 1).intersection(inner), place.digit)
+    let visible = lower.spans.iter().filter(|span| span.row < fits.lower);
+    let answers = visible
+        .map(|span| {
+            let y = inner.y + u16::try_from(fits.content + fits.gap + span.row).unwrap_or(0);
+            (Rect::new(inner.x + span.x, y, span.width, 1).intersection(inner), span.digit)
         })
         .collect();
     DialogLayout { frame: drawn, answers, cursor: cursor.filter(|_| open.keyboard), area }
@@ -223,12 +223,12 @@ fn draw_box(
 
 /// `⚑ explore-2 wants to run a command · 1 of 2`.
 fn title(model: &TuiModel, question: &Question, room: u16, theme: &Theme) -> String {
-    let (place, all) = model.questions.place_in_queue(question.id);
+    let (number, all) = model.questions.place_in_queue(question.id);
     let words = match content::fits_title(question, room) {
         true => content::sentence(question),
-        false => format!("{} asks", content::asker(question)),
+        false => format!("{} needs you", content::asker(question)),
     };
-    format!("{} {words} · {place} of {all}", theme.glyphs.asks)
+    format!("{} {words} · {number} of {all}", theme.glyphs.asks)
 }
 
 /// The question style, patched with the asking agent's colour.

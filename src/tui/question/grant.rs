@@ -12,8 +12,8 @@ pub fn grant_label(question: &Question) -> String {
     let agent = &question.agent;
     let until = if question.path.is_root() { "this session" } else { "until it ends" };
     if !rules.is_empty() && rules.iter().all(|grant| grant.verb == "edit") {
-        let places = rules.iter().map(Grant::edit_scope).collect();
-        return format!("Yes, and all edits {} by {agent} {until}", join_list(places));
+        let scopes = rules.iter().map(Grant::edit_scope).collect();
+        return format!("Yes, and all edits {} by {agent} {until}", join_list(scopes));
     }
     let parts = rules.chunk_by(|a, b| a.verb == b.verb).map(|grants| {
         let objects = join_list(grants.iter().map(Grant::object).collect());
@@ -31,13 +31,13 @@ pub fn grant_label(question: &Question) -> String {
 /// that allow more than the call are never summarized.
 fn exact_commands(question: &Question) -> Option<String> {
     let Access::Command { line, .. } = &question.access else { return None };
-    let shown = |rule: &String| {
+    let in_call = |rule: &String| {
         let command = rule.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
         command.is_some_and(|command| {
             !command.is_empty() && !command.contains('*') && line.contains(command)
         })
     };
-    question.rules.iter().all(shown).then(|| match question.rules.len() {
+    question.rules.iter().all(in_call).then(|| match question.rules.len() {
         1 => "this command".to_owned(),
         number => format!("these {number} commands"),
     })

@@ -10,7 +10,7 @@ use crate::tui::question::{NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage
 /// Hints for the hint line; `None` if no question is shown. `frame` is the question in the frame being
 /// drawn.
 pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<String>> {
-    let (open, waiting) = model.questions.shown()?;
+    let (open, waiting) = model.questions.current()?;
     let hint = |action, words| model.keymap.hint(KeyContext::Prompt, action, words);
     let dead = frame.is_some_and(|frame| frame.available.is_empty());
     let pieces = match (&open.stage, open.keyboard) {

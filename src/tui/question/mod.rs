@@ -133,7 +133,7 @@ impl QuestionQueue {
     }
 
     /// The question that is shown.
-    pub fn shown(&self) -> Option<(&ShownQuestion, &WaitingQuestion)> {
+    pub fn current(&self) -> Option<(&ShownQuestion, &WaitingQuestion)> {
         let open = self.open.as_ref()?;
         Some((open, self.get(open.id)?))
     }
@@ -244,7 +244,7 @@ impl TuiModel {
     /// The digits that answer the open question now. Denials are always accepted; the other answers
     /// must be on the screen, and the end of the content must have been shown.
     pub fn answers(&self) -> Vec<u8> {
-        let Some((_, waiting)) = self.questions.shown() else { return Vec::new() };
+        let Some((_, waiting)) = self.questions.current() else { return Vec::new() };
         let live = self.question_frame().map_or(&[][..], |frame| &frame.available);
         let choices = QuestionQueue::choices(&waiting.question).iter().copied();
         choices.filter(|digit| *digit >= NO_DIGIT || live.contains(digit)).collect()

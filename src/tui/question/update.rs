@@ -38,7 +38,10 @@ pub fn add_question(model: &mut TuiModel, question: Question) {
             if waiting > 1 {
                 labels::waiting_label(model)
             } else {
-                format!("{} {name} asks", labels::Glyph::Asks.sign(model.settings.glyphs(), None))
+                format!(
+                    "{} {name} needs you",
+                    labels::Glyph::Asks.sign(model.settings.glyphs(), None)
+                )
             },
         );
     }
@@ -68,9 +71,9 @@ pub fn closed(model: &mut TuiModel, id: QuestionId, allowed: Option<bool>) {
         }
         return;
     }
-    let shown = model.questions.open.as_ref().is_some_and(|open| open.id == id);
+    let was_open = model.questions.open.as_ref().is_some_and(|open| open.id == id);
     let Some(waiting) = model.questions.remove(id) else { return };
-    if shown {
+    if was_open {
         // The user may be about to press a key for it, which must not answer the next one.
         model.questions.pause_until = Some(model.now + QUIET_TIME);
     }
@@ -257,7 +260,7 @@ fn choose(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) {
         }
         return;
     }
-    let Some((_, waiting)) = model.questions.shown() else { return };
+    let Some((_, waiting)) = model.questions.current() else { return };
     let question = &waiting.question;
     let rules = question.rules.join("\n");
     let path = question.path.clone();
@@ -352,8 +355,8 @@ fn finish_edit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
             Answer::No { reason: Some(reason).filter(|reason| !reason.is_empty()) }
         }
         QuestionStage::Rule(rules) => {
-            let shown = model.question_frame().and_then(|frame| frame.rules.as_deref());
-            if shown != Some(rules.text()) {
+            let visible = model.question_frame().and_then(|frame| frame.rules.as_deref());
+            if visible != Some(rules.text()) {
                 model.say("not written: the rule is not fully visible");
                 return;
             }

@@ -37,14 +37,14 @@ fn enter_sends_to_main_and_three_keys_make_a_new_line() {
 fn a_prompt_to_idle_main_never_stands_in_the_queue_and_a_later_one_does() {
     let mut screen = TestScreen::new();
     screen.write("one").enter();
-    assert_eq!(screen.model.queue.shown().count(), 0);
+    assert_eq!(screen.model.queue.visible().count(), 0);
     screen.main(EventKind::PromptRead {
         id: Some(PromptId(1)),
         text: "one".to_owned(),
         from: Sender::Person,
     });
     screen.write("two").enter();
-    assert_eq!(screen.model.queue.shown().count(), 1);
+    assert_eq!(screen.model.queue.visible().count(), 1);
     screen.main(EventKind::PromptRead {
         id: Some(PromptId(2)),
         text: "two".to_owned(),
@@ -513,6 +513,6 @@ fn the_session_that_is_open_is_not_offered_again() {
     screen.write("/resume").enter();
     let sessions = vec![choice(open, "OPEN-1"), choice(SessionId::generate(), "OTHER-2")];
     screen.send(Msg::Host { answered: HostRequest::Sessions(sessions), at: Duration::ZERO });
-    let shown = picture(&mut screen, 100, 24);
-    assert!(shown.contains("OTHER-2") && !shown.contains("OPEN-1"), "{shown}");
+    let output = picture(&mut screen, 100, 24);
+    assert!(output.contains("OTHER-2") && !output.contains("OPEN-1"), "{output}");
 }

@@ -289,7 +289,7 @@ fn stopping_puts_queued_messages_before_the_draft_oldest_first() {
     screen.main(EventKind::PromptReturned { id: ids[1], text: "two".to_owned() });
     assert_eq!(screen.model.composer.text(), "one\ntwo\ndraft");
     assert_eq!(screen.notice(), "Stopped · 2 queued messages are back in the prompt");
-    assert_eq!(screen.model.queue.shown().count(), 0);
+    assert_eq!(screen.model.queue.visible().count(), 0);
 }
 
 #[test]
@@ -342,10 +342,10 @@ fn second_and_third() -> (TestScreen, [crate::protocol::AgentPath; 3]) {
 fn cancel_which_takes_the_numbers_of_the_panes() {
     let (mut screen, [_, second, third]) = second_and_third();
     screen.ctrl('c');
-    let shown = super::pictures::picture(&mut screen, 100, 30);
+    let output = super::pictures::picture(&mut screen, 100, 30);
     assert!(
-        shown.contains("2  explore-2 · one") && shown.contains("2–3 or ↑↓ Enter picks"),
-        "{shown}"
+        output.contains("2  explore-2 · one") && output.contains("2–3 or ↑↓ Enter picks"),
+        "{output}"
     );
     screen.write("1");
     assert_eq!(screen.sent(), [], "it has ended");
@@ -372,20 +372,20 @@ fn background_which_takes_the_numbers_of_the_panes() {
 #[test]
 fn every_place_shows_an_agent_by_the_same_number() {
     let (mut screen, [_, second, _]) = second_and_third();
-    let shown = super::pictures::picture(&mut screen, 100, 30);
-    assert!(shown.contains("▌2 explore-2"), "{shown}");
+    let output = super::pictures::picture(&mut screen, 100, 30);
+    assert!(output.contains("▌2 explore-2"), "{output}");
     screen.chord(KeyCode::Char('2'), KeyModifiers::ALT);
     assert_eq!(screen.model.focus, Some(second));
     screen.enter();
-    let shown = super::pictures::picture(&mut screen, 100, 30);
-    assert!(shown.starts_with("main › 2 explore-2 · one"), "{shown}");
-    assert!(shown.contains("others 1 ✓ · 3 "), "{shown}");
+    let output = super::pictures::picture(&mut screen, 100, 30);
+    assert!(output.starts_with("main › 2 explore-2 · one"), "{output}");
+    assert!(output.contains("others 1 ✓ · 3 "), "{output}");
     screen.esc().wait(300).esc().wait(300).write("/agents").enter();
-    let shown = super::pictures::picture(&mut screen, 100, 30);
+    let output = super::pictures::picture(&mut screen, 100, 30);
     assert!(
-        shown.contains("2 ⠹ explore-2")
-            || shown.lines().any(|line| line.contains("2 ") && line.contains("explore-2")),
-        "{shown}"
+        output.contains("2 ⠹ explore-2")
+            || output.lines().any(|line| line.contains("2 ") && line.contains("explore-2")),
+        "{output}"
     );
 }
 

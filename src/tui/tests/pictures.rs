@@ -218,10 +218,10 @@ fn the_background_has_rows_between_body_and_queue() {
 #[test]
 fn figures_make_room_for_a_title_where_a_panel_is_narrow() {
     let (mut screen, _) = three();
-    let shown = picture(&mut screen, 100, 30);
-    let header = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap();
-    assert!(header("▌1").ends_with("explore-1 · map the routes ── 0:42 4/20"), "{shown}");
-    assert!(header("▌2").contains("explore-2 · find the slow query"), "{shown}");
+    let output = picture(&mut screen, 100, 30);
+    let header = |name: &str| output.lines().find(|line| line.contains(name)).unwrap();
+    assert!(header("▌1").ends_with("explore-1 · map the routes ── 0:42 4/20"), "{output}");
+    assert!(header("▌2").contains("explore-2 · find the slow query"), "{output}");
 }
 
 #[test]
@@ -377,8 +377,8 @@ fn control_characters_of_a_command_are_visible_in_its_question() {
         .prompt("go")
         .asks(&AgentPath::root(), 1, "main", "echo hi\u{1b}[8m; rm -rf x")
         .wait(5000);
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("echo hi␛[8m; rm -rf x"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("echo hi␛[8m; rm -rf x"), "{output}");
 }
 
 #[test]
@@ -401,12 +401,12 @@ fn the_search_of_the_reader_shows_the_line_and_counts_the_lines_that_match() {
     screen.ctrl('o').draw();
     screen.key(KeyCode::Home).draw();
     screen.write("/399").enter();
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.lines().any(|line| line.trim() == "399"), "{shown}");
-    assert!(shown.contains("/399 · 1 of 2"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.lines().any(|line| line.trim() == "399"), "{output}");
+    assert!(output.contains("/399 · 1 of 2"), "{output}");
     screen.write("n");
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("399 is before it") && shown.contains("2 of 2"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("399 is before it") && output.contains("2 of 2"), "{output}");
     screen.write("n");
     assert!(picture(&mut screen, 80, 24).contains("1 of 2"), "round");
     screen.write("N");
@@ -414,8 +414,11 @@ fn the_search_of_the_reader_shows_the_line_and_counts_the_lines_that_match() {
     // From the position where the user scrolled to.
     screen.key(KeyCode::Home).draw();
     screen.write("/39").enter();
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("1 of 15") && shown.lines().any(|line| line.trim() == "39"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(
+        output.contains("1 of 15") && output.lines().any(|line| line.trim() == "39"),
+        "{output}"
+    );
     screen.key(KeyCode::Home);
     assert!(picture(&mut screen, 80, 24).contains("15 found"));
     screen.write("/nowhere").enter();
@@ -429,10 +432,10 @@ fn the_search_of_the_reader_shows_the_line_and_counts_the_lines_that_match() {
 fn a_newline_in_a_name_begins_no_line_of_a_page_or_of_the_head() {
     let mut screen = TestScreen::new();
     screen.model.session.cwd = "/a\nmodel       forged".to_owned();
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("/a model       forged"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("/a model       forged"), "{output}");
     screen.write("/status").enter();
-    let shown = picture(&mut screen, 80, 24);
-    let column = |text: &str| shown.lines().find_map(|line| line.find(text)).unwrap();
-    assert_eq!(column("model       forged"), column("directory   /a") + 2, "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    let column = |text: &str| output.lines().find_map(|line| line.find(text)).unwrap();
+    assert_eq!(column("model       forged"), column("directory   /a") + 2, "{output}");
 }

@@ -49,12 +49,15 @@ fn a_rule_is_written_only_while_all_of_it_is_on_the_screen() {
     picture(&mut screen, 120, 40);
     picture(&mut screen, 120, 40);
     screen.write("3");
-    let shown = picture(&mut screen, 60, 15);
-    assert!(shown.contains("too small to show the rule"), "{shown}");
+    let output = picture(&mut screen, 60, 15);
+    assert!(output.contains("too small to show the rule"), "{output}");
     screen.enter();
     assert_eq!(screen.sent(), []);
-    let shown = picture(&mut screen, 120, 40);
-    assert!(shown.contains("Bash(program-1:*)") && shown.contains("Bash(program-12:*)"), "{shown}");
+    let output = picture(&mut screen, 120, 40);
+    assert!(
+        output.contains("Bash(program-1:*)") && output.contains("Bash(program-12:*)"),
+        "{output}"
+    );
     screen.enter();
     assert!(matches!(&screen.sent()[..], [Command::Answer { answer: Answer::Always { .. }, .. }]));
 }
@@ -65,8 +68,8 @@ fn signs_that_a_terminal_does_not_show_are_visible_in_a_rule() {
         asked(|question| question.rules = vec!["Bash(x\u{200b}\u{1b}[8my)".to_owned()]);
     picture(&mut screen, 120, 40);
     screen.write("3");
-    let shown = picture(&mut screen, 120, 40);
-    assert!(shown.contains("adds Bash(x⟨U+200B⟩␛[8my) to allow"), "{shown}");
+    let output = picture(&mut screen, 120, 40);
+    assert!(output.contains("adds Bash(x⟨U+200B⟩␛[8my) to allow"), "{output}");
 }
 
 #[test]
@@ -78,9 +81,9 @@ fn a_long_rule_wraps_and_is_written_whole() {
     picture(&mut screen, 80, 24);
     picture(&mut screen, 80, 24);
     screen.write("3");
-    let shown = picture(&mut screen, 80, 24);
-    let letters = |letter| shown.matches(letter).count();
-    assert!(letters('b') >= 80 && letters('a') >= 300, "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    let letters = |letter| output.matches(letter).count();
+    assert!(letters('b') >= 80 && letters('a') >= 300, "{output}");
     screen.enter();
     let answer = Answer::Always { rules: vec![rule], file: RuleFile::Local };
     assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(1), answer }]);
@@ -106,24 +109,24 @@ fn with_a_draft_the_answers_are_dead_as_well_until_the_end_was_shown() {
 #[test]
 fn the_directory_of_a_command_is_shown_and_nothing_hides_in_a_diff() {
     let mut screen = asked(command("make all".to_owned()));
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("in /p/shop/sub · no rule allows psql"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("in /p/shop/sub · no rule allows psql"), "{output}");
     let mut screen = asked(|question| {
         edit(1)(question);
         question.preview = Some("@@ -0,0 +1 @@\n+\u{1b}]0; rm -rf ~ \n".to_owned());
         question.warnings = vec!["the name has letters of two alphabets".to_owned()];
         question.input = Value::Null;
     });
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("+ ␛]0; rm -rf ~"), "{shown}");
-    assert!(shown.contains("! the name has letters of two alphabets"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("+ ␛]0; rm -rf ~"), "{output}");
+    assert!(output.contains("! the name has letters of two alphabets"), "{output}");
 }
 
 #[test]
 fn without_a_rule_the_missing_answers_are_explained() {
     let mut screen = asked(|question| question.rules.clear());
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("2 and 3 need a rule; none is safe for this command"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("2 and 3 need a rule; none is safe for this command"), "{output}");
     screen.write("23");
     assert_eq!(screen.sent(), []);
     screen.write("1");
@@ -151,8 +154,8 @@ fn docker(number: usize, length: usize) -> Vec<String> {
 }
 
 /// All text inside the box, without spaces.
-fn inside(shown: &str) -> String {
-    let inner = shown.lines().filter_map(|line| line.strip_prefix('│'));
+fn inside(output: &str) -> String {
+    let inner = output.lines().filter_map(|line| line.strip_prefix('│'));
     let inner = inner.filter_map(|line| line.split('│').next());
     inner.flat_map(str::chars).filter(|letter| !letter.is_whitespace()).collect()
 }
@@ -165,18 +168,18 @@ fn without_a_key_nothing_can_be_allowed_that_is_not_on_the_screen_as_a_whole() {
         for (width, height) in (8..30).flat_map(|height| [20, 60, 80, 120].map(|w| (w, height))) {
             let mut screen = asked(lines_of_main(&lines));
             for _ in 0..4 {
-                let shown = picture(&mut screen, width, height);
+                let output = picture(&mut screen, width, height);
                 if screen.model.answers().iter().all(|digit| *digit > 3) {
                     held += 1;
-                    assert!(!shown.contains("too small") || height < 9, "{shown}");
+                    assert!(!output.contains("too small") || height < 9, "{output}");
                     continue;
                 }
-                let inside = inside(&shown);
+                let inside = inside(&output);
                 for line in &lines {
                     let line: String = line.split(' ').collect();
-                    assert!(inside.contains(&line), "{line} at {width}x{height}: {shown}");
+                    assert!(inside.contains(&line), "{line} at {width}x{height}: {output}");
                 }
-                assert!(inside.contains("in/p/shop/sub·noruleallowspsql"), "{shown}");
+                assert!(inside.contains("in/p/shop/sub·noruleallowspsql"), "{output}");
             }
         }
     }
@@ -189,14 +192,14 @@ fn answers_that_take_lines_from_the_call_come_with_a_key_at_its_end() {
     for (width, height, number) in [(80, 14, 4), (80, 14, 3), (60, 13, 3), (60, 15, 3), (80, 13, 5)]
     {
         let mut screen = asked(lines_of_main(&docker(number, 60)));
-        let mut shown = picture(&mut screen, width, height);
+        let mut output = picture(&mut screen, width, height);
         for _ in 0..40 {
-            if shown.contains("End shows the answers") || screen.model.answers().contains(&1) {
+            if output.contains("End shows the answers") || screen.model.answers().contains(&1) {
                 break;
             }
             assert_dead_digits(&mut screen);
             screen.key(KeyCode::PageDown);
-            shown = picture(&mut screen, width, height);
+            output = picture(&mut screen, width, height);
         }
         if screen.model.answers().contains(&1) {
             continue;
@@ -204,17 +207,17 @@ fn answers_that_take_lines_from_the_call_come_with_a_key_at_its_end() {
         held.push((width, height, number));
         // Frames alone make no answer available.
         for _ in 0..3 {
-            assert_eq!(picture(&mut screen, width, height), shown);
-            assert!(shown.contains("in /p/shop/sub"), "{shown}");
+            assert_eq!(picture(&mut screen, width, height), output);
+            assert!(output.contains("in /p/shop/sub"), "{output}");
             assert_dead_digits(&mut screen);
         }
         screen.key(KeyCode::End);
         assert_dead_digits(&mut screen);
-        let shown = picture(&mut screen, width, height);
-        assert!(shown.contains("in /p/shop/sub"), "{shown}");
+        let output = picture(&mut screen, width, height);
+        assert!(output.contains("in /p/shop/sub"), "{output}");
         screen.write("2");
         let sent = [Command::Answer { id: QuestionId(1), answer: Answer::Session }];
-        assert_eq!(screen.sent(), sent, "{shown}");
+        assert_eq!(screen.sent(), sent, "{output}");
     }
     assert!(held.len() > 1, "{held:?}");
 }
@@ -226,10 +229,10 @@ fn a_grant_of_long_commands_names_them_by_their_number() {
         picture(&mut screen, 80, 24);
         screen.key(KeyCode::End);
     }
-    let shown = picture(&mut screen, 80, 24);
+    let output = picture(&mut screen, 80, 24);
     let words = "2  Yes, and let main run exactly these 5 commands this session";
-    assert!(shown.contains(words) && !shown.contains("too small"), "{shown}");
-    assert!(inside(&shown).contains("--end=4") && shown.contains("--end=5"), "{shown}");
+    assert!(output.contains(words) && !output.contains("too small"), "{output}");
+    assert!(inside(&output).contains("--end=4") && output.contains("--end=5"), "{output}");
     // A rule that is not visible in the call is shown in full.
     let mut screen = asked(|question| {
         lines_of_main(&docker(5, 170))(question);
@@ -239,8 +242,8 @@ fn a_grant_of_long_commands_names_them_by_their_number() {
         picture(&mut screen, 120, 40);
         screen.key(KeyCode::End);
     }
-    let shown = picture(&mut screen, 120, 40);
-    assert!(shown.contains("any docker command"), "{shown}");
+    let output = picture(&mut screen, 120, 40);
+    assert!(output.contains("any docker command"), "{output}");
 }
 
 #[test]
@@ -254,9 +257,9 @@ fn where_some_answers_fit_the_others_are_named() {
             picture(&mut screen, width, height);
             screen.key(KeyCode::End);
         }
-        let shown = picture(&mut screen, width, height);
-        assert!(shown.contains("2 and 3 do not fit here; 1 works"), "{shown}");
-        assert!(!shown.contains("too small") && !shown.contains("1–5"), "{shown}");
+        let output = picture(&mut screen, width, height);
+        assert!(output.contains("2 and 3 do not fit here; 1 works"), "{output}");
+        assert!(!output.contains("too small") && !output.contains("1–5"), "{output}");
     }
 }
 
@@ -279,6 +282,6 @@ fn an_ask_rule_is_named_as_the_reason_for_the_missing_answers() {
         question.rules.clear();
         question.reason = "rule Bash(git push:*) in .caliban/config.toml asks".to_owned();
     });
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("The ask rule asks every time, so there is no 2 or 3"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("The ask rule asks every time, so there is no 2 or 3"), "{output}");
 }

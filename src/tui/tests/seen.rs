@@ -97,17 +97,17 @@ fn a_long_edit_cannot_be_allowed_until_its_end_was_on_the_screen() {
         let mut screen = asked(edit(60));
         screen.write("1");
         assert_eq!(screen.sent(), [], "nothing was drawn yet");
-        let shown = picture(&mut screen, width, height);
-        assert!(shown.contains("word-4;"), "six lines of it at least: {shown}");
-        assert!(shown.contains("below · PgDn or End shows the rest · then 1–3"), "{shown}");
+        let output = picture(&mut screen, width, height);
+        assert!(output.contains("word-4;"), "six lines of it at least: {output}");
+        assert!(output.contains("below · PgDn or End shows the rest · then 1–3"), "{output}");
         assert_dead(&mut screen);
         screen.key(KeyCode::End).write("1");
         assert_eq!(screen.sent(), [], "the end was not drawn yet");
-        let shown = picture(&mut screen, width, height);
-        assert!(shown.contains("word-60;") && shown.contains("in /p/shop"), "{shown}");
+        let output = picture(&mut screen, width, height);
+        assert!(output.contains("word-60;") && output.contains("in /p/shop"), "{output}");
         screen.key(KeyCode::End);
-        let shown = picture(&mut screen, width, height);
-        assert!(shown.contains("1  Yes") && shown.contains("all edits in src/"), "{shown}");
+        let output = picture(&mut screen, width, height);
+        assert!(output.contains("1  Yes") && output.contains("all edits in src/"), "{output}");
         screen.write("1");
         assert_eq!(screen.sent(), once(1), "{width}x{height}");
     }
@@ -120,9 +120,9 @@ fn a_question_without_a_rule_promises_only_the_yes_that_it_has() {
             edit(60)(question);
             question.rules.clear();
         });
-        let shown = picture(&mut screen, width, height);
-        assert!(shown.contains("shows the rest · then 1"), "{shown}");
-        assert!(!shown.contains("then 1–"), "{width}x{height}: {shown}");
+        let output = picture(&mut screen, width, height);
+        assert!(output.contains("shows the rest · then 1"), "{output}");
+        assert!(!output.contains("then 1–"), "{width}x{height}: {output}");
     }
 }
 
@@ -145,9 +145,9 @@ fn a_call_that_is_too_large_to_show_can_only_be_refused() {
         for (width, height) in SIZES {
             let mut screen = asked(change);
             for _ in 0..2 {
-                let shown = picture(&mut screen, width, height);
-                assert!(shown.contains("too large to show"), "{shown}");
-                assert!(shown.contains("too large to allow it here"), "{shown}");
+                let output = picture(&mut screen, width, height);
+                assert!(output.contains("too large to show"), "{output}");
+                assert!(output.contains("too large to allow it here"), "{output}");
                 assert_dead(&mut screen);
                 screen.key(KeyCode::End);
             }
@@ -163,8 +163,8 @@ fn a_call_of_many_lines_is_shown_whole() {
     let mut screen = asked(edit(5_000));
     picture(&mut screen, 80, 24);
     screen.key(KeyCode::End);
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("word-5000;"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("word-5000;"), "{output}");
     picture(&mut screen, 80, 24);
     screen.write("1");
     assert_eq!(screen.sent(), once(1));
@@ -199,10 +199,10 @@ fn what_is_on_the_screen_as_a_whole_can_be_answered_at_once() {
     for (width, height) in SIZES {
         for edit in [edit(3), edit(1)] {
             let mut screen = asked(edit);
-            let shown = picture(&mut screen, width, height);
-            assert!(shown.contains("wants to edit src/main.rs · 1 of 3"), "{shown}");
+            let output = picture(&mut screen, width, height);
+            assert!(output.contains("wants to edit src/main.rs · 1 of 3"), "{output}");
             screen.write("1");
-            assert_eq!(screen.sent(), once(1), "{shown}");
+            assert_eq!(screen.sent(), once(1), "{output}");
         }
     }
 }
@@ -264,9 +264,9 @@ fn the_end_of_the_reader_counts_as_seen() {
     let mut screen = asked(edit(600));
     picture(&mut screen, 80, 24);
     screen.ctrl('o');
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.starts_with("╭ ⚑ explore-1 wants to edit src/main.rs"), "{shown}");
-    assert!(shown.contains("+ word-15;"), "{shown}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.starts_with("╭ ⚑ explore-1 wants to edit src/main.rs"), "{output}");
+    assert!(output.contains("+ word-15;"), "{output}");
     screen.esc().wait(300);
     picture(&mut screen, 80, 24);
     assert_dead(&mut screen);
@@ -295,8 +295,8 @@ fn a_question_that_goes_takes_its_reader_along() {
 fn a_character_that_a_terminal_may_drop_is_shown_by_its_number() {
     let mut screen =
         asked(command("./te\u{1161}st.sh \u{378}# x; cat \u{1112}\u{1161}".to_owned()));
-    let shown = picture(&mut screen, 120, 40);
-    assert!(shown.contains("./te⟨U+1161⟩st.sh ⟨U+0378⟩# x; cat \u{1112}\u{1161}"), "{shown}");
+    let output = picture(&mut screen, 120, 40);
+    assert!(output.contains("./te⟨U+1161⟩st.sh ⟨U+0378⟩# x; cat \u{1112}\u{1161}"), "{output}");
 }
 
 /// Calls of all kinds that contain these words; `text` is the words joined with spaces.
@@ -347,8 +347,8 @@ fn nothing_of_any_call_is_hidden_at_any_size() {
             let mut screen = asked(call);
             let mut seen = String::new();
             for _ in 0..2000 {
-                let shown = picture(&mut screen, width, height);
-                let inner = shown.lines().filter_map(|line| line.strip_prefix('│'));
+                let output = picture(&mut screen, width, height);
+                let inner = output.lines().filter_map(|line| line.strip_prefix('│'));
                 let inner = inner.filter_map(|line| line.split('│').next());
                 seen.extend(inner.flat_map(str::chars).filter(|letter| !letter.is_whitespace()));
                 if screen.model.answers().contains(&1) {

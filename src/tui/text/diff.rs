@@ -71,7 +71,7 @@ fn render_diff(
 
 /// The lines of a diff. A lone carriage return also ends a line, as in the tools that write diffs;
 /// otherwise an added line could pass as part of the removed one before it. It is kept, so that it
-/// is shown.
+/// is rendered.
 fn source_lines(diff: &str) -> impl Iterator<Item = &str> {
     let lines = diff.lines();
     lines.flat_map(|line| line.split_inclusive('\r').chain(line.is_empty().then_some("")))
@@ -201,14 +201,14 @@ mod tests {
 
     const DIFF: &str = "--- a/src/x.rs\n+++ b/src/x.rs\n@@ -8,4 +8,3 @@ fn x\n keep\n-old \x1b[31mred\n+new\n more\n--- not a name\n@@ -98,2 +98,3 @@\n a\n+b\n c\n\\ No newline at end of file\n";
 
-    fn shown(width: u16, max: usize) -> Vec<String> {
+    fn rendered(width: u16, max: usize) -> Vec<String> {
         diff_lines(DIFF, width, max, &Theme::default()).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn lines_have_numbers_and_signs() {
         assert_eq!(
-            shown(40, 99),
+            rendered(40, 99),
             [
                 "  8   keep",
                 "  9 - old red",
@@ -234,15 +234,15 @@ mod tests {
 
     #[test]
     fn a_long_diff_says_what_is_missing() {
-        assert_eq!(shown(40, 4), ["  8   keep", "  9 - old red", "  9 + new", "… 6 more lines"]);
+        assert_eq!(rendered(40, 4), ["  8   keep", "  9 - old red", "  9 + new", "… 6 more lines"]);
     }
 
     #[test]
     fn nothing_hides_in_a_whole_diff() {
         let diff = "@@ -1 +1,2 @@\n-old\r+new\n+\x1b]0;rm -rf ~\n";
         let whole = |line: &Line<'_>| line.to_string();
-        let shown: Vec<_> = whole_diff(diff, 40, &Theme::default()).iter().map(whole).collect();
-        assert_eq!(shown, ["1 - old␍", "1 + new", "2 + ␛]0;rm -rf ~"]);
+        let rendered: Vec<_> = whole_diff(diff, 40, &Theme::default()).iter().map(whole).collect();
+        assert_eq!(rendered, ["1 - old␍", "1 + new", "2 + ␛]0;rm -rf ~"]);
     }
 
     #[test]

@@ -51,23 +51,23 @@ pub(super) fn draw(
         false => head,
     };
     let needed = (around + head.len() + list.len()).min(rows);
-    let height = u16::try_from(needed).unwrap_or(u16::MAX);
     // Zero is possible: lines that are not on the screen were not seen.
-    let shown = match screen.width {
+    let height = match screen.width {
         ..MIN_WIDTH => 0,
         _ => needed.saturating_sub(around + head.len()).min(list.len()),
     };
-    asking.frame_drawn(list.len(), shown, width);
+    asking.frame_drawn(list.len(), height, width);
 
-    let area = Rect::new(screen.x, screen.y, width, height);
+    let needed = u16::try_from(needed).unwrap_or(u16::MAX);
+    let area = Rect::new(screen.x, screen.y, width, needed);
     let title = format!("{} trust this project?", theme.glyphs.asks);
-    let foot = match asking.lines > asking.shown {
+    let foot = match asking.lines > asking.height {
         true => "Esc not now · Ctrl+C quits · PgUp PgDn scroll",
         false => "Esc not now · Ctrl+C quits",
     };
     let buffer = frame.buffer_mut();
     let inner = draw_box(buffer, area, theme, theme.question, &title, foot);
-    let visible = list.iter().skip(asking.scroll).take(shown);
+    let visible = list.iter().skip(asking.scroll).take(height);
     let empty = Line::default();
     let lines = head.iter().chain(visible).chain(space.then_some(&empty));
     let mut row = 0;
@@ -141,7 +141,7 @@ fn answers(
     if !asking.accepts_answers(now) {
         return [Line::default(), Line::default()];
     }
-    let below = asking.lines.saturating_sub(asking.scroll + asking.shown);
+    let below = asking.lines.saturating_sub(asking.scroll + asking.height);
     let wide = room >= NARROW_WIDTH;
     let trust = match (asking.seen_all, wide) {
         (true, true) => Line::styled("1  trust this, now and in later sessions", theme.text),

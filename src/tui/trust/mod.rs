@@ -52,7 +52,7 @@ struct TrustDialog<'a> {
     scroll: usize,
     /// Lines of the list in the last frame, and how many of them were shown.
     lines: usize,
-    shown: usize,
+    height: usize,
     /// Width of the last frame, in cells.
     width: u16,
     /// Whether the last line was shown at this width. The user can't trust what was not shown.
@@ -64,7 +64,7 @@ struct TrustDialog<'a> {
 impl<'a> TrustDialog<'a> {
     fn new(question: &'a TrustQuestion) -> Self {
         let typed = Duration::ZERO;
-        Self { question, scroll: 0, lines: 0, shown: 0, width: 0, seen_all: false, typed }
+        Self { question, scroll: 0, lines: 0, height: 0, width: 0, seen_all: false, typed }
     }
 
     /// Whether digits are accepted as answers.
@@ -101,21 +101,21 @@ impl<'a> TrustDialog<'a> {
             }
             _ => {}
         }
-        self.scroll = self.scroll.min(self.lines.saturating_sub(self.shown));
+        self.scroll = self.scroll.min(self.lines.saturating_sub(self.height));
         None
     }
 
     fn page(&self) -> usize {
-        self.shown.saturating_sub(1).max(1)
+        self.height.saturating_sub(1).max(1)
     }
 
     /// Records the sizes of the last frame.
-    fn frame_drawn(&mut self, lines: usize, shown: usize, width: u16) {
+    fn frame_drawn(&mut self, lines: usize, height: usize, width: u16) {
         // At another width the lines wrap differently.
         self.seen_all &= self.width == width;
-        (self.lines, self.shown, self.width) = (lines, shown, width);
-        self.scroll = self.scroll.min(lines.saturating_sub(shown));
-        self.seen_all |= shown > 0 && self.scroll + shown >= lines;
+        (self.lines, self.height, self.width) = (lines, height, width);
+        self.scroll = self.scroll.min(lines.saturating_sub(height));
+        self.seen_all |= height > 0 && self.scroll + height >= lines;
     }
 }
 

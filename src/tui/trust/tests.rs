@@ -61,10 +61,10 @@ fn an_agents_file_is_shown_line_by_line() {
         r"agent a in place of yours: ---\u{a}name: a\u{a}---\u{a}Say C:\\u{a} and \u{1b}[2J.";
     let mut question = question(0);
     question.items = vec![thing(".caliban/agents/a.md", 1, file)];
-    let shown = picture(&mut TrustDialog::new(&question), 80, 24, 2);
-    assert!(shown.contains("1  agent a in place of yours: ---  "), "{shown}");
-    assert!(shown.contains("│        name: a  "), "{shown}");
-    assert!(shown.contains(r"│        Say C:\\u{a} and \u{1b}[2J."), "{shown}");
+    let output = picture(&mut TrustDialog::new(&question), 80, 24, 2);
+    assert!(output.contains("1  agent a in place of yours: ---  "), "{output}");
+    assert!(output.contains("│        name: a  "), "{output}");
+    assert!(output.contains(r"│        Say C:\\u{a} and \u{1b}[2J."), "{output}");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn one_line_below_is_one_line() {
     let mut asking = TrustDialog::new(&question);
     let below = (8..30).map(|height| picture(&mut asking, 80, height, 2));
     assert!(
-        below.into_iter().any(|shown| shown.contains("1 more line: PgDn or End shows it first"))
+        below.into_iter().any(|output| output.contains("1 more line: PgDn or End shows it first"))
     );
 }
 
@@ -138,12 +138,12 @@ fn what_a_window_is_too_small_to_show_was_not_seen() {
         asking.typed = Duration::ZERO;
     }
     for _ in 0..20 {
-        let shown = picture(&mut asking, 20, 5, 2);
-        assert!(shown.contains("2  not now"), "{shown}");
+        let output = picture(&mut asking, 20, 5, 2);
+        assert!(output.contains("2  not now"), "{output}");
         press(&mut asking, KeyCode::Down, 2);
     }
-    let shown = picture(&mut asking, 20, 5, 2);
-    assert!(shown.contains("1  trust this"), "{shown}");
+    let output = picture(&mut asking, 20, 5, 2);
+    assert!(output.contains("1  trust this"), "{output}");
     assert_eq!(press(&mut asking, KeyCode::Char('1'), 2), Some(TrustAnswer::Trust));
 }
 

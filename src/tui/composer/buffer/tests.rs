@@ -159,7 +159,7 @@ fn a_large_paste_is_one_character_and_is_sent_whole() {
     let mut buffer = typed("why? ");
     buffer.paste(&log);
     assert_eq!(buffer.text().chars().count(), 6);
-    assert_eq!(buffer.shown(&buffer.text()[5..]), "[2,000 lines · 86 kB]");
+    assert_eq!(buffer.display(&buffer.text()[5..]), "[2,000 lines · 86 kB]");
     buffer.type_char('!');
     let whole = format!("why? {log}!");
     assert_eq!(buffer.full_text(), whole);

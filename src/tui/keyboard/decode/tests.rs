@@ -59,8 +59,8 @@ fn each_key_has_the_event_that_it_should_have() {
         (b"\x1b[98;131u", KeyCode::Char('b'), KeyModifiers::ALT),
     ];
     for (bytes, code, modifiers) in table {
-        let shown = String::from_utf8_lossy(bytes).replace('\x1b', "␛");
-        assert_eq!(events(bytes), [key(*code, *modifiers)], "{shown}");
+        let text = String::from_utf8_lossy(bytes).replace('\x1b', "␛");
+        assert_eq!(events(bytes), [key(*code, *modifiers)], "{text}");
     }
 }
 

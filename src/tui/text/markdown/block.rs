@@ -22,7 +22,7 @@ enum Container {
         indent: usize,
         mark: Mark,
         /// Whether the mark was emitted.
-        shown: bool,
+        has_line: bool,
     },
 }
 
@@ -210,7 +210,7 @@ impl BlockReader {
             (None, Some(_)) => Mark::Number(number),
             (None, None) => Mark::Bullet,
         };
-        self.open(Container::Item { indent: item.indent, mark, shown: false });
+        self.open(Container::Item { indent: item.indent, mark, has_line: false });
         let next = number.saturating_add(1);
         self.lists[depth] = Some(ListState { delimiter: item.delimiter, next });
     }
@@ -228,7 +228,7 @@ impl BlockReader {
         }
         self.close_leaf();
         while self.containers.len() > depth {
-            if let Some(Container::Item { shown: false, .. }) = self.containers.last() {
+            if let Some(Container::Item { has_line: false, .. }) = self.containers.last() {
                 self.emit(RowBody::Text { text: StyledText::default(), joins: false });
             }
             self.containers.pop();
@@ -338,7 +338,7 @@ impl BlockReader {
 
     fn heading(&mut self, level: usize, title: &str) {
         // Separate a heading even if the source has no blank line.
-        let first = matches!(self.containers.last(), Some(Container::Item { shown: false, .. }));
+        let first = matches!(self.containers.last(), Some(Container::Item { has_line: false, .. }));
         if !first && self.blank.is_none() {
             self.blank = Some(self.containers.len());
         }
@@ -478,9 +478,9 @@ impl BlockReader {
     fn first_marks(&mut self) -> Vec<Mark> {
         let mark = |container: &mut Container| match container {
             Container::Quote => Mark::Quote,
-            Container::Item { mark, shown: true, .. } => Mark::Spaces(mark.cells()),
-            Container::Item { mark, shown, .. } => {
-                *shown = true;
+            Container::Item { mark, has_line: true, .. } => Mark::Spaces(mark.cells()),
+            Container::Item { mark, has_line, .. } => {
+                *has_line = true;
                 mark.clone()
             }
         };

@@ -106,12 +106,12 @@ impl InlineLines {
             }
             // Character references can spell control characters.
             let clean = sanitize(part);
-            let shown = if self.open.text.is_empty() && !self.done.is_empty() {
+            let text = if self.open.text.is_empty() && !self.done.is_empty() {
                 clean.trim_start_matches(' ')
             } else {
                 &clean
             };
-            self.push_line(shown, face);
+            self.push_line(text, face);
         }
     }
 
@@ -225,7 +225,7 @@ impl DelimiterBalance {
 mod tests {
     use super::*;
 
-    fn shown(source: &str) -> Vec<String> {
+    fn rendered(source: &str) -> Vec<String> {
         let mark = |face: RoleStyle| match (face.role, face.modifiers) {
             (TextRole::Code, _) => "code",
             (TextRole::Link, _) => "link",
@@ -255,20 +255,23 @@ mod tests {
     #[test]
     fn emphasis_code_and_strikes_are_told_apart() {
         assert_eq!(
-            shown("a *b* **c** ***d*** `e*` ~~f~~ _g_"),
+            rendered("a *b* **c** ***d*** `e*` ~~f~~ _g_"),
             ["a italic<b> bold<c> both<d> code<e*> struck<f> italic<g>"]
         );
-        assert_eq!(shown("_start_ snake_case_name 5 * 3"), ["italic<start> snake_case_name 5 * 3"]);
+        assert_eq!(
+            rendered("_start_ snake_case_name 5 * 3"),
+            ["italic<start> snake_case_name 5 * 3"]
+        );
     }
 
     #[test]
     fn a_link_shows_its_address_once() {
         assert_eq!(
-            shown("[here](http://a.b/c) and <http://x.y>"),
+            rendered("[here](http://a.b/c) and <http://x.y>"),
             ["link<here>dim< (http://a.b/c)> and link<http://x.y>"]
         );
-        assert_eq!(shown("[http://a.b](http://a.b)"), ["link<http://a.b>"]);
-        assert_eq!(shown("![alt](pic.png)"), ["altdim< (pic.png)>"]);
+        assert_eq!(rendered("[http://a.b](http://a.b)"), ["link<http://a.b>"]);
+        assert_eq!(rendered("![alt](pic.png)"), ["altdim< (pic.png)>"]);
     }
 
     #[test]
@@ -276,18 +279,18 @@ mod tests {
         for text in ["# x", "- x", "1. x", "> x", "```", "| a |", "<b>x</b>", "[a]: b", "    four"]
         {
             let expected = text.to_owned();
-            assert_eq!(shown(text), [expected], "{text}");
+            assert_eq!(rendered(text), [expected], "{text}");
         }
     }
 
     #[test]
     fn a_break_starts_a_line_also_within_emphasis() {
-        assert_eq!(shown("a **b \u{1} c** d"), ["a bold<b>", "bold<c> d"]);
+        assert_eq!(rendered("a **b \u{1} c** d"), ["a bold<b>", "bold<c> d"]);
     }
 
     #[test]
     fn character_references_cannot_smuggle_controls() {
-        assert_eq!(shown("a&#27;[2Jb&#x202e;c&#10;d"), ["a[2Jb⟨U+202E⟩c d"]);
+        assert_eq!(rendered("a&#27;[2Jb&#x202e;c&#10;d"), ["a[2Jb⟨U+202E⟩c d"]);
     }
 
     fn is_even(text: &str) -> bool {

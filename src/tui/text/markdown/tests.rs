@@ -37,7 +37,7 @@ fn picture(lines: &[Line<'_>]) -> String {
     out
 }
 
-fn shown(text: &str, width: u16) -> String {
+fn rendered(text: &str, width: u16) -> String {
     let mut stream = MarkdownStream::whole(text, &Highlighter::off());
     let lines = stream.lines(width, &theme());
     picture(lines)
@@ -87,8 +87,8 @@ Setext
 
 #[test]
 fn a_document_looks_as_it_should() {
-    insta::assert_snapshot!("document_50", shown(DOCUMENT, 50));
-    insta::assert_snapshot!("document_24", shown(DOCUMENT, 24));
+    insta::assert_snapshot!("document_50", rendered(DOCUMENT, 50));
+    insta::assert_snapshot!("document_24", rendered(DOCUMENT, 24));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn blocks_follow_each_other_as_in_the_source() {
         ("", ""),
     ];
     for (text, expected) in cases {
-        assert_eq!(shown(text, 10), expected, "{text:?}");
+        assert_eq!(rendered(text, 10), expected, "{text:?}");
     }
 }
 
@@ -154,7 +154,7 @@ fn deep_nesting_is_capped() {
     let deep = format!("{} x", ">".repeat(10_000));
     let mut stream = MarkdownStream::whole(&deep, &Highlighter::off());
     assert!(stream.lines(40, &theme()).len() < 1000);
-    let text = shown(&"- ".repeat(40), 60);
+    let text = rendered(&"- ".repeat(40), 60);
     assert_eq!(text.lines().count(), 1);
 }
 
