@@ -56,7 +56,7 @@ pub(super) fn name_agent_tool(setup: &mut Setup, open: &OpenRequest, driven: boo
         OpenRequest::New(_) => return,
         OpenRequest::Stored(id) | OpenRequest::Fork { from: id, .. } => {
             let Ok(header) = setup.store().header(*id) else { return };
-            let used = header.agent_tool.as_deref().and_then(AgentToolName::named);
+            let used = header.agent_tool.as_deref().and_then(|name| name.parse().ok());
             used.unwrap_or(AgentToolName::AgentTool)
         }
     };

@@ -1,5 +1,7 @@
 //! Reads a file into a command or skill. Every error names the file, the line and what is allowed.
 
+use serde::de::{Deserialize, Deserializer, Error as _};
+
 use super::folder::{CommandFile, CommandFolder, CommandKind};
 use super::{CommandDef, CommandError, CommandOrigin};
 use crate::disk::ProjectFiles;
@@ -29,6 +31,43 @@ const UNSUPPORTED_KEYS: [(&str, &str); 2] = [
     ("allowed-tools", "it is not supported: use permission rules"),
     ("model", "it is not supported: choose the model with /model or --model"),
 ];
+
+/// The keys of a command or skill as written.
+#[derive(Default, serde::Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct CommandKeys {
+    name: Option<Spanned<Value>>,
+    description: Option<Spanned<Description>>,
+    argument_hint: Option<ArgumentHint>,
+    disable_model_invocation: bool,
+    user_invocable: Option<bool>,
+}
+
+/// A text on one line, maybe empty.
+struct Description(String);
+
+/// A text. `[issue]` is a list in YAML, but is taken literally.
+struct ArgumentHint(String);
+
+impl<'de> Deserialize<'de> for Description {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Text(text) => Ok(Self(text.split_whitespace().collect::<Vec<_>>().join(" "))),
+            _ => Err(D::Error::custom("must be a text")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ArgumentHint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        match (&value, value.texts()) {
+            (Value::Text(text), _) => Ok(Self(text.trim().to_owned())),
+            (_, Some(items)) => Ok(Self(format!("[{}]", items.join(", ")))),
+            _ => Err(D::Error::custom("must be a text, such as \"[issue]\"")),
+        }
+    }
+}
 
 /// A parsed file, and warnings about ignored parts.
 type ParsedCommand = (CommandDef, Vec<CommandError>);
@@ -76,100 +115,93 @@ impl CommandReader<'_> {
 
     fn to_command(&self, document: &Document) -> Result<ParsedCommand, CommandError> {
         let mut warnings = Vec::new();
-        let passed_over = self.unknown_keys(document, &mut warnings)?;
+        let allowed = match self.kind {
+            CommandKind::Command => &COMMAND_KEYS[..],
+            CommandKind::Skill => &SKILL_KEYS[..],
+        };
+        let ignored_keys = self.unknown_keys(document, allowed, &mut warnings)?;
         if document.prompt.is_empty() {
             let line = document.prompt_line.or(Some(1));
             return Err(self.error(line, "there is no text: write the prompt for the model"));
         }
-        let name = self.name(document, &mut warnings)?;
-        let description = self.description(document, &mut warnings)?;
-        let custom = CommandDef {
-            name,
-            description,
-            argument_hint: self.argument_hint(document)?,
+        let keys: CommandKeys = document
+            .fields
+            .read_keys(allowed)
+            .map_err(|error| self.error(Some(error.line), error.to_string()))?;
+        let command = CommandDef {
+            name: self.name(keys.name.as_ref(), &mut warnings)?,
+            description: self.description(keys.description, document, &mut warnings)?,
+            argument_hint: keys.argument_hint.map(|hint| hint.0),
             body: document.prompt.clone(),
             origin: CommandOrigin::File(self.file.path.clone()),
-            user_only: self.kind == CommandKind::Command
-                || self.flag(document, "disable-model-invocation")?.unwrap_or(false),
-            model_only: !self.flag(document, "user-invocable")?.unwrap_or(true),
-            ignored_keys: passed_over,
+            user_only: self.kind == CommandKind::Command || keys.disable_model_invocation,
+            model_only: keys.user_invocable == Some(false),
+            ignored_keys,
         };
-        Ok((custom, warnings))
+        Ok((command, warnings))
     }
 
     /// Rejects unknown keys, or warns about them in a file written for other programs.
     fn unknown_keys(
         &self,
         document: &Document,
+        allowed: &[&str],
         warnings: &mut Vec<CommandError>,
     ) -> Result<Vec<String>, CommandError> {
-        let keys = match self.kind {
-            CommandKind::Command => &COMMAND_KEYS[..],
-            CommandKind::Skill => &SKILL_KEYS[..],
-        };
-        let mut passed_over = Vec::new();
+        let mut ignored = Vec::new();
         for (name, Spanned { line, .. }) in document.fields.table().unwrap_or_default() {
             let name = name.as_str();
-            if keys.contains(&name) || NEUTRAL_KEYS.contains(&name) {
+            if allowed.contains(&name) || NEUTRAL_KEYS.contains(&name) {
                 continue;
             }
             let shown = name.escape_debug();
             let message = match UNSUPPORTED_KEYS.iter().find(|(key, _)| *key == name) {
                 Some((_, why)) => format!("`{name}`: {why}"),
-                None => format!("unknown key `{shown}`; allowed: {}", keys.join(", ")),
+                None => format!("unknown key `{shown}`; allowed: {}", allowed.join(", ")),
             };
             if !self.folder.foreign {
                 return Err(self.error(Some(*line), format!("{message}; remove it")));
             }
             warnings.push(self.error(Some(*line), format!("{message}; ignored")));
-            passed_over.push(shown.to_string());
+            ignored.push(shown.to_string());
         }
-        Ok(passed_over)
+        Ok(ignored)
     }
 
     /// Returns the name: a skill may set it; a command is named by its file.
     fn name(
         &self,
-        document: &Document,
+        given: Option<&Spanned<Value>>,
         warnings: &mut Vec<CommandError>,
     ) -> Result<String, CommandError> {
         let by_place = || match check_name(&self.file.name) {
             Ok(()) => Ok(self.file.name.clone()),
             Err(why) => Err(self.error(None, why)),
         };
-        let field = document.fields.get("name").filter(|_| self.kind == CommandKind::Skill);
-        let Some(field) = field else { return by_place() };
-        let given = field.scalar().unwrap_or_default().trim();
-        match check_name(given) {
-            Ok(()) => Ok(given.to_owned()),
+        let Some(given) = given else { return by_place() };
+        let name = given.scalar().unwrap_or_default().trim();
+        match check_name(name) {
+            Ok(()) => Ok(name.to_owned()),
             Err(why) if self.folder.foreign && check_name(&self.file.name).is_ok() => {
                 let message = format!("{why}; the folder's name counts instead");
-                warnings.push(self.error(Some(field.line), message));
+                warnings.push(self.error(Some(given.line), message));
                 by_place()
             }
-            Err(why) => Err(self.error(Some(field.line), why)),
+            Err(why) => Err(self.error(Some(given.line), why)),
         }
     }
 
     fn description(
         &self,
+        given: Option<Spanned<Description>>,
         document: &Document,
         warnings: &mut Vec<CommandError>,
     ) -> Result<String, CommandError> {
-        let field = document.fields.get("description");
-        let text = match field.map(|field| &field.value) {
-            Some(Value::Text(text)) => text.split_whitespace().collect::<Vec<_>>().join(" "),
-            Some(_) => {
-                let line = field.map(|field| field.line);
-                return Err(self.error(line, "`description` must be a text"));
-            }
-            None => String::new(),
-        };
+        let (line, text) = given.map_or((1, String::new()), |given| (given.line, given.value.0));
         if text.is_empty() && self.kind == CommandKind::Skill {
-            let line = Some(field.map_or(1, |field| field.line));
             let message =
                 "`description` is missing: it says what the skill is for and when to use it";
-            return Err(self.error(line, message));
+            return Err(self.error(Some(line), message));
         }
         if text.is_empty() {
             let first = document.prompt.lines().next().unwrap_or_default();
@@ -179,31 +211,9 @@ impl CommandReader<'_> {
             let message = format!(
                 "`description` is longer than {MAX_DESCRIPTION} characters: the rest is cut"
             );
-            warnings.push(self.error(field.map(|field| field.line), message));
+            warnings.push(self.error(Some(line), message));
         }
         Ok(text.chars().take(MAX_DESCRIPTION).collect())
-    }
-
-    /// Returns the argument hint. `[issue]` is a list in YAML, but is taken literally.
-    fn argument_hint(&self, document: &Document) -> Result<Option<String>, CommandError> {
-        let Some(field) = document.fields.get("argument-hint") else { return Ok(None) };
-        match (&field.value, field.value.texts()) {
-            (Value::Text(text), _) => Ok(Some(text.trim().to_owned())),
-            (_, Some(items)) => Ok(Some(format!("[{}]", items.join(", ")))),
-            _ => {
-                let message = "`argument-hint` must be a text, such as \"[issue]\"";
-                Err(self.error(Some(field.line), message))
-            }
-        }
-    }
-
-    fn flag(&self, document: &Document, key: &str) -> Result<Option<bool>, CommandError> {
-        let Some(field) = document.fields.get(key) else { return Ok(None) };
-        match field.scalar().map(str::trim) {
-            Some("true") => Ok(Some(true)),
-            Some("false") => Ok(Some(false)),
-            _ => Err(self.error(Some(field.line), format!("`{key}` must be true or false"))),
-        }
     }
 }
 

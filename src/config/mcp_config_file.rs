@@ -19,7 +19,8 @@ use super::untrusted_item::UntrustedItem;
 use crate::protocol::{McpServer, RuleFile, printable_path};
 
 /// The owner of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum McpScope {
     /// Your own, for all projects.
     User,
@@ -30,10 +31,7 @@ pub enum McpScope {
 impl McpScope {
     /// Returns the name used on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Project => "project",
-        }
+        self.into()
     }
 }
 

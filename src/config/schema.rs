@@ -102,8 +102,9 @@ pub(super) fn max_retries() -> u32 {
 }
 
 /// The API that a provider speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ProviderKind {
     /// The Messages API.
     Anthropic,
@@ -120,13 +121,7 @@ pub enum ProviderKind {
 impl ProviderKind {
     /// Returns the name used in files.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::OpenaiChat => "openai_chat",
-            Self::OpenaiResponses => "openai_responses",
-            Self::Gemini => "gemini",
-            Self::Scripted => "scripted",
-        }
+        self.into()
     }
 }
 
@@ -335,7 +330,7 @@ pub enum ChildAuth {
 }
 
 /// The name of the tool that starts sub-agents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::EnumString, strum::IntoStaticStr)]
 pub enum AgentToolName {
     AgentTool,
     Agent,
@@ -343,18 +338,9 @@ pub enum AgentToolName {
 }
 
 impl AgentToolName {
-    /// Parses the name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::AgentTool, Self::Agent, Self::Task].into_iter().find(|known| known.name() == name)
-    }
-
     /// Returns the name that models see.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::AgentTool => "AgentTool",
-            Self::Agent => "Agent",
-            Self::Task => "Task",
-        }
+        self.into()
     }
 }
 

@@ -98,11 +98,13 @@ pub enum SessionEndReason {
 }
 
 /// A reason to notify the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 pub enum NotificationKind<'a> {
     /// A permission question about this tool is waiting.
+    #[strum(serialize = "permission_prompt")]
     Permission { tool: &'a str },
     /// The work is done; waiting for the next prompt.
+    #[strum(serialize = "idle_prompt")]
     Idle,
 }
 
@@ -195,10 +197,7 @@ impl<'a> HookToolCall<'a> {
 
 impl NotificationKind<'_> {
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Permission { .. } => "permission_prompt",
-            Self::Idle => "idle_prompt",
-        }
+        self.into()
     }
 }
 

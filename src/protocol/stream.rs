@@ -90,22 +90,6 @@ pub enum StopReason {
     Other(String),
 }
 
-impl StopReason {
-    /// Returns the name on the wire.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::EndTurn => "end_turn",
-            Self::ToolUse => "tool_use",
-            Self::MaxTokens => "max_tokens",
-            Self::StopSequence => "stop_sequence",
-            Self::PauseTurn => "pause_turn",
-            Self::Refusal => "refusal",
-            Self::ModelContextWindowExceeded => "model_context_window_exceeded",
-            Self::Other(name) => name,
-        }
-    }
-}
-
 /// A whole answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {

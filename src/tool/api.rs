@@ -286,8 +286,9 @@ impl ToolError {
 }
 
 /// The kind of a soft error; logged as the call's status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum SoftKind {
     InvalidInput,
     UnknownTool,
@@ -302,15 +303,7 @@ pub enum SoftKind {
 impl SoftKind {
     /// Returns the name in the log.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidInput => "invalid_input",
-            Self::UnknownTool => "unknown_tool",
-            Self::Denied => "denied",
-            Self::Cancelled => "cancelled",
-            Self::Timeout => "timeout",
-            Self::Budget => "budget",
-            Self::Failed => "failed",
-        }
+        self.into()
     }
 
     /// Returns the text on the screen.

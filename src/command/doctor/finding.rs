@@ -12,21 +12,19 @@ use crate::protocol::printable;
 const CHECK_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The state of a checked item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum FindingState {
     Ok,
     /// It works, but could be better.
     Note,
+    #[strum(serialize = "WRONG")]
     Wrong,
 }
 
 impl FindingState {
     fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Note => "note",
-            Self::Wrong => "WRONG",
-        }
+        self.into()
     }
 }
 
