@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     // First: make the keys in memory unreadable for other processes.
     exec::hide_memory();
     // Every command of an agent starts this program, so skip parsing the command line for that.
-    if let Some(code) = command::supervise::run(config::env::args(), &config::env::capture()) {
+    if let Some(code) = command::internal::supervise(config::env::args(), &config::env::capture()) {
         return ExitCode::from(code);
     }
     let args: Vec<_> = config::env::args().collect();

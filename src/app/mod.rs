@@ -46,7 +46,7 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
             let bounds = ReadBounds { folders: read, project, uses_git: *git, env };
             let read = read_only.then_some(bounds);
             let bounds = ProcessBounds { write, read };
-            return Ok(command::sandbox::become_restricted(&bounds, program));
+            return Ok(command::internal::become_restricted(&bounds, program));
         }
         Some(CliCommand::Auth { action: AuthAction::Status { json } }) => {
             let setup = setup()?;

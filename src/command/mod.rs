@@ -17,11 +17,10 @@ pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod export;
+pub mod internal;
 pub mod mcp;
 pub mod permissions;
-pub mod sandbox;
 pub mod sessions;
-pub mod supervise;
 pub mod trust;
 
 /// The output of a sub-command. The exit code is 0, 1 if something it checked is broken, or 2 if

@@ -155,6 +155,15 @@ mod tests {
     }
 
     #[test]
+    fn calls_of_every_built_in_tool_can_be_tested() {
+        let settings = crate::tool::BuiltinSettings::new(Path::new("/p").into());
+        for tool in crate::tool::builtin(&settings) {
+            let call = format!("{}(x)", tool.spec().name);
+            assert!(access(&call).is_ok(), "`TestedCall::parse` does not know {call}");
+        }
+    }
+
+    #[test]
     fn calls_are_read_as_people_write_them() {
         let target = |path: &str| vec![PathTarget::new(Path::new("/"), Path::new(path))];
         let read = |path: &str| Access::Read { paths: target(path) };

@@ -13,7 +13,6 @@ use crate::tool::{HiddenFiles, HiddenRules};
 
 mod expand;
 mod folder;
-mod listing;
 mod reader;
 mod skill_tool;
 #[cfg(test)]

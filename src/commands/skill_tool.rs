@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{CommandSet, CommandSources, listing};
+use super::{CommandDef, CommandSet, CommandSources};
+use crate::markdown::format_listing;
 use crate::protocol::{Access, count};
 use crate::tool::{
     InvalidInput, PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec,
@@ -18,6 +19,15 @@ use crate::tool::{
 pub const SKILL_TOOL: &str = "Skill";
 
 const TOOL_DESCRIPTION: &str = "Loads a skill: instructions for one kind of task. If one of these fits your task, load it before you begin.";
+
+/// Maximum length of a description, if there is room. Characters.
+const DESCRIPTION_CHARS: usize = 300;
+
+/// Maximum length of a description otherwise. Characters.
+const SHORT_CHARS: usize = 80;
+
+/// Maximum size of the list, in bytes.
+const MAX_LIST_BYTES: usize = 8 * 1024;
 
 /// The tool. It reads the files again at each call, so that an edited skill takes effect at once.
 #[derive(Debug)]
@@ -36,12 +46,14 @@ struct SkillInput {
 }
 
 /// Creates the tool for the skills of a snapshot; `None` if there are none, to save tokens.
-pub fn skill_tool(sources: &CommandSources, customs: &CommandSet) -> Option<Arc<dyn Tool>> {
-    let skills: Vec<_> = customs.skills().map(AsRef::as_ref).collect();
-    if skills.is_empty() {
-        return None;
-    }
-    let list = listing::list_skills(&skills);
+pub fn skill_tool<'a>(sources: &CommandSources, customs: &'a CommandSet) -> Option<Arc<dyn Tool>> {
+    customs.skills().next()?;
+    let describe = |skill: &'a Arc<CommandDef>| (skill.name.as_str(), skill.description.as_str());
+    let list = format_listing(
+        customs.skills().map(describe),
+        &[DESCRIPTION_CHARS, SHORT_CHARS],
+        MAX_LIST_BYTES,
+    );
     let spec = ToolSpec::new::<SkillInput>(SKILL_TOOL, &format!("{TOOL_DESCRIPTION}{list}"));
     Some(Arc::new(SkillTool { sources: sources.clone(), spec }))
 }

@@ -19,7 +19,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use super::descendants::{self, Process};
 use super::sandbox::Confinement;
 use super::service::ServiceCommand;
-use super::supervisor::Supervisor;
+use super::supervise::Supervisor;
 use crate::disk::{is_system_program, programs_named};
 use crate::protocol::{BashVersion, EnvOverlay};
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::output::CapturedOutput;
-use crate::protocol::event::ShellEnd;
+use crate::protocol::ShellEnd;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

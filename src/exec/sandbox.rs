@@ -16,7 +16,7 @@ mod readable;
 ))]
 mod seccomp;
 
-use super::supervisor::Supervisor;
+use super::supervise::Supervisor;
 use crate::disk::Folder;
 use crate::protocol::{EnvOverlay, ReadOnly};
 

@@ -15,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::group::ProcessGroup;
 use super::output_cleaner::OutputCleaner;
 use super::sandbox::Confinement;
-use super::supervisor::Supervisor;
+use super::supervise::Supervisor;
 use crate::protocol::EnvOverlay;
 
 /// How many bytes of the end of stderr are kept.

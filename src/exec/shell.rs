@@ -21,7 +21,7 @@ use super::outcome::{ShellOutcome, ShellState};
 use super::pump::Pump;
 use super::run_to_exit::{StopConditions, run_to_exit};
 use super::sandbox::{Confinement, Sandbox};
-use super::supervisor::Supervisor;
+use super::supervise::Supervisor;
 use crate::disk::{Folder, resolve};
 use crate::protocol::{EnvOverlay, ReadOnly};
 

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::supervisor::Supervisor;
+use super::supervise::Supervisor;
 use crate::disk::{ProjectFolders, resolve};
 use crate::protocol::{EnvOverlay, StartDir};
 

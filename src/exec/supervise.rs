@@ -1,7 +1,11 @@
-//! The supervisor of one command: runs it, adopts the processes it leaves behind, and ends the way
-//! it ended, after everything else.
+//! Supervisors: our own binary between this program and the command of an agent.
 //!
-//! Its states; from each it can move to any later one:
+//! Linux hands a process that has lost its parent to the nearest supervisor above it. So everything
+//! a command starts, also in sessions of its own, stays below the command's supervisor and ends
+//! with it. This program supervises nothing itself: it waits for its own children only.
+//!
+//! A supervisor runs one command, adopts the processes it leaves behind, and ends the way it ended,
+//! after everything else. Its states; from each it can move to any later one:
 //!
 //! - *running*: the command runs. A byte on the leash asks everything below to end.
 //! - *draining*: the command has ended. Remaining processes have `DRAIN` to end by themselves: the
@@ -16,6 +20,8 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,10 +33,22 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, killpg, raise};
 use nix::sys::stat::Mode;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, close, dup2_stderr, dup2_stdin, dup2_stdout};
+use tokio::process::Command;
 
 use super::descendants;
-use super::supervisor::WORD_PREFIX;
-use crate::protocol::EnvOverlay;
+use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
+
+/// The hidden sub-command.
+pub const COMMAND: &str = "supervise";
+/// The option for the depth of the command. The supervisor ignores it: it is there for programs
+/// further below, which can read the arguments of a process above them even when they cannot read
+/// its environment.
+pub const DEPTH: &str = "--depth";
+/// The option for the descriptor of the pipe that holds the supervisor; without it, that is stdin.
+pub const LEASH: &str = "--leash";
+/// Prefix of the variables that hold the words of the command, numbered from 0. They are not
+/// arguments, because `pkill -f` would find the supervisor by them.
+const WORD_PREFIX: &str = "CALIBAN_WORD_";
 
 /// How long other processes may run on after the command has ended.
 const DRAIN: Duration = Duration::from_millis(100);
@@ -39,6 +57,43 @@ const FIRST_KILL_PAUSE: Duration = Duration::from_millis(2);
 const MAX_KILL_PAUSE: Duration = Duration::from_millis(100);
 /// How long to keep killing processes that hang in the kernel, where the signal stays pending.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
+
+/// Starts commands below a supervisor. Only Linux has them.
+#[derive(Clone, Debug)]
+pub struct Supervisor {
+    program: Arc<Path>,
+}
+
+impl Supervisor {
+    /// Supervisors that are this very program, even if its file is replaced while it runs.
+    pub fn for_this_program() -> Option<Self> {
+        Self::new(Path::new("/proc/self/exe"))
+    }
+
+    /// Supervisors that are the caliban at `program`.
+    pub fn new(program: &Path) -> Option<Self> {
+        cfg!(target_os = "linux").then(|| Self { program: program.into() })
+    }
+
+    /// Builds a supervisor command that runs `words` with exactly the variables `env`.
+    pub(super) fn command(
+        &self,
+        words: Vec<OsString>,
+        env: &EnvOverlay,
+        leash: Option<RawFd>,
+    ) -> Command {
+        let mut command = Command::new(&*self.program);
+        command.arg0("caliban").arg(COMMAND);
+        command.arg(DEPTH).arg(env.get_os(DEPTH_VARIABLE).unwrap_or("0".as_ref()));
+        if let Some(leash) = leash {
+            command.arg(LEASH).arg(leash.to_string());
+        }
+        let words = words.into_iter().enumerate();
+        let words = words.map(|(number, word)| (format!("{WORD_PREFIX}{number}"), word));
+        command.env_clear().envs(env.iter()).envs(words);
+        command
+    }
+}
 
 /// Something that happens to the supervisor.
 enum SupervisorEvent {

@@ -12,10 +12,10 @@ use super::info::{SessionInfo, SessionState, StateReader};
 use super::input::PromptInput;
 use super::result::{self, Totals, millis};
 use super::stream_event;
-use crate::protocol::event::{AgentReport, HookRunInfo};
 use crate::protocol::{
-    AgentEvent, AgentInfo, AgentPath, CompactionState, ContentBlock, EventKind, NoticeLevel,
-    ResultBlock, RunEnd, RunOutcome, Sender, SessionId, ToolDetails, ToolUseId, Usage,
+    AgentEvent, AgentInfo, AgentPath, AgentReport, CompactionState, ContentBlock, EventKind,
+    HookRunInfo, NoticeLevel, ResultBlock, RunEnd, RunOutcome, Sender, SessionId, ToolDetails,
+    ToolUseId, Usage,
 };
 
 /// The text of the frame after an answer that the user has stopped.

@@ -2,7 +2,7 @@
 
 use super::info::SlashCommand;
 use super::result::Totals;
-use crate::protocol::{Usage, slash};
+use crate::protocol::{Usage, prompt};
 
 /// Every command with its description, in the order of the help.
 const COMMANDS: [(&str, &str, &str); 6] = [
@@ -31,7 +31,7 @@ pub(super) enum LocalCommand {
 impl LocalCommand {
     /// Parses a prompt; `None` if it does not look like a command.
     pub fn parse(prompt: &str) -> Option<Self> {
-        let (name, arguments) = slash::split(prompt)?;
+        let (name, arguments) = prompt::split_command(prompt)?;
         Some(match name {
             "clear" => Self::Clear,
             "compact" => {

@@ -1,10 +1,39 @@
-//! The JSON that a hook reads. Existing scripts rely on its field names and shapes.
+//! The JSON that a hook reads, and what goes into it besides the event: session, agent, directory and
+//! mode. Existing scripts rely on its field names and shapes.
+
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::context::{HookAgent, HookContext, HookSession};
 use super::event::{FinishedCall, HookInput, HookToolCall, NotificationKind, trigger};
-use crate::protocol::{HookEvent, ResultBlock};
+use crate::protocol::{AgentId, EventSink, HookEvent, PermissionMode, ResultBlock, SessionId};
+
+/// The session's fields in a hook's input.
+#[derive(Clone, Debug, Default)]
+pub struct HookSession {
+    /// Absent before a session is open.
+    pub id: Option<SessionId>,
+    /// Empty if the session is not stored.
+    pub transcript: PathBuf,
+}
+
+/// A sub-agent's fields in a hook's input.
+#[derive(Debug)]
+pub(super) struct HookAgent {
+    pub id: AgentId,
+    pub kind: String,
+    /// Empty if the session is not stored.
+    pub transcript: PathBuf,
+}
+
+/// The place of an event, and the sink for errors of its hooks.
+#[derive(Clone, Copy)]
+pub struct HookContext<'a> {
+    /// The agent's base directory.
+    pub cwd: &'a Path,
+    pub mode: PermissionMode,
+    pub events: &'a EventSink,
+}
 
 /// Builds the JSON input of an event's hooks.
 pub(super) fn to_json(

@@ -6,7 +6,6 @@
 //! even be started does its call not run.
 
 mod answer;
-mod context;
 mod event;
 mod input;
 mod output;
@@ -22,11 +21,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{AgentId, HookEvent, WaitKind, report_wait};
 
-use context::HookAgent;
-pub use context::{HookContext, HookSession};
 pub use event::{
     FinishedCall, HookInput, HookToolCall, NotificationKind, SessionEndReason, SessionSource,
 };
+use input::HookAgent;
+pub use input::{HookContext, HookSession};
 pub use output::{HookOutput, PermissionDecision};
 use run::HookRun;
 pub use set::{Hook, HookSet, HookSettings};

@@ -15,10 +15,9 @@ use super::set::{Hook, HookCommand, HookRunner};
 use crate::exec::{
     CommandExit, FilterCommand, FilterOutput, ServiceCommand, StartDirs, bash, child_env,
 };
-use crate::protocol::event::{HookOutcome, HookRunInfo};
 use crate::protocol::{
-    EnvOverlay, EventKind, EventSink, HookEvent, NoticeLevel, PeerRequest, Redactor, SharedPeer,
-    ToolUseId,
+    EnvOverlay, EventKind, EventSink, HookEvent, HookOutcome, HookRunInfo, NoticeLevel,
+    PeerRequest, Redactor, SharedPeer, ToolUseId,
 };
 
 /// The maximum number of bytes read from each output.

@@ -2,11 +2,9 @@
 //! may put anything there, and checked cheaply for changes.
 
 pub mod file;
-pub mod fingerprint;
 pub mod folder;
 pub mod front_matter;
 mod listing;
 
-pub use file::TextFileError;
-pub use fingerprint::Fingerprint;
+pub use file::{Fingerprint, TextFileError};
 pub use listing::format_listing;

@@ -457,6 +457,15 @@ mod tests {
     }
 
     #[test]
+    fn every_built_in_tool_is_known() {
+        let settings = crate::tool::BuiltinSettings::new(Path::new("/p").into());
+        for tool in crate::tool::builtin(&settings) {
+            let name = &tool.spec().name;
+            assert!(KNOWN_TOOLS.contains(&name.as_str()), "add {name} to KNOWN_TOOLS");
+        }
+    }
+
+    #[test]
     fn rules_are_read_as_people_write_them() {
         for text in [
             "Bash",

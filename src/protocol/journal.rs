@@ -6,10 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::event::{AgentInfo, RunOutcome};
+use super::event::AgentInfo;
 use super::ids::{AgentId, AgentPath, ToolUseId};
 use super::lossy_path;
 use super::message::{ContentBlock, Message};
+use super::outcome::RunOutcome;
 use super::usage::{Cost, Usage};
 
 /// The transcript of one agent. Append-only, and authoritative: events only display it.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event::ToolDetails;
 use super::ids::{AgentId, ToolUseId};
+use super::tool_details::ToolDetails;
 
 /// Notices that the program adds to prompts, for the model only.
 pub mod remark {

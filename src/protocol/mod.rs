@@ -13,18 +13,19 @@ pub mod journal;
 pub mod lossy_path;
 pub mod mcp;
 pub mod mcp_name;
-pub mod mention;
 pub mod message;
+pub mod outcome;
 pub mod peer;
 pub mod printable;
+pub mod prompt;
 pub mod question;
 pub mod redact;
 pub mod secret;
 pub mod sink;
-pub mod slash;
 pub mod span;
 pub mod start_dir;
 pub mod stream;
+pub mod tool_details;
 pub mod usage;
 pub mod wait;
 
@@ -33,8 +34,8 @@ pub use command::{Command, PromptTiming, QueuedPrompt, Sender};
 pub use env::{DEPTH_VARIABLE, EnvOverlay};
 pub use escape::EscapeReader;
 pub use event::{
-    AgentEvent, AgentInfo, ApiError, CompactionState, Denial, EventKind, Failure, NoticeLevel,
-    RunEnd, RunOutcome, ShellEnd, ToolDetails, ViolationKind, clock, count,
+    AgentEvent, AgentInfo, CompactionState, EventKind, HookOutcome, HookRunInfo, NoticeLevel,
+    ShellEnd,
 };
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
@@ -47,6 +48,7 @@ pub use mcp_name::MCP_PREFIX;
 pub use message::{
     ContentBlock, ImageSource, Message, ResultBlock, Role, ShellRun, call_subject, remark,
 };
+pub use outcome::{ApiError, Failure, RunEnd, RunOutcome, clock, count};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::{
     BLANK, clip_chars, escaped_lines, is_invisible, is_joined, is_seen, is_variation_selector,
@@ -60,5 +62,6 @@ pub use sink::{EventFilter, EventQueue, EventSink};
 pub use span::{Span, SpanId};
 pub use start_dir::StartDir;
 pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};
+pub use tool_details::{AgentReport, Denial, Todo, TodoStatus, ToolDetails, ViolationKind};
 pub use usage::{Cost, Usage};
 pub use wait::{WaitKind, report_wait};

@@ -26,7 +26,6 @@ pub mod retry;
 pub mod scripted;
 mod server_error;
 mod settings;
-mod source;
 mod sse;
 #[cfg(test)]
 mod test_server;
@@ -37,10 +36,9 @@ pub use api::{EventStream, ModelListFuture, ModelRequest, OfferedModel, Provider
 pub use endpoint::label;
 pub use error::{ErrorKind, ProviderError};
 pub use http::{DEFAULT_CONNECT_TIMEOUT, HttpClient};
-pub use model::{Model, ModelSlot};
+pub use model::{ChildModel, Model, ModelSlot, ModelSource};
 pub use retry::RetryPolicy;
 pub use settings::{Credential, DEFAULT_IDLE_TIMEOUT, ProviderSettings};
-pub use source::{ChildModel, ModelSource};
 
 use anthropic::Anthropic;
 use gemini::Gemini;

@@ -1,15 +1,17 @@
-//! A model ready for requests: its provider, and the catalogue's facts about it.
+//! A model ready for requests: its provider, the catalogue's facts about it, and how its name is resolved.
 
 use std::fmt;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use crate::config::models::{Catalogue, ModelInfo, Pricing, Reasoning};
-use crate::protocol::{Cost, Message, Usage};
+use crate::protocol::{Cost, EnvOverlay, Message, Usage};
 use crate::tool::ToolSpec;
 
 use super::api::{EventStream, ModelRequest, Provider, ToolChoice};
+use super::error::ProviderError;
 use super::retry::RetryPolicy;
 
 /// One model at one provider.
@@ -127,4 +129,35 @@ impl ModelSlot {
     pub fn set(&self, model: Model) {
         *self.0.lock() = Arc::new(model);
     }
+}
+
+/// Resolves model names.
+#[async_trait]
+pub trait ModelSource: Send + Sync {
+    /// Returns the model at the given provider, or at the configured one.
+    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ProviderError>;
+
+    /// Returns the model of a sub-agent. Makes no request; a missing key is an error here already.
+    async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ProviderError>;
+
+    /// Returns the models that sub-agents may use, as `(provider, models)`, in a stable order. A
+    /// provider that is not listed has no limit.
+    fn allowed(&self) -> Vec<(String, Vec<String>)>;
+
+    /// Returns some models that sub-agents may name, and the provider that they use if a call names
+    /// none and `parent` is their parent's. `None` if none is known.
+    fn examples(&self, parent: &str) -> Option<(String, Vec<String>)>;
+}
+
+/// The model that a sub-agent asks for. A name that is absent or `inherit` is the configured
+/// default, and then the parent's.
+#[derive(Clone, Copy, Debug)]
+pub struct ChildModel<'a> {
+    pub parent: &'a Model,
+    /// A key of `providers`.
+    pub provider: Option<&'a str>,
+    /// An alias or a full name.
+    pub model: Option<&'a str>,
+    /// The session's environment with the variables of the agent's definition on top; absent if it sets none.
+    pub env: Option<&'a EnvOverlay>,
 }

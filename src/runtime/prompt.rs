@@ -10,7 +10,7 @@ use super::subagent_tools::SubagentTools;
 use crate::agent::{Agent, ArgMatch, ForcedCall, Prompt, PromptContext};
 use crate::commands::Expansion;
 use crate::config::AgentToolset;
-use crate::protocol::{AgentPath, EventKind, NoticeLevel, PromptId, QueuedPrompt, Sender, mention};
+use crate::protocol::{AgentPath, EventKind, NoticeLevel, PromptId, QueuedPrompt, Sender, prompt};
 use crate::provider::ModelSlot;
 use crate::subagent::definition::Definition;
 use crate::subagent::{DEFAULT_AGENT, SubagentSettings, tools};
@@ -204,7 +204,7 @@ impl Runtime {
     ) -> Result<Option<ForcedCall>, String> {
         let expansion = prompt.context.command.as_deref().unwrap_or_default();
         let texts = [prompt.text.as_str(), expansion];
-        let has_mention = texts.iter().any(|text| text.contains(mention::PREFIX));
+        let has_mention = texts.iter().any(|text| text.contains(prompt::AGENT_PREFIX));
         if !has_mention || prompt.from != Sender::Person {
             return Ok(None);
         }
@@ -212,7 +212,7 @@ impl Runtime {
         let is_known =
             |name: &str| agents.is_some_and(|agents| agents.definitions().get(name).is_some());
         let names: Vec<&str> =
-            texts.into_iter().flat_map(|text| mention::agents(text, is_known)).collect();
+            texts.into_iter().flat_map(|text| prompt::mentioned_agents(text, is_known)).collect();
         let Some(first) = names.first() else { return Ok(None) };
         let Some(agents) = agents else { return Err(refusal(first, "sub-agents are off")) };
         if !may_start {
@@ -244,7 +244,7 @@ impl Runtime {
 }
 
 fn refusal(name: &str, why: &str) -> String {
-    format!("{}{name}: {why}. Nothing was sent.", mention::PREFIX)
+    format!("{}{name}: {why}. Nothing was sent.", prompt::AGENT_PREFIX)
 }
 
 /// Returns the call that starts this agent, using the first kind of agent tool that is enabled.
@@ -266,6 +266,6 @@ fn start_call(settings: &SubagentSettings, definition: &Definition) -> Option<Fo
         return None;
     };
     let hint = format!("[The user asks for the agent {name} by name: call {how} first.]");
-    let warning = format!("{}{name}: the answer did not start it", mention::PREFIX);
+    let warning = format!("{}{name}: the answer did not start it", prompt::AGENT_PREFIX);
     Some(ForcedCall { tool, input, hint, warning })
 }

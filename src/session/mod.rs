@@ -7,19 +7,17 @@
 
 mod journal;
 mod list;
-mod missing_results;
 mod record;
 mod repair;
 mod replay;
 mod requests;
 mod store;
-mod sync;
 mod transcript;
 mod writer;
 
 pub use list::{AgentSummary, SessionSummary};
-pub use missing_results::{AgentCallResult, EndAsResult};
 pub use record::{AgentHeader, Record, SessionHeader, VERSION};
+pub use repair::{AgentCallResult, EndAsResult};
 pub use store::{
     FindError, IdMatch, LostReport, NewSession, OpenAgent, OpenSession, SessionStore, StoreError,
 };

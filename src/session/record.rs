@@ -1,5 +1,6 @@
 //! The lines of a transcript.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -7,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::protocol::{
-    AgentPath, ChildMeta, ContentBlock, Cost, Message, RunOutcome, SessionId, Usage, WorktreeInfo,
-    lossy_path,
+    AgentPath, ChildMeta, ContentBlock, Cost, Message, Role, RunOutcome, SessionId, Usage,
+    WorktreeInfo, lossy_path,
 };
 
 /// The version of new files. Since 2, a message that reports a sub-agent's end names the agent.
@@ -106,6 +107,11 @@ pub enum Record {
 }
 
 impl Record {
+    /// Parses a line without the text of its messages; `None` for lines that say nothing about time or cost.
+    pub fn without_text(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok().and_then(RecordLine::record)
+    }
+
     /// Serializes the record as a line, including the line end.
     pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
@@ -169,4 +175,63 @@ pub struct AgentHeader {
     pub version: u32,
     pub created: Timestamp,
     pub agent: ChildMeta,
+}
+
+/// One line without its text.
+#[derive(Deserialize)]
+struct RecordLine<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    at: Option<Timestamp>,
+    message: Option<MessageRole>,
+    usage: Option<Usage>,
+    cost: Option<Cost>,
+    #[serde(borrow)]
+    model: Option<Cow<'a, str>>,
+    agent: Option<AgentPath>,
+    #[serde(default)]
+    before_tokens: u64,
+    #[serde(default)]
+    after_tokens: u64,
+    outcome: Option<RunOutcome>,
+}
+
+#[derive(Deserialize)]
+struct MessageRole {
+    role: Role,
+}
+
+impl RecordLine<'_> {
+    /// Converts the line to a record with empty messages.
+    fn record(self) -> Option<Record> {
+        let RecordLine {
+            kind, at, message, usage, cost, model, before_tokens, after_tokens, ..
+        } = self;
+        let (at, n, model) = (at?, 0, model.map(Cow::into_owned));
+        Some(match (&*kind, message, self.outcome) {
+            ("message", Some(MessageRole { role }), _) => {
+                let message = Message { role, content: Vec::new() };
+                Record::Message { at, n, message, usage, cost, model }
+            }
+            ("spent", ..) => {
+                let (usage, cost) = (usage.unwrap_or_default(), cost.unwrap_or_default());
+                Record::Spent { at, n, usage, cost, model, agent: self.agent, attempt: None }
+            }
+            ("compacted", ..) => {
+                let messages = Vec::new();
+                Record::Compacted {
+                    at,
+                    n,
+                    messages,
+                    before_tokens,
+                    after_tokens,
+                    usage,
+                    cost,
+                    model,
+                }
+            }
+            ("end", _, Some(outcome)) => Record::End { at, n, outcome },
+            _ => return None,
+        })
+    }
 }

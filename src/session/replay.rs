@@ -14,7 +14,6 @@
 //!
 //! Single results are skipped: the message with all results follows, or the resume makes it.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -22,16 +21,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Deserialize;
 
 use super::list::AgentSummary;
 use super::record::Record;
 use super::writer::agent_file;
-use crate::protocol::event::AgentReport;
 use crate::protocol::{
-    AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, CompactionState, ContentBlock, Cost,
-    EventKind, Message, ResultBlock, Role, RunEnd, RunOutcome, Sender, ShellRun, ToolDetails,
-    ToolUseId, Usage, call_subject, remark,
+    AgentEvent, AgentId, AgentInfo, AgentPath, AgentReport, ChildMeta, CompactionState,
+    ContentBlock, Cost, EventKind, Message, ResultBlock, Role, RunEnd, RunOutcome, Sender,
+    ShellRun, ToolDetails, ToolUseId, Usage, call_subject, remark,
 };
 
 /// Turns the records of one file into events.
@@ -465,72 +462,12 @@ fn outcome(report: &AgentReport, content: &[ResultBlock]) -> RunOutcome {
     }
 }
 
-/// One line of a file without its text.
-#[derive(Deserialize)]
-struct RecordLine<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    at: Option<Timestamp>,
-    message: Option<MessageRole>,
-    usage: Option<Usage>,
-    cost: Option<Cost>,
-    #[serde(borrow)]
-    model: Option<Cow<'a, str>>,
-    agent: Option<AgentPath>,
-    #[serde(default)]
-    before_tokens: u64,
-    #[serde(default)]
-    after_tokens: u64,
-    outcome: Option<RunOutcome>,
-}
-
-#[derive(Deserialize)]
-struct MessageRole {
-    role: Role,
-}
-
-impl RecordLine<'_> {
-    /// Converts the line to a record with empty messages.
-    fn record(self) -> Option<Record> {
-        let RecordLine {
-            kind, at, message, usage, cost, model, before_tokens, after_tokens, ..
-        } = self;
-        let (at, n, model) = (at?, 0, model.map(Cow::into_owned));
-        Some(match (&*kind, message, self.outcome) {
-            ("message", Some(MessageRole { role }), _) => {
-                let message = Message { role, content: Vec::new() };
-                Record::Message { at, n, message, usage, cost, model }
-            }
-            ("spent", ..) => {
-                let (usage, cost) = (usage.unwrap_or_default(), cost.unwrap_or_default());
-                Record::Spent { at, n, usage, cost, model, agent: self.agent, attempt: None }
-            }
-            ("compacted", ..) => {
-                let messages = Vec::new();
-                Record::Compacted {
-                    at,
-                    n,
-                    messages,
-                    before_tokens,
-                    after_tokens,
-                    usage,
-                    cost,
-                    model,
-                }
-            }
-            ("end", _, Some(outcome)) => Record::End { at, n, outcome },
-            _ => return None,
-        })
-    }
-}
-
 /// Reads the figures of a file and skips lines that cannot be parsed.
 fn replay_figures(path: &Path, replay: &mut Replay<'_>) -> io::Result<()> {
     let mut lines = BufReader::new(File::open(path)?);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {
-        let record = serde_json::from_slice(&line).ok().and_then(RecordLine::record);
-        if let Some(record) = record {
+        if let Some(record) = Record::without_text(&line) {
             replay.add_record(&record);
         }
         line.clear();

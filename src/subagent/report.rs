@@ -4,8 +4,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::sanitize::sanitize;
 use super::tree::Completion;
-use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, RunEnd, RunOutcome, count};
+use crate::protocol::{AgentId, AgentReport, RunEnd, RunOutcome, count};
 
 /// Separates the text from the bracketed line.
 const NOTE_SEPARATOR: &str = "\n\n";

@@ -240,7 +240,7 @@ mod tests {
 
     use super::super::testing::{ToolFixture, text};
     use super::*;
-    use crate::protocol::event::ShellEnd;
+    use crate::protocol::ShellEnd;
 
     #[tokio::test]
     async fn a_command_reports_its_output_and_its_end() {

@@ -10,8 +10,7 @@ use serde_json::Value;
 
 use super::api::{PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
 use super::spec::{InvalidInput, ToolSpec};
-use crate::protocol::event::{Todo, TodoStatus};
-use crate::protocol::{Access, ToolDetails};
+use crate::protocol::{Access, Todo, TodoStatus, ToolDetails};
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::new::<TodoWriteInput>(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::event::AgentReport;
+use crate::protocol::AgentReport;
 use crate::protocol::{
     AgentEvent, AgentPath, CompactionState, ContentBlock, EventKind, NoticeLevel, PromptId,
     ResultBlock, RunEnd, RunOutcome, Sender, ToolDetails, clock,

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::event::ShellEnd;
-use crate::protocol::{AgentPath, Cost, Denial, RunEnd};
+use crate::protocol::{AgentPath, Cost, Denial, RunEnd, ShellEnd};
 
 use super::format::{clock, count, ordinal, tokens};
 use super::text::{one_line, truncate};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::protocol::{Command, PermissionMode, slash};
+use crate::protocol::prompt::split_command;
+use crate::protocol::{Command, PermissionMode};
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::composer::{MenuItem, update as prompt};
 use crate::tui::format::{count, money, tokens};
@@ -109,7 +110,7 @@ fn is_custom_command(model: &TuiModel, name: &str) -> bool {
 
 /// The name after the slash, if the draft looks like a command.
 fn command_name(draft: &str) -> Option<&str> {
-    slash::split(draft).map(|(name, _)| name)
+    split_command(draft).map(|(name, _)| name)
 }
 
 /// Runs the draft if it is a command. Returns false when it is not.

@@ -7,10 +7,9 @@ use jiff::Timestamp;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use crate::protocol::event::ShellEnd;
 use crate::protocol::{
     Access, AgentEvent, AgentId, AgentInfo, AgentPath, Command, Cost, EventKind, Question,
-    QuestionId, RunEnd, RunOutcome, Sender, SessionId, ShellId, ToolUseId, Usage,
+    QuestionId, RunEnd, RunOutcome, Sender, SessionId, ShellEnd, ShellId, ToolUseId, Usage,
 };
 
 use super::host::AgentChoice;

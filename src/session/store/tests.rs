@@ -4,11 +4,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::json;
 
 use super::*;
-use crate::protocol::event::AgentReport;
 use crate::protocol::{
-    AgentPath, ChildMeta, Compaction, ContentBlock, Cost, EventKind, Message, RequestCost,
-    ResultBlock, SpawnTerms, SpendingJournal, ToolDetails, ToolUseId, TranscriptEntry, Usage,
-    remark,
+    AgentPath, AgentReport, ChildMeta, Compaction, ContentBlock, Cost, EventKind, Message,
+    RequestCost, ResultBlock, SpawnTerms, SpendingJournal, ToolDetails, ToolUseId, TranscriptEntry,
+    Usage, remark,
 };
 use crate::session::AgentCallResult;
 

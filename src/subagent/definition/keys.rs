@@ -10,7 +10,7 @@ use crate::protocol::Secret;
 use crate::spanned::{Scalar, Spanned, Value};
 
 /// Variables by name.
-type Variables = Secret<BTreeMap<String, Spanned<Scalar>>>;
+type EnvKeys = Secret<BTreeMap<String, Spanned<Scalar>>>;
 
 /// The keys of a definition as written, besides its prompt.
 #[derive(Default, serde::Deserialize)]
@@ -30,7 +30,7 @@ pub(super) struct DefinitionKeys {
     pub color: Option<Text>,
     pub background: bool,
     pub isolation: Option<Spanned<Value>>,
-    pub env: Option<Spanned<Variables>>,
+    pub env: Option<Spanned<EnvKeys>>,
     pub hooks: Option<Spanned<Value>>,
     #[serde(rename = "return")]
     pub returns: ReturnMode,

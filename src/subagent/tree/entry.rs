@@ -10,8 +10,9 @@ use tokio_util::sync::CancellationToken;
 use super::ResultSender;
 use crate::agent::{Announcement, Inbox};
 use crate::budget::Budget;
-use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, AgentInfo, AgentPath, EventSink, PromptId, RunEnd, RunOutcome};
+use crate::protocol::{
+    AgentId, AgentInfo, AgentPath, AgentReport, EventSink, PromptId, RunEnd, RunOutcome,
+};
 
 /// The phase of an agent's life.
 #[derive(Clone, Debug)]

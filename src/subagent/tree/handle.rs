@@ -9,8 +9,7 @@ use super::slots::QueuedAgent;
 use super::{AgentTree, lost_outcome};
 use crate::agent::Inbox;
 use crate::budget::Budget;
-use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, AgentInfo, EventSink, RunOutcome};
+use crate::protocol::{AgentId, AgentInfo, AgentReport, EventSink, RunOutcome};
 use crate::subagent::report::Reporter;
 
 /// An agent that is about to join.

@@ -2,8 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::budget::{Budget, Limits};
-use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentInfo, Cost, EventQueue, Sender, ToolUseId, Usage};
+use crate::protocol::{AgentInfo, AgentReport, Cost, EventQueue, Sender, ToolUseId, Usage};
 
 struct TreeFixture {
     tree: AgentTree,

@@ -5,8 +5,7 @@ pub mod update;
 
 use std::time::Duration;
 
-use crate::protocol::AgentPath;
-use crate::protocol::event::ShellEnd;
+use crate::protocol::{AgentPath, ShellEnd};
 use crate::tui::agents::ENDED_ROW_TIME;
 
 /// Number of ended commands kept for the list of agents.

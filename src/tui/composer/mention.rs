@@ -1,6 +1,6 @@
 //! `@` in the draft: matching agents and files, and unknown agent names.
 
-use crate::protocol::mention;
+use crate::protocol::prompt::mentioned_agents;
 use crate::tui::composer::MenuItem;
 use crate::tui::host::HostRequest;
 use crate::tui::model::TuiModel;
@@ -62,7 +62,7 @@ pub fn reject_unknown(model: &mut TuiModel, text: &str, effects: &mut Vec<Screen
         return false;
     }
     let is_known = |name: &str| known.iter().any(|agent| agent.name == name);
-    let Some(name) = mention::agents(text, is_known).find(|name| !is_known(name)) else {
+    let Some(name) = mentioned_agents(text, is_known).find(|name| !is_known(name)) else {
         return false;
     };
     model.say(format!("no agent {name}: /agents lists them"));

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::KeyEvent;
 
-use crate::protocol::event::NoticeLevel;
-use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
+use crate::protocol::{AgentPath, Answer, Command, NoticeLevel, Question, QuestionId, RuleFile};
 use crate::tui::background::update as background;
 use crate::tui::composer::{TextBuffer, update as prompt};
 use crate::tui::interrupt::update as interrupt;

@@ -252,8 +252,8 @@ fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<L
     }
 }
 
-fn todos(items: &[crate::protocol::event::Todo], style: &ItemStyle<'_>) -> Vec<Line<'static>> {
-    use crate::protocol::event::TodoStatus;
+fn todos(items: &[crate::protocol::Todo], style: &ItemStyle<'_>) -> Vec<Line<'static>> {
+    use crate::protocol::TodoStatus;
     let theme = style.theme;
     items
         .iter()

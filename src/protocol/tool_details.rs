@@ -1,0 +1,118 @@
+//! Details of a tool call for the user, beyond the text that the model reads.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::AgentId;
+use super::lossy_path;
+use super::outcome::RunEnd;
+use super::usage::{Cost, Usage};
+
+/// The details of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ToolDetails {
+    /// A file was changed: a unified diff with three lines of context, capped.
+    Diff {
+        #[serde(with = "lossy_path")]
+        path: PathBuf,
+        diff: String,
+        added: usize,
+        removed: usize,
+    },
+    /// The current to-do list.
+    Todos { items: Vec<Todo> },
+    /// The end of a shell command.
+    Command {
+        exit_code: Option<i32>,
+        #[serde(with = "lossy_path")]
+        cwd: PathBuf,
+    },
+    /// A sub-agent's report.
+    Agent(Box<AgentReport>),
+    /// The call reported a sub-agent's end.
+    Reported { agent_id: AgentId },
+    /// The call was refused, and never ran.
+    Denied(Denial),
+    /// A boundary of autonomy was crossed.
+    Violation { violation: ViolationKind, depth: u32, limit: u32 },
+}
+
+/// The reason a call was refused. The model reads its display form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// Refused by the user, not by a rule, the mode, a hook or a program.
+    #[serde(default)]
+    pub by_user: bool,
+    /// Absent if the user gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Denial {
+    /// Creates a denial by a rule, the mode, a hook or a program.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self { by_user: false, reason: Some(reason.into()) }
+    }
+
+    /// Creates a denial by the user, who may have given a reason.
+    pub fn by_user(reason: Option<&str>) -> Self {
+        let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+        Self { by_user: true, reason: reason.map(str::to_owned) }
+    }
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.reason, self.by_user) {
+            (Some(reason), true) => write!(f, "the user said no: {reason}"),
+            (Some(reason), false) => f.write_str(reason),
+            (None, _) => f.write_str("the user said no"),
+        }
+    }
+}
+
+/// A boundary of autonomy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ViolationKind {
+    /// A sub-agent at `depth` tried to start another, and the limit is `limit`. Hops below the main agent.
+    DepthExceeded,
+}
+
+/// One entry of a to-do list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Todo {
+    pub content: String,
+    pub status: TodoStatus,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+/// The structured part of a sub-agent's result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentReport {
+    pub agent_id: AgentId,
+    pub name: String,
+    pub status: RunEnd,
+    pub turns: u32,
+    pub tool_uses: u32,
+    pub usage: Usage,
+    pub cost: Cost,
+    pub duration_ms: u64,
+    /// Number of characters of the final text handed to the parent, and in total.
+    pub shown: usize,
+    pub total: usize,
+    /// Whether it was cancelled because its parent's run was stopped while a call of that run
+    /// waited for it. False if only it was cancelled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_parent: bool,
+}

@@ -1,0 +1,121 @@
+//! Finds sessions and sub-agents by the beginning of their id, by their folder, or all of them.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use super::super::list::{self, SessionSummary};
+use super::SessionStore;
+use crate::protocol::{AgentId, SessionId, lossy_path};
+
+/// Maximum number of ids in an error.
+const MAX_LISTED_IDS: usize = 5;
+
+/// The session or agent that an id belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdMatch {
+    Session(SessionId),
+    Agent { session: SessionId, agent: AgentId },
+}
+
+/// Nothing, or more than one, begins with the given prefix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    #[error("no session begins with `{prefix}`; `caliban sessions` lists them")]
+    None { prefix: String },
+    #[error("{count} sessions begin with `{prefix}`: {}; type more of the id", ids.join(", "))]
+    Ambiguous { prefix: String, count: usize, ids: Vec<String> },
+    #[error(
+        "no session and no agent begins with `{prefix}`; `caliban sessions` lists sessions, and shows the ids of a session's agents with it"
+    )]
+    Nothing { prefix: String },
+    #[error("{count} ids begin with `{prefix}`: {}; type more of the id", ids.join(", "))]
+    Many { prefix: String, count: usize, ids: Vec<String> },
+}
+
+impl SessionStore {
+    /// Returns all sessions, newest first. Those with an unreadable first line are skipped.
+    pub fn list(&self) -> Vec<SessionSummary> {
+        let ids = self.ids();
+        let mut all: Vec<SessionSummary> =
+            ids.iter().filter_map(|id| list::summarize_session(&self.dir(*id)).ok()).collect();
+        all.sort_by_key(|session| std::cmp::Reverse((session.last, session.id)));
+        all
+    }
+
+    /// Finds the session whose id starts with `prefix`, which must be unique.
+    pub fn find(&self, prefix: &str) -> Result<SessionId, FindError> {
+        let prefix = prefix.trim().to_ascii_lowercase();
+        let mut found = self.ids();
+        found.retain(|id| !prefix.is_empty() && id.to_string().starts_with(&prefix));
+        found.sort();
+        match found.as_slice() {
+            [] => Err(FindError::None { prefix }),
+            [one] => Ok(*one),
+            many => {
+                let ids = many.iter().map(SessionId::to_string).collect();
+                Err(FindError::Ambiguous { prefix, count: many.len(), ids: first_ids(ids) })
+            }
+        }
+    }
+
+    /// Finds the session or sub-agent whose id starts with `prefix`, which must be unique.
+    pub fn find_any(&self, prefix: &str) -> Result<IdMatch, FindError> {
+        let prefix = prefix.trim().to_ascii_lowercase();
+        let fits =
+            |id: &dyn fmt::Display| !prefix.is_empty() && id.to_string().starts_with(&prefix);
+        let mut found = Vec::new();
+        for session in self.ids() {
+            found.extend(fits(&session).then_some(IdMatch::Session(session)));
+            let agents = list::agent_ids(&self.dir(session)).into_iter();
+            found.extend(
+                agents.filter(|id| fits(id)).map(|agent| IdMatch::Agent { session, agent }),
+            );
+        }
+        match found.as_slice() {
+            [] => Err(FindError::Nothing { prefix }),
+            [one] => Ok(*one),
+            many => {
+                let ids = many.iter().map(IdMatch::to_string).collect();
+                Err(FindError::Many { prefix, count: many.len(), ids: first_ids(ids) })
+            }
+        }
+    }
+
+    /// Returns the most recently written session of this working directory.
+    pub fn latest_in(&self, cwd: &Path) -> Option<SessionId> {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let cwd = real(cwd);
+        let sessions = self.ids().into_iter();
+        let dated = sessions.filter_map(|id| list::header_and_age(&self.dir(id)).ok());
+        dated
+            .filter(|(header, _)| {
+                lossy_path::is_same(&header.cwd, &cwd) || real(&header.cwd) == cwd
+            })
+            .max_by_key(|(header, modified)| (*modified, header.id))
+            .map(|(header, _)| header.id)
+    }
+
+    fn ids(&self) -> Vec<SessionId> {
+        let Ok(entries) = fs::read_dir(&self.root) else { return Vec::new() };
+        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+    }
+}
+
+impl fmt::Display for IdMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(id) => write!(f, "session {id}"),
+            Self::Agent { agent, .. } => write!(f, "agent {agent}"),
+        }
+    }
+}
+
+/// Limits the ids to those that an error lists.
+fn first_ids(mut ids: Vec<String>) -> Vec<String> {
+    if ids.len() > MAX_LISTED_IDS {
+        ids.truncate(MAX_LISTED_IDS);
+        ids.push("…".to_owned());
+    }
+    ids
+}
