@@ -26,13 +26,13 @@ use super::models::Models;
 use super::parts::{self, FrontendOptions};
 use super::setup::{AppError, Setup};
 use super::{COMMAND_CAPACITY, log, resumed, session};
-use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs, PromptTool};
+use crate::cli::{Cli, InputFormat, OutputFormat, PromptTool};
 use crate::commands::{CommandDef, CommandSet, CommandSources};
 use crate::config::models::Catalogue;
 use crate::config::{KeySource, LoadedConfig};
 use crate::headless::{
-    self, Asker, ControlBackend, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsLookup,
-    McpInventory, ModelLimits, PromptSource, SessionInfo, SlashCommand, StateReader,
+    self, ControlBackend, EVENT_CAPACITY, Headless, HeadlessSettings, HookCallbacks, Initialize,
+    LimitsLookup, McpInventory, ModelLimits, PromptSource, SessionInfo, SlashCommand, StateReader,
     StdioTransport,
 };
 use crate::hook::Hook;
@@ -76,13 +76,8 @@ pub(crate) fn run(cli: &Cli, setup: Result<Setup, AppError>) -> Result<u8, AppEr
     parts::block_on(async {
         match prompt {
             Some(prompt) => {
-                let backend = HeadlessParts::prepare(cli, setup, open, None, None).await?;
-                Box::pin(serve(
-                    backend,
-                    PromptSource::One(prompt),
-                    OutputOptions::from_args(&cli.print),
-                ))
-                .await
+                let parts = HeadlessParts::prepare(cli, setup, open, None, None).await?;
+                Box::pin(serve(parts, PromptSource::One(prompt))).await
             }
             None => Box::pin(run_driven(cli, setup, open)).await,
         }
@@ -143,14 +138,9 @@ async fn run_driven(cli: &Cli, setup: Setup, open: OpenRequest) -> Result<u8, Ap
         Err(why) => Err(AppError::Usage(why)),
     };
     match prepared {
-        Ok(backend) => {
-            link.accept(handshake_response(&backend.info)).await;
-            Box::pin(serve(
-                backend,
-                PromptSource::Stdio(Box::new(link)),
-                OutputOptions::from_args(&cli.print),
-            ))
-            .await
+        Ok(parts) => {
+            link.accept(handshake_response(&parts.settings.info)).await;
+            Box::pin(serve(parts, PromptSource::Stdio(Box::new(link)))).await
         }
         Err(error) => {
             link.refuse(&error.to_string()).await;
@@ -182,16 +172,9 @@ fn handshake_response(info: &SessionInfo) -> Value {
 
 /// Everything that a run needs except its prompts.
 pub(crate) struct HeadlessParts {
-    pub info: SessionInfo,
     pub parts: RuntimeParts,
     pub open: OpenRequest,
-    pub control: Arc<dyn ControlBackend>,
-    /// Answers permission questions, unless the driving program does.
-    pub asker: Option<Arc<dyn Asker>>,
-    /// The reader of `session_state_changed` frames. `None` writes none.
-    pub state_reader: Option<StateReader>,
-    /// Whether to repeat each prompt as a frame.
-    pub replays: bool,
+    pub settings: HeadlessSettings,
 }
 
 impl HeadlessParts {
@@ -231,7 +214,7 @@ impl HeadlessParts {
         let mut options = options.with_definition(definition);
         let model = models.initial().await?.ok_or_else(no_model)?;
         options.notices.extend(models.notices(&model));
-        let backstage = Arc::new(AppControl {
+        let backend = Arc::new(AppControl {
             models: models.clone(),
             mcp: mcp.clone(),
             may_bypass: cli.tools.allow_dangerously_skip_permissions
@@ -245,7 +228,8 @@ impl HeadlessParts {
             restrict_skills(&skills, &mut parts);
         }
         parts.hooks.register(hooks);
-        let info = info(&setup, &parts, &model, OutputOptions::from_args(&cli.print).format);
+        let format = cli.print.output_format.unwrap_or_default();
+        let info = info(&setup, &parts, &model, format);
         let info = SessionInfo { subagent_text, ..info };
         let is_set = |name: &str| setup.env.non_empty(name).is_some();
         let state_reader = match (is_set(EMIT_STATE), is_set(SDK_READS_STATE)) {
@@ -257,8 +241,16 @@ impl HeadlessParts {
             Some(PromptTool::Mcp(name)) => Some(AskTool::named(name, mcp)),
             _ => None,
         };
-        let replays = cli.drive.replay_user_messages;
-        Ok(Self { info, parts, open, control: backstage, asker, state_reader, replays })
+        let settings = HeadlessSettings {
+            info,
+            format,
+            verbose: cli.print.verbose,
+            backend,
+            asker,
+            state_reader,
+            replays: cli.drive.replay_user_messages,
+        };
+        Ok(Self { parts, open, settings })
     }
 }
 
@@ -376,46 +368,16 @@ fn no_model() -> ProviderError {
     ProviderError::auth(why)
 }
 
-/// The output options.
-#[derive(Clone, Copy)]
-pub(crate) struct OutputOptions {
-    pub format: OutputFormat,
-    pub verbose: bool,
-}
-
-impl OutputOptions {
-    /// Returns the options from the arguments.
-    pub fn from_args(args: &PrintArgs) -> Self {
-        Self { format: args.output_format.unwrap_or_default(), verbose: args.verbose }
-    }
-}
-
 /// Runs the prompts on a runtime of the given parts.
-pub(crate) async fn serve(
-    backend: HeadlessParts,
-    prompts: PromptSource,
-    face: OutputOptions,
-) -> Result<u8, AppError> {
+pub(crate) async fn serve(parts: HeadlessParts, prompts: PromptSource) -> Result<u8, AppError> {
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
-    let HeadlessParts { info, parts, open, control: backstage, asker, state_reader, replays } =
-        backend;
-    let OutputOptions { format, verbose } = face;
+    let HeadlessParts { parts, open, settings } = parts;
     let (events, redactor) = (parts.events.clone(), parts.agents.redactor.clone());
     let mut runtime = Runtime::new(parts);
     runtime.open(open).await.map_err(AppError::Usage)?;
     let mut backend = tokio::spawn(runtime.serve(receiver));
-    let headless = Headless {
-        commands: commands.clone(),
-        events: events.clone(),
-        info,
-        format,
-        verbose,
-        backend: backstage,
-        asker,
-        state_reader,
-        replays,
-        redactor,
-    };
+    let headless =
+        Headless { commands: commands.clone(), events: events.clone(), redactor, settings };
     let code = tokio::select! {
         code = headless::run(headless, prompts) => code,
         _ = &mut backend => return Err(AppError::Internal),

@@ -9,14 +9,14 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::app::headless::{self, HeadlessParts, OutputOptions};
+use crate::app::headless::{self, HeadlessParts};
 use crate::app::parts::{self, FrontendOptions};
 use crate::app::screen::{self, Screen, ScreenStart};
 use crate::app::setup::{AppError, Setup};
 use crate::cli::{Cli, PrintArgs};
 use crate::config::models::{Catalogue, ModelInfo, Price, Pricing};
 use crate::config::{Dirs, Overrides};
-use crate::headless::{ControlBackend, EVENT_CAPACITY, PromptSource};
+use crate::headless::{ControlBackend, EVENT_CAPACITY, HeadlessSettings, PromptSource};
 use crate::protocol::{EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
 use crate::provider::{ChildModel, Model, ModelSource, ProviderError, RetryPolicy};
@@ -59,20 +59,8 @@ pub(crate) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
     let project = unpack(&temp_root)?;
     let setup = setup(cli, env, project.root(), print)?;
     setup.check_depth()?;
-    let scripted = Scripted::from_toml(SCENARIO, Path::new("assets/demo/scenario.toml"))
-        .map_err(|error| AppError::Usage(error.to_string()))?
-        .with_speed(if print { 0.0 } else { 1.0 });
-    let prompt = scripted.prompt().to_owned();
     let catalogue = Arc::new(Catalogue::built_in());
-    let model = Model {
-        provider: Arc::new(scripted),
-        name: MODEL.to_owned(),
-        info: ModelInfo { pricing: Pricing::Known(Price::FREE), ..catalogue.get(MODEL) },
-        wanted_tokens: setup.loaded.config.model.max_tokens,
-        effort: None,
-        retry: RetryPolicy::default(),
-        fallback: None,
-    };
+    let (model, prompt) = scripted_model(&setup, &catalogue, if print { 0.0 } else { 1.0 })?;
     let events =
         if print { EventQueue::with_capacity(EVENT_CAPACITY) } else { EventQueue::unbounded() };
     let gate = setup.gate(!print, &events)?;
@@ -83,18 +71,18 @@ pub(crate) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
             ..FrontendOptions::from_cli(cli, events, setup.mcp(None))?
         };
         let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(DemoModel), catalogue);
-        let face = OutputOptions::from_args(args);
-        let info = headless::info(&setup, &parts, &model, face.format);
-        let backend = HeadlessParts {
-            info,
-            parts,
-            open,
-            control: Arc::new(DemoModel),
+        let format = args.output_format.unwrap_or_default();
+        let settings = HeadlessSettings {
+            info: headless::info(&setup, &parts, &model, format),
+            format,
+            verbose: args.verbose,
+            backend: Arc::new(DemoModel),
             asker: None,
             state_reader: None,
             replays: false,
         };
-        return parts::block_on(headless::serve(backend, PromptSource::One(prompt), face));
+        let parts = HeadlessParts { parts, open, settings };
+        return parts::block_on(headless::serve(parts, PromptSource::One(prompt)));
     }
     let mcp = setup.mcp(None);
     let wishes = FrontendOptions {
@@ -116,6 +104,28 @@ pub(crate) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         async { parts },
         Screen { events, catalogue, models: None, gate, open, start, mcp },
     )
+}
+
+/// Returns the model that plays the script, and the prompt that the script begins with.
+fn scripted_model(
+    setup: &Setup,
+    catalogue: &Catalogue,
+    speed: f64,
+) -> Result<(Model, String), AppError> {
+    let scripted = Scripted::from_toml(SCENARIO, Path::new("assets/demo/scenario.toml"))
+        .map_err(|error| AppError::Usage(error.to_string()))?
+        .with_speed(speed);
+    let prompt = scripted.prompt().to_owned();
+    let model = Model {
+        provider: Arc::new(scripted),
+        name: MODEL.to_owned(),
+        info: ModelInfo { pricing: Pricing::Known(Price::FREE), ..catalogue.get(MODEL) },
+        wanted_tokens: setup.loaded.config.model.max_tokens,
+        effort: None,
+        retry: RetryPolicy::default(),
+        fallback: None,
+    };
+    Ok((model, prompt))
 }
 
 /// Returns a setup that neither reads nor writes any files of the user.
@@ -211,8 +221,8 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text)
 }
 
-/// Returns the allow rules of a demo run. On the screen they exclude the edit, so that one question
-/// with its diff is asked; headless nobody could answer it.
+/// Returns the allow rules of a demo run. On the screen they leave out the edit, so that the demo
+/// shows one question with its diff; in a headless run nobody could answer it.
 pub fn demo_rules(headless: bool) -> Vec<&'static str> {
     let mut rules = vec!["AgentTool", "Bash(bash bin/price.sh tea 10)", "Bash(bash tests/run.sh)"];
     if headless {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{CommandDef, CommandSet, CommandSources};
+use super::{CommandSet, CommandSources};
 use crate::markdown::format_listing;
 use crate::protocol::{Access, count};
 use crate::tool::{
@@ -46,14 +46,14 @@ struct SkillInput {
 }
 
 /// Creates the tool for the skills of a snapshot; `None` if there are none, to save tokens.
-pub fn skill_tool<'a>(sources: &CommandSources, customs: &'a CommandSet) -> Option<Arc<dyn Tool>> {
-    customs.skills().next()?;
-    let describe = |skill: &'a Arc<CommandDef>| (skill.name.as_str(), skill.description.as_str());
-    let list = format_listing(
-        customs.skills().map(describe),
-        &[DESCRIPTION_CHARS, SHORT_CHARS],
-        MAX_LIST_BYTES,
-    );
+pub fn skill_tool(sources: &CommandSources, customs: &CommandSet) -> Option<Arc<dyn Tool>> {
+    let skills = customs.skills();
+    let skills: Vec<_> = skills.map(|it| (it.name.as_str(), it.description.as_str())).collect();
+    if skills.is_empty() {
+        return None;
+    }
+    let lengths = [DESCRIPTION_CHARS, SHORT_CHARS];
+    let list = format_listing(skills.into_iter(), &lengths, MAX_LIST_BYTES);
     let spec = ToolSpec::new::<SkillInput>(SKILL_TOOL, &format!("{TOOL_DESCRIPTION}{list}"));
     Some(Arc::new(SkillTool { sources: sources.clone(), spec }))
 }

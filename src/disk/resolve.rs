@@ -1,9 +1,9 @@
 //! Resolves links: the single definition of where a path leads.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
 use crate::protocol::PathTarget;
@@ -113,23 +113,26 @@ pub(super) fn follow(
                 }
             }
             Ok(_) => done = next,
-            Err(error) => {
-                let is_missing = match error.kind() {
-                    ErrorKind::NotFound | ErrorKind::NotADirectory => true,
-                    // For example, a sentence on a command line.
-                    ErrorKind::InvalidFilename => part.len() > MAX_NAME,
-                    _ => false,
-                };
-                let is_of_process = next.starts_with("/proc") && next != Path::new("/proc");
-                if !is_missing || is_of_process {
-                    return None;
-                }
+            Err(error) if is_missing(&error, &next, &part) => {
                 missing = Some(next.as_os_str().len());
                 done = next;
             }
+            Err(_) => return None,
         }
     }
     Some(done)
+}
+
+/// Whether the error says that no file `part` exists at `path`. The names of processes come and go.
+fn is_missing(error: &io::Error, path: &Path, part: &OsStr) -> bool {
+    let is_missing = match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => true,
+        // For example, a sentence on a command line.
+        ErrorKind::InvalidFilename => part.len() > MAX_NAME,
+        _ => false,
+    };
+    let is_of_process = path.starts_with("/proc") && path != Path::new("/proc");
+    is_missing && !is_of_process
 }
 
 /// Whether the rest after `/proc/self` names an open file of the process, and nothing below it.

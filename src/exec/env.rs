@@ -46,7 +46,7 @@ pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay
     env.with([(DEPTH_VARIABLE, deeper.to_string())])
 }
 
-/// Returns an environment in which git starts no hook, whatever it writes.
+/// Returns an environment in which git starts no hooks.
 pub fn without_hooks(env: &EnvOverlay) -> EnvOverlay {
     with_git_settings(env, &[NO_HOOKS])
 }

@@ -110,8 +110,8 @@ pub struct ProcessGroup {
     status: Option<ExitStatus>,
 }
 
-/// The process that ends the rest, held by a pipe for as long as the command may run. When the pipe
-/// closes, also because we crash, it kills everything left.
+/// The process that kills what the command leaves behind. It waits on a pipe that is open for as
+/// long as the command may run, and closes even if we crash.
 enum GroupReaper {
     /// A shell in the group.
     Watchdog {

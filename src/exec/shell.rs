@@ -218,7 +218,7 @@ impl Shell {
             env = without_hooks(&env.without(START_FILES));
         }
         let env = confine.map_or_else(|| env.clone(), |confine| confine.env(&env));
-        // The shell takes this name for its directory, and not the one that the user's own shell had.
+        // The shell keeps this spelling of its directory, not the one it inherits from the user's shell.
         let env = env.with([("PWD", cwd.as_os_str()), ("SHLVL", OsStr::new(SHELL_LEVEL))]);
         let start = directory::start_text(&env);
         let command = ShellCommand {

@@ -31,7 +31,7 @@ pub use control::{
 };
 pub use info::{LimitsLookup, ModelLimits, SessionInfo, SlashCommand, StateReader};
 pub use output::{say, say_remaining};
-pub use run::Headless;
+pub use run::{Headless, HeadlessSettings};
 pub use slash::own_commands;
 pub use stdio_transport::{Handshake, StdioTransport};
 

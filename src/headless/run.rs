@@ -32,6 +32,13 @@ const BAD_INPUT_EXIT_CODE: u8 = 2;
 pub struct Headless {
     pub commands: mpsc::Sender<Command>,
     pub events: EventQueue,
+    /// Masks keys in the output.
+    pub redactor: Redactor,
+    pub settings: HeadlessSettings,
+}
+
+/// The output of a run and its answers.
+pub struct HeadlessSettings {
     pub info: SessionInfo,
     pub format: OutputFormat,
     /// Whether to report progress on stderr, unless stdout carries frames.
@@ -44,8 +51,6 @@ pub struct Headless {
     pub state_reader: Option<StateReader>,
     /// Whether to repeat each prompt as a frame when the agent reads it.
     pub replays: bool,
-    /// Masks keys in the output.
-    pub redactor: Redactor,
 }
 
 /// The two steps in which a signal ends a run.
@@ -81,23 +86,25 @@ pub(super) struct HeadlessRun {
 impl HeadlessRun {
     /// Creates a run that has not begun.
     pub fn new(headless: Headless, transport: StdioTransport) -> Self {
-        let Headless { commands, events, info, format, verbose, .. } = headless;
+        let Headless { commands, events, redactor, settings } = headless;
+        let HeadlessSettings { info, format, verbose, backend, asker, state_reader, replays } =
+            settings;
         let driven = transport.has_handshake();
-        let asker = headless.asker.unwrap_or_else(|| Arc::new(PeerAsker(transport.peer())));
+        let asker = asker.unwrap_or_else(|| Arc::new(PeerAsker(transport.peer())));
         let StdioTransport { stdout, client, queue, .. } = transport;
         Self {
-            handler: ControlHandler::new(commands.clone(), headless.backend, &info),
+            handler: ControlHandler::new(commands.clone(), backend, &info),
             commands,
             events,
-            output: OutputWriter::new(info, format, verbose, stdout, headless.redactor),
+            output: OutputWriter::new(info, format, verbose, stdout, redactor),
             queue,
             client,
             questions: PendingQuestions::new(asker),
             tracker: PromptTracker::new(driven),
             driven,
             state: SessionState::default(),
-            state_reader: headless.state_reader,
-            replays: headless.replays,
+            state_reader,
+            replays,
             shutdown: ShutdownState::default(),
         }
     }
@@ -475,9 +482,7 @@ mod tests {
     #[tokio::test]
     async fn a_run_that_does_not_end_after_a_signal_has_a_result_all_the_same() {
         let (commands, mut sent) = mpsc::channel(4);
-        let headless = Headless {
-            commands,
-            events: EventQueue::unbounded(),
+        let settings = HeadlessSettings {
             info: info(),
             format: OutputFormat::Text,
             verbose: false,
@@ -485,8 +490,9 @@ mod tests {
             asker: None,
             state_reader: None,
             replays: false,
-            redactor: Redactor::default(),
         };
+        let (events, redactor) = (EventQueue::unbounded(), Redactor::default());
+        let headless = Headless { commands, events, redactor, settings };
         let run = HeadlessRun::new(headless, StdioTransport::single_prompt("go".to_owned()));
         let stop = StopTokens::default();
         let signal = async {

@@ -63,7 +63,7 @@ pub enum EventKind {
     Queued {
         place: usize,
     },
-    /// A running foreground sub-agent moved to the background: nobody waits for it any more.
+    /// A running foreground sub-agent moved to the background: its parent no longer waits for it.
     MovedToBackground,
     /// A prompt entered this agent's conversation.
     PromptRead {
@@ -114,7 +114,7 @@ pub enum EventKind {
         /// As reported so far: the end of the answer may report more.
         usage: Usage,
     },
-    /// The answer ended for good in the middle of a block. This text of the block stays in the conversation.
+    /// The answer was cut off inside a block and is not retried. This part of the block stays in the conversation.
     BlockCut {
         message_id: String,
         model: String,
@@ -129,7 +129,7 @@ pub enum EventKind {
         reason: String,
     },
     /// A request is over. `usage` and `cost` are of this request alone. It is not `whole` if it
-    /// failed or was stopped, which costs all the same.
+    /// failed or was stopped, which is charged too.
     TurnFinished {
         usage: Usage,
         cost: Cost,

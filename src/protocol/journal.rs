@@ -209,7 +209,7 @@ pub struct ChildMeta {
     pub inherited: usize,
 }
 
-/// The agent as its transcript describes it. The task's title stands for the task.
+/// The agent as its transcript describes it, which has the task's title but not its text.
 impl From<&ChildMeta> for AgentInfo {
     fn from(meta: &ChildMeta) -> Self {
         Self {

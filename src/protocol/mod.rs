@@ -1,6 +1,6 @@
 //! Plain data that the other modules exchange, with no behaviour of its own beyond merging and pairing.
 //!
-//! Everything may depend on this module; it depends on nothing else of ours.
+//! Every other module may use this one; it uses none of them.
 
 pub mod access;
 pub mod command;

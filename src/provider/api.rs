@@ -60,7 +60,7 @@ pub enum ToolChoice<'a> {
     Auto,
     /// It must call the tool of this name. Only for a model that [can be forced](Provider::can_force).
     Tool(&'a str),
-    /// It may call none. The tools are sent all the same: without them the server misses its cache
+    /// It may call none. The tools are still sent: without them the server misses its cache
     /// for the conversation, and gateways refuse the calls and results in it.
     None,
 }

@@ -35,7 +35,7 @@ impl RetryPolicy {
     }
 }
 
-/// Doubles from half a second to eight, minus up to a quarter so that agents do not come back all at once.
+/// Doubles from half a second to eight, minus up to a quarter so that agents do not all retry at the same moment.
 fn backoff(attempt: u32) -> Duration {
     let doublings = attempt.saturating_sub(1).min(4);
     let full = (FIRST_DELAY * 2_u32.pow(doublings)).min(MAX_DELAY);

@@ -1,4 +1,5 @@
-//! A server on loopback that answers byte by byte as a test wants.
+//! For tests: a server on loopback that answers byte by byte as a test wants, and decoding of events
+//! without one.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -7,6 +8,33 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+
+use super::error::ProviderError;
+use super::exchange::EventDecoder;
+use crate::protocol::{Accumulator, Reply, StreamEvent};
+
+/// Decodes the data of the events of an answer.
+pub(super) fn decode(
+    mut decoder: impl EventDecoder,
+    data: &[impl ToString],
+) -> Result<Vec<StreamEvent>, ProviderError> {
+    let mut out = Vec::new();
+    for data in data {
+        decoder.event(&data.to_string(), &mut out)?;
+    }
+    decoder.end(&mut out)?;
+    Ok(out)
+}
+
+/// Decodes a whole answer.
+pub(super) fn decode_reply(decoder: impl EventDecoder, data: &[impl ToString]) -> Reply {
+    let mut accumulator = Accumulator::default();
+    for event in decode(decoder, data).unwrap() {
+        accumulator.push(&event);
+    }
+    assert!(accumulator.is_whole());
+    accumulator.into_reply()
+}
 
 /// One answer: a head and the pieces of its body.
 #[derive(Clone, Debug)]

@@ -26,7 +26,7 @@ pub enum Record {
     /// One whole message.
     Message {
         at: Timestamp,
-        /// Message number, from 1, so that the last line tells the count.
+        /// Message number, from 1, so that the last line holds the count.
         #[serde(default)]
         n: u64,
         message: Message,

@@ -33,7 +33,7 @@ pub fn repair(
     raw: RawConversation,
     unanswered: impl Fn(&ToolUseId) -> ContentBlock,
 ) -> ValidConversation {
-    let mut mender = ConversationRepair {
+    let mut repair = ConversationRepair {
         unanswered,
         seen: HashSet::new(),
         open: Vec::new(),
@@ -44,16 +44,16 @@ pub fn repair(
     for (at, message) in messages.into_iter().enumerate() {
         match message.role {
             _ if message.content.is_empty() => {}
-            Role::Assistant => mender.assistant(message),
-            Role::User => mender.user(message),
+            Role::Assistant => repair.assistant(message),
+            Role::User => repair.user(message),
         }
         // Counted in messages of the file until here: blocks come and go, messages of the file do not.
         if at + 1 == replacing {
-            mender.valid.replacing = mender.block_count();
+            repair.valid.replacing = repair.block_count();
         }
     }
-    mender.close(early);
-    mender.valid
+    repair.close(early);
+    repair.valid
 }
 
 /// Returns the result of an interrupted call.

@@ -18,7 +18,7 @@ use super::transcript::Transcript;
 use super::writer::{self, UnsyncedFiles, agent_file, with_hint};
 use crate::protocol::{
     AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, Cost, EventKind, Journal, Role, RunEnd,
-    RunOutcome, SessionId, Usage, WorktreeInfo, lossy_path, printable_path,
+    RunOutcome, SessionId, Usage, WorktreeInfo, printable_path,
 };
 
 mod find;

@@ -1,4 +1,4 @@
-//! The built-in tools, created anew for each agent.
+//! The built-in tools, a fresh set for each agent.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

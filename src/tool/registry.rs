@@ -42,7 +42,7 @@ impl ToolRegistry {
         }
     }
 
-    /// Adds tools that are not offered but answer when a model calls them all the same. Each name exists once.
+    /// Adds tools that are not offered, but still answer a model that calls them. Each name exists once.
     pub fn with_hidden(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         for tool in tools {
             self.hidden.retain(|known| known.spec().name != tool.spec().name);

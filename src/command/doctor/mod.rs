@@ -154,7 +154,7 @@ impl Doctor {
             let asked = endpoints(setup, &catalogue).into_iter();
             checks.extend(asked.map(|(name, model)| {
                 let models = models.clone();
-                let advice = format!("see that {name} can be reached, and its base_url");
+                let advice = format!("check that {name} can be reached, and its base_url");
                 Check::new("endpoint", async move {
                     let provider = models.provider(&name).await;
                     providers::endpoint(&name, provider, model).await

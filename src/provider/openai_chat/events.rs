@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::blocks::{BlockKind, BlockWriter};
+use super::super::dialect::CachedInput;
 use super::super::error::ProviderError;
 use super::super::exchange::{self, AnswerProgress, EventDecoder};
 use super::calls::{CallDelta, OpenCalls};
@@ -51,13 +52,7 @@ struct ChatDelta {
 struct ChatUsage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<PromptDetails>,
-}
-
-#[derive(Default, Deserialize)]
-struct PromptDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
+    prompt_tokens_details: Option<CachedInput>,
 }
 
 impl EventDecoder for ChatDecoder {
@@ -144,17 +139,9 @@ impl ChatDecoder {
 }
 
 impl From<ChatUsage> for Usage {
-    /// The wire counts cached tokens as part of the prompt.
     fn from(wire: ChatUsage) -> Self {
-        let details = wire.prompt_tokens_details.unwrap_or_default();
-        let read = details.cached_tokens.unwrap_or(0);
-        let written = details.cache_write_tokens.unwrap_or(0);
-        Self {
-            input_tokens: wire.prompt_tokens.unwrap_or(0).saturating_sub(read + written),
-            output_tokens: wire.completion_tokens.unwrap_or(0),
-            cache_read_input_tokens: read,
-            cache_creation_input_tokens: written,
-        }
+        let cached = wire.prompt_tokens_details.unwrap_or_default();
+        cached.usage(wire.prompt_tokens, wire.completion_tokens)
     }
 }
 

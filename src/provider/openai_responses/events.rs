@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::super::dialect::CachedInput;
 use super::super::error::ProviderError;
 use super::super::exchange::{AnswerProgress, EventDecoder};
 use super::reasoning;
@@ -147,13 +148,7 @@ struct ReasoningPart {
 struct ResponsesUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
-    input_tokens_details: Option<InputDetails>,
-}
-
-#[derive(Default, Deserialize)]
-struct InputDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
+    input_tokens_details: Option<CachedInput>,
 }
 
 impl EventDecoder for ResponsesDecoder {
@@ -406,17 +401,9 @@ impl ResponsesDecoder {
 }
 
 impl From<ResponsesUsage> for Usage {
-    /// The wire counts cached tokens as part of the input.
     fn from(wire: ResponsesUsage) -> Self {
-        let details = wire.input_tokens_details.unwrap_or_default();
-        let read = details.cached_tokens.unwrap_or(0);
-        let written = details.cache_write_tokens.unwrap_or(0);
-        Self {
-            input_tokens: wire.input_tokens.unwrap_or(0).saturating_sub(read + written),
-            output_tokens: wire.output_tokens.unwrap_or(0),
-            cache_read_input_tokens: read,
-            cache_creation_input_tokens: written,
-        }
+        let cached = wire.input_tokens_details.unwrap_or_default();
+        cached.usage(wire.input_tokens, wire.output_tokens)
     }
 }
 

@@ -67,10 +67,10 @@ impl Connection {
         server: &McpServer,
         env: &EnvOverlay,
         depth: u32,
-        means: &ServerDeps,
+        deps: &ServerDeps,
         first: &FirstOutput,
     ) -> Result<Self, String> {
-        let place = ConnectParams { server, env, depth, means, first };
+        let place = ConnectParams { server, env, depth, deps, first };
         match place.connect(ClientLifecycleMode::Initialize).await {
             Ok(connection) => Ok(connection),
             Err(HandshakeError { why, has_initialize: true }) => Err(why),
@@ -127,7 +127,7 @@ struct ConnectParams<'a> {
     server: &'a McpServer,
     env: &'a EnvOverlay,
     depth: u32,
-    means: &'a ServerDeps,
+    deps: &'a ServerDeps,
     first: &'a FirstOutput,
 }
 
@@ -158,14 +158,14 @@ impl From<ClientInitializeError> for HandshakeError {
 
 impl ConnectParams<'_> {
     async fn connect(self, lifecycle: ClientLifecycleMode) -> Result<Connection, HandshakeError> {
-        let Self { server, env, depth, means, first } = self;
+        let Self { server, env, depth, deps, first } = self;
         let limit = server.startup.unwrap_or(STARTUP_TIMEOUT);
         let transport =
             expand::transport(&server.transport, env).map_err(|unset| unset.to_string())?;
         if let Some((mut program, pipes)) =
-            ServerProcess::start(&transport, &server.start, env, depth, means, first)?
+            ServerProcess::start(&transport, &server.start, env, depth, deps, first)?
         {
-            return match with_timeout(limit, greet(pipes, means, lifecycle)).await {
+            return match with_timeout(limit, greet(pipes, deps, lifecycle)).await {
                 Ok(Ok(mut connection)) => {
                     connection.client.unreadable = program.unreadable();
                     connection.program = Some(program);
@@ -191,14 +191,14 @@ impl ConnectParams<'_> {
         let greeted = async {
             match &transport {
                 McpTransport::Http { url, headers } => {
-                    let way = http::connect(url, headers, &means.http).await?;
-                    greet(way, means, lifecycle).await.map_err(HandshakeError::from)
+                    let way = http::connect(url, headers, &deps.http).await?;
+                    greet(way, deps, lifecycle).await.map_err(HandshakeError::from)
                 }
                 _ => {
                     let none = || "no program is driving caliban".to_owned();
-                    let peer = means.peer.clone().ok_or_else(none)?;
+                    let peer = deps.peer.clone().ok_or_else(none)?;
                     let way = PeerTransport::new(&server.name, peer);
-                    greet(way, means, lifecycle).await.map_err(HandshakeError::from)
+                    greet(way, deps, lifecycle).await.map_err(HandshakeError::from)
                 }
             }
         };
@@ -208,14 +208,14 @@ impl ConnectParams<'_> {
 
 async fn greet<T, E, A>(
     transport: T,
-    means: &ServerDeps,
+    deps: &ServerDeps,
     lifecycle: ClientLifecycleMode,
 ) -> Result<Connection, ClientInitializeError>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: Error + Send + Sync + 'static,
 {
-    let listener = Listener::new(means.redactor.clone());
+    let listener = Listener::new(deps.redactor.clone());
     // Boxed: the handshake of each transport is large.
     let running =
         Box::pin(serve_client_with_lifecycle(listener.clone(), transport, lifecycle)).await?;

@@ -20,7 +20,7 @@ const KEY_SUFFIXES: [&str; 9] = [
     "token",
 ];
 
-/// Variables that hold no key, whatever a server is given them for. Their values are all over ordinary text.
+/// Variables that never hold a key. Their values appear all over ordinary text.
 const HARMLESS_VARIABLES: [&str; 9] = [
     "CALIBAN_PROJECT_DIR",
     "CLAUDE_PROJECT_DIR",

@@ -64,21 +64,21 @@ struct ServerState {
 
 impl Server {
     /// Starts it in a task of `tasks` for an agent that is `depth` below the main agent, and
-    /// reports errors to `tell`.
+    /// reports errors to `notify`.
     pub fn start(
         config: McpServer,
         env: EnvOverlay,
         depth: u32,
-        means: Arc<ServerDeps>,
-        tell: NoticeFn,
+        deps: Arc<ServerDeps>,
+        notify: NoticeFn,
         tasks: &TaskTracker,
     ) -> Self {
-        let full = means.starts.with_project(&config.start, &env);
+        let full = deps.starts.with_project(&config.start, &env);
         let ServerKeys { possible, certain } = ServerKeys::from_transport(&config.transport, &full);
-        possible.iter().for_each(|key| means.redactor.suspect(key));
+        possible.iter().for_each(|key| deps.redactor.suspect(key));
         let words = certain.iter().flat_map(|key| key.split(' '));
-        words.filter(|word| keys::is_token(word)).for_each(|key| means.redactor.add(key));
-        let (redactor, keys) = (means.redactor.clone(), Redactor::default());
+        words.filter(|word| keys::is_token(word)).for_each(|key| deps.redactor.add(key));
+        let (redactor, keys) = (deps.redactor.clone(), Redactor::default());
         certain.iter().for_each(|key| keys.add(key));
         let (standing, seen) = watch::channel(ServerState::default());
         let (stop, first) = (CancellationToken::new(), FirstOutput::default());
@@ -86,8 +86,8 @@ impl Server {
             config: config.clone(),
             env: full,
             depth,
-            deps: means,
-            tell,
+            deps,
+            notify,
             warned: BTreeSet::new(),
             state: standing,
             first: first.clone(),
@@ -130,7 +130,7 @@ impl Server {
         Some(self.redactor.mask(&complaint).into_owned())
     }
 
-    /// Whether it is starting for the first time: the tools of one that died stay.
+    /// Whether it is starting for the first time. After a crash, its tools stay listed.
     pub fn is_starting(&self) -> bool {
         let standing = self.state.borrow();
         standing.state == McpState::Pending && standing.error.is_none()
@@ -201,7 +201,7 @@ struct ServerTask {
     /// Hops of that agent below the main agent.
     depth: u32,
     deps: Arc<ServerDeps>,
-    tell: NoticeFn,
+    notify: NoticeFn,
     /// Warnings given so far: each is given once, however often the server is started.
     warned: BTreeSet<String>,
     state: watch::Sender<ServerState>,
@@ -303,7 +303,7 @@ impl ServerTask {
         }
     }
 
-    /// Marks it as failed, and waits until nobody holds it any more.
+    /// Marks it as failed, and waits until its last handle is dropped.
     async fn fail(self, why: String) {
         let why = self.deps.redactor.mask(&why).into_owned();
         self.warn(&why);
@@ -330,6 +330,6 @@ impl ServerTask {
         let what = self.deps.redactor.mask(what);
         let line = format!("MCP server {}: {what}", self.config.name);
         tracing::warn!("{line}");
-        (self.tell)(line);
+        (self.notify)(line);
     }
 }

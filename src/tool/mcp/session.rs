@@ -89,9 +89,9 @@ impl Mcp {
         self.0.servers.is_empty()
     }
 
-    /// Starts all servers in parallel and returns at once. Reports errors to `tell`, one line each.
-    pub fn start(&self, tell: impl Fn(String) + Send + Sync + 'static) {
-        self.0.pool.set_notice(Arc::new(tell));
+    /// Starts all servers in parallel and returns at once. Reports errors to `notify`, one line each.
+    pub fn start(&self, notify: impl Fn(String) + Send + Sync + 'static) {
+        self.0.pool.set_notice(Arc::new(notify));
         let mut main = lock(&self.0.main);
         if main.status().is_empty() && !self.is_empty() {
             *main = self.server_set(self.0.servers.iter(), &self.0.env, 0);

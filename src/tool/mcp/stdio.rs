@@ -37,12 +37,12 @@ impl ServerProcess {
         start: &StartDir,
         env: &EnvOverlay,
         depth: u32,
-        means: &ServerDeps,
+        deps: &ServerDeps,
         first: &FirstOutput,
     ) -> Result<Option<(Self, ServerPipes)>, String> {
         let McpTransport::Stdio { command, args, env: own } = transport else { return Ok(None) };
-        let env = child_env(env, depth, &means.secrets);
-        let place = means
+        let env = child_env(env, depth, &deps.secrets);
+        let place = deps
             .starts
             .prepare(start, &env)
             .map_err(|error| format!("there is no empty folder to start {command} in: {error}"))?;
@@ -56,7 +56,7 @@ impl ServerProcess {
             cwd: &place.cwd,
             env: &env,
             confinement: None,
-            supervisor: means.starts.supervisor(),
+            supervisor: deps.starts.supervisor(),
         };
         let (service, stdin, stdout) = Service::start(start)
             .map_err(|error| format!("{command} could not be started: {error}"))?;

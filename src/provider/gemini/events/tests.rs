@@ -1,26 +1,16 @@
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
+use super::super::super::test_server::{decode, decode_reply};
 use super::*;
-use crate::protocol::{Accumulator, ContentBlock, Reply};
+use crate::protocol::{ContentBlock, Reply};
 
 fn read(chunks: &[Value]) -> Result<Vec<StreamEvent>, ProviderError> {
-    let mut decoder = GeminiDecoder::default();
-    let mut out = Vec::new();
-    for chunk in chunks {
-        decoder.event(&chunk.to_string(), &mut out)?;
-    }
-    decoder.end(&mut out)?;
-    Ok(out)
+    decode(GeminiDecoder::default(), chunks)
 }
 
 fn reply(chunks: &[Value]) -> Reply {
-    let mut accumulator = Accumulator::default();
-    for event in read(chunks).unwrap() {
-        accumulator.push(&event);
-    }
-    assert!(accumulator.is_whole());
-    accumulator.into_reply()
+    decode_reply(GeminiDecoder::default(), chunks)
 }
 
 fn chunk(parts: &Value) -> Value {

@@ -2,26 +2,16 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::super::super::error::ErrorKind;
+use super::super::super::test_server::{decode, decode_reply};
 use super::*;
-use crate::protocol::{Accumulator, ContentBlock, Reply, ToolUseId};
+use crate::protocol::{ContentBlock, Reply, ToolUseId};
 
 fn read(data: &[String]) -> Result<Vec<StreamEvent>, ProviderError> {
-    let mut decoder = ChatDecoder::default();
-    let mut out = Vec::new();
-    for data in data {
-        decoder.event(data, &mut out)?;
-    }
-    decoder.end(&mut out)?;
-    Ok(out)
+    decode(ChatDecoder::default(), data)
 }
 
 fn reply(data: &[String]) -> Reply {
-    let mut accumulator = Accumulator::default();
-    for event in read(data).unwrap() {
-        accumulator.push(&event);
-    }
-    assert!(accumulator.is_whole());
-    accumulator.into_reply()
+    decode_reply(ChatDecoder::default(), data)
 }
 
 fn chunk(delta: &Value, finish: Option<&str>) -> String {

@@ -2,26 +2,16 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::super::super::error::ErrorKind;
+use super::super::super::test_server::{decode, decode_reply};
 use super::*;
-use crate::protocol::{Accumulator, ContentBlock, Reply};
+use crate::protocol::{ContentBlock, Reply};
 
 fn read(events: &[Value]) -> Result<Vec<StreamEvent>, ProviderError> {
-    let mut decoder = ResponsesDecoder::default();
-    let mut out = Vec::new();
-    for event in events {
-        decoder.event(&event.to_string(), &mut out)?;
-    }
-    decoder.end(&mut out)?;
-    Ok(out)
+    decode(ResponsesDecoder::default(), events)
 }
 
 fn reply(events: &[Value]) -> Reply {
-    let mut accumulator = Accumulator::default();
-    for event in read(events).unwrap() {
-        accumulator.push(&event);
-    }
-    assert!(accumulator.is_whole());
-    accumulator.into_reply()
+    decode_reply(ResponsesDecoder::default(), events)
 }
 
 fn created() -> Value {

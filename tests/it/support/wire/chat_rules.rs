@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Refusal, ensure, is_tool_name, items, only_fields};
+use super::{Refusal, check_function, ensure, is_tool_name, items, only_fields};
 
 const BODY: &[&str] = &[
     "model",
@@ -59,12 +59,7 @@ fn check_tools(body: &Value) -> Result<(), Refusal> {
         let function = &tool["function"];
         let fields = ["name", "description", "parameters", "strict"];
         only_fields(function, &fields, &format!("tools[{place}].function"))?;
-        let name = function["name"].as_str().unwrap_or_default();
-        ensure(is_tool_name(name, 64), || format!("tools[{place}].function.name: `{name}`"))?;
-        ensure(names.insert(name), || format!("duplicate tool `{name}`"))?;
-        ensure(function["parameters"]["type"] == "object", || {
-            format!("Invalid schema for function '{name}': schema must be of type \"object\"")
-        })?;
+        check_function(function, &format!("tools[{place}].function"), &mut names)?;
     }
     Ok(())
 }

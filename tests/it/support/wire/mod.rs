@@ -164,6 +164,20 @@ fn is_tool_name(name: &str, limit: usize) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
+/// Checks a function as OpenAI's wires do: its name, which is not in `names` yet, and its schema.
+fn check_function<'a>(
+    function: &'a Value,
+    place: &str,
+    names: &mut BTreeSet<&'a str>,
+) -> Result<(), Refusal> {
+    let name = function["name"].as_str().unwrap_or_default();
+    ensure(is_tool_name(name, 64), || format!("{place}.name: `{name}`"))?;
+    ensure(names.insert(name), || format!("duplicate tool `{name}`"))?;
+    ensure(function["parameters"]["type"] == "object", || {
+        format!("Invalid schema for function '{name}': schema must be of type \"object\"")
+    })
+}
+
 /// The items of an array field; an absent field has none.
 fn items<'a>(value: &'a Value, field: &str) -> Result<&'a [Value], Refusal> {
     match &value[field] {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::responses::reasoning;
-use super::{Issued, Refusal, Thought, ensure, is_tool_name, items, only_fields};
+use super::{Issued, Refusal, Thought, check_function, ensure, is_tool_name, items, only_fields};
 
 const BODY: &[&str] = &[
     "model",
@@ -73,12 +73,7 @@ fn check_tools(body: &Value) -> Result<(), Refusal> {
         only_fields(tool, &fields, &place)?;
         ensure(tool["type"] == "function", || format!("{place}.type"))?;
         ensure(tool["strict"] == false, || format!("{place}: the schema is not a strict one"))?;
-        let name = tool["name"].as_str().unwrap_or_default();
-        ensure(is_tool_name(name, 64), || format!("{place}.name: `{name}`"))?;
-        ensure(names.insert(name), || format!("duplicate tool `{name}`"))?;
-        ensure(tool["parameters"]["type"] == "object", || {
-            format!("Invalid schema for function '{name}': schema must be of type \"object\"")
-        })?;
+        check_function(tool, &place, &mut names)?;
     }
     Ok(())
 }
