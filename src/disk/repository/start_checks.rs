@@ -120,8 +120,11 @@ pub fn check_without_repository(
     drivers::check_all_plain(&users)?;
     let top = resolve(dir);
     let is_inside = |folder: &PathBuf| {
-        let real = resolve(&normalize(folder));
-        real.zip(top.as_ref()).is_none_or(|(real, top)| real.starts_with(top))
+        let is_elsewhere = |folder: &Path| {
+            let real = resolve(folder);
+            real.zip(top.as_ref()).is_some_and(|(real, top)| !real.starts_with(top))
+        };
+        !both_readings(folder).iter().all(|folder| is_elsewhere(folder))
     };
     if users.hook_folders(dir).iter().any(is_inside) {
         return Err(PROJECT_HOOKS.to_owned());
@@ -231,13 +234,14 @@ fn check_programs(
     let named = settings.hook_folders.iter().map(|path| expand(checkout, home, path));
     let users = users.hook_folders(checkout);
     // A folder that git checks out may contain a hook the next moment.
-    let real = |path: &Path| resolve(&normalize(path));
-    let (top, own) = (real(checkout), real(&git.common));
+    let (top, own) = (resolve(checkout), resolve(&git.common));
     let (Some(top), Some(own)) = (top, own) else { return Err(NO_REPOSITORY.to_owned()) };
-    let is_of_checkout = |folder: &PathBuf| {
-        let Some(real) = real(folder) else { return true };
-        !real.starts_with(&own) && (real.starts_with(&top) || folder.starts_with(checkout))
+    let is_elsewhere = |folder: &Path| {
+        let Some(real) = resolve(folder) else { return false };
+        real.starts_with(&own) || !real.starts_with(&top) && !folder.starts_with(checkout)
     };
+    let is_of_checkout =
+        |folder: &PathBuf| !both_readings(folder).iter().all(|folder| is_elsewhere(folder));
     // A folder elsewhere is the user's own.
     let hooks: Vec<PathBuf> = named.chain([git.common.join("hooks")]).collect();
     if hooks.iter().chain(&users).any(is_of_checkout) {
@@ -250,6 +254,12 @@ fn check_programs(
             Err(format!("the repository has hooks that git may start, such as {name}"))
         }
     }
+}
+
+/// The path as the system follows it, and without its `..`: a folder of hooks is the user's own if
+/// neither leads into the checkout.
+fn both_readings(folder: &Path) -> [PathBuf; 2] {
+    [folder.to_owned(), normalize(folder)]
 }
 
 /// Returns a linked worktree whose checkout does not refer back to it: git writes to the path that
@@ -493,7 +503,8 @@ mod tests {
             assert_eq!(check(&project, &user).is_ok(), is_allowed, "{}", folder.display());
         }
         let nobody = EnvOverlay::default();
-        for folder in [".git/hooks", "../hooks", "checks"] {
+        let through_proc = ["/dev/fd/../cwd/hk", "/proc/self/cwd/hk", "/dev/../dev/fd/./../cwd"];
+        for folder in [".git/hooks", "../hooks", "checks"].into_iter().chain(through_proc) {
             git(&project, &["config", "core.hooksPath", folder]);
             let checked = check(&project, &nobody);
             assert_eq!(checked.is_ok(), folder == ".git/hooks", "{folder}: {checked:?}");

@@ -164,8 +164,8 @@ impl GitSettings {
     pub fn check_is_known(&self) -> Result<(), String> {
         let why = "your git settings have values that only git reads: a variable such as GIT_DIR or \
                    GIT_CONFIG_PARAMETERS, a relative HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL or \
-                   GIT_CONFIG_SYSTEM, a path with ~NAME or %(prefix), or files that are too long or \
-                   too many";
+                   GIT_CONFIG_SYSTEM, a path with ~NAME or %(prefix), a relative init.templateDir, or \
+                   files that are too long or too many";
         if self.has_unread { Err(why.to_owned()) } else { Ok(()) }
     }
 
@@ -231,6 +231,8 @@ impl GitSettings {
         let folder = file.parent().unwrap_or(file);
         for setting in config_file::parse(&String::from_utf8_lossy(&text)) {
             self.has_unread |= is_path(&setting) && !is_plain_path(&setting.value);
+            // Relative to the folder in which `git init` runs.
+            self.has_unread |= is_template_folder(&setting) && is_relative(&setting.value);
             self.settings.push((folder.to_owned(), setting));
         }
     }
@@ -271,6 +273,15 @@ fn is_path(setting: &GitSetting) -> bool {
     let section = section(setting);
     matches!(section, "include" | "includeif") && setting.key == "path"
         || section == "core" && setting.key == "hookspath"
+        || is_template_folder(setting)
+}
+
+fn is_template_folder(setting: &GitSetting) -> bool {
+    is_set(setting, "init") && setting.key == "templatedir"
+}
+
+fn is_relative(path: &str) -> bool {
+    !path.starts_with(['/', '~'])
 }
 
 /// Whether [`expand`] finds what git finds: git also knows the homes of other users, and its installation folder.

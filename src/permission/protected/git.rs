@@ -79,6 +79,10 @@ pub(super) fn places(
         let targets: Vec<_> = paths.iter().filter_map(|it| resolve_from(checkout, it)).collect();
         paths.into_iter().chain(targets).collect::<BTreeSet<_>>().into_iter()
     };
+    if hooks.iter().chain(&files).any(|path| resolve_from(checkout, path).is_none()) {
+        // A loop of links, or a folder that only git may be able to enter.
+        unknown = Some(ProtectedPlace::always(checkout.to_owned(), ProtectionReason::Git));
+    }
     let place = |path: PathBuf| ProtectedPlace::below(path, ProtectionReason::Git);
     let hooks: Vec<_> = with_targets(hooks).map(place).collect();
     let linked: Vec<_> = hooks.iter().flat_map(|place| link::inside(place, checkout)).collect();

@@ -488,8 +488,10 @@ fn links_below_a_linked_dot_folder_count() {
 #[test]
 fn what_git_copies_into_new_repositories_is_protected() {
     let bench = ProtectedFixture::new("p").folders(&["p/.git", "p/tpl/hooks", "home"]);
-    let bench = bench.file("home/.gitconfig", "[init]\n\ttemplateDir = ../p/tpl\n");
+    let bench = bench.file("home/.gitconfig", "[init]\n\ttemplateDir = ~/../p/tpl\n");
     bench.assert(&[("p/tpl/config", true), ("p/tpl/hooks/x", true), ("p/src/a.rs", false)]);
+    // A relative one is in every folder in which git creates a repository.
+    assert!(protects_tools("[init]\n\ttemplateDir = tpl\n"));
 }
 
 #[test]

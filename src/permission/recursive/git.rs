@@ -1,11 +1,11 @@
 //! The git commands that show content of files they do not name.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::silent::is_silent;
 use super::{CwdCondition, ReadBehavior, ShownContent};
-use crate::disk::{checkout_root, common_git_dir, has_dot_git, tracks};
+use crate::disk::{checkout_root, common_git_dir, has_dot_git, normalize, tracks};
 use crate::permission::pattern::PathPattern;
 use crate::permission::pattern_roots::PatternRoots;
 use crate::permission::program::Program;
@@ -65,7 +65,8 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
         "grep" if operands.revisions.len() <= 1 && is_plain_search(words) => {
             Some(ReadBehavior { content: ShownContent::Tracked, reads_cwd: CwdCondition::Always })
         }
-        "diff" | "difftool" if is("--no-index") => Some(ReadBehavior {
+        // Git compares files that are not in the repository as with `--no-index`: tracked or not.
+        "diff" | "difftool" if is("--no-index") || operands.leave_checkout => Some(ReadBehavior {
             content: ShownContent::Files { hidden: true },
             reads_cwd: CwdCondition::Never,
         }),
@@ -114,6 +115,8 @@ struct GitOperands<'a> {
     are_plain: bool,
     /// Whether it is limited to files that it names.
     are_files: bool,
+    /// Whether git may take one for a file outside the repository.
+    leave_checkout: bool,
 }
 
 impl<'a> GitOperands<'a> {
@@ -129,8 +132,14 @@ impl<'a> GitOperands<'a> {
         paths.extend(behind.iter().skip(1));
         let are_plain = !paths.is_empty() && paths.iter().all(|word| is_plain_path(word));
         let are_files = are_plain && paths.iter().all(|word| is_any(word, Path::is_file));
+        let leaves = |path: &Path, base: &PathBuf| {
+            climbs_behind_name(path)
+                || !normalize(&base.join(path)).starts_with(checkout_root(base))
+        };
+        let leave_checkout =
+            paths.iter().any(|word| bases.iter().any(|base| leaves(Path::new(&word.text), base)));
         let revisions = revisions.iter().map(|word| word.text.as_str()).collect();
-        Self { revisions, are_plain, are_files }
+        Self { revisions, are_plain, are_files, leave_checkout }
     }
 
     /// Whether the words before the files are certainly commits: a blob's name could show any file that git keeps.
@@ -170,6 +179,13 @@ fn has_branch(folder: &Path, name: &str) -> bool {
     !name.is_empty()
         && !name.contains("..")
         && (["heads", "remotes"].into_iter().any(is_branch) || is_packed(&packed()))
+}
+
+/// Whether the path goes up from a folder that it names. Git drops the name with the `..`; the
+/// system goes up from where a link leads.
+pub fn climbs_behind_name(path: &Path) -> bool {
+    let mut parts = path.components().skip_while(|part| !matches!(part, Component::Normal(_)));
+    parts.any(|part| part == Component::ParentDir)
 }
 
 /// Whether git takes the word for the name of one file or folder.

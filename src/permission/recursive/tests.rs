@@ -131,6 +131,17 @@ fn what_reads_a_folder_above_a_restricted_file_is_a_doubt() {
 }
 
 #[test]
+fn git_compares_untracked_files_too_where_it_may_take_a_path_for_another() {
+    let bench = bench(&[]).deny("Read(.env)");
+    fs::create_dir(bench.root.join("project/src/deep")).unwrap();
+    std::os::unix::fs::symlink("src/deep", bench.root.join("project/dl")).unwrap();
+    // `dl/../..` is the project to the system, and the folder above it to git.
+    bench.asks(["git diff dl/../.. docs", "git diff docs dl/../..", "git diff docs -- dl/../../."]);
+    bench.allows(["git diff src docs", "git diff ./src docs", "git diff docs dl"]);
+    assert_eq!(bench.bash_in("src", "git diff ../docs deep").decision, Allow);
+}
+
+#[test]
 fn what_reads_other_folders_and_what_shows_names_alone_is_none() {
     let bench = bench(&[]).deny("Read(.env)").deny("Read(secrets/**)");
     bench.allows([
