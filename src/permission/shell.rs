@@ -27,6 +27,8 @@ pub use input::here_string_words as words_of_string;
 
 /// Longer lines need approval and are not parsed.
 const MAX_BYTES: usize = 64 * 1024;
+/// Maximum commands of a line: each is looked up on the disk.
+const MAX_COMMANDS: usize = 1000;
 /// Deeper nesting needs approval.
 const MAX_DEPTH: usize = 60;
 /// Maximum bytes of the texts in one script that are run as scripts. A text may be in several of them.
@@ -72,6 +74,10 @@ fn split_nested(line: &str, nesting: usize) -> Script {
     splitter.visit(tree.root_node());
     splitter.check_substitutions(tree.root_node());
     let Splitter { mut script, documents, strings, .. } = splitter;
+    if script.commands.len() > MAX_COMMANDS {
+        script.set_unread("the line has too many commands to check");
+        script.commands.truncate(MAX_COMMANDS);
+    }
     let mut texts = Vec::new();
     let mut is_all = true;
     let evaluates = |command: &SimpleCommand| {

@@ -214,6 +214,7 @@ fn a_rule_is_in_doubt_about_what_is_not_looked_into() {
         format!("{}cat .env{}", "if true; then ".repeat(70), "; fi".repeat(70)).as_str(),
         format!(": {}; cat .env", "a".repeat(65 << 10)).as_str(),
         format!(": {}; x=r; ${{x}}m v", "a".repeat(65 << 10)).as_str(),
+        format!("{}cat .env", "ls;".repeat(1001)).as_str(),
     ]);
 }
 

@@ -267,3 +267,12 @@ fn words_of_a_list_that_touch_are_not_read() {
         }
     }
 }
+
+#[test]
+fn a_line_with_more_commands_than_are_looked_up_is_unread() {
+    let line = |count: usize| "ls;".repeat(count);
+    assert!(split(&line(MAX_COMMANDS)).unread.is_none());
+    let script = split(&line(MAX_COMMANDS + 1));
+    assert_eq!(script.unread.as_deref(), Some("the line has too many commands to check"));
+    assert_eq!(script.commands.len(), MAX_COMMANDS);
+}
