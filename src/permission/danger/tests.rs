@@ -632,6 +632,6 @@ fn runners_of_runners_are_looked_behind_up_to_a_bound() {
         let judgement =
             JudgeFixture::new().allow(&format!("Bash({}:*)", runner.trim())).bash(&line);
         assert_eq!(judgement, Ask, "{runner}");
-        assert!(start.elapsed().as_secs() < 10, "{runner}");
+        assert!(start.elapsed().as_secs() < 30, "{runner}");
     }
 }
