@@ -232,7 +232,9 @@ async fn children_that_were_at_work_when_the_program_was_killed_are_interrupted(
         screen.keys(TAB);
         screen.wait_for("general-purpose-2 has ended");
         screen.keys(ENTER);
-        let zoomed = screen.wait_for("task: CHILD-B look around");
+        let zoomed = screen.wait_until("the conversation from the file", |shown| {
+            shown.contains("task: CHILD-B look around") && shown.contains("Bash true")
+        });
         assert!(zoomed.contains("first-66") && !zoomed.contains("half-66"), "{zoomed}");
         quit(screen);
         (masked(&shown), masked(&zoomed))
