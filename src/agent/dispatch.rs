@@ -57,6 +57,7 @@ pub(super) struct ToolCall {
     pub id: ToolUseId,
     pub name: String,
     pub input: Value,
+    /// The text of an input that is no JSON object; `parse_input` (`protocol/stream.rs`) found it.
     pub malformed: Option<String>,
     /// Where it starts: decided before any call of its message runs, whatever the others do
     /// meanwhile.
@@ -350,7 +351,8 @@ impl Agent {
             return confirmed.map_err(ToolError::denied);
         }
         let denial = Denial::new(
-            "not run: a link in its path has changed since it was allowed, which now leads elsewhere; repeat it if you still need it",
+            "not run: a link in its path has changed since it was allowed, and the path now leads elsewhere; repeat \
+             the call if you still need it",
         );
         self.setup.gate.report_denied(&request, denial.clone());
         Err(ToolError::denied(denial))

@@ -337,7 +337,7 @@ impl Agent {
             queued.into_iter().partition(|queued| !typed || queued.from == Sender::Person);
         self.read(before, &mut blocks, run).await;
         if let Some(prompt) = prompt {
-            run.forced_call.clone_from(&prompt.context.mention);
+            run.forced_call.clone_from(&prompt.context.forced_call);
             read_prompt(prompt, &self.setup.redactor, &mut blocks, run.events);
         }
         self.read(later, &mut blocks, run).await;

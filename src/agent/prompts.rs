@@ -34,7 +34,7 @@ pub struct PromptContext {
     /// The expansion of a slash command in the text.
     pub command: Option<String>,
     /// The call that the model must make first, because the text mentions an agent.
-    pub mention: Option<ForcedCall>,
+    pub forced_call: Option<ForcedCall>,
 }
 
 impl Prompt {
@@ -89,7 +89,7 @@ pub(super) fn read_prompt(
     events: &EventSink,
 ) {
     let Prompt { id, text, images, from, report, context } = prompt;
-    let PromptContext { results, shell_runs, project, hooks, command, mention } = context;
+    let PromptContext { results, shell_runs, project, hooks, command, forced_call } = context;
     let notes: Vec<_> = project.into_iter().chain(hooks).collect();
     let note = (!notes.is_empty()).then(|| redactor.without_keys(notes.join("\n\n")));
     let command = command.map(|text| redactor.without_keys(text));
@@ -109,5 +109,5 @@ pub(super) fn read_prompt(
     }));
     blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
     blocks.extend(command.map(ContentBlock::aside));
-    blocks.extend(mention.map(|call| ContentBlock::aside(call.hint)));
+    blocks.extend(forced_call.map(|call| ContentBlock::aside(call.hint)));
 }

@@ -6,7 +6,7 @@ mod open;
 mod parts;
 mod project_context;
 mod prompt;
-mod resume;
+mod resume_agent;
 mod serve;
 mod servers;
 mod session;

@@ -126,8 +126,8 @@ impl Runtime {
         let may_start = prompt.sub_agents;
         let prompt = Prompt::from(prompt);
         let mut agent = self.take_main(model, commands).await;
-        let mention = match self.mentioned_call(&prompt, may_start) {
-            Ok(mention) => mention,
+        let forced_call = match self.mentioned_call(&prompt, may_start) {
+            Ok(forced_call) => forced_call,
             Err(why) => {
                 self.main = Some(agent);
                 return Err(why);
@@ -137,7 +137,7 @@ impl Runtime {
         let context = PromptContext {
             shell_runs: self.shell.take_finished(),
             project: self.context.as_mut().and_then(|context| context.take_news(&mut agent)),
-            mention,
+            forced_call,
             ..prompt.context
         };
         Ok((agent, Prompt { context, ..prompt }))

@@ -11,12 +11,12 @@ use super::definition::{Definition, MemoryScope};
 use super::messages;
 use super::registry::Definitions;
 use super::resolve::ChildSpec;
+use super::settings::SubagentSettings;
 use super::tools;
 use super::tree::{AgentSlot, AgentTree};
 use crate::agent::system_prompt::{EnvironmentInfo, SystemPrompt};
 use crate::agent::{Agent, AgentSetup, ConcurrencyLimit};
 use crate::budget::Limits;
-use crate::config::{AgentToolset, SubagentsConfig};
 use crate::disk::ProjectFolders;
 use crate::exec::Sandbox;
 use crate::hook::{Hook, Hooks};
@@ -31,32 +31,6 @@ const SUBAGENT_PROMPT: &str = include_str!("../../assets/prompts/subagent.md");
 
 /// How long a sub-agent that is done waits for its own background work.
 const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
-
-/// The configuration of sub-agents.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SubagentSettings {
-    pub config: SubagentsConfig,
-    /// How deep this process already is below the outermost one.
-    pub base_depth: u32,
-}
-
-impl SubagentSettings {
-    /// Whether an agent at `depth` below the main agent may start others.
-    pub fn may_start(&self, depth: u32) -> bool {
-        self.base_depth + depth < self.config.max_depth
-            && (depth == 0 || self.config.allow_nested_spawn)
-    }
-
-    /// Whether a set of tools that start agents is offered.
-    pub fn offers(&self, tools: AgentToolset) -> bool {
-        self.config.faces.contains(&tools)
-    }
-
-    /// The most characters of a final text that its parent gets; 0 is no limit.
-    pub fn result_max_chars(&self) -> usize {
-        usize::try_from(self.config.result_max_chars).unwrap_or(usize::MAX)
-    }
-}
 
 /// The parts that all agents of this process share.
 pub struct AgentParts {

@@ -15,6 +15,7 @@ mod report;
 mod resolve;
 mod resume;
 mod sanitize;
+mod settings;
 mod spawn;
 mod spawn_request;
 pub mod tools;
@@ -23,8 +24,9 @@ mod tree;
 mod workspace;
 pub mod worktree;
 
-pub use factory::{AgentParts, Factory, SharedContext, SubagentSettings};
+pub use factory::{AgentParts, Factory, SharedContext};
 pub use resume::{ResumeError, StoredAgent, call_result, restore_agent};
+pub use settings::SubagentSettings;
 pub use spawn::{ParentContext, Spawner};
 pub use spawn_request::DEFAULT_AGENT;
 pub use tree::{AgentPhase, AgentResult, AgentSnapshot, AgentStatus, AgentTree, SlotLimits};

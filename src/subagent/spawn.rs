@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::child::ChildAgent;
 use super::definition::BudgetSpec;
-use super::factory::{Factory, SubagentSettings};
+use super::factory::Factory;
 use super::report::end_text;
 use super::resolve::ChildSpec;
 use super::spawn_request::{Fork, ToolAccess};
@@ -16,12 +16,12 @@ use super::tree::{AgentResult, NewAgent};
 use super::workspace::Workspace;
 use crate::agent::{Inbox, compact};
 use crate::budget::Budget;
-use crate::config::{OnLimit, OnViolation, SubagentsConfig};
+use crate::config::OnLimit;
 use crate::permission::AgentGate;
 use crate::protocol::{
     AgentId, AgentInfo, AgentPath, ChildMeta, EventSink, Failure, Journal, NoticeLevel,
     ParentBounds, Redactor, ResultBlock, RunEnd, SpawnLimits, SpawnTerms, SpendingJournal,
-    ToolDetails, ViolationKind,
+    ToolDetails,
 };
 use crate::provider::{Model, ModelSlot, ProviderError};
 use crate::tool::{SoftKind, ToolContext, ToolError, ToolOutcome, canonical_name};
@@ -349,37 +349,6 @@ impl Spawner {
             return Err(ToolError::soft(SoftKind::InvalidInput, why));
         }
         Ok(())
-    }
-}
-
-impl SubagentSettings {
-    /// The error of a call beyond the depth limit. It is for the operator to know, not for the
-    /// model to retry.
-    pub(super) fn depth_violation(&self, cx: &ToolContext) -> ToolError {
-        let SubagentsConfig { max_depth, allow_nested_spawn, .. } = self.config;
-        let depth = self.base_depth + cx.depth;
-        let limit = if allow_nested_spawn { max_depth } else { max_depth.min(self.base_depth + 1) };
-        let key = if limit == max_depth { "max_depth" } else { "allow_nested_spawn" };
-        tracing::error!(
-            event = "autonomy_violation", kind = "depth_exceeded", agent = %cx.events.path(), depth, limit,
-            "a sub-agent call beyond the depth limit"
-        );
-        match self.config.on_autonomy_violation {
-            OnViolation::Abort => {
-                let message = format!(
-                    "An agent at depth {depth} tried to start a sub-agent, and the depth limit is {limit} (`{key}`): the run was stopped. Ask for the work without a further level."
-                );
-                let violation = ViolationKind::DepthExceeded;
-                let details = ToolDetails::Violation { violation, depth, limit };
-                ToolError::fatal(Failure::Autonomy, message).with_details(details)
-            }
-            OnViolation::Report => ToolError::soft(
-                SoftKind::Denied,
-                format!(
-                    "The depth limit is {limit} (`{key}`), and this agent is at depth {depth}: it cannot start others. Do the work yourself."
-                ),
-            ),
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Renders one transcript item as lines.
+//! Renders one transcript item as lines, except its markdown (`layout/item.rs`) and batches of agents.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
