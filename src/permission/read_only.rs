@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::path::{PathTarget, Places, resolve};
-use super::recursive::climbs_behind_name;
+use super::recursive::has_parent_after_name;
 use super::script::{SimpleCommand, Word};
 use crate::disk::{check_repository, checkout_around};
 
@@ -456,7 +456,7 @@ impl ReadOnlyProgram {
             "-" if self.words != ["cd"] => Ok(()),
             // A word after `--` that looks like an option needs approval.
             text if text.starts_with('-') => Err(format!("{text} may be an option")),
-            _ if self.words[0] == "git" && climbs_behind_name(Path::new(text)) => {
+            _ if self.words[0] == "git" && has_parent_after_name(Path::new(text)) => {
                 Err(format!("git and the system may find {text} in different places"))
             }
             _ if self.words[0] == "git" && !bases.iter().all(is_in_checkout) => {

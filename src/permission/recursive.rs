@@ -20,7 +20,7 @@ mod git;
 mod silent;
 mod tree;
 
-pub use git::{climbs_behind_name, is_plain_path};
+pub use git::{has_parent_after_name, is_plain_path};
 pub use tree::{SearchOutcome, find};
 
 /// Folder content that a command shows without naming it.

@@ -27,7 +27,8 @@ pub use input::here_string_words as words_of_string;
 
 /// Longer lines need approval and are not parsed.
 const MAX_BYTES: usize = 64 * 1024;
-/// Maximum commands of a line: each is looked up on the disk.
+/// Maximum commands and redirections of a line, and of all texts that it runs as scripts: each is
+/// looked up on the disk.
 const MAX_COMMANDS: usize = 1000;
 /// Deeper nesting needs approval.
 const MAX_DEPTH: usize = 60;
@@ -43,7 +44,16 @@ const RESERVED: &[&str] = &[
 
 /// Parses a line.
 pub fn split(line: &str) -> Script {
-    split_nested(line, 0)
+    let mut script = split_nested(line, 0);
+    let (writes, reads) = script.all_redirects();
+    if script.all_commands().len() + writes.len() + reads.len() > MAX_COMMANDS {
+        script.set_unread("the line has too many commands to check");
+        script.nested.clear();
+        script.commands.truncate(MAX_COMMANDS);
+        script.writes.truncate(MAX_COMMANDS);
+        script.reads.truncate(MAX_COMMANDS);
+    }
+    script
 }
 
 fn split_nested(line: &str, nesting: usize) -> Script {
@@ -74,10 +84,6 @@ fn split_nested(line: &str, nesting: usize) -> Script {
     splitter.visit(tree.root_node());
     splitter.check_substitutions(tree.root_node());
     let Splitter { mut script, documents, strings, .. } = splitter;
-    if script.commands.len() > MAX_COMMANDS {
-        script.set_unread("the line has too many commands to check");
-        script.commands.truncate(MAX_COMMANDS);
-    }
     let mut texts = Vec::new();
     let mut is_all = true;
     let evaluates = |command: &SimpleCommand| {

@@ -35,7 +35,7 @@ pub struct RepositorySettings {
     program: Option<String>,
     /// The last setting that may make some git command start a program, or work on another local repository.
     active: Option<String>,
-    /// The remotes that settings name for a branch, or for all.
+    /// The remotes that settings name for a branch, or for all, and those that have settings.
     chosen_remotes: BTreeSet<String>,
 }
 
@@ -215,12 +215,15 @@ impl RepositorySettings {
             };
         if !is_inert {
             self.active = Some(format!("{}.{key}", section.name));
-        } else if matches!(
-            (section.name.as_str(), key),
-            ("branch", "remote" | "pushremote") | ("remote", "pushdefault")
-        ) {
-            self.chosen_remotes.insert(value.to_owned());
+            return;
         }
+        let chosen = match (section.name.as_str(), key) {
+            ("branch", "remote" | "pushremote") | ("remote", "pushdefault") => value,
+            // `git fetch --all` takes each remote.
+            ("remote", _) if !section.subsection.is_empty() => &section.subsection,
+            _ => return,
+        };
+        self.chosen_remotes.insert(chosen.to_owned());
     }
 
     fn add_address(&mut self, remote: &GitSection, key: &str, value: &str) {
@@ -510,6 +513,7 @@ mod tests {
             "[branch \"main\"]\nremote = ./up.git",
             "[branch \"main\"]\npushRemote = up",
             "[remote]\npushDefault = up",
+            "[remote \"up\"]\nfetch = +refs/heads/*:refs/remotes/up/*",
         ] {
             let why = judge(text).unwrap_err();
             assert!(why.contains("which is not a remote with an address"), "{why}");

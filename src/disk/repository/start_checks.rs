@@ -215,6 +215,8 @@ fn check_programs(
     if !settings.has_remote("origin") {
         remotes.extend(["origin", "origin.git"].map(|name| checkout.join(name)));
     }
+    let own = users.remotes_without_address().filter(|name| !settings.has_remote(name));
+    remotes.extend(own.map(|name| checkout.join(name)));
     if let Some(remote) = remotes.iter().find(|remote| !is_empty(remote)) {
         let name = printable_line(&remote.to_string_lossy());
         return Err(format!("git may take {name} for a remote, and start its hooks"));
@@ -408,6 +410,26 @@ mod tests {
         git(&inner, &["config", "filter.x.clean", "x"]);
         let why = check_starts_nothing(&project, None, &config).unwrap_err();
         assert!(why.contains("filter.clean"), "{why}");
+    }
+
+    #[test]
+    fn a_remote_without_an_address_is_a_path() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let project = root.join("project");
+        git(&root, &["init", "-q", project.to_str().unwrap()]);
+        fs::write(root.join(".gitconfig"), "[remote \"up\"]\n\tprune = true\n").unwrap();
+        let user = EnvOverlay::from_iter([("HOME", root.as_path())]);
+        assert_eq!(check(&project, &user), Ok(()));
+        fs::create_dir(project.join("up")).unwrap();
+        fs::write(project.join("up/HEAD"), "").unwrap();
+        let why = check(&project, &user).unwrap_err();
+        assert!(why.contains("project/up for a remote"), "{why}");
+        git(&project, &["config", "remote.up.url", "https://example.org/up"]);
+        assert_eq!(check(&project, &user), Ok(()));
+        git(&project, &["config", "remote.other.fetch", "+refs/heads/*:refs/remotes/o/*"]);
+        let why = check(&project, &user).unwrap_err();
+        assert!(why.contains("\"other\", which is not a remote with an address"), "{why}");
     }
 
     #[test]

@@ -128,8 +128,9 @@ impl GitConfigPaths {
             programs: self.programs.clone(),
             ..GitSettings::default()
         };
-        let in_env = self.in_env.iter().cloned();
-        all.settings.extend(in_env.map(|setting| (PathBuf::from("/"), setting)));
+        for setting in &self.in_env {
+            all.add(Path::new("/"), setting.clone());
+        }
         let included = all.included(0).into_iter().map(|file| (file, 1));
         let first = self.files.iter().cloned().chain(own).map(|file| (file, 0));
         let mut pending: VecDeque<(PathBuf, usize)> = first.chain(included).collect();
@@ -174,6 +175,15 @@ impl GitSettings {
         let named = self.all().filter(|it| is_set(it, "core") && it.key == "hookspath");
         let path = |it: &GitSetting| expand(checkout, self.home.as_deref(), Path::new(&*it.value));
         named.map(path).collect()
+    }
+
+    /// Returns the remotes that have settings but no address, so that git takes their names for paths.
+    pub fn remotes_without_address(&self) -> impl Iterator<Item = &str> {
+        let remotes = || self.all().filter(|it| section(it) == "remote");
+        let has_address =
+            move |name: &str| remotes().any(|it| it.key == "url" && subsection(it) == name);
+        let names = remotes().map(subsection);
+        names.filter(move |name| !name.is_empty() && !has_address(name))
     }
 
     /// Returns the checkouts that `core.worktree` names, for a repository with this git folder.
@@ -230,11 +240,16 @@ impl GitSettings {
         self.has_unread |= text.contains(&0);
         let folder = file.parent().unwrap_or(file);
         for setting in config_file::parse(&String::from_utf8_lossy(&text)) {
-            self.has_unread |= is_path(&setting) && !is_plain_path(&setting.value);
-            // Relative to the folder in which `git init` runs.
-            self.has_unread |= is_template_folder(&setting) && is_relative(&setting.value);
-            self.settings.push((folder.to_owned(), setting));
+            self.add(folder, setting);
         }
+    }
+
+    /// Adds a setting of a file in this folder.
+    fn add(&mut self, folder: &Path, setting: GitSetting) {
+        self.has_unread |= is_path(&setting) && !is_plain_path(&setting.value);
+        // Relative to the folder in which `git init` runs.
+        self.has_unread |= is_template_folder(&setting) && is_relative(&setting.value);
+        self.settings.push((folder.to_owned(), setting));
     }
 }
 
@@ -262,6 +277,11 @@ fn settings_from_env(env: &EnvOverlay) -> Vec<GitSetting> {
 fn section(setting: &GitSetting) -> &str {
     let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '-';
     setting.section.split(is_other).next().unwrap_or_default()
+}
+
+/// Returns the subsection, such as the name of a remote.
+fn subsection(setting: &GitSetting) -> &str {
+    setting.section[section(setting).len()..].trim_matches([' ', '\t', '"', '.'])
 }
 
 fn is_set(setting: &GitSetting, name: &str) -> bool {

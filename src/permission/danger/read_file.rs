@@ -230,6 +230,6 @@ fn is_outside(word: &Spelling<'_>, sub_command: &str, bases: &[PathBuf]) -> bool
 
 fn leads_out_of_checkout(path: &str, base: &Path) -> bool {
     let Some(root) = resolve(&checkout_root(base)) else { return true };
-    // A name that is too long is no file's.
-    resolve(&base.join(path)).is_some_and(|real| !real.starts_with(&root))
+    // Where it is unknown, as through `/proc`, it may be anywhere.
+    resolve(&base.join(path)).is_none_or(|real| !real.starts_with(&root))
 }

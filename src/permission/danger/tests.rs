@@ -627,11 +627,11 @@ fn an_option_in_a_rule_is_covered_at_its_place_alone() {
 #[test]
 fn runners_of_runners_are_looked_behind_up_to_a_bound() {
     for runner in ["npm ", "npx "] {
-        let line = runner.repeat(8_000);
+        let line = runner.repeat(4_000);
         let start = std::time::Instant::now();
         let judgement =
             JudgeFixture::new().allow(&format!("Bash({}:*)", runner.trim())).bash(&line);
         assert_eq!(judgement, Ask, "{runner}");
-        assert!(start.elapsed().as_secs() < 30, "{runner}");
+        assert!(start.elapsed().as_secs() < 10, "{runner}");
     }
 }

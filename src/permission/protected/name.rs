@@ -56,14 +56,15 @@ const AUTOMATION: &[&str] = &[
     // Git hooks.
     "captainhook.config.json captainhook.json monk.yaml whisky.json",
     "grumphp.dist.yaml grumphp.dist.yml grumphp.yaml grumphp.yaml.dist grumphp.yml grumphp.yml.dist",
-    "cog.toml hk.json hk.local.pkl hk.pkl hk.toml hk.yaml prek.toml",
+    "cog.toml hk.json hk.local.pkl hk.pkl hk.toml hk.yaml hk.yml prek.toml",
     "nano-staged.cjs nano-staged.js nano-staged.json nano-staged.mjs pnpmfile.cjs",
     "simple-git-hooks.cjs simple-git-hooks.js simple-git-hooks.json",
     // Versions and variables that a shell adopts on entering the folder, and toolchains that may be
     // a folder of the project.
     "default.nix global.json guix.scm lean-toolchain manifest.scm replit.nix rust-toolchain rust-toolchain.toml",
     "aftman.toml aqua.yaml aqua.yml foreman.toml rokit.toml activate-hermit hermit.hcl",
-    "devbox.json devenv.local.nix devenv.local.yaml devenv.nix devenv.yaml flake.nix mise.toml pixi.toml pkgx.yaml pkgx.yml shell.nix",
+    "devbox.json devbox.lock devenv.local.nix devenv.local.yaml devenv.lock devenv.nix devenv.yaml flake.lock flake.nix",
+    "mise.toml pixi.toml pkgx.yaml pkgx.yml shell.nix",
     // Build servers.
     "appveyor.yml bitbucket-pipelines.yml bitrise.yaml bitrise.yml buddy.yml",
     "buildkite.json buildkite.yaml buildkite.yml buildspec.yaml buildspec.yml",
@@ -72,8 +73,8 @@ const AUTOMATION: &[&str] = &[
     "codeship-services.yml codeship-steps.yml jenkins-x.yml readthedocs.yaml readthedocs.yml",
     "screwdriver.yaml shippable.yml wercker.yml zuul.yaml",
     // Hosts that build and start pushed code.
-    "amplify.yml app.json app.yaml app.yml apprunner.yaml appspec.yaml appspec.yml captain-definition firebase.json",
-    "fly.toml heroku.yml netlify.toml",
+    "amplify.yml app.json app.yaml app.yml apphosting.yaml apprunner.yaml appspec.yaml appspec.yml azure.yaml azure.yml",
+    "captain-definition firebase.json fly.toml heroku.yml netlify.toml serverless.yaml serverless.yml",
     "nixpacks.toml now.json railway.json railway.toml render.yaml vercel.json",
     "wrangler.json wrangler.jsonc wrangler.toml",
     // Workspaces, and agents that start servers.
@@ -97,7 +98,8 @@ const AUTOMATION_ENDS: &[&str] =
     &[".code-workspace", ".gocd.yaml", ".gocd.yml", ".sublime-project"];
 
 /// The same for all files in a folder.
-const AUTOMATION_FOLDERS: &[&str] = &["buildkite", "mise-tasks", "zuul.d"];
+const AUTOMATION_FOLDERS: &[&str] =
+    &["bamboo-specs", "buildkite", "git-hooks", "mise-tasks", "zuul.d"];
 
 /// Whether this name on the path to a file keeps a rule for a whole folder from being suggested.
 pub fn is_protected_name(name: &str) -> bool {

@@ -132,6 +132,8 @@ fn files_that_run_by_being_there_are_protected_and_ordinary_files_are_not() {
         "devbox.json",
         "devenv.nix",
         "prek.toml",
+        "common/git-hooks/pre-commit",
+        "flake.lock",
         "hk.pkl",
         "captainhook.json",
         "grumphp.yml",
@@ -492,6 +494,7 @@ fn what_git_copies_into_new_repositories_is_protected() {
     bench.assert(&[("p/tpl/config", true), ("p/tpl/hooks/x", true), ("p/src/a.rs", false)]);
     // A relative one is in every folder in which git creates a repository.
     assert!(protects_tools("[init]\n\ttemplateDir = tpl\n"));
+    assert!(!protects_tools("[init]\n\ttemplateDir =\n"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::silent::is_silent;
 use super::{CwdCondition, ReadBehavior, ShownContent};
-use crate::disk::{checkout_root, common_git_dir, has_dot_git, normalize, tracks};
+use crate::disk::{checkout_around, checkout_root, common_git_dir, has_dot_git, normalize, tracks};
 use crate::permission::pattern::PathPattern;
 use crate::permission::pattern_roots::PatternRoots;
 use crate::permission::program::Program;
@@ -133,8 +133,8 @@ impl<'a> GitOperands<'a> {
         let are_plain = !paths.is_empty() && paths.iter().all(|word| is_plain_path(word));
         let are_files = are_plain && paths.iter().all(|word| is_any(word, Path::is_file));
         let leaves = |path: &Path, base: &PathBuf| {
-            climbs_behind_name(path)
-                || !normalize(&base.join(path)).starts_with(checkout_root(base))
+            let is_in = |checkout| normalize(&base.join(path)).starts_with(checkout);
+            has_parent_after_name(path) || !checkout_around(base).is_some_and(is_in)
         };
         let leave_checkout =
             paths.iter().any(|word| bases.iter().any(|base| leaves(Path::new(&word.text), base)));
@@ -181,9 +181,9 @@ fn has_branch(folder: &Path, name: &str) -> bool {
         && (["heads", "remotes"].into_iter().any(is_branch) || is_packed(&packed()))
 }
 
-/// Whether the path goes up from a folder that it names. Git drops the name with the `..`; the
+/// Whether a `..` follows a name in the path. Git drops the name with the `..`; the
 /// system goes up from where a link leads.
-pub fn climbs_behind_name(path: &Path) -> bool {
+pub fn has_parent_after_name(path: &Path) -> bool {
     let mut parts = path.components().skip_while(|part| !matches!(part, Component::Normal(_)));
     parts.any(|part| part == Component::ParentDir)
 }

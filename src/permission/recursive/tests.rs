@@ -139,6 +139,10 @@ fn git_compares_untracked_files_too_where_it_may_take_a_path_for_another() {
     bench.asks(["git diff dl/../.. docs", "git diff docs dl/../..", "git diff docs -- dl/../../."]);
     bench.allows(["git diff src docs", "git diff ./src docs", "git diff docs dl"]);
     assert_eq!(bench.bash_in("src", "git diff ../docs deep").decision, Allow);
+    // Without a repository, git tracks nothing and compares everything.
+    fs::remove_dir_all(bench.root.join("project/.git")).unwrap();
+    fs::write(bench.root.join("project/src/.env"), "").unwrap();
+    bench.asks(["git diff docs src"]);
 }
 
 #[test]

@@ -275,4 +275,9 @@ fn a_line_with_more_commands_than_are_looked_up_is_unread() {
     let script = split(&line(MAX_COMMANDS + 1));
     assert_eq!(script.unread.as_deref(), Some("the line has too many commands to check"));
     assert_eq!(script.commands.len(), MAX_COMMANDS);
+    let nested = format!("bash -c '{}';", line(MAX_COMMANDS / 2)).repeat(2);
+    let redirects = "<a;".repeat(MAX_COMMANDS + 1);
+    for line in [nested, redirects] {
+        assert!(split(&line).unread.is_some(), "{line}");
+    }
 }
