@@ -219,19 +219,20 @@ fn check_providers(config: &Config, origins: &Origins) -> Result<(), ConfigError
                 format!("`{key}` must be the name of an environment variable, not the key itself");
             return Err(ConfigError::invalid(origins.get(&key), message));
         }
-        let message = match provider.kind {
-            ProviderKind::OpenaiChat | ProviderKind::OpenaiResponses
-                if provider.base_url.is_none() =>
-            {
-                "needs a `base_url`, such as \"http://127.0.0.1:8080/v1\""
-            }
-            ProviderKind::Scripted if provider.scenario.is_none() => {
-                "needs a `scenario`, the file with its answers"
-            }
-            kind if kind != ProviderKind::Scripted && provider.scenario.is_some() => {
-                "must not have a `scenario`; only kind scripted takes one"
-            }
-            _ => continue,
+        // Without an address of its own, a kind would send its key to another one's.
+        let needs_address = match provider.kind {
+            ProviderKind::OpenaiChat | ProviderKind::OpenaiResponses => true,
+            ProviderKind::Anthropic | ProviderKind::Gemini | ProviderKind::Scripted => false,
+        };
+        let is_scripted = provider.kind == ProviderKind::Scripted;
+        let message = if needs_address && provider.base_url.is_none() {
+            "needs a `base_url`, such as \"http://127.0.0.1:8080/v1\""
+        } else if is_scripted && provider.scenario.is_none() {
+            "needs a `scenario`, the file with its answers"
+        } else if !is_scripted && provider.scenario.is_some() {
+            "must not have a `scenario`; only kind scripted takes one"
+        } else {
+            continue;
         };
         let message = format!("[providers.{name}] of kind {} {message}", provider.kind.name());
         return Err(ConfigError::invalid(origins.get(&key("kind")), message));

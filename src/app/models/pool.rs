@@ -126,7 +126,13 @@ impl ProviderPool {
     fn identity(&self, name: &str, config: &ProviderConfig, env: &EnvOverlay) -> ProviderIdentity {
         let own = env.difference(&self.env);
         let moved = base_url_variable(name).and_then(|variable| own.non_empty(variable));
-        let usual = if config.kind == ProviderKind::Gemini { GEMINI_URL } else { ANTHROPIC_URL };
+        let usual = match config.kind {
+            ProviderKind::Gemini => GEMINI_URL,
+            ProviderKind::Anthropic => ANTHROPIC_URL,
+            // The configuration must name one.
+            ProviderKind::OpenaiChat | ProviderKind::OpenaiResponses => "",
+            ProviderKind::Scripted => "",
+        };
         let base_url =
             moved.or(config.base_url.as_ref().map(|url| url.as_str())).unwrap_or(usual).to_owned();
         let key = match (self.key_from(name, &own), moved) {

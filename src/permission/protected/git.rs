@@ -25,7 +25,9 @@ pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
         let entry = fold(&entry.unwrap_or_default().to_string_lossy());
         let holds =
             |name: &str| entry == fold(name) || folder.join(name).symlink_metadata().is_ok();
-        if holds("HEAD") && PARTS.iter().any(|part| holds(part)) {
+        // A folder that others name as their common one needs no `HEAD`.
+        let is_shared = holds("objects") && holds("refs");
+        if is_shared || holds("HEAD") && PARTS.iter().any(|part| holds(part)) {
             return Some(folder.to_owned());
         }
         if has_dot_git(folder) {
