@@ -140,7 +140,9 @@ pub fn press(
                 apply_choice(row.choice, effects);
             }
         }
-        Some(edit) => prompt::edit_text(&mut picker.filter, edit),
+        Some(edit) => {
+            prompt::edit_text(&mut picker.filter, edit);
+        }
         None => {}
     }
 }
@@ -247,7 +249,9 @@ pub fn press_history(
                 prompt::edited(model, effects);
             }
         }
-        Some(edit) => prompt::edit_text(&mut search.query, edit),
+        Some(edit) => {
+            prompt::edit_text(&mut search.query, edit);
+        }
         None => {}
     }
 }

@@ -115,7 +115,9 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
             }
             Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
             Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
-            Some(action) => prompt::edit_text(buffer, action),
+            Some(action) => {
+                prompt::edit_text(buffer, action);
+            }
             None => {}
         }
         return;

@@ -124,10 +124,7 @@ impl TextBuffer {
 
     /// Replaces the whole text and moves the cursor to its end. Can be undone.
     pub fn set(&mut self, text: &str) {
-        if paste::is_large(text, 0) && !self.pastes.has_room(text.len()) {
-            self.free_pastes(0);
-        }
-        let text = self.pastes.fold(text);
+        let (text, _) = self.fold(text, self.cursor);
         self.replace(&(0..self.text.len()), &text, false);
     }
 
@@ -160,45 +157,66 @@ impl TextBuffer {
     }
 
     /// Like [`insert`](Self::insert), but a large text becomes one character. Returns false and changes
-    /// nothing if that would make more than [`MAX_PASTED`](paste::MAX_PASTED) bytes.
+    /// nothing if all large pastes together would have more than [`MAX_PASTED`](paste::MAX_PASTED) bytes.
     pub fn paste(&mut self, text: &str) -> bool {
         let text = paste::clean(text);
         let mut range = self.selection().unwrap_or(self.cursor..self.cursor);
         let edited = self.text.len() - range.len();
-        if paste::is_large(&text, edited) && !self.pastes.has_room(text.len()) {
-            let kept = [&self.text[..range.start], &self.text[range.end..]].concat();
-            if self.pastes.expand(&kept).len() + text.len() > paste::MAX_PASTED {
+        if paste::is_large(&text, edited) {
+            let kept = [&self.text[..range.start], &self.text[range.end..]];
+            let kept: usize = kept.map(|part| self.pastes.pasted_bytes(part)).iter().sum();
+            if kept + text.len() > paste::MAX_PASTED {
                 return false;
             }
-            self.replace(&range, "", false);
-            let at = self.free_pastes(range.start);
-            range = at..at;
+            if !self.pastes.has_room(&text) {
+                self.replace(&range, "", false);
+                let at = self.free_pastes(range.start);
+                range = at..at;
+            }
         }
         let text = self.pastes.fold_into(&text, self.text.len() - range.len());
         self.replace(&range, &text, false);
         true
     }
 
+    /// Returns the form to edit of a text from elsewhere, such as the history: in a large text each
+    /// known paste is one character, or else all of it. Frees pastes if that needs a new one. Also
+    /// returns where the byte position `at` is then.
+    fn fold(&mut self, text: &str, at: usize) -> (String, usize) {
+        let known = self.pastes.fold_known(text);
+        if known.len() <= paste::MAX_EDITED {
+            return (known, at);
+        }
+        let at = if self.pastes.has_room(text) { at } else { self.free_pastes(at) };
+        (self.pastes.fold_into(text, 0), at)
+    }
+
     /// Makes room for a large paste: forgets the undo steps, and the pastes that only they need. If
-    /// that is not enough, the text on each side of a byte position becomes one paste. Returns the
-    /// new position, where the cursor is.
+    /// there are still too many, the text becomes up to three pastes, with the byte position `at` and
+    /// the cursor between them. Returns where `at` is then.
     fn free_pastes(&mut self, at: usize) -> usize {
         let killed = self.pastes.expand(&self.area.yank_text());
-        let (mut before, mut behind) = (self.text[..at].to_owned(), self.text[at..].to_owned());
+        let (mut text, mut at, mut cursor) = (self.text.clone(), at, self.cursor);
         let mut pastes = std::mem::take(&mut self.pastes);
-        pastes.keep_used(&self.text);
-        if !pastes.has_room(0) {
-            let (start, end) = (pastes.expand(&before), pastes.expand(&behind));
+        pastes.keep_used(&text);
+        if pastes.is_full() {
+            let (start, end) = (at.min(cursor), at.max(cursor));
+            let parts = [&text[..start], &text[start..end], &text[end..]];
+            let parts = parts.map(|part| pastes.expand(part));
             pastes = LargePastes::default();
-            before = pastes.fold_into(&start, 0);
-            behind = pastes.fold_into(&end, before.len());
+            text.clear();
+            let [start, end, _] = parts.map(|part| {
+                text.push_str(&pastes.fold_into(&part, text.len()));
+                text.len()
+            });
+            (at, cursor) = if at < cursor { (start, end) } else { (end, start) };
         }
         let revision = self.revision;
-        *self = Self { pastes, ..Self::from(&*format!("{before}{behind}")) };
+        *self = Self { pastes, ..Self::from(&*text) };
         self.revision += revision;
         self.area.set_yank_text(killed);
-        self.place_cursor(before.len(), false);
-        before.len()
+        self.place_cursor(cursor, false);
+        at
     }
 
     /// Replaces the bytes from `start` to the cursor.
@@ -208,13 +226,7 @@ impl TextBuffer {
 
     /// Inserts text at a byte position; the cursor stays with its text. Returns the end of the new text.
     pub fn insert_at(&mut self, at: usize, text: &str) -> usize {
-        let mut at = at;
-        if paste::is_large(text, 0) && !self.pastes.has_room(text.len()) {
-            let last = self.cursor >= at;
-            at = self.free_pastes(at);
-            self.place_cursor(if last { self.text.len() } else { 0 }, false);
-        }
-        let text = self.pastes.fold(text);
+        let (text, at) = self.fold(text, at);
         let cursor = if self.cursor >= at { self.cursor + text.len() } else { self.cursor };
         self.replace(&(at..at), &text, false);
         self.place_cursor(cursor, false);
@@ -279,10 +291,10 @@ impl TextBuffer {
         self.record(1, cursor, false);
     }
 
-    /// Inserts the text killed last.
-    pub fn yank(&mut self) {
+    /// Inserts the text killed last. Returns false where [`paste`](Self::paste) does.
+    pub fn yank(&mut self) -> bool {
         let killed = self.pastes.expand(&self.area.yank_text());
-        self.paste(&killed);
+        self.paste(&killed)
     }
 
     pub fn undo(&mut self) {

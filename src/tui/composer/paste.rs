@@ -13,7 +13,8 @@ const TOKENS: RangeInclusive<char> = '\u{fdd0}'..='\u{fdef}';
 /// The fewest bytes of a paste that is one character.
 const MIN_FOLDED: usize = 1000;
 
-/// The most bytes that the large pastes of one text may add up to.
+/// The most bytes that pasting may make the large pastes of one text add up to. A text from elsewhere,
+/// such as the history, may have more.
 pub const MAX_PASTED: usize = 16_000_000;
 
 /// Pastes kept when their draft was sent or cleared, for the history.
@@ -43,12 +44,15 @@ pub fn is_large(text: &str, edited: usize) -> bool {
     text.len() >= MIN_FOLDED && edited + text.len() > MAX_EDITED
 }
 
-/// Turns line ends into `\n` and drops other control characters except tabs.
+/// Turns line ends into `\n` and drops other control characters except tabs, and the characters that
+/// stand for pastes.
 pub fn clean(text: &str) -> String {
     text.replace("\r\n", "\n")
         .replace('\r', "\n")
         .chars()
-        .filter(|letter| matches!(letter, '\n' | '\t') || !letter.is_control())
+        .filter(|letter| {
+            matches!(letter, '\n' | '\t') || !letter.is_control() && !is_token(*letter)
+        })
         .collect()
 }
 
@@ -69,17 +73,16 @@ impl LargePastes {
         token.to_string()
     }
 
-    /// Returns the form to edit of a text from elsewhere, such as the history: in a large text each
-    /// known paste is one character, or else all of it.
-    pub fn fold(&mut self, text: &str) -> String {
-        if text.len() <= MAX_EDITED {
-            return text.replace(is_token, "");
-        }
+    /// Puts the characters in place of known pastes if a text from elsewhere is too large to be edited.
+    pub fn fold_known(&self, text: &str) -> String {
         let mut folded = text.replace(is_token, "");
+        if folded.len() <= MAX_EDITED {
+            return folded;
+        }
         for LargePaste { token, text, .. } in &self.pastes {
             folded = folded.replace(text, token.encode_utf8(&mut [0; 4]));
         }
-        if folded.len() <= MAX_EDITED { folded } else { self.fold_into(text, 0) }
+        folded
     }
 
     /// Puts the pastes in place of their characters.
@@ -103,10 +106,21 @@ impl LargePastes {
         Some(&paste.label)
     }
 
-    /// Whether a paste of so many bytes can be added.
-    pub fn has_room(&self, bytes: usize) -> bool {
+    /// The bytes of the pastes in a text. A paste counts each time.
+    pub fn pasted_bytes(&self, text: &str) -> usize {
+        text.chars().filter_map(|letter| self.paste(letter)).map(|paste| paste.text.len()).sum()
+    }
+
+    /// Whether a paste is known or can be added.
+    pub fn has_room(&self, text: &str) -> bool {
         let pasted: usize = self.pastes.iter().map(|paste| paste.text.len()).sum();
-        self.pastes.len() < TOKENS.count() && pasted + bytes <= MAX_PASTED
+        self.pastes.iter().any(|paste| paste.text == text)
+            || !self.is_full() && pasted + text.len() <= MAX_PASTED
+    }
+
+    /// Whether no character is left for another paste.
+    pub fn is_full(&self) -> bool {
+        self.pastes.len() >= TOKENS.count()
     }
 
     /// Forgets the pastes whose characters are not in a text.

@@ -109,11 +109,14 @@ fn change(model: &mut TuiModel, action: Action) {
     if text {
         model.keys.text = Some(model.now);
     }
-    edit_text(&mut model.composer.buffer, action);
+    if !edit_text(&mut model.composer.buffer, action) {
+        model.say(PASTE_TOO_LARGE);
+    }
 }
 
-/// Applies an editing key to a text: the draft, a filter, or an answer.
-pub fn edit_text(buffer: &mut TextBuffer, action: Action) {
+/// Applies an editing key to a text: the draft, a filter, or an answer. Returns false if the text to
+/// insert is too large.
+pub fn edit_text(buffer: &mut TextBuffer, action: Action) -> bool {
     let width = usize::MAX;
     match action {
         Action::Newline => buffer.insert("\n"),
@@ -123,7 +126,7 @@ pub fn edit_text(buffer: &mut TextBuffer, action: Action) {
         Action::KillWordRight => buffer.kill(Movement::WordRight),
         Action::KillLineLeft => buffer.kill(Movement::LineStart),
         Action::KillLineRight => buffer.kill(Movement::LineEnd),
-        Action::Yank => buffer.yank(),
+        Action::Yank => return buffer.yank(),
         Action::Undo => buffer.undo(),
         Action::SelectLeft => buffer.select(Movement::Left),
         Action::SelectRight => buffer.select(Movement::Right),
@@ -143,11 +146,12 @@ pub fn edit_text(buffer: &mut TextBuffer, action: Action) {
                 Action::WordRight => Movement::WordRight,
                 Action::LineStart | Action::Home => Movement::LineStart,
                 Action::LineEnd | Action::End => Movement::LineEnd,
-                _ => return,
+                _ => return true,
             };
             buffer.move_cursor(movement);
         }
     }
+    true
 }
 
 /// Handles keys of an open menu. Returns false for other keys.

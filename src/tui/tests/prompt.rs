@@ -313,6 +313,17 @@ fn a_paste_that_no_draft_can_hold_is_refused_with_a_notice() {
 }
 
 #[test]
+fn a_killed_paste_that_no_longer_fits_is_refused_with_a_notice() {
+    let mut drawn = DrawnPrompt::new(Theme::default());
+    drawn.paste(&"x".repeat(10_000_000)).screen.ctrl('u');
+    drawn.paste(&"y".repeat(10_000_000));
+    let draft = drawn.text().to_owned();
+    drawn.screen.ctrl('y');
+    assert_eq!(drawn.text(), draft);
+    assert!(drawn.screen.notice().starts_with("not pasted: more than 16 MB"));
+}
+
+#[test]
 fn a_filter_takes_the_first_line_of_a_paste_up_to_a_limit_and_says_so() {
     let pasted = |text: &str| {
         let mut drawn = DrawnPrompt::new(Theme::default());

@@ -43,7 +43,9 @@ pub fn press(
             cycle_selection(&mut list.selected, rows, action == Some(Action::Down));
         }),
         (_, Some(edit)) if filtering => {
-            change(model, |list| prompt::edit_text(&mut list.filter, edit));
+            change(model, |list| {
+                prompt::edit_text(&mut list.filter, edit);
+            });
         }
         _ => {}
     }

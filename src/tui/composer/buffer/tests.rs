@@ -233,6 +233,86 @@ fn a_paste_that_would_take_too_much_memory_changes_nothing() {
     assert_eq!(buffer.full_text().len(), paste::MAX_PASTED);
 }
 
+#[test]
+fn a_draft_with_large_pastes_comes_back_from_the_history_as_it_was() {
+    let text = |number: usize, bytes: usize| format!("{number:09} ").repeat(bytes / 10);
+    let large = |count, bytes| (0..count).map(|number| text(number, bytes)).collect::<Vec<_>>();
+    for (pastes, other) in [(large(1, 10_000_000), "first"), (large(32, 100_000), "first")] {
+        let mut buffer = typed("why? ");
+        pastes.iter().for_each(|text| assert!(buffer.paste(text)));
+        " really?".chars().for_each(|letter| buffer.type_char(letter));
+        let (draft, edited) = (buffer.full_text(), buffer.text().to_owned());
+        buffer.set(other);
+        buffer.set(&draft);
+        assert_eq!(buffer.text(), edited);
+        buffer.undo();
+        assert_eq!(buffer.text(), other);
+        buffer.undo();
+        assert_eq!(buffer.text(), edited);
+        buffer.undo();
+        assert_eq!(buffer.text(), edited.trim_end_matches("really?"));
+    }
+}
+
+#[test]
+fn a_sent_prompt_with_a_large_paste_is_recalled_as_it_was() {
+    let mut buffer = typed("why? ");
+    buffer.paste(&"0123456789".repeat(1_000_000));
+    let edited = buffer.text().to_owned();
+    let sent = buffer.take();
+    buffer.set(&sent);
+    assert_eq!(buffer.text(), edited);
+    assert!(buffer.full_text() == sent);
+}
+
+#[test]
+fn a_large_text_inserted_elsewhere_leaves_the_cursor_with_its_text() {
+    let text = |number: usize| format!("{number:09} ").repeat(10_000);
+    let before = |buffer: &TextBuffer| buffer.pastes.expand(&buffer.text()[..buffer.cursor()]);
+    // Too many pastes, so that some become one; and too many bytes.
+    let many: Vec<String> = (0..32).map(text).collect();
+    for pastes in [many, vec!["0123456789".repeat(1_000_000)]] {
+        let mut buffer = typed("one two ");
+        pastes.iter().for_each(|text| assert!(buffer.paste(text)));
+        " three four".chars().for_each(|letter| buffer.type_char(letter));
+        let whole = buffer.full_text();
+        for (cursor, at) in [(4, 0), (4, 8), (buffer.text().len() - 4, 4)] {
+            let mut buffer = buffer.clone();
+            buffer.place_cursor(cursor, false);
+            let inserted = "x".repeat(9_000_000);
+            let (ahead, end) = (before(&buffer), buffer.insert_at(at, &inserted));
+            let expected = format!("{}{inserted}{}", &whole[..at], &whole[at..]);
+            assert!(buffer.full_text() == expected);
+            assert!(buffer.pastes.expand(&buffer.text()[..end]) == expected[..at + inserted.len()]);
+            let moved = if cursor >= at { ahead.len() + inserted.len() } else { ahead.len() };
+            assert!(before(&buffer) == expected[..moved], "cursor {cursor}, at {at}");
+            assert!(buffer.text().len() < 1000);
+        }
+    }
+}
+
+#[test]
+fn the_same_large_paste_counts_each_time() {
+    let text = "0123456789".repeat(600_000);
+    let mut buffer = TextBuffer::default();
+    assert!(buffer.paste(&text) && buffer.paste(&text));
+    assert!(!buffer.paste(&text));
+    assert_eq!(buffer.full_text().len(), 2 * text.len());
+}
+
+#[test]
+fn a_known_large_paste_is_yanked_without_losing_undo() {
+    let text = "0123456789".repeat(1_000_000);
+    let mut buffer = typed("why? ");
+    buffer.paste(&text);
+    buffer.kill(Movement::WordLeft);
+    assert!(buffer.yank());
+    for kept in [5, 6, 5] {
+        buffer.undo();
+        assert_eq!(buffer.text().chars().count(), kept);
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Type(char),
@@ -285,7 +365,7 @@ proptest! {
                 Step::Select(movement) => buffer.select(movement),
                 Step::Delete(movement) => buffer.delete(movement),
                 Step::Kill(movement) => buffer.kill(movement),
-                Step::Yank => buffer.yank(),
+                Step::Yank => prop_assert!(buffer.yank()),
             }
             prop_assert!(buffer.text().is_char_boundary(buffer.cursor()));
             prop_assert_eq!(buffer.text(), buffer.area.lines().join("\n"));
