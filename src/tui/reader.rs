@@ -348,7 +348,7 @@ impl ReaderLayout {
             ..RenderContext::new(style, highlighter, transcript, reader.scroll)
         };
         let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-        let extent = self.cache.draw(&cx, below, buffer);
+        let extent = self.cache.draw(&cx, below.as_position(), below.height, buffer);
         paint::highlight(buffer, below, &reader.query, theme.selection);
         let found = self.cache.found();
         let words = Span::styled(title(model, reader, extent, found), theme.accent);

@@ -210,7 +210,7 @@ impl View {
             caret: model.settings.motion == MotionMode::Full,
             ..RenderContext::new(style, &self.highlighter, transcript, model.main_scroll)
         };
-        self.main.draw(&cx, area, buffer)
+        self.main.draw(&cx, area.as_position(), area.height, buffer)
     }
 
     /// Draws the transcript of an agent, or without a buffer only measures it.
@@ -232,8 +232,8 @@ impl View {
             ..RenderContext::new(style, &self.highlighter, &agent.transcript, agent.scroll)
         };
         match buffer {
-            Some(buffer) => layout.draw(&cx, area, buffer),
-            None => layout.measure(&cx, area),
+            Some(buffer) => layout.draw(&cx, area.as_position(), area.height, buffer),
+            None => layout.measure(&cx, area.height),
         }
     }
 

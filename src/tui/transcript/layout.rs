@@ -3,7 +3,7 @@
 //! short one.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::tui::paint::put;
@@ -108,13 +108,20 @@ impl<'a> RenderContext<'a> {
 }
 
 impl LayoutCache {
-    /// Draws the visible part and returns its extent.
-    pub fn draw(&mut self, cx: &RenderContext<'_>, area: Rect, buffer: &mut Buffer) -> Extent {
-        if area.height == 0 || area.width == 0 {
+    /// Draws the visible part at a position, as wide as its style, and returns its extent.
+    pub fn draw(
+        &mut self,
+        cx: &RenderContext<'_>,
+        Position { x, y }: Position,
+        height: u16,
+        buffer: &mut Buffer,
+    ) -> Extent {
+        let area = Rect { x, y, width: cx.style.width, height };
+        if area.is_empty() {
             return Extent::default();
         }
-        let VisibleRange { pieces, skip, extent } = self.lay_out_visible(cx, area.height);
-        let height = usize::from(area.height);
+        let VisibleRange { pieces, skip, extent } = self.lay_out_visible(cx, height);
+        let height = usize::from(height);
         let (mut row, mut skip) = (0, skip);
         for piece in pieces.clone() {
             let lines = self.piece_height(piece) - skip;
@@ -139,11 +146,11 @@ impl LayoutCache {
     }
 
     /// Returns the extent that [`Self::draw`] would, without drawing.
-    pub fn measure(&mut self, cx: &RenderContext<'_>, area: Rect) -> Extent {
-        if area.height == 0 || area.width == 0 {
+    pub fn measure(&mut self, cx: &RenderContext<'_>, height: u16) -> Extent {
+        if height == 0 || cx.style.width == 0 {
             return Extent::default();
         }
-        let VisibleRange { pieces, extent, .. } = self.lay_out_visible(cx, area.height);
+        let VisibleRange { pieces, extent, .. } = self.lay_out_visible(cx, height);
         self.evict_hidden(&pieces);
         extent
     }
@@ -305,8 +312,8 @@ impl LayoutCache {
         }
     }
 
-    /// Updates the heights. Lays out only changed items, and none of a long transcript that is new
-    /// here.
+    /// Updates the heights. Lays out only changed items, and none of a long transcript that is new to
+    /// it.
     fn refresh(&mut self, cx: &RenderContext<'_>) {
         let transcript = cx.transcript;
         let ids = transcript.ids();

@@ -35,7 +35,7 @@ fn draw(
         ..RenderContext::new(style, &highlighter, transcript, scroll)
     };
     let mut buffer = Buffer::empty(area);
-    let extent = layout.draw(&cx, area, &mut buffer);
+    let extent = layout.draw(&cx, area.as_position(), area.height, &mut buffer);
     let row = |y| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     (extent, (0..area.height).map(|y| row(y).trim_end().to_owned()).collect())
 }
