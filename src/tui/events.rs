@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::protocol::AgentReport;
 use crate::protocol::{
-    AgentEvent, AgentPath, CompactionState, ContentBlock, EventKind, NoticeLevel, PromptId,
-    ResultBlock, RunEnd, RunOutcome, Sender, ToolDetails, clock,
+    AgentEvent, AgentInfo, AgentPath, AgentReport, CompactionState, ContentBlock, EventKind,
+    NoticeLevel, PermissionMode, PromptId, ResultBlock, RunEnd, RunOutcome, Sender, ToolDetails,
+    clock,
 };
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::background::update as background;
@@ -97,8 +97,8 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
         }
         EventKind::PromptRead { id, text, from } => main_prompt_read(model, id, text, &from),
         EventKind::Verbatim { name, text } => {
+            request_fold(model);
             let head = format!("{name} answers");
-            main_text_arrived(model, &head);
             model.main.push(ItemKind::Report { head, text: String::new() });
             model.main.push(ItemKind::Text { text, done: true, edition: 0 });
         }
@@ -243,11 +243,7 @@ fn result_text(content: &[ResultBlock]) -> String {
 }
 
 /// Adds a sub-agent: assigns a number and a slot, and shows its batch in place of the call.
-pub(super) fn agent_started(
-    model: &mut TuiModel,
-    path: &AgentPath,
-    info: crate::protocol::AgentInfo,
-) {
+pub(super) fn agent_started(model: &mut TuiModel, path: &AgentPath, info: AgentInfo) {
     let now = model.now;
     if model.agents.get(path).is_some() {
         model.agents.restart(path, info, now);
@@ -315,15 +311,19 @@ fn main_prompt_read(model: &mut TuiModel, id: Option<PromptId>, text: String, fr
     model.main.push(report.unwrap_or(ItemKind::Prompt { text, task: false }));
 }
 
-/// Folds the ended batch when main writes text, unless a pane has the focus.
+/// Folds the ended batch when main writes text.
 fn main_text_arrived(model: &mut TuiModel, text: &str) {
-    if model.batch_item.is_none() || text.trim().is_empty() {
-        return;
+    if !text.trim().is_empty() {
+        request_fold(model);
     }
-    if model.focus.is_some() {
-        model.fold_due = true;
-    } else {
+}
+
+/// Folds the panel, or notes that this is due when no pane has the focus any more.
+fn request_fold(model: &mut TuiModel) {
+    if model.focus.is_none() {
         fold(model);
+    } else if model.batch_item.is_some() {
+        model.fold_due = true;
     }
 }
 
@@ -372,7 +372,7 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
     model.main.push(ItemKind::Notice { level, text });
 }
 
-fn mode_changed(model: &mut TuiModel, mode: crate::protocol::PermissionMode) {
+fn mode_changed(model: &mut TuiModel, mode: PermissionMode) {
     if model.session.mode != mode {
         model.session.mode = mode;
         model.say(format!("mode: {}, {}", mode.name(), mode_label(mode)));
