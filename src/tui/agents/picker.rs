@@ -77,17 +77,17 @@ impl AgentPicker {
 }
 
 /// Opens the list.
-pub fn open(model: &mut TuiModel, wish: AgentAction) {
+pub fn open(model: &mut TuiModel, action: AgentAction) {
     let waited_for = model.awaited_agents();
-    let wanted = |agent: &AgentState| match wish {
+    let listed = |agent: &AgentState| match action {
         AgentAction::Background => agent.running() && !agent.in_background,
         AgentAction::Cancel if waited_for.is_empty() => agent.alive(),
         AgentAction::Cancel => waited_for.iter().any(|other| other.path == agent.path),
     };
     let visible = model.agents.visible();
     let rows: Vec<AgentPath> =
-        visible.iter().filter(|agent| wanted(agent)).map(|agent| agent.path.clone()).collect();
-    model.overlay = Some(Overlay::AgentPicker(AgentPicker { action: wish, rows, selected: 0 }));
+        visible.iter().filter(|agent| listed(agent)).map(|agent| agent.path.clone()).collect();
+    model.overlay = Some(Overlay::AgentPicker(AgentPicker { action, rows, selected: 0 }));
 }
 
 /// Handles a key in "Cancel which?" and "Background which?": a pane number, arrows, or `a` for all.
@@ -98,13 +98,13 @@ pub fn press(
     effects: &mut Vec<ScreenEffect>,
 ) {
     let Some(Overlay::AgentPicker(which)) = &mut model.overlay else { return };
-    let (count, wish) = (which.rows.len(), which.action);
+    let (count, agent_action) = (which.rows.len(), which.action);
     let meant = match (plain_char(key), action) {
-        (Some('a'), _) => return apply_to_all(model, wish, effects),
+        (Some('a'), _) => return apply_to_all(model, agent_action, effects),
         (Some(letter), _) => {
             let number = letter.to_digit(10).map(|digit| digit as usize);
             let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
-            let mut open = agents.filter(|agent| wish.applies_to(agent));
+            let mut open = agents.filter(|agent| agent_action.applies_to(agent));
             open.find(|agent| Some(agent.number) == number).map(|agent| agent.path.clone())
         }
         (_, Some(Action::Submit)) => which.rows.get(which.selected).cloned(),
@@ -114,19 +114,19 @@ pub fn press(
         _ => return,
     };
     let Some(agent) = meant.and_then(|path| model.agents.get(&path)) else { return };
-    if !wish.applies_to(agent) {
+    if !agent_action.applies_to(agent) {
         return;
     }
     let path = agent.path.clone();
     model.overlay = None;
-    match wish {
+    match agent_action {
         AgentAction::Cancel => interrupt::cancel(model, &path, effects),
         AgentAction::Background => background::send_to_background(model, &path, effects),
     }
 }
 
-fn apply_to_all(model: &mut TuiModel, wish: AgentAction, effects: &mut Vec<ScreenEffect>) {
-    match wish {
+fn apply_to_all(model: &mut TuiModel, action: AgentAction, effects: &mut Vec<ScreenEffect>) {
+    match action {
         AgentAction::Cancel => cancel_listed(model, effects),
         AgentAction::Background => send_all_listed(model, effects),
     }

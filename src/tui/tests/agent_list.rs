@@ -10,9 +10,7 @@ use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, agent_choice, finish};
 use crate::tui::transcript::ItemKind;
 
-fn root() -> AgentPath {
-    AgentPath::root()
-}
+use super::root;
 
 fn defined(screen: &mut TestScreen, names: &[&str]) {
     let at = screen.at;

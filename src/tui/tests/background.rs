@@ -10,15 +10,7 @@ use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, agent_info, finish};
 use crate::tui::transcript::{ItemKind, Scroll};
 
-fn root() -> AgentPath {
-    AgentPath::root()
-}
-
-fn busy() -> TestScreen {
-    let mut screen = TestScreen::new();
-    screen.prompt("go").says(&root(), "working");
-    screen
-}
+use super::{busy, root};
 
 /// Main is idle, and these agents are running in the background.
 fn idle_with(names: &[&str]) -> (TestScreen, Vec<AgentPath>) {

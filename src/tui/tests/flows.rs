@@ -5,8 +5,8 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::protocol::{
-    AgentPath, Command, CompactionState, EventKind, NoticeLevel, PermissionMode, PromptId,
-    PromptTiming, RunEnd, Sender, SessionId,
+    Command, CompactionState, EventKind, NoticeLevel, PermissionMode, PromptId, PromptTiming,
+    RunEnd, Sender, SessionId,
 };
 use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -16,10 +16,7 @@ use crate::tui::testing::{TestScreen, agent_choice, finish};
 use crate::tui::transcript::ItemKind;
 
 use super::pictures::picture;
-
-fn root() -> AgentPath {
-    AgentPath::root()
-}
+use super::root;
 
 #[test]
 fn enter_sends_to_main_and_three_keys_make_a_new_line() {
@@ -447,7 +444,7 @@ fn compaction(by_hand: bool, state: CompactionState) -> EventKind {
 }
 
 #[test]
-fn compact_is_a_command_of_idle_main_and_takes_a_wish() {
+fn compact_is_a_command_of_idle_main_and_takes_instructions() {
     let mut screen = TestScreen::new();
     screen.write("/compact keep the names").enter();
     let instructions = Some("keep the names".to_owned());

@@ -9,15 +9,7 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, finish};
 
-fn root() -> AgentPath {
-    AgentPath::root()
-}
-
-fn busy() -> TestScreen {
-    let mut screen = TestScreen::new();
-    screen.prompt("go").says(&root(), "working");
-    screen
-}
+use super::{busy, root};
 
 #[test]
 fn an_overlay_closes_first_with_either_key() {

@@ -10,3 +10,17 @@ mod prompt;
 mod questions;
 mod room;
 mod seen;
+
+use crate::protocol::AgentPath;
+use crate::tui::testing::TestScreen;
+
+fn root() -> AgentPath {
+    AgentPath::root()
+}
+
+/// A screen with main at work.
+fn busy() -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").says(&root(), "working");
+    screen
+}

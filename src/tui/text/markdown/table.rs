@@ -94,12 +94,12 @@ impl MarkdownTable {
 
     fn freeze(&mut self) -> Vec<RowBody> {
         let waiting = std::mem::take(&mut self.waiting);
-        let wish = |column: usize| {
+        let preferred_width = |column: usize| {
             waiting.iter().map(|row| width(&row[column].text)).max().unwrap_or(0).max(1)
         };
-        let wishes = (0..self.alignments.len()).map(wish).collect();
-        let shape =
-            Arc::new(TableShape { alignments: self.alignments.clone(), preferred_widths: wishes });
+        let alignments = self.alignments.clone();
+        let preferred_widths = (0..alignments.len()).map(preferred_width).collect();
+        let shape = Arc::new(TableShape { alignments, preferred_widths });
         self.shape = Some(Arc::clone(&shape));
         let mut bodies = Vec::with_capacity(waiting.len() + 1);
         for (at, cells) in waiting.into_iter().enumerate() {
@@ -167,19 +167,19 @@ fn split_cells(line: &str) -> Vec<String> {
 impl TableShape {
     /// The shape widened for this row; `None` if the row fits already.
     fn widened(&self, cells: &[StyledText]) -> Option<Self> {
-        let mut wishes = self.preferred_widths.clone();
-        for (wish, cell) in wishes.iter_mut().zip(cells) {
+        let mut preferred_widths = self.preferred_widths.clone();
+        for (preferred, cell) in preferred_widths.iter_mut().zip(cells) {
             let whole = width(&cell.text);
             let needed = match whole {
                 0..=SHORT_CELL => whole,
                 _ => cell.text.split(' ').map(width).max().unwrap_or(0).max(SHORT_CELL),
             };
-            if needed > *wish {
-                *wish = needed.max(*wish + *wish / 4);
+            if needed > *preferred {
+                *preferred = needed.max(*preferred + *preferred / 4);
             }
         }
-        (wishes != self.preferred_widths)
-            .then(|| Self { alignments: self.alignments.clone(), preferred_widths: wishes })
+        (preferred_widths != self.preferred_widths)
+            .then(|| Self { alignments: self.alignments.clone(), preferred_widths })
     }
 
     /// The column widths within `cells`; `None` if the columns do not fit side by side.
@@ -193,11 +193,11 @@ impl TableShape {
             return None;
         }
         // Narrow columns get their preferred width; the others share the rest.
-        let mut by_wish: Vec<usize> = (0..columns).collect();
-        by_wish.sort_by_key(|column| self.preferred_widths[*column]);
+        let mut by_width: Vec<usize> = (0..columns).collect();
+        by_width.sort_by_key(|column| self.preferred_widths[*column]);
         let mut widths = vec![0; columns];
         let mut left = room;
-        for (done, column) in by_wish.iter().enumerate() {
+        for (done, column) in by_width.iter().enumerate() {
             let share = left / (columns - done);
             widths[*column] = self.preferred_widths[*column].min(share);
             left -= widths[*column];

@@ -39,11 +39,11 @@ impl LayoutCache {
         let all = self.hits(cx, &find.query.to_lowercase());
         let from = find.hit.unwrap_or_else(|| self.hit_at(top));
         let before = all.partition_point(|hit| *hit < from);
-        let here = all.get(before) == Some(&from);
+        let at_hit = find.hit.is_some() && all.get(before) == Some(&from);
         let at = match find.seek {
-            None => (here && find.hit.is_some()).then_some(before),
+            None => at_hit.then_some(before),
             Some(SearchDirection::Forward) => {
-                let next = before + usize::from(here && find.hit.is_some());
+                let next = before + usize::from(at_hit);
                 Some(if next < all.len() { next } else { 0 })
             }
             Some(SearchDirection::Backward) => {
