@@ -57,7 +57,7 @@ pub use printable::{
 };
 pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, PermissionMode, Question, RuleFile};
 pub use redact::{MaskedStream, Redactor};
-pub use secret::Secret;
+pub use secret::{ApiKey, Secret};
 pub use sink::{EventFilter, EventQueue, EventSink};
 pub use span::{Span, SpanId};
 pub use start_dir::StartDir;

@@ -1,4 +1,5 @@
-//! Wraps keys, and what may hold keys, so that no message, log or debug output can show one.
+//! The types of keys, and of configuration that may hold some. Neither shows its value in debug
+//! output; a key cannot be displayed or serialized either.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -9,15 +10,12 @@ use serde::{Deserialize, Serialize};
 
 const MASK: &str = "***";
 
-/// A key or token, or a value that may hold one, such as the variables of a program. Debug output
-/// is `***`.
-#[derive(
-    Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(transparent)]
-pub struct Secret<T = Arc<str>>(T);
+/// A key or token for a provider, never empty. Debug output is `***`, and only
+/// [`expose`](Self::expose) returns the key.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ApiKey(Arc<str>);
 
-impl Secret {
+impl ApiKey {
     /// Wraps a key without surrounding white space; `None` if nothing is left.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -34,6 +32,20 @@ impl Secret {
         text.replace(&*self.0, MASK)
     }
 }
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+/// A value from the configuration that may hold a key, such as the variables of a program. Debug
+/// output is `***`; otherwise it is used like the value.
+#[derive(
+    Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Secret<T>(T);
 
 impl<T> Deref for Secret<T> {
     type Target = T;
@@ -72,11 +84,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_never_shows_itself() {
-        let secret = Secret::new(" sk-one-two\n").unwrap();
-        assert_eq!(format!("{secret:?}"), "***");
-        assert_eq!(secret.expose(), "sk-one-two");
-        assert_eq!(secret.scrub("bad key sk-one-two!"), "bad key ***!");
-        assert_eq!(Secret::new(" \n"), None);
+    fn a_key_never_shows_itself() {
+        let key = ApiKey::new(" sk-one-two\n").unwrap();
+        assert_eq!(format!("{key:?}"), "***");
+        assert_eq!(key.expose(), "sk-one-two");
+        assert_eq!(key.scrub("bad key sk-one-two!"), "bad key ***!");
+        assert_eq!(ApiKey::new(" \n"), None);
+        assert_eq!(format!("{:?}", Secret::from("sk-one-two".to_owned())), "***");
     }
 }

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::error::ProviderError;
 use super::settings::{Credential, ProviderSettings, is_local};
-use crate::protocol::Secret;
+use crate::protocol::ApiKey;
 
 /// The address of one provider's requests, with the headers that carry its key.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub(super) struct Endpoint {
     /// The provider's name as the user writes it.
     pub label: String,
     pub idle_timeout: Duration,
-    key: Option<Secret>,
+    key: Option<ApiKey>,
     key_hint: String,
 }
 
@@ -39,8 +39,8 @@ impl Endpoint {
         let mut headers = HeaderMap::new();
         if let Some(key) = &settings.key {
             let (name, value) = match (key, key_header) {
-                (Credential::ApiKey(secret), Some(name)) => (name, secret.expose().to_owned()),
-                _ => (AUTHORIZATION, format!("Bearer {}", key.secret().expose())),
+                (Credential::ApiKey(key), Some(name)) => (name, key.expose().to_owned()),
+                _ => (AUTHORIZATION, format!("Bearer {}", key.key().expose())),
             };
             headers.insert(name, sensitive(&value, settings)?);
         }
@@ -50,7 +50,7 @@ impl Endpoint {
             local: is_local(&url),
             label: label(&settings.name).to_owned(),
             idle_timeout: settings.idle_timeout,
-            key: settings.key.as_ref().map(|key| key.secret().clone()),
+            key: settings.key.as_ref().map(|key| key.key().clone()),
             key_hint: settings.key_hint.clone(),
             url,
         };
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_key_that_no_header_can_carry_is_an_error_without_the_key() {
-        let key = Secret::new("sk-one\nsk-two").map(Credential::ApiKey);
+        let key = ApiKey::new("sk-one\nsk-two").map(Credential::ApiKey);
         let error = error(&ProviderSettings { key, ..settings("https://api.anthropic.com") });
         assert_eq!(error.kind, ErrorKind::Auth);
         assert!(!error.message.contains("sk-"), "{error}");

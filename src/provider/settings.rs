@@ -7,7 +7,7 @@ use std::time::Duration;
 use url::{Host, Url};
 
 use crate::config::ProviderKind;
-use crate::protocol::Secret;
+use crate::protocol::{ApiKey, Secret};
 
 /// How long a stream may be silent unless the configuration says otherwise.
 pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
@@ -16,16 +16,16 @@ pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Credential {
     /// In the wire's own key header, such as `x-api-key`.
-    ApiKey(Secret),
+    ApiKey(ApiKey),
     /// As `authorization: Bearer`.
-    Bearer(Secret),
+    Bearer(ApiKey),
 }
 
 impl Credential {
     /// Returns the key, however it is sent.
-    pub fn secret(&self) -> &Secret {
+    pub fn key(&self) -> &ApiKey {
         match self {
-            Self::ApiKey(secret) | Self::Bearer(secret) => secret,
+            Self::ApiKey(key) | Self::Bearer(key) => key,
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::setup::Setup;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderKind, base_url_variable};
 use crate::exec::{Shell, ShellCall, StartDirs};
-use crate::protocol::{EnvOverlay, Redactor, Secret, StartDir};
+use crate::protocol::{ApiKey, EnvOverlay, Redactor, StartDir};
 use crate::provider::{Credential, HttpClient, Provider, ProviderError, ProviderSettings, build};
 
 /// The default URL of the Messages API.
@@ -145,9 +145,9 @@ impl ProviderPool {
 
     fn key_from(&self, provider: &str, env: &EnvOverlay) -> KeyOrigin {
         match self.config.key_source(provider, env) {
-            Some(KeySource::Env { name, bearer }) => match env.get(&name).and_then(Secret::new) {
-                Some(secret) if bearer => KeyOrigin::Given(Credential::Bearer(secret)),
-                Some(secret) => KeyOrigin::Given(Credential::ApiKey(secret)),
+            Some(KeySource::Env { name, bearer }) => match env.get(&name).and_then(ApiKey::new) {
+                Some(key) if bearer => KeyOrigin::Given(Credential::Bearer(key)),
+                Some(key) => KeyOrigin::Given(Credential::ApiKey(key)),
                 None => KeyOrigin::None { wanted: Some(name) },
             },
             Some(KeySource::Command(line)) => KeyOrigin::Command(line),
@@ -182,7 +182,7 @@ impl ProviderPool {
             KeyOrigin::None { .. } => None,
         };
         if let Some(key) = &settings.key {
-            self.redactor.add(key.secret().expose());
+            self.redactor.add(key.key().expose());
         }
         build(&settings, &self.http)
     }
@@ -216,8 +216,8 @@ impl ProviderPool {
                 "api_key_command of [providers.{provider}] gave no key ({end}): run it yourself to see why{hint}"
             ));
         }
-        let secret = Secret::new(&outcome.output.text);
-        secret.map(Credential::ApiKey).ok_or_else(|| {
+        let key = ApiKey::new(&outcome.output.text);
+        key.map(Credential::ApiKey).ok_or_else(|| {
             format!(
                 "api_key_command of [providers.{provider}] printed nothing: it must print the key"
             )

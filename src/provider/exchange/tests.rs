@@ -11,7 +11,7 @@ use super::super::test_server::{CannedResponse, TestServer};
 use super::*;
 use crate::config::ProviderKind;
 use crate::config::models::Thinking;
-use crate::protocol::{Accumulator, EnvOverlay, Message, Reply, Secret, StopReason};
+use crate::protocol::{Accumulator, ApiKey, EnvOverlay, Message, Reply, StopReason};
 
 fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider> {
     super::super::build(settings, http).unwrap()
@@ -52,7 +52,7 @@ data: {"id":"c1","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"s
 
 fn settings(kind: ProviderKind, base_url: &str) -> ProviderSettings {
     ProviderSettings {
-        key: Secret::new("sk-canary").map(Credential::ApiKey),
+        key: ApiKey::new("sk-canary").map(Credential::ApiKey),
         key_hint: "ANTHROPIC_API_KEY".into(),
         ..ProviderSettings::new("anthropic", kind, base_url)
     }
@@ -132,7 +132,7 @@ async fn the_wires_ask_at_their_paths_with_their_headers() {
 #[tokio::test]
 async fn a_bearer_token_travels_in_its_own_header() {
     let server = TestServer::start(vec![CannedResponse::events(ANTHROPIC)]).await;
-    let key = Secret::new("token").map(Credential::Bearer);
+    let key = ApiKey::new("token").map(Credential::Bearer);
     let settings = ProviderSettings { key, ..settings(ProviderKind::Anthropic, &server.url()) };
     reply(&*build(&settings, &http())).await;
     let head = server.seen.lock().unwrap().requests[0].0.clone();

@@ -8,7 +8,7 @@ use super::super::settings::{Credential, ProviderSettings};
 use super::super::test_server::{CannedResponse, TestServer};
 use super::*;
 use crate::config::ProviderKind;
-use crate::protocol::{EnvOverlay, Secret};
+use crate::protocol::{ApiKey, EnvOverlay};
 
 fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider> {
     super::super::build(settings, http).unwrap()
@@ -23,7 +23,7 @@ const KINDS: [ProviderKind; 4] = [
 
 async fn ask(kind: ProviderKind, base_url: &str) -> Result<Vec<OfferedModel>, ProviderError> {
     let settings = ProviderSettings {
-        key: Secret::new("sk-canary").map(Credential::ApiKey),
+        key: ApiKey::new("sk-canary").map(Credential::ApiKey),
         key_hint: "THE_KEY".into(),
         ..ProviderSettings::new("openai", kind, base_url)
     };

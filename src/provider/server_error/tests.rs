@@ -1,11 +1,11 @@
 use super::super::settings::{Credential, ProviderSettings};
 use super::*;
 use crate::config::ProviderKind;
-use crate::protocol::Secret;
+use crate::protocol::ApiKey;
 
 fn endpoint() -> Endpoint {
     let settings = ProviderSettings {
-        key: Secret::new("sk-canary").map(Credential::ApiKey),
+        key: ApiKey::new("sk-canary").map(Credential::ApiKey),
         key_hint: "ANTHROPIC_API_KEY".into(),
         ..ProviderSettings::new("anthropic", ProviderKind::Anthropic, "https://api.anthropic.com")
     };
