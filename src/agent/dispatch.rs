@@ -82,8 +82,21 @@ pub(super) struct ValidCall {
 pub(super) struct CallNotes {
     /// Absent if the call did not start.
     summary: OnceLock<String>,
+    /// Whether hooks on the batch will read `file`.
+    wants_file: bool,
     /// The file of the call as the model wrote it.
     pub file: OnceLock<PathBuf>,
+}
+
+impl CallNotes {
+    /// Keeps the file of a call, if hooks will read it.
+    fn keep_file(&self, valid: &ValidCall) {
+        if self.wants_file
+            && let Some(file) = valid.file()
+        {
+            self.file.get_or_init(|| file.to_owned());
+        }
+    }
 }
 
 /// The permission of a call.
@@ -112,7 +125,9 @@ impl Agent {
         // All of them before the first one can run.
         let calls: Vec<ToolCall> = self.read_calls(calls).collect();
         let kept = self.setup.hooks.has_hooks_for(HookEvent::PostToolBatch).then(|| calls.clone());
-        let notes: Vec<CallNotes> = calls.iter().map(|_| CallNotes::default()).collect();
+        let wants_file = kept.is_some();
+        let notes = calls.iter().map(|_| CallNotes { wants_file, ..CallNotes::default() });
+        let notes: Vec<CallNotes> = notes.collect();
         // A hook on the batch runs after the last call.
         let running = AtomicUsize::new(calls.len() + usize::from(kept.is_some()));
         let answers = calls.into_iter().zip(&notes).map(|(call, notes)| {
@@ -228,15 +243,18 @@ impl Agent {
         at: CallContext<'_>,
         notes: &CallNotes,
     ) -> Result<ToolOutcome, ToolError> {
-        let valid = self.prepare_call(call);
-        if let Some(file) = valid.as_ref().ok().and_then(ValidCall::file) {
-            notes.file.get_or_init(|| file.to_owned());
-        }
         if let Some(used_up) = refused {
+            if notes.wants_file
+                && let Ok(valid) = self.prepare_call(call)
+            {
+                notes.keep_file(&valid);
+            }
             let why = format!("This call was not run: {used_up}.");
             return Err(ToolError::soft(SoftKind::Budget, why));
         }
-        let (valid, feedback) = self.before_call(valid?, at).await?;
+        let valid = self.prepare_call(call)?;
+        notes.keep_file(&valid);
+        let (valid, feedback) = self.before_call(valid, at).await?;
         let answer = match self.permit(valid, &feedback, at).await {
             Ok((valid, permission)) => {
                 self.run_permitted(valid, permission, &feedback, at, notes).await
