@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::request::RequestKind;
+use super::request::{RequestError, RequestKind, unpriced_message};
 use super::{Agent, AgentRun, RunError, record, size};
+use crate::budget::BudgetExhausted;
 use crate::protocol::{
     Compaction, CompactionState, ContentBlock, EventKind, EventSink, JournalError, Message, Reply,
     Role, RunEnd, StopReason,
 };
-use crate::provider::ErrorKind;
 use crate::tool::ToolSpec;
 
 mod keep;
@@ -53,17 +53,16 @@ enum CompactError {
     Journal(JournalError),
 }
 
-impl From<RunError> for CompactError {
-    fn from(error: RunError) -> Self {
+impl From<RequestError> for CompactError {
+    fn from(error: RequestError) -> Self {
         match error {
-            RunError::End(RunEnd::Cancelled { .. }) => Self::Cancelled,
-            RunError::End(RunEnd::Budget { what }) => {
+            RequestError::Cancelled { .. } => Self::Cancelled,
+            RequestError::Budget(BudgetExhausted { what }) => {
                 Self::Failed(format!("the budget {what} is used up"))
             }
-            RunError::End(RunEnd::Failed { message, .. }) => Self::Failed(message),
-            RunError::End(end) => Self::Failed(end.describe()),
-            RunError::Provider(error) => Self::Failed(error.message),
-            RunError::Journal(error) => Self::Journal(error),
+            RequestError::Unpriced { model } => Self::Failed(unpriced_message(&model)),
+            RequestError::Provider(error) => Self::Failed(error.message),
+            RequestError::Journal(error) => Self::Journal(error),
         }
     }
 }
@@ -213,7 +212,7 @@ impl Agent {
             let ask = RequestKind::Summary { request: &request, room: excerpt };
             return match self.request(&ask, run).await {
                 Ok(reply) => summary_text(reply),
-                Err(RunError::Provider(error)) if error.kind == ErrorKind::ContextFull => {
+                Err(error) if error.is_context_full() => {
                     excerpt = Some(excerpt.unwrap_or(context).min(context) / 2);
                     continue;
                 }
@@ -232,9 +231,4 @@ fn summary_text(reply: Reply) -> Result<String, CompactError> {
         "" => Err(CompactError::Failed("the model's summary is empty".to_owned())),
         text => Ok(text.to_owned()),
     }
-}
-
-/// Whether the provider refused a request because it is too long.
-pub(super) fn is_context_full(error: &RunError) -> bool {
-    matches!(error, RunError::Provider(error) if error.kind == ErrorKind::ContextFull)
 }

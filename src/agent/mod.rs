@@ -371,17 +371,14 @@ impl Agent {
     /// Checks that another turn may begin.
     fn check_turn(&self, run: &AgentRun<'_>) -> Result<(), RunError> {
         if run.cancel.is_cancelled() {
-            return Err(self.cancelled(run));
+            let before_start = self.is_before_first_answer(run);
+            return Err(RunError::End(RunEnd::Cancelled { before_start }));
         }
         self.check_background()?;
         match run.budget.used_up() {
             Some(what) => Err(RunError::End(RunEnd::Budget { what })),
             None => Ok(()),
         }
-    }
-
-    fn cancelled(&self, run: &AgentRun<'_>) -> RunError {
-        RunError::End(RunEnd::Cancelled { before_start: self.is_before_first_answer(run) })
     }
 
     /// Whether the model has not answered at all yet, in this run or an earlier one.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 
 use super::call_ids::CallIds;
-use super::compact::{self, CompactTrigger, is_context_full};
+use super::compact::{self, CompactTrigger};
 use super::concurrency::Permit;
 use super::meter::UsageMeter;
 use super::record::{TurnRecord, turn_started};
@@ -40,6 +40,56 @@ impl RequestKind<'_> {
     }
 }
 
+/// Why a request has no complete answer.
+pub(super) enum RequestError {
+    Cancelled {
+        before_start: bool,
+    },
+    Budget(BudgetExhausted),
+    /// A dollar budget cannot be enforced, because no price is known for the model.
+    Unpriced {
+        model: String,
+    },
+    /// The provider refused it, or its answer did not arrive whole. Only this is retried.
+    Provider(ProviderError),
+    /// The part of an answer that arrived could not be written.
+    Journal(JournalError),
+}
+
+impl RequestError {
+    /// Whether the provider refused the request because it is too long.
+    pub fn is_context_full(&self) -> bool {
+        matches!(self, Self::Provider(error) if error.kind == ErrorKind::ContextFull)
+    }
+}
+
+impl From<BudgetExhausted> for RequestError {
+    fn from(error: BudgetExhausted) -> Self {
+        Self::Budget(error)
+    }
+}
+
+impl From<JournalError> for RequestError {
+    fn from(error: JournalError) -> Self {
+        Self::Journal(error)
+    }
+}
+
+impl From<RequestError> for RunError {
+    fn from(error: RequestError) -> Self {
+        Self::End(match error {
+            RequestError::Cancelled { before_start } => RunEnd::Cancelled { before_start },
+            RequestError::Budget(BudgetExhausted { what }) => RunEnd::Budget { what },
+            RequestError::Unpriced { model } => {
+                let message = unpriced_message(&model);
+                RunEnd::Failed { failure: Failure::BadRequest, message }
+            }
+            RequestError::Provider(error) => return Self::Provider(error),
+            RequestError::Journal(error) => return Self::Journal(error),
+        })
+    }
+}
+
 /// One request: its reservation, and the answer so far.
 struct Attempt {
     model: Arc<Model>,
@@ -63,15 +113,15 @@ impl Agent {
         let force = run.forced_call.as_ref().map(|forced| forced.tool.clone());
         let turn = RequestKind::Turn { last, force: force.as_deref() };
         let reply = self.request(&turn, run).await;
-        if !reply.as_ref().is_err_and(is_context_full)
+        if !reply.as_ref().is_err_and(RequestError::is_context_full)
             || !self.make_room(CompactTrigger::Refused, run).await?
         {
-            return reply;
+            return reply.map_err(RunError::from);
         }
         // The rejected request counts as a retry, as after any failure.
         run.turns = run.turns.saturating_sub(1);
         run.budget.uncount_turn();
-        self.request(&turn, run).await
+        self.request(&turn, run).await.map_err(RunError::from)
     }
 
     /// Makes one request, and retries it while the failure may be temporary. Nothing in an answer
@@ -80,7 +130,7 @@ impl Agent {
         &mut self,
         ask: &RequestKind<'_>,
         run: &mut AgentRun<'_>,
-    ) -> Result<Reply, RunError> {
+    ) -> Result<Reply, RequestError> {
         let (mut retries, mut overloads) = (0, 0);
         loop {
             let (mut attempt, permit) = self.admit(run).await?;
@@ -93,7 +143,7 @@ impl Agent {
             let (model, partial) = self.settle(attempt, run).await;
             let error = match received {
                 Ok(()) => return Ok(partial.into_reply()),
-                Err(RunError::Provider(error)) => error,
+                Err(RequestError::Provider(error)) => error,
                 Err(error) => {
                     self.keep_partial(&model, &partial, ask, run).await?;
                     return Err(error);
@@ -110,7 +160,7 @@ impl Agent {
             }
             let Some(wait) = wait else {
                 self.keep_partial(&model, &partial, ask, run).await?;
-                return Err(RunError::Provider(error));
+                return Err(RequestError::Provider(error));
             };
             tracing::info!(%error, retries, "retrying a request");
             run.events.emit(EventKind::Retrying {
@@ -159,10 +209,10 @@ impl Agent {
 
     /// Reserves what the request may cost, then waits for a permit. The permit comes last: a
     /// request that waits for money needs none, and those that hold the money must get one.
-    async fn admit(&mut self, run: &AgentRun<'_>) -> Result<(Attempt, Permit), RunError> {
+    async fn admit(&mut self, run: &AgentRun<'_>) -> Result<(Attempt, Permit), RequestError> {
         let model = self.setup.model.get();
         if model.info.pricing.is_unknown() && run.budget.caps_money() {
-            return Err(RunError::End(unpriced_end(&model.name)));
+            return Err(RequestError::Unpriced { model: model.name.clone() });
         }
         self.drop_foreign_thinking(&model.name);
         let input = self.context(&self.specs);
@@ -221,6 +271,10 @@ impl Agent {
         history.retain(|message| !message.content.is_empty());
     }
 
+    fn cancelled(&self, run: &AgentRun<'_>) -> RequestError {
+        RequestError::Cancelled { before_start: self.is_before_first_answer(run) }
+    }
+
     /// Reads one stream to its end. Dropping it, however this returns, closes its connection.
     async fn consume(
         &self,
@@ -228,7 +282,7 @@ impl Agent {
         attempt: &mut Attempt,
         is_visible: bool,
         run: &AgentRun<'_>,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), RequestError> {
         loop {
             let item = tokio::select! {
                 biased;
@@ -236,13 +290,13 @@ impl Agent {
                 item = stream.next() => item,
             };
             let mut event = match item {
-                Some(event) => event.map_err(RunError::Provider)?,
+                Some(event) => event.map_err(RequestError::Provider)?,
                 None if attempt.partial.is_whole() => return Ok(()),
                 None => {
                     let name = attempt.model.provider.name();
                     let message = format!("The answer from {name} was cut off.");
                     let error = ProviderError::new(ErrorKind::Connection, message);
-                    return Err(RunError::Provider(error));
+                    return Err(RequestError::Provider(error));
                 }
             };
             attempt.calls.make_unique(&mut event);
@@ -399,12 +453,11 @@ fn begin_turn(run: &mut AgentRun<'_>, span: Span, model: &str) {
     turn_started(run.events.path(), span, run.turns, model);
 }
 
-/// The end of a run for whose model a dollar budget cannot be enforced.
-fn unpriced_end(model: &str) -> RunEnd {
-    let message = format!(
+/// The message for a model without a price, for which a dollar budget cannot be enforced.
+pub(super) fn unpriced_message(model: &str) -> String {
+    format!(
         "No price is known for {model}, so a dollar budget cannot be enforced: add its price to models.toml, or use another model."
-    );
-    RunEnd::Failed { failure: Failure::BadRequest, message }
+    )
 }
 
 /// Emits the parts of a stream event that the user can see.

@@ -91,7 +91,7 @@ impl AskedFiles {
 /// Why a run ends before the model says so.
 pub(super) enum RunError {
     End(RunEnd),
-    /// A request failed, and a retry would not help.
+    /// A request failed, and no retry is left or would help.
     Provider(ProviderError),
     Journal(JournalError),
 }
@@ -182,12 +182,6 @@ impl ForcedCall {
             given.map_or(wanted.is_default, |given| given == wanted.value)
         };
         canonical_name(name) == canonical_name(&self.tool) && self.input.as_ref().is_none_or(fits)
-    }
-}
-
-impl From<BudgetExhausted> for RunError {
-    fn from(BudgetExhausted { what }: BudgetExhausted) -> Self {
-        Self::End(RunEnd::Budget { what })
     }
 }
 
