@@ -1,6 +1,7 @@
 //! The backend of a front end: commands in, events out. [`Runtime`] owns the main agent of a
 //! session.
 
+mod hooks;
 mod main_agent;
 mod open;
 mod parts;
@@ -11,7 +12,6 @@ mod serve;
 mod servers;
 mod session;
 mod shell;
-mod start_hooks;
 mod subagent_tools;
 
 pub use parts::RuntimeParts;

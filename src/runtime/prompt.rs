@@ -1,16 +1,21 @@
 //! A prompt on its way to main: received, prepared with everything that main reads with it, run.
 
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
+use super::hooks::SessionStartHooks;
 use super::project_context::LoadedCommands;
 use super::serve::{MainRun, Runtime};
 use super::servers::MainTools;
-use super::start_hooks;
 use super::subagent_tools::SubagentTools;
 use crate::agent::{Agent, ArgMatch, ForcedCall, Prompt, PromptContext};
 use crate::commands::Expansion;
 use crate::config::AgentToolset;
-use crate::protocol::{AgentPath, EventKind, NoticeLevel, PromptId, QueuedPrompt, Sender, prompt};
+use crate::protocol::{
+    AgentPath, EventKind, EventSink, NoticeLevel, PromptId, QueuedPrompt, Sender, prompt,
+};
 use crate::provider::ModelSlot;
 use crate::subagent::definition::Definition;
 use crate::subagent::{DEFAULT_AGENT, SubagentSettings, tools};
@@ -164,7 +169,7 @@ impl Runtime {
                 tools.give_to(&mut agent, &events, &token).await;
             }
             agent.withhold(|name| !may_start && tools::is_agent_tool(name));
-            start_hooks::run(&mut agent, prompt, before, &events, &token).await;
+            run(&mut agent, prompt, before, &events, &token).await;
             agent
         });
         self.run = Some(MainRun { task, cancel });
@@ -240,6 +245,41 @@ impl Runtime {
             return Err(refusal(name, "a deny rule blocks this agent"));
         }
         Ok(definition)
+    }
+}
+
+/// Runs main once, with its prompt hooks. The `SessionStart` hooks finish before those of the first
+/// prompt start.
+async fn run(
+    agent: &mut Agent,
+    prompt: Option<Prompt>,
+    start_hooks: Option<SessionStartHooks>,
+    events: &EventSink,
+    cancel: &CancellationToken,
+) {
+    let prompt = match (prompt, start_hooks) {
+        (Some(mut prompt), Some(start_hooks)) => {
+            let context = start_hooks.wait_for_context(events, cancel).await;
+            prompt.context.hooks.extend(context.clone());
+            let Some(prompt) = agent.run_prompt_hooks(prompt, events, cancel).await else {
+                if let Some(context) = context {
+                    start_hooks.put_back_context(context);
+                }
+                return;
+            };
+            Some(prompt)
+        }
+        (Some(prompt), None) => match agent.run_prompt_hooks(prompt, events, cancel).await {
+            Some(prompt) => Some(prompt),
+            None => return,
+        },
+        (None, _) => None,
+    };
+    let run = AssertUnwindSafe(agent.run(prompt, events, cancel)).catch_unwind();
+    if let Err(panic) = Box::pin(run).await {
+        // Hooks are notified of the end of a run, whatever caused it.
+        agent.notify_end("", events);
+        std::panic::resume_unwind(panic);
     }
 }
 
