@@ -62,7 +62,7 @@ fn paths_are_written_as_text_that_cannot_fail() {
 }
 
 #[test]
-fn variables_and_headers_cannot_be_printed() {
+fn fields_of_variables_and_headers_are_secrets() {
     report(&check(rules::bare_secrets));
 }
 

@@ -2,6 +2,7 @@
 //! the same keys as JSON on the command line.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -26,7 +27,7 @@ pub use budget::{BudgetError, BudgetSpec};
 pub use source::{DefinitionError, DefinitionSource};
 
 /// A sub-agent that can be started by name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Definition {
     /// Lower-case letters, digits, hyphens and underscores; in files of other programs also
     /// capitals and dots.
@@ -176,6 +177,16 @@ impl Definition {
     /// The name of the tool that delegates to this agent alone.
     pub fn tool_name(&self) -> String {
         tool_name(&self.name)
+    }
+}
+
+impl fmt::Debug for Definition {
+    /// Omits the prompt and the commands, which may hold keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Definition")
+            .field("name", &self.name)
+            .field("source", &self.source)
+            .finish_non_exhaustive()
     }
 }
 
