@@ -97,12 +97,12 @@ impl Agent {
     }
 
     /// The tokens of the next request with these tools.
-    pub(super) fn context(&self, tools: &[ToolSpec]) -> u64 {
+    pub(super) fn context_tokens(&self, tools: &[ToolSpec]) -> u64 {
         size::context(&self.system, tools, &self.history, self.measured)
     }
 
     pub(super) fn is_nearly_full(&self) -> bool {
-        self.context(&self.specs) > size::max_context(&self.setup.model.get())
+        self.context_tokens(&self.specs) > size::max_context(&self.setup.model.get())
     }
 
     /// Whether a summary could make room: at most once in a run, and never for a single prompt. A
@@ -168,7 +168,7 @@ impl Agent {
         if let Some(what) = run.budget.used_up() {
             return Err(CompactError::Failed(format!("the budget {what} is used up")));
         }
-        let before_tokens = self.context(&self.specs);
+        let before_tokens = self.context_tokens(&self.specs);
         let summary = self.request_summary(cause, before_tokens, run).await?;
         let room = size::max_context(&self.setup.model.get());
         let limit = MAX_KEPT_TOKENS.min(room / 10).min(before_tokens / 4);

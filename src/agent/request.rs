@@ -215,7 +215,7 @@ impl Agent {
             return Err(RequestError::Unpriced { model: model.name.clone() });
         }
         self.drop_foreign_thinking(&model.name);
-        let input = self.context(&self.specs);
+        let input = self.context_tokens(&self.specs);
         let reserved = run.budget.reserve(estimate(&model, input));
         let reservation = tokio::select! {
             biased;

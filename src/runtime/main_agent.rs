@@ -18,7 +18,7 @@ pub(super) struct MainAgent {
     pub agent: Agent,
     /// Starts its sub-agents; absent if it may not have any.
     pub subagent_tools: Option<SubagentTools>,
-    pub context: ProjectContext,
+    pub project: ProjectContext,
 }
 
 /// Builds the main agent of a session and the tools that start its sub-agents. Reads the project's
@@ -33,8 +33,8 @@ pub(super) fn main_agent(
 ) -> MainAgent {
     let agents = &parts.agents;
     let environment = EnvironmentInfo::gather(&parts.cwd, &parts.date, &parts.platform);
-    let context = ProjectContext::read(parts, environment.clone(), commands, events);
-    let shared = context.for_agents();
+    let project = ProjectContext::read(parts, environment.clone(), commands, events);
+    let shared = project.for_agents();
     let max_ops = agents.settings.config.max_concurrent_ops;
     let concurrency = ConcurrencyLimit::new(usize::try_from(max_ops).unwrap_or(usize::MAX))
         .with_call_limit(parts.max_call);
@@ -53,7 +53,7 @@ pub(super) fn main_agent(
         };
         let factory = |definitions| Factory {
             parts: agents.clone(),
-            context: shared,
+            shared,
             definitions,
             hooks: session.hooks.clone(),
             environment,
@@ -68,7 +68,7 @@ pub(super) fn main_agent(
     let agent = Agent::new(AgentSetup {
         name: "main".to_owned(),
         model,
-        system: context.system().into(),
+        system: project.system().into(),
         tools,
         gate,
         hooks: session.hooks,
@@ -86,5 +86,5 @@ pub(super) fn main_agent(
         redactor: agents.redactor.clone(),
         reasoning_model: session.model,
     });
-    MainAgent { agent, subagent_tools, context }
+    MainAgent { agent, subagent_tools, project }
 }

@@ -26,7 +26,7 @@ impl Runtime {
         self.inbox = self.tree.main_inbox();
         self.main = None;
         self.subagent_tools = None;
-        self.context = None;
+        self.project = None;
         self.halted = false;
         self.shell.take_finished();
         let history = std::mem::take(&mut session.events);
@@ -69,7 +69,7 @@ impl Runtime {
         self.tree.end_all(RUN_END_WAIT).await;
         self.session.journal = Arc::new(NoJournal);
         self.subagent_tools = None;
-        self.context = None;
+        self.project = None;
         let stored = OpenRequest::Stored(self.session.id);
         match open_session(&self.parts, stored).await {
             Ok(session) => self.session = session,

@@ -141,7 +141,7 @@ impl Runtime {
         self.sub_agents = may_start;
         let context = PromptContext {
             shell_runs: self.shell.take_finished(),
-            project: self.context.as_mut().and_then(|context| context.take_news(&mut agent)),
+            project: self.project.as_mut().and_then(|project| project.take_news(&mut agent)),
             forced_call,
             ..prompt.context
         };

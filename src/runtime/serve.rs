@@ -39,7 +39,7 @@ pub struct Runtime {
     /// The tools that start its sub-agents; absent if sub-agents are off.
     pub(super) subagent_tools: Option<SubagentTools>,
     /// The instructions and skills of main; absent as long as main is.
-    pub(super) context: Option<ProjectContext>,
+    pub(super) project: Option<ProjectContext>,
     /// Output of the `SessionStart` hooks; absent before a session is open.
     pub(super) start_hooks: Option<SessionStartHooks>,
     pub(super) inbox: Inbox,
@@ -92,7 +92,7 @@ impl Runtime {
             session,
             main: None,
             subagent_tools: None,
-            context: None,
+            project: None,
             start_hooks: None,
             inbox,
             run: None,
@@ -244,20 +244,20 @@ impl Runtime {
     /// Checks the files of definitions, skills and instructions, except `commands` that were just
     /// read, and rebuilds main's tools if any has changed.
     async fn refresh_main(&mut self, agent: &mut Agent, commands: Option<LoadedCommands>) {
-        let (mut agents, mut context) = (self.subagent_tools.take(), self.context.take());
+        let (mut agents, mut project) = (self.subagent_tools.take(), self.project.take());
         let events = self.events.clone();
         let refresh = move || {
             let new_skills =
-                context.as_mut().is_some_and(|context| context.refresh(commands, &events));
-            let shared = context.as_ref().map(ProjectContext::for_agents).unwrap_or_default();
+                project.as_mut().is_some_and(|project| project.refresh(commands, &events));
+            let shared = project.as_ref().map(ProjectContext::for_agents).unwrap_or_default();
             let refresh = |agents: &mut SubagentTools| agents.refresh(shared, new_skills, &events);
             let new_agents = agents.as_mut().is_some_and(refresh);
-            (new_agents, new_skills, agents, context)
+            (new_agents, new_skills, agents, project)
         };
         // The closure only fails by panicking; propagate that.
         let (new_agents, new_skills) = match tokio::task::spawn_blocking(refresh).await {
-            Ok((new_agents, new_skills, agents, context)) => {
-                (self.subagent_tools, self.context) = (agents, context);
+            Ok((new_agents, new_skills, agents, project)) => {
+                (self.subagent_tools, self.project) = (agents, project);
                 (new_agents, new_skills)
             }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
@@ -265,7 +265,7 @@ impl Runtime {
         match &self.subagent_tools {
             Some(agents) if new_agents => agent.set_tools(agents.tools()),
             None if new_skills => {
-                let skill = self.context.as_ref().and_then(|context| context.for_agents().skill);
+                let skill = self.project.as_ref().and_then(|project| project.for_agents().skill);
                 let tools = with_skills(agent.tools(), skill);
                 agent.set_tools(tools.withholding(|name| self.parts.agents.gate.denies_tool(name)));
             }
@@ -284,8 +284,8 @@ impl Runtime {
         let build = move || main_agent(&parts, session, model, inbox, commands, &events);
         // The closure only fails by panicking; propagate that.
         match tokio::task::spawn_blocking(build).await {
-            Ok(MainAgent { agent, subagent_tools, context }) => {
-                (self.subagent_tools, self.context) = (subagent_tools, Some(context));
+            Ok(MainAgent { agent, subagent_tools, project }) => {
+                (self.subagent_tools, self.project) = (subagent_tools, Some(project));
                 agent
             }
             Err(error) => std::panic::resume_unwind(error.into_panic()),

@@ -73,19 +73,13 @@ impl SubagentTools {
 
     /// Reloads the definitions if their files have changed, and reports the differences. Running
     /// agents keep the definition and the context they started with. May block.
-    pub fn refresh(
-        &mut self,
-        context: SharedContext,
-        new_skills: bool,
-        events: &EventSink,
-    ) -> bool {
+    pub fn refresh(&mut self, shared: SharedContext, new_skills: bool, events: &EventSink) -> bool {
         let fingerprint = self.parts.definitions.fingerprint();
         let before = self.factory.clone();
-        if fingerprint == self.fingerprint && context.memory == before.context.memory && !new_skills
-        {
+        if fingerprint == self.fingerprint && shared.memory == before.shared.memory && !new_skills {
             return false;
         }
-        self.other_tools = with_skills(&self.other_tools, context.skill.clone());
+        self.other_tools = with_skills(&self.other_tools, shared.skill.clone());
         let mut definitions = before.definitions.clone();
         if fingerprint != self.fingerprint {
             self.fingerprint = fingerprint;
@@ -109,7 +103,7 @@ impl SubagentTools {
                 events.notice(NoticeLevel::Info, text);
             }
         }
-        self.factory = Arc::new(Factory { context, definitions, ..(*before).clone() });
+        self.factory = Arc::new(Factory { shared, definitions, ..(*before).clone() });
         true
     }
 }

@@ -94,7 +94,7 @@ pub struct SharedContext {
 #[derive(Clone)]
 pub struct Factory {
     pub parts: Arc<AgentParts>,
-    pub context: SharedContext,
+    pub shared: SharedContext,
     pub definitions: Definitions,
     /// The session's hooks.
     pub hooks: Hooks,
@@ -191,7 +191,7 @@ impl Factory {
             base: request.system_prompt.as_deref().unwrap_or(&definition.prompt),
             append: Some(&more),
             environment: &environment,
-            memory: if reads_memory { &self.context.memory } else { "" },
+            memory: if reads_memory { &self.shared.memory } else { "" },
         };
         system.assemble().into()
     }

@@ -130,7 +130,7 @@ impl Factory {
         parent: &ParentContext,
     ) -> (ToolRegistry, ToolSelection) {
         let settings = workspace.settings(&self.parts.builtin, gate);
-        let skill = self.context.skill.as_ref();
+        let skill = self.shared.skill.as_ref();
         let tools = self.parts.make_tools(&settings, skill, server_tools.to_vec());
         let all = ToolRegistry::new(tools);
         let all = all.withholding(|name| gate.shared_gate().denies_tool(name));
