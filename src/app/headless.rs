@@ -121,8 +121,8 @@ pub fn refuse_handshake(why: &str) {
     // The caller reports the same error on stderr.
     let _ = parts::block_on(async {
         let refused = async {
-            let (link, _) = StdioTransport::open(false).await;
-            link.refuse(why).await;
+            let (transport, _) = StdioTransport::open(false).await;
+            transport.refuse(why).await;
         };
         Ok(tokio::time::timeout(HANDSHAKE_WAIT, refused).await)
     });
@@ -130,20 +130,20 @@ pub fn refuse_handshake(why: &str) {
 
 /// Runs the prompts of a driving program. Its handshake may define agents, hooks and servers.
 async fn run_driven(cli: &Cli, setup: Setup, open: OpenRequest) -> Result<u8, AppError> {
-    let (link, introduction) = StdioTransport::open(asks_program(cli)).await;
+    let (transport, introduction) = StdioTransport::open(asks_program(cli)).await;
     let prepared = match introduction.transpose() {
         Ok(introduction) => {
-            HeadlessParts::prepare(cli, setup, open, introduction, Some(link.peer())).await
+            HeadlessParts::prepare(cli, setup, open, introduction, Some(transport.peer())).await
         }
         Err(why) => Err(AppError::Usage(why)),
     };
     match prepared {
         Ok(parts) => {
-            link.accept(handshake_response(&parts.settings.info)).await;
-            Box::pin(serve(parts, PromptSource::Stdio(Box::new(link)))).await
+            transport.accept(handshake_response(&parts.settings.info)).await;
+            Box::pin(serve(parts, PromptSource::Stdio(Box::new(transport)))).await
         }
         Err(error) => {
-            link.refuse(&error.to_string()).await;
+            transport.refuse(&error.to_string()).await;
             Err(error)
         }
     }
@@ -257,8 +257,8 @@ impl HeadlessParts {
 /// Offers only these skills to models, and adds a notice about missing ones.
 fn restrict_skills(skills: &[String], parts: &mut RuntimeParts) {
     parts.custom = parts.custom.clone().with_offered(skills);
-    let customs = CommandSet::load(&parts.custom);
-    let is_there = |name: &&String| customs.skills().any(|skill| skill.name == **name);
+    let commands = CommandSet::load(&parts.custom);
+    let is_there = |name: &&String| commands.skills().any(|skill| skill.name == **name);
     let missing: Vec<_> =
         skills.iter().filter(|name| !is_there(name)).map(String::as_str).collect();
     if !missing.is_empty() {
@@ -333,7 +333,7 @@ impl ControlBackend for AppControl {
         load_commands(self.custom.clone())
             .await
             .callable()
-            .map(|custom| slash_command(custom))
+            .map(|command| slash_command(command))
             .collect()
     }
 
@@ -358,7 +358,7 @@ impl ControlBackend for AppControl {
 /// Reads the current commands and skills.
 async fn load_commands(sources: CommandSources) -> CommandSet {
     match tokio::task::spawn_blocking(move || CommandSet::load(&sources)).await {
-        Ok(customs) => customs,
+        Ok(commands) => commands,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
@@ -399,7 +399,7 @@ pub(crate) fn info(
     model: &Model,
     format: OutputFormat,
 ) -> SessionInfo {
-    let (agents, customs) = match format {
+    let (agents, commands) = match format {
         OutputFormat::StreamJson => {
             (Definitions::load(&parts.definitions), CommandSet::load(&parts.custom))
         }
@@ -410,11 +410,11 @@ pub(crate) fn info(
         cwd: setup.cwd.display().to_string(),
         model: model.name.clone(),
         mode: parts.agents.gate.mode(),
-        tools: parts.tool_names(&agents, &customs),
+        tools: parts.tool_names(&agents, &commands),
         slash_commands: headless::own_commands()
-            .chain(customs.callable().map(|custom| slash_command(custom)))
+            .chain(commands.callable().map(|command| slash_command(command)))
             .collect(),
-        skills: customs.skills().map(|skill| skill.name.clone()).collect(),
+        skills: commands.skills().map(|skill| skill.name.clone()).collect(),
         agents: agents.iter().map(|agent| agent.name.clone()).collect(),
         key_source: match source {
             Some(KeySource::Env { name, .. }) => name,
@@ -429,11 +429,11 @@ pub(crate) fn info(
     }
 }
 
-fn slash_command(custom: &CommandDef) -> SlashCommand {
+fn slash_command(command: &CommandDef) -> SlashCommand {
     SlashCommand {
-        name: custom.name.clone(),
-        description: custom.description.clone(),
-        argument_hint: custom.argument_hint.clone().unwrap_or_default(),
+        name: command.name.clone(),
+        description: command.description.clone(),
+        argument_hint: command.argument_hint.clone().unwrap_or_default(),
     }
 }
 

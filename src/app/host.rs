@@ -88,13 +88,13 @@ impl LocalHost {
     async fn commands(&self) -> Vec<CommandChoice> {
         let sources = self.custom.clone();
         let list = move || {
-            let customs = CommandSet::load(&sources);
+            let commands = CommandSet::load(&sources);
             let written =
-                customs.callable().filter(|custom| custom.origin != CommandOrigin::BuiltIn);
-            let choices = written.map(|custom| CommandChoice {
-                name: custom.name.clone(),
-                description: custom.description.clone(),
-                argument_hint: custom.argument_hint.clone(),
+                commands.callable().filter(|command| command.origin != CommandOrigin::BuiltIn);
+            let choices = written.map(|command| CommandChoice {
+                name: command.name.clone(),
+                description: command.description.clone(),
+                argument_hint: command.argument_hint.clone(),
             });
             choices.collect()
         };

@@ -43,15 +43,15 @@ impl Setup {
             places.extend(folder_places(folder, OWN_ENTRIES, &ProtectionReason::Own));
         }
         let home = self.home();
-        let claude_folders =
+        let agent_folders =
             home.iter().flat_map(|home| [".claude", ".agents"].map(|name| home.join(name)));
-        let claude_folders =
-            claude_folders.chain(self.dirs.claude.clone()).chain(self.dirs.shared.clone());
+        let agent_folders =
+            agent_folders.chain(self.dirs.claude.clone()).chain(self.dirs.shared.clone());
         let folders = &self.loaded.project.folders;
         let project = folders
             .iter()
             .flat_map(|folder| [".caliban", ".claude", ".agents"].map(|name| folder.join(name)));
-        for folder in claude_folders.chain(project) {
+        for folder in agent_folders.chain(project) {
             places.extend(folder_places(&folder, CONFIG_ENTRIES, &ProtectionReason::Config));
         }
         let files = self.rule_files().into_iter();

@@ -66,11 +66,11 @@ pub(crate) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
     let gate = setup.gate(!print, &events)?;
     let open = OpenRequest::New(SessionId::generate());
     if print {
-        let wishes = FrontendOptions {
+        let options = FrontendOptions {
             stored: false,
             ..FrontendOptions::from_cli(cli, events, setup.mcp(None))?
         };
-        let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(DemoModel), catalogue);
+        let parts = setup.parts(options, gate, Some(model.clone()), Arc::new(DemoModel), catalogue);
         let format = args.output_format.unwrap_or_default();
         let settings = HeadlessSettings {
             info: headless::info(&setup, &parts, &model, format),
@@ -85,12 +85,12 @@ pub(crate) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         return parts::block_on(headless::serve(parts, PromptSource::One(prompt)));
     }
     let mcp = setup.mcp(None);
-    let wishes = FrontendOptions {
+    let options = FrontendOptions {
         stored: false,
         ..FrontendOptions::from_cli(cli, events.clone(), mcp.clone())?
     };
     let parts =
-        setup.parts(wishes, gate.clone(), Some(model), Arc::new(DemoModel), catalogue.clone());
+        setup.parts(options, gate.clone(), Some(model), Arc::new(DemoModel), catalogue.clone());
     let start = ScreenStart {
         prompt: Some(prompt),
         no_color: cli.common.no_color,

@@ -38,9 +38,9 @@ pub fn supervise(args: impl IntoIterator<Item = OsString>, env: &EnvOverlay) -> 
         return None;
     }
     let (words, env) = supervise::take_command(env)?;
-    let leash = args.iter().skip_while(|arg| *arg != supervise::LEASH).nth(1);
-    let leash = leash.and_then(|number| number.to_str()?.parse().ok());
-    let ended = supervise::supervise(&words, &env, leash);
+    let pipe = args.iter().skip_while(|arg| *arg != supervise::PIPE).nth(1);
+    let pipe = pipe.and_then(|number| number.to_str()?.parse().ok());
+    let ended = supervise::supervise(&words, &env, pipe);
     Some(ended.unwrap_or_else(|error| {
         let name = words.first().map(|name| name.to_string_lossy()).unwrap_or_default();
         fail(&format!("cannot run {name}: {error}"), CANNOT_RUN)

@@ -46,8 +46,8 @@ struct SkillInput {
 }
 
 /// Creates the tool for the skills of a snapshot; `None` if there are none, to save tokens.
-pub fn skill_tool(sources: &CommandSources, customs: &CommandSet) -> Option<Arc<dyn Tool>> {
-    let skills = customs.skills();
+pub fn skill_tool(sources: &CommandSources, commands: &CommandSet) -> Option<Arc<dyn Tool>> {
+    let skills = commands.skills();
     let skills: Vec<_> = skills.map(|it| (it.name.as_str(), it.description.as_str())).collect();
     if skills.is_empty() {
         return None;
@@ -94,10 +94,10 @@ impl PreparedCall for SkillCall {
 
     async fn run(self: Box<Self>, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let Self { sources, input } = *self;
-        let customs = tokio::task::spawn_blocking(move || CommandSet::load(&sources)).await;
-        let customs = customs.map_err(|error| ToolError::failed(error.to_string()))?;
+        let commands = tokio::task::spawn_blocking(move || CommandSet::load(&sources)).await;
+        let commands = commands.map_err(|error| ToolError::failed(error.to_string()))?;
         let name = input.name();
-        match customs.skill(name) {
+        match commands.skill(name) {
             Some(skill) if !skill.user_only => {
                 let text = skill.text(input.args.unwrap_or_default().trim());
                 let lines = text.lines().count();
@@ -108,7 +108,7 @@ impl PreparedCall for SkillCall {
                 Err(ToolError::soft(SoftKind::Denied, why))
             }
             None => {
-                let known: Vec<&str> = customs.skills().map(|skill| skill.name.as_str()).collect();
+                let known: Vec<&str> = commands.skills().map(|skill| skill.name.as_str()).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 let why = format!("There is no skill {name:?}. The skills are: {known}.");
                 Err(ToolError::soft(SoftKind::InvalidInput, why))

@@ -36,8 +36,8 @@ fn problems(all: &CommandSet, top: &TempDir) -> Vec<String> {
     all.problems().iter().map(|it| it.error().to_string().replace(&prefix, "")).collect()
 }
 
-fn names<'a>(customs: impl Iterator<Item = &'a Arc<CommandDef>>) -> Vec<&'a str> {
-    customs.map(|custom| custom.name.as_str()).collect()
+fn names<'a>(commands: impl Iterator<Item = &'a Arc<CommandDef>>) -> Vec<&'a str> {
+    commands.map(|command| command.name.as_str()).collect()
 }
 
 fn skill(name: &str, description: &str) -> String {

@@ -23,8 +23,8 @@ use super::supervise::Supervisor;
 use crate::disk::{is_system_program, programs_named};
 use crate::protocol::{BashVersion, EnvOverlay};
 
-/// Begins with its leash at descriptor 3: a watchdog that kills the whole group as soon as that
-/// pipe closes, at the end of the command or when this program dies. In the second case the command
+/// Begins with its pipe at descriptor 3: a watchdog that kills the whole group as soon as the pipe
+/// closes, at the end of the command or when this program dies. In the second case the command
 /// is still there, and the watchdog also kills processes below it that are in groups of their own,
 /// where `/proc` shows them.
 macro_rules! watchdog {
@@ -76,7 +76,7 @@ const START: &str = concat!("trap '' HUP INT TERM\nexec 3<&0 </dev/null", watchd
 const START_SUPERVISED: &str = start!();
 
 /// Starts a program with its three streams unchanged, beside its watchdog. `$1` is the descriptor
-/// of the leash; the program follows.
+/// of the pipe; the program follows.
 const SERVE: &str = concat!(
     "trap '' HUP INT TERM\nexec 3</dev/fd/$1\nshift",
     watchdog!(),
@@ -115,12 +115,12 @@ pub struct ProcessGroup {
 enum GroupReaper {
     /// A shell in the group.
     Watchdog {
-        leash: Option<OwnedFd>,
+        pipe: Option<OwnedFd>,
         /// Processes seen below the command when it was asked to end, in its group or not.
         strays: Vec<Process>,
     },
     /// The parent of the command. It ends after everything that has started below it.
-    Supervisor { leash: Option<File> },
+    Supervisor { pipe: Option<File> },
 }
 
 /// A bash command to start.
@@ -174,8 +174,8 @@ impl ProcessGroup {
         words.extend(["-c", line].map(OsString::from));
         let script = if supervisor.is_some() { START_SUPERVISED } else { START };
         let mut child = spawn(command(bash_args(script, words), env, supervisor, None), cwd)?;
-        let leash = child.stdin().take().map(ChildStdin::into_owned_fd).transpose()?;
-        Self::new(child, GroupReaper::new(leash, supervisor))
+        let pipe = child.stdin().take().map(ChildStdin::into_owned_fd).transpose()?;
+        Self::new(child, GroupReaper::new(pipe, supervisor))
     }
 
     /// Starts a program that we talk to over its three streams, and hands out its stdin.
@@ -184,7 +184,7 @@ impl ProcessGroup {
         let confined_env = confinement.map(|confinement| confinement.env(env));
         let env = confined_env.as_ref().unwrap_or(env);
         let (theirs, ours) = io::pipe()?;
-        // Only the program's end of the leash outlives the start: another process that holds it can only read.
+        // Only the program's end of the pipe outlives the start: another process that holds it can only read.
         fcntl(&theirs, FcntlArg::F_SETFD(FdFlag::empty()))?;
         let number = theirs.as_raw_fd();
         let mut words = confinement.map(Confinement::launcher).unwrap_or_default();
@@ -249,8 +249,8 @@ impl ProcessGroup {
         match &mut self.reaper {
             GroupReaper::Watchdog { .. } => self.signal(Signal::SIGTERM),
             // A supervisor that has ended needs no message.
-            GroupReaper::Supervisor { leash } => {
-                let _ = leash.as_mut().map(|leash| leash.write_all(b"t"));
+            GroupReaper::Supervisor { pipe } => {
+                let _ = pipe.as_mut().map(|pipe| pipe.write_all(b"t"));
             }
         }
     }
@@ -292,7 +292,7 @@ impl ProcessGroup {
     fn kill(&mut self) {
         let running = self.status.is_none().then_some(self.pid);
         match &mut self.reaper {
-            GroupReaper::Watchdog { leash, strays } => {
+            GroupReaper::Watchdog { pipe, strays } => {
                 if running.is_some() || !strays.is_empty() {
                     let roots = running.into_iter().chain(strays.iter().map(|stray| stray.pid()));
                     let below = descendants::descendants_of(roots);
@@ -305,9 +305,9 @@ impl ProcessGroup {
                 // Not those in the group: the watchdog is one of them, and it also knows what was started since.
                 descendants::kill_outside(self.pid, strays);
                 // The pid of a command already waited for may have been reused: there only the watchdog kills.
-                *leash = None;
+                *pipe = None;
             }
-            GroupReaper::Supervisor { leash } => *leash = None,
+            GroupReaper::Supervisor { pipe } => *pipe = None,
         }
     }
 
@@ -320,18 +320,18 @@ impl ProcessGroup {
 }
 
 impl GroupReaper {
-    fn new(leash: Option<OwnedFd>, supervisor: Option<&Supervisor>) -> Self {
+    fn new(pipe: Option<OwnedFd>, supervisor: Option<&Supervisor>) -> Self {
         match supervisor {
-            Some(_) => Self::Supervisor { leash: leash.map(File::from) },
-            None => Self::Watchdog { leash, strays: Vec::new() },
+            Some(_) => Self::Supervisor { pipe: pipe.map(File::from) },
+            None => Self::Watchdog { pipe, strays: Vec::new() },
         }
     }
 }
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // A supervisor notices that its leash is closed.
-        if let GroupReaper::Watchdog { leash: Some(_), .. } = self.reaper
+        // A supervisor notices that its pipe is closed.
+        if let GroupReaper::Watchdog { pipe: Some(_), .. } = self.reaper
             && self.status.is_none()
         {
             self.kill();
@@ -351,10 +351,10 @@ fn command(
     words: Vec<OsString>,
     env: &EnvOverlay,
     supervisor: Option<&Supervisor>,
-    leash: Option<RawFd>,
+    pipe: Option<RawFd>,
 ) -> Command {
     if let Some(supervisor) = supervisor {
-        return supervisor.command(words, env, leash);
+        return supervisor.command(words, env, pipe);
     }
     let mut words = words.into_iter();
     let mut command = Command::new(words.next().unwrap_or_default());
@@ -405,8 +405,8 @@ mod tests {
     }
 
     fn let_go(group: &mut ProcessGroup) {
-        let GroupReaper::Watchdog { leash, .. } = &mut group.reaper else { panic!("a supervisor") };
-        *leash = None;
+        let GroupReaper::Watchdog { pipe, .. } = &mut group.reaper else { panic!("a supervisor") };
+        *pipe = None;
     }
 
     #[tokio::test]
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_group_dies_when_nobody_holds_its_leash() {
+    async fn the_group_dies_when_nobody_holds_its_pipe() {
         let line = "trap '' TERM; sleep 1000 & printf '!'; wait";
         let mut group = spawn_bash(line);
         let mut output = group.take_output().unwrap();
@@ -452,7 +452,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn sessions_of_their_own_die_too_when_nobody_holds_the_leash() {
+    async fn sessions_of_their_own_die_too_when_nobody_holds_the_pipe() {
         let line = "setsid sh -c 'sleep 1000 & sleep 1000 & printf !; wait' & wait";
         let mut group = spawn_bash(line);
         let mut output = group.take_output().unwrap();

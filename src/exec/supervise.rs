@@ -7,11 +7,11 @@
 //! A supervisor runs one command, adopts the processes it leaves behind, and ends the way it ended,
 //! after everything else. Its states; from each it can move to any later one:
 //!
-//! - *running*: the command runs. A byte on the leash asks everything below to end.
+//! - *running*: the command runs. A byte on the pipe asks everything below to end.
 //! - *draining*: the command has ended. Remaining processes have `DRAIN` to end by themselves: the
 //!   last output of `> >(tee log)` comes after the end of the shell. After a request to end, they
-//!   have as long as the leash is held.
-//! - *killing*: the leash is closed, because its holder is done with the command or gone, or the
+//!   have as long as the pipe is held.
+//! - *killing*: the pipe is closed, because its holder is done with the command or gone, or the
 //!   time to drain is over. Everything below is killed, repeatedly, until nothing is left.
 //! - *gone*: no process is left below. The supervisor ends with the command's exit code or by its signal.
 
@@ -45,7 +45,7 @@ pub const COMMAND: &str = "supervise";
 /// its environment.
 pub const DEPTH: &str = "--depth";
 /// The option for the descriptor of the pipe that holds the supervisor; without it, that is stdin.
-pub const LEASH: &str = "--leash";
+pub const PIPE: &str = "--pipe";
 /// Prefix of the variables that hold the words of the command, numbered from 0. They are not
 /// arguments, because `pkill -f` would find the supervisor by them.
 const WORD_PREFIX: &str = "CALIBAN_WORD_";
@@ -80,13 +80,13 @@ impl Supervisor {
         &self,
         words: Vec<OsString>,
         env: &EnvOverlay,
-        leash: Option<RawFd>,
+        pipe: Option<RawFd>,
     ) -> Command {
         let mut command = Command::new(&*self.program);
         command.arg0("caliban").arg(COMMAND);
         command.arg(DEPTH).arg(env.get_os(DEPTH_VARIABLE).unwrap_or("0".as_ref()));
-        if let Some(leash) = leash {
-            command.arg(LEASH).arg(leash.to_string());
+        if let Some(pipe) = pipe {
+            command.arg(PIPE).arg(pipe.to_string());
         }
         let words = words.into_iter().enumerate();
         let words = words.map(|(number, word)| (format!("{WORD_PREFIX}{number}"), word));
@@ -121,15 +121,15 @@ pub fn take_command(env: &EnvOverlay) -> Option<(Vec<OsString>, EnvOverlay)> {
 /// # Errors
 ///
 /// When the command cannot be started.
-pub fn supervise(words: &[OsString], env: &EnvOverlay, leash: Option<RawFd>) -> io::Result<u8> {
+pub fn supervise(words: &[OsString], env: &EnvOverlay, pipe: Option<RawFd>) -> io::Result<u8> {
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_child_subreaper(true)?;
-    let is_stdin = leash.is_none();
-    let leash = match leash {
+    let is_stdin = pipe.is_none();
+    let pipe = match pipe {
         // Reopened because only a new descriptor gets close-on-exec.
-        Some(number) => File::open(format!("/dev/fd/{number}")).and_then(|leash| {
+        Some(number) => File::open(format!("/dev/fd/{number}")).and_then(|pipe| {
             close(number)?;
-            Ok(leash)
+            Ok(pipe)
         })?,
         None => File::from(io::stdin().as_fd().try_clone_to_owned()?),
     };
@@ -139,7 +139,7 @@ pub fn supervise(words: &[OsString], env: &EnvOverlay, leash: Option<RawFd>) -> 
     release_streams()?;
     let (events, seen) = sync_channel(4);
     let told = events.clone();
-    thread::spawn(move || watch_leash(leash, &told));
+    thread::spawn(move || watch_pipe(pipe, &told));
     thread::spawn(move || reap(pid, &events));
     Ok(end_as(kill_loop(pid, &seen)))
 }
@@ -187,10 +187,10 @@ fn release_streams() -> io::Result<()> {
     Ok(dup2_stderr(&null)?)
 }
 
-/// Reads the leash to its end.
-fn watch_leash(mut leash: File, events: &SyncSender<SupervisorEvent>) {
+/// Reads the pipe to its end.
+fn watch_pipe(mut pipe: File, events: &SyncSender<SupervisorEvent>) {
     loop {
-        let event = match leash.read(&mut [0]) {
+        let event = match pipe.read(&mut [0]) {
             Ok(1..) => SupervisorEvent::Terminate,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Ok(0) | Err(_) => SupervisorEvent::Kill,

@@ -37,7 +37,7 @@ pub struct Headless {
     pub settings: HeadlessSettings,
 }
 
-/// The output of a run and its answers.
+/// How a headless run reads, writes and answers.
 pub struct HeadlessSettings {
     pub info: SessionInfo,
     pub format: OutputFormat,

@@ -39,14 +39,14 @@ pub fn agents(definitions: &Definitions) -> Vec<Finding> {
 }
 
 /// Checks commands and skills.
-pub fn customs(customs: &CommandSet) -> Vec<Finding> {
-    let commands = count(customs.callable().count(), "slash command");
-    let skills = match customs.skills().count() {
+pub fn commands(commands: &CommandSet) -> Vec<Finding> {
+    let callable = count(commands.callable().count(), "slash command");
+    let skills = match commands.skills().count() {
         0 => "no skills".to_owned(),
         skills => count(skills, "skill"),
     };
-    let mut findings = vec![Finding::ok("commands", format!("{commands}, {skills} for models"))];
-    findings.extend(customs.problems().iter().map(|problem| match problem {
+    let mut findings = vec![Finding::ok("commands", format!("{callable}, {skills} for models"))];
+    findings.extend(commands.problems().iter().map(|problem| match problem {
         commands::CommandProblem::Refused { error, .. } => {
             Finding::wrong("commands", error.to_string())
         }

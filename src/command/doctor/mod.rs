@@ -127,7 +127,7 @@ impl Doctor {
             look("key", |setup| providers::keys(&setup.loaded.config, &setup.env)),
             look("config", config),
             Check::blocking("agents", move || files::agents(&Definitions::load(&definitions))),
-            look("commands", |setup| files::customs(&CommandSet::load(&setup.custom()))),
+            look("commands", |setup| files::commands(&CommandSet::load(&setup.custom()))),
             look("memory", |setup| files::memory(&memory(setup))),
             look("hooks", |setup| {
                 let (loaded, env) = (&setup.loaded, &setup.env);

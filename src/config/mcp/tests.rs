@@ -199,7 +199,7 @@ fn a_server_that_a_settings_file_disables_is_neither_used_nor_asked_about() {
 }
 
 #[test]
-fn a_projects_servers_are_inert_until_it_is_trusted() {
+fn a_projects_servers_are_left_out_until_it_is_trusted() {
     let mut bench = McpFixture::new()
         .project(".mcp.json", r#"{"mcpServers": {"json": {"command": "run", "args": ["x"], "env": {"KEY": "sk-1"}}}}"#)
         .project(".caliban/config.toml", "\n[mcp_servers.toml]\nurl = \"http://host\"\n")

@@ -142,15 +142,15 @@ impl Mcp {
     /// match no server.
     pub fn for_agent(
         &self,
-        wishes: Option<&[McpSelection]>,
+        selection: Option<&[McpSelection]>,
         env: &EnvOverlay,
         depth: u32,
     ) -> (ServerSet, Vec<String>) {
-        let Some(wishes) = wishes else {
+        let Some(selection) = selection else {
             return (self.server_set(self.0.servers.iter(), env, depth), Vec::new());
         };
         let mut unknown = Vec::new();
-        let servers = wishes.iter().filter_map(|wish| match wish {
+        let servers = selection.iter().filter_map(|entry| match entry {
             McpSelection::Own(server) => Some(server),
             McpSelection::Named(name) => {
                 let known = self.0.servers.iter().find(|server| server.name == *name);
