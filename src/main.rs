@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use caliban::cli::{self, Cli};
 use caliban::protocol::{printable, printable_message};
-use caliban::{app, command, config, exec};
+use caliban::{app, command, config};
 
 /// The exit code for arguments that cannot be used.
 const USAGE_EXIT_CODE: u8 = 2;
 
 fn main() -> ExitCode {
     // First: make the keys in memory unreadable for other processes.
-    exec::hide_memory();
+    hide_memory();
     // Every command of an agent starts this program, so skip parsing the command line for that.
     if let Some(code) = command::internal::supervise(config::env::args(), &config::env::capture()) {
         return ExitCode::from(code);
@@ -39,6 +39,20 @@ fn main() -> ExitCode {
             fail(&format!("caliban: {message}\n"), error.exit_code())
         }
     }
+}
+
+/// Keeps other processes of the same user from reading the memory and environment of this one,
+/// which hold API keys, and from following its open files. Also disables core dumps.
+///
+/// Root still sees everything. Programs that this process starts are not affected: `exec` resets
+/// the flag, and they get an environment without keys. Only Linux has such a flag.
+fn hide_memory() {
+    // It fails only on a kernel without the call, and then there is nothing else to try.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_dumpable(false);
+    // `exec::depth_above` looks for this name, whatever the file is called.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_name(c"caliban");
 }
 
 fn fail(message: &str, code: u8) -> ExitCode {

@@ -1,4 +1,4 @@
-//! The processes above this one and the agents among them, and what this one shows to those below.
+//! Finds the agents among the processes above this one.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use super::descendants::parent_of;
 use super::supervise::{COMMAND, DEPTH};
 use crate::protocol::DEPTH_VARIABLE;
 
-/// The name of this program as the kernel shows it.
+/// The name of this program as the kernel shows it; `main` sets it.
 const PROGRAM: &str = "caliban";
 
 /// Upper bound on the number of processes in one chain of ancestors.
@@ -67,20 +67,6 @@ fn is_caliban(folder: &Path) -> bool {
     }
     let Ok(file) = fs::read_link(folder.join("exe")) else { return true };
     file.file_name().map(OsStr::as_bytes).is_some_and(|name| name.starts_with(PROGRAM.as_bytes()))
-}
-
-/// Keeps other processes of the same user from reading the memory and environment of this one,
-/// which hold API keys, and from following its open files. Also disables core dumps.
-///
-/// Root still sees everything. Programs that this process starts are not affected: `exec` resets
-/// the flag, and they get an environment without keys. Only Linux has such a flag.
-pub fn hide_memory() {
-    // It fails only on a kernel without the call, and then there is nothing else to try.
-    #[cfg(target_os = "linux")]
-    let _ = nix::sys::prctl::set_dumpable(false);
-    // Commands look for this name, `PROGRAM`, among the processes above them, whatever the file is called.
-    #[cfg(target_os = "linux")]
-    let _ = nix::sys::prctl::set_name(c"caliban");
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ mod shell;
 mod start_dirs;
 pub mod supervise;
 
-pub use ancestors::{depth_above, hide_memory};
+pub use ancestors::depth_above;
 pub use background::{BackgroundShell, UnreadOutput};
 pub use env::{GIT_SETTINGS, NO_HOOKS, child_env};
 pub use filter::{CappedOutput, FilterCommand, FilterOutput};

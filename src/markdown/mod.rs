@@ -2,9 +2,11 @@
 //! may put anything there, and checked cheaply for changes.
 
 pub mod file;
+mod fingerprint;
 pub mod folder;
 pub mod front_matter;
 mod listing;
 
-pub use file::{Fingerprint, TextFileError};
+pub use file::TextFileError;
+pub use fingerprint::Fingerprint;
 pub use listing::format_listing;

@@ -7,6 +7,7 @@ pub mod command;
 pub mod env;
 pub mod escape;
 pub mod event;
+pub mod format;
 pub mod hook;
 pub mod ids;
 pub mod journal;
@@ -37,6 +38,7 @@ pub use event::{
     AgentEvent, AgentInfo, CompactionState, EventKind, HookOutcome, HookRunInfo, NoticeLevel,
     ShellEnd,
 };
+pub use format::{clock, count};
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{
@@ -48,7 +50,7 @@ pub use mcp_name::MCP_PREFIX;
 pub use message::{
     ContentBlock, ImageSource, Message, ResultBlock, Role, ShellRun, call_subject, remark,
 };
-pub use outcome::{ApiError, Failure, RunEnd, RunOutcome, clock, count};
+pub use outcome::{ApiError, Failure, RunEnd, RunOutcome};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::{
     BLANK, clip_chars, escaped_lines, is_invisible, is_joined, is_seen, is_variation_selector,

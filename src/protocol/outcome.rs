@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::format::clock;
 use super::usage::{Cost, Usage};
 
 /// How a run ended. Never guessed from text.
@@ -47,21 +48,6 @@ impl RunEnd {
             Self::Empty => "ended without an answer".to_owned(),
         }
     }
-}
-
-/// Formats a time for the screen: `0:42`, `10:00`, `1:02:03`.
-pub fn clock(time: Duration) -> String {
-    let seconds = time.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match hours {
-        0 => format!("{minutes}:{seconds:02}"),
-        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
-    }
-}
-
-/// Formats a count: `1 agent`, `2 agents`.
-pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// The kind of error that ended a run.

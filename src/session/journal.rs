@@ -14,7 +14,8 @@ use uuid::Uuid;
 
 use super::record::{AgentHeader, Record, VERSION};
 use super::requests;
-use super::writer::{self, LineAppender, UnsyncedFiles, agent_file, make_dir, with_hint};
+use super::sync::UnsyncedFiles;
+use super::writer::{self, LineAppender, agent_file, make_dir, with_hint};
 use crate::protocol::{
     ChildMeta, Compaction, ContentBlock, Journal, JournalError, Message, RequestCost, RunOutcome,
     WorktreeInfo,

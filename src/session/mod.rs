@@ -12,6 +12,7 @@ mod repair;
 mod replay;
 mod requests;
 mod store;
+mod sync;
 mod transcript;
 mod writer;
 

@@ -14,8 +14,9 @@ use super::record::{Record, SessionHeader, VERSION};
 use super::repair::{self, EndAsResult, missing_results};
 use super::replay::Replay;
 use super::requests;
+use super::sync::UnsyncedFiles;
 use super::transcript::Transcript;
-use super::writer::{self, UnsyncedFiles, agent_file, with_hint};
+use super::writer::{self, agent_file, with_hint};
 use crate::protocol::{
     AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, Cost, EventKind, Journal, Role, RunEnd,
     RunOutcome, SessionId, Usage, WorktreeInfo, printable_path,
