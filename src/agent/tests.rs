@@ -73,9 +73,13 @@ fn answer(text: &str, calls: usize) -> Vec<StreamEvent> {
     events
 }
 
-/// A tool that counts its runs.
+/// A tool that counts its prepared calls and those that ran.
 #[derive(Clone)]
-struct CountTool(ToolSpec, Arc<AtomicU32>);
+struct CountTool {
+    spec: ToolSpec,
+    prepared: Arc<AtomicU32>,
+    ran: Arc<AtomicU32>,
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -83,11 +87,12 @@ struct NoInput {}
 
 impl Tool for CountTool {
     fn spec(&self) -> &ToolSpec {
-        &self.0
+        &self.spec
     }
 
     fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput> {
-        self.0.parse::<NoInput>(input)?;
+        self.spec.parse::<NoInput>(input)?;
+        self.prepared.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new((*self).clone()))
     }
 }
@@ -103,7 +108,7 @@ impl PreparedCall for CountTool {
     }
 
     async fn run(self: Box<Self>, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        self.1.fetch_add(1, Ordering::Relaxed);
+        self.ran.fetch_add(1, Ordering::Relaxed);
         Ok(ToolOutcome::text("counted", "counted"))
     }
 }
@@ -128,6 +133,7 @@ fn gate(mode: PermissionMode, dirs: Vec<PathBuf>) -> Gate {
 struct AgentFixture {
     agent: Agent,
     script: Arc<ScriptedModel>,
+    prepared: Arc<AtomicU32>,
     ran: Arc<AtomicU32>,
     queue: EventQueue,
     gate: Gate,
@@ -141,7 +147,8 @@ impl AgentFixture {
     ) -> Self {
         let script = Arc::new(ScriptedModel::default());
         script.answers.lock().unwrap().extend(answers);
-        let (queue, ran) = (EventQueue::unbounded(), Arc::new(AtomicU32::new(0)));
+        let queue = EventQueue::unbounded();
+        let (prepared, ran) = (Arc::<AtomicU32>::default(), Arc::<AtomicU32>::default());
         let gate = gate(mode, Vec::new());
         let info = ModelInfo { known: true, context_window: 100_000, ..ModelInfo::default() };
         let model = Model {
@@ -153,7 +160,8 @@ impl AgentFixture {
             retry: RetryPolicy::default(),
             fallback: None,
         };
-        let count = CountTool(ToolSpec::new::<NoInput>("Count", "Counts."), ran.clone());
+        let spec = ToolSpec::new::<NoInput>("Count", "Counts.");
+        let count = CountTool { spec, prepared: prepared.clone(), ran: ran.clone() };
         let agent = Agent::new(AgentSetup {
             name: "main".to_owned(),
             model: ModelSlot::new(model),
@@ -175,7 +183,7 @@ impl AgentFixture {
             redactor: Redactor::default(),
             reasoning_model: None,
         });
-        Self { agent, script, ran, queue, gate }
+        Self { agent, script, prepared, ran, queue, gate }
     }
 
     async fn run(&mut self) -> RunOutcome {
@@ -212,6 +220,8 @@ async fn s3_12_tool_calls_stop_at_the_limit_and_one_turn_is_left_for_the_summary
         (3, 3),
         "the fourth call, and that of the summary, did not run"
     );
+    let prepared = bench.prepared.load(Ordering::Relaxed);
+    assert_eq!(prepared, 3, "without hooks on the batch, a refused call is not prepared");
     let asked = bench.asked();
     assert_eq!(asked.iter().map(|(tools, _)| *tools).collect::<Vec<_>>(), [true, true, false]);
     let told = &asked[2].1;
