@@ -58,7 +58,7 @@ const AUTOMATION: &[&str] = &[
     "grumphp.dist.yaml grumphp.dist.yml grumphp.yaml grumphp.yaml.dist grumphp.yml grumphp.yml.dist",
     "cog.toml hk.json hk.local.pkl hk.pkl hk.toml hk.yaml hk.yml prek.toml",
     "nano-staged.cjs nano-staged.js nano-staged.json nano-staged.mjs pnpmfile.cjs",
-    "simple-git-hooks.cjs simple-git-hooks.js simple-git-hooks.json",
+    "simple-git-hooks.cjs simple-git-hooks.js simple-git-hooks.json simple-git-hooks.mjs",
     // Versions and variables that a shell adopts on entering the folder, and toolchains that may be
     // a folder of the project.
     "default.nix global.json guix.scm lean-toolchain manifest.scm replit.nix rust-toolchain rust-toolchain.toml",
@@ -75,7 +75,7 @@ const AUTOMATION: &[&str] = &[
     // Hosts that build and start pushed code.
     "amplify.yml app.json app.yaml app.yml apphosting.yaml apprunner.yaml appspec.yaml appspec.yml azure.yaml azure.yml",
     "captain-definition firebase.json fly.toml heroku.yml netlify.toml serverless.yaml serverless.yml",
-    "nixpacks.toml now.json railway.json railway.toml render.yaml vercel.json",
+    "nixpacks.toml now.json railway.json railway.toml render.yaml vercel.json vercel.ts",
     "wrangler.json wrangler.jsonc wrangler.toml",
     // Workspaces, and agents that start servers.
     "codebuff.json conductor.json crush.json devfile.yaml devfile.yml opencode.json opencode.jsonc",
@@ -85,6 +85,7 @@ const AUTOMATION: &[&str] = &[
 const AUTOMATION_STARTS: &[&str] = &[
     "azure-pipelines",
     "commitlint.config.",
+    "dangerfile",
     "husky.config.",
     "jenkinsfile",
     "lefthook",
@@ -99,7 +100,7 @@ const AUTOMATION_ENDS: &[&str] =
 
 /// The same for all files in a folder.
 const AUTOMATION_FOLDERS: &[&str] =
-    &["bamboo-specs", "buildkite", "git-hooks", "mise-tasks", "zuul.d"];
+    &["azure-pipelines", "bamboo-specs", "buildkite", "git-hooks", "mise-tasks", "zuul.d"];
 
 /// Whether this name on the path to a file keeps a rule for a whole folder from being suggested.
 pub fn is_protected_name(name: &str) -> bool {

@@ -340,12 +340,8 @@ fn edit(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Sc
     }
     match keys.action(KeyContext::Prompt, key) {
         Some(Action::Submit) => finish_edit(model, effects),
-        Some(action) => {
-            if !prompt::edit_text(buffer, action) {
-                model.say(prompt::PASTE_TOO_LARGE);
-            }
-        }
-        None => {}
+        Some(action) if !prompt::edit_text(buffer, action) => model.say(prompt::PASTE_TOO_LARGE),
+        _ => {}
     }
 }
 
