@@ -81,7 +81,7 @@ impl AgentParts {
     }
 }
 
-/// What every agent of a session gets from the files of the project and the user.
+/// The context from files of the project and the user that every agent of a session gets.
 #[derive(Clone, Default)]
 pub struct SharedContext {
     /// For system prompts.

@@ -54,7 +54,7 @@ fn lines(
     all
 }
 
-/// What the rows of a batch have in common.
+/// The columns that the rows of a batch share.
 struct Columns {
     name: usize,
     title: usize,
