@@ -341,10 +341,10 @@ fn inspect_checkout(
     let mut hooks = vec![git.common.join("hooks")];
     hooks.extend(settings.hook_folders.iter().map(|path| expand(checkout, home, path)));
     hooks.extend(users.hook_folders(checkout));
-    // A folder that is another one for git, as through `/proc`, may hold anything.
-    let has_none =
-        |folder: &PathBuf| resolve(folder).is_some() && is_missing(&folder.join(INDEX_HOOK));
-    if !hooks.iter().all(has_none) {
+    if hooks.iter().any(|folder| resolve(folder).is_none()) {
+        return Err("the folder from which git takes its hooks cannot be followed".to_owned());
+    }
+    if !hooks.iter().all(|folder| is_missing(&folder.join(INDEX_HOOK))) {
         return Err(format!("the repository has a hook {INDEX_HOOK}, which git may start"));
     }
     drivers::check(&git, settings.hash_length(), users, shows_contents)?;
