@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::bounds::{BoundRules, ToolBounds};
-use super::path::Places;
+use super::places::Places;
 use super::rule::Rule;
 use crate::protocol::PermissionMode;
 

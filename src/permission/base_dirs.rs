@@ -12,9 +12,10 @@
 //! - a name known only at run time, `CDPATH`, a `cd` run by another command, more folders than
 //!   [`MAX_FOLDERS`]: it may be any other folder, which is a doubt
 
+use super::program::base_name;
 use std::path::{Component, Path, PathBuf};
 
-use super::mentions::FileLookup;
+use super::mentions::lookup::FileLookup;
 use super::path::resolve;
 use super::script::{Script, SimpleCommand, Word};
 use super::wrapper;
@@ -139,7 +140,7 @@ fn enter_options(command: &SimpleCommand, lookup: &mut FileLookup<'_>) -> bool {
     let mut is_all = true;
     for (at, word) in words.iter().enumerate().skip(1) {
         // `tar czC sub`: the first word needs no dash.
-        let is_bundle = at == 1 && wrapper::base_name(command.program()).ends_with("tar");
+        let is_bundle = at == 1 && base_name(command.program()).ends_with("tar");
         let option = match is_bundle && !word.text.starts_with('-') {
             true => format!("-{}", word.text),
             false => word.text.clone(),

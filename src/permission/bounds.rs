@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::call_access::{AccessItem, CallAccess};
-use super::path::Places;
+use super::places::Places;
 use super::rule::{Rule, RuleBase, RuleList, RuleOrigin};
 use crate::tool::canonical_name;
 

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use super::base_dirs::BaseDirs;
-use super::judge::Call;
+use super::call::Call;
+use super::doubt::doubt;
 use super::mentions::MentionedFiles;
-use super::path::{PathTarget, Places};
+use super::path::PathTarget;
 use super::pattern_roots::PatternRoots;
+use super::places::Places;
 use super::read_only::ReadRules;
-use super::restriction;
 use super::script::{Script, SimpleCommand, Word};
 use super::shell;
 use crate::protocol::{Access, BashVersion};
@@ -85,7 +86,7 @@ impl ShellLine {
 
     /// Why the line may contain any command, whatever a rule names.
     pub fn doubt(&self) -> Option<&str> {
-        self.doubt.get_or_init(|| restriction::doubt(&self.script)).as_deref()
+        self.doubt.get_or_init(|| doubt(&self.script)).as_deref()
     }
 
     /// Why a file that the line may name, by its words, its variables or a text that it runs, may

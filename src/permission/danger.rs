@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use super::script::Word;
 use super::spelling::{Piece, Spelling, spell, unquoted};
-use super::wrapper::{self, InnerCommand, base_name};
+use super::wrapper::{self, InnerCommand};
 
 mod built_in;
 mod compiler;
@@ -37,9 +37,9 @@ mod sub_command;
 mod table;
 mod tar;
 
-use super::program::Program;
-use entry::{OptionEntry, entries, rows, values_of};
-use table::{ANYWHERE, OPTION_FILES};
+use super::program::{Program, base_name};
+use entry::{OptionEntry, entries, has_option_files, rows, values_of};
+use table::ANYWHERE;
 
 pub use entry::{flags, letters_with_value};
 
@@ -291,11 +291,6 @@ fn listed_name(program: &str) -> &str {
     };
     let tool = bare.rsplit('-').next().unwrap_or(bare);
     [name, bare, tool].into_iter().find(|name| has_option_files(name)).unwrap_or(name)
-}
-
-/// Whether the program reads options from a file that a word such as `@file` names.
-fn has_option_files(name: &str) -> bool {
-    OPTION_FILES.split_whitespace().any(|known| known == name)
 }
 
 /// Maximum runners before a command that are looked through.

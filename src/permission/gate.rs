@@ -8,27 +8,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::{Mutex, MutexGuard};
-use serde_json::Value;
 
 use super::agent_permissions::{AgentPermissions, ModePolicy};
-use super::judge::{Call, Decision, Judgement, Policy, judge, redirect_refusal};
-use super::path::Places;
-use super::pattern_roots::UnreadableFiles;
+use super::call::Call;
+use super::judge::{Decision, Judgement, Policy, judge, redirect_refusal};
+use super::places::Places;
 use super::protected::{ProtectedPlace, ProtectedPlaces};
-use super::question::{AnswerError, Approval, AskedCall, QuestionEntry};
-use super::rule::{Rule, RuleBase, RuleList, RuleOrigin, RuleSet};
-use super::rule_file;
+use super::question::{AnswerError, AskedCall, QuestionEntry, Verdict};
+use super::rule::{Rule, RuleOrigin, RuleSet};
 use super::session_rules::AllowCeiling;
 use super::source::RuleSource;
+use super::unreadable::UnreadableFiles;
 use crate::disk::{GitConfigPaths, ProjectFolders};
 use crate::protocol::{
     Allowance, Answer, BashVersion, Denial, EnvOverlay, PathTarget, PermissionMode, QuestionId,
-    RuleFile,
 };
 
-mod agent;
-
-pub use agent::{AgentGate, GateDecision, QuestionDraft};
+pub mod agent;
+mod rules;
 
 /// Settings to build a gate from.
 #[derive(Clone, Debug)]
@@ -83,28 +80,6 @@ pub(super) struct GateState {
     pub(super) revision: u64,
     next_id: u64,
     waiting: BTreeMap<QuestionId, QuestionEntry>,
-}
-
-/// The answer to a question about a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Rules or the mode allow it by now.
-    Allowed,
-    /// Approved by the user, or by a hook in the user's place.
-    Approved(Approval),
-    /// Approved with this input instead, which the gate must not deny.
-    Changed { input: Value },
-    /// Denied, with the reason for the model.
-    Denied(Denial),
-    /// The run was stopped before a decision.
-    Cancelled,
-}
-
-impl Verdict {
-    /// Whether the call runs.
-    pub fn allows(&self) -> bool {
-        !matches!(self, Self::Denied(_) | Self::Cancelled)
-    }
 }
 
 impl Gate {
@@ -377,65 +352,6 @@ impl GateShared {
     fn reply(&self, id: QuestionId, verdict: Verdict) -> bool {
         let waiting = self.lock().waiting.remove(&id);
         waiting.is_some_and(|waiting| waiting.reply.send(verdict).is_ok())
-    }
-
-    fn parse(&self, rules: &[String], origin: &RuleOrigin) -> Result<Vec<Rule>, AnswerError> {
-        let base = RuleBase { project: &self.places.project, home: self.places.home.as_deref() };
-        let parse = |text: &String| Rule::parse(text, RuleList::Allow, origin.clone(), base);
-        Ok(rules.iter().map(parse).collect::<Result<_, _>>()?)
-    }
-
-    /// Applies a client's rules, file by file. One that cannot be parsed rejects them all; a file
-    /// that cannot be written ends it, and what was written before applies.
-    fn keep(
-        &self,
-        asked: &AskedCall,
-        session: &[String],
-        written: &[(RuleFile, Vec<String>)],
-    ) -> Result<(), AnswerError> {
-        let granted = self.parse(session, &RuleOrigin::Session)?;
-        for (_, rules) in written {
-            self.parse(rules, &RuleOrigin::Session)?;
-        }
-        for (file, texts) in written {
-            let path = rule_file::path(&self.places.project, *file);
-            let rules = self.parse(texts, &RuleOrigin::File(path.clone()))?;
-            self.write_always(&path, texts, rules)?;
-        }
-        asked.permissions.grants.add(granted);
-        self.lock().revision += 1;
-        Ok(())
-    }
-
-    /// Checks that the rules let the call run, writes them, and applies them.
-    fn write_rules(
-        &self,
-        asked: &AskedCall,
-        texts: &[String],
-        file: RuleFile,
-    ) -> Result<(), AnswerError> {
-        let path = rule_file::path(&self.places.project, file);
-        let rules = self.parse(texts, &RuleOrigin::File(path.clone()))?;
-        let (mode, mut all) = {
-            let state = self.lock();
-            (self.mode_for(asked.permissions.mode, state.mode), (*state.rules).clone())
-        };
-        all.allow.extend(rules.iter().cloned());
-        let grants = asked.permissions.grants.get();
-        let policy = Policy {
-            mode,
-            rules: &all,
-            grants: &grants,
-            places: &asked.permissions.places,
-            bounds: &asked.permissions.bounds,
-            interactive: self.interactive,
-        };
-        let judgement = judge(&policy, &asked.call());
-        if judgement.decision != Decision::Allow {
-            return Err(AnswerError::NotCovered { why: judgement.why });
-        }
-        let texts: Vec<String> = rules.iter().map(|rule| rule.text().to_owned()).collect();
-        self.write_always(&path, &texts, rules)
     }
 }
 

@@ -4,46 +4,20 @@
 //! hooks that allow, then for each item of the call allow rules, the agent's grants, and what the
 //! mode leaves free.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use super::bounds::BoundRules;
+use super::call::{Call, HookAdvice};
 use super::call_access::{AccessItem, CallAccess};
 use super::lookalike;
-use super::path::{PathTarget, Places};
+use super::path::PathTarget;
+use super::pattern::Restriction;
+use super::places::Places;
 use super::read_only::{self, ReadRules, check_read_only};
-use super::restriction::Restriction;
 use super::rule::{Exception, Rule, RuleSet, read_rules};
 use super::script::SimpleCommand;
 use super::suggest;
 use crate::protocol::{Access, PermissionMode, ReadOnly, ToolUseId};
-
-/// A valid tool call that is about to run.
-#[derive(Clone, Debug)]
-pub struct Call<'a> {
-    pub id: &'a ToolUseId,
-    pub tool: &'a str,
-    pub input: &'a Value,
-    /// Its effects, as reported by the tool.
-    pub access: &'a Access,
-    /// The agent's base directory.
-    pub cwd: &'a Path,
-    /// The hooks' decision on it.
-    pub advice: HookAdvice,
-}
-
-/// The hooks' decision on a call. It ranks below the rules: deny rules and ask rules hold whatever hooks allow.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum HookAdvice {
-    /// None: rules and mode decide.
-    #[default]
-    None,
-    /// It may run without a question.
-    Allow,
-    /// It needs approval.
-    Ask { why: String },
-}
 
 /// All input of a judgement besides the call and the disk.
 #[derive(Clone, Copy, Debug)]
@@ -427,7 +401,7 @@ fn exception(unit: &AccessItem, policy: &Policy<'_>, facts: &CallAccess) -> Opti
             return Some(format!("{} does not apply here: {why}", rule.describe(places)));
         }
     };
-    let program = super::wrapper::base_name(command.program());
+    let program = super::program::base_name(command.program());
     let mut why = format!(
         "no rule allows {program} with {}: {} does not name it",
         danger.option,

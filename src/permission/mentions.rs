@@ -5,18 +5,20 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use super::doubt::doubt;
 use super::path::PathTarget;
+use super::program::{base_name, is_sub_command};
 use super::recursive::{self, ShownFolder};
-use super::restriction::{doubt, is_sub_command};
-use super::script::{Script, SimpleCommand, Word};
-use super::spelling::Piece;
-use super::wrapper;
-use super::writers::{self, HandledPath, PathChange, WriteEffect};
+use super::script::{Script, SimpleCommand};
+use super::writers::folders::{HandledPath, PathChange, handled_paths};
+use super::writers::{self, WriteEffect};
 
 mod input;
-mod lookup;
+pub mod lookup;
+pub mod named;
 
-pub use lookup::FileLookup;
+use lookup::FileLookup;
+use named::NamedFiles;
 
 /// Programs that show nothing of the files they are given.
 const SHOW_NOTHING: &[&str] = &[
@@ -47,32 +49,6 @@ pub struct MentionedFiles {
     pub shown_folders: Vec<ShownFolder>,
     /// Whether a redirect leads to or from a file known only at run time.
     pub has_open_redirect: bool,
-}
-
-/// Files, and why there may be more of them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NamedFiles {
-    pub targets: Vec<PathTarget>,
-    /// The last parts of relative names.
-    pub names: Vec<Vec<Piece>>,
-    /// A word known only at run time.
-    pub open: Option<String>,
-    /// Whether there are more than the limits allow to examine.
-    pub unbounded: bool,
-}
-
-impl NamedFiles {
-    fn add(&mut self, files: &Self, counts_doubt: bool) {
-        self.targets.extend(files.targets.iter().cloned());
-        if counts_doubt {
-            let is_option = |name: &Vec<Piece>| name.first() == Some(&Piece::Char('-'));
-            self.names.extend(files.names.iter().filter(|name| !is_option(name)).cloned());
-            self.unbounded |= files.unbounded;
-            if self.open.is_none() {
-                self.open.clone_from(&files.open);
-            }
-        }
-    }
 }
 
 impl MentionedFiles {
@@ -128,7 +104,7 @@ impl MentionedFiles {
 
     fn add_command(&mut self, command: &SimpleCommand, lookup: &mut FileLookup<'_>) {
         let writes = writers::write_effect(command);
-        let shows = !SHOW_NOTHING.contains(&wrapper::base_name(command.program()));
+        let shows = !SHOW_NOTHING.contains(&base_name(command.program()));
         let mut named: Vec<NamedFiles> = Vec::new();
         // A value may hold a whole command.
         for word in command.words.first().into_iter().filter(|word| !word.literal) {
@@ -141,19 +117,19 @@ impl MentionedFiles {
             if is_sub_command(&command.words, at + 1) {
                 files.names.clear();
             }
-            self.all.add(&files, shows && !is_message(command, at + 1));
+            self.all.add(&files, shows && !input::is_message(command, at + 1));
             if writes == WriteEffect::Yes || writers::is_output(command, at + 1) {
                 self.by_writers.add(&files, true);
             }
             named.push(files);
         }
         if writes == WriteEffect::Maybe {
-            let program = wrapper::base_name(command.program());
+            let program = base_name(command.program());
             let with_program = |target: &PathTarget| (program.to_owned(), target.clone());
             let targets = named.iter().flat_map(|files| &files.targets);
             self.by_unknown.extend(targets.map(with_program));
         }
-        for handled in writers::handled_paths(command, &named, &lookup.bases) {
+        for handled in handled_paths(command, &named, &lookup.bases) {
             if handled.how == PathChange::Moved && has_relative_link(&handled.target) {
                 self.all.unbounded = true;
                 self.by_writers.unbounded = true;
@@ -193,35 +169,6 @@ fn has_relative_link(folder: &PathTarget) -> bool {
         }
     }
     false
-}
-
-/// Whether the command may change which files a glob in the line matches.
-pub(super) fn changes_globs(command: &SimpleCommand) -> bool {
-    let is = |words: &&[Word]| {
-        let program = words.first().map_or("", |word| wrapper::base_name(&word.text));
-        let is_option = |word: &&Word| word.text.starts_with(['-', '+']);
-        let mut options = words.iter().skip(1).take_while(is_option);
-        program == "shopt" || program == "bash" && options.any(|word| word.text.contains('O'))
-    };
-    wrapper::possible_commands(command).iter().any(is)
-}
-
-/// Whether the word at this position is message text, such as that of a commit, and no file.
-fn is_message(command: &SimpleCommand, at: usize) -> bool {
-    let text = |at: usize| command.words.get(at).map_or("", |word| word.text.as_str());
-    let (program, before) =
-        (wrapper::base_name(command.program()), at.checked_sub(1).map_or("", text));
-    let is_short =
-        |letter| before.starts_with('-') && !before.starts_with("--") && before.ends_with(letter);
-    match (program, text(1)) {
-        ("git", "commit" | "merge" | "notes" | "stash" | "tag") => {
-            before == "--message" || is_short('m') || text(at).starts_with("--message=")
-        }
-        ("gh", _) => {
-            matches!(before, "--title" | "--body" | "--notes") || is_short('t') || is_short('b')
-        }
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -6,15 +6,18 @@ use std::sync::{Arc, OnceLock};
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet};
 use url::Host;
 
-use super::path::{PathTarget, Places, resolve};
+use super::path::{PathTarget, resolve};
 use super::pattern_roots::{PatternRoot, PatternRoots};
+use super::places::Places;
 use super::protected::{Protection, fold};
-use super::restriction::Restriction;
 use super::spelling::Piece;
 
 mod command;
+mod compare;
+mod restriction;
 
-pub use command::{CommandPattern, wild};
+pub use command::CommandPattern;
+pub use restriction::Restriction;
 
 /// Maximum bytes of a path pattern: as many as always compile within the library's limit.
 const MAX_PATTERN_BYTES: usize = 1024;
@@ -322,19 +325,6 @@ mod tests {
         }
         let error = read(&"a".repeat(MAX_PATTERN_BYTES + 1)).unwrap_err();
         assert_eq!(error, "a pattern is limited to 1024 bytes; this one has 1025");
-    }
-
-    #[test]
-    fn a_star_stands_for_any_text() {
-        for (pattern, text, expected) in [
-            ("git * main", "git push origin main", true),
-            ("git * main", "git main", false),
-            ("a*a", "a", false),
-            ("a*b*c", "axxbyyc", true),
-            ("*", "anything", true),
-        ] {
-            assert_eq!(wild(pattern, text), expected, "{pattern} ~ {text}");
-        }
     }
 
     #[test]

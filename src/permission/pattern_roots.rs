@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::path::{PathTarget, Places, resolve};
-use super::pattern::PathPattern;
-use super::restriction::Restriction;
+use super::path::resolve;
+use super::places::Places;
 use crate::disk::checkout_root;
 
 /// A folder under both of its names.
@@ -162,56 +161,16 @@ impl std::ops::Deref for PatternRoots {
     }
 }
 
-/// The files that an agent's rules keep it from reading, for tools that find files while searching.
-#[derive(Debug)]
-pub struct UnreadableFiles {
-    cwd: PathBuf,
-    relative: PatternRoots,
-    patterns: Vec<(PathPattern, PatternRoots)>,
-}
-
-impl UnreadableFiles {
-    /// Creates an empty set, for an agent that works in `cwd`.
-    pub(super) fn new(places: &Places, cwd: &Path) -> Self {
-        let relative = PatternRoots::for_agent(places, cwd, &[]);
-        Self { cwd: cwd.to_owned(), relative, patterns: Vec::new() }
-    }
-
-    /// Adds the files of these patterns, except the patterns that `asked` matches: the user has answered for those.
-    pub(super) fn add<'a>(
-        &mut self,
-        patterns: impl IntoIterator<Item = &'a PathPattern>,
-        asked: Option<&PathTarget>,
-    ) {
-        for pattern in patterns {
-            let starts = pattern.roots(&self.relative);
-            let is_meant = |asked| pattern.restricts(asked, &starts) == Restriction::Yes;
-            if !asked.is_some_and(is_meant) {
-                self.patterns.push((pattern.clone(), starts));
-            }
-        }
-    }
-
-    /// Whether the file is one of them.
-    pub fn contains(&self, file: &Path) -> bool {
-        if self.patterns.is_empty() {
-            return false;
-        }
-        let target = PathTarget::new(&self.cwd, file);
-        self.patterns
-            .iter()
-            .any(|(pattern, starts)| pattern.restricts(&target, starts) != Restriction::No)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use super::{Path, PathTarget, PatternRoots, Restriction};
+    use super::{Path, PatternRoots};
     use crate::permission::judge::Decision::Allow;
     use crate::permission::judge::testing::JudgeFixture;
+    use crate::permission::path::PathTarget;
+    use crate::permission::pattern::Restriction;
     use crate::permission::rule::RuleSet;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Programs with sub-commands or targets, and the options that may precede them.
 
-use super::wrapper::base_name;
+use super::script::Word;
 
 /// A program with sub-commands, and the options that may precede them.
 pub struct Program {
@@ -182,6 +182,10 @@ pub struct GlobalOption {
     pub harmless: bool,
 }
 
+/// Programs whose first two non-option words are both names of sub-commands.
+const TWO_LEVELS: &[&str] =
+    &["aws", "az", "gcloud", "gh", "glab", "docker", "podman", "kubectl", "oc", "helm"];
+
 impl Program {
     /// The known program of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -230,9 +234,42 @@ impl Program {
     }
 }
 
+/// The program's name without its folder.
+pub fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
 /// Whether git itself has this command.
 pub fn is_git_command(name: &str) -> bool {
     GIT_COMMANDS.split_whitespace().any(|command| command == name)
+}
+
+/// The position of the first word that is no option of the program.
+pub fn sub_command(words: &[Word]) -> usize {
+    let known = words.first().and_then(|word| Program::named(&word.text));
+    let mut at = 1;
+    while let Some(word) = words.get(at).filter(|word| word.text.starts_with(['-', '+'])) {
+        let option = known.and_then(|known| known.global_option(&word.text));
+        at += option.map_or(1, |option| option.words);
+    }
+    at
+}
+
+/// Whether the word at `place` is the name of a sub-command rather than of a program.
+pub fn is_sub_command(words: &[Word], place: usize) -> bool {
+    let Some(first) = words.first() else { return false };
+    // The first argument of npx and the like is a program; the others run what they have no command for.
+    let is_runner =
+        matches!(base_name(&first.text), "npx" | "bunx" | "uvx" | "pipx" | "pnpm" | "yarn" | "bun");
+    if is_runner || !Program::named(&first.text).is_some_and(Program::has_sub_commands) {
+        return false;
+    }
+    let at = sub_command(words);
+    let runs = |word: &Word| matches!(word.text.as_str(), "exec" | "run" | "debug" | "x" | "dlx");
+    place == at
+        || place == at + 1
+            && TWO_LEVELS.contains(&base_name(&first.text))
+            && !words.get(at).is_some_and(runs)
 }
 
 #[cfg(test)]

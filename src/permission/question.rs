@@ -8,10 +8,10 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::agent_permissions::AgentPermissions;
-use super::gate::Verdict;
-use super::judge::{Call, HookAdvice, Judgement};
+use super::call::{Call, HookAdvice};
+use super::judge::Judgement;
 use super::rule::RuleError;
-use crate::protocol::{Access, ToolUseId, printable_path};
+use crate::protocol::{Access, Denial, ToolUseId, printable_path};
 
 /// An answer that cannot be carried out. The question stays open.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,28 @@ pub enum AnswerError {
         printable_path(path)
     )]
     Config { path: PathBuf, problem: String },
+}
+
+/// The answer to a question about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Rules or the mode allow it by now.
+    Allowed,
+    /// Approved by the user, or by a hook in the user's place.
+    Approved(Approval),
+    /// Approved with this input instead, which the gate must not deny.
+    Changed { input: Value },
+    /// Denied, with the reason for the model.
+    Denied(Denial),
+    /// The run was stopped before a decision.
+    Cancelled,
+}
+
+impl Verdict {
+    /// Whether the call runs.
+    pub fn allows(&self) -> bool {
+        !matches!(self, Self::Denied(_) | Self::Cancelled)
+    }
 }
 
 /// An open question.

@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::path::{PathTarget, Places, resolve};
+use super::path::{PathTarget, resolve};
+use super::places::Places;
 use super::recursive::has_parent_after_name;
 use super::script::{SimpleCommand, Word};
 use crate::disk::{check_repository, checkout_around};

@@ -5,21 +5,25 @@
 //! package managers. Build tools and interpreters are left out on purpose: they read whatever their
 //! input says, named or not.
 
+use super::program::base_name;
 use std::path::{Path, PathBuf};
 
 use super::git_store;
-use super::mentions::NamedFiles;
-use super::path::{PathTarget, Places};
+use super::mentions::named::NamedFiles;
+use super::path::PathTarget;
 use super::pattern::PathPattern;
 use super::pattern_roots::PatternRoots;
+use super::places::Places;
 use super::script::{SimpleCommand, Word};
-use super::wrapper::{self, base_name};
+use super::wrapper;
 use crate::disk::checkout_root;
 
+mod behavior;
 mod git;
 mod silent;
 mod tree;
 
+use behavior::{CwdCondition, ReadBehavior, ShownContent};
 pub use git::{has_parent_after_name, is_plain_path};
 pub use tree::{SearchOutcome, find};
 
@@ -30,36 +34,6 @@ pub struct ShownFolder {
     program: String,
     folder: PathTarget,
     content: ShownContent,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum ShownContent {
-    /// Files below it; `hidden` includes names that begin with a dot.
-    Files { hidden: bool },
-    /// Tracked files below it.
-    Tracked,
-    /// Files of any commit of the repository around it.
-    History,
-    /// Changes of any of its files, unless only named or counted.
-    Changes,
-}
-
-/// The content that one command shows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct ReadBehavior {
-    content: ShownContent,
-    reads_cwd: CwdCondition,
-}
-
-/// When a program reads the folder it runs in.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum CwdCondition {
-    Never,
-    /// Unless its words certainly are a pattern and paths.
-    WithoutPath,
-    /// Unless one of its words is a file or folder.
-    WithoutAny,
-    Always,
 }
 
 /// When a program descends into folders.

@@ -1,24 +1,24 @@
 //! Permission rules as users write them: `Bash(git diff:*)`, `Edit(src/**)`, `mcp__server`.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
-
 use self::effect::{FileEffect, doubt, restricts_paths};
 use self::elsewhere::{RuleMatch, elsewhere_reason, is_as_named, starts_in_project};
 use self::scope::{DELEGATE_PREFIX, KNOWN_TOOLS, RuleScope, parse_scope};
 use super::call_access::{AccessItem, CallAccess};
 use super::danger::Danger;
-use super::path::Places;
-use super::pattern::{CommandPattern, PathPattern};
+use super::pattern::{CommandPattern, PathPattern, Restriction};
+use super::places::Places;
 use super::read_only::ReadRules;
-use super::restriction::{self, Restriction};
 use super::script::SimpleCommand;
 use crate::protocol::MCP_PREFIX;
 use crate::tool::canonical_name;
 
 mod effect;
 mod elsewhere;
+mod origin;
 mod scope;
+mod shell_line;
+
+pub use origin::{RuleBase, RuleList, RuleOrigin};
 
 /// Why a rule does not cover a command that it names.
 #[derive(Clone, Debug)]
@@ -27,54 +27,6 @@ pub enum Exception {
     Danger(Danger),
     /// The command runs where the rule means something else, for this reason.
     Elsewhere(String),
-}
-
-/// Where a rule comes from, so that the user can find it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RuleOrigin {
-    /// A file of the project.
-    File(PathBuf),
-    /// A file of the user, for all projects.
-    UserFile(PathBuf),
-    /// The user's own skills folder; its texts name files beside them.
-    Skills,
-    /// A command-line option, such as `--allowed-tools`.
-    Flag(String),
-    /// The user's answer in this session.
-    Session,
-}
-
-impl RuleOrigin {
-    /// Formats it for messages; files of the project by their short name.
-    fn show(&self, places: &Places) -> String {
-        match self {
-            Self::File(path) | Self::UserFile(path) => format!("in {}", places.show(path)),
-            Self::Skills => "from your skills folder".to_owned(),
-            Self::Flag(name) => format!("from {name}"),
-            Self::Session => "granted in this session".to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for RuleOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.show(&Places::default()))
-    }
-}
-
-/// The list a rule belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleList {
-    Allow,
-    Ask,
-    Deny,
-}
-
-/// The folders that relative and `~` patterns of a rule start from.
-#[derive(Clone, Copy, Debug)]
-pub struct RuleBase<'a> {
-    pub project: &'a Path,
-    pub home: Option<&'a Path>,
 }
 
 /// Maximum deny or ask rules in one place. Each call is compared with every one of them.
@@ -206,7 +158,7 @@ impl Rule {
     /// Whether this rule, in the ask or deny list, applies to any part of the call.
     pub(super) fn restricts(&self, facts: &CallAccess, places: &Places) -> Restriction {
         match (&self.scope, &facts.shell) {
-            (RuleScope::Command(pattern), Some(shell)) => restriction::compare_line(pattern, shell),
+            (RuleScope::Command(pattern), Some(shell)) => shell_line::compare_line(pattern, shell),
             (RuleScope::Path { effect, tool, pattern }, shell) => {
                 if tool.as_ref().is_some_and(|tool| *tool != facts.tool) {
                     return Restriction::No;
@@ -434,6 +386,8 @@ impl RuleSet {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn parse(text: &str, list: RuleList) -> Result<Rule, RuleError> {

@@ -28,6 +28,25 @@ impl Word {
     pub fn literal(text: &str) -> Self {
         Self { text: text.to_owned(), raw: text.to_owned(), literal: true }
     }
+
+    /// Whether the word contains `$1`, `$@`, `$_` or the like: values that a line gives without an assignment.
+    pub fn has_positional(&self) -> bool {
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        !self.literal
+            && self.raw.match_indices('$').any(|(at, _)| {
+                let before = &self.raw[..at];
+                if (before.len() - before.trim_end_matches('\\').len()) % 2 == 1 {
+                    return false;
+                }
+                let behind = &self.raw[at + 1..];
+                let name =
+                    behind.strip_prefix('{').unwrap_or(behind).trim_start_matches(['!', '#']);
+                let is_underscore =
+                    || name.strip_prefix('_').is_some_and(|it| !it.starts_with(is_letter));
+                name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '@' | '*'))
+                    || is_underscore()
+            })
+    }
 }
 
 /// `NAME=value` before a command or on its own.

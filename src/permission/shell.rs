@@ -4,6 +4,7 @@
 //! the whole line unclear, and an unclear line needs approval: node kinds are listed one by one,
 //! and there may be only blanks between two nodes.
 
+use super::program::base_name;
 use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
@@ -88,7 +89,7 @@ fn split_nested(line: &str, nesting: usize) -> Script {
     let mut is_all = true;
     let evaluates = |command: &SimpleCommand| {
         let is_one = |words: &[Word]| {
-            words.first().is_some_and(|word| wrapper::evaluates(wrapper::base_name(&word.text)))
+            words.first().is_some_and(|word| wrapper::evaluates(base_name(&word.text)))
         };
         wrapper::possible_commands(command).into_iter().any(is_one)
     };

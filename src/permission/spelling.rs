@@ -8,19 +8,12 @@ use super::script::Word;
 use super::shell::ansi_c;
 
 mod braces;
+mod piece;
 mod quotes;
-mod set;
 
-use braces::expand;
+use braces::{LIMIT, MAX_ALTERNATIVES, MAX_WORD, expand};
+pub use piece::{CharSet, Piece, globbed};
 use quotes::{after, ansi_end, find};
-pub use set::{CharSet, globbed};
-
-/// Maximum alternatives; with more, a word with braces is open.
-const MAX_ALTERNATIVES: usize = 64;
-/// Longer words are open, and longer lines get no rough reading. Characters.
-const MAX_WORD: usize = 2048;
-/// Stands for [`Piece::Limit`] in a word that is still quoted. No word of a line can contain it.
-const LIMIT: char = '\0';
 
 /// A word as a program may get it.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,24 +22,6 @@ pub enum Spelling<'a> {
     Plain(Cow<'a, str>),
     /// Parts of it are known only at run time.
     Open(Vec<Piece>),
-}
-
-/// A part of an open word.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Piece {
-    Char(char),
-    /// `?`: any one character.
-    One,
-    /// `[…]`: one of these characters.
-    Set(CharSet),
-    /// `*`: any part of a name.
-    Star,
-    /// The value of this variable.
-    Variable(String),
-    /// Any text.
-    Any,
-    /// Any text, because there are more alternatives than the limit.
-    Limit,
 }
 
 impl Spelling<'_> {
@@ -107,7 +82,7 @@ impl Spelling<'_> {
     /// The part of the word after its last slash.
     pub fn base(&self) -> Spelling<'_> {
         match self {
-            Self::Plain(text) => Spelling::Plain(super::wrapper::base_name(text).into()),
+            Self::Plain(text) => Spelling::Plain(super::program::base_name(text).into()),
             Self::Open(pieces) => {
                 let slash = pieces.iter().rposition(|piece| *piece == Piece::Char('/'));
                 Spelling::Open(pieces[slash.map_or(0, |place| place + 1)..].to_vec()).simplify()

@@ -1,10 +1,12 @@
 //! Suggests sensible rules for a call that nothing allows yet.
 
+use super::program::base_name;
 use std::path::Path;
 
 use super::call_access::{AccessItem, CallAccess};
 use super::danger::{self, Danger};
-use super::path::{PathTarget, Places};
+use super::path::PathTarget;
+use super::places::Places;
 use super::rule::{Rule, RuleBase, RuleList, RuleOrigin};
 use super::script::{SimpleCommand, Word};
 use super::wrapper::{self, InnerCommand};
@@ -146,7 +148,7 @@ fn covers(text: &str, unit: &AccessItem, facts: &CallAccess, places: &Places) ->
 
 /// Whether the command takes its input as data. An option that a rule must name may turn it into a program.
 fn takes_data(command: &SimpleCommand) -> bool {
-    let program = wrapper::base_name(command.program());
+    let program = base_name(command.program());
     let sub_command = command.words.get(1).map_or("", |word| word.text.as_str());
     let is_known = |known: &&str| match known.split_once(' ') {
         Some(known) => known == (program, sub_command),
@@ -205,7 +207,7 @@ fn command_rule(command: &SimpleCommand) -> Option<String> {
 
 /// How many leading words are enough for a rule, if the others may be left open.
 fn open_ended(words: &[Word]) -> Option<usize> {
-    let program = wrapper::base_name(&words.first()?.text);
+    let program = base_name(&words.first()?.text);
     let sub_command = words.get(1).map(|word| word.text.as_str());
     OPEN_ENDED.iter().find_map(|line| {
         let (programs, sub_commands) = match line.split_once(':') {
@@ -228,7 +230,7 @@ fn open_ended(words: &[Word]) -> Option<usize> {
 
 /// How many leading words say what a command does.
 fn telling_words(words: &[Word]) -> usize {
-    let Some(program) = words.first().map(|word| wrapper::base_name(&word.text)) else { return 0 };
+    let Some(program) = words.first().map(|word| base_name(&word.text)) else { return 0 };
     let most = match words.get(1).map(|word| word.text.as_str()) {
         None => 1,
         Some(sub) if SUB_COMMANDS.contains(&program) && RUN_SUB_COMMANDS.contains(&sub) => 3,

@@ -1,5 +1,6 @@
 //! Programs that run other programs: a rule never covers them unless it names the program they run.
 
+use super::program::base_name;
 use super::script::{SimpleCommand, Word};
 
 mod runner_options;
@@ -319,11 +320,6 @@ pub fn strip_wrappers(words: &[Word]) -> Vec<&str> {
         plain.extend(rest);
     }
     plain
-}
-
-/// The program's name without its folder.
-pub fn base_name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
 }
 
 /// The name of a package without the version that a runner takes along, such as `eslint@8` or `twine==5`.

@@ -1,13 +1,10 @@
 //! Which programs change the files they are given. A program not known to only read them is a doubt.
 
-use super::program::is_git_command;
-use super::restriction::sub_command;
+use super::program::{base_name, is_git_command, sub_command};
 use super::script::{SimpleCommand, Word};
-use super::wrapper::{self, base_name};
+use super::wrapper;
 
-mod folders;
-
-pub use folders::{HandledPath, PathChange, handled_paths};
+pub mod folders;
 
 /// Programs that change the files they are given.
 const WRITERS: &str = "chmod chown cp dd install ln mkdir mv patch perl rm rmdir rsync sed shred tee touch truncate unlink \

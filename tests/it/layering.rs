@@ -1,6 +1,7 @@
 //! The invariants of the architecture, read off the source: who may use what, and where.
 
 mod arrows;
+mod circles;
 mod rules;
 mod source;
 
@@ -54,6 +55,11 @@ fn what_changes_the_screen_does_not_draw_it() {
 #[test]
 fn modules_use_only_what_lies_below_them() {
     report(&check(arrows::problems));
+}
+
+#[test]
+fn files_that_import_each_other_are_named() {
+    report(&circles::problems(&source::all()));
 }
 
 #[test]

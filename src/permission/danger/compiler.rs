@@ -6,8 +6,10 @@ use super::Spelling;
 use super::place::{leads_out, leads_out_or_is_hidden};
 
 mod passed_through;
+mod word;
 
 pub use passed_through::listed;
+use word::CompilerWord;
 
 /// Compilers that take the options of gcc, by their names in the table.
 const LIKE_GCC: &[&str] =
@@ -20,14 +22,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("groovyc kotlinc scalac", "-d"),
     ("javac javadoc", "-d -h -s"),
 ];
-
-/// A word of a compiler command, with those before it.
-struct CompilerWord<'a> {
-    word: &'a Spelling<'a>,
-    /// Including the program.
-    before: &'a [Spelling<'a>],
-    bases: &'a [PathBuf],
-}
 
 /// The danger in a word after `before`: a linker or plugin of the caller's choice, an option file,
 /// or an output file that is hidden or not below the folder.
@@ -114,10 +108,6 @@ const FLAGS: &[&str] = &[
 const FLAG_WORDS: &str = "-c -C -CC -E -H -M -MD -MG -MM -MMD -MP -P -Q -S -T -e -pie -s -u -v -w -z --verbose --version";
 
 impl CompilerWord<'_> {
-    fn previous(&self) -> &str {
-        self.before.last().and_then(Spelling::exact).unwrap_or_default()
-    }
-
     /// Whether a rule for the program does not cover writing there.
     fn is_no_output(&self, path: &str) -> bool {
         leads_out_or_is_hidden(path, self.word, self.bases)

@@ -1,7 +1,6 @@
 //! The table entries that apply to a command, and the words that match an entry's option.
 
-use super::has_option_files;
-use super::table::{self, OPTIONS};
+use super::table::{self, OPTION_FILES, OPTIONS};
 use crate::permission::spelling::Spelling;
 
 /// One option in a row of the table.
@@ -223,4 +222,9 @@ pub fn letters_with_value(program: &str) -> &'static str {
     let rows = OPTIONS.iter().filter(is_own).map(|(_, row)| values_of(row));
     // A program without letter clusters has no letters to tell apart.
     rows.into_iter().find(|values| !matches!(*values, "" | "*")).unwrap_or_default()
+}
+
+/// Whether the program reads options from a file that a word such as `@file` names.
+pub fn has_option_files(name: &str) -> bool {
+    OPTION_FILES.split_whitespace().any(|known| known == name)
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{Gate, GateShared, Verdict};
+use super::{Gate, GateShared};
 use crate::permission::agent_permissions::{AgentPermissions, Grants, InheritedPermissions};
-use crate::permission::judge::{Call, Decision, HookAdvice, Judgement};
-use crate::permission::path::Places;
-use crate::permission::pattern_roots::UnreadableFiles;
-use crate::permission::question::{Approval, AskedCall, QuestionEntry};
+use crate::permission::call::{Call, HookAdvice};
+use crate::permission::judge::{Decision, Judgement};
+use crate::permission::places::Places;
+use crate::permission::question::{Approval, AskedCall, QuestionEntry, Verdict};
 use crate::permission::rule::RuleBase;
+use crate::permission::unreadable::UnreadableFiles;
 use crate::protocol::{
     Access, Denial, EnvOverlay, EventKind, EventSink, PathTarget, PermissionMode, Question,
     QuestionId, ReadOnly,

@@ -3,10 +3,13 @@ use std::fs;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::super::judge::HookAdvice;
+use super::agent::{AgentGate, GateDecision};
 use super::*;
+use crate::permission::call::HookAdvice;
+use crate::permission::question::Approval;
+use crate::permission::rule::{RuleBase, RuleList};
 use crate::protocol::{
-    Access, AgentEvent, AgentId, EnvOverlay, EventKind, EventQueue, Question, ToolUseId,
+    Access, AgentEvent, AgentId, EnvOverlay, EventKind, EventQueue, Question, RuleFile, ToolUseId,
 };
 
 struct GateFixture {

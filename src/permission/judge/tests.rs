@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::testing::{JudgeFixture, reading, writing};
 use super::*;

@@ -1,10 +1,10 @@
 //! Commands that may take file names from their input rather than from their words.
 
-use super::is_message;
-use crate::permission::restriction::{interprets, takes_data};
+use crate::permission::interpreter::{interprets, takes_data};
+use crate::permission::program::base_name;
 use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::shell::words_of_string;
-use crate::permission::wrapper::{self, base_name};
+use crate::permission::wrapper;
 use crate::permission::writers::{self, WriteEffect};
 
 /// Programs that take words of their input as arguments or settings, whatever they run.
@@ -73,4 +73,21 @@ fn takes_names(command: &SimpleCommand) -> bool {
         || !prints && command.words.iter().enumerate().any(is_output)
         || !takes_data(&command.words)
         || starts.iter().any(runs)
+}
+
+/// Whether the word at this position is message text, such as that of a commit, and no file.
+pub fn is_message(command: &SimpleCommand, at: usize) -> bool {
+    let text = |at: usize| command.words.get(at).map_or("", |word| word.text.as_str());
+    let (program, before) = (base_name(command.program()), at.checked_sub(1).map_or("", text));
+    let is_short =
+        |letter| before.starts_with('-') && !before.starts_with("--") && before.ends_with(letter);
+    match (program, text(1)) {
+        ("git", "commit" | "merge" | "notes" | "stash" | "tag") => {
+            before == "--message" || is_short('m') || text(at).starts_with("--message=")
+        }
+        ("gh", _) => {
+            matches!(before, "--title" | "--body" | "--notes") || is_short('t') || is_short('b')
+        }
+        _ => false,
+    }
 }

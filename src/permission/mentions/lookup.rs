@@ -1,15 +1,15 @@
 //! Finds the files that one word may name.
 
+use crate::permission::program::base_name;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::NamedFiles;
+use super::named::NamedFiles;
 use crate::disk::checkout_root;
 use crate::permission::path::PathTarget;
-use crate::permission::restriction::has_positional;
 use crate::permission::script::{Script, Word};
 use crate::permission::spelling::{Piece, Spelling, fill_defaults, fits, globbed, spell};
 use crate::permission::{variables, wrapper};
@@ -60,7 +60,7 @@ type KnownValues = BTreeMap<String, Vec<Vec<Piece>>>;
 fn known_values(script: &Script, home: Option<&Path>) -> KnownValues {
     let mut values = KnownValues::new();
     let sets = |words: &[Word]| {
-        let program = words.first().map_or("", |word| wrapper::base_name(&word.text));
+        let program = words.first().map_or("", |word| base_name(&word.text));
         let has_target = || words.iter().any(|word| word.text.starts_with("-v"));
         SETTERS.contains(&program) || program == "printf" && has_target()
     };
@@ -152,7 +152,7 @@ impl<'a> FileLookup<'a> {
         if self.is_exhausted() {
             return files;
         }
-        if has_positional(word) {
+        if word.has_positional() {
             files.unbounded = true;
         }
         let written = expand_home(word.text.trim_matches('"'), self.home);

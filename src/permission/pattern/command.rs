@@ -1,9 +1,11 @@
 //! The commands that a rule for a shell tool covers.
 
+use crate::permission::program::base_name;
 use std::path::PathBuf;
 
+use super::compare::{compare, wild};
+use super::restriction::Restriction;
 use crate::permission::danger::{self, Danger};
-use crate::permission::restriction::{Restriction, compare};
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
 
@@ -176,7 +178,7 @@ impl CommandPattern {
     pub fn program(&self) -> Option<&str> {
         let (Self::Exact(text) | Self::Prefix(text) | Self::Wild(text)) = self;
         let program = text.split(' ').next().filter(|program| !program.contains('*'));
-        program.map(wrapper::base_name)
+        program.map(base_name)
     }
 
     /// The words after the program, except those that may be anything.
@@ -257,21 +259,4 @@ fn begins_with(words: &[Word], text: &str) -> bool {
 
 fn is_prefix(prefix: &str, text: &str) -> bool {
     text.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-}
-
-/// Whether `text` matches `pattern`, where `*` stands for any run of characters. Takes time linear
-/// in the product of their lengths.
-pub fn wild(pattern: &str, text: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let mut pieces: Vec<&str> = pieces.collect();
-    let Some(last) = pieces.pop() else { return rest.is_empty() };
-    for piece in pieces {
-        match rest.find(piece) {
-            Some(place) => rest = &rest[place + piece.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }

@@ -6,7 +6,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{ProtectedPlace, ProtectionReason, fold, link};
+use super::link;
+use super::place::{ProtectedPlace, ProtectionReason, fold};
 use crate::disk::{GitConfigPaths, checkout_around, has_dot_git, named_git_dirs, resolve_from};
 
 /// Names of files and folders that make a folder with a `HEAD` file a repository.

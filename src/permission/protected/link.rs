@@ -3,8 +3,10 @@
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
-use super::{ProtectedPlace, ProtectionReason, fold, name, resolve};
+use super::name;
+use super::place::{ProtectedPlace, ProtectionReason, fold};
 use crate::disk::{repository_root, resolve_from};
+use crate::permission::path::resolve;
 
 /// Maximum entries examined below a folder. If it has more, a link among them may lead anywhere.
 const MAX_ENTRIES: usize = 50_000;

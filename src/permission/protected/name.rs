@@ -1,6 +1,6 @@
 //! Names of files that decide what runs.
 
-use super::{Protection, ProtectionReason, fold};
+use super::place::{Protection, ProtectionReason, fold};
 
 /// Names that a suggested rule never covers along with a whole folder: keys and startup files.
 const SENSITIVE: &[&str] = &[

@@ -2,7 +2,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::permission::path::PathTarget;
 use crate::permission::pattern::PathPattern;
+use crate::permission::places::Places;
 use crate::protocol::EnvOverlay;
 
 /// Folders on disk, and the places protected there. No name on the path to them begins with a dot.

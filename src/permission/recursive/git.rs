@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use super::behavior::{CwdCondition, ReadBehavior, ShownContent};
 use super::silent::is_silent;
-use super::{CwdCondition, ReadBehavior, ShownContent};
 use crate::disk::{checkout_around, checkout_root, common_git_dir, has_dot_git, normalize, tracks};
 use crate::permission::pattern::PathPattern;
 use crate::permission::pattern_roots::PatternRoots;

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use crate::permission::call_access::{AccessItem, CallAccess, ShellLine};
 use crate::permission::git_store;
-use crate::permission::mentions::NamedFiles;
-use crate::permission::path::{PathTarget, Places};
-use crate::permission::pattern::PathPattern;
+use crate::permission::mentions::named::NamedFiles;
+use crate::permission::path::PathTarget;
+use crate::permission::pattern::{PathPattern, Restriction};
+use crate::permission::places::Places;
 use crate::permission::recursive;
-use crate::permission::restriction::Restriction;
-use crate::permission::writers::{HandledPath, PathChange};
+use crate::permission::writers::folders::{HandledPath, PathChange};
 
 /// The effect that a rule about files restricts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! `Bash(git commit:*)` for its repository and hooks: in a folder that was unpacked there, an agent
 //! must not run something else by those names.
 
+use crate::permission::program::base_name;
 use std::fs::DirEntry;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use crate::disk::{
     common_git_dir, has_dot_git, named_git_dirs, resolve,
 };
 use crate::permission::call_access::{CallAccess, ShellLine};
-use crate::permission::path::{PathTarget, Places};
+use crate::permission::path::PathTarget;
+use crate::permission::places::Places;
 use crate::permission::read_only;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
@@ -242,9 +244,7 @@ fn names_file(command: &SimpleCommand, named: RuleMatch) -> bool {
 /// Whether the program may resolve a word in its own way: a folder, or a file without its extension.
 fn runs_files(command: &SimpleCommand) -> bool {
     let name = |word: &Word| {
-        wrapper::base_name(&word.text)
-            .trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
-            .to_owned()
+        base_name(&word.text).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned()
     };
     let mut programs =
         wrapper::possible_commands(command).into_iter().filter_map(|words| words.first());
@@ -259,12 +259,12 @@ fn programs(command: &SimpleCommand) -> Vec<&Word> {
 /// Whether the command runs git or a program that uses it, or passes its name on to another program, which may run it.
 fn names_git(command: &SimpleCommand) -> bool {
     let is_git = |text: &str| {
-        let name = wrapper::base_name(text);
+        let name = base_name(text);
         name == "git" || name.starts_with("git-")
     };
     let is_part = |c: char| !(c.is_ascii_alphanumeric() || "._-/".contains(c));
     let programs = programs(command);
-    let mut names = programs.iter().map(|word| wrapper::base_name(&word.text));
+    let mut names = programs.iter().map(|word| base_name(&word.text));
     names.any(|name| is_git(name) || FRONT_ENDS.contains(&name))
         || !command.words.first().is_some_and(|word| read_only::is_reader(&word.text))
             && command.words.iter().any(|word| word.text.split(is_part).any(is_git))

@@ -1,7 +1,7 @@
 //! A rule's scope, parsed from its text.
 
 use super::effect::FileEffect;
-use super::{RuleBase, RuleList};
+use super::origin::{RuleBase, RuleList};
 use crate::permission::pattern::{CommandPattern, DomainPattern, PathPattern};
 use crate::protocol::{MCP_PREFIX, mcp_name};
 use crate::tool::canonical_name;

@@ -1,7 +1,13 @@
 //! Brace expansion.
 
 use super::quotes::after;
-use super::{LIMIT, MAX_ALTERNATIVES, MAX_WORD};
+
+/// Maximum alternatives; with more, a word with braces is open.
+pub const MAX_ALTERNATIVES: usize = 64;
+/// Longer words are open, and longer lines get no rough reading. Characters.
+pub const MAX_WORD: usize = 2048;
+/// Stands for `Piece::Limit` in a word that is still quoted. No word of a line can contain it.
+pub const LIMIT: char = '\0';
 
 /// The words that braces make of one, still quoted.
 pub fn expand(text: Vec<char>, room: &mut usize) -> Vec<Vec<char>> {

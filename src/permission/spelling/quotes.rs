@@ -26,7 +26,7 @@ pub fn find(text: &[char], from: usize, mark: char) -> usize {
 }
 
 /// The position of the double quote that ends a quotation. Recurses as deep as expansions and
-/// quotes nest, which [`MAX_WORD`](super::MAX_WORD) bounds.
+/// quotes nest, which [`MAX_WORD`](super::braces::MAX_WORD) bounds.
 pub fn double_end(text: &[char], mut at: usize) -> usize {
     while at < text.len() && text[at] != '"' {
         at = match (text[at], text.get(at + 1)) {

@@ -5,12 +5,12 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{FIXES, git_command, lists};
 use crate::disk::checkout_root;
-use crate::permission::mentions::NamedFiles;
+use crate::permission::mentions::named::NamedFiles;
 use crate::permission::path::PathTarget;
+use crate::permission::program::{base_name, sub_command};
 use crate::permission::recursive::is_plain_path;
-use crate::permission::restriction::sub_command;
 use crate::permission::script::{SimpleCommand, Word};
-use crate::permission::wrapper::{self, base_name};
+use crate::permission::wrapper;
 
 /// A folder or file that a command handles with everything below it.
 #[derive(Clone, Debug, PartialEq)]

@@ -102,13 +102,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("lib", &[]),
 ];
 
+/// How a path into this crate begins.
+pub const ROOTS: &[&str] = &["crate::", "caliban::"];
+
 /// Uses that the table does not allow.
 pub fn problems(source: &Source) -> Vec<String> {
     let top = source.top();
     let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == top) else {
         return vec![format!("{}: the module `{top}` has no row in the table", source.path)];
     };
-    let mut found: Vec<String> = uses(&source.code)
+    let mut found: Vec<String> = uses(&source.code, ROOTS)
         .into_iter()
         .filter(|path| path.split("::").next() != Some(top))
         .filter(|path| !allowed.iter().any(|allowed| permits(allowed, path)))
@@ -128,10 +131,10 @@ fn permits(allowed: &str, path: &str) -> bool {
     allowed == "*" || below
 }
 
-/// All paths behind `crate::`, groups resolved, without the names that `as` gives.
-fn uses(code: &str) -> Vec<String> {
+/// All paths behind these prefixes (`crate::`), groups resolved, without the names that `as` gives.
+pub fn uses(code: &str, prefixes: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    for prefix in ["crate::", "caliban::"] {
+    for prefix in prefixes {
         for (at, _) in code.match_indices(prefix) {
             let before = code[..at].chars().next_back();
             if !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
@@ -197,7 +200,7 @@ mod tests {
         let code =
             "use crate::{agent::{Agent, turn::run as go}, tool}; crate::budget::Budget::new();";
         let expected = ["agent::Agent", "agent::turn::run", "tool", "budget::Budget::new"];
-        assert_eq!(uses(code), expected);
+        assert_eq!(uses(code, ROOTS), expected);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Words that a compiler passes on to the preprocessor, the assembler, the linker or one of its own stages.
 
-use super::{CompilerWord, Spelling};
+use super::word::CompilerWord;
+use crate::permission::spelling::Spelling;
 
 /// Prefixes of a word with a list of such words, and options before a single one.
 const LISTS: &[&str] = &["-Wl,", "-Wa,", "-Wp,"];

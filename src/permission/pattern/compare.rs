@@ -1,12 +1,11 @@
 //! Compares the words of one rule with the words of one command.
 
-use super::Restriction;
+use super::restriction::Restriction;
 use crate::permission::danger;
-use crate::permission::pattern::wild;
-use crate::permission::program::{Program, is_git_command};
+use crate::permission::program::{Program, base_name, is_git_command};
 use crate::permission::script::Word;
 use crate::permission::spelling::{Spelling, fill_defaults, spell};
-use crate::permission::wrapper::{base_name, package_name};
+use crate::permission::wrapper::package_name;
 
 /// Compares the words of a rule with those of a command. `exact` rules end with their last word;
 /// `appends` says that more words may follow than are in the line.
@@ -510,4 +509,39 @@ fn fits(token: &str, word: &str) -> bool {
     }
     let value = || word.strip_prefix(token).is_some_and(|rest| rest.starts_with('='));
     word == token || token.starts_with("--") && value()
+}
+
+/// Whether `text` matches `pattern`, where `*` stands for any run of characters. Takes time linear
+/// in the product of their lengths.
+pub fn wild(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else { return rest.is_empty() };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(place) => rest = &rest[place + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wild;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, text, expected) in [
+            ("git * main", "git push origin main", true),
+            ("git * main", "git main", false),
+            ("a*a", "a", false),
+            ("a*b*c", "axxbyyc", true),
+            ("*", "anything", true),
+        ] {
+            assert_eq!(wild(pattern, text), expected, "{pattern} ~ {text}");
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! Programs and arguments assembled from values of variables that the line itself sets.
 
-use super::{assembly::has_positional, interprets, occurrences};
+use super::mention::occurrences;
+use crate::permission::interpreter::interprets;
+use crate::permission::program::base_name;
 use crate::permission::script::{Script, SimpleCommand, Word};
-use crate::permission::spelling::{Piece, Spelling, fill_defaults, spell};
+use crate::permission::spelling::{Piece, Spelling, fill_defaults, spell, unquoted};
 use crate::permission::variables;
 use crate::permission::wrapper;
 
@@ -99,7 +101,7 @@ pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
             |token: &&str| (token.starts_with('-') || !is_quoted) && word.raw.contains(*token);
         fill_defaults(&word.raw).is_some_and(|text| is_meant(text.trim_matches('"')))
             || word.raw.contains(['(', '`']) && tokens.iter().any(in_output)
-            || has_option && has_positional(word)
+            || has_option && Word::has_positional(word)
             || texts.any(|text| {
                 let made = |texts: Vec<Vec<Piece>>| texts.iter().any(|it| is_meant(&text_of(it)));
                 has_option && text.iter().any(is_read)
@@ -110,7 +112,7 @@ pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
         let (starts, _) = wrapper::program_starts(&command.words);
         starts.into_iter().filter_map(|start| command.words.get(start..)).any(|words| {
             words.split_first().is_some_and(|(name, arguments)| {
-                wrapper::base_name(&name.text) == program
+                base_name(&name.text) == program
                     && arguments.iter().filter(|word| !word.literal).any(|word| gives(&word))
             })
         })
@@ -129,7 +131,7 @@ fn set_by(commands: &[&SimpleCommand]) -> Option<Vec<String>> {
     for command in commands {
         for words in wrapper::possible_commands(command) {
             let Some((program, arguments)) = words.split_first() else { continue };
-            let program = wrapper::base_name(&program.text);
+            let program = base_name(&program.text);
             // The grammar does not see a quoted assignment as one.
             let is_plain = |word: &Word| word.literal && word.raw == word.text;
             let is_assignment = |word: &Word| is_plain(word) || !word.raw.contains(['=', '$']);
@@ -228,4 +230,18 @@ fn substituted(text: &[Piece], values: &ValueList) -> Option<Vec<Vec<Piece>>> {
         texts = texts.iter().flat_map(with).collect();
     }
     Some(texts)
+}
+
+/// Whether a part of the line may become the program's name by values of the line, by defaults or
+/// by braces, wherever it is. For lines whose commands are not all known.
+pub fn spells(line: &str, script: &Script, program: &str) -> bool {
+    let values = values_of(script);
+    let is_break = |c: char| c.is_whitespace() || ";|&()<>`".contains(c);
+    let mut parts = line.split(is_break).filter(|part| part.contains(['$', '{']));
+    parts.any(|part| {
+        let raw = unquoted(part);
+        let texts = std::iter::once(raw.clone()).chain(fill_defaults(&raw));
+        let words = texts.map(|raw| Word { text: raw.clone(), raw, literal: false });
+        words.into_iter().any(|word| can_become(&word, program, &values))
+    })
 }

@@ -1,11 +1,15 @@
 //! The rule's program among the arguments of a command, which may run it.
 
-use super::{APPENDERS, Restriction, data, occurrences};
 use crate::permission::danger;
-use crate::permission::pattern::CommandPattern;
+use crate::permission::interpreter::takes_data;
+use crate::permission::pattern::{CommandPattern, Restriction};
+use crate::permission::program::{base_name, is_sub_command};
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::spelling::{separate_defaults, spell, unquoted};
-use crate::permission::wrapper::{self, base_name};
+use crate::permission::wrapper;
+
+/// Programs that append words of their input to the command they run.
+pub const APPENDERS: &[&str] = &["xargs", "parallel", "find", "fd", "fdfind"];
 
 /// Maximum words after a mention that are compared.
 const MAX_TAIL: usize = 64;
@@ -67,7 +71,7 @@ fn arguments(command: &SimpleCommand, program: &str) -> Vec<usize> {
     (1..words.len())
         .filter(|place| holds(&words[*place], program) && !starts.contains(place))
         .filter(|&place| !is_script(&words[place]))
-        .filter(|&place| place < from || !data::is_sub_command(&words[from..], place - from))
+        .filter(|&place| place < from || !is_sub_command(&words[from..], place - from))
         .collect()
 }
 
@@ -78,7 +82,7 @@ pub fn sees_values(command: &SimpleCommand) -> bool {
     let (starts, _) = wrapper::program_starts(&command.words);
     let start = starts.last().copied().unwrap_or_default();
     let knows = || danger::knows(command.words.get(start..).unwrap_or_default());
-    is_set || is_open && (!data::takes_data(&command.words) || knows())
+    is_set || is_open && (!takes_data(&command.words) || knows())
 }
 
 /// Compares the rule with the words after each mention of its program among the arguments, unless
@@ -89,7 +93,7 @@ pub fn in_arguments(
     command: &SimpleCommand,
 ) -> Restriction {
     let words = &command.words;
-    if data::takes_data(words) {
+    if takes_data(words) {
         return Restriction::No;
     }
     let runner = base_name(command.program());
@@ -134,4 +138,17 @@ fn tails(word: &Word, program: &str) -> Vec<Option<Vec<Word>>> {
         name.into_iter().chain(words).map(whole).collect()
     };
     ends.into_iter().map(|place| Some(tail(place))).collect()
+}
+
+/// How often the name is in the text as a word, alone or after a folder.
+pub fn occurrences(text: &str, name: &str) -> usize {
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '@');
+    let is_word = |&(place, _): &(usize, &str)| {
+        let before = text[..place].chars().next_back();
+        let after = text[place + name.len()..].chars().next();
+        // A version may follow: `name@1`.
+        let goes_on = |c: char| c != '@' && inside(c) || c == '/';
+        !before.is_some_and(inside) && !after.is_some_and(goes_on)
+    };
+    if name.is_empty() { 0 } else { text.match_indices(name).filter(is_word).count() }
 }

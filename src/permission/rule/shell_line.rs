@@ -2,79 +2,18 @@
 //! is a third outcome: the rule may apply, because the words don't say for certain what the line
 //! runs.
 
-use super::call_access::ShellLine;
-use super::mentions::changes_globs;
-use super::pattern::CommandPattern;
-use super::script::{Script, SimpleCommand, Word};
-use super::spelling::{segments, separate_defaults, unquoted};
-use super::wrapper::{self, base_name};
+use crate::permission::call_access::ShellLine;
+use crate::permission::interpreter::{interprets, takes_data};
+use crate::permission::pattern::{CommandPattern, Restriction};
+use crate::permission::program::base_name;
+use crate::permission::script::{Script, SimpleCommand, Word};
+use crate::permission::spelling::{segments, separate_defaults, unquoted};
+use crate::permission::wrapper;
 
-mod assembly;
-mod compare;
-mod data;
 mod mention;
 mod value;
 
-pub use assembly::has_positional;
-use assembly::{shell_of_assembled_text, starts_positional};
-pub use compare::compare;
-pub use data::{is_sub_command, sub_command, takes_data};
-
-/// The outcome of comparing a deny or ask rule with a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Restriction {
-    No,
-    /// It may apply, and why that is uncertain.
-    Maybe(String),
-    Yes,
-}
-
-impl Restriction {
-    /// Converts a certain outcome.
-    pub fn certain(meant: bool) -> Self {
-        if meant { Self::Yes } else { Self::No }
-    }
-
-    /// The strongest outcome; of equals the first.
-    pub fn strongest(all: impl IntoIterator<Item = Self>) -> Self {
-        let mut strongest = Self::No;
-        for one in all {
-            match one {
-                Self::Yes => return one,
-                Self::Maybe(_) if strongest == Self::No => strongest = one,
-                _ => {}
-            }
-        }
-        strongest
-    }
-}
-
-/// Programs that run commands from their arguments, their input or a file, and the words that make
-/// them do so; empty if any call may. Separated by blanks.
-const INTERPRETERS: &[(&str, &str)] = &[
-    (
-        "awk gawk mawk nawk sed perl ruby node nodejs deno php lua luajit osascript tclsh expect Rscript R julia",
-        "",
-    ),
-    ("python python2 python3 pypy pypy3 ipython", ""),
-    ("vi vim nvim view ex ed emacs nano gdb lldb sqlite3 psql mysql mariadb", ""),
-    (
-        "ssh tmux screen at batch crontab entr watchexec hash nix-shell direnv fakeroot proot firejail bwrap toybox",
-        "",
-    ),
-    ("make gmake just", "--eval SHELL="),
-    ("tar rsync scp sftp zip man less", ""),
-    ("git", "-c --config-env foreach bisect rebase filter-branch difftool"),
-    ("docker podman nerdctl", "exec run compose"),
-    ("kubectl oc", "exec run debug"),
-    ("npm pnpm yarn bun", "exec dlx"),
-    ("npx uvx bunx pipx", ""),
-    ("uv poetry bundle", "run exec"),
-    ("go", "generate -exec -toolexec"),
-];
-
-/// Programs that append words of their input to the command they run.
-const APPENDERS: &[&str] = &["xargs", "parallel", "find", "fd", "fdfind"];
+use mention::{APPENDERS, occurrences};
 
 /// Compares a rule for commands with the line and every command in it.
 pub fn compare_line(pattern: &CommandPattern, shell: &ShellLine) -> Restriction {
@@ -130,7 +69,7 @@ fn find_hidden(pattern: &CommandPattern, shell: &ShellLine) -> Restriction {
     if let Some(why) = unclear(&shell.script)
         && (named > 0
             || occurrences(&shell.line, program) > 0
-            || assembly::spells(&shell.line, &shell.script, program))
+            || value::spells(&shell.line, &shell.script, program))
     {
         return Restriction::Maybe(format!("{why}, and `{program}` is in the line"));
     }
@@ -165,24 +104,6 @@ fn find_hidden(pattern: &CommandPattern, shell: &ShellLine) -> Restriction {
     Restriction::strongest(arguments)
 }
 
-/// Why the line may contain any command, whatever the rule names.
-pub fn doubt(script: &Script) -> Option<String> {
-    if let Some(why) = script.unread_anywhere() {
-        return Some(why.to_owned());
-    }
-    if starts_positional(script) {
-        return Some(
-            "which program `$1`, `$@` or `$_` starts is known only at run time".to_owned(),
-        );
-    }
-    if let Some(shell) = shell_of_assembled_text(script) {
-        return Some(format!("`{shell}` may run a text that is known only at run time"));
-    }
-    let mut commands = script.all_commands().into_iter();
-    let why = "shopt may change which names a word matches";
-    commands.any(changes_globs).then(|| why.to_owned())
-}
-
 /// The command that may run its input, if that names the program: a document, a here-string, the
 /// output of a preceding command, or that of a substitution.
 fn runs_input<'a>(
@@ -199,7 +120,7 @@ fn runs_input<'a>(
     let found = all.find(|(at, command)| {
         let is_behind = first.is_some_and(|first| first < *at) && command.is_fed;
         let is_given = is_behind || from_text || from_substitution && first.is_some();
-        is_given && !data::takes_data(&command.words)
+        is_given && !takes_data(&command.words)
     });
     found.map(|(_, command)| *command)
 }
@@ -217,37 +138,6 @@ fn possible_starts(command: &SimpleCommand) -> Vec<&[Word]> {
         }
         _ => wrapper::possible_commands(command),
     }
-}
-
-/// Whether the command may run text that it is given.
-pub fn interprets(words: &[Word]) -> bool {
-    let Some((program, arguments)) = words.split_first() else { return false };
-    let name = base_name(&program.text);
-    if wrapper::evaluates(name) {
-        return true;
-    }
-    let known = |names: &str| names.split_whitespace().any(|known| known == name);
-    INTERPRETERS.iter().any(|(names, needs)| {
-        let needed = |word: &Word| {
-            needs
-                .split_whitespace()
-                .any(|need| word.text == need || need.ends_with('=') && word.text.starts_with(need))
-        };
-        known(names) && (needs.is_empty() || arguments.iter().any(needed))
-    })
-}
-
-/// How often the name is in the text as a word, alone or after a folder.
-fn occurrences(text: &str, name: &str) -> usize {
-    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '@');
-    let is_word = |&(place, _): &(usize, &str)| {
-        let before = text[..place].chars().next_back();
-        let after = text[place + name.len()..].chars().next();
-        // A version may follow: `name@1`.
-        let goes_on = |c: char| c != '@' && inside(c) || c == '/';
-        !before.is_some_and(inside) && !after.is_some_and(goes_on)
-    };
-    if name.is_empty() { 0 } else { text.match_indices(name).filter(is_word).count() }
 }
 
 #[cfg(test)]

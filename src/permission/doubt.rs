@@ -1,9 +1,10 @@
-//! Texts that a line assembles before a shell runs them, and programs that come from arguments.
+//! Why a line may contain any command: texts that it assembles before a shell runs them, and programs
+//! that come from arguments.
 
-use super::value;
-use crate::permission::script::{Script, Word};
-use crate::permission::spelling::{Piece, Spelling, fill_defaults, spell, unquoted};
-use crate::permission::wrapper::{self, base_name};
+use super::program::base_name;
+use super::script::{Script, SimpleCommand, Word};
+use super::spelling::{Piece, Spelling, spell};
+use super::wrapper;
 
 /// Programs that run their arguments as a script.
 const EVALUATORS: &[&str] = &["eval", "trap", "alias"];
@@ -12,36 +13,36 @@ const EVALUATORS: &[&str] = &["eval", "trap", "alias"];
 const SHELLS: &[&str] =
     &["bash", "sh", "zsh", "dash", "ksh", "fish", "ash", "csh", "tcsh", "source", "."];
 
+/// Why the line may contain any command, whatever the rule names.
+pub fn doubt(script: &Script) -> Option<String> {
+    if let Some(why) = script.unread_anywhere() {
+        return Some(why.to_owned());
+    }
+    if starts_positional(script) {
+        return Some(
+            "which program `$1`, `$@` or `$_` starts is known only at run time".to_owned(),
+        );
+    }
+    if let Some(shell) = shell_of_assembled_text(script) {
+        return Some(format!("`{shell}` may run a text that is known only at run time"));
+    }
+    let mut commands = script.all_commands().into_iter();
+    let why = "shopt may change which names a word matches";
+    commands.any(changes_globs).then(|| why.to_owned())
+}
+
 /// Whether a program that the line starts comes from the arguments of a function or a script, or is
 /// the last word of the previous command.
-pub fn starts_positional(script: &Script) -> bool {
+fn starts_positional(script: &Script) -> bool {
     script.all_commands().into_iter().any(|command| {
         let (starts, _) = wrapper::program_starts(&command.words);
         let mut words = starts.into_iter().filter_map(|start| command.words.get(start));
-        words.any(has_positional)
+        words.any(Word::has_positional)
     })
 }
 
-/// Whether the word contains `$1`, `$@`, `$_` or the like: values that a line gives without an assignment.
-pub fn has_positional(word: &Word) -> bool {
-    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    !word.literal
-        && word.raw.match_indices('$').any(|(at, _)| {
-            let before = &word.raw[..at];
-            if (before.len() - before.trim_end_matches('\\').len()) % 2 == 1 {
-                return false;
-            }
-            let behind = &word.raw[at + 1..];
-            let name = behind.strip_prefix('{').unwrap_or(behind).trim_start_matches(['!', '#']);
-            let is_underscore =
-                || name.strip_prefix('_').is_some_and(|it| !it.starts_with(is_letter));
-            name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '@' | '*'))
-                || is_underscore()
-        })
-}
-
 /// The shell of the line that may run a text partly known only at run time.
-pub fn shell_of_assembled_text(script: &Script) -> Option<&str> {
+fn shell_of_assembled_text(script: &Script) -> Option<&str> {
     let commands = script.all_commands();
     let is_any_assembled = || {
         let words = commands.iter().flat_map(|command| &command.words);
@@ -89,16 +90,13 @@ fn is_assembled(word: &Word) -> bool {
         })
 }
 
-/// Whether a part of the line may become the program's name by values of the line, by defaults or
-/// by braces, wherever it is. For lines whose commands are not all known.
-pub fn spells(line: &str, script: &Script, program: &str) -> bool {
-    let values = value::values_of(script);
-    let is_break = |c: char| c.is_whitespace() || ";|&()<>`".contains(c);
-    let mut parts = line.split(is_break).filter(|part| part.contains(['$', '{']));
-    parts.any(|part| {
-        let raw = unquoted(part);
-        let texts = std::iter::once(raw.clone()).chain(fill_defaults(&raw));
-        let words = texts.map(|raw| Word { text: raw.clone(), raw, literal: false });
-        words.into_iter().any(|word| value::can_become(&word, program, &values))
-    })
+/// Whether the command may change which files a glob in the line matches.
+fn changes_globs(command: &SimpleCommand) -> bool {
+    let is = |words: &&[Word]| {
+        let program = words.first().map_or("", |word| base_name(&word.text));
+        let is_option = |word: &&Word| word.text.starts_with(['-', '+']);
+        let mut options = words.iter().skip(1).take_while(is_option);
+        program == "shopt" || program == "bash" && options.any(|word| word.text.contains('O'))
+    };
+    wrapper::possible_commands(command).iter().any(is)
 }

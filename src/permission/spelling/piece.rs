@@ -1,6 +1,22 @@
-//! Bracket expressions of globs.
+//! The parts of an open word, among them the bracket expressions of globs.
 
-use super::Piece;
+/// A part of an open word.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    Char(char),
+    /// `?`: any one character.
+    One,
+    /// `[…]`: one of these characters.
+    Set(CharSet),
+    /// `*`: any part of a name.
+    Star,
+    /// The value of this variable.
+    Variable(String),
+    /// Any text.
+    Any,
+    /// Any text, because there are more alternatives than the limit.
+    Limit,
+}
 
 /// The characters that `[…]` in a glob stands for.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,5 @@
-use super::super::judge::Decision::{self, Allow, Ask, Deny};
-use super::super::judge::testing::JudgeFixture;
+use crate::permission::judge::Decision::{self, Allow, Ask, Deny};
+use crate::permission::judge::testing::JudgeFixture;
 use crate::protocol::PermissionMode;
 
 fn bypass(rule: &str) -> JudgeFixture {

@@ -1,9 +1,10 @@
-//! Commands that take their arguments as data: as texts, patterns and names of files, packages or commits.
+//! Whether a command takes its arguments as data (texts, patterns, names of files, packages or
+//! commits), or runs what they say.
 
-use crate::permission::danger;
-use crate::permission::program::Program;
-use crate::permission::script::Word;
-use crate::permission::wrapper::{self, base_name};
+use super::danger;
+use super::program::{base_name, sub_command};
+use super::script::Word;
+use super::wrapper;
 
 /// Programs, separated by blanks, followed by those of their sub-commands that take data; empty if all do.
 const DATA: &[(&str, &str)] = &[
@@ -37,10 +38,6 @@ const DATA: &[(&str, &str)] = &[
     ("gh glab", "pr mr issue release search label repo"),
 ];
 
-/// Programs whose first two non-option words are both names of sub-commands.
-const TWO_LEVELS: &[&str] =
-    &["aws", "az", "gcloud", "gh", "glab", "docker", "podman", "kubectl", "oc", "helm"];
-
 /// Whether the command, apart from its runners, takes its words as data.
 pub fn takes_data(words: &[Word]) -> bool {
     let (starts, certain) = wrapper::program_starts(words);
@@ -72,30 +69,44 @@ fn is_data(words: &[Word]) -> bool {
     fits && !danger::has_certain(words)
 }
 
-/// The position of the first word that is no option of the program.
-pub fn sub_command(words: &[Word]) -> usize {
-    let known = words.first().and_then(|word| Program::named(&word.text));
-    let mut at = 1;
-    while let Some(word) = words.get(at).filter(|word| word.text.starts_with(['-', '+'])) {
-        let option = known.and_then(|known| known.global_option(&word.text));
-        at += option.map_or(1, |option| option.words);
-    }
-    at
-}
+/// Programs that run commands from their arguments, their input or a file, and the words that make
+/// them do so; empty if any call may. Separated by blanks.
+const INTERPRETERS: &[(&str, &str)] = &[
+    (
+        "awk gawk mawk nawk sed perl ruby node nodejs deno php lua luajit osascript tclsh expect Rscript R julia",
+        "",
+    ),
+    ("python python2 python3 pypy pypy3 ipython", ""),
+    ("vi vim nvim view ex ed emacs nano gdb lldb sqlite3 psql mysql mariadb", ""),
+    (
+        "ssh tmux screen at batch crontab entr watchexec hash nix-shell direnv fakeroot proot firejail bwrap toybox",
+        "",
+    ),
+    ("make gmake just", "--eval SHELL="),
+    ("tar rsync scp sftp zip man less", ""),
+    ("git", "-c --config-env foreach bisect rebase filter-branch difftool"),
+    ("docker podman nerdctl", "exec run compose"),
+    ("kubectl oc", "exec run debug"),
+    ("npm pnpm yarn bun", "exec dlx"),
+    ("npx uvx bunx pipx", ""),
+    ("uv poetry bundle", "run exec"),
+    ("go", "generate -exec -toolexec"),
+];
 
-/// Whether the word at `place` is the name of a sub-command rather than of a program.
-pub fn is_sub_command(words: &[Word], place: usize) -> bool {
-    let Some(first) = words.first() else { return false };
-    // The first argument of npx and the like is a program; the others run what they have no command for.
-    let is_runner =
-        matches!(base_name(&first.text), "npx" | "bunx" | "uvx" | "pipx" | "pnpm" | "yarn" | "bun");
-    if is_runner || !Program::named(&first.text).is_some_and(Program::has_sub_commands) {
-        return false;
+/// Whether the command may run text that it is given.
+pub fn interprets(words: &[Word]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let name = base_name(&program.text);
+    if wrapper::evaluates(name) {
+        return true;
     }
-    let at = sub_command(words);
-    let runs = |word: &Word| matches!(word.text.as_str(), "exec" | "run" | "debug" | "x" | "dlx");
-    place == at
-        || place == at + 1
-            && TWO_LEVELS.contains(&base_name(&first.text))
-            && !words.get(at).is_some_and(runs)
+    let known = |names: &str| names.split_whitespace().any(|known| known == name);
+    INTERPRETERS.iter().any(|(names, needs)| {
+        let needed = |word: &Word| {
+            needs
+                .split_whitespace()
+                .any(|need| word.text == need || need.ends_with('=') && word.text.starts_with(need))
+        };
+        known(names) && (needs.is_empty() || arguments.iter().any(needed))
+    })
 }

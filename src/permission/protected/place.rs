@@ -1,0 +1,159 @@
+//! A protected place, its reach and the reason.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use crate::disk::normalize;
+use crate::permission::path::resolve;
+use crate::protocol::printable_path;
+
+/// A file or folder to protect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProtectedPlace {
+    pub(super) path: PathBuf,
+    pub(super) reach: ProtectionScope,
+    pub(super) reason: ProtectionReason,
+}
+
+/// The working directories for which a place is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ProtectionScope {
+    /// All of them.
+    Always,
+    /// Those that do not lie inside the place.
+    UnlessInside,
+    /// Those that contain the place.
+    Below,
+    /// All of them, but only for the files directly in the place.
+    Files,
+}
+
+/// Why a file is protected.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProtectionReason {
+    /// Caliban's own files are there.
+    Own,
+    /// Rules, hooks, servers or definitions come from there.
+    Config,
+    /// Git's settings and hooks are there.
+    Git,
+    /// The system or a login shell finds programs there.
+    Startup,
+    /// This dot link leads there.
+    Link(PathBuf),
+    /// This folder has too many entries to look for links that may lead there.
+    Unsearched(PathBuf),
+    /// The name of a file or folder on the way begins with a dot.
+    DotName,
+    /// Tools run the file because of its name.
+    Automation,
+    /// It may be any file.
+    Unknown,
+}
+
+impl fmt::Display for ProtectionReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own => f.write_str("caliban keeps its own files there"),
+            Self::Config => f.write_str("caliban reads rules, hooks or agents from there"),
+            Self::Git => f.write_str("git reads settings and hooks from there"),
+            Self::Startup => f.write_str("commands load programs or settings from there"),
+            Self::Link(link) => write!(f, "{} leads there", printable_path(link)),
+            Self::Unsearched(folder) => {
+                write!(f, "{} has too many files to look for links", printable_path(folder))
+            }
+            Self::DotName => f.write_str("dot files can decide what programs run"),
+            Self::Automation => f.write_str("tools run commands from it"),
+            Self::Unknown => f.write_str("its target is unknown"),
+        }
+    }
+}
+
+/// One cause of a file's protection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protection {
+    /// The name that a rule must contain to cover the file, folded.
+    pub name: String,
+    pub reason: ProtectionReason,
+}
+
+impl ProtectedPlace {
+    /// A place that is protected wherever an agent works.
+    pub fn always(path: PathBuf, reason: ProtectionReason) -> Self {
+        Self { path, reach: ProtectionScope::Always, reason }
+    }
+
+    /// A folder that is protected unless an agent works inside it: a checkout can be there.
+    pub fn unless_inside(path: PathBuf, reason: ProtectionReason) -> Self {
+        Self { path, reach: ProtectionScope::UnlessInside, reason }
+    }
+
+    /// A place that is protected if it lies inside a working directory.
+    pub fn below(path: PathBuf, reason: ProtectionReason) -> Self {
+        Self { path, reach: ProtectionScope::Below, reason }
+    }
+
+    /// The files directly in a folder, wherever an agent works.
+    pub fn files_of(path: PathBuf, reason: ProtectionReason) -> Self {
+        Self { path, reach: ProtectionScope::Files, reason }
+    }
+}
+
+/// One name of a protected place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ResolvedPlace {
+    pub(super) parts: Vec<String>,
+    reach: ProtectionScope,
+    reason: ProtectionReason,
+}
+
+impl ResolvedPlace {
+    /// The place under its given name, and its resolved one.
+    pub(super) fn both_names(place: &ProtectedPlace) -> Vec<Self> {
+        let written = Some(normalize(&place.path));
+        let resolved = resolve(&place.path).filter(|path| Some(path) != written.as_ref());
+        let place = |path: PathBuf| Self {
+            parts: folded(&path),
+            reach: place.reach,
+            reason: place.reason.clone(),
+        };
+        written.into_iter().chain(resolved).map(place).collect()
+    }
+
+    /// Whether the place contains the file, for an agent that works in `root`.
+    pub(super) fn protects(&self, file: &[String], root: Option<&[String]>) -> bool {
+        if self.parts.is_empty() || !file.starts_with(&self.parts) {
+            return false;
+        }
+        let is_direct = file.len() == self.parts.len() + 1;
+        let Some(root) = root else { return self.reach != ProtectionScope::Files || is_direct };
+        let is_inside = |inner: &[String], outer: &[String]| {
+            inner.len() > outer.len() && inner.starts_with(outer)
+        };
+        match self.reach {
+            ProtectionScope::Always => true,
+            ProtectionScope::UnlessInside => !is_inside(root, &self.parts),
+            ProtectionScope::Below => is_inside(&self.parts, root),
+            ProtectionScope::Files => is_direct,
+        }
+    }
+
+    pub(super) fn protection(&self) -> Protection {
+        let name = self.parts.last().cloned().unwrap_or_default();
+        Protection { name, reason: self.reason.clone() }
+    }
+}
+
+/// The names in a path, so that two spellings of one name are equal on every file system.
+pub(super) fn folded(path: &Path) -> Vec<String> {
+    let names = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(fold(&name.to_string_lossy())),
+        _ => None,
+    });
+    names.collect()
+}
+
+/// Folds the case of a name. Upper case comes first: some letters are equal only there.
+pub fn fold(name: &str) -> String {
+    name.to_uppercase().to_lowercase()
+}

@@ -1,0 +1,32 @@
+//! What a command reads without naming it.
+
+/// Which content a command shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ShownContent {
+    /// Files below it; `hidden` includes names that begin with a dot.
+    Files { hidden: bool },
+    /// Tracked files below it.
+    Tracked,
+    /// Files of any commit of the repository around it.
+    History,
+    /// Changes of any of its files, unless only named or counted.
+    Changes,
+}
+
+/// The content that one command shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadBehavior {
+    pub content: ShownContent,
+    pub reads_cwd: CwdCondition,
+}
+
+/// When a program reads the folder it runs in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CwdCondition {
+    Never,
+    /// Unless its words certainly are a pattern and paths.
+    WithoutPath,
+    /// Unless one of its words is a file or folder.
+    WithoutAny,
+    Always,
+}
