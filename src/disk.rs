@@ -16,11 +16,13 @@ pub mod testing;
 pub use folder::{Folder, open};
 pub use programs::{is_system_program, programs_named};
 pub use project_folders::ProjectFolders;
+pub use repository::drivers::is_plain_filter;
+pub use repository::start_checks::{check_starts_nothing, check_within, check_without_repository};
+pub use repository::user::GitConfigPaths;
 pub use repository::{
-    GitConfigPaths, branch, check_checkout, check_repository, check_starts_nothing, check_within,
-    check_without_repository, checkout_around, checkout_root, common_git_dir,
+    branch, check_checkout, check_repository, checkout_around, checkout_root, common_git_dir,
     folders_of_repository, has_dot_git, has_entry_behind_link, has_own_repository, has_remote,
-    is_plain_filter, leaves_folder, named_git_dirs, repository_root, roots_around, tracks,
+    leaves_folder, named_git_dirs, repository_root, roots_around, tracks,
 };
 pub use resolve::{leads_outside, normalize, passes_link, resolve, resolve_from};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

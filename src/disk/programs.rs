@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
 
-use super::resolve;
+use super::resolve::resolve;
 
 /// Folders in which the system's package managers install programs: those that `PATH` names, and
 /// the ones that contain the files, links resolved. Elsewhere below `/usr`, others may install

@@ -23,7 +23,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::project_folders::ProjectFolders;
-use super::repository::{TrackedFiles, index_file, tracked_files};
+use super::repository::index::TrackedFiles;
+use super::repository::{index_file, tracked_files};
 use super::resolve::{follow, resolve};
 
 /// Folders that hold a project's configuration.

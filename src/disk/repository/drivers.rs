@@ -9,10 +9,11 @@
 use std::path::PathBuf;
 
 use super::config_file::GitSetting;
+use super::git_dir::GitDir;
+use super::index;
 use super::keys::is_sort_key;
 use super::user::GitSettings;
-use super::{GitDir, index};
-use crate::disk::{is_system_program, programs_named};
+use crate::disk::programs::{is_system_program, programs_named};
 use crate::protocol::printable_line;
 
 /// Programs that only take data from the folder in which they start: they have no settings there

@@ -7,13 +7,13 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::super::resolve::real;
+use super::git_dir::{GitDir, is_empty, is_missing, parse_path, read_short};
 use super::user::{GitConfigPaths, GitSettings, expand};
 use super::{
-    GitDir, MAX_FOLDERS, MAX_REPOSITORIES, NO_REPOSITORY, checkout_around, drivers,
-    inspect_checkout, is_empty, is_missing, own_checkout, parse_path, read_settings, read_short,
+    MAX_FOLDERS, MAX_REPOSITORIES, NO_REPOSITORY, checkout_around, drivers, inspect_checkout,
+    own_checkout, read_settings,
 };
-use crate::disk::{normalize, resolve};
+use crate::disk::resolve::{normalize, real, resolve};
 use crate::protocol::printable_line;
 
 /// Entries of a git folder after a clone, everyday commands and a merge in progress: git starts

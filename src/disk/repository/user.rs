@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::config_file::{self, GitSetting};
-use crate::disk::{resolve, resolve_from};
+use crate::disk::resolve::{resolve, resolve_from};
 use crate::protocol::EnvOverlay;
 
 /// Variables that locate git's settings files.
