@@ -21,9 +21,7 @@ mod csi;
 mod decode;
 
 pub use decode::PendingInput;
-
-/// Bytes per read.
-const READ_SIZE: usize = 4096;
+use decode::READ_SIZE;
 
 /// A stream of keys, pastes, mouse events and new sizes. It ends when the terminal is gone.
 pub struct Keyboard {

@@ -2,7 +2,6 @@
 
 use ratatui::layout::Rect;
 
-use crate::tui::background::draw as background;
 use crate::tui::settings::PaneLayout;
 
 /// Maximum lines of the prompt.
@@ -10,6 +9,9 @@ const MAX_PROMPT_LINES: u16 = 8;
 
 /// Maximum number of visible queued messages.
 const MAX_QUEUE_LINES: u16 = 3;
+
+/// Maximum number of rows of background agents and commands; the last one counts those that do not fit.
+const MAX_BACKGROUND_ROWS: u16 = 2;
 
 /// Maximum width of prose, in cells.
 const MAX_PROSE_WIDTH: u16 = 100;
@@ -91,7 +93,7 @@ impl ScreenLayout {
         let prompt = needs.prompt.clamp(1, MAX_PROMPT_LINES).min(most);
         let queue = if tiny { 0 } else { needs.queued.min(MAX_QUEUE_LINES).min(height / 5) };
         let background = u16::try_from(needs.background).unwrap_or(u16::MAX);
-        let background = if tiny { 0 } else { background.min(background::MAX_ROWS) };
+        let background = if tiny { 0 } else { background.min(MAX_BACKGROUND_ROWS) };
         let below = prompt + under + queue + background;
         let body_height = if nothing_else { 0 } else { height.saturating_sub(below) };
         let body = Rect::new(0, 0, width, body_height);

@@ -42,7 +42,8 @@ pub use host::ScreenHost;
 pub use keyboard::PendingInput;
 pub use keymap::{Keymap, KeymapError};
 pub use settings::{FirstRun, MotionMode, PaneLayout, ScreenExit, StartInfo, TuiSettings};
-pub use trust::{TrustAnswer, TrustItem, TrustQuestion, ask_trust};
+pub use trust::ask::ask_trust;
+pub use trust::{TrustAnswer, TrustItem, TrustQuestion};
 
 #[cfg(test)]
 mod testing;

@@ -16,9 +16,6 @@ use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, put};
 use crate::tui::text::{one_line, width};
 
-/// Maximum number of rows; the last one counts those that do not fit.
-pub const MAX_ROWS: u16 = 2;
-
 /// Number of rows to show.
 pub fn count(model: &TuiModel) -> usize {
     model.agents.strip().len() + model.jobs.strip().count()

@@ -5,7 +5,16 @@ use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 
-use super::decode::DecodeResult;
+/// Result of decoding the first bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum DecodeResult {
+    /// This many bytes are this event.
+    Event(usize, Event),
+    /// This many bytes are ignored.
+    Ignored(usize),
+    /// More bytes are needed.
+    Unfinished,
+}
 
 /// The markers around a paste.
 pub(super) const PASTE_BEGIN: &[u8] = b"\x1b[200~";

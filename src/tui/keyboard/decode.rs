@@ -7,6 +7,10 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tokio::time::Instant;
 
 use super::csi;
+use super::csi::DecodeResult;
+
+/// Bytes per read.
+pub(super) const READ_SIZE: usize = 4096;
 
 pub(super) const ESC: u8 = 0x1b;
 const BELL: u8 = 0x07;
@@ -25,17 +29,6 @@ pub struct PendingInput {
     bytes: Vec<u8>,
     /// When the last bytes arrived.
     read_at: Option<Instant>,
-}
-
-/// Result of decoding the first bytes.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum DecodeResult {
-    /// This many bytes are this event.
-    Event(usize, Event),
-    /// This many bytes are ignored.
-    Ignored(usize),
-    /// More bytes are needed.
-    Unfinished,
 }
 
 impl PendingInput {
@@ -62,7 +55,7 @@ impl PendingInput {
         self.bytes.drain(..from);
         if self.bytes.is_empty() {
             // Don't keep the memory of one huge paste.
-            self.bytes.shrink_to(super::READ_SIZE);
+            self.bytes.shrink_to(READ_SIZE);
         }
     }
 

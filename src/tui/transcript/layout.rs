@@ -4,19 +4,17 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Span;
 
 use crate::tui::paint::put;
-use crate::tui::text::Highlighter;
-use crate::tui::transcript::draw::{ItemStyle, indented};
-use crate::tui::transcript::{
-    Extent, ItemId, ItemKind, Scroll, SearchResult, TranscriptItem, TranscriptState,
-};
+use crate::tui::transcript::draw::indented;
+use crate::tui::transcript::{Extent, ItemId, ItemKind, SearchResult, TranscriptItem};
 
 use item::{ItemLayout, widths};
 
-pub use search::FindRequest;
+pub use context::{FindRequest, RenderContext};
 
+mod context;
 mod item;
 mod search;
 
@@ -65,46 +63,6 @@ struct Anchor {
 struct LinePos {
     piece: usize,
     line: usize,
-}
-
-/// Everything needed to draw a transcript.
-pub struct RenderContext<'a> {
-    pub style: ItemStyle<'a>,
-    pub highlighter: &'a Highlighter,
-    pub transcript: &'a TranscriptState,
-    pub scroll: Scroll,
-    /// Lines above the first item.
-    pub head: Vec<Line<'static>>,
-    /// Returns the lines of an item that changes independently of the transcript; `None` for others.
-    pub live: &'a dyn Fn(&TranscriptItem) -> Option<Vec<Line<'static>>>,
-    /// The item that `live` redraws each time.
-    pub live_item: Option<ItemId>,
-    /// Whether growing text ends with a caret.
-    pub caret: bool,
-    /// The search in this transcript.
-    pub find: Option<FindRequest<'a>>,
-}
-
-impl<'a> RenderContext<'a> {
-    /// A transcript with nothing above it, nothing live and no search.
-    pub fn new(
-        style: ItemStyle<'a>,
-        highlighter: &'a Highlighter,
-        transcript: &'a TranscriptState,
-        scroll: Scroll,
-    ) -> Self {
-        Self {
-            style,
-            highlighter,
-            transcript,
-            scroll,
-            head: Vec::new(),
-            live: &|_| None,
-            live_item: None,
-            caret: false,
-            find: None,
-        }
-    }
 }
 
 impl LayoutCache {

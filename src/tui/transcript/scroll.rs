@@ -1,6 +1,6 @@
 //! The scroll position of a transcript, and the part of it in the last frame.
 
-use super::ItemId;
+use super::item::ItemId;
 
 /// Scroll position of a transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

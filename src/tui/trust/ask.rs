@@ -7,8 +7,7 @@ use futures_util::stream::{Stream, StreamExt};
 use tokio::time::{Instant, sleep_until};
 
 use super::{TrustAnswer, TrustDialog, TrustQuestion, draw};
-use crate::tui::TuiError;
-use crate::tui::event_loop::{HANGUP, ScreenSignals, resolve_theme};
+use crate::tui::event_loop::{HANGUP, ScreenSignals, TuiError, resolve_theme};
 use crate::tui::keyboard::{Keyboard, PendingInput};
 use crate::tui::settings::TuiSettings;
 use crate::tui::terminal::{GuardOptions, TerminalGuard};

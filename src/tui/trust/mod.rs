@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-mod ask;
+pub mod ask;
 mod draw;
-
-pub use ask::ask_trust;
 
 /// How long no text must have been typed before a digit answers, so that a digit meant for the prompt
 /// decides nothing.

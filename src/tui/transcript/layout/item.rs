@@ -5,7 +5,7 @@ use ratatui::text::Line;
 
 use crate::tui::text::{MarkdownStream, Widths};
 use crate::tui::transcript::draw::ItemStyle;
-use crate::tui::transcript::layout::RenderContext;
+use crate::tui::transcript::layout::context::RenderContext;
 use crate::tui::transcript::{ItemKind, TranscriptItem, draw};
 
 #[derive(Default)]

@@ -4,21 +4,13 @@ use ratatui::text::Line;
 
 use crate::tui::text::width;
 use crate::tui::transcript::draw::ItemStyle;
+use crate::tui::transcript::layout::context::RenderContext;
 use crate::tui::transcript::layout::item::{ItemLayout, widths};
-use crate::tui::transcript::layout::{LayoutCache, LinePos, RenderContext};
+use crate::tui::transcript::layout::{LayoutCache, LinePos};
 use crate::tui::transcript::{SearchDirection, SearchHit, SearchResult};
 
 /// Cells that wrapped text may leave free at the end of a line.
 const WRAP_SLACK: usize = 3;
-
-/// The query, and where to search from.
-#[derive(Clone, Copy)]
-pub struct FindRequest<'a> {
-    pub query: &'a str,
-    /// The current hit.
-    pub hit: Option<SearchHit>,
-    pub seek: Option<SearchDirection>,
-}
 
 impl LayoutCache {
     /// The search result of the last frame.

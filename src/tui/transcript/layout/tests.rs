@@ -1,6 +1,11 @@
+use ratatui::text::Line;
+
 use super::*;
 use crate::tui::keymap::Keymap;
+use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
+use crate::tui::transcript::draw::ItemStyle;
+use crate::tui::transcript::{Scroll, TranscriptState};
 
 const AREA: Rect = Rect { x: 0, y: 0, width: 60, height: 20 };
 
