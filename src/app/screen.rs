@@ -21,8 +21,8 @@ use crate::permission::Gate;
 use crate::protocol::{Command, EnvOverlay, EventQueue, NoticeLevel, SessionId};
 use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::tool::mcp::Mcp;
-use crate::tui::model::ScreenSession;
-use crate::tui::settings::{FirstRun, MotionMode, PaneLayout, StartInfo, TuiSettings};
+use crate::tui::session::{FirstRun, ScreenSession};
+use crate::tui::settings::{MotionMode, PaneLayout, StartInfo, TuiSettings};
 use crate::tui::{self, PendingInput, TrustAnswer, TrustItem, TrustQuestion, TuiIo};
 
 /// The prompt history in the data folder.

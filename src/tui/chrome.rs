@@ -11,7 +11,7 @@ use crate::tui::host::LocalServer;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, two_ends};
-use crate::tui::settings::FirstRun;
+use crate::tui::session::FirstRun;
 use crate::tui::text::{one_line, truncate, wrap_hanging};
 use crate::tui::theme::Theme;
 

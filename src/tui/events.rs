@@ -9,7 +9,7 @@ use crate::protocol::{
 };
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::background::update as background;
-use crate::tui::model::{DrawUrgency, TuiModel, mode_label};
+use crate::tui::model::{DrawUrgency, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::update as question;
@@ -375,7 +375,7 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
 fn mode_changed(model: &mut TuiModel, mode: PermissionMode) {
     if model.session.mode != mode {
         model.session.mode = mode;
-        model.say(format!("mode: {}, {}", mode.name(), mode_label(mode)));
+        model.say(format!("mode: {}, {}", mode.name(), labels::mode_label(mode)));
     }
 }
 

@@ -3,9 +3,8 @@
 use crate::protocol::AgentPath;
 use crate::tui::agents::AgentState;
 use crate::tui::events;
-use crate::tui::hint::fixed;
 use crate::tui::interrupt::InterruptAction;
-use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::keymap::{Action, KeyContext, fixed_hint};
 use crate::tui::model::TuiModel;
 
 /// Gives the focus to an agent.
@@ -105,7 +104,7 @@ pub fn hint(model: &TuiModel, agent: &AgentState, interrupt: &InterruptAction) -
     let next = hint(Action::Next, "next").filter(|_| several);
     if model.zoom {
         let reads = hint(Action::Reader, "read and search");
-        let pieces = [fixed("Esc all agents"), next, Some(cancel), reads];
+        let pieces = [fixed_hint("Esc all agents"), next, Some(cancel), reads];
         return pieces.into_iter().flatten().collect();
     }
     let enter = match (model.composer.is_empty(), agent.alive()) {
@@ -117,5 +116,5 @@ pub fn hint(model: &TuiModel, agent: &AgentState, interrupt: &InterruptAction) -
     };
     // Keep "Esc back" when there is little room.
     let next = next.filter(|_| model.size.0 >= 80);
-    [Some(cancel), enter, next, fixed("Esc back")].into_iter().flatten().collect()
+    [Some(cancel), enter, next, fixed_hint("Esc back")].into_iter().flatten().collect()
 }

@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use crate::tui::format::count;
 use crate::tui::interrupt::{self, InterruptAction};
-use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::keymap::{Action, KeyContext, fixed_hint};
 use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::paint::{Painter, two_ends};
 use crate::tui::question::QuestionFrame;
@@ -24,11 +24,6 @@ fn hint_pieces(model: &TuiModel, frame: Option<&QuestionFrame>) -> Vec<String> {
     }
 }
 
-/// A hint without a key, or with one that cannot be rebound.
-pub fn fixed(words: &str) -> Option<String> {
-    Some(words.to_owned())
-}
-
 fn prompt_hint(model: &TuiModel) -> Vec<String> {
     let keymap = &model.keymap;
     let hint = |action, words| keymap.hint(KeyContext::Prompt, action, words);
@@ -38,19 +33,20 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
             arrows.map(|arrows| format!("{arrows} choose")),
             hint(Action::Submit, "selects"),
             hint(Action::Next, "complete"),
-            fixed("Esc closes"),
+            fixed_hint("Esc closes"),
         ];
         return pieces.into_iter().flatten().collect();
     }
     if model.escape_action() == InterruptAction::EndSelection {
         let interrupt = match model.interrupt_action() {
             InterruptAction::Cancel(path) => Some(format!("Ctrl+C cancels {}", model.name(&path))),
-            InterruptAction::ClearDraft => fixed("Ctrl+C clears the draft"),
-            InterruptAction::KillShell => fixed("Ctrl+C kills the command"),
-            InterruptAction::PickAgent => fixed("Ctrl+C asks which to cancel"),
+            InterruptAction::ClearDraft => fixed_hint("Ctrl+C clears the draft"),
+            InterruptAction::KillShell => fixed_hint("Ctrl+C kills the command"),
+            InterruptAction::PickAgent => fixed_hint("Ctrl+C asks which to cancel"),
             _ => None,
         };
-        let pieces = [fixed("Esc ends the selection"), interrupt, fixed("typing replaces it")];
+        let pieces =
+            [fixed_hint("Esc ends the selection"), interrupt, fixed_hint("typing replaces it")];
         return pieces.into_iter().flatten().collect();
     }
     if let Some(agent) = model.focused() {
@@ -74,7 +70,7 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
         }
         None => {
             let pieces = [
-                fixed("? keys"),
+                fixed_hint("? keys"),
                 hint(Action::Previous, "mode"),
                 hint(Action::DeleteOrQuit, "quits"),
             ];

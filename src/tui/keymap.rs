@@ -295,5 +295,10 @@ pub fn plain_char(key: KeyEvent) -> Option<char> {
     }
 }
 
+/// A hint without a key, or with one that cannot be rebound.
+pub fn fixed_hint(words: &str) -> Option<String> {
+    Some(words.to_owned())
+}
+
 #[cfg(test)]
 mod tests;

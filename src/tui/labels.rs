@@ -1,12 +1,12 @@
-//! Labels and glyphs for states. Every state has a glyph and a word, so colour is never needed.
+//! Labels for states. Every state has a glyph and a word, so colour is never needed.
 
 use std::time::Duration;
 
-use crate::protocol::{AgentPath, Cost, Denial, RunEnd, ShellEnd};
+use crate::protocol::{AgentPath, Cost, Denial, PermissionMode, RunEnd, ShellEnd};
 
 use super::format::{clock, count, ordinal, tokens};
 use super::text::{one_line, truncate};
-use super::theme::Glyphs;
+use super::theme::{Glyph, Glyphs};
 use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunPhase, RunState};
 use crate::tui::background::Job;
 use crate::tui::model::TuiModel;
@@ -21,40 +21,6 @@ const OWN_CLOCK_AFTER: Duration = Duration::from_secs(5);
 
 /// An agent without events for this long is shown as silent.
 const SILENT_AFTER: Duration = Duration::from_secs(40);
-
-/// The glyph before a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Glyph {
-    Queued,
-    Spinner,
-    Waits,
-    Asks,
-    Done,
-    Partial,
-    Cancelled,
-    Failed,
-    Empty,
-}
-
-impl Glyph {
-    /// The glyph as text. `frame` counts the spinner's steps; `None` stands still.
-    pub fn sign(self, glyphs: &Glyphs, frame: Option<usize>) -> &'static str {
-        match self {
-            Self::Queued => glyphs.queued,
-            Self::Spinner => {
-                let frames = glyphs.spinner;
-                frames.get(frame.unwrap_or(2) % frames.len().max(1)).copied().unwrap_or_default()
-            }
-            Self::Waits => glyphs.waits,
-            Self::Asks => glyphs.asks,
-            Self::Done => glyphs.done,
-            Self::Partial => glyphs.partial,
-            Self::Cancelled => glyphs.cancelled,
-            Self::Failed => glyphs.failed,
-            Self::Empty => glyphs.empty,
-        }
-    }
-}
 
 /// The label of a state: a glyph and words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +46,7 @@ pub fn agent_status_with(
 ) -> StatusLabel {
     let run = &agent.run;
     if let RunPhase::Ended(end) = &run.phase {
-        return label(end_glyph(end), agent_end_label(agent, end));
+        return label(Glyph::of_end(end), agent_end_label(agent, end));
     }
     if run.cancelling {
         return label(Glyph::Spinner, "cancelling");
@@ -188,19 +154,6 @@ pub fn denial_label(denial: &Denial) -> String {
     match &denial.reason {
         Some(reason) => format!("{by}: {}", one_line(reason)),
         None => by.to_owned(),
-    }
-}
-
-/// The glyph for an end.
-pub fn end_glyph(end: &RunEnd) -> Glyph {
-    match end {
-        RunEnd::Completed => Glyph::Done,
-        RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => {
-            Glyph::Partial
-        }
-        RunEnd::Cancelled { .. } | RunEnd::Interrupted => Glyph::Cancelled,
-        RunEnd::Failed { .. } | RunEnd::Refused => Glyph::Failed,
-        RunEnd::Empty => Glyph::Empty,
     }
 }
 
@@ -397,4 +350,15 @@ pub fn sum_usage<'a>(agents: impl Iterator<Item = &'a AgentState>) -> (u64, Cost
         cost += agent.run.cost;
         (tokens + agent.run.usage.counted(), cost)
     })
+}
+
+/// Describes a mode, for the picker and the notice on a change.
+pub fn mode_label(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Default => "reads freely, asks for everything else",
+        PermissionMode::AcceptEdits => "edits run without asking",
+        PermissionMode::Plan => "read-only: explore and plan",
+        PermissionMode::DontAsk => "denies what no rule allows, without asking",
+        PermissionMode::BypassPermissions => "runs everything that no rule denies",
+    }
 }

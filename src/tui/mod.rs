@@ -27,6 +27,8 @@ mod question;
 mod queue;
 mod reader;
 mod replay;
+mod selection;
+pub mod session;
 pub mod settings;
 pub mod slash;
 pub mod terminal;
@@ -41,7 +43,8 @@ pub use event_loop::{TuiError, TuiIo, run};
 pub use host::ScreenHost;
 pub use keyboard::PendingInput;
 pub use keymap::{Keymap, KeymapError};
-pub use settings::{FirstRun, MotionMode, PaneLayout, ScreenExit, StartInfo, TuiSettings};
+pub use session::FirstRun;
+pub use settings::{MotionMode, PaneLayout, ScreenExit, StartInfo, TuiSettings};
 pub use trust::ask::ask_trust;
 pub use trust::{TrustAnswer, TrustItem, TrustQuestion};
 

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ratatui::layout::{Position, Rect};
-
-use crate::protocol::{AgentPath, Cost, PermissionMode, SessionId};
+use crate::protocol::{AgentPath, Cost};
 use crate::tui::agents::{AgentSet, AgentState, RunState};
 use crate::tui::background::Jobs;
 use crate::tui::composer::Composer;
 use crate::tui::host::{AgentChoice, CommandChoice};
 use crate::tui::keymap::Keymap;
 use crate::tui::overlay::Overlay;
-use crate::tui::question::{QUIET_TIME, QuestionFrame, QuestionQueue};
+use crate::tui::question::{NO_DIGIT, QUIET_TIME, QuestionFrame, QuestionQueue};
 use crate::tui::queue::PromptQueue;
-use crate::tui::settings::{FirstRun, MotionMode, StartInfo, TuiSettings};
+use crate::tui::selection::MouseSelection;
+use crate::tui::session::ScreenSession;
+use crate::tui::settings::{MotionMode, StartInfo, TuiSettings};
 use crate::tui::transcript::{Extent, ItemId, ItemKind, Scroll, SearchResult, TranscriptState};
 
 /// The whole state of the screen. Only `update` changes it; `View` reads it.
@@ -75,38 +75,6 @@ pub struct TuiModel {
     pub draw: DrawUrgency,
 }
 
-/// Facts about the session.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ScreenSession {
-    pub id: Option<SessionId>,
-    /// The working directory as a short label.
-    pub cwd: String,
-    /// The git branch; the host is asked if it is not known at the start.
-    pub branch: Option<String>,
-    /// The model as a short label.
-    pub model: String,
-    pub provider: Option<String>,
-    pub mode: PermissionMode,
-    pub version: String,
-    /// Whether the built-in scripted model is used.
-    pub scripted: bool,
-    pub context_window: Option<u64>,
-    /// Cost of all finished requests of the session, including sub-agents.
-    pub cost: Cost,
-    /// Prompts sent in this run of the program.
-    pub prompts: usize,
-    /// Set when there is no model to talk to.
-    pub first_run: Option<FirstRun>,
-    /// Whether the session is stored and can be resumed.
-    pub resumable: bool,
-    /// Notes after the name on the first line, such as `AGENTS.md read`.
-    pub notes: Vec<String>,
-    /// Permission rules in force, one per line.
-    pub rules: Vec<String>,
-    /// Rules allowed until an agent ends, each with that agent.
-    pub grants: Vec<(AgentPath, String)>,
-}
-
 /// Sizes of the areas in the last frame, in lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
@@ -129,27 +97,6 @@ impl Metrics {
     pub fn pane(&self, path: &AgentPath) -> Extent {
         let found = self.panes.iter().find(|(of, _)| of == path);
         found.map(|(_, extent)| *extent).unwrap_or_default()
-    }
-}
-
-/// Text selected by dragging the mouse within one area. Positions are in cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MouseSelection {
-    pub area: Rect,
-    pub from: Position,
-    pub to: Position,
-}
-
-impl MouseSelection {
-    /// The selected cells per row, in reading order: row, first cell, and the cell after the last.
-    pub fn rows(&self) -> impl Iterator<Item = (u16, u16, u16)> {
-        let Self { area, from, to } = *self;
-        let (first, last) = if (from.y, from.x) <= (to.y, to.x) { (from, to) } else { (to, from) };
-        (first.y..=last.y).map(move |y| {
-            let start = if y == first.y { first.x } else { area.left() };
-            let end = if y == last.y { last.x + 1 } else { area.right() };
-            (y, start, end.min(area.right()))
-        })
     }
 }
 
@@ -217,6 +164,9 @@ pub enum DrawUrgency {
 /// Cells of a prompt line not available to text: the mark before it and the cursor after it.
 const PROMPT_MARGIN: usize = 3;
 
+/// The tool with which main waits for background agents.
+const WAIT_TOOL: &str = "agent_wait";
+
 /// How long a notice is shown.
 pub const NOTICE_TIME: Duration = Duration::from_secs(4);
 
@@ -264,6 +214,18 @@ impl TuiModel {
     /// Whether quitting would stop anything.
     pub fn is_busy(&self) -> bool {
         self.main_is_busy() || self.shell.is_some() || self.agents.alive().next().is_some()
+    }
+
+    /// The agents that the turn waits for: those in the foreground, and those named by a running
+    /// `agent_wait` call.
+    pub fn awaited_agents(&self) -> Vec<&AgentState> {
+        let waits = self.run.tools.iter().filter(|tool| tool.name == WAIT_TOOL);
+        let named: Vec<&str> = waits.flat_map(|tool| split_words(&tool.summary)).collect();
+        let meant = |agent: &AgentState| {
+            let id = agent.id.to_string();
+            named.iter().any(|word| *word == agent.info.name || *word == id)
+        };
+        self.agents.alive().filter(|agent| !agent.in_background || meant(agent)).collect()
     }
 
     /// The transcript of an agent, or main's.
@@ -352,15 +314,24 @@ impl TuiModel {
         let quiet = self.keys.text.map_or(Duration::ZERO, |last| last + QUIET_TIME);
         Some(quiet.max(self.questions.pause_until.unwrap_or_default()))
     }
+
+    /// The open question as drawn; `None` before it was drawn and while something covers it.
+    pub fn question_frame(&self) -> Option<&QuestionFrame> {
+        let open = self.questions.open.as_ref()?;
+        self.metrics.question.as_ref().filter(|frame| frame.id == open.id)
+    }
+
+    /// The digits that answer the open question now. Denials are always accepted; the other answers
+    /// must be on the screen, and the end of the content must have been shown.
+    pub fn answers(&self) -> Vec<u8> {
+        let Some((_, waiting)) = self.questions.current() else { return Vec::new() };
+        let live = self.question_frame().map_or(&[][..], |frame| &frame.available);
+        let choices = QuestionQueue::choices(&waiting.question).iter().copied();
+        choices.filter(|digit| *digit >= NO_DIGIT || live.contains(digit)).collect()
+    }
 }
 
-/// Describes a mode, for the picker and the notice on a change.
-pub fn mode_label(mode: PermissionMode) -> &'static str {
-    match mode {
-        PermissionMode::Default => "reads freely, asks for everything else",
-        PermissionMode::AcceptEdits => "edits run without asking",
-        PermissionMode::Plan => "read-only: explore and plan",
-        PermissionMode::DontAsk => "denies what no rule allows, without asking",
-        PermissionMode::BypassPermissions => "runs everything that no rule denies",
-    }
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split_whitespace();
+    words.map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()))
 }

@@ -6,10 +6,11 @@ use ratatui::layout::Position;
 
 use crate::tui::composer::update as prompt;
 use crate::tui::format::count;
-use crate::tui::model::{DrawUrgency, MouseSelection, TuiModel};
+use crate::tui::model::{DrawUrgency, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
 use crate::tui::overlay::Overlay;
 use crate::tui::question::{QuestionStage, update as question};
+use crate::tui::selection::MouseSelection;
 use crate::tui::{focus, page};
 
 /// Lines per step of the wheel.

@@ -6,10 +6,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::agents::AgentState;
-use crate::tui::labels::Glyph;
-use crate::tui::model::MouseSelection;
 use crate::tui::text::{truncate, truncate_line, width};
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Glyph, Theme};
 
 /// The theme and the spinner's frame.
 #[derive(Clone, Copy)]
@@ -149,32 +147,6 @@ pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
             }
         }
     }
-}
-
-/// Highlights the mouse selection and returns its text, without trailing blanks.
-pub fn select(buffer: &mut Buffer, selection: &MouseSelection, style: Style) -> String {
-    if selection.from == selection.to {
-        return String::new();
-    }
-    let mut lines = Vec::new();
-    let within = selection.area.intersection(buffer.area);
-    for (y, start, end) in
-        selection.rows().filter(|(y, ..)| (within.top()..within.bottom()).contains(y))
-    {
-        let mut line = String::new();
-        let mut covered = 0;
-        for x in start.max(within.left())..end.min(within.right()) {
-            let cell = &mut buffer[(x, y)];
-            cell.set_style(style);
-            if covered == 0 {
-                line.push_str(cell.symbol());
-            }
-            // Skip the cell behind a wide character.
-            covered = width(cell.symbol()).max(covered).saturating_sub(1);
-        }
-        lines.push(line.trim_end().to_owned());
-    }
-    lines.join("\n")
 }
 
 /// Draws a box with a title in its upper and a text in its lower border. Returns the area inside.

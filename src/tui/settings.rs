@@ -2,8 +2,7 @@
 
 use crate::protocol::{EnvOverlay, NoticeLevel};
 
-use super::host::LocalServer;
-use super::model::ScreenSession;
+use super::session::ScreenSession;
 use super::theme::Glyphs;
 
 /// The `[tui]` section, with the terminal's environment variables.
@@ -59,13 +58,6 @@ pub struct StartInfo {
     pub prompt: Option<String>,
     /// Whether the list of stored sessions opens first.
     pub pick_session: bool,
-}
-
-/// The state when no model is configured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FirstRun {
-    /// Servers found on this machine; `None` until the search is done.
-    pub found: Option<Vec<LocalServer>>,
 }
 
 /// Result of the screen.

@@ -13,7 +13,7 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::picker::{Picker, PickerRows};
 use crate::tui::text::{one_line, padded, truncate, width};
-use crate::tui::{focus, labels, model, page, reader, update};
+use crate::tui::{focus, labels, page, reader, update};
 
 /// The title of the `/doctor` page.
 pub const DOCTOR_TITLE: &str = "doctor";
@@ -281,7 +281,7 @@ fn status_lines(model: &TuiModel) -> Vec<String> {
         format!("caliban     {}", session.version),
         format!("session     {}", session.id.map_or("none".to_owned(), |id| id.to_string())),
         format!("model       {}", session.model),
-        format!("permissions {}: {}", session.mode.name(), model::mode_label(session.mode)),
+        format!("permissions {}: {}", session.mode.name(), labels::mode_label(session.mode)),
         format!("directory   {}", session.cwd),
     ];
     if let Some(branch) = &session.branch {

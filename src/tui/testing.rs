@@ -14,8 +14,9 @@ use crate::protocol::{
 
 use super::host::AgentChoice;
 use super::keymap::Keymap;
-use super::model::{ScreenSession, TuiModel};
+use super::model::TuiModel;
 use super::msg::{Msg, ScreenEffect};
+use super::session::ScreenSession;
 use super::settings::{StartInfo, TuiSettings};
 use super::text::Highlighter;
 use super::theme::Theme;

@@ -12,7 +12,7 @@ mod depth;
 mod glyphs;
 
 pub use depth::ColorDepth;
-pub use glyphs::{ASCII, Glyphs, UNICODE};
+pub use glyphs::{ASCII, Glyph, Glyphs, UNICODE};
 
 /// The built-in themes: name and file.
 const BUILT_IN: [(&str, &str); 3] = [

@@ -144,7 +144,7 @@ impl View {
         }
         theme.glyphs.replace_non_ascii(buffer);
         self.selected = match &model.selection {
-            Some(selection) => paint::select(buffer, selection, theme.selection),
+            Some(selection) => selection.highlight(buffer, theme.selection),
             None => String::new(),
         };
         if let Some(cursor) = cursor {

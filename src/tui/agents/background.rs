@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use crate::protocol::{AgentInfo, AgentPath};
 use crate::tui::agents::{AgentSet, AgentState, tree_order};
-
-/// How long the row of an ended background agent or command stays if nobody reads its result.
-pub const ENDED_ROW_TIME: Duration = Duration::from_secs(10);
+use crate::tui::background::ENDED_ROW_TIME;
 
 impl AgentSet {
     /// Agents that main's turn waits for.

@@ -9,14 +9,13 @@ pub mod row;
 mod run;
 mod stored;
 
-pub use background::ENDED_ROW_TIME;
 pub use run::{HISTORY_START, RunPhase, RunState};
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::protocol::{AgentId, AgentInfo, AgentPath, RunEnd, RunOutcome};
-use crate::tui::labels::{self, Glyph};
+use crate::tui::theme::Glyph;
 use crate::tui::transcript::{ItemKind, Scroll, TranscriptState};
 
 /// Bytes of text kept per sub-agent.
@@ -302,7 +301,7 @@ impl AgentSet {
         for agent in agents {
             tally.all += 1;
             let slot = match &agent.run.phase {
-                RunPhase::Ended(end) => match labels::end_glyph(end) {
+                RunPhase::Ended(end) => match Glyph::of_end(end) {
                     Glyph::Done => &mut tally.done,
                     Glyph::Partial => &mut tally.partial,
                     Glyph::Cancelled => &mut tally.cancelled,

@@ -10,12 +10,13 @@ use crate::tui::agents::row::{AgentGroup, AgentRow};
 use crate::tui::agents::{AgentState, RunPhase, row};
 use crate::tui::format::{money, tokens};
 use crate::tui::labels;
-use crate::tui::labels::{Glyph, StatusLabel};
+use crate::tui::labels::StatusLabel;
 use crate::tui::layout::Panel;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, cut_spans, put, spans_width, two_ends};
 use crate::tui::settings::PaneLayout;
 use crate::tui::text::{one_line, sanitize, tail_lines, truncate, width};
+use crate::tui::theme::Glyph;
 
 /// Lines of the focused agent where all agents are rows.
 const FOCUSED_ROW_LINES: u16 = 6;

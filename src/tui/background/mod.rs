@@ -6,7 +6,9 @@ pub mod update;
 use std::time::Duration;
 
 use crate::protocol::{AgentPath, ShellEnd};
-use crate::tui::agents::ENDED_ROW_TIME;
+
+/// How long the row of an ended background agent or command stays if nobody reads its result.
+pub const ENDED_ROW_TIME: Duration = Duration::from_secs(10);
 
 /// Number of ended commands kept for the list of agents.
 const MAX_ENDED_JOBS: usize = 32;

@@ -8,10 +8,8 @@ pub mod update;
 use std::time::Duration;
 
 use crate::protocol::AgentPath;
-use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::AgentAction;
-use crate::tui::hint::fixed;
-use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::keymap::{Action, KeyContext, fixed_hint};
 use crate::tui::model::{InterruptKey, TuiModel};
 use crate::tui::overlay::Overlay;
 use crate::tui::question::QuestionStage;
@@ -178,28 +176,6 @@ impl TuiModel {
     }
 }
 
-/// The tool with which main waits for background agents.
-const WAIT_TOOL: &str = "agent_wait";
-
-impl TuiModel {
-    /// The agents that the turn waits for: those in the foreground, and those named by a running
-    /// `agent_wait` call.
-    pub fn awaited_agents(&self) -> Vec<&AgentState> {
-        let waits = self.run.tools.iter().filter(|tool| tool.name == WAIT_TOOL);
-        let named: Vec<&str> = waits.flat_map(|tool| split_words(&tool.summary)).collect();
-        let meant = |agent: &AgentState| {
-            let id = agent.id.to_string();
-            named.iter().any(|word| *word == agent.info.name || *word == id)
-        };
-        self.agents.alive().filter(|agent| !agent.in_background || meant(agent)).collect()
-    }
-}
-
-fn split_words(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split_whitespace();
-    words.map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()))
-}
-
 /// Hints for Ctrl+C and Esc on the prompt; `None` if they do nothing notable.
 pub fn hint(model: &TuiModel) -> Option<Vec<String>> {
     let (interrupt, escape) = (model.interrupt_action(), model.escape_action());
@@ -209,21 +185,23 @@ pub fn hint(model: &TuiModel) -> Option<Vec<String>> {
     });
     let agents = model.keymap.hint(KeyContext::Prompt, Action::Next, "agents");
     let pieces = match (&interrupt, &escape) {
-        (InterruptAction::Stop, InterruptAction::Stop) => vec![fixed("Esc to stop")],
+        (InterruptAction::Stop, InterruptAction::Stop) => vec![fixed_hint("Esc to stop")],
         (InterruptAction::ClearDraft, InterruptAction::Stop) => {
-            vec![fixed("Esc stops main"), fixed("Ctrl+C clears the draft")]
+            vec![fixed_hint("Esc stops main"), fixed_hint("Ctrl+C clears the draft")]
         }
-        (InterruptAction::ClearDraft, InterruptAction::Requeue) => vec![fixed("Esc puts it back")],
+        (InterruptAction::ClearDraft, InterruptAction::Requeue) => {
+            vec![fixed_hint("Esc puts it back")]
+        }
         (InterruptAction::Cancel(path), _) => {
             vec![Some(format!("Ctrl+C cancels {}", model.name(path))), stops, agents]
         }
         (InterruptAction::PickAgent, _) => {
-            vec![fixed("Ctrl+C asks which to cancel"), stops, agents]
+            vec![fixed_hint("Ctrl+C asks which to cancel"), stops, agents]
         }
         (InterruptAction::AlreadyCancelling(path), _) => {
             vec![Some(format!("{} is being cancelled", model.name(path))), stops]
         }
-        (InterruptAction::KillShell, _) => vec![fixed("Esc or Ctrl+C kills the command")],
+        (InterruptAction::KillShell, _) => vec![fixed_hint("Esc or Ctrl+C kills the command")],
         _ => return None,
     };
     Some(pieces.into_iter().flatten().collect())

@@ -2,8 +2,7 @@
 
 use crate::protocol::Question;
 use crate::tui::format::count;
-use crate::tui::hint::fixed;
-use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::keymap::{Action, KeyContext, Keymap, fixed_hint};
 use crate::tui::model::TuiModel;
 use crate::tui::question::{NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion};
 
@@ -21,16 +20,16 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
             [Some(takes), hint(Action::Submit, "sends the draft")]
         }
         (QuestionStage::Choose, true) if frame.is_some_and(|frame| frame.too_large) => {
-            [fixed("too large to allow it here"), fixed("4, 5 and Esc say no")]
+            [fixed_hint("too large to allow it here"), fixed_hint("4, 5 and Esc say no")]
         }
         (QuestionStage::Choose, true) if frame.is_some_and(QuestionFrame::cramped) => {
-            [fixed("enlarge the window to allow it"), fixed("4, 5 and Esc say no")]
+            [fixed_hint("enlarge the window to allow it"), fixed_hint("4, 5 and Esc say no")]
         }
         (QuestionStage::Choose, true) if frame.is_some_and(|frame| frame.held && frame.end) => {
-            [Some(answers_hint(&model.keymap)), fixed("4, 5 and Esc say no")]
+            [Some(answers_hint(&model.keymap)), fixed_hint("4, 5 and Esc say no")]
         }
         (QuestionStage::Choose, true) if dead => {
-            [Some(rest_hint(&waiting.question, &model.keymap)), fixed("4, 5 and Esc say no")]
+            [Some(rest_hint(&waiting.question, &model.keymap)), fixed_hint("4, 5 and Esc say no")]
         }
         (QuestionStage::Choose, true) => {
             let digits =
@@ -41,16 +40,16 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
                     _ => "1–5",
                 };
             let answer = format!("{digits} answer");
-            [Some(answer), fixed("typing leaves the question waiting")]
+            [Some(answer), fixed_hint("typing leaves the question waiting")]
         }
         (QuestionStage::Reason(_), true) => {
-            [hint(Action::Submit, "says no with this reason"), fixed("Esc back")]
+            [hint(Action::Submit, "says no with this reason"), fixed_hint("Esc back")]
         }
         (QuestionStage::Rule(_), true) if frame.is_some_and(|frame| frame.rules.is_none()) => {
-            [fixed("enlarge the window to see the whole rule"), fixed("Esc back")]
+            [fixed_hint("enlarge the window to see the whole rule"), fixed_hint("Esc back")]
         }
         (QuestionStage::Rule(_), true) => {
-            [hint(Action::Submit, "writes the rule"), fixed("Esc back")]
+            [hint(Action::Submit, "writes the rule"), fixed_hint("Esc back")]
         }
     };
     Some(pieces.into_iter().flatten().collect())
@@ -67,19 +66,19 @@ pub fn footer(
     let words = match (&open.stage, open.keyboard) {
         (_, false) => {
             let key = keymap.label(KeyContext::Prompt, Action::Next);
-            [key.map(|key| format!("{key}: answer")), fixed("typing edits the draft"), None]
+            [key.map(|key| format!("{key}: answer")), fixed_hint("typing edits the draft"), None]
         }
         (QuestionStage::Choose, true) if drawn.too_large => {
-            [fixed("too large to allow it here"), None, None]
+            [fixed_hint("too large to allow it here"), None, None]
         }
         (QuestionStage::Choose, true) if drawn.cramped() => {
-            [fixed("too small to allow it"), None, None]
+            [fixed_hint("too small to allow it"), None, None]
         }
         (QuestionStage::Choose, true) if drawn.held && drawn.end => {
-            [Some(answers_hint(keymap)), fixed("Esc no"), hint(Action::Reader, "in full")]
+            [Some(answers_hint(keymap)), fixed_hint("Esc no"), hint(Action::Reader, "in full")]
         }
         (QuestionStage::Choose, true) if !drawn.clipped.is_empty() => {
-            [Some(cut_hint(drawn)), fixed("Esc no"), hint(Action::Reader, "in full")]
+            [Some(cut_hint(drawn)), fixed_hint("Esc no"), hint(Action::Reader, "in full")]
         }
         (QuestionStage::Choose, true) if drawn.available.is_empty() => {
             let below = drawn.content.total - drawn.content.top - drawn.content.height;
@@ -87,15 +86,17 @@ pub fn footer(
             [Some(below), Some(rest_hint(question, keymap)), None]
         }
         (QuestionStage::Choose, true) => {
-            [fixed("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
+            [fixed_hint("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
         }
         (QuestionStage::Reason(_), true) => {
-            [hint(Action::Submit, "says no"), fixed("Esc back"), None]
+            [hint(Action::Submit, "says no"), fixed_hint("Esc back"), None]
         }
         (QuestionStage::Rule(_), true) if drawn.rules.is_none() => {
-            [fixed("too small to show the rule"), fixed("Esc back"), None]
+            [fixed_hint("too small to show the rule"), fixed_hint("Esc back"), None]
         }
-        (QuestionStage::Rule(_), true) => [hint(Action::Submit, "writes"), fixed("Esc back"), None],
+        (QuestionStage::Rule(_), true) => {
+            [hint(Action::Submit, "writes"), fixed_hint("Esc back"), None]
+        }
     };
     words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

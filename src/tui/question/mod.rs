@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use crate::protocol::{Answer, Question, QuestionId};
 use crate::tui::composer::TextBuffer;
-use crate::tui::model::TuiModel;
 use crate::tui::transcript::Extent;
 
 /// A question opens when no text key was pressed for this long.
@@ -231,22 +230,5 @@ impl QuestionQueue {
     /// The digits that can answer a question: 2 and 3 need a rule.
     pub fn choices(question: &Question) -> &'static [u8] {
         if question.rules.is_empty() { &[1, 4, 5] } else { &[1, 2, 3, 4, 5] }
-    }
-}
-
-impl TuiModel {
-    /// The open question as drawn; `None` before it was drawn and while something covers it.
-    pub fn question_frame(&self) -> Option<&QuestionFrame> {
-        let open = self.questions.open.as_ref()?;
-        self.metrics.question.as_ref().filter(|frame| frame.id == open.id)
-    }
-
-    /// The digits that answer the open question now. Denials are always accepted; the other answers
-    /// must be on the screen, and the end of the content must have been shown.
-    pub fn answers(&self) -> Vec<u8> {
-        let Some((_, waiting)) = self.questions.current() else { return Vec::new() };
-        let live = self.question_frame().map_or(&[][..], |frame| &frame.available);
-        let choices = QuestionQueue::choices(&waiting.question).iter().copied();
-        choices.filter(|digit| *digit >= NO_DIGIT || live.contains(digit)).collect()
     }
 }

@@ -14,6 +14,7 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::{AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME};
 use crate::tui::text::{one_line, truncate};
+use crate::tui::theme::Glyph;
 use crate::tui::transcript::ItemKind;
 use crate::tui::{labels, reader};
 
@@ -37,10 +38,7 @@ pub fn add_question(model: &mut TuiModel, question: Question) {
             if waiting > 1 {
                 labels::waiting_label(model)
             } else {
-                format!(
-                    "{} {name} needs you",
-                    labels::Glyph::Asks.sign(model.settings.glyphs(), None)
-                )
+                format!("{} {name} needs you", Glyph::Asks.sign(model.settings.glyphs(), None))
             },
         );
     }

@@ -1,8 +1,8 @@
-//! The characters to draw with, and their ASCII replacements for limited terminals.
+//! The characters to draw with, those for states, and their ASCII replacements for limited terminals.
 
 use ratatui::buffer::Buffer;
 
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, RunEnd};
 
 /// Signs and lines, each one cell wide.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,6 +48,53 @@ pub struct Glyphs {
     /// Between the pieces of a line.
     pub dot: &'static str,
     pub more: &'static str,
+}
+
+/// The glyph before a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Glyph {
+    Queued,
+    Spinner,
+    Waits,
+    Asks,
+    Done,
+    Partial,
+    Cancelled,
+    Failed,
+    Empty,
+}
+
+impl Glyph {
+    /// The glyph as text. `frame` counts the spinner's steps; `None` stands still.
+    pub fn sign(self, glyphs: &Glyphs, frame: Option<usize>) -> &'static str {
+        match self {
+            Self::Queued => glyphs.queued,
+            Self::Spinner => {
+                let frames = glyphs.spinner;
+                frames.get(frame.unwrap_or(2) % frames.len().max(1)).copied().unwrap_or_default()
+            }
+            Self::Waits => glyphs.waits,
+            Self::Asks => glyphs.asks,
+            Self::Done => glyphs.done,
+            Self::Partial => glyphs.partial,
+            Self::Cancelled => glyphs.cancelled,
+            Self::Failed => glyphs.failed,
+            Self::Empty => glyphs.empty,
+        }
+    }
+
+    /// The glyph for an end.
+    pub fn of_end(end: &RunEnd) -> Self {
+        match end {
+            RunEnd::Completed => Self::Done,
+            RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => {
+                Self::Partial
+            }
+            RunEnd::Cancelled { .. } | RunEnd::Interrupted => Self::Cancelled,
+            RunEnd::Failed { .. } | RunEnd::Refused => Self::Failed,
+            RunEnd::Empty => Self::Empty,
+        }
+    }
 }
 
 /// Glyphs for nearly all terminals.

@@ -1,0 +1,44 @@
+//! Facts about the session that the screen shows.
+
+use crate::protocol::{AgentPath, Cost, PermissionMode, SessionId};
+
+use super::host::LocalServer;
+
+/// Facts about the session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScreenSession {
+    pub id: Option<SessionId>,
+    /// The working directory as a short label.
+    pub cwd: String,
+    /// The git branch; the host is asked if it is not known at the start.
+    pub branch: Option<String>,
+    /// The model as a short label.
+    pub model: String,
+    pub provider: Option<String>,
+    pub mode: PermissionMode,
+    pub version: String,
+    /// Whether the built-in scripted model is used.
+    pub scripted: bool,
+    pub context_window: Option<u64>,
+    /// Cost of all finished requests of the session, including sub-agents.
+    pub cost: Cost,
+    /// Prompts sent in this run of the program.
+    pub prompts: usize,
+    /// Set when there is no model to talk to.
+    pub first_run: Option<FirstRun>,
+    /// Whether the session is stored and can be resumed.
+    pub resumable: bool,
+    /// Notes after the name on the first line, such as `AGENTS.md read`.
+    pub notes: Vec<String>,
+    /// Permission rules in force, one per line.
+    pub rules: Vec<String>,
+    /// Rules allowed until an agent ends, each with that agent.
+    pub grants: Vec<(AgentPath, String)>,
+}
+
+/// The state when no model is configured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FirstRun {
+    /// Servers found on this machine; `None` until the search is done.
+    pub found: Option<Vec<LocalServer>>,
+}
