@@ -13,8 +13,9 @@ use crate::tui::model::{DrawUrgency, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::update as question;
+use crate::tui::queue::update as queue;
 use crate::tui::transcript::{ItemKind, ToolCallResult, TranscriptState};
-use crate::tui::{labels, queue, replay};
+use crate::tui::{labels, replay};
 
 /// The end of a turn that took this long causes a notification if the window has no focus.
 const LONG_TURN_TIME: Duration = Duration::from_secs(10);

@@ -6,11 +6,13 @@ use crate::tui::format::count;
 use crate::tui::interrupt::{self, InterruptAction};
 use crate::tui::keymap::{Action, KeyContext, fixed_hint};
 use crate::tui::model::{Metrics, TuiModel};
+use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, two_ends};
+use crate::tui::picker::draw as picker;
 use crate::tui::question::QuestionFrame;
 use crate::tui::question::hint as question;
 use crate::tui::text::{truncate, width};
-use crate::tui::{focus, labels};
+use crate::tui::{focus, labels, page};
 
 /// Cells between the keys and a notice beside them, including the blanks at the edges.
 const NOTICE_GAP: usize = 5;
@@ -19,8 +21,21 @@ const NOTICE_GAP: usize = 5;
 /// being drawn.
 fn hint_pieces(model: &TuiModel, frame: Option<&QuestionFrame>) -> Vec<String> {
     match &model.overlay {
-        Some(overlay) => overlay.hint(model),
+        Some(overlay) => overlay_hint(model, overlay),
         None => question::hint(model, frame).unwrap_or_else(|| prompt_hint(model)),
+    }
+}
+
+/// Hints for the keys of an overlay, most important first.
+fn overlay_hint(model: &TuiModel, overlay: &Overlay) -> Vec<String> {
+    match overlay {
+        Overlay::Agents(list) => list.hint(model),
+        Overlay::Picker(_) => picker::hint(model),
+        Overlay::Help { .. } | Overlay::Page { .. } => page::hint(model, "Esc closes"),
+        Overlay::Question { .. } => page::hint(model, "Esc back"),
+        Overlay::History(_) => picker::history_hint(model),
+        Overlay::Reader(reader) => reader.hint(&model.keymap),
+        Overlay::AgentPicker(which) => which.hint(model),
     }
 }
 

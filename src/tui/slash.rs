@@ -12,8 +12,9 @@ use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::picker::{Picker, PickerRows};
+use crate::tui::reader::update as reader;
 use crate::tui::text::{one_line, padded, truncate, width};
-use crate::tui::{focus, labels, page, reader, update};
+use crate::tui::{focus, labels, page, update};
 
 /// The title of the `/doctor` page.
 pub const DOCTOR_TITLE: &str = "doctor";

@@ -12,11 +12,12 @@ use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::Keymap;
 use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, TuiModel};
 use crate::tui::msg::{Msg, ScreenEffect};
-use crate::tui::overlay::Overlay;
-use crate::tui::picker::PickerRows;
+use crate::tui::overlay::{Overlay, update as overlay};
+use crate::tui::picker::{PickerRows, update as picker};
 use crate::tui::question::update as question;
+use crate::tui::reader::update as reader;
 use crate::tui::transcript::{Extent, Scroll};
-use crate::tui::{events, mouse, overlay, page, picker, reader, replay, slash};
+use crate::tui::{events, mouse, page, replay, slash};
 
 /// How long closing waits for what is being stopped.
 const CLOSING_LIMIT: Duration = Duration::from_secs(6);

@@ -20,16 +20,18 @@ use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget};
 use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, put, put_all};
+use crate::tui::picker::draw as picker;
 use crate::tui::question::content::QuestionContent;
 use crate::tui::question::draw as question;
-use crate::tui::reader::ReaderLayout;
+use crate::tui::queue::draw as queue;
+use crate::tui::reader::draw::ReaderLayout;
 use crate::tui::settings::MotionMode;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::Extent;
 use crate::tui::transcript::draw::ItemStyle;
 use crate::tui::transcript::layout::{LayoutCache, RenderContext};
-use crate::tui::{agents, chrome, hint, page, paint, picker, queue};
+use crate::tui::{agents, chrome, hint, page, paint};
 
 /// Number of sub-agent transcripts whose layout is cached.
 const MAX_AGENT_LAYOUTS: usize = 8;
@@ -288,7 +290,7 @@ impl View {
                 Extent::default()
             }
             Some(Overlay::AgentPicker(which)) => {
-                agents::picker::draw(model, which, body, pen, buffer);
+                agents::picker::draw::draw(model, which, body, pen, buffer);
                 Extent::default()
             }
             Some(Overlay::Picker(list)) => {

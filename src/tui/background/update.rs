@@ -4,13 +4,15 @@
 use crate::protocol::{
     AgentPath, Command, EventKind, PromptId, RunEnd, RunOutcome, Sender, ShellId,
 };
+use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::AgentAction;
-use crate::tui::agents::{AgentState, picker};
+use crate::tui::agents::picker::update as picker;
 use crate::tui::interrupt::update as interrupt;
+use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
+use crate::tui::queue::update as queue;
 use crate::tui::transcript::ItemKind;
-use crate::tui::{labels, queue};
 
 /// Handles the key on the empty prompt: moves the focused or the only running agent, or asks which.
 pub fn press(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {

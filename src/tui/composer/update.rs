@@ -14,9 +14,10 @@ use crate::tui::model::{Notice, NoticeCause, RunningShell, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::picker::HistorySearch;
-use crate::tui::queue::MessageState;
+use crate::tui::queue::{MessageState, update as queue};
+use crate::tui::reader::update as reader;
 use crate::tui::transcript::{ItemKind, Scroll};
-use crate::tui::{focus, queue, reader, slash, update};
+use crate::tui::{focus, slash, update};
 
 /// The notice for a paste that was not inserted.
 pub const PASTE_TOO_LARGE: &str = "not pasted: more than 16 MB · save it as a file and name that";

@@ -2,16 +2,18 @@
 
 use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
 use crate::tui::agents::picker::AgentAction;
-use crate::tui::agents::{AgentState, RunPhase, picker};
+use crate::tui::agents::picker::update as picker;
+use crate::tui::agents::{AgentState, RunPhase};
 use crate::tui::format::count;
 use crate::tui::interrupt::{InterruptAction, KEY_MUTE_TIME, QUIT_CONFIRM_TIME};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels::with_detail;
 use crate::tui::model::{InterruptKey, Notice, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::update as overlay;
 use crate::tui::question::{QuestionStage, update as question};
 use crate::tui::text::{one_line, truncate};
-use crate::tui::{focus, labels, overlay, update};
+use crate::tui::{focus, labels, update};
 
 /// Handles a press of Ctrl+C or Esc.
 pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut Vec<ScreenEffect>) {

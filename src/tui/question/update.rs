@@ -9,6 +9,7 @@ use crate::tui::background::update as background;
 use crate::tui::composer::{TextBuffer, update as prompt};
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
+use crate::tui::labels;
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
@@ -16,7 +17,6 @@ use crate::tui::question::{AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_
 use crate::tui::text::{one_line, truncate};
 use crate::tui::theme::Glyph;
 use crate::tui::transcript::ItemKind;
-use crate::tui::{labels, reader};
 
 /// The most bytes of rules to paste into.
 const MAX_RULES: usize = 4000;
@@ -156,13 +156,20 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
         Some(Action::PageDown) => page(model, true),
         Some(Action::Home) => scroll(model, isize::MIN / 2),
         Some(Action::End) => scroll(model, isize::MAX / 2),
-        Some(Action::Reader) => reader::open_question(model),
+        Some(Action::Reader) => show_in_full(model),
         Some(Action::BackgroundOrLeft) if model.composer.is_empty() => {
             background::press(model, effects);
         }
         Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
         Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
         _ => {}
+    }
+}
+
+/// Shows the content of the question on the whole screen.
+fn show_in_full(model: &mut TuiModel) {
+    if let Some((open, _)) = model.questions.current() {
+        model.overlay = Some(Overlay::Question { id: open.id, scroll: 0 });
     }
 }
 

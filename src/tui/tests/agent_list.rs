@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::protocol::{AgentPath, Command, EventKind, NoticeLevel, RunEnd, Sender, ShellId};
-use crate::tui::agents::list::ListRow;
+use crate::tui::agents::list::rows::ListRow;
 use crate::tui::host::HostRequest;
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;

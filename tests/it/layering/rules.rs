@@ -333,7 +333,7 @@ mod tests {
         );
         tries(
             screen_purity,
-            "tui/reader.rs",
+            "tui/page.rs",
             &["fn draw(\n    model: &mut TuiModel,\n    buffer: &mut Buffer,\n) {\n}"],
             &["fn draw(m: &TuiModel, b: &mut Buffer) {}\nfn press(m: &mut TuiModel) {}"],
         );

@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::tui::agents::list::{AgentList, ListRow};
+use crate::tui::agents::list::AgentList;
+use crate::tui::agents::list::rows::ListRow;
 use crate::tui::agents::row::AgentRow;
 use crate::tui::format::{clock, money};
 use crate::tui::labels;

@@ -3,7 +3,8 @@
 use crossterm::event::KeyEvent;
 
 use crate::protocol::AgentPath;
-use crate::tui::agents::list::{AgentList, ListRow};
+use crate::tui::agents::list::AgentList;
+use crate::tui::agents::list::rows::ListRow;
 use crate::tui::background::{Job, update as background};
 use crate::tui::composer::update as prompt;
 use crate::tui::host::HostRequest;
@@ -12,7 +13,7 @@ use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection};
-use crate::tui::{focus, overlay, page};
+use crate::tui::{focus, page};
 
 /// Opens the list of agents and requests the definitions.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
@@ -38,7 +39,7 @@ pub fn press(
         }),
         (Some('/'), _) => change(model, |list| list.filtering = true),
         (Some(letter), _) => act(model, letter, chosen, effects),
-        (_, Some(Action::Submit)) => open_row(model, chosen, effects),
+        (_, Some(Action::Submit)) => open_row(model, chosen),
         (_, Some(Action::Up | Action::Down)) => change(model, |list| {
             cycle_selection(&mut list.selected, rows, action == Some(Action::Down));
         }),
@@ -74,10 +75,10 @@ fn act(model: &mut TuiModel, letter: char, row: Option<ListRow>, effects: &mut V
 }
 
 /// Enter: shows the agent's transcript or a command's page, or inserts a definition's name into the prompt.
-fn open_row(model: &mut TuiModel, row: Option<ListRow>, effects: &mut Vec<ScreenEffect>) {
+fn open_row(model: &mut TuiModel, row: Option<ListRow>) {
     match row {
         Some(ListRow::Agent(path)) => {
-            overlay::close(model, effects);
+            model.overlay = None;
             focus::focus_agent(model, &path);
             model.zoom = true;
         }
@@ -87,7 +88,7 @@ fn open_row(model: &mut TuiModel, row: Option<ListRow>, effects: &mut Vec<Screen
             page::open(model, &id, lines);
         }
         Some(ListRow::Definition(definition)) => {
-            overlay::close(model, effects);
+            model.overlay = None;
             model.composer.buffer.insert(&format!("@agent-{} ", definition.name));
         }
         None => {}

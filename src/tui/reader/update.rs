@@ -1,78 +1,19 @@
-//! The reader: a whole transcript in one column over the body, with plain keys and search.
+//! Keys in the reader.
 
 use crossterm::event::KeyEvent;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::Span;
 
 use crate::protocol::{AgentPath, ToolDetails};
-use crate::tui::agents::batch;
 use crate::tui::composer::{TextBuffer, update as prompt};
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
-use crate::tui::paint::{Painter, put};
-use crate::tui::text::Highlighter;
-use crate::tui::transcript::draw::ItemStyle;
-use crate::tui::transcript::layout::{FindRequest, LayoutCache, RenderContext};
+use crate::tui::reader::Reader;
 use crate::tui::transcript::{
-    Extent, ItemId, ItemKind, Scroll, SearchDirection, SearchHit, SearchResult, TranscriptItem,
+    Extent, ItemId, ItemKind, Scroll, SearchDirection, SearchResult, TranscriptItem,
     TranscriptState,
 };
-use crate::tui::{overlay, paint};
-
-/// A whole transcript in one column, with plain keys.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reader {
-    pub path: AgentPath,
-    pub scroll: Scroll,
-    /// The search text while it is being typed.
-    pub typing: Option<TextBuffer>,
-    pub query: String,
-    /// The item that a key jumped to; reset by scrolling.
-    pub at: Option<ItemId>,
-    /// Direction of a pending search, until a frame has performed it.
-    pub seek: Option<SearchDirection>,
-    /// The current match of the search; reset by scrolling.
-    pub hit: Option<SearchHit>,
-}
-
-impl Reader {
-    /// Hints for the keys, most important first.
-    pub fn hint(&self, model: &TuiModel) -> Vec<String> {
-        let keymap = &model.keymap;
-        if self.typing.is_some() {
-            let searches = keymap.hint(KeyContext::Prompt, Action::Submit, "searches");
-            return searches.into_iter().chain(["Esc closes".to_owned()]).collect();
-        }
-        let hint = |action, words| keymap.hint(KeyContext::Reader, action, words);
-        let labels = |actions: &[Action]| keymap.labels(KeyContext::Reader, actions);
-        let moves: Vec<String> = [
-            [Action::Down, Action::Up],
-            [Action::PageDown, Action::PageUp],
-            [Action::Home, Action::End],
-        ]
-        .iter()
-        .filter_map(|pair| labels(pair))
-        .collect();
-        let finds = labels(&[Action::FindNext, Action::FindPrevious]);
-        let search = hint(Action::Search, "search");
-        let search = search.into_iter().chain(finds).collect::<Vec<_>>().join(", ");
-        let marks = labels(&[Action::MarkPrevious, Action::MarkNext]);
-        let pieces = [
-            Some(moves.join(", ")).filter(|words| !words.is_empty()),
-            Some(search).filter(|words| !words.is_empty()),
-            marks.map(|keys| format!("{keys} jump")),
-            hint(Action::Expand, "expand"),
-            hint(Action::Copy, "copy"),
-            hint(Action::Next, "next agent"),
-            Some("Esc back".to_owned()),
-        ];
-        pieces.into_iter().flatten().collect()
-    }
-}
 
 /// Opens the reader on the focused agent's transcript, or main's. Releases the mouse.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
@@ -92,10 +33,11 @@ pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     }
 }
 
-/// Shows the content of the question on the whole screen.
-pub fn open_question(model: &mut TuiModel) {
-    if let Some((open, _)) = model.questions.current() {
-        model.overlay = Some(Overlay::Question { id: open.id, scroll: 0 });
+/// Closes the reader and captures the mouse again.
+pub fn close(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    model.overlay = None;
+    if model.settings.mouse {
+        effects.push(ScreenEffect::Mouse(true));
     }
 }
 
@@ -150,7 +92,7 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
         Action::Expand => expand(model),
         Action::Next => show_next_agent(model, true),
         Action::Previous => show_next_agent(model, false),
-        Action::Close => overlay::close(model, effects),
+        Action::Close => close(model, effects),
         Action::Redraw => effects.push(ScreenEffect::Redraw),
         Action::Suspend => effects.push(ScreenEffect::Suspend),
         _ => {}
@@ -309,71 +251,4 @@ fn show_next_agent(model: &mut TuiModel, forward: bool) {
         reader.scroll = Scroll::default();
         (reader.at, reader.hit, reader.seek) = (None, None, None);
     }
-}
-
-/// The layout of the transcript that is read, kept between frames.
-#[derive(Default)]
-pub struct ReaderLayout {
-    path: Option<AgentPath>,
-    cache: LayoutCache,
-}
-
-impl ReaderLayout {
-    /// Forces a new layout at the same position.
-    pub fn invalidate(&mut self) {
-        self.cache.invalidate();
-    }
-
-    /// Draws the reader. Returns the extent of its transcript and the result of the search.
-    pub fn draw(
-        &mut self,
-        model: &TuiModel,
-        reader: &Reader,
-        highlighter: &Highlighter,
-        area: Rect,
-        pen: Painter<'_>,
-        buffer: &mut Buffer,
-    ) -> (Extent, Option<SearchResult>) {
-        paint::clear(buffer, area);
-        let (theme, width) = (pen.theme, area.width);
-        if self.path.as_ref() != Some(&reader.path) {
-            *self = Self { path: Some(reader.path.clone()), cache: LayoutCache::default() };
-        }
-        let style = ItemStyle { theme, width, prose: width, full: true, keymap: &model.keymap };
-        let transcript = model.transcript(&reader.path);
-        let cx = RenderContext {
-            live: &|item| batch::live_lines(model, item, width, pen),
-            live_item: model.batch_item.filter(|_| reader.path.is_root()),
-            find: Some(FindRequest { query: &reader.query, hit: reader.hit, seek: reader.seek }),
-            ..RenderContext::new(style, highlighter, transcript, reader.scroll)
-        };
-        let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-        let extent = self.cache.draw(&cx, below.as_position(), below.height, buffer);
-        paint::highlight(buffer, below, &reader.query, theme.selection);
-        let found = self.cache.found();
-        let words = Span::styled(title(model, reader, extent, found), theme.accent);
-        let rule = Some((theme.glyphs.rule, theme.dim));
-        let line = paint::two_ends(vec![words], Vec::new(), usize::from(width), rule);
-        put(buffer, area, 0, &line);
-        (extent, found)
-    }
-}
-
-/// `explore-2 · 312 lines · line 40 · /route · 3 of 17`.
-fn title(model: &TuiModel, reader: &Reader, extent: Extent, found: Option<SearchResult>) -> String {
-    let name = model.name(&reader.path);
-    if let Some(typed) = &reader.typing {
-        return format!("{name} · search: {}", typed.text());
-    }
-    let last = (extent.top + extent.height).min(extent.total);
-    let words = format!("{name} · {} · line {last}", count(extent.total, "line"));
-    if reader.query.is_empty() {
-        return words;
-    }
-    let found = match found {
-        Some(SearchResult { total: 0, .. }) | None => "not found".to_owned(),
-        Some(SearchResult { number: 0, total, .. }) => format!("{total} found"),
-        Some(SearchResult { number, total, .. }) => format!("{number} of {total}"),
-    };
-    format!("{words} · /{} · {found}", reader.query)
 }

@@ -1,0 +1,124 @@
+//! The rows of `/agents` that match the filter, and what the keys do with the selected one.
+
+use crate::protocol::AgentPath;
+use crate::tui::agents::AgentState;
+use crate::tui::agents::list::AgentList;
+use crate::tui::background::Job;
+use crate::tui::host::AgentChoice;
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::model::TuiModel;
+
+/// One row of the list of agents.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ListRow {
+    Agent(AgentPath),
+    /// A background command, by its id.
+    Job(String),
+    Definition(AgentChoice),
+}
+
+/// The parts of the list, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentListSection {
+    Running,
+    Session,
+    Definitions,
+}
+
+impl AgentListSection {
+    /// Its heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Session => "this session",
+            Self::Definitions => "definitions",
+        }
+    }
+}
+
+impl ListRow {
+    /// The section of the row.
+    pub fn section(&self, model: &TuiModel) -> AgentListSection {
+        let alive = match self {
+            Self::Definition(_) => return AgentListSection::Definitions,
+            Self::Agent(path) => model.agents.get(path).is_some_and(AgentState::alive),
+            Self::Job(id) => model.jobs.get(id).is_some_and(Job::alive),
+        };
+        if alive { AgentListSection::Running } else { AgentListSection::Session }
+    }
+
+    /// The name shown in the row.
+    pub fn name<'a>(&'a self, model: &'a TuiModel) -> &'a str {
+        match self {
+            Self::Agent(path) => model.name(path),
+            Self::Job(id) => id,
+            Self::Definition(definition) => &definition.name,
+        }
+    }
+}
+
+impl AgentList {
+    /// The rows that match the filter.
+    pub fn rows(&self, model: &TuiModel) -> Vec<ListRow> {
+        let filter = self.filter.text().to_lowercase();
+        let fits = |name: &str, words: &str| {
+            let text = format!("{name} {words}").to_lowercase();
+            filter.split_whitespace().all(|word| text.contains(word))
+        };
+        let mut rows = Vec::new();
+        for alive in [true, false] {
+            let agents = model.agents.iter().filter(|agent| {
+                agent.alive() == alive && fits(&agent.info.name, &agent.info.description)
+            });
+            rows.extend(agents.map(|agent| ListRow::Agent(agent.path.clone())));
+            let jobs = model.jobs.iter();
+            let jobs = jobs.filter(|job| job.alive() == alive && fits(&job.id, &job.command));
+            rows.extend(jobs.map(|job| ListRow::Job(job.id.clone())));
+        }
+        let definitions = self.definitions.iter().flatten();
+        let fitting = definitions.filter(|found| fits(&found.name, &found.description));
+        rows.extend(fitting.map(|definition| ListRow::Definition(definition.clone())));
+        rows
+    }
+
+    /// The selected row.
+    pub fn selected_row(&self, model: &TuiModel) -> Option<ListRow> {
+        let mut rows = self.rows(model);
+        let at = self.selected.min(rows.len().checked_sub(1)?);
+        Some(rows.swap_remove(at))
+    }
+
+    /// Hints for the keys that do something now.
+    pub fn hint(&self, model: &TuiModel) -> Vec<String> {
+        let open = model.keymap.hint(KeyContext::List, Action::Submit, "open");
+        if self.filtering {
+            let typed = Some("type to filter".to_owned());
+            return typed.into_iter().chain(open).chain(Some("Esc closes".to_owned())).collect();
+        }
+        let mut keys = Vec::new();
+        match self.selected_row(model) {
+            Some(ListRow::Agent(path)) => {
+                keys.extend(open);
+                if let Some(agent) = model.agents.get(&path) {
+                    let alive = agent.alive();
+                    keys.extend(alive.then(|| "x cancel".to_owned()));
+                    let moves = agent.running() && !agent.in_background;
+                    keys.extend(moves.then(|| "b background".to_owned()));
+                    keys.extend(agent.resumable().then(|| "r resume".to_owned()));
+                }
+            }
+            Some(ListRow::Job(id)) => {
+                keys.extend(open);
+                let alive = model.jobs.get(&id).is_some_and(Job::alive);
+                keys.extend(alive.then(|| "x kill".to_owned()));
+            }
+            Some(ListRow::Definition(_)) => {
+                keys.extend(model.keymap.hint(KeyContext::List, Action::Submit, "mentions it"));
+            }
+            None => {}
+        }
+        keys.extend(model.agents.alive().next().map(|_| "a cancel all".to_owned()));
+        keys.extend(["/ filter", "Esc closes"].map(str::to_owned));
+        keys
+    }
+}

@@ -1,0 +1,84 @@
+//! Draws "Cancel which?" and "Background which?", and their hints.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use crate::tui::agents::picker::{AgentAction, AgentPicker};
+use crate::tui::agents::row::AgentRow;
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::labels;
+use crate::tui::model::TuiModel;
+use crate::tui::paint::{Painter, draw_rows, frame};
+use crate::tui::text::one_line;
+
+/// Draws the list at the bottom of the area.
+pub fn draw(
+    model: &TuiModel,
+    which: &AgentPicker,
+    area: Rect,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) {
+    let height = u16::try_from(which.rows.len() + 2).unwrap_or(u16::MAX).min(area.height);
+    let area = Rect::new(area.x, area.bottom() - height, area.width, height);
+    let title = match which.action {
+        AgentAction::Cancel => "Cancel which?",
+        AgentAction::Background => "Background which?",
+    };
+    let numbers = which.rows.iter().filter_map(|path| model.agents.get(path));
+    let digits = numbers.map(|agent| agent.number.to_string().len()).max().unwrap_or(1);
+    let foot = which.hint(model).join(" · ");
+    let inner = frame(buffer, area, pen.theme, pen.theme.question, title, &foot);
+    let lines = which
+        .rows
+        .iter()
+        .map(|path| {
+            let Some(agent) = model.agents.get(path) else { return Line::default() };
+            let can = which.action.applies_to(agent);
+            let look = if can { pen.theme.text } else { pen.theme.dim };
+            let number = if can { pen.agent(agent) } else { pen.theme.dim };
+            let title = one_line(&agent.info.description);
+            let row = AgentRow::new(labels::agent_status(model, agent), pen)
+                .text(format!("{:>digits$}  ", agent.number), number)
+                .text(agent.info.name.clone(), look)
+                .text(format!(" · {title}  "), pen.theme.dim)
+                .glyph()
+                .state(look);
+            Line::from(row.into_spans())
+        })
+        .collect();
+    draw_rows(lines, which.selected, inner, pen, buffer);
+}
+
+impl AgentPicker {
+    /// The keys that pick an agent: `1–3 or ↑↓ Enter picks`. The numbers are those of the panes;
+    /// only the first nine have a key.
+    fn key_hints(&self, model: &TuiModel) -> String {
+        let agents = self.rows.iter().filter_map(|path| model.agents.get(path));
+        let open = agents.filter(|agent| self.action.applies_to(agent)).map(|agent| agent.number);
+        let mut digits: Vec<usize> = open.filter(|number| *number < 10).collect();
+        digits.sort_unstable();
+        let digits = match digits[..] {
+            [first, .., last] if last - first + 1 == digits.len() => {
+                Some(format!("{first}–{last}"))
+            }
+            [] => None,
+            _ => Some(digits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
+        };
+        let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
+        let enter = model.keymap.label(KeyContext::List, Action::Submit);
+        let arrows = arrows.into_iter().chain(enter).collect::<Vec<_>>().join(" ");
+        let keys = digits.into_iter().chain(Some(arrows).filter(|keys| !keys.is_empty()));
+        format!("{} picks", keys.collect::<Vec<_>>().join(" or "))
+    }
+
+    /// Hints for all keys.
+    pub fn hint(&self, model: &TuiModel) -> Vec<String> {
+        let all = match self.action {
+            AgentAction::Cancel => "a or Ctrl+C all",
+            AgentAction::Background => "a all",
+        };
+        vec![self.key_hints(model), all.to_owned(), "Esc none".to_owned()]
+    }
+}

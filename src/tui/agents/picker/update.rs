@@ -1,0 +1,98 @@
+//! Opening "Cancel which?" and "Background which?", and their keys.
+
+use crossterm::event::KeyEvent;
+
+use crate::protocol::{AgentPath, Command};
+use crate::tui::agents::AgentState;
+use crate::tui::agents::picker::{AgentAction, AgentPicker};
+use crate::tui::background::update as background;
+use crate::tui::format::count;
+use crate::tui::interrupt::update as interrupt;
+use crate::tui::keymap::{Action, plain_char};
+use crate::tui::model::TuiModel;
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::{Overlay, cycle_selection};
+
+/// Opens the list.
+pub fn open(model: &mut TuiModel, action: AgentAction) {
+    let waited_for = model.awaited_agents();
+    let listed = |agent: &AgentState| match action {
+        AgentAction::Background => agent.running() && !agent.in_background,
+        AgentAction::Cancel if waited_for.is_empty() => agent.alive(),
+        AgentAction::Cancel => waited_for.iter().any(|other| other.path == agent.path),
+    };
+    let visible = model.agents.visible();
+    let rows: Vec<AgentPath> =
+        visible.iter().filter(|agent| listed(agent)).map(|agent| agent.path.clone()).collect();
+    model.overlay = Some(Overlay::AgentPicker(AgentPicker { action, rows, selected: 0 }));
+}
+
+/// Handles a key in "Cancel which?" and "Background which?": a pane number, arrows, or `a` for all.
+pub fn press(
+    model: &mut TuiModel,
+    key: KeyEvent,
+    action: Option<Action>,
+    effects: &mut Vec<ScreenEffect>,
+) {
+    let Some(Overlay::AgentPicker(which)) = &mut model.overlay else { return };
+    let (count, agent_action) = (which.rows.len(), which.action);
+    let meant = match (plain_char(key), action) {
+        (Some('a'), _) => return apply_to_all(model, agent_action, effects),
+        (Some(letter), _) => {
+            let number = letter.to_digit(10).map(|digit| digit as usize);
+            let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
+            let mut open = agents.filter(|agent| agent_action.applies_to(agent));
+            open.find(|agent| Some(agent.number) == number).map(|agent| agent.path.clone())
+        }
+        (_, Some(Action::Submit)) => which.rows.get(which.selected).cloned(),
+        (_, Some(Action::Up | Action::Down)) => {
+            return cycle_selection(&mut which.selected, count, action == Some(Action::Down));
+        }
+        _ => return,
+    };
+    let Some(agent) = meant.and_then(|path| model.agents.get(&path)) else { return };
+    if !agent_action.applies_to(agent) {
+        return;
+    }
+    let path = agent.path.clone();
+    model.overlay = None;
+    match agent_action {
+        AgentAction::Cancel => interrupt::cancel(model, &path, effects),
+        AgentAction::Background => background::send_to_background(model, &path, effects),
+    }
+}
+
+fn apply_to_all(model: &mut TuiModel, action: AgentAction, effects: &mut Vec<ScreenEffect>) {
+    match action {
+        AgentAction::Cancel => cancel_listed(model, effects),
+        AgentAction::Background => send_all_listed(model, effects),
+    }
+}
+
+/// Cancels every live agent listed by "Cancel which?".
+pub fn cancel_listed(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
+    interrupt::cancel_all(model, &which.rows, effects);
+}
+
+/// Moves all agents listed by "Background which?" to the background.
+fn send_all_listed(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
+    let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
+    let ids: Vec<_> = agents
+        .filter(|agent| agent.running() && !agent.in_background)
+        .map(|agent| agent.id)
+        .collect();
+    effects.extend(ids.iter().map(|id| ScreenEffect::Send(Command::Background(*id))));
+    let verb = if ids.len() == 1 { "is" } else { "are" };
+    model.say(format!("{} {verb} in the background now", count(ids.len(), "agent")));
+}
+
+/// Closes the list without an action.
+pub fn close(model: &mut TuiModel) {
+    let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
+    model.say(match which.action {
+        AgentAction::Cancel => "nothing cancelled",
+        AgentAction::Background => "nothing moved",
+    });
+}

@@ -1,0 +1,74 @@
+//! Keys and pastes while an overlay covers the body, and leaving it.
+
+use crossterm::event::KeyEvent;
+
+use crate::tui::agents::list::update as agent_list;
+use crate::tui::agents::picker::update as agent_picker;
+use crate::tui::composer::TextBuffer;
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::model::TuiModel;
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::Overlay;
+use crate::tui::page;
+use crate::tui::picker::update as picker;
+use crate::tui::reader::update as reader;
+
+/// The most bytes that can be pasted into a filter or a search.
+const MAX_FILTER_PASTE: usize = 1000;
+
+/// Handles a key while an overlay is open.
+pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
+    if let Some(Overlay::Reader(_)) = model.overlay {
+        return reader::press(model, keys, key, effects);
+    }
+    let action = keys.action(KeyContext::List, key);
+    match action {
+        Some(Action::Redraw) => return effects.push(ScreenEffect::Redraw),
+        Some(Action::Suspend) => return effects.push(ScreenEffect::Suspend),
+        _ => {}
+    }
+    match model.overlay {
+        Some(Overlay::Agents(_)) => agent_list::press(model, key, action, effects),
+        Some(Overlay::Picker(_)) => picker::press(model, key, action, effects),
+        Some(Overlay::History(_)) => picker::press_history(model, key, action, effects),
+        Some(Overlay::AgentPicker(_)) => agent_picker::press(model, key, action, effects),
+        Some(Overlay::Help { .. } | Overlay::Page { .. } | Overlay::Question { .. }) => {
+            page::press(model, key, action);
+        }
+        Some(Overlay::Reader(_)) | None => {}
+    }
+}
+
+/// Leaves the text field of an overlay if one is open, otherwise closes the overlay.
+pub fn leave(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    match &mut model.overlay {
+        Some(Overlay::Reader(reader)) if reader.typing.is_some() => reader.typing = None,
+        Some(Overlay::Agents(list)) if list.filtering => {
+            list.filtering = false;
+            list.filter.take();
+        }
+        Some(Overlay::Reader(_)) => reader::close(model, effects),
+        _ => model.overlay = None,
+    }
+}
+
+/// Pastes into the text field of the overlay, if there is one: the first line, up to a limit.
+pub fn paste(model: &mut TuiModel, text: &str) {
+    let buffer: Option<&mut TextBuffer> = match &mut model.overlay {
+        Some(Overlay::Agents(list)) if list.filtering => Some(&mut list.filter),
+        Some(Overlay::Picker(picker)) => Some(&mut picker.filter),
+        Some(Overlay::History(search)) => Some(&mut search.query),
+        Some(Overlay::Reader(reader)) => reader.typing.as_mut(),
+        _ => None,
+    };
+    let Some(buffer) = buffer else { return };
+    let text = text.trim_end_matches(['\r', '\n']);
+    let line = text.split(['\r', '\n']).next().unwrap_or_default();
+    let part = &line[..line.floor_char_boundary(MAX_FILTER_PASTE)];
+    buffer.insert(part);
+    if part.len() < line.len() {
+        model.say(format!("pasted the first {MAX_FILTER_PASTE} bytes only"));
+    } else if line.len() < text.len() {
+        model.say("pasted the first line only");
+    }
+}

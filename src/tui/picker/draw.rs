@@ -1,0 +1,108 @@
+//! Draws the lists to choose from, and their hints.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::model::TuiModel;
+use crate::tui::paint::{Painter, draw_rows, frame, put};
+use crate::tui::picker::{HistorySearch, Picker, PickerRows};
+use crate::tui::text::{column_width, one_line, padded};
+
+/// Draws a picker.
+pub fn draw(model: &TuiModel, picker: &Picker, area: Rect, pen: Painter<'_>, buffer: &mut Buffer) {
+    let title = if picker.filter.is_empty() {
+        picker.title.clone()
+    } else {
+        format!("{} · {}", picker.title, picker.filter.text())
+    };
+    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &footer(model));
+    let found = picker.matching();
+    let names = column_width(found.iter().map(|row| &*row.label), 60);
+    let mut lines: Vec<Line<'static>> = found
+        .iter()
+        .map(|row| {
+            Line::from(vec![
+                Span::raw(format!("{}  ", padded(&one_line(&row.label), names))),
+                Span::styled(one_line(&row.detail), pen.theme.dim),
+            ])
+        })
+        .collect();
+    if lines.is_empty() {
+        let words = match &picker.rows {
+            PickerRows::Loading => "loading",
+            _ if !picker.filter.is_empty() => "no match",
+            PickerRows::Sessions(_) => "no other sessions in this directory",
+            PickerRows::Models(_) => {
+                "no known models · /model NAME takes any name your provider knows"
+            }
+            PickerRows::Modes(_) => "",
+        };
+        lines.push(Line::styled(words, pen.theme.dim));
+    }
+    let selected = picker.selected.min(lines.len() - 1);
+    let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(1);
+    // Reserve up to a third of the height for notes.
+    let kept = u16::try_from(picker.notes.len()).unwrap_or(u16::MAX).min(inner.height / 3);
+    let above = Rect { height: inner.height - kept, ..inner };
+    draw_rows(lines, selected, above, pen, buffer);
+    let below = inner.height.saturating_sub(used).max(kept);
+    let area = Rect { y: inner.bottom() - below, height: below, ..inner };
+    for (at, note) in picker.notes.iter().enumerate() {
+        put(buffer, area, at, &Line::styled(one_line(note), pen.theme.dim));
+    }
+}
+
+fn footer(model: &TuiModel) -> String {
+    let take = model.keymap.hint(KeyContext::List, Action::Submit, "selects");
+    take.into_iter().chain(Some("Esc closes".to_owned())).collect::<Vec<_>>().join(" · ")
+}
+
+/// Hints for the keys of a picker.
+pub fn hint(model: &TuiModel) -> Vec<String> {
+    let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
+    let take = model.keymap.hint(KeyContext::List, Action::Submit, "selects");
+    let before = ["type to filter".to_owned()].into_iter().chain(arrows).chain(take);
+    before.chain(["Esc closes".to_owned()]).collect()
+}
+
+/// Draws the history search, the newest match at the bottom, next to the prompt.
+pub fn draw_history(
+    model: &TuiModel,
+    search: &HistorySearch,
+    area: Rect,
+    pen: Painter<'_>,
+    buffer: &mut Buffer,
+) {
+    let title = format!("history: {}", search.query.text());
+    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &footer(model));
+    let found = model.composer.search(search.query.text());
+    let lines: Vec<Line<'static>> =
+        found.iter().rev().map(|prompt| Line::raw(one_line(prompt))).collect();
+    if lines.is_empty() {
+        return draw_rows(vec![Line::styled("no match", pen.theme.dim)], 0, inner, pen, buffer);
+    }
+    let selected = lines.len() - 1 - search.selected.min(lines.len() - 1);
+    let height = usize::from(inner.height).min(lines.len());
+    let low = Rect::new(
+        inner.x,
+        inner.bottom() - u16::try_from(height).unwrap_or(0),
+        inner.width,
+        u16::try_from(height).unwrap_or(0),
+    );
+    let first = if selected + height > lines.len() { lines.len() - height } else { selected };
+    let window: Vec<Line<'static>> = lines.into_iter().skip(first).take(height).collect();
+    draw_rows(window, selected - first, low, pen, buffer);
+}
+
+/// Hints for the keys of the history search.
+pub fn history_hint(model: &TuiModel) -> Vec<String> {
+    let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
+    let older = model.keymap.label(KeyContext::List, Action::SearchHistory);
+    let moves: Vec<String> = arrows.into_iter().chain(older).collect();
+    let moves = (!moves.is_empty()).then(|| moves.join(" or "));
+    let take = model.keymap.hint(KeyContext::List, Action::Submit, "selects");
+    let before = ["type to search".to_owned()].into_iter().chain(moves).chain(take);
+    before.chain(["Esc closes".to_owned()]).collect()
+}

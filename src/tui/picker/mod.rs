@@ -1,0 +1,44 @@
+//! Lists to choose from: stored sessions, models, permission modes, and the prompt history.
+
+pub mod draw;
+mod rows;
+pub mod update;
+
+use crate::protocol::PermissionMode;
+use crate::tui::composer::TextBuffer;
+use crate::tui::host::{ModelChoice, SessionChoice};
+
+/// A list to choose one row from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picker {
+    pub title: String,
+    pub filter: TextBuffer,
+    pub selected: usize,
+    pub rows: PickerRows,
+    /// Read-only lines below the rows.
+    pub notes: Vec<String>,
+}
+
+/// The rows of a picker.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PickerRows {
+    /// The host has not answered yet.
+    Loading,
+    Sessions(Vec<SessionChoice>),
+    Models(Vec<ModelChoice>),
+    Modes(Vec<PermissionMode>),
+}
+
+impl Picker {
+    pub fn new(title: &str, rows: PickerRows) -> Self {
+        let title = title.to_owned();
+        Self { title, filter: TextBuffer::default(), selected: 0, rows, notes: Vec::new() }
+    }
+}
+
+/// A search in the prompt history.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistorySearch {
+    pub query: TextBuffer,
+    pub selected: usize,
+}

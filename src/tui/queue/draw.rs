@@ -1,0 +1,73 @@
+//! The lines of the queued messages.
+
+use ratatui::text::Line;
+
+use crate::protocol::PromptTiming;
+use crate::tui::agents::RunPhase;
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::model::TuiModel;
+use crate::tui::paint::Painter;
+use crate::tui::queue::{MessageState, QueuedMessage};
+use crate::tui::text::{one_line, truncate, width};
+
+/// Cells of a message that its keys leave free.
+const MIN_TEXT: usize = 12;
+
+/// The lines of the queued messages, the newest last.
+pub fn draw(model: &TuiModel, rows: usize, room: u16, pen: Painter<'_>) -> Vec<Line<'static>> {
+    let all: Vec<&QueuedMessage> = model.queue.visible().collect();
+    let skip = all.len().saturating_sub(rows);
+    let newest = all.len().saturating_sub(1);
+    all.iter()
+        .enumerate()
+        .skip(skip)
+        .map(|(at, queued)| {
+            let more = if at == skip && skip > 0 { format!("+{skip} · ") } else { String::new() };
+            let room = usize::from(room).saturating_sub(1 + width(&more));
+            let words = line(model, queued, at == newest, room);
+            Line::styled(format!(" {more}{words}"), pen.theme.dim)
+        })
+        .collect()
+}
+
+/// `↳ main, next step   also check the tests    Enter: at end · ↑ edit`: the recipient, when it reads
+/// the message, the message, and for the newest one the keys that act on it.
+fn line(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> String {
+    let name = model.name(&queued.to);
+    let (before, toggle) = match (queued.state, queued.when) {
+        (MessageState::Orphaned, _) => (format!("↳ {name} ended before reading this   "), None),
+        (MessageState::Held, _) => (format!("↳ {name} once that is done   "), None),
+        (_, PromptTiming::Done) => (format!("↳ {name}, at end   "), Some("at next step")),
+        (_, PromptTiming::NextStep) => {
+            (format!("↳ {name}, {}   ", next_step(model, queued)), Some("at end"))
+        }
+    };
+    let up = model.keymap.labels(KeyContext::Prompt, &[Action::Up]).filter(|_| newest);
+    let edit = up.map(|key| match queued.state {
+        MessageState::Orphaned => format!("{key} recalls it"),
+        _ => format!("{key} edit"),
+    });
+    let edit = edit.filter(|_| queued.state != MessageState::Held);
+    let enter = model.keymap.label(KeyContext::Prompt, Action::Submit).filter(|_| newest);
+    let toggle = enter.zip(toggle).map(|(key, words)| format!("{key}: {words}"));
+    let all: Vec<String> = toggle.into_iter().chain(edit.clone()).collect();
+    let left = |keys: &str| room.saturating_sub(width(&before) + width(keys));
+    let keys = [all.join(" · "), edit.unwrap_or_default()].map(|keys| format!("    {keys}"));
+    let keys = keys.iter().find(|keys| left(keys) >= MIN_TEXT).map_or("", |keys| keys.trim_end());
+    let text = one_line(&queued.text);
+    let text = truncate(&text, left(keys));
+    truncate(&format!("{before}{text}{keys}"), room).into_owned()
+}
+
+/// Describes when the recipient's next step comes.
+fn next_step(model: &TuiModel, queued: &QueuedMessage) -> String {
+    let run = model.agents.get(&queued.to).map_or(&model.run, |agent| &agent.run);
+    if queued.to.is_root() && model.agents.foreground().next().is_some() {
+        return "with the agents' results".to_owned();
+    }
+    match (&run.phase, run.tools.last()) {
+        (RunPhase::Tools, Some(tool)) => format!("after {}", tool.name),
+        (RunPhase::Queued { .. }, _) => "when it starts".to_owned(),
+        _ => "next step".to_owned(),
+    }
+}

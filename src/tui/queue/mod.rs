@@ -1,0 +1,82 @@
+//! Messages that wait until their agent reads them.
+
+pub mod draw;
+pub mod update;
+
+use std::time::Duration;
+
+use crate::protocol::{AgentPath, PromptId, PromptTiming};
+
+/// Prompts queued in the runtime until their agent reads them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PromptQueue {
+    pub list: Vec<QueuedMessage>,
+    pub next_id: u64,
+    /// When the last one was queued.
+    pub last: Duration,
+    /// Bytes at the start of the draft that were returned when the turn was stopped, and the number
+    /// of messages in them.
+    pub returned: (usize, usize),
+}
+
+/// One message sent to an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuedMessage {
+    pub id: PromptId,
+    pub to: AgentPath,
+    pub text: String,
+    pub when: PromptTiming,
+    pub state: MessageState,
+}
+
+/// The state of a queued message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageState {
+    /// Sent to an idle agent, which reads it at once. Not shown.
+    Sent,
+    /// Sent to an idle agent that waits for something else before it can read it.
+    Held,
+    /// In the queue.
+    Waiting,
+    /// The user has asked for it back.
+    TakenBack,
+    /// Its agent ended before reading it.
+    Orphaned,
+}
+
+impl PromptQueue {
+    /// Adds a waiting message and returns its id.
+    pub fn enqueue(
+        &mut self,
+        to: AgentPath,
+        text: &str,
+        when: PromptTiming,
+        at: Duration,
+    ) -> PromptId {
+        self.last = at;
+        self.add(to, text, when, MessageState::Waiting)
+    }
+
+    /// Adds a message in a given state.
+    pub fn add(
+        &mut self,
+        to: AgentPath,
+        text: &str,
+        when: PromptTiming,
+        state: MessageState,
+    ) -> PromptId {
+        let id = PromptId(self.next_id);
+        self.next_id += 1;
+        self.list.push(QueuedMessage { id, to, text: text.to_owned(), when, state });
+        id
+    }
+
+    /// The messages shown in the strip, oldest first.
+    pub fn visible(&self) -> impl DoubleEndedIterator<Item = &QueuedMessage> {
+        self.list.iter().filter(|queued| queued.state != MessageState::Sent)
+    }
+
+    fn position(&self, id: PromptId) -> Option<usize> {
+        self.list.iter().position(|queued| queued.id == id)
+    }
+}
