@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use crate::protocol::{
-    AgentEvent, AgentInfo, AgentPath, AgentReport, CompactionState, ContentBlock, EventKind,
-    NoticeLevel, PermissionMode, PromptId, ResultBlock, RunEnd, RunOutcome, Sender, ToolDetails,
-    clock,
+    AgentEvent, AgentPath, AgentReport, ContentBlock, EventKind, NoticeLevel, PermissionMode,
+    PromptId, RunEnd, RunOutcome, Sender, ToolDetails, clock,
 };
 use crate::tui::agents::list::update as agent_list;
+use crate::tui::agents::{HISTORY_START, RunPhase, update as agents};
 use crate::tui::background::update as background;
 use crate::tui::model::{DrawUrgency, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::update as question;
 use crate::tui::queue::update as queue;
-use crate::tui::transcript::{ItemKind, ToolCallResult, TranscriptState};
+use crate::tui::transcript::ItemKind;
+use crate::tui::transcript::update::transcribe;
 use crate::tui::{labels, replay};
 
 /// The end of a turn that took this long causes a notification if the window has no focus.
@@ -38,7 +39,7 @@ pub fn apply_events(
 }
 
 /// Applies one event.
-pub(super) fn apply_event(
+fn apply_event(
     model: &mut TuiModel,
     path: &AgentPath,
     kind: EventKind,
@@ -94,7 +95,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
     match kind {
         EventKind::SessionOpened { id, history, .. } => {
             let was = model.session.id.replace(id);
-            replay::open_session(model, history, was.is_some_and(|was| was != id));
+            open_session(model, history, was.is_some_and(|was| was != id));
         }
         EventKind::PromptRead { id, text, from } => main_prompt_read(model, id, text, &from),
         EventKind::Verbatim { name, text } => {
@@ -143,10 +144,34 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
     }
 }
 
+/// Shows an opened session from its history.
+fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
+    if another || !history.is_empty() {
+        replay::clear(model);
+    }
+    let Some(first) = history.first().map(|event| event.at) else { return };
+    let now = model.now;
+    // Old events cause no notifications.
+    let mut ignored = Vec::new();
+    for AgentEvent { path, at, kind, .. } in history {
+        let since = Duration::try_from(at.duration_since(first)).unwrap_or_default();
+        model.now = HISTORY_START + since;
+        apply_event(model, &path, kind, &mut ignored);
+    }
+    replay::end_agents(model);
+    model.now = now;
+    agents::fold(model);
+    model.main.finish_growing();
+    model.main.close_calls();
+    model.run.phase = RunPhase::Idle;
+    model.can_retry = false;
+    model.notice = None;
+}
+
 fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
     let now = model.now;
     let kind = match kind {
-        EventKind::Started(info) => return agent_started(model, path, *info),
+        EventKind::Started(info) => return agents::start(model, path, *info),
         EventKind::Reported { info, outcome } => {
             return replay::add_reported(model, path, *info, *outcome);
         }
@@ -176,115 +201,6 @@ fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
     }
 }
 
-/// Applies an event to its agent's transcript.
-pub(super) fn transcribe(transcript: &mut TranscriptState, kind: EventKind, now: Duration) {
-    match kind {
-        EventKind::TurnStarted { .. } => transcript.request_started(),
-        EventKind::TextDelta { text } => transcript.text_delta(&text),
-        EventKind::ThinkingDelta { text } => transcript.thinking_delta(&text, now),
-        EventKind::BlockFinished { block, .. } => match block {
-            ContentBlock::Text { text, .. } => transcript.text_finished(&text),
-            ContentBlock::Thinking { thinking, .. } => transcript.thinking_finished(&thinking, now),
-            ContentBlock::ToolUse { id, input, .. } => {
-                transcript.call_announced(id, labels::call_subject("", &input).trim().to_owned());
-            }
-            _ => {}
-        },
-        EventKind::Retrying { .. } => transcript.discard_request(),
-        EventKind::TurnFinished { .. } => transcript.finish_growing_at(now),
-        EventKind::ToolStarted { id, name, summary } => transcript.call_started(id, name, summary),
-        EventKind::ToolProgress { id, text } => transcript.call_progress(&id, &text),
-        EventKind::ToolFinished { id, name, is_error, summary, content, details, took } => {
-            if let Some(ToolDetails::Denied(denial)) = &details {
-                transcript.call_denied(&id, &name, labels::denial_label(denial));
-            }
-            let result = ToolCallResult { is_error, summary, details, took };
-            transcript.call_finished(&id, &name, &result_text(&content), result);
-        }
-        EventKind::PermissionDenied { id, tool, input, denial } => {
-            // A hook may have changed the input.
-            let subject = labels::call_subject("", &input).trim().to_owned();
-            transcript.call_announced(id.clone(), subject);
-            transcript.call_denied(&id, &tool, labels::denial_label(&denial));
-        }
-        EventKind::Compaction { by_hand, state } => compaction(transcript, by_hand, state),
-        EventKind::Notice { level, text } => {
-            transcript.push(ItemKind::Notice { level, text });
-        }
-        _ => {}
-    }
-}
-
-/// Adds the line about a compaction. One stopped together with its run has only the run's line.
-fn compaction(transcript: &mut TranscriptState, by_hand: bool, state: CompactionState) {
-    // Retrying the summary request must not discard anything.
-    transcript.request_started();
-    let (level, text) = match state {
-        CompactionState::Done { before_tokens, after_tokens } => {
-            (NoticeLevel::Info, labels::compaction_label(before_tokens, after_tokens))
-        }
-        CompactionState::Cancelled if by_hand => {
-            (NoticeLevel::Info, "not compacted: stopped by you".to_owned())
-        }
-        CompactionState::Failed { why } => (NoticeLevel::Warning, format!("not compacted: {why}")),
-        CompactionState::Started | CompactionState::Cancelled => return,
-    };
-    transcript.push(ItemKind::Notice { level, text });
-}
-
-fn result_text(content: &[ResultBlock]) -> String {
-    let texts: Vec<&str> = content
-        .iter()
-        .map(|block| match block {
-            ResultBlock::Text { text } => text.as_str(),
-            ResultBlock::Image { .. } => "[image]",
-        })
-        .collect();
-    texts.join("\n")
-}
-
-/// Adds a sub-agent: assigns a number and a slot, and shows its batch in place of the call.
-pub(super) fn agent_started(model: &mut TuiModel, path: &AgentPath, info: AgentInfo) {
-    let now = model.now;
-    if model.agents.get(path).is_some() {
-        model.agents.restart(path, info, now);
-        return background::redraw_batches(model, path);
-    }
-    let call = info.tool_use_id.clone();
-    let before = model.agents.batch();
-    let agent = model.agents.start(path.clone(), info, now);
-    let (batch, aside) = (agent.batch, agent.in_background);
-    if aside {
-        // Nothing waits for it, so its call stays in the transcript with its result.
-        return;
-    }
-    if batch != before {
-        model.batch_item = None;
-        model.fold_due = false;
-    }
-    if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {
-        if let Some(agent) = model.agents.get_mut(&parent) {
-            agent.transcript.mark_call_changed(&call);
-        }
-        return;
-    }
-    match model.batch_item {
-        Some(item) => {
-            model.main.change(item, |item| {
-                if let ItemKind::Batch { members, .. } = &mut item.kind {
-                    members.push(path.clone());
-                }
-            });
-            model.main.replace_call(&call, ItemKind::Hidden);
-        }
-        None => {
-            let kind = ItemKind::Batch { members: vec![path.clone()], folded: false };
-            let replaced = model.main.replace_call(&call, kind.clone());
-            model.batch_item = replaced.or_else(|| Some(model.main.push(kind)));
-        }
-    }
-}
-
 fn agent_finished(model: &mut TuiModel, path: &AgentPath, outcome: RunOutcome) {
     queue::mark_orphaned(model, path);
     let with_main = model.run.cancelling;
@@ -295,7 +211,7 @@ fn agent_finished(model: &mut TuiModel, path: &AgentPath, outcome: RunOutcome) {
     agent.stopped_with_main = with_main && !agent.in_background;
     model.session.grants.retain(|(of, _)| of != path);
     question::withdraw(model, path);
-    background::redraw_batches(model, path);
+    agents::redraw_batches(model, path);
 }
 
 /// Adds a prompt that main has read, and starts its turn.
@@ -304,7 +220,7 @@ fn main_prompt_read(model: &mut TuiModel, id: Option<PromptId>, text: String, fr
         queue::mark_read(model, id);
     }
     if model.run.is_idle() {
-        fold(model);
+        agents::fold(model);
         model.run.begin(model.now);
         model.can_retry = false;
     }
@@ -322,24 +238,9 @@ fn main_text_arrived(model: &mut TuiModel, text: &str) {
 /// Folds the panel, or notes that this is due when no pane has the focus any more.
 fn request_fold(model: &mut TuiModel) {
     if model.focus.is_none() {
-        fold(model);
+        agents::fold(model);
     } else if model.batch_item.is_some() {
         model.fold_due = true;
-    }
-}
-
-/// Folds the panel if all agents in it have ended.
-pub fn fold(model: &mut TuiModel) {
-    model.fold_due = false;
-    if model.focus.is_some() || model.batch_item.is_none() || !model.agents.fold() {
-        return;
-    }
-    if let Some(item) = model.batch_item.take() {
-        model.main.change(item, |item| {
-            if let ItemKind::Batch { folded, .. } = &mut item.kind {
-                *folded = true;
-            }
-        });
     }
 }
 
@@ -408,7 +309,7 @@ fn agent_reported(model: &mut TuiModel, report: &AgentReport) {
         && agent.stopped_with_main != report.with_parent
     {
         agent.stopped_with_main = report.with_parent;
-        background::redraw_batches(model, &path);
+        agents::redraw_batches(model, &path);
     }
 }
 

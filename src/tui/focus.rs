@@ -1,8 +1,7 @@
 //! The focus and scroll positions. Only keys and clicks of the user change them.
 
 use crate::protocol::AgentPath;
-use crate::tui::agents::AgentState;
-use crate::tui::events;
+use crate::tui::agents::{AgentState, update as agents};
 use crate::tui::interrupt::InterruptAction;
 use crate::tui::keymap::{Action, KeyContext, fixed_hint};
 use crate::tui::model::TuiModel;
@@ -62,7 +61,7 @@ pub fn leave(model: &mut TuiModel) {
     model.focus = None;
     model.zoom = false;
     if model.fold_due {
-        events::fold(model);
+        agents::fold(model);
     }
     model.agents.close();
 }

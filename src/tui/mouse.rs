@@ -4,7 +4,7 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use crate::tui::composer::update as prompt;
+use crate::tui::composer::draft;
 use crate::tui::format::count;
 use crate::tui::model::{DrawUrgency, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
@@ -32,7 +32,7 @@ pub fn handle_mouse(
                 model.selection = None;
                 let extends = event.modifiers.contains(KeyModifiers::SHIFT);
                 model.composer.buffer.place_cursor(position, extends);
-                prompt::edited(model, effects);
+                draft::edited(model, effects);
             }
             _ => model.selection = Some(MouseSelection { area: under.area, from: at, to: at }),
         },
@@ -40,7 +40,7 @@ pub fn handle_mouse(
         MouseEventKind::Drag(MouseButton::Left) if model.selection.is_none() => {
             if let HitKind::Prompt(position) = under.kind {
                 model.composer.buffer.place_cursor(position, true);
-                prompt::edited(model, effects);
+                draft::edited(model, effects);
             }
         }
         MouseEventKind::Drag(MouseButton::Left) => extend_selection(model, at),

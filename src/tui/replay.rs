@@ -1,42 +1,17 @@
-//! Rebuilds a stored session from its events, with the same code as for live ones.
+//! Agents of a stored session. All have ended; each conversation is read when it is first shown.
 
-use std::time::Duration;
-
-use crate::protocol::{AgentEvent, AgentInfo, AgentPath, EventKind, RunOutcome, Sender};
-use crate::tui::agents::{HISTORY_START, RunPhase, RunState, TranscriptLocation};
+use crate::protocol::{AgentInfo, AgentPath, Command, Cost, EventKind, RunEnd, RunOutcome, Sender};
+use crate::tui::agents::{AgentState, RunState, TranscriptLocation, update as agents};
 use crate::tui::background::{Jobs, update as background};
-use crate::tui::events;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::QuestionQueue;
+use crate::tui::transcript::update::transcribe;
 use crate::tui::transcript::{ItemKind, Scroll};
 
-/// Shows an opened session from its history.
-pub(super) fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
-    if another || !history.is_empty() {
-        clear(model);
-    }
-    let Some(first) = history.first().map(|event| event.at) else { return };
-    let now = model.now;
-    // Old events cause no notifications.
-    let mut ignored = Vec::new();
-    for AgentEvent { path, at, kind, .. } in history {
-        let since = Duration::try_from(at.duration_since(first)).unwrap_or_default();
-        model.now = HISTORY_START + since;
-        events::apply_event(model, &path, kind, &mut ignored);
-    }
-    model.agents.end_history(model.now);
-    model.now = now;
-    events::fold(model);
-    model.main.finish_growing();
-    model.main.close_calls();
-    model.run.phase = RunPhase::Idle;
-    model.can_retry = false;
-    model.notice = None;
-}
-
-fn clear(model: &mut TuiModel) {
+/// Removes what belongs to the session shown before.
+pub(super) fn clear(model: &mut TuiModel) {
     model.main.clear();
     model.agents.clear();
     model.jobs = Jobs::default();
@@ -46,20 +21,48 @@ fn clear(model: &mut TuiModel) {
     model.zoom = false;
     model.run = RunState::default();
     model.main_scroll = Scroll::default();
-    model.session.cost = crate::protocol::Cost::default();
+    model.session.cost = Cost::default();
     model.queue.list.clear();
     model.questions = QuestionQueue::default();
 }
 
-/// Adds an agent whose conversation was not stored.
+/// Ends the agents of the history: all have ended and have no row in the background.
+pub(super) fn end_agents(model: &mut TuiModel) {
+    let now = model.now;
+    for agent in model.agents.iter_mut() {
+        if agent.alive() {
+            let outcome = RunOutcome::without_work(RunEnd::Interrupted);
+            agent.run.apply(&EventKind::Finished(Box::new(outcome.clone())), now);
+            agent.outcome = Some(outcome);
+        }
+        if let Some(outcome) = &agent.outcome {
+            agent.transcript.text_finished(&outcome.text);
+        }
+        if agent.location == TranscriptLocation::Loaded {
+            agent.location = TranscriptLocation::OnDisk;
+        }
+        agent.in_strip = false;
+        agent.result_read = true;
+    }
+}
+
+/// Adds an ended agent of which only the report is stored.
 pub(super) fn add_reported(
     model: &mut TuiModel,
     path: &AgentPath,
     info: AgentInfo,
     outcome: RunOutcome,
 ) {
-    events::agent_started(model, path, info);
-    model.agents.add_report(path, outcome, model.now);
+    agents::start(model, path, info);
+    let now = model.now;
+    let Some(agent) = model.agents.get_mut(path) else { return };
+    let began = outcome.end != (RunEnd::Cancelled { before_start: true });
+    agent.run.started = began.then_some(now);
+    agent.run.turn = outcome.turns;
+    (agent.run.usage, agent.run.cost) = (outcome.usage, outcome.cost);
+    agent.run.apply(&EventKind::Finished(Box::new(outcome.clone())), now + outcome.took);
+    agent.outcome = Some(outcome);
+    agent.location = TranscriptLocation::Missing;
 }
 
 /// Requests the conversations of visible agents that are only on disk.
@@ -68,9 +71,15 @@ pub(super) fn request_transcripts(model: &mut TuiModel, effects: &mut Vec<Screen
         Some(Overlay::Reader(reader)) => Some(&reader.path),
         _ => None,
     };
-    let asked = model.agents.request_visible(read).into_iter();
-    effects
-        .extend(asked.map(|id| ScreenEffect::Send(crate::protocol::Command::ReadTranscript(id))));
+    let is_visible =
+        |agent: &AgentState| agent.in_panel || agent.in_strip || read == Some(&agent.path);
+    for agent in model.agents.iter_mut() {
+        let on_disk = agent.location == TranscriptLocation::OnDisk && !agent.alive();
+        if on_disk && is_visible(agent) {
+            agent.location = TranscriptLocation::Requested;
+            effects.push(ScreenEffect::Send(Command::ReadTranscript(agent.id)));
+        }
+    }
 }
 
 /// Replaces the transcript of an ended agent with its stored conversation.
@@ -89,7 +98,7 @@ pub(super) fn transcript_read(model: &mut TuiModel, path: &AgentPath, events: Ve
                 agent.transcript.push(item);
             }
         } else if let Some(agent) = model.agents.get_mut(path) {
-            events::transcribe(&mut agent.transcript, kind, now);
+            transcribe(&mut agent.transcript, kind, now);
         }
     }
     if let Some(agent) = model.agents.get_mut(path) {

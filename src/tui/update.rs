@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use crate::protocol::Command;
-use crate::tui::composer::update as prompt;
+use crate::tui::composer::paste::PASTE_TOO_LARGE;
+use crate::tui::composer::{draft, update as prompt};
 use crate::tui::host::{HostRequest, ModelList};
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::Keymap;
@@ -16,11 +16,9 @@ use crate::tui::overlay::{Overlay, update as overlay};
 use crate::tui::picker::{PickerRows, update as picker};
 use crate::tui::question::update as question;
 use crate::tui::reader::update as reader;
+use crate::tui::slash::update as commands;
 use crate::tui::transcript::{Extent, Scroll};
-use crate::tui::{events, mouse, page, replay, slash};
-
-/// How long closing waits for what is being stopped.
-const CLOSING_LIMIT: Duration = Duration::from_secs(6);
+use crate::tui::{events, mouse, page, replay};
 
 /// Applies a message to the model. Nothing else changes the model.
 pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
@@ -100,7 +98,7 @@ pub fn start(
         effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
     }
     if pick_session {
-        slash::pick_session(model, &mut effects);
+        commands::pick_session(model, &mut effects);
     }
     if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
         model.composer.buffer.set(&prompt);
@@ -139,9 +137,9 @@ fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
         return;
     }
     if !model.composer.buffer.paste(text) {
-        return model.say(prompt::PASTE_TOO_LARGE);
+        return model.say(PASTE_TOO_LARGE);
     }
-    prompt::edited(model, effects);
+    draft::edited(model, effects);
 }
 
 /// Stores the sizes of the frame, and keeps scroll positions within them.
@@ -216,16 +214,16 @@ fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
 
 fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<ScreenEffect>) {
     match answered {
-        HostRequest::Files { query, paths } => prompt::files_found(model, &query, &paths),
+        HostRequest::Files { query, paths } => draft::files_found(model, &query, &paths),
         HostRequest::Agents(definitions) => {
             if let Some(Overlay::Agents(list)) = &mut model.overlay {
                 list.definitions = Some(definitions.clone());
             }
             model.definitions = Some(definitions);
-            prompt::refresh_menu(model, effects);
+            draft::refresh_menu(model, effects);
         }
-        HostRequest::Commands(commands) => slash::commands_known(model, commands, effects),
-        HostRequest::Doctor(found) => page::fill(model, slash::DOCTOR_TITLE, found),
+        HostRequest::Commands(commands) => prompt::commands_known(model, commands, effects),
+        HostRequest::Doctor(found) => page::fill(model, commands::DOCTOR_TITLE, found),
         HostRequest::Sessions(mut sessions) => {
             sessions.retain(|session| Some(session.id) != model.session.id);
             picker::fill(model, PickerRows::Sessions(sessions));
@@ -240,27 +238,14 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
             }
         }
         HostRequest::McpServers(servers) => {
-            page::fill(model, slash::MCP_TITLE, slash::server_lines(&servers));
+            page::fill(model, commands::MCP_TITLE, commands::server_lines(&servers));
         }
         HostRequest::Branch(branch) => model.session.branch = branch,
         HostRequest::Edit(Ok(text)) => {
             model.composer.buffer.set(text.trim_end_matches('\n'));
-            prompt::edited(model, effects);
+            draft::edited(model, effects);
         }
         HostRequest::Edit(Err(problem)) => model.say(problem),
         HostRequest::Remember(_) => {}
     }
-}
-
-/// Quits, at once or when everything has stopped.
-pub fn quit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    model.exit_in_turn = model.main_is_busy();
-    effects.push(ScreenEffect::Send(Command::Quit));
-    if model.is_busy() {
-        model.closing = true;
-        model.closing_until = Some(model.now + CLOSING_LIMIT);
-        model.draw = DrawUrgency::Now;
-        return;
-    }
-    effects.push(ScreenEffect::Quit);
 }

@@ -7,7 +7,7 @@ pub mod panes;
 pub mod picker;
 pub mod row;
 mod run;
-mod stored;
+pub mod update;
 
 pub use run::{HISTORY_START, RunPhase, RunState};
 
@@ -135,6 +135,10 @@ impl AgentSet {
     /// All agents of the session, in order of start.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &AgentState> {
         self.list.iter()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut AgentState> {
+        self.list.iter_mut()
     }
 
     /// An agent and all agents below it, in order of start; all agents for the root.

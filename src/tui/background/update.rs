@@ -4,39 +4,20 @@
 use crate::protocol::{
     AgentPath, Command, EventKind, PromptId, RunEnd, RunOutcome, Sender, ShellId,
 };
-use crate::tui::agents::AgentState;
-use crate::tui::agents::picker::AgentAction;
-use crate::tui::agents::picker::update as picker;
-use crate::tui::interrupt::update as interrupt;
+use crate::tui::agents::{AgentState, update as agents};
+use crate::tui::interrupt::stop;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::queue::update as queue;
 use crate::tui::transcript::ItemKind;
 
-/// Handles the key on the empty prompt: moves the focused or the only running agent, or asks which.
-pub fn press(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    if let Some(path) = model.focus.clone() {
-        return send_to_background(model, &path, effects);
-    }
-    let running: Vec<AgentPath> = movable(model).map(|agent| agent.path.clone()).collect();
-    match &running[..] {
-        [] => {}
-        [only] => send_to_background(model, only, effects),
-        _ => picker::open(model, AgentAction::Background),
-    }
-}
-
-fn movable(model: &TuiModel) -> impl Iterator<Item = &AgentState> {
-    model.agents.foreground().filter(|agent| agent.running())
-}
-
 /// Moves an agent to the background, if possible.
 pub fn send_to_background(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
     let Some(agent) = model.agents.get(path) else { return };
     let name = agent.info.name.clone();
     if !agent.alive() {
-        return interrupt::say_ended(model, path);
+        return stop::say_ended(model, path);
     }
     if agent.in_background {
         return model.say(format!("{name} is already in the background"));
@@ -63,21 +44,7 @@ fn parent_note(model: &TuiModel, path: &AgentPath) -> String {
 /// Marks a running agent as moved to the background.
 pub fn moved(model: &mut TuiModel, path: &AgentPath) {
     model.agents.move_to_background(path);
-    redraw_batches(model, path);
-}
-
-/// Redraws the lines of a batch, since the state of a member that left it has changed.
-pub fn redraw_batches(model: &mut TuiModel, path: &AgentPath) {
-    let of_it = |item: &ItemKind| match item {
-        ItemKind::Batch { members, .. } => members.iter().any(|member| path.is_within(member)),
-        _ => false,
-    };
-    // An agent is a member of one batch, usually a recent one.
-    let mut ids = model.main.ids().rev();
-    let found = ids.find(|id| model.main.get(*id).is_some_and(|item| of_it(&item.kind)));
-    if let Some(id) = found {
-        model.main.change(id, |_| {});
-    }
+    agents::redraw_batches(model, path);
 }
 
 /// Resumes an ended agent in the background.

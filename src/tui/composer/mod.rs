@@ -1,7 +1,9 @@
 //! The prompt editor: the draft, the history of prompts, and the completion menu.
 
 mod buffer;
+pub mod draft;
 pub mod draw;
+pub mod edit;
 mod lines;
 mod mention;
 pub mod menu;

@@ -3,6 +3,9 @@
 
 use std::ops::RangeInclusive;
 
+/// The notice for a paste that was not inserted.
+pub const PASTE_TOO_LARGE: &str = "not pasted: more than 16 MB · save it as a file and name that";
+
 /// The most bytes that pastes may add up to as text that can be edited. With fewer, no line has more
 /// than the 65,535 columns that the editor can address.
 pub const MAX_EDITED: usize = 60_000;

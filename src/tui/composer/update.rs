@@ -3,11 +3,14 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::{AgentPath, Command, PermissionMode, PromptTiming, QueuedPrompt};
-use crate::tui::background::update as background;
-use crate::tui::composer::{Menu, MenuKind, Movement, TextBuffer, mention};
+use crate::tui::agents::picker::update as picker;
+use crate::tui::composer::edit::edit_text;
+use crate::tui::composer::paste::PASTE_TOO_LARGE;
+use crate::tui::composer::{MenuKind, Movement, draft, mention};
+use crate::tui::focus;
 use crate::tui::format::count;
-use crate::tui::host::HostRequest;
-use crate::tui::interrupt::QUIT_CONFIRM_TIME;
+use crate::tui::host::{CommandChoice, HostRequest};
+use crate::tui::interrupt::{QUIT_CONFIRM_TIME, stop};
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::labels::with_detail;
 use crate::tui::model::{Notice, NoticeCause, RunningShell, TuiModel};
@@ -16,11 +19,8 @@ use crate::tui::overlay::Overlay;
 use crate::tui::picker::HistorySearch;
 use crate::tui::queue::{MessageState, update as queue};
 use crate::tui::reader::update as reader;
+use crate::tui::slash::{self, update as commands};
 use crate::tui::transcript::{ItemKind, Scroll};
-use crate::tui::{focus, slash, update};
-
-/// The notice for a paste that was not inserted.
-pub const PASTE_TOO_LARGE: &str = "not pasted: more than 16 MB · save it as a file and name that";
 
 /// Handles a key on the prompt.
 pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
@@ -34,20 +34,9 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
         // A digit between two questions is meant for the next one, which is not visible yet.
         let meant = letter.is_ascii_digit() && model.composer.is_empty();
         if !(meant && model.questions.is_between()) {
-            type_letter(model, letter, effects);
+            draft::type_letter(model, letter, effects);
         }
     }
-}
-
-/// Types a letter into the draft, whatever has the focus.
-pub fn type_letter(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) {
-    if letter == '?' && model.composer.is_empty() {
-        model.overlay = Some(Overlay::Help { scroll: 0 });
-        return;
-    }
-    model.keys.text = Some(model.now);
-    model.composer.buffer.type_char(letter);
-    edited(model, effects);
 }
 
 fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEffect>) {
@@ -72,12 +61,12 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::SelectUp => {
             let width = model.prompt_width();
             model.composer.buffer.select(Movement::Up { width });
-            edited(model, effects);
+            draft::edited(model, effects);
         }
         Action::SelectDown => {
             let width = model.prompt_width();
             model.composer.buffer.select(Movement::Down { width });
-            edited(model, effects);
+            draft::edited(model, effects);
         }
         Action::Home if empty => focus::scroll_to_end(model, false),
         Action::End if empty => focus::scroll_to_end(model, true),
@@ -92,11 +81,11 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::Edit => effects.push(ScreenEffect::Edit(model.composer.buffer.full_text())),
         Action::Redraw => effects.push(ScreenEffect::Redraw),
         Action::Suspend => effects.push(ScreenEffect::Suspend),
-        Action::BackgroundOrLeft if empty => background::press(model, effects),
+        Action::BackgroundOrLeft if empty => picker::choose_background(model, effects),
         Action::DeleteOrQuit if empty => end_of_input(model, effects),
         edit => {
             change(model, edit);
-            edited(model, effects);
+            draft::edited(model, effects);
         }
     }
 }
@@ -113,46 +102,6 @@ fn change(model: &mut TuiModel, action: Action) {
     if !edit_text(&mut model.composer.buffer, action) {
         model.say(PASTE_TOO_LARGE);
     }
-}
-
-/// Applies an editing key to a text: the draft, a filter, or an answer. Returns false if the text to
-/// insert is too large.
-pub fn edit_text(buffer: &mut TextBuffer, action: Action) -> bool {
-    let width = usize::MAX;
-    match action {
-        Action::Newline => buffer.insert("\n"),
-        Action::Backspace => buffer.delete(Movement::Left),
-        Action::Delete | Action::DeleteOrQuit => buffer.delete(Movement::Right),
-        Action::KillWordLeft => buffer.kill(Movement::WordLeft),
-        Action::KillWordRight => buffer.kill(Movement::WordRight),
-        Action::KillLineLeft => buffer.kill(Movement::LineStart),
-        Action::KillLineRight => buffer.kill(Movement::LineEnd),
-        Action::Yank => return buffer.yank(),
-        Action::Undo => buffer.undo(),
-        Action::SelectLeft => buffer.select(Movement::Left),
-        Action::SelectRight => buffer.select(Movement::Right),
-        Action::SelectUp => buffer.select(Movement::Up { width }),
-        Action::SelectDown => buffer.select(Movement::Down { width }),
-        Action::SelectWordLeft => buffer.select(Movement::WordLeft),
-        Action::SelectWordRight => buffer.select(Movement::WordRight),
-        Action::SelectLineStart => buffer.select(Movement::LineStart),
-        Action::SelectLineEnd => buffer.select(Movement::LineEnd),
-        _ => {
-            let movement = match action {
-                Action::Left | Action::BackgroundOrLeft => Movement::Left,
-                Action::Right => Movement::Right,
-                Action::Up => Movement::Up { width },
-                Action::Down => Movement::Down { width },
-                Action::WordLeft => Movement::WordLeft,
-                Action::WordRight => Movement::WordRight,
-                Action::LineStart | Action::Home => Movement::LineStart,
-                Action::LineEnd | Action::End => Movement::LineEnd,
-                _ => return true,
-            };
-            buffer.move_cursor(movement);
-        }
-    }
-    true
 }
 
 /// Handles keys of an open menu. Returns false for other keys.
@@ -179,11 +128,11 @@ fn menu_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEff
 fn handle_tab(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if model.composer.complete_path() {
         model.composer.dismissed = None;
-        return refresh_menu(model, effects);
+        return draft::refresh_menu(model, effects);
     }
     if model.composer.trigger().is_some() && model.composer.dismissed.is_some() {
         model.composer.dismissed = None;
-        refresh_menu(model, effects);
+        draft::refresh_menu(model, effects);
         if model.composer.menu.is_some() {
             return;
         }
@@ -231,7 +180,7 @@ fn end_of_input(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let armed = model.keys.quit_by_eof.is_some_and(|until| model.now <= until);
     let (agents, jobs) = (model.agents.alive().count(), model.jobs.alive().count());
     if armed || !(model.is_busy() || jobs > 0) {
-        return update::quit(model, effects);
+        return stop::quit(model, effects);
     }
     let who = match (agents, jobs) {
         (0, 1) if !model.main_is_busy() => "1 command is running".to_owned(),
@@ -253,77 +202,6 @@ fn end_of_input(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.notice = Some(Notice { text: with_detail(&who, again), until, cause });
 }
 
-/// Updates the menu after a change of the draft.
-pub fn edited(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    model.composer.edited();
-    model.queue.returned = (0, 0);
-    look_up(model, effects);
-    refresh_menu(model, effects);
-}
-
-/// Requests menu entries other than files. Only after a change of the draft, so that a reply does not
-/// cause another request.
-fn look_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let Some(trigger) = model.composer.trigger() else { return };
-    match trigger.kind {
-        MenuKind::Command => slash::look_up(model, &trigger.query, effects),
-        MenuKind::Mention => mention::look_up(model, &trigger.query, effects),
-        MenuKind::Path => {}
-    }
-}
-
-/// Opens, fills or closes the menu for the text at the cursor.
-pub fn refresh_menu(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let Some(trigger) = model.composer.trigger() else {
-        model.composer.menu = None;
-        model.composer.dismissed = None;
-        return;
-    };
-    if model.composer.dismissed == Some(trigger.start) {
-        return;
-    }
-    let items = match trigger.kind {
-        MenuKind::Command => {
-            slash::matching(model.commands.as_deref().unwrap_or_default(), &trigger.query)
-        }
-        MenuKind::Mention => {
-            effects.push(ScreenEffect::Ask(HostRequest::Files {
-                query: trigger.query.clone(),
-                paths: Vec::new(),
-            }));
-            mention::items(model, &trigger.query, &[])
-        }
-        MenuKind::Path => {
-            effects.push(ScreenEffect::Ask(HostRequest::Files {
-                query: trigger.query.clone(),
-                paths: Vec::new(),
-            }));
-            Vec::new()
-        }
-    };
-    let kind = trigger.kind;
-    let menu = Menu { kind, start: trigger.start, query: trigger.query, items, selected: 0 };
-    model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
-}
-
-/// Fills the menu with the files that the host has found.
-pub fn files_found(model: &mut TuiModel, query: &str, paths: &[String]) {
-    let Some(trigger) = model.composer.trigger() else { return };
-    let current = trigger.kind != MenuKind::Command && trigger.query == query;
-    if !current || model.composer.dismissed == Some(trigger.start) {
-        return;
-    }
-    let items = match trigger.kind {
-        MenuKind::Path => paths.iter().map(|path| mention::file_item(path.clone())).collect(),
-        _ => mention::items(model, query, paths),
-    };
-    let selected = model.composer.menu.as_ref().map_or(0, |menu| menu.selected);
-    let selected = selected.min(items.len().saturating_sub(1));
-    let menu =
-        Menu { kind: trigger.kind, start: trigger.start, query: trigger.query, items, selected };
-    model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
-}
-
 /// Enter: sends or runs the draft.
 pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let text = model.composer.buffer.full_text();
@@ -339,7 +217,7 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if let Some(line) = text.strip_prefix('!') {
         return run_shell(model, line.trim(), effects);
     }
-    if slash::run(model, &text, effects) {
+    if commands::run(model, &text, effects) {
         return;
     }
     if model.session.first_run.is_some() {
@@ -358,6 +236,29 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         return;
     }
     send(model, &text, effects);
+}
+
+/// Stores the custom commands. Sends a draft that waits for them, or reports its command as unknown.
+pub fn commands_known(
+    model: &mut TuiModel,
+    commands: Vec<CommandChoice>,
+    effects: &mut Vec<ScreenEffect>,
+) {
+    model.commands = Some(commands);
+    let waits =
+        model.unknown_command.take().filter(|draft| model.composer.buffer.full_text() == *draft);
+    match waits {
+        Some(draft) => {
+            match slash::is_custom_command(model, slash::command_name(&draft).unwrap_or_default()) {
+                true => submit(model, effects),
+                false => {
+                    let name = slash::command_name(&draft).unwrap_or_default();
+                    model.say(format!("unknown command /{name} · /help lists the commands"));
+                }
+            }
+        }
+        None => draft::refresh_menu(model, effects),
+    }
 }
 
 /// Enter on the empty prompt: zooms, toggles the newest queued message, or retries a failed turn.
@@ -385,18 +286,12 @@ fn run_shell(model: &mut TuiModel, line: &str, effects: &mut Vec<ScreenEffect>) 
         return;
     }
     let line = line.to_owned();
-    remember(model, effects);
+    draft::remember(model, effects);
     model.shell = Some(RunningShell { line: line.clone(), since: model.now });
     let kind = ItemKind::Shell { line: line.clone(), text: String::new(), status: None };
     model.main.push(kind);
     model.main_scroll = Scroll::default();
     effects.push(ScreenEffect::Send(Command::Shell { line }));
-}
-
-/// Empties the prompt and adds its text to the history.
-pub fn remember(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let text = model.composer.take();
-    effects.push(ScreenEffect::Ask(HostRequest::Remember(text)));
 }
 
 fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
@@ -411,7 +306,7 @@ fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     if model.composer.is_empty() {
         effects.push(ScreenEffect::Ask(HostRequest::Remember(text.to_owned())));
     } else {
-        remember(model, effects);
+        draft::remember(model, effects);
     }
     if to.is_root() {
         model.session.prompts += 1;

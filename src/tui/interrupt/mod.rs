@@ -3,6 +3,7 @@
 //!
 //! `update` performs the action and the hint line describes it, so the two cannot disagree.
 
+pub mod stop;
 pub mod update;
 
 use std::time::Duration;

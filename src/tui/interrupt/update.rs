@@ -1,11 +1,9 @@
 //! Performs the action of Ctrl+C or Esc, as decided by `interrupt_action` and `escape_action`.
 
-use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
-use crate::tui::agents::picker::AgentAction;
-use crate::tui::agents::picker::update as picker;
-use crate::tui::agents::{AgentState, RunPhase};
-use crate::tui::format::count;
-use crate::tui::interrupt::{InterruptAction, KEY_MUTE_TIME, QUIT_CONFIRM_TIME};
+use crate::protocol::{Answer, Command, QueuedPrompt};
+use crate::tui::agents::picker::{AgentAction, update as picker};
+use crate::tui::focus;
+use crate::tui::interrupt::{InterruptAction, KEY_MUTE_TIME, QUIT_CONFIRM_TIME, stop};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels::with_detail;
 use crate::tui::model::{InterruptKey, Notice, NoticeCause, TuiModel};
@@ -13,7 +11,6 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::update as overlay;
 use crate::tui::question::{QuestionStage, update as question};
 use crate::tui::text::{one_line, truncate};
-use crate::tui::{focus, labels, update};
 
 /// Handles a press of Ctrl+C or Esc.
 pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut Vec<ScreenEffect>) {
@@ -77,12 +74,12 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
         }
         InterruptAction::EndSelection => model.composer.buffer.end_selection(),
         InterruptAction::Requeue => requeue_taken(model, effects),
-        InterruptAction::Cancel(path) => cancel(model, &path, effects),
+        InterruptAction::Cancel(path) => stop::cancel(model, &path, effects),
         InterruptAction::AlreadyCancelling(path) => {
             let name = model.name(&path).to_owned();
             model.say(format!("{name} is being cancelled"));
         }
-        InterruptAction::HasEnded(path) => say_ended(model, &path),
+        InterruptAction::HasEnded(path) => stop::say_ended(model, &path),
         InterruptAction::StepBack => focus::step_back(model),
         InterruptAction::KillShell => kill_shell(model, effects),
         InterruptAction::PickAgent => picker::open(model, AgentAction::Cancel),
@@ -91,14 +88,14 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
             let back = model.keymap.hint(KeyContext::Prompt, Action::Up, "brings it back");
             model.say_while(NoticeCause::EmptyPrompt, with_detail("draft cleared", back));
         }
-        InterruptAction::Stop => stop(model, effects),
+        InterruptAction::Stop => stop::stop(model, effects),
         InterruptAction::ArmQuit => {
             arm_quit(model);
             let until = model.now + QUIT_CONFIRM_TIME;
             let text = "Ctrl+C again quits".to_owned();
             model.notice = Some(Notice { text, until, cause: NoticeCause::Event });
         }
-        InterruptAction::Quit => update::quit(model, effects),
+        InterruptAction::Quit => stop::quit(model, effects),
         InterruptAction::LeaveNow => effects.push(ScreenEffect::Quit),
         InterruptAction::Nothing => {}
     }
@@ -106,77 +103,6 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
 
 fn arm_quit(model: &mut TuiModel) {
     model.keys.quit_by_interrupt = Some(model.now + QUIT_CONFIRM_TIME);
-}
-
-/// Cancels an agent and those below it.
-pub fn cancel(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
-    let Some(agent) = model.agents.get(path) else { return };
-    if !agent.alive() {
-        return say_ended(model, path);
-    }
-    let (id, name, queued) = (agent.id, agent.info.name.clone(), agent.run.queued());
-    let partial = labels::partial_text_note(model, agent);
-    mark_cancelling(model, |agent| agent.path.is_within(path));
-    effects.push(ScreenEffect::Send(Command::Cancel(id)));
-    model.say(if queued {
-        format!("{name} cancelled before it started")
-    } else {
-        with_detail(&format!("{name} cancelled"), partial)
-    });
-}
-
-/// Shows that an agent has ended, and how.
-pub fn say_ended(model: &mut TuiModel, path: &AgentPath) {
-    let Some(agent) = model.agents.get(path) else { return };
-    let end = match &agent.run.phase {
-        RunPhase::Ended(end) => labels::short_end_label(agent, end),
-        _ => return,
-    };
-    let text = format!("{} has ended ({end}) · Esc back", agent.info.name);
-    model.say(text);
-}
-
-/// Cancels these agents and shows how many there were.
-pub fn cancel_all(model: &mut TuiModel, paths: &[AgentPath], effects: &mut Vec<ScreenEffect>) {
-    let mut cancelled = 0;
-    for path in paths {
-        let Some(agent) = model.agents.get(path).filter(|agent| agent.alive()) else { continue };
-        effects.push(ScreenEffect::Send(Command::Cancel(agent.id)));
-        mark_cancelling(model, |agent| agent.path.is_within(path));
-        cancelled += 1;
-    }
-    model.say(format!("{} cancelled", count(cancelled, "agent")));
-}
-
-fn mark_cancelling(model: &mut TuiModel, which: impl Fn(&AgentState) -> bool) {
-    let meant = model.agents.alive().filter(|agent| which(agent));
-    let meant: Vec<AgentPath> = meant.map(|agent| agent.path.clone()).collect();
-    for path in meant {
-        if let Some(agent) = model.agents.get_mut(&path) {
-            agent.run.cancelling = true;
-        }
-    }
-}
-
-/// Stops main and all agents that its turn waits for.
-pub fn stop(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let (agents, aside) = (model.agents.foreground().count(), model.agents.background().count());
-    effects.push(ScreenEffect::Send(Command::CancelTurn));
-    mark_cancelling(model, |agent| !agent.in_background);
-    model.run.cancelling = true;
-    model.queue.returned = (0, 0);
-    model.stopped_at = Some(model.now);
-    let mut text = match agents {
-        0 => "Stopped".to_owned(),
-        1 => "Stopped: main and 1 agent".to_owned(),
-        more => format!("Stopped: main and {more} agents · partial texts kept"),
-    };
-    match aside {
-        0 => {}
-        1 => text.push_str(" · 1 background agent keeps running"),
-        more => text.push_str(&format!(" · {more} background agents keep running")),
-    }
-    model.say(text);
 }
 
 fn kill_shell(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {

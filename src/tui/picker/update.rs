@@ -3,7 +3,8 @@
 use crossterm::event::KeyEvent;
 
 use crate::protocol::Command;
-use crate::tui::composer::update as prompt;
+use crate::tui::composer::draft;
+use crate::tui::composer::edit::edit_text;
 use crate::tui::keymap::Action;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
@@ -52,7 +53,7 @@ pub fn press(
             }
         }
         Some(edit) => {
-            prompt::edit_text(&mut picker.filter, edit);
+            edit_text(&mut picker.filter, edit);
         }
         None => {}
     }
@@ -93,11 +94,11 @@ pub fn press_history(
             model.overlay = None;
             if let Some(prompt) = chosen {
                 model.composer.buffer.set(&prompt);
-                prompt::edited(model, effects);
+                draft::edited(model, effects);
             }
         }
         Some(edit) => {
-            prompt::edit_text(&mut search.query, edit);
+            edit_text(&mut search.query, edit);
         }
         None => {}
     }

@@ -5,9 +5,11 @@ use std::time::Duration;
 use crossterm::event::KeyEvent;
 
 use crate::protocol::{AgentPath, Answer, Command, NoticeLevel, Question, QuestionId, RuleFile};
-use crate::tui::background::update as background;
-use crate::tui::composer::{TextBuffer, update as prompt};
-use crate::tui::interrupt::update as interrupt;
+use crate::tui::agents::picker::update as picker;
+use crate::tui::composer::edit::edit_text;
+use crate::tui::composer::paste::PASTE_TOO_LARGE;
+use crate::tui::composer::{TextBuffer, draft};
+use crate::tui::interrupt::stop;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::labels;
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
@@ -158,7 +160,7 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
         Some(Action::End) => scroll(model, isize::MAX / 2),
         Some(Action::Reader) => show_in_full(model),
         Some(Action::BackgroundOrLeft) if model.composer.is_empty() => {
-            background::press(model, effects);
+            picker::choose_background(model, effects);
         }
         Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
         Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
@@ -182,7 +184,7 @@ fn letter_typed(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffe
     if letter == '?' && model.composer.is_empty() {
         return;
     }
-    prompt::type_letter(model, letter, effects);
+    draft::type_letter(model, letter, effects);
 }
 
 /// Selects the next or previous available answer, wrapping around.
@@ -279,9 +281,9 @@ fn choose(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) {
             let mut no = Vec::new();
             answer(model, Answer::No { reason: None }, &mut no);
             if path.is_root() {
-                interrupt::stop(model, effects);
+                stop::stop(model, effects);
             } else {
-                interrupt::cancel(model, &path, effects);
+                stop::cancel(model, &path, effects);
             }
             effects.append(&mut no);
         }
@@ -345,7 +347,7 @@ fn edit(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Sc
     }
     match keys.action(KeyContext::Prompt, key) {
         Some(Action::Submit) => finish_edit(model, effects),
-        Some(action) if !prompt::edit_text(buffer, action) => model.say(prompt::PASTE_TOO_LARGE),
+        Some(action) if !edit_text(buffer, action) => model.say(PASTE_TOO_LARGE),
         _ => {}
     }
 }
@@ -383,7 +385,7 @@ pub fn paste(model: &mut TuiModel, text: &str) -> bool {
     match &mut open.stage {
         QuestionStage::Reason(buffer) => {
             if !buffer.paste(text) {
-                model.say(prompt::PASTE_TOO_LARGE);
+                model.say(PASTE_TOO_LARGE);
             }
         }
         QuestionStage::Rule(buffer) if buffer.text().len() + text.len() <= MAX_RULES => {

@@ -3,7 +3,8 @@
 use crossterm::event::KeyEvent;
 
 use crate::protocol::{AgentPath, ToolDetails};
-use crate::tui::composer::{TextBuffer, update as prompt};
+use crate::tui::composer::TextBuffer;
+use crate::tui::composer::edit::edit_text;
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::TuiModel;
@@ -58,7 +59,7 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
             Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
             Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
             Some(action) => {
-                prompt::edit_text(buffer, action);
+                edit_text(buffer, action);
             }
             None => {}
         }

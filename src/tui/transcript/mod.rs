@@ -5,6 +5,7 @@ pub mod draw;
 mod item;
 pub mod layout;
 mod scroll;
+pub mod update;
 
 use std::collections::VecDeque;
 use std::time::Duration;

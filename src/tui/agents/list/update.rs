@@ -6,9 +6,9 @@ use crate::protocol::AgentPath;
 use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::background::{Job, update as background};
-use crate::tui::composer::update as prompt;
+use crate::tui::composer::edit::edit_text;
 use crate::tui::host::HostRequest;
-use crate::tui::interrupt::update as interrupt;
+use crate::tui::interrupt::stop;
 use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
@@ -45,7 +45,7 @@ pub fn press(
         }),
         (_, Some(edit)) if filtering => {
             change(model, |list| {
-                prompt::edit_text(&mut list.filter, edit);
+                edit_text(&mut list.filter, edit);
             });
         }
         _ => {}
@@ -64,9 +64,9 @@ fn act(model: &mut TuiModel, letter: char, row: Option<ListRow>, effects: &mut V
         ('a', _) => {
             let all: Vec<AgentPath> =
                 model.agents.alive().map(|agent| agent.path.clone()).collect();
-            interrupt::cancel_all(model, &all, effects);
+            stop::cancel_all(model, &all, effects);
         }
-        ('x', Some(ListRow::Agent(path))) => interrupt::cancel(model, &path, effects),
+        ('x', Some(ListRow::Agent(path))) => stop::cancel(model, &path, effects),
         ('x', Some(ListRow::Job(id))) => background::kill(model, &id, effects),
         ('b', Some(ListRow::Agent(path))) => background::send_to_background(model, &path, effects),
         ('r', Some(ListRow::Agent(path))) => background::resume(model, &path, effects),

@@ -7,7 +7,7 @@ use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::{AgentAction, AgentPicker};
 use crate::tui::background::update as background;
 use crate::tui::format::count;
-use crate::tui::interrupt::update as interrupt;
+use crate::tui::interrupt::stop;
 use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
@@ -25,6 +25,20 @@ pub fn open(model: &mut TuiModel, action: AgentAction) {
     let rows: Vec<AgentPath> =
         visible.iter().filter(|agent| listed(agent)).map(|agent| agent.path.clone()).collect();
     model.overlay = Some(Overlay::AgentPicker(AgentPicker { action, rows, selected: 0 }));
+}
+
+/// Moves the focused or the only running agent to the background, or asks which.
+pub fn choose_background(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    if let Some(path) = model.focus.clone() {
+        return background::send_to_background(model, &path, effects);
+    }
+    let movable = model.agents.foreground().filter(|agent| agent.running());
+    let running: Vec<AgentPath> = movable.map(|agent| agent.path.clone()).collect();
+    match &running[..] {
+        [] => {}
+        [only] => background::send_to_background(model, only, effects),
+        _ => open(model, AgentAction::Background),
+    }
 }
 
 /// Handles a key in "Cancel which?" and "Background which?": a pane number, arrows, or `a` for all.
@@ -57,7 +71,7 @@ pub fn press(
     let path = agent.path.clone();
     model.overlay = None;
     match agent_action {
-        AgentAction::Cancel => interrupt::cancel(model, &path, effects),
+        AgentAction::Cancel => stop::cancel(model, &path, effects),
         AgentAction::Background => background::send_to_background(model, &path, effects),
     }
 }
@@ -72,7 +86,7 @@ fn apply_to_all(model: &mut TuiModel, action: AgentAction, effects: &mut Vec<Scr
 /// Cancels every live agent listed by "Cancel which?".
 pub fn cancel_listed(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(Overlay::AgentPicker(which)) = model.overlay.take() else { return };
-    interrupt::cancel_all(model, &which.rows, effects);
+    stop::cancel_all(model, &which.rows, effects);
 }
 
 /// Moves all agents listed by "Background which?" to the background.

@@ -1,20 +1,21 @@
-//! Slash commands: their table and their actions.
+//! The actions of slash commands.
 
 use std::time::Duration;
 
-use crate::protocol::prompt::split_command;
 use crate::protocol::{Command, PermissionMode};
 use crate::tui::agents::list::update as agent_list;
-use crate::tui::composer::{MenuItem, update as prompt};
+use crate::tui::composer::draft;
 use crate::tui::format::{count, money, tokens};
-use crate::tui::host::{CommandChoice, HostRequest, McpServers, ModelList};
+use crate::tui::host::{HostRequest, McpServers, ModelList};
+use crate::tui::interrupt::stop;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::picker::{Picker, PickerRows};
 use crate::tui::reader::update as reader;
-use crate::tui::text::{one_line, padded, truncate, width};
-use crate::tui::{focus, labels, page, update};
+use crate::tui::slash::{COMMANDS, command_name, is_custom_command};
+use crate::tui::text::{one_line, padded, width};
+use crate::tui::{focus, labels, page};
 
 /// The title of the `/doctor` page.
 pub const DOCTOR_TITLE: &str = "doctor";
@@ -32,87 +33,6 @@ const MODES: [PermissionMode; 5] = [
     PermissionMode::DontAsk,
     PermissionMode::BypassPermissions,
 ];
-
-/// Every command with its description, in the order of the menu.
-pub const COMMANDS: [(&str, &str); 16] = [
-    ("help", "keys and commands"),
-    ("agents", "running, finished and available agents"),
-    ("model", "switch model"),
-    ("permissions", "what may run without asking"),
-    ("mcp", "MCP server status"),
-    ("compact", "summarize to free context"),
-    ("clear", "start an empty session"),
-    ("resume", "resume a session"),
-    ("cost", "tokens and cost of the session"),
-    ("status", "session, model, directory"),
-    ("copy", "copy the last answer"),
-    ("read", "read the transcript in full"),
-    ("init", "create or improve AGENTS.md"),
-    ("edit", "edit the prompt in $EDITOR"),
-    ("doctor", "check keys, endpoints, terminal, files"),
-    ("quit", "quit"),
-];
-
-/// Requests the custom commands: once, and again with each new `/`, since files may have been added.
-pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect>) {
-    if model.commands.is_none() || query.is_empty() {
-        effects.push(ScreenEffect::Ask(HostRequest::Commands(Vec::new())));
-        model.commands.get_or_insert_default();
-    }
-}
-
-/// The menu rows for the text after the slash: built-in commands, then custom ones.
-pub fn matching(written: &[CommandChoice], query: &str) -> Vec<MenuItem> {
-    let query = query.to_lowercase();
-    let ours = COMMANDS.iter().map(|(name, words)| ((*name).to_owned(), (*words).to_owned()));
-    let written = written.iter().map(|command| {
-        let hint = command.argument_hint.as_deref().map(|hint| format!(" · {hint}"));
-        let detail = format!("{}{}", command.description, hint.unwrap_or_default());
-        (command.name.clone(), truncate(&one_line(&detail), 60).into_owned())
-    });
-    let (mut first, rest): (Vec<_>, Vec<_>) = ours
-        .chain(written)
-        .filter(|(name, _)| name.to_lowercase().contains(&query))
-        .partition(|(name, _)| name.to_lowercase().starts_with(&query));
-    first.extend(rest);
-    first
-        .into_iter()
-        .map(|(name, detail)| MenuItem { insert: format!("/{name}"), detail })
-        .collect()
-}
-
-/// Stores the custom commands. Sends a draft that waits for them, or reports its command as unknown.
-pub fn commands_known(
-    model: &mut TuiModel,
-    commands: Vec<CommandChoice>,
-    effects: &mut Vec<ScreenEffect>,
-) {
-    model.commands = Some(commands);
-    let waits =
-        model.unknown_command.take().filter(|draft| model.composer.buffer.full_text() == *draft);
-    match waits {
-        Some(draft) => match is_custom_command(model, command_name(&draft).unwrap_or_default()) {
-            true => prompt::submit(model, effects),
-            false => {
-                let name = command_name(&draft).unwrap_or_default();
-                model.say(format!("unknown command /{name} · /help lists the commands"));
-            }
-        },
-        None => prompt::refresh_menu(model, effects),
-    }
-}
-
-/// Whether this is a custom command. The last part of its name is enough.
-fn is_custom_command(model: &TuiModel, name: &str) -> bool {
-    let commands = model.commands.iter().flatten();
-    let mut named = commands.map(|command| command.name.as_str());
-    named.any(|known| known == name || known.rsplit_once(':').is_some_and(|(_, last)| last == name))
-}
-
-/// The name after the slash, if the draft looks like a command.
-fn command_name(draft: &str) -> Option<&str> {
-    split_command(draft).map(|(name, _)| name)
-}
 
 /// Runs the draft if it is a command. Returns false when it is not.
 pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) -> bool {
@@ -137,7 +57,7 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
         effects.push(ScreenEffect::Edit(argument));
         return true;
     }
-    prompt::remember(model, effects);
+    draft::remember(model, effects);
     command(model, &name, &argument, effects);
     true
 }
@@ -183,7 +103,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
         }
         "copy" => copy(model, effects),
         "read" => reader::open(model, effects),
-        "quit" => update::quit(model, effects),
+        "quit" => stop::quit(model, effects),
         _ => model.say(format!("/{name} has no action")),
     }
 }

@@ -1,0 +1,76 @@
+//! Agents that start, and their batch in main's transcript.
+
+use crate::protocol::{AgentInfo, AgentPath};
+use crate::tui::model::TuiModel;
+use crate::tui::transcript::ItemKind;
+
+/// Adds a sub-agent: assigns a number and a slot, and shows its batch in place of the call.
+pub fn start(model: &mut TuiModel, path: &AgentPath, info: AgentInfo) {
+    let now = model.now;
+    if model.agents.get(path).is_some() {
+        model.agents.restart(path, info, now);
+        return redraw_batches(model, path);
+    }
+    let call = info.tool_use_id.clone();
+    let before = model.agents.batch();
+    let agent = model.agents.start(path.clone(), info, now);
+    let (batch, aside) = (agent.batch, agent.in_background);
+    if aside {
+        // Nothing waits for it, so its call stays in the transcript with its result.
+        return;
+    }
+    if batch != before {
+        model.batch_item = None;
+        model.fold_due = false;
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {
+        if let Some(agent) = model.agents.get_mut(&parent) {
+            agent.transcript.mark_call_changed(&call);
+        }
+        return;
+    }
+    match model.batch_item {
+        Some(item) => {
+            model.main.change(item, |item| {
+                if let ItemKind::Batch { members, .. } = &mut item.kind {
+                    members.push(path.clone());
+                }
+            });
+            model.main.replace_call(&call, ItemKind::Hidden);
+        }
+        None => {
+            let kind = ItemKind::Batch { members: vec![path.clone()], folded: false };
+            let replaced = model.main.replace_call(&call, kind.clone());
+            model.batch_item = replaced.or_else(|| Some(model.main.push(kind)));
+        }
+    }
+}
+
+/// Folds the panel if all agents in it have ended.
+pub fn fold(model: &mut TuiModel) {
+    model.fold_due = false;
+    if model.focus.is_some() || model.batch_item.is_none() || !model.agents.fold() {
+        return;
+    }
+    if let Some(item) = model.batch_item.take() {
+        model.main.change(item, |item| {
+            if let ItemKind::Batch { folded, .. } = &mut item.kind {
+                *folded = true;
+            }
+        });
+    }
+}
+
+/// Redraws the lines of a batch, since the state of a member that left it has changed.
+pub fn redraw_batches(model: &mut TuiModel, path: &AgentPath) {
+    let of_it = |item: &ItemKind| match item {
+        ItemKind::Batch { members, .. } => members.iter().any(|member| path.is_within(member)),
+        _ => false,
+    };
+    // An agent is a member of one batch, usually a recent one.
+    let mut ids = model.main.ids().rev();
+    let found = ids.find(|id| model.main.get(*id).is_some_and(|item| of_it(&item.kind)));
+    if let Some(id) = found {
+        model.main.change(id, |_| {});
+    }
+}

@@ -1,0 +1,96 @@
+//! Changes of the draft, and the menu that follows them.
+
+use crate::tui::composer::{Menu, MenuKind, mention};
+use crate::tui::host::HostRequest;
+use crate::tui::model::TuiModel;
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::Overlay;
+use crate::tui::slash;
+
+/// Types a letter into the draft, whatever has the focus.
+pub fn type_letter(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) {
+    if letter == '?' && model.composer.is_empty() {
+        model.overlay = Some(Overlay::Help { scroll: 0 });
+        return;
+    }
+    model.keys.text = Some(model.now);
+    model.composer.buffer.type_char(letter);
+    edited(model, effects);
+}
+
+/// Updates the menu after a change of the draft.
+pub fn edited(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    model.composer.edited();
+    model.queue.returned = (0, 0);
+    look_up(model, effects);
+    refresh_menu(model, effects);
+}
+
+/// Requests menu entries other than files. Only after a change of the draft, so that a reply does not
+/// cause another request.
+fn look_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(trigger) = model.composer.trigger() else { return };
+    match trigger.kind {
+        MenuKind::Command => slash::look_up(model, &trigger.query, effects),
+        MenuKind::Mention => mention::look_up(model, &trigger.query, effects),
+        MenuKind::Path => {}
+    }
+}
+
+/// Opens, fills or closes the menu for the text at the cursor.
+pub fn refresh_menu(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(trigger) = model.composer.trigger() else {
+        model.composer.menu = None;
+        model.composer.dismissed = None;
+        return;
+    };
+    if model.composer.dismissed == Some(trigger.start) {
+        return;
+    }
+    let items = match trigger.kind {
+        MenuKind::Command => {
+            slash::matching(model.commands.as_deref().unwrap_or_default(), &trigger.query)
+        }
+        MenuKind::Mention => {
+            effects.push(ScreenEffect::Ask(HostRequest::Files {
+                query: trigger.query.clone(),
+                paths: Vec::new(),
+            }));
+            mention::items(model, &trigger.query, &[])
+        }
+        MenuKind::Path => {
+            effects.push(ScreenEffect::Ask(HostRequest::Files {
+                query: trigger.query.clone(),
+                paths: Vec::new(),
+            }));
+            Vec::new()
+        }
+    };
+    let kind = trigger.kind;
+    let menu = Menu { kind, start: trigger.start, query: trigger.query, items, selected: 0 };
+    model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
+}
+
+/// Fills the menu with the files that the host has found.
+pub fn files_found(model: &mut TuiModel, query: &str, paths: &[String]) {
+    let Some(trigger) = model.composer.trigger() else { return };
+    let current = trigger.kind != MenuKind::Command && trigger.query == query;
+    if !current || model.composer.dismissed == Some(trigger.start) {
+        return;
+    }
+    let items = match trigger.kind {
+        MenuKind::Path => paths.iter().map(|path| mention::file_item(path.clone())).collect(),
+        _ => mention::items(model, query, paths),
+    };
+    let selected = model.composer.menu.as_ref().map_or(0, |menu| menu.selected);
+    let selected = selected.min(items.len().saturating_sub(1));
+    let menu =
+        Menu { kind: trigger.kind, start: trigger.start, query: trigger.query, items, selected };
+    model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
+}
+
+/// Empties the prompt and adds its text to the history.
+pub fn remember(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let text = model.composer.take();
+    effects.push(ScreenEffect::Ask(HostRequest::Remember(text)));
+}

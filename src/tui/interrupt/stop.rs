@@ -1,0 +1,97 @@
+//! Stops agents, the turn, or the program.
+
+use std::time::Duration;
+
+use crate::protocol::{AgentPath, Command};
+use crate::tui::agents::{AgentState, RunPhase};
+use crate::tui::format::count;
+use crate::tui::labels::{self, with_detail};
+use crate::tui::model::{DrawUrgency, TuiModel};
+use crate::tui::msg::ScreenEffect;
+
+/// How long closing waits for what is being stopped.
+const CLOSING_LIMIT: Duration = Duration::from_secs(6);
+
+/// Cancels an agent and those below it.
+pub fn cancel(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
+    let Some(agent) = model.agents.get(path) else { return };
+    if !agent.alive() {
+        return say_ended(model, path);
+    }
+    let (id, name, queued) = (agent.id, agent.info.name.clone(), agent.run.queued());
+    let partial = labels::partial_text_note(model, agent);
+    mark_cancelling(model, |agent| agent.path.is_within(path));
+    effects.push(ScreenEffect::Send(Command::Cancel(id)));
+    model.say(if queued {
+        format!("{name} cancelled before it started")
+    } else {
+        with_detail(&format!("{name} cancelled"), partial)
+    });
+}
+
+/// Shows that an agent has ended, and how.
+pub fn say_ended(model: &mut TuiModel, path: &AgentPath) {
+    let Some(agent) = model.agents.get(path) else { return };
+    let end = match &agent.run.phase {
+        RunPhase::Ended(end) => labels::short_end_label(agent, end),
+        _ => return,
+    };
+    let text = format!("{} has ended ({end}) · Esc back", agent.info.name);
+    model.say(text);
+}
+
+/// Cancels these agents and shows how many there were.
+pub fn cancel_all(model: &mut TuiModel, paths: &[AgentPath], effects: &mut Vec<ScreenEffect>) {
+    let mut cancelled = 0;
+    for path in paths {
+        let Some(agent) = model.agents.get(path).filter(|agent| agent.alive()) else { continue };
+        effects.push(ScreenEffect::Send(Command::Cancel(agent.id)));
+        mark_cancelling(model, |agent| agent.path.is_within(path));
+        cancelled += 1;
+    }
+    model.say(format!("{} cancelled", count(cancelled, "agent")));
+}
+
+fn mark_cancelling(model: &mut TuiModel, which: impl Fn(&AgentState) -> bool) {
+    let meant = model.agents.alive().filter(|agent| which(agent));
+    let meant: Vec<AgentPath> = meant.map(|agent| agent.path.clone()).collect();
+    for path in meant {
+        if let Some(agent) = model.agents.get_mut(&path) {
+            agent.run.cancelling = true;
+        }
+    }
+}
+
+/// Stops main and all agents that its turn waits for.
+pub fn stop(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let (agents, aside) = (model.agents.foreground().count(), model.agents.background().count());
+    effects.push(ScreenEffect::Send(Command::CancelTurn));
+    mark_cancelling(model, |agent| !agent.in_background);
+    model.run.cancelling = true;
+    model.queue.returned = (0, 0);
+    model.stopped_at = Some(model.now);
+    let mut text = match agents {
+        0 => "Stopped".to_owned(),
+        1 => "Stopped: main and 1 agent".to_owned(),
+        more => format!("Stopped: main and {more} agents · partial texts kept"),
+    };
+    match aside {
+        0 => {}
+        1 => text.push_str(" · 1 background agent keeps running"),
+        more => text.push_str(&format!(" · {more} background agents keep running")),
+    }
+    model.say(text);
+}
+
+/// Quits, at once or when everything has stopped.
+pub fn quit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    model.exit_in_turn = model.main_is_busy();
+    effects.push(ScreenEffect::Send(Command::Quit));
+    if model.is_busy() {
+        model.closing = true;
+        model.closing_until = Some(model.now + CLOSING_LIMIT);
+        model.draw = DrawUrgency::Now;
+        return;
+    }
+    effects.push(ScreenEffect::Quit);
+}

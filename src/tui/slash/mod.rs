@@ -1,0 +1,70 @@
+//! Slash commands: their table, and those that match the draft.
+
+pub mod update;
+
+use crate::protocol::prompt::split_command;
+use crate::tui::composer::MenuItem;
+use crate::tui::host::{CommandChoice, HostRequest};
+use crate::tui::model::TuiModel;
+use crate::tui::msg::ScreenEffect;
+use crate::tui::text::{one_line, truncate};
+
+/// Every command with its description, in the order of the menu.
+pub const COMMANDS: [(&str, &str); 16] = [
+    ("help", "keys and commands"),
+    ("agents", "running, finished and available agents"),
+    ("model", "switch model"),
+    ("permissions", "what may run without asking"),
+    ("mcp", "MCP server status"),
+    ("compact", "summarize to free context"),
+    ("clear", "start an empty session"),
+    ("resume", "resume a session"),
+    ("cost", "tokens and cost of the session"),
+    ("status", "session, model, directory"),
+    ("copy", "copy the last answer"),
+    ("read", "read the transcript in full"),
+    ("init", "create or improve AGENTS.md"),
+    ("edit", "edit the prompt in $EDITOR"),
+    ("doctor", "check keys, endpoints, terminal, files"),
+    ("quit", "quit"),
+];
+
+/// Requests the custom commands: once, and again with each new `/`, since files may have been added.
+pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect>) {
+    if model.commands.is_none() || query.is_empty() {
+        effects.push(ScreenEffect::Ask(HostRequest::Commands(Vec::new())));
+        model.commands.get_or_insert_default();
+    }
+}
+
+/// The menu rows for the text after the slash: built-in commands, then custom ones.
+pub fn matching(written: &[CommandChoice], query: &str) -> Vec<MenuItem> {
+    let query = query.to_lowercase();
+    let ours = COMMANDS.iter().map(|(name, words)| ((*name).to_owned(), (*words).to_owned()));
+    let written = written.iter().map(|command| {
+        let hint = command.argument_hint.as_deref().map(|hint| format!(" · {hint}"));
+        let detail = format!("{}{}", command.description, hint.unwrap_or_default());
+        (command.name.clone(), truncate(&one_line(&detail), 60).into_owned())
+    });
+    let (mut first, rest): (Vec<_>, Vec<_>) = ours
+        .chain(written)
+        .filter(|(name, _)| name.to_lowercase().contains(&query))
+        .partition(|(name, _)| name.to_lowercase().starts_with(&query));
+    first.extend(rest);
+    first
+        .into_iter()
+        .map(|(name, detail)| MenuItem { insert: format!("/{name}"), detail })
+        .collect()
+}
+
+/// Whether this is a custom command. The last part of its name is enough.
+pub fn is_custom_command(model: &TuiModel, name: &str) -> bool {
+    let commands = model.commands.iter().flatten();
+    let mut named = commands.map(|command| command.name.as_str());
+    named.any(|known| known == name || known.rsplit_once(':').is_some_and(|(_, last)| last == name))
+}
+
+/// The name after the slash, if the draft looks like a command.
+pub fn command_name(draft: &str) -> Option<&str> {
+    split_command(draft).map(|(name, _)| name)
+}
