@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
-use super::markdown::row::{RoleStyle, TextRole};
+use super::styled::{RoleStyle, TextRole};
 
 /// Maximum bytes of a highlighted line.
 const LINE_LIMIT: usize = 2000;

@@ -7,6 +7,7 @@ mod diff;
 mod highlight;
 mod markdown;
 mod sanitize;
+mod styled;
 mod width;
 mod wrap;
 

@@ -7,8 +7,9 @@
 use super::inline;
 use super::line::{self, Fence};
 use super::paragraph::{PARAGRAPH_LIMIT, Paragraph};
-use super::row::{Language, Mark, RoleStyle, Row, RowBody, RowMarks, StyledText, TextRole};
+use super::row::{Language, Mark, Row, RowBody, RowMarks};
 use super::table::{MarkdownTable, ShapeChange};
+use crate::tui::text::styled::{RoleStyle, StyledText, TextRole};
 
 /// Maximum nesting of quotes and items; further marks are text.
 const DEPTH_LIMIT: usize = 12;

@@ -3,8 +3,8 @@
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::Modifier;
 
-use super::row::{RoleStyle, StyledText, TextRole};
 use crate::tui::text::sanitize::sanitize;
+use crate::tui::text::styled::{RoleStyle, StyledText, TextRole};
 
 /// A line break within the source of a paragraph. Sanitised text cannot contain it.
 pub(super) const BREAK: char = '\u{1}';

@@ -2,9 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
-use super::Widths;
-use super::row::{Mark, Row, RowBody, RowMarks, StyledText};
-use super::table::runs;
+use super::row::{Mark, Row, RowBody, RowMarks};
+use crate::tui::text::styled::{StyledText, runs};
 use crate::tui::text::wrap::{Indent, WrapMode};
 use crate::tui::theme::Theme;
 
@@ -12,6 +11,20 @@ use crate::tui::theme::Theme;
 const CODE_INDENT: &str = "  ";
 /// Minimum cells for the text beside all marks.
 const TEXT_ROOM: usize = 4;
+
+/// Maximum line widths in cells: prose is easier to read when not too wide, code and tables use the
+/// full width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Widths {
+    pub prose: u16,
+    pub wide: u16,
+}
+
+impl From<u16> for Widths {
+    fn from(width: u16) -> Self {
+        Self { prose: width, wide: width }
+    }
+}
 
 /// The lines of a text at one width and in one theme; grows row by row.
 #[derive(Clone, Debug, Default)]

@@ -17,13 +17,15 @@ mod inline;
 mod layout;
 mod line;
 mod paragraph;
-pub(super) mod row;
+mod row;
 mod table;
+mod table_shape;
 #[cfg(test)]
 mod tests;
 
 use block::BlockReader;
 use inline::DelimiterBalance;
+pub use layout::Widths;
 use layout::{MarkdownLayout, Savepoint};
 use paragraph::PARAGRAPH_LIMIT;
 use row::{Row, RowBody};
@@ -66,20 +68,6 @@ struct HighlightState {
     ready: bool,
     /// Whether a fence with a language was seen.
     wanted: bool,
-}
-
-/// Maximum line widths in cells: prose is easier to read when not too wide, code and tables use the
-/// full width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Widths {
-    pub prose: u16,
-    pub wide: u16,
-}
-
-impl From<u16> for Widths {
-    fn from(width: u16) -> Self {
-        Self { prose: width, wide: width }
-    }
 }
 
 /// The lines of the last call of `lines`.
