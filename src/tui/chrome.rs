@@ -16,13 +16,13 @@ use crate::tui::text::{one_line, truncate, wrap_hanging};
 use crate::tui::theme::Theme;
 
 /// `─ to main · writing 0:12 ────`: the recipient of the prompt, and its state.
-pub fn rule(model: &TuiModel, room: u16, small: bool, pen: Painter<'_>) -> Line<'static> {
-    let theme = pen.theme;
+pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> Line<'static> {
+    let theme = painter.theme;
     let sign = theme.glyphs.rule;
     let mut left = vec![Span::styled(format!("{sign} to "), theme.dim)];
     match model.focused() {
         Some(agent) => {
-            left.push(Span::styled(agent.info.name.clone(), pen.agent(agent)));
+            left.push(Span::styled(agent.info.name.clone(), painter.agent(agent)));
             left.push(Span::styled(agent_words(model, agent), theme.dim));
         }
         None => {
@@ -63,8 +63,8 @@ fn agent_words(model: &TuiModel, agent: &AgentState) -> String {
 }
 
 /// `default · sonnet-5 · context 17% · $0.03 · shop (main)`.
-pub fn status(model: &TuiModel, room: u16, pen: Painter<'_>) -> Line<'static> {
-    let theme = pen.theme;
+pub fn status(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> {
+    let theme = painter.theme;
     let session = &model.session;
     let mode = match session.mode {
         PermissionMode::BypassPermissions => Span::styled(session.mode.name(), theme.alarm),

@@ -103,8 +103,8 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
 
 /// The hint line: the hints for the keys, and the current notice at the right end. If both do not fit, a
 /// question's keys take precedence over the notice, and the notice over all other keys.
-pub fn draw(model: &TuiModel, metrics: &Metrics, room: u16, pen: Painter<'_>) -> Line<'static> {
-    let theme = pen.theme;
+pub fn draw(model: &TuiModel, metrics: &Metrics, room: u16, painter: Painter<'_>) -> Line<'static> {
+    let theme = painter.theme;
     let room = usize::from(room);
     let alone =
         |text: &str, style| Line::styled(truncate(&format!(" {text}"), room).into_owned(), style);

@@ -66,11 +66,11 @@ pub fn draw_help(
     keymap: &Keymap,
     scroll: usize,
     area: Rect,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
     buffer: &mut Buffer,
 ) -> Extent {
-    let lines = help_lines(keymap, area.width.saturating_sub(4), pen);
-    draw_lines("keys and commands", &lines, scroll, area, pen, buffer)
+    let lines = help_lines(keymap, area.width.saturating_sub(4), painter);
+    draw_lines("keys and commands", &lines, scroll, area, painter, buffer)
 }
 
 /// Draws a page. Returns its extent.
@@ -79,14 +79,15 @@ pub fn draw(
     lines: &[String],
     scroll: usize,
     area: Rect,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
     buffer: &mut Buffer,
 ) -> Extent {
     let room = area.width.saturating_sub(4);
     // Indent after a newline, so that a name or an error cannot fake a line of the page.
     let indented = |line: &String| sanitize(line).replace('\n', "\n  ");
-    let wrapped = lines.iter().flat_map(|line| wrap_text(&indented(line), room, pen.theme.text));
-    draw_lines(title, &wrapped.collect::<Vec<_>>(), scroll, area, pen, buffer)
+    let wrapped =
+        lines.iter().flat_map(|line| wrap_text(&indented(line), room, painter.theme.text));
+    draw_lines(title, &wrapped.collect::<Vec<_>>(), scroll, area, painter, buffer)
 }
 
 fn draw_lines(
@@ -94,10 +95,10 @@ fn draw_lines(
     lines: &[Line<'static>],
     scroll: usize,
     area: Rect,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
     buffer: &mut Buffer,
 ) -> Extent {
-    let inner = frame(buffer, area, pen.theme, pen.theme.accent, title, "Esc closes");
+    let inner = frame(buffer, area, painter.theme, painter.theme.accent, title, "Esc closes");
     let height = usize::from(inner.height);
     let top = scroll.min(lines.len().saturating_sub(height));
     for (row, line) in lines.iter().skip(top).take(height).enumerate() {
@@ -110,14 +111,14 @@ fn draw_lines(
 const MIN_KEY_COLUMN: usize = 18;
 
 /// The help's lines, wrapped to `room` cells.
-fn help_lines(keymap: &Keymap, room: u16, pen: Painter<'_>) -> Vec<Line<'static>> {
+fn help_lines(keymap: &Keymap, room: u16, painter: Painter<'_>) -> Vec<Line<'static>> {
     let keys = key_rows(keymap);
     let longest = keys.iter().map(|(key, _)| width(key) + 2).max().unwrap_or(MIN_KEY_COLUMN);
     let column = longest.clamp(MIN_KEY_COLUMN, usize::from(room / 2).max(MIN_KEY_COLUMN));
     let row = |key: &str, words: &str| {
         let key = truncate(key, column - 1);
         let key = format!("{key}{}", " ".repeat(column - width(&key)));
-        let first = Line::from(Span::styled(key, pen.theme.accent));
+        let first = Line::from(Span::styled(key, painter.theme.accent));
         let rest = Line::from(" ".repeat(column));
         wrap_hanging(&Line::from(words.to_owned()), room, &first, &rest)
     };

@@ -107,20 +107,20 @@ pub fn draw_rows(
     lines: Vec<Line<'static>>,
     selected: usize,
     area: Rect,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
     buffer: &mut Buffer,
 ) {
     let height = usize::from(area.height);
     let first = if selected < lines.len() { (selected + 1).saturating_sub(height) } else { 0 };
     for (at, line) in lines.into_iter().enumerate().skip(first).take(height) {
         let chosen = at == selected;
-        let mark = if chosen { pen.theme.glyphs.focus } else { " " };
-        let mut spans = vec![Span::styled(mark, pen.theme.accent), Span::raw(" ")];
+        let mark = if chosen { painter.theme.glyphs.focus } else { " " };
+        let mut spans = vec![Span::styled(mark, painter.theme.accent), Span::raw(" ")];
         spans.extend(line.spans);
         cut_spans(&mut spans, usize::from(area.width));
         let mut line = Line::from(spans);
         if chosen {
-            line = line.patch_style(pen.theme.selection);
+            line = line.patch_style(painter.theme.selection);
         }
         put(buffer, area, at - first, &line);
     }
@@ -128,8 +128,8 @@ pub fn draw_rows(
 
 /// Highlights a text in an area, ignoring case.
 pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
-    let wanted: Vec<char> = text.to_lowercase().chars().collect();
-    if wanted.is_empty() {
+    let letters: Vec<char> = text.to_lowercase().chars().collect();
+    if letters.is_empty() {
         return;
     }
     for y in area.top()..area.bottom() {
@@ -139,8 +139,8 @@ pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
             })
             .flat_map(|(letter, x)| letter.to_lowercase().map(move |lower| (lower, x)))
             .collect();
-        for found in row.windows(wanted.len()) {
-            if found.iter().map(|(letter, _)| letter).eq(&wanted) {
+        for found in row.windows(letters.len()) {
+            if found.iter().map(|(letter, _)| letter).eq(&letters) {
                 for (_, x) in found {
                     buffer[(*x, y)].set_style(style);
                 }

@@ -106,7 +106,7 @@ impl View {
     pub fn draw(&mut self, model: &TuiModel, frame: &mut Frame<'_>) {
         let area = frame.area();
         let theme = Arc::clone(&self.theme);
-        let pen = Painter { theme: &theme, frame: spinner(model) };
+        let painter = Painter { theme: &theme, frame: spinner(model) };
         self.hit_areas.clear();
         self.metrics = Metrics::default();
         self.draft.refresh(&model.composer.buffer, model.prompt_width());
@@ -121,27 +121,27 @@ impl View {
             panes: model.settings.panes,
         });
         let buffer = frame.buffer_mut();
-        self.draw_body(model, &layout, pen, buffer);
+        self.draw_body(model, &layout, painter, buffer);
         if let Some(panel) = &layout.panel {
-            let areas = panes::draw(model, panel, pen, buffer);
+            let areas = panes::draw(model, panel, painter, buffer);
             self.draw_scrolled_panes(model, &areas, buffer);
             self.add_panes(areas);
         }
-        let areas = background::draw(model, layout.background, pen, buffer);
+        let areas = background::draw(model, layout.background, painter, buffer);
         self.add_panes(areas);
-        let mut cursor = self.draw_overlay(model, &layout, pen, buffer);
+        let mut cursor = self.draw_overlay(model, &layout, painter, buffer);
         put_all(
             buffer,
             layout.queue,
-            &queue::draw(model, usize::from(layout.queue.height), area.width, pen),
+            &queue::draw(model, usize::from(layout.queue.height), area.width, painter),
         );
-        put(buffer, layout.rule, 0, &chrome::rule(model, area.width, layout.small, pen));
-        put(buffer, layout.hint, 0, &hint::draw(model, &self.metrics, area.width, pen));
-        put(buffer, layout.status, 0, &chrome::status(model, area.width, pen));
-        let draft = prompt::draw(model, &mut self.draft, layout.prompt, pen, buffer);
+        put(buffer, layout.rule, 0, &chrome::rule(model, area.width, layout.small, painter));
+        put(buffer, layout.hint, 0, &hint::draw(model, &self.metrics, area.width, painter));
+        put(buffer, layout.status, 0, &chrome::status(model, area.width, painter));
+        let draft = prompt::draw(model, &mut self.draft, layout.prompt, painter, buffer);
         self.hit_areas.push((layout.prompt, HitKind::Prompt(0)));
         if model.overlay.is_none() {
-            prompt::draw_menu(model, layout.background.y, area.width, pen, buffer);
+            prompt::draw_menu(model, layout.background.y, area.width, painter, buffer);
             cursor = cursor.or(draft);
         }
         theme.glyphs.replace_non_ascii(buffer);
@@ -163,7 +163,7 @@ impl View {
         &mut self,
         model: &TuiModel,
         layout: &ScreenLayout,
-        pen: Painter<'_>,
+        painter: Painter<'_>,
         buffer: &mut Buffer,
     ) {
         let area = layout.transcript;
@@ -174,7 +174,7 @@ impl View {
                     buffer,
                     Rect { height: area.height.min(1), ..area },
                     0,
-                    &panes::zoom_header(model, agent, area.width, pen),
+                    &panes::zoom_header(model, agent, area.width, painter),
                 );
                 let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
                 self.draw_agent(model, agent, below, area.width.min(100), Some(buffer))
@@ -203,11 +203,11 @@ impl View {
         buffer: &mut Buffer,
     ) -> Extent {
         let theme = &self.theme;
-        let pen = Painter { theme, frame: spinner(model) };
+        let painter = Painter { theme, frame: spinner(model) };
         let (style, transcript) = (item_style(model, theme, area.width, prose), &model.main);
         let cx = RenderContext {
             head: chrome::session_header(model, theme, area.width),
-            live: &|item| batch::live_lines(model, item, area.width, pen),
+            live: &|item| batch::live_lines(model, item, area.width, painter),
             live_item: model.batch_item,
             caret: model.settings.motion == MotionMode::Full,
             ..RenderContext::new(style, &self.highlighter, transcript, model.main_scroll)
@@ -262,47 +262,49 @@ impl View {
         &mut self,
         model: &TuiModel,
         layout: &ScreenLayout,
-        pen: Painter<'_>,
+        painter: Painter<'_>,
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let body = layout.body;
         let extent = match &model.overlay {
             Some(Overlay::Reader(reader)) => {
-                let drawn = self.reader.draw(model, reader, &self.highlighter, body, pen, buffer);
+                let drawn =
+                    self.reader.draw(model, reader, &self.highlighter, body, painter, buffer);
                 (self.metrics.reader, self.metrics.search) = drawn;
                 Extent::default()
             }
             Some(Overlay::Question { id, scroll }) => {
                 let content = &mut self.question;
-                let frame = question::draw_content(model, *id, *scroll, body, content, pen, buffer);
+                let frame =
+                    question::draw_content(model, *id, *scroll, body, content, painter, buffer);
                 let extent = frame.as_ref().map(|frame| frame.content).unwrap_or_default();
                 self.metrics.question = frame;
                 extent
             }
             Some(Overlay::Help { scroll }) => {
-                page::draw_help(&model.keymap, *scroll, body, pen, buffer)
+                page::draw_help(&model.keymap, *scroll, body, painter, buffer)
             }
             Some(Overlay::Page { title, lines, scroll }) => {
-                page::draw(title, lines, *scroll, body, pen, buffer)
+                page::draw(title, lines, *scroll, body, painter, buffer)
             }
             Some(Overlay::Agents(list)) => {
-                agents::list::draw::draw(model, list, body, pen, buffer);
+                agents::list::draw::draw(model, list, body, painter, buffer);
                 Extent::default()
             }
             Some(Overlay::AgentPicker(which)) => {
-                agents::picker::draw::draw(model, which, body, pen, buffer);
+                agents::picker::draw::draw(model, which, body, painter, buffer);
                 Extent::default()
             }
             Some(Overlay::Picker(list)) => {
-                picker::draw(model, list, body, pen, buffer);
+                picker::draw(model, list, body, painter, buffer);
                 Extent::default()
             }
             Some(Overlay::History(search)) => {
-                picker::draw_history(model, search, body, pen, buffer);
+                picker::draw_history(model, search, body, painter, buffer);
                 Extent::default()
             }
             None => {
-                let drawn = question::draw(model, layout, &mut self.question, pen, buffer)?;
+                let drawn = question::draw(model, layout, &mut self.question, painter, buffer)?;
                 self.metrics.question = Some(drawn.frame);
                 self.hit_areas.push((drawn.area, HitKind::Overlay));
                 let answers = drawn.answers.into_iter();

@@ -24,10 +24,10 @@ pub fn live_lines(
     model: &TuiModel,
     item: &TranscriptItem,
     room: u16,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
 ) -> Option<Vec<Line<'static>>> {
     match &item.kind {
-        ItemKind::Batch { members, folded } => Some(lines(model, members, *folded, room, pen)),
+        ItemKind::Batch { members, folded } => Some(lines(model, members, *folded, room, painter)),
         _ => None,
     }
 }
@@ -38,11 +38,11 @@ fn lines(
     members: &[AgentPath],
     folded: bool,
     room: u16,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
 ) -> Vec<Line<'static>> {
     let agents: Vec<&AgentState> =
         members.iter().flat_map(|top| model.agents.within(top)).collect();
-    let group = AgentGroup { model, agents: &agents, pen };
+    let group = AgentGroup { model, agents: &agents, painter };
     let room = usize::from(room);
     let columns = Columns {
         name: group.name_width(),
@@ -63,8 +63,8 @@ struct Columns {
 }
 
 fn header(group: AgentGroup<'_>, folded: bool, room: usize) -> Line<'static> {
-    let AgentGroup { model, agents, pen } = group;
-    let theme = pen.theme;
+    let AgentGroup { model, agents, painter } = group;
+    let theme = painter.theme;
     let tally = group.tally();
     let alive = tally.running + tally.queued > 0;
     let mut text = if alive {
@@ -102,8 +102,8 @@ fn total_time(agents: &[&AgentState]) -> Option<Duration> {
 }
 
 fn row(group: AgentGroup<'_>, agent: &AgentState, columns: &Columns, room: usize) -> Line<'static> {
-    let AgentGroup { model, pen, .. } = group;
-    let theme = pen.theme;
+    let AgentGroup { model, painter, .. } = group;
+    let theme = painter.theme;
     let state = labels::agent_status_with(model, agent, || columns.queued);
     let text = match &agent.run.phase {
         RunPhase::Ended(end) => labels::short_end_label(agent, end),
@@ -121,7 +121,7 @@ fn row(group: AgentGroup<'_>, agent: &AgentState, columns: &Columns, room: usize
         None => figures.clear(),
     }
     let plain = Style::new();
-    AgentRow::new(state, pen)
+    AgentRow::new(state, painter)
         .text(format!("  {nested}"), plain)
         .glyph()
         .text(format!("{}  ", padded(&agent.info.name, columns.name)), plain)

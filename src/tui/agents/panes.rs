@@ -34,21 +34,26 @@ const NARROW_PANE: usize = 48;
 pub type PaneAreas = Vec<(Rect, AgentPath)>;
 
 /// Draws the panel.
-pub fn draw(model: &TuiModel, panel: &Panel, pen: Painter<'_>, buffer: &mut Buffer) -> PaneAreas {
+pub fn draw(
+    model: &TuiModel,
+    panel: &Panel,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) -> PaneAreas {
     let agents = model.agents.panel();
-    let group = AgentGroup { model, agents: &agents, pen };
+    let group = AgentGroup { model, agents: &agents, painter };
     if let Some(area) = panel.header {
         put(buffer, area, 0, &header(group, panel, area.width));
     }
     if panel.right {
-        separator(panel.area.x - 2, panel, pen, buffer);
+        separator(panel.area.x - 2, panel, painter, buffer);
     }
     if panel.slot > 1 { slots(group, panel, buffer) } else { rows(group, panel, buffer) }
 }
 
 /// `3 agents · 2 running · ⚑ 1 needs you   21k · $0.07`.
 fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
-    let theme = group.pen.theme;
+    let theme = group.painter.theme;
     let room = usize::from(room);
     let words = group.tally_label(false);
     let (used, cost) = group.usage();
@@ -70,9 +75,9 @@ fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
 }
 
 /// Draws a line from the top of the screen to the bottom of the panel.
-fn separator(x: u16, panel: &Panel, pen: Painter<'_>, buffer: &mut Buffer) {
+fn separator(x: u16, panel: &Panel, painter: Painter<'_>, buffer: &mut Buffer) {
     for y in 0..panel.area.bottom() {
-        buffer.set_string(x, y, pen.theme.glyphs.vertical, pen.theme.dim);
+        buffer.set_string(x, y, painter.theme.glyphs.vertical, painter.theme.dim);
     }
 }
 
@@ -91,7 +96,7 @@ fn slots(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas
     for (at, agent) in group.agents.iter().enumerate() {
         let Some(area) = cell(panel, at, per_column) else { continue };
         if at > 0 && at % per_column == 0 {
-            separator(area.x - 2, panel, group.pen, buffer);
+            separator(area.x - 2, panel, group.painter, buffer);
         }
         slot(group, at, area, buffer);
         areas.push((area, agent.path.clone()));
@@ -101,7 +106,7 @@ fn slots(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas
 
 /// One slot: header, state, and the end of the text.
 fn slot(group: AgentGroup<'_>, at: usize, area: Rect, buffer: &mut Buffer) {
-    let AgentGroup { model, agents, pen } = group;
+    let AgentGroup { model, agents, painter } = group;
     let agent = agents[at];
     let edge = Gutter::new(group, at);
     let state = labels::agent_status(model, agent);
@@ -109,7 +114,7 @@ fn slot(group: AgentGroup<'_>, at: usize, area: Rect, buffer: &mut Buffer) {
     let inner = usize::from(area.width).saturating_sub(edge.width() + 2);
     let writing = matches!(agent.run.phase, RunPhase::Writing) && state.glyph == Glyph::Spinner;
     if area.height == 2 && writing {
-        let line = tail(agent, inner, 1, pen.theme.text).pop().unwrap_or_default();
+        let line = tail(agent, inner, 1, painter.theme.text).pop().unwrap_or_default();
         put(buffer, area, 1, &edge.prefix(line));
         return;
     }
@@ -117,7 +122,7 @@ fn slot(group: AgentGroup<'_>, at: usize, area: Rect, buffer: &mut Buffer) {
     if area.height <= 2 {
         return;
     }
-    let style = if agent.alive() { pen.theme.text } else { pen.theme.dim };
+    let style = if agent.alive() { painter.theme.text } else { painter.theme.dim };
     let lines = tail(agent, inner, usize::from(area.height) - 2, style);
     for row in 0..usize::from(area.height) - 2 {
         let line = lines.get(row).cloned().unwrap_or_default();
@@ -138,7 +143,7 @@ fn state_line(
     mut state: StatusLabel,
     room: usize,
 ) -> Line<'static> {
-    let (agent, pen) = (group.agents[at], group.pen);
+    let (agent, painter) = (group.agents[at], group.painter);
     match (&agent.run.phase, &agent.outcome) {
         (RunPhase::Ended(RunEnd::Completed), Some(outcome)) => {
             let mut lines = outcome.text.lines();
@@ -156,11 +161,11 @@ fn state_line(
         _ => {}
     }
     let style = match state.glyph {
-        Glyph::Asks | Glyph::Failed => pen.style(state.glyph),
-        _ if agent.alive() => pen.theme.text,
-        _ => pen.theme.dim,
+        Glyph::Asks | Glyph::Failed => painter.style(state.glyph),
+        _ if agent.alive() => painter.theme.text,
+        _ => painter.theme.dim,
     };
-    let mut spans = AgentRow::new(state, pen).glyph().state(style).into_spans();
+    let mut spans = AgentRow::new(state, painter).glyph().state(style).into_spans();
     cut_spans(&mut spans, room);
     Line::from(spans)
 }
@@ -173,12 +178,12 @@ struct Gutter {
 
 impl Gutter {
     fn new(group: AgentGroup<'_>, at: usize) -> Self {
-        let AgentGroup { agents, pen, .. } = group;
+        let AgentGroup { agents, painter, .. } = group;
         let agent = agents[at];
-        let glyphs = pen.theme.glyphs;
-        let bar = Span::styled(glyphs.bar, pen.agent(agent));
+        let glyphs = painter.theme.glyphs;
+        let bar = Span::styled(glyphs.bar, painter.agent(agent));
         let mark = if group.is_focused(at) {
-            Span::styled(glyphs.focus, pen.theme.accent)
+            Span::styled(glyphs.focus, painter.theme.accent)
         } else {
             bar.clone()
         };
@@ -189,8 +194,8 @@ impl Gutter {
             let last = !agents[at + 1..].iter().any(|other| other.path.parent() == parent);
             let (branch, line) =
                 if last { (glyphs.last_branch, " ") } else { (glyphs.branch, glyphs.vertical) };
-            head.push(Span::styled(branch, pen.theme.dim));
-            rest.push(Span::styled(line, pen.theme.dim));
+            head.push(Span::styled(branch, painter.theme.dim));
+            rest.push(Span::styled(line, painter.theme.dim));
         }
         head.push(mark);
         rest.push(bar);
@@ -212,7 +217,7 @@ impl Gutter {
 
 /// Style of an agent's header: reversed with the focus, dim once it has ended.
 fn header_style(group: AgentGroup<'_>, at: usize) -> Style {
-    let theme = group.pen.theme;
+    let theme = group.painter.theme;
     match (group.is_focused(at), group.agents[at].alive()) {
         (true, _) => theme.focus,
         (false, true) => theme.text,
@@ -228,18 +233,18 @@ fn slot_header(
     edge: &Gutter,
     room: u16,
 ) -> Line<'static> {
-    let AgentGroup { model, agents, pen } = group;
-    let (agent, theme) = (agents[at], pen.theme);
+    let AgentGroup { model, agents, painter } = group;
+    let (agent, theme) = (agents[at], painter.theme);
     let room = usize::from(room);
     let focused = group.is_focused(at);
     let style = header_style(group, at);
     let title = format!(" · {}", one_line(&agent.info.description));
     // Too narrow: drop cost, then turns, then time; then truncate the title.
     let kept = if room < NARROW_PANE { NARROW_MIN_TITLE } else { MIN_TITLE };
-    AgentRow::new(state, pen)
+    AgentRow::new(state, painter)
         .figures(row::figures(model, agent), if focused { style } else { theme.dim })
         .spans(edge.head.clone())
-        .text(agent.number.to_string(), if focused { style } else { pen.agent(agent) })
+        .text(agent.number.to_string(), if focused { style } else { painter.agent(agent) })
         .text(format!(" {}", agent.info.name), style)
         .fit(room, width(&title).min(kept))
         .truncated(&title, room, style)
@@ -304,8 +309,8 @@ fn row_columns(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> Pan
 
 /// `▌1 explore-1 ⠹ Grep "fn route" · map the ro… 0:42 4/20 $0.04`.
 pub fn row(group: AgentGroup<'_>, at: usize, room: u16) -> Line<'static> {
-    let AgentGroup { model, agents, pen } = group;
-    let (agent, theme) = (agents[at], pen.theme);
+    let AgentGroup { model, agents, painter } = group;
+    let (agent, theme) = (agents[at], painter.theme);
     let room = usize::from(room);
     let state = labels::agent_status(model, agent);
     let names = group.name_width();
@@ -319,9 +324,9 @@ pub fn row(group: AgentGroup<'_>, at: usize, room: u16) -> Line<'static> {
     };
     let aside = if agent.in_background && agent.alive() { " · background" } else { "" };
     let title = one_line(&agent.info.description);
-    AgentRow::new(state, pen)
+    AgentRow::new(state, painter)
         .spans(Gutter::new(group, at).head)
-        .text(format!("{} ", agent.number), pen.agent(agent))
+        .text(format!("{} ", agent.number), painter.agent(agent))
         .text(agent.info.name.clone(), style)
         .text(" ".repeat(pad + 1), Style::new())
         .glyph()
@@ -334,14 +339,14 @@ pub fn row(group: AgentGroup<'_>, at: usize, room: u16) -> Line<'static> {
 
 /// `+7 more · ⚑ plan-2 needs you · ✗ review-7 failed`, where `hidden` are the agents among them.
 pub fn more_line(hidden: AgentGroup<'_>, more: usize, room: u16) -> Line<'static> {
-    let AgentGroup { model, agents, pen } = hidden;
-    let mut spans = vec![Span::styled(format!(" +{more} more"), pen.theme.dim)];
+    let AgentGroup { model, agents, painter } = hidden;
+    let mut spans = vec![Span::styled(format!(" +{more} more"), painter.theme.dim)];
     for (glyph, verb) in [(Glyph::Asks, "needs you"), (Glyph::Failed, "failed")] {
         for agent in agents {
             if labels::agent_status(model, agent).glyph == glyph {
-                let text = format!("{} {} {verb}", pen.sign(glyph), agent.info.name);
-                spans.push(Span::styled(" · ", pen.theme.dim));
-                spans.push(Span::styled(text, pen.style(glyph)));
+                let text = format!("{} {} {verb}", painter.sign(glyph), agent.info.name);
+                spans.push(Span::styled(" · ", painter.theme.dim));
+                spans.push(Span::styled(text, painter.style(glyph)));
             }
         }
     }
@@ -354,9 +359,9 @@ pub fn zoom_header(
     model: &TuiModel,
     agent: &AgentState,
     room: u16,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
 ) -> Line<'static> {
-    let theme = pen.theme;
+    let theme = painter.theme;
     let mut left = vec![Span::styled("main › ", theme.dim)];
     let mut above = Vec::new();
     let mut parent = agent.path.parent();
@@ -365,7 +370,7 @@ pub fn zoom_header(
         parent = path.parent();
     }
     left.extend(above.into_iter().rev().map(|name| Span::styled(format!("{name} › "), theme.dim)));
-    left.push(Span::styled(format!("{} {}", agent.number, agent.info.name), pen.agent(agent)));
+    left.push(Span::styled(format!("{} {}", agent.number, agent.info.name), painter.agent(agent)));
     left.push(Span::raw(format!(" · {}", one_line(&agent.info.description))));
     let others: Vec<&AgentState> = model
         .agents
@@ -380,8 +385,8 @@ pub fn zoom_header(
         let words =
             if other.alive() { format!(" {}", truncate(&state.text, 16)) } else { String::new() };
         right.push(Span::styled(if at == 0 { "others " } else { " · " }, theme.dim));
-        right.push(Span::styled(other.number.to_string(), pen.agent(other)));
-        right.push(Span::styled(format!(" {}{words}", pen.sign(state.glyph)), theme.dim));
+        right.push(Span::styled(other.number.to_string(), painter.agent(other)));
+        right.push(Span::styled(format!(" {}{words}", painter.sign(state.glyph)), theme.dim));
     }
     two_ends(left, right, usize::from(room), None)
 }

@@ -23,7 +23,7 @@ const MAX_NAME_WIDTH: usize = 20;
 pub struct AgentGroup<'a> {
     pub model: &'a TuiModel,
     pub agents: &'a [&'a AgentState],
-    pub pen: Painter<'a>,
+    pub painter: Painter<'a>,
 }
 
 impl AgentGroup<'_> {
@@ -40,7 +40,7 @@ impl AgentGroup<'_> {
     /// Counts the agents in words, with a sign before those that need the user unless `plain`.
     pub fn tally_label(&self, plain: bool) -> String {
         let asks = labels::count_asking(self.model, self.agents.iter().copied());
-        labels::tally_label(self.tally(), asks, self.pen.theme.glyphs, plain)
+        labels::tally_label(self.tally(), asks, self.painter.theme.glyphs, plain)
     }
 
     /// Tokens and cost of the agents.
@@ -56,7 +56,7 @@ impl AgentGroup<'_> {
 
 /// Builds a line from left to right. Figures stand at its right end.
 pub struct AgentRow<'a> {
-    pen: Painter<'a>,
+    painter: Painter<'a>,
     status: StatusLabel,
     left: Vec<Span<'static>>,
     figures: Vec<String>,
@@ -65,9 +65,9 @@ pub struct AgentRow<'a> {
 
 impl<'a> AgentRow<'a> {
     /// An empty line about an agent or command in this state.
-    pub fn new(status: StatusLabel, pen: Painter<'a>) -> Self {
+    pub fn new(status: StatusLabel, painter: Painter<'a>) -> Self {
         let (left, figures) = (Vec::new(), Vec::new());
-        Self { pen, status, left, figures, figures_style: pen.theme.dim }
+        Self { painter, status, left, figures, figures_style: painter.theme.dim }
     }
 
     /// Sets the figures, the most important first: the last ones are dropped when there is little room.
@@ -90,7 +90,7 @@ impl<'a> AgentRow<'a> {
     /// Adds the glyph of the state, and a blank.
     pub fn glyph(self) -> Self {
         let glyph = self.status.glyph;
-        let (sign, style) = (self.pen.sign(glyph), self.pen.style(glyph));
+        let (sign, style) = (self.painter.sign(glyph), self.painter.style(glyph));
         self.text(format!("{sign} "), style)
     }
 

@@ -22,17 +22,17 @@ pub fn count(model: &TuiModel) -> usize {
 }
 
 /// Draws the rows: agents first, then commands. The focused agent is always visible.
-pub fn draw(model: &TuiModel, area: Rect, pen: Painter<'_>, buffer: &mut Buffer) -> PaneAreas {
+pub fn draw(model: &TuiModel, area: Rect, painter: Painter<'_>, buffer: &mut Buffer) -> PaneAreas {
     let agents = model.agents.strip();
     let jobs: Vec<&Job> = model.jobs.strip().collect();
     let all = agents.len() + jobs.len();
-    let group = AgentGroup { model, agents: &agents, pen };
+    let group = AgentGroup { model, agents: &agents, painter };
     let focus = (0..agents.len()).find(|at| group.is_focused(*at));
     let visible = visible_rows(all, usize::from(area.height), focus);
     let mut areas = PaneAreas::new();
     for (row, at) in visible.clone().enumerate() {
         let Some(agent) = agents.get(at) else {
-            put(buffer, area, row, &job_row(model, jobs[at - agents.len()], area.width, pen));
+            put(buffer, area, row, &job_row(model, jobs[at - agents.len()], area.width, painter));
             continue;
         };
         put(buffer, area, row, &panes::row(group, at, area.width));
@@ -64,18 +64,18 @@ fn visible_rows(all: usize, room: usize, focus: Option<usize>) -> Range<usize> {
 }
 
 /// ` bash-1 ⠹ npm run dev    1:20`.
-fn job_row(model: &TuiModel, job: &Job, room: u16, pen: Painter<'_>) -> Line<'static> {
-    let look = if job.alive() { pen.theme.text } else { pen.theme.dim };
+fn job_row(model: &TuiModel, job: &Job, room: u16, painter: Painter<'_>) -> Line<'static> {
+    let style = if job.alive() { painter.theme.text } else { painter.theme.dim };
     let time = clock(job.elapsed(model.now));
     let command = (!job.alive()).then(|| format!(" · {}", one_line(&job.command)));
     let time = Some(time).filter(|time| usize::from(room) > width(time) + 20);
-    AgentRow::new(labels::job_status(job), pen)
-        .text(format!("{} ", pen.theme.glyphs.bar), pen.theme.dim)
-        .text(format!("{} ", job.id), look)
+    AgentRow::new(labels::job_status(job), painter)
+        .text(format!("{} ", painter.theme.glyphs.bar), painter.theme.dim)
+        .text(format!("{} ", job.id), style)
         .glyph()
-        .state(look)
-        .text(command.unwrap_or_default(), pen.theme.dim)
-        .figures(time.into_iter().collect(), pen.theme.dim)
+        .state(style)
+        .text(command.unwrap_or_default(), painter.theme.dim)
+        .figures(time.into_iter().collect(), painter.theme.dim)
         .line(usize::from(room), None)
 }
 

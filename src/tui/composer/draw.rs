@@ -115,10 +115,10 @@ pub fn draw(
     model: &TuiModel,
     layout: &mut DraftLayout,
     area: Rect,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
     buffer: &mut Cells,
 ) -> Option<Position> {
-    let theme = pen.theme;
+    let theme = painter.theme;
     let draft = &model.composer.buffer;
     let (row, column) = layout.cursor();
     layout.scroll(usize::from(area.height));
@@ -139,9 +139,15 @@ pub fn draw(
 }
 
 /// Draws the completion menu above `bottom`, over whatever is there.
-pub fn draw_menu(model: &TuiModel, bottom: u16, screen: u16, pen: Painter<'_>, buffer: &mut Cells) {
+pub fn draw_menu(
+    model: &TuiModel,
+    bottom: u16,
+    screen: u16,
+    painter: Painter<'_>,
+    buffer: &mut Cells,
+) {
     let Some(menu) = &model.composer.menu else { return };
-    let theme = pen.theme;
+    let theme = painter.theme;
     let count = u16::try_from(menu.items.len()).unwrap_or(u16::MAX);
     let rows = count.min(MENU_ROWS).min(bottom);
     if rows == 0 {
@@ -155,12 +161,12 @@ pub fn draw_menu(model: &TuiModel, bottom: u16, screen: u16, pen: Painter<'_>, b
     for (at, item) in menu.items.iter().enumerate().skip(first).take(visible) {
         let chosen = at == menu.selected;
         let mark = if chosen { theme.glyphs.focus } else { " " };
-        let look = if chosen { theme.selection } else { theme.text };
+        let style = if chosen { theme.selection } else { theme.text };
         let name = padded(&item.insert, label);
         let left = vec![
             Span::styled(mark, theme.accent),
             Span::raw(" "),
-            Span::styled(name, look),
+            Span::styled(name, style),
             Span::raw("  "),
             Span::styled(item.detail.clone(), theme.dim),
         ];

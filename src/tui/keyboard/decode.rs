@@ -6,8 +6,7 @@ use std::time::Duration;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tokio::time::Instant;
 
-use super::csi;
-use super::csi::DecodeResult;
+use super::csi::{self, DecodeResult};
 
 /// Bytes per read.
 pub(super) const READ_SIZE: usize = 4096;

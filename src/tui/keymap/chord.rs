@@ -39,8 +39,8 @@ const MODIFIERS: [(KeyModifiers, &str, &str); 3] = [
 
 impl Chord {
     pub(super) fn from_key(key: KeyEvent) -> Self {
-        let wanted = MODIFIERS.into_iter().fold(KeyModifiers::NONE, |all, (held, ..)| all | held);
-        Self { code: key.code, modifiers: key.modifiers & wanted }.normalize()
+        let mask = MODIFIERS.into_iter().fold(KeyModifiers::NONE, |all, (held, ..)| all | held);
+        Self { code: key.code, modifiers: key.modifiers & mask }.normalize()
     }
 
     /// Normalizes: an uppercase letter has Shift, and Shift+Tab is its own key.

@@ -11,13 +11,19 @@ use crate::tui::picker::{HistorySearch, Picker, PickerRows};
 use crate::tui::text::{column_width, one_line, padded};
 
 /// Draws a picker.
-pub fn draw(model: &TuiModel, picker: &Picker, area: Rect, pen: Painter<'_>, buffer: &mut Buffer) {
+pub fn draw(
+    model: &TuiModel,
+    picker: &Picker,
+    area: Rect,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) {
     let title = if picker.filter.is_empty() {
         picker.title.clone()
     } else {
         format!("{} · {}", picker.title, picker.filter.text())
     };
-    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &footer(model));
+    let inner = frame(buffer, area, painter.theme, painter.theme.accent, &title, &footer(model));
     let found = picker.matching();
     let names = column_width(found.iter().map(|row| &*row.label), 60);
     let mut lines: Vec<Line<'static>> = found
@@ -25,7 +31,7 @@ pub fn draw(model: &TuiModel, picker: &Picker, area: Rect, pen: Painter<'_>, buf
         .map(|row| {
             Line::from(vec![
                 Span::raw(format!("{}  ", padded(&one_line(&row.label), names))),
-                Span::styled(one_line(&row.detail), pen.theme.dim),
+                Span::styled(one_line(&row.detail), painter.theme.dim),
             ])
         })
         .collect();
@@ -39,18 +45,18 @@ pub fn draw(model: &TuiModel, picker: &Picker, area: Rect, pen: Painter<'_>, buf
             }
             PickerRows::Modes(_) => "",
         };
-        lines.push(Line::styled(words, pen.theme.dim));
+        lines.push(Line::styled(words, painter.theme.dim));
     }
     let selected = picker.selected.min(lines.len() - 1);
     let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(1);
     // Reserve up to a third of the height for notes.
     let kept = u16::try_from(picker.notes.len()).unwrap_or(u16::MAX).min(inner.height / 3);
     let above = Rect { height: inner.height - kept, ..inner };
-    draw_rows(lines, selected, above, pen, buffer);
+    draw_rows(lines, selected, above, painter, buffer);
     let below = inner.height.saturating_sub(used).max(kept);
     let area = Rect { y: inner.bottom() - below, height: below, ..inner };
     for (at, note) in picker.notes.iter().enumerate() {
-        put(buffer, area, at, &Line::styled(one_line(note), pen.theme.dim));
+        put(buffer, area, at, &Line::styled(one_line(note), painter.theme.dim));
     }
 }
 
@@ -72,16 +78,22 @@ pub fn draw_history(
     model: &TuiModel,
     search: &HistorySearch,
     area: Rect,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
     buffer: &mut Buffer,
 ) {
     let title = format!("history: {}", search.query.text());
-    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &footer(model));
+    let inner = frame(buffer, area, painter.theme, painter.theme.accent, &title, &footer(model));
     let found = model.composer.search(search.query.text());
     let lines: Vec<Line<'static>> =
         found.iter().rev().map(|prompt| Line::raw(one_line(prompt))).collect();
     if lines.is_empty() {
-        return draw_rows(vec![Line::styled("no match", pen.theme.dim)], 0, inner, pen, buffer);
+        return draw_rows(
+            vec![Line::styled("no match", painter.theme.dim)],
+            0,
+            inner,
+            painter,
+            buffer,
+        );
     }
     let selected = lines.len() - 1 - search.selected.min(lines.len() - 1);
     let height = usize::from(inner.height).min(lines.len());
@@ -93,7 +105,7 @@ pub fn draw_history(
     );
     let first = if selected + height > lines.len() { lines.len() - height } else { selected };
     let window: Vec<Line<'static>> = lines.into_iter().skip(first).take(height).collect();
-    draw_rows(window, selected - first, low, pen, buffer);
+    draw_rows(window, selected - first, low, painter, buffer);
 }
 
 /// Hints for the keys of the history search.

@@ -135,44 +135,44 @@ impl AnswerBlock {
         question: &Question,
         width: u16,
         form: AnswerLayout,
-        look: &AnswerStyle<'_>,
+        style: &AnswerStyle<'_>,
     ) {
         let answers = match form {
             AnswerLayout::Brief => shorten(answers(question)),
             _ => answers(question),
         };
         match form {
-            AnswerLayout::Columns => self.push_columns(&answers, look),
+            AnswerLayout::Columns => self.push_columns(&answers, style),
             AnswerLayout::Stacked => {
                 for answer in &answers {
-                    self.push_wrapped(answer, width, look);
+                    self.push_wrapped(answer, width, style);
                 }
             }
-            AnswerLayout::Packed | AnswerLayout::Brief => self.push_packed(&answers, width, look),
+            AnswerLayout::Packed | AnswerLayout::Brief => self.push_packed(&answers, width, style),
         }
         if question.rules.is_empty() {
             let words = no_rule_note(question);
-            self.lines.extend(wrap_text(&words, width, look.theme.dim));
+            self.lines.extend(wrap_text(&words, width, style.theme.dim));
         }
     }
 
-    fn push_columns(&mut self, answers: &[AnswerLabel], look: &AnswerStyle<'_>) {
+    fn push_columns(&mut self, answers: &[AnswerLabel], style: &AnswerStyle<'_>) {
         let (yes, no) = split_yes_no(answers);
         let second = max_label_width(&yes) + GAP;
         for row in 0..yes.len().max(no.len()) {
             let mut line = Line::default();
             if let Some(answer) = yes.get(row) {
-                self.push_piece(&mut line, answer, look);
+                self.push_piece(&mut line, answer, style);
             }
             if let Some(answer) = no.get(row) {
                 line.push_span(Span::raw(" ".repeat(second - line.width())));
-                self.push_piece(&mut line, answer, look);
+                self.push_piece(&mut line, answer, style);
             }
             self.lines.push(line);
         }
     }
 
-    fn push_packed(&mut self, answers: &[AnswerLabel], width: u16, look: &AnswerStyle<'_>) {
+    fn push_packed(&mut self, answers: &[AnswerLabel], width: u16, style: &AnswerStyle<'_>) {
         let room = usize::from(width);
         let mut line = Line::default();
         for answer in answers {
@@ -181,13 +181,13 @@ impl AnswerBlock {
                 self.lines.push(std::mem::take(&mut line));
             }
             if cells > room {
-                self.push_wrapped(answer, width, look);
+                self.push_wrapped(answer, width, style);
                 continue;
             }
             if line.width() > 0 {
                 line.push_span(Span::raw(" ".repeat(GAP)));
             }
-            self.push_piece(&mut line, answer, look);
+            self.push_piece(&mut line, answer, style);
         }
         if line.width() > 0 {
             self.lines.push(line);
@@ -199,20 +199,20 @@ impl AnswerBlock {
         &mut self,
         line: &mut Line<'static>,
         answer: &AnswerLabel,
-        look: &AnswerStyle<'_>,
+        style: &AnswerStyle<'_>,
     ) {
         let x = u16::try_from(line.width()).unwrap_or(u16::MAX);
         let width = u16::try_from(label_width(answer)).unwrap_or(u16::MAX);
         self.spans.push(AnswerSpan { digit: answer.0, row: self.lines.len(), x, width });
-        line.spans.extend(look.margin(answer.0).spans);
-        line.push_span(Span::styled(answer.1.clone(), look.text_style(answer.0)));
+        line.spans.extend(style.margin(answer.0).spans);
+        line.push_span(Span::styled(answer.1.clone(), style.text_style(answer.0)));
     }
 
     /// Adds an answer on as many lines as it needs.
-    fn push_wrapped(&mut self, (digit, words): &AnswerLabel, width: u16, look: &AnswerStyle<'_>) {
-        let words = Line::styled(words.clone(), look.text_style(*digit));
+    fn push_wrapped(&mut self, (digit, words): &AnswerLabel, width: u16, style: &AnswerStyle<'_>) {
+        let words = Line::styled(words.clone(), style.text_style(*digit));
         let rest = Line::raw(" ".repeat(MARGIN));
-        for line in wrap_hanging(&words, width, &look.margin(*digit), &rest) {
+        for line in wrap_hanging(&words, width, &style.margin(*digit), &rest) {
             self.spans.push(AnswerSpan { digit: *digit, row: self.lines.len(), x: 0, width });
             self.lines.push(line);
         }

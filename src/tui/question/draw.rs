@@ -52,7 +52,7 @@ pub fn draw(
     model: &TuiModel,
     layout: &ScreenLayout,
     content: &mut QuestionContent,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
     buffer: &mut Buffer,
 ) -> Option<DialogLayout> {
     let (open, waiting) = model.questions.current()?;
@@ -60,9 +60,9 @@ pub fn draw(
     let seen = open.seen_width == Some(layout.body.width);
     let mut fit = |area: Rect| {
         let (width, room) = inner_size(area);
-        let lines = content.lines(question, width, pen.theme).len();
+        let lines = content.lines(question, width, painter.theme).len();
         let lower =
-            |form| AnswerBlock::new(open, question, width, form, false, pen.theme).lines.len();
+            |form| AnswerBlock::new(open, question, width, form, false, painter.theme).lines.len();
         let forms = AnswerLayout::candidates(open, question, width);
         (lines, fit(&forms, lines, room, seen, open.stage == QuestionStage::Choose, lower))
     };
@@ -80,19 +80,19 @@ pub fn draw(
     let readable = width >= MIN_WIDTH && fits.content > 0;
     let top = open.scroll.min(all - fits.content);
     let extent = Extent { total: all, height: fits.content, top, ..Extent::default() };
-    let too_large = content.is_too_large(question, pen.theme);
+    let too_large = content.is_too_large(question, painter.theme);
     let end = readable && !too_large && top + fits.content >= all;
     let lit = readable && !too_large && (seen || end) && fits.layout != AnswerLayout::Brief;
-    let lower = AnswerBlock::new(open, question, width, fits.layout, lit, pen.theme);
+    let lower = AnswerBlock::new(open, question, width, fits.layout, lit, painter.theme);
     let live: Vec<u8> = QuestionQueue::choices(question)
         .iter()
         .copied()
         .filter(|digit| lit && *digit < NO_DIGIT && lower.is_whole(*digit, fits.lower))
         .collect();
     // Without a visible line of content, nothing can be allowed.
-    let wanted = open.stage == QuestionStage::Choose && !too_large && (!readable || lit);
+    let offers_yes = open.stage == QuestionStage::Choose && !too_large && (!readable || lit);
     let yes = QuestionQueue::choices(question).iter().copied().filter(|digit| *digit < NO_DIGIT);
-    let cut = yes.filter(|digit| wanted && !live.contains(digit)).collect();
+    let cut = yes.filter(|digit| offers_yes && !live.contains(digit)).collect();
     let held = fits.layout == AnswerLayout::Brief;
     let rules = lower.rules.clone().filter(|_| readable && fits.lower >= lower.lines.len());
     let frame = QuestionFrame {
@@ -106,8 +106,8 @@ pub fn draw(
         too_large,
         rules,
     };
-    let lines = content.lines(question, width, pen.theme);
-    Some(draw_box(model, open, question, (frame, lines, lower, fits), area, pen, buffer))
+    let lines = content.lines(question, width, painter.theme);
+    Some(draw_box(model, open, question, (frame, lines, lower, fits), area, painter, buffer))
 }
 
 /// Draws only the content, over the whole area.
@@ -117,15 +117,15 @@ pub fn draw_content(
     scroll: usize,
     area: Rect,
     content: &mut QuestionContent,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
     buffer: &mut Buffer,
 ) -> Option<QuestionFrame> {
     let question = &model.questions.get(id)?.question;
     let (width, _) = inner_size(area);
-    let lines = content.lines(question, width, pen.theme);
-    let title = title(model, question, area.width, pen.theme);
-    let style = colour(model, &question.path, pen);
-    let inner = frame(buffer, area, pen.theme, style, &title, "Esc back");
+    let lines = content.lines(question, width, painter.theme);
+    let title = title(model, question, area.width, painter.theme);
+    let style = colour(model, &question.path, painter);
+    let inner = frame(buffer, area, painter.theme, style, &title, "Esc back");
     let height = usize::from(inner.height).min(lines.len());
     let top = scroll.min(lines.len() - height);
     for (row, line) in lines.iter().skip(top).take(height).enumerate() {
@@ -133,7 +133,7 @@ pub fn draw_content(
     }
     let end = width >= MIN_WIDTH && height > 0 && top + height >= lines.len();
     let extent = Extent { total: lines.len(), height, top, ..Extent::default() };
-    let too_large = content.is_too_large(question, pen.theme);
+    let too_large = content.is_too_large(question, painter.theme);
     Some(QuestionFrame {
         id,
         content: extent,
@@ -163,10 +163,10 @@ fn fit(
     lower: impl Fn(AnswerLayout) -> usize,
 ) -> DialogRows {
     let least = if choosing { content.min(MIN_CONTENT_LINES) } else { content.min(1) };
-    for wanted in [content, least] {
+    for lines in [content, least] {
         for &form in forms {
             let lower = lower(form);
-            if wanted + lower <= room {
+            if lines + lower <= room {
                 let gap = usize::from(content + lower < room);
                 return DialogRows { layout: form, content: content.min(room - lower), gap, lower };
             }
@@ -189,11 +189,11 @@ fn draw_box(
     question: &Question,
     (drawn, lines, lower, fits): (QuestionFrame, &[Line<'static>], AnswerBlock, DialogRows),
     area: Rect,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
     buffer: &mut Buffer,
 ) -> DialogLayout {
-    let theme = pen.theme;
-    let style = if open.keyboard { colour(model, &question.path, pen) } else { theme.dim };
+    let theme = painter.theme;
+    let style = if open.keyboard { colour(model, &question.path, painter) } else { theme.dim };
     let foot = hint::footer(open, question, &drawn, &model.keymap);
     let title = title(model, question, area.width, theme);
     let inner = frame(buffer, area, theme, style, &title, &foot);
@@ -232,9 +232,9 @@ fn title(model: &TuiModel, question: &Question, room: u16, theme: &Theme) -> Str
 }
 
 /// The question style, patched with the asking agent's colour.
-fn colour(model: &TuiModel, path: &AgentPath, pen: Painter<'_>) -> Style {
-    let agent = model.agents.get(path).map(|agent| pen.agent(agent));
-    pen.theme.question.patch(agent.unwrap_or_default())
+fn colour(model: &TuiModel, path: &AgentPath, painter: Painter<'_>) -> Style {
+    let agent = model.agents.get(path).map(|agent| painter.agent(agent));
+    painter.theme.question.patch(agent.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::tui::text::{one_line, truncate, width};
 const MIN_TEXT: usize = 12;
 
 /// The lines of the queued messages, the newest last.
-pub fn draw(model: &TuiModel, rows: usize, room: u16, pen: Painter<'_>) -> Vec<Line<'static>> {
+pub fn draw(model: &TuiModel, rows: usize, room: u16, painter: Painter<'_>) -> Vec<Line<'static>> {
     let all: Vec<&QueuedMessage> = model.queue.visible().collect();
     let skip = all.len().saturating_sub(rows);
     let newest = all.len().saturating_sub(1);
@@ -25,7 +25,7 @@ pub fn draw(model: &TuiModel, rows: usize, room: u16, pen: Painter<'_>) -> Vec<L
             let more = if at == skip && skip > 0 { format!("+{skip} · ") } else { String::new() };
             let room = usize::from(room).saturating_sub(1 + width(&more));
             let words = line(model, queued, at == newest, room);
-            Line::styled(format!(" {more}{words}"), pen.theme.dim)
+            Line::styled(format!(" {more}{words}"), painter.theme.dim)
         })
         .collect()
 }

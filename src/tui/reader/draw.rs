@@ -35,18 +35,18 @@ impl ReaderLayout {
         reader: &Reader,
         highlighter: &Highlighter,
         area: Rect,
-        pen: Painter<'_>,
+        painter: Painter<'_>,
         buffer: &mut Buffer,
     ) -> (Extent, Option<SearchResult>) {
         paint::clear(buffer, area);
-        let (theme, width) = (pen.theme, area.width);
+        let (theme, width) = (painter.theme, area.width);
         if self.path.as_ref() != Some(&reader.path) {
             *self = Self { path: Some(reader.path.clone()), cache: LayoutCache::default() };
         }
         let style = ItemStyle { theme, width, prose: width, full: true, keymap: &model.keymap };
         let transcript = model.transcript(&reader.path);
         let cx = RenderContext {
-            live: &|item| batch::live_lines(model, item, width, pen),
+            live: &|item| batch::live_lines(model, item, width, painter),
             live_item: model.batch_item.filter(|_| reader.path.is_root()),
             find: Some(FindRequest { query: &reader.query, hit: reader.hit, seek: reader.seek }),
             ..RenderContext::new(style, highlighter, transcript, reader.scroll)

@@ -132,7 +132,7 @@ fn find(model: &mut TuiModel, seek: SearchDirection) {
 
 /// Applies the search result of a frame: the reader stays at that position.
 pub fn found(reader: &mut Reader, search: SearchResult, extent: Extent) {
-    if !search.sought {
+    if !search.requested {
         return;
     }
     reader.seek = None;
@@ -148,25 +148,25 @@ fn jump_to_mark(model: &mut TuiModel, forward: bool) {
     let main = reader.path.is_root();
     let transcript = model.transcript(&reader.path);
     let from = current(model, reader);
-    let wanted = |item: &TranscriptItem| match item.kind {
+    let is_mark = |item: &TranscriptItem| match item.kind {
         ItemKind::Prompt { .. } => main,
         ItemKind::Tools(_) => !main,
         _ => false,
     };
-    if let Some(item) = find_round(transcript, from, forward, wanted) {
+    if let Some(item) = find_round(transcript, from, forward, is_mark) {
         scroll_to_item(model, item);
     }
 }
 
-/// The first wanted item after (or before) `from`, wrapping around.
+/// The first matching item after (or before) `from`, wrapping around.
 fn find_round(
     transcript: &TranscriptState,
     from: ItemId,
     forward: bool,
-    wanted: impl Fn(&TranscriptItem) -> bool,
+    matches: impl Fn(&TranscriptItem) -> bool,
 ) -> Option<ItemId> {
     let ids = transcript.ids();
-    let fits = |id: &ItemId| transcript.get(*id).is_some_and(&wanted);
+    let fits = |id: &ItemId| transcript.get(*id).is_some_and(&matches);
     let from = from.clamp(ids.start, ids.end);
     if forward {
         (from + 1..ids.end).chain(ids.start..from.min(ids.end)).find(fits)

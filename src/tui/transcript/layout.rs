@@ -130,8 +130,8 @@ impl LayoutCache {
         let height = usize::from(height);
         let end = self.last_page(cx, height);
         let pos = self.requested_pos(cx, height).map_or(end, |pos| pos.min(end));
-        let sought = self.find(cx, height, pos);
-        let pos = sought.map_or(pos, |pos| pos.min(end));
+        let hit_page = self.find(cx, height, pos);
+        let pos = hit_page.map_or(pos, |pos| pos.min(end));
         let mut last = pos.piece;
         let mut room = height + pos.line;
         loop {

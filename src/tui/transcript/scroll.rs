@@ -69,7 +69,7 @@ pub enum SearchDirection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchResult {
     /// Whether this frame has performed the search that a key requested.
-    pub sought: bool,
+    pub requested: bool,
     /// The current match, and its number from 1; 0 when there is none.
     pub hit: Option<SearchHit>,
     pub number: usize,

@@ -21,13 +21,19 @@ const ABOUT_LINES: usize = 4;
 const LIST_LINES: u16 = 4;
 
 /// Draws the list.
-pub fn draw(model: &TuiModel, list: &AgentList, area: Rect, pen: Painter<'_>, buffer: &mut Buffer) {
+pub fn draw(
+    model: &TuiModel,
+    list: &AgentList,
+    area: Rect,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) {
     let title = if list.filtering {
         format!("agents · filter: {}", list.filter.text())
     } else {
         "agents".to_owned()
     };
-    let mut inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, "Esc closes");
+    let mut inner = frame(buffer, area, painter.theme, painter.theme.accent, &title, "Esc closes");
     let found = list.rows(model);
     if let Some(ListRow::Definition(chosen)) = list.selected_row(model) {
         let words = format!(
@@ -37,7 +43,7 @@ pub fn draw(model: &TuiModel, list: &AgentList, area: Rect, pen: Painter<'_>, bu
             one_line(&chosen.model),
             one_line(&chosen.origin)
         );
-        let mut about = wrap_text(&words, inner.width.max(1), pen.theme.dim);
+        let mut about = wrap_text(&words, inner.width.max(1), painter.theme.dim);
         about.truncate(ABOUT_LINES);
         let height = u16::try_from(about.len()).unwrap_or(0);
         if inner.height > height + LIST_LINES {
@@ -46,8 +52,8 @@ pub fn draw(model: &TuiModel, list: &AgentList, area: Rect, pen: Painter<'_>, bu
             inner.height -= height + 1;
         }
     }
-    let (lines, selected) = all_lines(model, list, &found, inner.width, pen);
-    draw_rows(lines, selected, inner, pen, buffer);
+    let (lines, selected) = all_lines(model, list, &found, inner.width, painter);
+    draw_rows(lines, selected, inner, painter, buffer);
 }
 
 /// The rows with their headings, and the index of the selected line.
@@ -56,7 +62,7 @@ fn all_lines(
     list: &AgentList,
     found: &[ListRow],
     room: u16,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
 ) -> (Vec<Line<'static>>, usize) {
     let chosen = list.selected.min(found.len().saturating_sub(1));
     let names = column_width(found.iter().map(|row| row.name(model)), 24);
@@ -64,24 +70,24 @@ fn all_lines(
     for (at, row) in found.iter().enumerate() {
         let of = row.section(model);
         if section != Some(of) {
-            lines.push(Line::styled(of.title(), pen.theme.dim));
+            lines.push(Line::styled(of.title(), painter.theme.dim));
             section = Some(of);
         }
         if at == chosen {
             selected = lines.len();
         }
-        lines.push(line(model, row, names, room, pen));
+        lines.push(line(model, row, names, room, painter));
     }
     if list.definitions.is_none() {
-        lines.push(Line::styled("loading definitions", pen.theme.dim));
+        lines.push(Line::styled("loading definitions", painter.theme.dim));
     } else if found.is_empty() {
-        lines.push(Line::styled("no match", pen.theme.dim));
+        lines.push(Line::styled("no match", painter.theme.dim));
     }
     (lines, selected)
 }
 
 /// The number of the agent's pane or row, in its colour; blank if it has neither.
-fn number(model: &TuiModel, row: &ListRow, pen: Painter<'_>) -> Span<'static> {
+fn number(model: &TuiModel, row: &ListRow, painter: Painter<'_>) -> Span<'static> {
     let visible = model.agents.visible();
     let digits = visible.iter().map(|agent| agent.number.to_string().len()).max().unwrap_or(0);
     let agent = match row {
@@ -91,7 +97,9 @@ fn number(model: &TuiModel, row: &ListRow, pen: Painter<'_>) -> Span<'static> {
     match (digits, agent) {
         (0, _) => Span::raw(""),
         (_, None) => Span::raw(" ".repeat(digits + 1)),
-        (_, Some(agent)) => Span::styled(format!("{:>digits$} ", agent.number), pen.agent(agent)),
+        (_, Some(agent)) => {
+            Span::styled(format!("{:>digits$} ", agent.number), painter.agent(agent))
+        }
     }
 }
 
@@ -100,9 +108,9 @@ fn line(
     row: &ListRow,
     names: usize,
     room: u16,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
 ) -> Line<'static> {
-    let theme = pen.theme;
+    let theme = painter.theme;
     let name = format!("{}  ", padded(row.name(model), names));
     let room = usize::from(room).saturating_sub(2);
     let (plain, dim) = (Style::new(), theme.dim);
@@ -116,8 +124,8 @@ fn line(
             let Some(job) = model.jobs.get(id) else { return Line::default() };
             let ended = !job.alive() || job.killing;
             let command = ended.then(|| format!("  {}", one_line(&job.command)));
-            AgentRow::new(labels::job_status(job), pen)
-                .spans([number(model, row, pen)])
+            AgentRow::new(labels::job_status(job), painter)
+                .spans([number(model, row, painter)])
                 .glyph()
                 .text(name, plain)
                 .state(plain)
@@ -130,8 +138,8 @@ fn line(
             let (_, cost) = labels::tree_usage(&model.agents, path);
             let time = agent.run.elapsed(model.now).map_or("–".to_owned(), clock);
             let aside = agent.alive() && agent.in_background;
-            AgentRow::new(labels::agent_status(model, agent), pen)
-                .spans([number(model, row, pen)])
+            AgentRow::new(labels::agent_status(model, agent), painter)
+                .spans([number(model, row, painter)])
                 .glyph()
                 .text(name, plain)
                 .text(format!("{}  ", one_line(&agent.info.description)), dim)

@@ -17,7 +17,7 @@ pub fn draw(
     model: &TuiModel,
     which: &AgentPicker,
     area: Rect,
-    pen: Painter<'_>,
+    painter: Painter<'_>,
     buffer: &mut Buffer,
 ) {
     let height = u16::try_from(which.rows.len() + 2).unwrap_or(u16::MAX).min(area.height);
@@ -29,26 +29,26 @@ pub fn draw(
     let numbers = which.rows.iter().filter_map(|path| model.agents.get(path));
     let digits = numbers.map(|agent| agent.number.to_string().len()).max().unwrap_or(1);
     let foot = which.hint(model).join(" · ");
-    let inner = frame(buffer, area, pen.theme, pen.theme.question, title, &foot);
+    let inner = frame(buffer, area, painter.theme, painter.theme.question, title, &foot);
     let lines = which
         .rows
         .iter()
         .map(|path| {
             let Some(agent) = model.agents.get(path) else { return Line::default() };
             let can = which.action.applies_to(agent);
-            let look = if can { pen.theme.text } else { pen.theme.dim };
-            let number = if can { pen.agent(agent) } else { pen.theme.dim };
+            let style = if can { painter.theme.text } else { painter.theme.dim };
+            let number = if can { painter.agent(agent) } else { painter.theme.dim };
             let title = one_line(&agent.info.description);
-            let row = AgentRow::new(labels::agent_status(model, agent), pen)
+            let row = AgentRow::new(labels::agent_status(model, agent), painter)
                 .text(format!("{:>digits$}  ", agent.number), number)
-                .text(agent.info.name.clone(), look)
-                .text(format!(" · {title}  "), pen.theme.dim)
+                .text(agent.info.name.clone(), style)
+                .text(format!(" · {title}  "), painter.theme.dim)
                 .glyph()
-                .state(look);
+                .state(style);
             Line::from(row.into_spans())
         })
         .collect();
-    draw_rows(lines, which.selected, inner, pen, buffer);
+    draw_rows(lines, which.selected, inner, painter, buffer);
 }
 
 impl AgentPicker {

@@ -67,7 +67,7 @@ struct HighlightState {
     state: Option<CodeState>,
     ready: bool,
     /// Whether a fence with a language was seen.
-    wanted: bool,
+    has_fence: bool,
 }
 
 /// The lines of the last call of `lines`.
@@ -246,7 +246,7 @@ impl MarkdownStream {
         let colours = &mut self.colours;
         let ready = self.highlighter.ready();
         if ready && !colours.ready {
-            let repaint = colours.wanted;
+            let repaint = colours.has_fence;
             *colours = HighlightState { ready, ..HighlightState::default() };
             if repaint {
                 self.cache = RenderCache::default();
@@ -263,7 +263,7 @@ impl MarkdownStream {
         if tail.iter().any(|row| matches!(row.body, RowBody::Code { language: Some(_), .. })) {
             let mut colours = self.colours.clone();
             tail.iter_mut().for_each(|row| colours.apply(row, &self.highlighter));
-            self.colours.wanted |= colours.wanted;
+            self.colours.has_fence |= colours.has_fence;
         }
         tail
     }
@@ -274,7 +274,7 @@ impl HighlightState {
         let RowBody::Code { text, language, starts } = &mut row.body else { return };
         let Some(language) = language else { return };
         if !self.ready {
-            self.wanted = true;
+            self.has_fence = true;
             return highlighter.request();
         }
         if *starts {

@@ -44,9 +44,9 @@ impl LayoutCache {
         };
         let hit = at.and_then(|at| all.get(at).copied());
         let number = hit.and(at).map_or(0, |at| at + 1);
-        let sought = find.seek.is_some();
-        self.found = Some(SearchResult { sought, hit, number, total: all.len() });
-        let hit = hit.filter(|_| sought)?;
+        let requested = find.seek.is_some();
+        self.found = Some(SearchResult { requested, hit, number, total: all.len() });
+        let hit = hit.filter(|_| requested)?;
         let at = usize::try_from(hit.item.checked_sub(self.first)?).ok()?;
         let line = hit.line + usize::from(self.items.get(at)?.gap);
         let line = isize::try_from(line).ok()?.saturating_sub_unsigned(height / 2);
