@@ -211,11 +211,6 @@ impl PathPattern {
         is_of_project && Path::new("/").join(first).exists() && !project.join(first).exists()
     }
 
-    /// Whether a name on the path to a covered file begins with a dot.
-    pub fn needs_dot_name(&self) -> bool {
-        self.names.iter().any(|name| name.starts_with('.'))
-    }
-
     fn matches(&self, path: &Path, start: &Path) -> bool {
         path.strip_prefix(start)
             .is_ok_and(|inside| self.shapes.iter().any(|shape| shape.fits(inside)))

@@ -22,6 +22,7 @@ mod behavior;
 mod git;
 mod silent;
 mod tree;
+mod whitelist;
 
 use behavior::{CwdCondition, ReadBehavior, ShownContent};
 pub use git::{has_parent_after_name, is_plain_path};

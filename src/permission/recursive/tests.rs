@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -176,6 +177,49 @@ fn what_reads_other_folders_and_what_shows_names_alone_is_none() {
     // Now there is such a folder.
     fs::create_dir(bench.root.join("project/secrets")).unwrap();
     bench.asks(["rg SECRET", "grep -r x .", "tar cf x.tar ."]);
+}
+
+#[test]
+fn an_ignore_file_can_make_ripgrep_show_a_hidden_file() {
+    let mut fixture = bench(&[]);
+    let programs = fixture.rules.clone();
+    for (file, text, expected) in [
+        (".ignore", "!.env\n", Ask),
+        (".rgignore", "*.log\n!.e*\n", Ask),
+        (".gitignore", "\u{feff}!/.env", Ask),
+        (".git/info/exclude", "!.env", Ask),
+        ("../.ignore", "!.env", Ask),
+        (".gitignore", ".env\n.env.*\n!.env.example\n", Allow),
+        (".ignore", "!.env\n.env\n", Allow),
+        ("src/.ignore", "!.env", Allow),
+    ] {
+        let at = fixture.root.join("project").join(file);
+        let before = fs::read(&at).ok();
+        fs::write(&at, text).unwrap();
+        for rule in ["Read(.env)", "Read(./.env)", "Read(.e*)"] {
+            fixture.rules = programs.clone();
+            fixture = fixture.deny(rule);
+            assert_eq!(fixture.bash("rg SECRET"), expected, "{file} {text:?}: {rule}");
+            assert_eq!(fixture.bash("rg SECRET src"), Allow, "{file} {text:?}: {rule}");
+        }
+        match before {
+            Some(before) => fs::write(&at, before).unwrap(),
+            None => fs::remove_file(&at).unwrap(),
+        }
+    }
+    let bench = bench(&[]).deny("Read(*.key)");
+    let project = bench.root.join("project");
+    fs::create_dir(project.join(".local")).unwrap();
+    fs::write(project.join(".local/a.key"), "SECRET").unwrap();
+    assert_eq!(bench.bash("rg SECRET"), Allow);
+    // A folder that is shown is searched; what cannot be read may say anything.
+    fs::write(project.join(".ignore"), "!.local\n").unwrap();
+    assert_eq!(bench.bash("rg SECRET"), Ask);
+    fs::write(project.join(".ignore"), "").unwrap();
+    assert_eq!(bench.bash("rg SECRET"), Allow);
+    fs::remove_file(project.join(".ignore")).unwrap();
+    symlink("/dev/zero", project.join(".ignore")).unwrap();
+    assert_eq!(bench.bash("rg SECRET"), Ask);
 }
 
 #[test]

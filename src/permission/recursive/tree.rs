@@ -4,12 +4,16 @@ use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::whitelist::IgnoreLevel;
 use crate::permission::path::{PathTarget, resolve};
 use crate::permission::pattern::PathPattern;
 use crate::permission::pattern_roots::PatternRoots;
 
 /// Maximum entries examined for one folder and one pattern.
 pub(super) const MAX_ENTRIES: usize = 10_000;
+
+/// The same where only what is shown of them is examined.
+const MAX_SHOWN_ENTRIES: usize = 100_000;
 
 /// The outcome of a search for a file.
 #[derive(Debug, PartialEq)]
@@ -21,7 +25,8 @@ pub enum SearchOutcome {
 }
 
 /// Finds the first file or folder below `folder` that the pattern restricts, nearest first. Links
-/// count by their target, whether the command follows them or not.
+/// count by their target, whether the command follows them or not. Without `hidden`, a name that
+/// begins with a dot counts only where an ignore file may make it shown.
 pub fn find(
     folder: &PathTarget,
     hidden: bool,
@@ -29,21 +34,18 @@ pub fn find(
     starts: &PatternRoots,
 ) -> SearchOutcome {
     let Some(real) = folder.resolved.clone() else { return SearchOutcome::TooMany };
-    let has_dot = |path: &Path| {
-        path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
-    };
-    // A pattern that needs a dot name matches nothing if none is on the path and none is read.
-    if !hidden && pattern.needs_dot_name() && !has_dot(&real) && !has_dot(&folder.written) {
-        return SearchOutcome::Nothing;
-    }
-    let mut left = MAX_ENTRIES;
+    let level = if hidden { None } else { IgnoreLevel::above(&real) };
+    let may_lie_in = |folder: &Path| pattern.may_lie_in(folder, starts);
+    let mut left = if hidden { MAX_ENTRIES } else { MAX_SHOWN_ENTRIES };
     let mut seen = HashSet::from([real.clone()]);
-    let mut folders = VecDeque::from([(real, folder.written.clone())]);
-    while let Some((real, written)) = folders.pop_front() {
+    let mut folders = VecDeque::from([(real, folder.written.clone(), level)]);
+    while let Some((real, written, above)) = folders.pop_front() {
+        let level = if hidden { None } else { IgnoreLevel::enter(&real, above) };
         // A folder that cannot be listed shows nothing.
         for entry in fs::read_dir(&real).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            if !hidden && name.as_encoded_bytes().starts_with(b".") {
+            let is_dot = name.as_encoded_bytes().starts_with(b".");
+            if !hidden && is_dot && !level.as_ref().is_some_and(|it| it.may_show(&entry)) {
                 continue;
             }
             let Some(next) = left.checked_sub(1) else { return SearchOutcome::TooMany };
@@ -54,16 +56,18 @@ pub fn find(
                 return SearchOutcome::Found(named);
             }
             let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() && seen.insert(file.clone()) {
-                folders.push_back((file, named));
+            let may_hold = hidden || may_lie_in(&file) || may_lie_in(&named);
+            if kind.is_dir() && may_hold && seen.insert(file.clone()) {
+                folders.push_back((file, named, level.clone()));
             } else if kind.is_symlink() {
                 let Some(target) = resolve(&file) else { continue };
                 if is_meant(&target) {
                     return SearchOutcome::Found(named);
                 }
-                let leads_near = target.is_dir() && pattern.may_lie_in(&target, starts);
+                let leads_near = target.is_dir() && may_lie_in(&target);
                 if leads_near && seen.insert(target.clone()) {
-                    folders.push_back((target, named));
+                    let level = if hidden { None } else { IgnoreLevel::above(&target) };
+                    folders.push_back((target, named, level));
                 }
             }
         }
