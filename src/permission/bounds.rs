@@ -86,20 +86,21 @@ impl ToolBounds {
 
 impl BoundRules {
     /// Why none of the rules in the definition's `tools` allows the call, if none does.
-    pub fn excludes(&self, facts: &CallAccess, places: &Places) -> Option<String> {
-        let concerns = |rule: &&Rule| canonical_name(entry_tool(rule.text())) == facts.tool;
+    pub fn excludes(&self, effects: &CallAccess, places: &Places) -> Option<String> {
+        let concerns = |rule: &&Rule| canonical_name(entry_tool(rule.text())) == effects.tool;
         let own: Vec<&Rule> = self.only.iter().filter(concerns).collect();
-        let covered = |unit: &AccessItem| {
-            *unit == AccessItem::Nothing || own.iter().any(|rule| rule.allows(unit, facts, places))
+        let covered = |item: &AccessItem| {
+            *item == AccessItem::Nothing
+                || own.iter().any(|rule| rule.allows(item, effects, places))
         };
-        if own.is_empty() || facts.items.iter().all(covered) {
+        if own.is_empty() || effects.items.iter().all(covered) {
             return None;
         }
         let rules: Vec<&str> = own.iter().map(|rule| rule.text()).collect();
         Some(format!(
             "the `tools` of the agent {} allow {} only for {}",
             self.agent,
-            facts.tool,
+            effects.tool,
             rules.join(", ")
         ))
     }

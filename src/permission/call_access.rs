@@ -113,17 +113,17 @@ impl CallAccess {
     /// Splits a call into its effects. Parses a shell line, and looks up paths on disk.
     pub fn from_call(call: &Call<'_>, places: &Places, read_rules: ReadRules) -> Self {
         let mut shell = None;
-        let targets = |paths: &[PathTarget], unit: fn(PathTarget) -> AccessItem| {
-            paths.iter().cloned().map(unit).collect()
+        let targets = |paths: &[PathTarget], item: fn(PathTarget) -> AccessItem| {
+            paths.iter().cloned().map(item).collect()
         };
-        let units = match call.access {
+        let items = match call.access {
             Access::Nothing => vec![AccessItem::Nothing],
             Access::Read { paths } => targets(paths, AccessItem::Read),
             Access::Write { paths } => targets(paths, AccessItem::Write),
             Access::Command { line, cwd } => {
-                let (units, parts) = shell_items(line, cwd, places);
+                let (items, parts) = shell_items(line, cwd, places);
                 shell = Some(parts);
-                units
+                items
             }
             Access::Fetch { url } => vec![AccessItem::Fetch(host(url))],
             Access::Agent { name } => vec![AccessItem::Agent(name.clone())],
@@ -132,7 +132,7 @@ impl CallAccess {
         };
         let (tool, cwd) = (canonical_name(call.tool).to_owned(), call.cwd.to_owned());
         let (all_commands, starts) = (false, OnceCell::new());
-        Self { tool, items: units, shell, cwd, read_rules, all_commands, pattern_roots: starts }
+        Self { tool, items, shell, cwd, read_rules, all_commands, pattern_roots: starts }
     }
 
     /// Where relative patterns of restricting rules start; resolved on first use.
@@ -156,21 +156,21 @@ fn shell_items(line: &str, cwd: &Path, places: &Places) -> (Vec<AccessItem>, She
     let at_bases = |word: &Word| -> Vec<PathTarget> {
         bases.shell.iter().map(|base| PathTarget::new(base, &expand_home(word, home))).collect()
     };
-    let mut units: Vec<AccessItem> =
+    let mut items: Vec<AccessItem> =
         script.commands.iter().cloned().map(AccessItem::Command).collect();
-    units.extend(script.writes.iter().flat_map(at_bases).map(AccessItem::Write));
-    units.extend(script.unclear.clone().map(AccessItem::Unclear));
+    items.extend(script.writes.iter().flat_map(at_bases).map(AccessItem::Write));
+    items.extend(script.unclear.clone().map(AccessItem::Unclear));
     if !bases.is_certain {
         // Nothing in the line is known to stay inside; the built-in list of readers must not apply.
         let unclear =
             AccessItem::Unclear("which folder it runs in is known only at run time".to_owned());
-        units.push(unclear);
+        items.push(unclear);
     }
-    if units.is_empty() {
-        units.push(AccessItem::Nothing);
+    if items.is_empty() {
+        items.push(AccessItem::Nothing);
     }
     // Files read by a redirection count for the reader, not against a rule for the command.
-    units.extend(script.reads.iter().flat_map(at_bases).map(AccessItem::Read));
+    items.extend(script.reads.iter().flat_map(at_bases).map(AccessItem::Read));
     let (writes, reads) = script.all_redirects();
     let written = writes.into_iter().flat_map(at_bases).collect();
     let read = reads.into_iter().flat_map(at_bases).collect();
@@ -190,7 +190,7 @@ fn shell_items(line: &str, cwd: &Path, places: &Places) -> (Vec<AccessItem>, She
         link_escape: led_away,
         other_git,
     };
-    (units, shell)
+    (items, shell)
 }
 
 /// The path that bash makes of a word: expands an unquoted `~` or `$HOME`.

@@ -238,8 +238,8 @@ impl Gate {
 
     /// The files in `cwd` that the shared rules hide from the main agent, during a permitted call that names `place`.
     pub fn unreadable(&self, cwd: &Path, place: Option<&PathTarget>) -> UnreadableFiles {
-        let standing = AgentPermissions::new(self.0.places.clone());
-        self.0.unreadable(&standing, cwd, place)
+        let permissions = AgentPermissions::new(self.0.places.clone());
+        self.0.unreadable(&permissions, cwd, place)
     }
 
     /// Why a permitted fetch of `from` must not be redirected to `to`, for the main agent.
@@ -277,18 +277,18 @@ impl GateShared {
     /// does if the mode has answered for the user.
     fn unreadable(
         &self,
-        standing: &AgentPermissions,
+        permissions: &AgentPermissions,
         cwd: &Path,
         place: Option<&PathTarget>,
     ) -> UnreadableFiles {
         let (rules, mode) = {
             let state = self.lock();
-            (state.rules.clone(), self.mode_for(standing.mode, state.mode))
+            (state.rules.clone(), self.mode_for(permissions.mode, state.mode))
         };
-        let denied = rules.deny.iter().chain(standing.bounds.iter().flat_map(|it| &it.deny));
+        let denied = rules.deny.iter().chain(permissions.bounds.iter().flat_map(|it| &it.deny));
         let asks = self.interactive || mode != PermissionMode::BypassPermissions;
         let asked = rules.ask.iter().filter(|_| asks);
-        let mut files = UnreadableFiles::new(&standing.places, cwd);
+        let mut files = UnreadableFiles::new(&permissions.places, cwd);
         files.add(denied.filter_map(Rule::read_pattern), None);
         files.add(asked.filter_map(Rule::read_pattern), place);
         files
@@ -297,36 +297,36 @@ impl GateShared {
     /// Why a permitted fetch of `from` must not be redirected to `to`.
     fn redirect_refusal(
         &self,
-        standing: &AgentPermissions,
+        permissions: &AgentPermissions,
         from: &str,
         to: &str,
     ) -> Option<String> {
         self.reload_rules();
-        self.with_policy(standing, |policy, _| redirect_refusal(policy, from, to))
+        self.with_policy(permissions, |policy, _| redirect_refusal(policy, from, to))
     }
 
     /// Judges a call by the current rules and mode; the number is their revision.
-    fn judge(&self, call: &Call<'_>, standing: &AgentPermissions) -> (Judgement, u64) {
-        self.with_policy(standing, |policy, revision| (judge(policy, call), revision))
+    fn judge(&self, call: &Call<'_>, permissions: &AgentPermissions) -> (Judgement, u64) {
+        self.with_policy(permissions, |policy, revision| (judge(policy, call), revision))
     }
 
     /// Calls `f` with an agent's current policy and its revision.
     fn with_policy<T>(
         &self,
-        standing: &AgentPermissions,
+        permissions: &AgentPermissions,
         f: impl FnOnce(&Policy<'_>, u64) -> T,
     ) -> T {
         let (mode, rules, revision) = {
             let state = self.lock();
-            (self.mode_for(standing.mode, state.mode), state.rules.clone(), state.revision)
+            (self.mode_for(permissions.mode, state.mode), state.rules.clone(), state.revision)
         };
-        let grants = standing.grants.get();
+        let grants = permissions.grants.get();
         let policy = Policy {
             mode,
             rules: &rules,
             grants: &grants,
-            places: &standing.places,
-            bounds: &standing.bounds,
+            places: &permissions.places,
+            bounds: &permissions.bounds,
             interactive: self.interactive,
         };
         f(&policy, revision)

@@ -72,24 +72,24 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let bounds = policy.bounds.iter().flat_map(|bound| &bound.deny);
     let deny = policy.rules.deny.iter().chain(bounds);
     let read_rules = read_rules(deny.clone().chain(&policy.rules.ask), places);
-    let mut facts = CallAccess::from_call(call, places, read_rules);
-    let writes = facts.items.iter().any(|unit| matches!(unit, AccessItem::Write(_)));
-    if writes || facts.shell.is_some() && policy.rules.allow.iter().any(Rule::is_general) {
+    let mut effects = CallAccess::from_call(call, places, read_rules);
+    let writes = effects.items.iter().any(|item| matches!(item, AccessItem::Write(_)));
+    if writes || effects.shell.is_some() && policy.rules.allow.iter().any(Rule::is_general) {
         places.renew_protected();
     }
     let mut allow = policy.rules.allow.iter().chain(policy.grants);
-    facts.all_commands = policy.mode == PermissionMode::BypassPermissions
+    effects.all_commands = policy.mode == PermissionMode::BypassPermissions
         || allow.any(|rule| rule.covers_all_of("Bash"));
-    let denied = find_restriction(deny, &facts, places);
+    let denied = find_restriction(deny, &effects, places);
     if let Some((rule, None)) = &denied {
         return Judgement::new(Decision::Deny, format!("{rule} denies it"));
     }
-    let excluded = policy.bounds.iter().find_map(|bound| bound.excludes(&facts, places));
-    if let Some(why) = excluded.or_else(|| bound_violation(&facts, places)) {
+    let excluded = policy.bounds.iter().find_map(|bound| bound.excludes(&effects, places));
+    if let Some(why) = excluded.or_else(|| bound_violation(&effects, places)) {
         return Judgement::new(Decision::Deny, why);
     }
     if policy.mode == PermissionMode::Plan
-        && facts.items.iter().any(|unit| changes(unit, &facts, places))
+        && effects.items.iter().any(|item| changes(item, &effects, places))
     {
         let why = "plan mode is on: nothing may be changed, and only read-only commands may run; \
                    present the plan instead";
@@ -97,19 +97,21 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     }
     // A rule that names exactly this has answered the question in advance.
     if let Some((rule, Some(why))) = denied
-        && !facts.items.iter().all(|unit| is_named(unit, policy, &facts))
+        && !effects.items.iter().all(|item| is_named(item, policy, &effects))
     {
-        return ask_for_doubt(policy, &facts, call.access, &format!("{rule} may deny it: {why}"));
+        return ask_for_doubt(policy, &effects, call.access, &format!("{rule} may deny it: {why}"));
     }
     let bypass = policy.mode == PermissionMode::BypassPermissions;
     let asks = match &call.advice {
         HookAdvice::Ask { why } => Some(format!("a hook asks: {why}")),
         // With nobody to ask, the mode has decided; a hook decides on this very call.
         _ if bypass && !policy.interactive => None,
-        _ => find_restriction(&policy.rules.ask, &facts, places).map(|(rule, doubt)| match doubt {
-            None => format!("{rule} asks"),
-            Some(why) => format!("{rule} may ask for it: {why}"),
-        }),
+        _ => {
+            find_restriction(&policy.rules.ask, &effects, places).map(|(rule, doubt)| match doubt {
+                None => format!("{rule} asks"),
+                Some(why) => format!("{rule} may ask for it: {why}"),
+            })
+        }
     };
     if let Some(asks) = asks {
         let mut judgement = match policy.mode {
@@ -118,24 +120,24 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
             }
             _ => Judgement::new(Decision::Ask, asks),
         };
-        judgement.warnings = warnings(&facts, call.access, places);
+        judgement.warnings = warnings(&effects, call.access, places);
         return judgement;
     }
     if bypass {
         return Judgement::new(Decision::Allow, "bypassPermissions mode allows it");
     }
     // In plan mode only the user allows a call of unknown effect.
-    let unknown = policy.mode == PermissionMode::Plan && facts.items.contains(&AccessItem::Other);
+    let unknown = policy.mode == PermissionMode::Plan && effects.items.contains(&AccessItem::Other);
     if call.advice == HookAdvice::Allow && !unknown {
         return Judgement::new(Decision::Allow, "a hook allows it");
     }
-    judge_items(policy, &facts, call.access)
+    judge_items(policy, &effects, call.access)
 }
 
 /// Why a page permitted at `from` must not redirect to `to`: a deny rule covers it, or an ask rule
 /// that was not asked for `from`.
 pub(super) fn redirect_refusal(policy: &Policy<'_>, from: &str, to: &str) -> Option<String> {
-    let facts = |url: &str| {
+    let effects = |url: &str| {
         let access = Access::Fetch { url: url.to_owned() };
         let (id, input) = (ToolUseId::new("redirect"), Value::Null);
         let cwd = &policy.places.project;
@@ -149,7 +151,7 @@ pub(super) fn redirect_refusal(policy: &Policy<'_>, from: &str, to: &str) -> Opt
         };
         CallAccess::from_call(&call, policy.places, ReadRules::default())
     };
-    let (from, to) = (facts(from), facts(to));
+    let (from, to) = (effects(from), effects(to));
     let bounds = policy.bounds.iter().flat_map(|bound| &bound.deny);
     let denied = find_restriction(policy.rules.deny.iter().chain(bounds), &to, policy.places);
     if let Some((rule, _)) = denied {
@@ -168,17 +170,17 @@ const MAX_COMPARISONS: usize = 10_000;
 /// The rule that applies to the call, or else the first that may, with the reason for the doubt.
 fn find_restriction<'a>(
     rules: impl IntoIterator<Item = &'a Rule>,
-    facts: &CallAccess,
+    effects: &CallAccess,
     places: &Places,
 ) -> Option<(String, Option<String>)> {
     let mut doubt = None;
-    let commands = facts.shell.as_ref().map_or(0, |shell| shell.script.all_commands().len());
+    let commands = effects.shell.as_ref().map_or(0, |shell| shell.script.all_commands().len());
     for (at, rule) in rules.into_iter().enumerate() {
         if at.saturating_mul(commands) > MAX_COMPARISONS {
             let why = format!("the line has {commands} commands, too many for so many rules");
             return doubt.or_else(|| Some((rule.describe(places), Some(why))));
         }
-        match rule.restricts(facts, places) {
+        match rule.restricts(effects, places) {
             Restriction::Yes => return Some((rule.describe(places), None)),
             Restriction::Maybe(why) if doubt.is_none() => {
                 doubt = Some((rule.describe(places), Some(why)));
@@ -190,14 +192,19 @@ fn find_restriction<'a>(
 }
 
 /// Whether an allow rule names the item word for word.
-fn is_named(unit: &AccessItem, policy: &Policy<'_>, facts: &CallAccess) -> bool {
+fn is_named(item: &AccessItem, policy: &Policy<'_>, effects: &CallAccess) -> bool {
     let mut rules = policy.rules.allow.iter().chain(policy.grants);
-    *unit == AccessItem::Nothing || rules.any(|rule| rule.names(unit, facts))
+    *item == AccessItem::Nothing || rules.any(|rule| rule.names(item, effects))
 }
 
 /// Asks about a call that a deny rule may apply to. A deny rule holds in every mode, so if nobody
 /// is asked the answer is no.
-fn ask_for_doubt(policy: &Policy<'_>, facts: &CallAccess, access: &Access, why: &str) -> Judgement {
+fn ask_for_doubt(
+    policy: &Policy<'_>,
+    effects: &CallAccess,
+    access: &Access,
+    why: &str,
+) -> Judgement {
     let way_out = "write it as plain commands, or add an allow rule for exactly this line";
     let mut judgement = match (policy.mode, policy.interactive) {
         (PermissionMode::DontAsk, _) => {
@@ -208,18 +215,18 @@ fn ask_for_doubt(policy: &Policy<'_>, facts: &CallAccess, access: &Access, why: 
         }
         (_, true) => Judgement::new(Decision::Ask, why),
     };
-    judgement.warnings = warnings(facts, access, policy.places);
+    judgement.warnings = warnings(effects, access, policy.places);
     judgement
 }
 
 /// Why a file tool may not write there at all, if the agent is bound to a folder. The kernel
 /// confines writes of shells: a line does not show them.
-fn bound_violation(facts: &CallAccess, places: &Places) -> Option<String> {
-    let bound = places.bound.as_deref().filter(|_| facts.shell.is_none())?;
+fn bound_violation(effects: &CallAccess, places: &Places) -> Option<String> {
+    let bound = places.bound.as_deref().filter(|_| effects.shell.is_none())?;
     let outside = |target: &PathTarget| {
         !target.resolved.as_deref().is_some_and(|path| path.starts_with(bound))
     };
-    let target = facts.items.iter().find_map(|unit| match unit {
+    let target = effects.items.iter().find_map(|item| match item {
         AccessItem::Write(target) if outside(target) => Some(target),
         _ => None,
     })?;
@@ -231,13 +238,13 @@ fn bound_violation(facts: &CallAccess, places: &Places) -> Option<String> {
 }
 
 /// Allows the call if every item of it is allowed or free.
-fn judge_items(policy: &Policy<'_>, facts: &CallAccess, access: &Access) -> Judgement {
-    let mut units = ItemResults::from_access(policy, facts);
-    let read_only = units.confine(policy, facts);
-    let AskReasons { items: missing, bare, messages: reasons } = units.missing;
+fn judge_items(policy: &Policy<'_>, effects: &CallAccess, access: &Access) -> Judgement {
+    let mut items = ItemResults::from_access(policy, effects);
+    let read_only = items.confine(policy, effects);
+    let AskReasons { items: missing, bare, messages: reasons } = items.missing;
     if bare.is_empty() {
         let by_mode = || format!("{} mode allows it", policy.mode.name());
-        let why = units.why_allowed.unwrap_or_else(by_mode);
+        let why = items.why_allowed.unwrap_or_else(by_mode);
         return Judgement { read_only, ..Judgement::new(Decision::Allow, why) };
     }
     let why = reasons.join("; ");
@@ -248,9 +255,9 @@ fn judge_items(policy: &Policy<'_>, facts: &CallAccess, access: &Access) -> Judg
         _ => Judgement::new(Decision::Ask, why),
     };
     judgement.reasons = bare;
-    judgement.warnings = warnings(facts, access, policy.places);
+    judgement.warnings = warnings(effects, access, policy.places);
     if policy.mode != PermissionMode::Plan {
-        judgement.suggestions = suggest::suggest_rules(&missing, facts, policy.places);
+        judgement.suggestions = suggest::suggest_rules(&missing, effects, policy.places);
     }
     judgement
 }
@@ -268,25 +275,25 @@ struct ItemResults<'a> {
 }
 
 impl<'a> ItemResults<'a> {
-    fn from_access(policy: &Policy<'_>, facts: &'a CallAccess) -> Self {
-        let mut units = Self::default();
-        for unit in &facts.items {
-            if let Some(rule) = rule_for(unit, policy, facts, |rule| !rule.is_general()) {
-                units.allow(rule, policy);
+    fn from_access(policy: &Policy<'_>, effects: &'a CallAccess) -> Self {
+        let mut items = Self::default();
+        for item in &effects.items {
+            if let Some(rule) = rule_for(item, policy, effects, |rule| !rule.is_general()) {
+                items.allow(rule, policy);
                 continue;
             }
-            match (check_free(unit, policy.mode, facts, policy.places), unit) {
+            match (check_free(item, policy.mode, effects, policy.places), item) {
                 // A rule for all projects was not written with this one in mind: commands that are
                 // free without it stay confined.
-                (Ok(()), AccessItem::Command(command)) => units.free.push((unit, command)),
+                (Ok(()), AccessItem::Command(command)) => items.free.push((item, command)),
                 (Ok(()), _) => {}
-                (Err(bare), _) => match rule_for(unit, policy, facts, Rule::is_general) {
-                    Some(rule) => units.allow(rule, policy),
-                    None => units.missing.add(unit, bare, policy, facts),
+                (Err(bare), _) => match rule_for(item, policy, effects, Rule::is_general) {
+                    Some(rule) => items.allow(rule, policy),
+                    None => items.missing.add(item, bare, policy, effects),
                 },
             }
         }
-        units
+        items
     }
 
     fn allow(&mut self, rule: &Rule, policy: &Policy<'_>) {
@@ -297,9 +304,9 @@ impl<'a> ItemResults<'a> {
 
     /// Returns the bounds of a call that only reads. In any other, the free commands are not
     /// confined: they need a rule, unless they are harmless anyway.
-    fn confine(&mut self, policy: &Policy<'_>, facts: &'a CallAccess) -> Option<ReadOnly> {
+    fn confine(&mut self, policy: &Policy<'_>, effects: &'a CallAccess) -> Option<ReadOnly> {
         let places = policy.places;
-        let writes = facts.items.iter().any(|unit| matches!(unit, AccessItem::Write(_)));
+        let writes = effects.items.iter().any(|item| matches!(item, AccessItem::Write(_)));
         let only_reads = self.why_allowed.is_none() && !writes && self.missing.items.is_empty();
         let uses = |program: &str| {
             let mut programs = self.free.iter().filter_map(|(_, command)| command.words.first());
@@ -308,7 +315,7 @@ impl<'a> ItemResults<'a> {
         // Git needs settings files that other programs must not read, and ripgrep reads whatever an
         // ignore file leads to.
         let (uses_git, uses_ripgrep) = (uses("git"), uses("rg"));
-        let shell = facts.shell.as_ref()?;
+        let shell = effects.shell.as_ref()?;
         // Bash loads them too, before it is confined.
         if places.has_libraries_of_project(&shell.bases.shell) && !self.allows_command {
             self.missing.note(read_only::PROJECT_LIBRARY);
@@ -320,8 +327,8 @@ impl<'a> ItemResults<'a> {
             let bases = shell.bases.known();
             bases.is_some_and(|bases| read_only::is_free_unconfined(command, bases, places))
         };
-        for (unit, command) in std::mem::take(&mut self.free) {
-            if let Some(rule) = rule_for(unit, policy, facts, Rule::is_general) {
+        for (item, command) in std::mem::take(&mut self.free) {
+            if let Some(rule) = rule_for(item, policy, effects, Rule::is_general) {
                 self.allow(rule, policy);
             } else if !is_free(command) {
                 let program = command.words.first().map(|word| word.text.clone());
@@ -334,7 +341,7 @@ impl<'a> ItemResults<'a> {
                 };
                 let bare =
                     format!("no rule allows {}, which is {why}", suggest::short_form(command));
-                self.missing.add(unit, bare, policy, facts);
+                self.missing.add(item, bare, policy, effects);
             }
         }
         // Anything such a file starts runs in the folder of the line.
@@ -347,17 +354,17 @@ impl<'a> ItemResults<'a> {
 
 /// The first allow rule of the kind that covers the item.
 fn rule_for<'a>(
-    unit: &AccessItem,
+    item: &AccessItem,
     policy: &'a Policy<'_>,
-    facts: &CallAccess,
+    effects: &CallAccess,
     is_kind: impl Fn(&Rule) -> bool,
 ) -> Option<&'a Rule> {
     // In plan mode only the user allows a call of unknown effect.
-    if policy.mode == PermissionMode::Plan && *unit == AccessItem::Other {
+    if policy.mode == PermissionMode::Plan && *item == AccessItem::Other {
         return None;
     }
     let mut rules = policy.rules.allow.iter().chain(policy.grants);
-    rules.find(|rule| is_kind(rule) && rule.allows(unit, facts, policy.places))
+    rules.find(|rule| is_kind(rule) && rule.allows(item, effects, policy.places))
 }
 
 /// Reasons why a call needs approval.
@@ -378,9 +385,15 @@ impl<'a> AskReasons<'a> {
         self.messages.push(why.to_owned());
     }
 
-    fn add(&mut self, unit: &'a AccessItem, bare: String, policy: &Policy<'_>, facts: &CallAccess) {
-        let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
-        self.items.push(unit);
+    fn add(
+        &mut self,
+        item: &'a AccessItem,
+        bare: String,
+        policy: &Policy<'_>,
+        effects: &CallAccess,
+    ) {
+        let shown = exception(item, policy, effects).unwrap_or_else(|| bare.clone());
+        self.items.push(item);
         self.bare.push(bare);
         if !self.messages.contains(&shown) {
             self.messages.push(shown);
@@ -390,11 +403,11 @@ impl<'a> AskReasons<'a> {
 
 /// Why a rule that names the command does not cover it: a dangerous option, and the rule that would
 /// cover that, or the folder in which the command runs.
-fn exception(unit: &AccessItem, policy: &Policy<'_>, facts: &CallAccess) -> Option<String> {
-    let AccessItem::Command(command) = unit else { return None };
+fn exception(item: &AccessItem, policy: &Policy<'_>, effects: &CallAccess) -> Option<String> {
+    let AccessItem::Command(command) = item else { return None };
     let mut rules = policy.rules.allow.iter().chain(policy.grants);
     let places = policy.places;
-    let found = rules.find_map(|rule| Some((rule, rule.exception(unit, facts, places)?)))?;
+    let found = rules.find_map(|rule| Some((rule, rule.exception(item, effects, places)?)))?;
     let (rule, danger) = match found {
         (rule, Exception::Danger(danger)) => (rule, danger),
         (rule, Exception::Elsewhere(why)) => {
@@ -415,17 +428,17 @@ fn exception(unit: &AccessItem, policy: &Policy<'_>, facts: &CallAccess) -> Opti
 
 /// Checks that the mode allows the item without a rule; otherwise returns what is missing.
 fn check_free(
-    unit: &AccessItem,
+    item: &AccessItem,
     mode: PermissionMode,
-    facts: &CallAccess,
+    effects: &CallAccess,
     places: &Places,
 ) -> Result<(), String> {
-    match unit {
+    match item {
         AccessItem::Nothing
         | AccessItem::Read(_)
         | AccessItem::Write(_)
         | AccessItem::Command(_)
-            if facts.shell.as_ref().is_some_and(|shell| shell.script.tells_values) =>
+            if effects.shell.as_ref().is_some_and(|shell| shell.script.tells_values) =>
         {
             Err("its effects would reveal the value of a variable".to_owned())
         }
@@ -449,10 +462,11 @@ fn check_free(
             }
         }
         AccessItem::Command(command) => {
-            let bases = facts.shell.as_ref().map_or(&[][..], |shell| shell.bases.shell.as_slice());
-            let is_fed = facts.shell.as_ref().is_some_and(|shell| shell.script.feeds_values);
+            let bases =
+                effects.shell.as_ref().map_or(&[][..], |shell| shell.bases.shell.as_slice());
+            let is_fed = effects.shell.as_ref().is_some_and(|shell| shell.script.feeds_values);
             let name = suggest::short_form(command);
-            let missing = match check_read_only(command, bases, places, &facts.read_rules) {
+            let missing = match check_read_only(command, bases, places, &effects.read_rules) {
                 Ok(()) if bases.is_empty() => {
                     "the folder it runs in is known only at run time".to_owned()
                 }
@@ -472,15 +486,15 @@ fn check_free(
         }
         // Nor has loading a text: the calls it leads to are judged like any others.
         AccessItem::Agent(_) | AccessItem::Skill(_) => Ok(()),
-        AccessItem::Other => Err(format!("no rule allows {}", facts.tool)),
+        AccessItem::Other => Err(format!("no rule allows {}", effects.tool)),
     }
 }
 
 /// Whether plan mode must block the item.
-fn changes(unit: &AccessItem, facts: &CallAccess, places: &Places) -> bool {
-    match unit {
+fn changes(item: &AccessItem, effects: &CallAccess, places: &Places) -> bool {
+    match item {
         AccessItem::Write(_) | AccessItem::Unclear(_) => true,
-        AccessItem::Command(_) => check_free(unit, PermissionMode::Plan, facts, places).is_err(),
+        AccessItem::Command(_) => check_free(item, PermissionMode::Plan, effects, places).is_err(),
         _ => false,
     }
 }
@@ -489,10 +503,10 @@ fn changes(unit: &AccessItem, facts: &CallAccess, places: &Places) -> bool {
 const NETWORK: &[&str] =
     &["curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "telnet", "ftp", "gh"];
 
-fn warnings(facts: &CallAccess, access: &Access, places: &Places) -> Vec<String> {
+fn warnings(effects: &CallAccess, access: &Access, places: &Places) -> Vec<String> {
     let mut warnings = Vec::new();
-    for unit in &facts.items {
-        match unit {
+    for item in &effects.items {
+        match item {
             AccessItem::Read(target) | AccessItem::Write(target) => {
                 let name = places.show(&target.written);
                 if !target.is_inside(places) {
@@ -504,7 +518,7 @@ fn warnings(facts: &CallAccess, access: &Access, places: &Places) -> Vec<String>
                     };
                     warnings.push(format!("{name} is outside the working directories{leads}"));
                 }
-                let protections = match unit {
+                let protections = match item {
                     AccessItem::Write(_) => places.protections(target),
                     _ => Vec::new(),
                 };

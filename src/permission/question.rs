@@ -102,9 +102,9 @@ pub(super) struct AskedCall {
 
 impl AskedCall {
     /// Copies the call, which this judgement asks about.
-    pub fn new(call: &Call<'_>, judgement: &Judgement, standing: AgentPermissions) -> Self {
+    pub fn new(call: &Call<'_>, judgement: &Judgement, permissions: AgentPermissions) -> Self {
         Self {
-            permissions: standing,
+            permissions,
             approval: Approval::from_judgement(judgement),
             rules: judgement.suggestions.clone(),
             id: call.id.clone(),

@@ -85,22 +85,22 @@ impl Rule {
     }
 
     /// Whether this rule, in the allow list, covers one item of the call.
-    pub(super) fn allows(&self, unit: &AccessItem, facts: &CallAccess, places: &Places) -> bool {
-        match (&self.scope, unit) {
-            (RuleScope::Tool(name), _) => facts.tool == *name,
-            (RuleScope::Tools(start), _) => facts.tool.starts_with(start),
-            (RuleScope::Command(pattern), unit) => {
-                let Some(shell) = &facts.shell else { return false };
+    pub(super) fn allows(&self, item: &AccessItem, effects: &CallAccess, places: &Places) -> bool {
+        match (&self.scope, item) {
+            (RuleScope::Tool(name), _) => effects.tool == *name,
+            (RuleScope::Tools(start), _) => effects.tool.starts_with(start),
+            (RuleScope::Command(pattern), item) => {
+                let Some(shell) = &effects.shell else { return false };
                 let bases = shell.bases.known().unwrap_or_default();
                 let covers = |command| {
                     pattern.allows(command, bases)
                         && !pattern.is_misled(command, &shell.line, bases)
-                        && self.elsewhere(pattern, command, facts, places).is_none()
+                        && self.elsewhere(pattern, command, effects, places).is_none()
                 };
                 // The author knew this very line, but not everything it may amount to elsewhere.
-                let is_meant_here = || match unit {
+                let is_meant_here = || match item {
                     AccessItem::Command(command) => {
-                        self.elsewhere(pattern, command, facts, places).is_none()
+                        self.elsewhere(pattern, command, effects, places).is_none()
                     }
                     AccessItem::Other | AccessItem::Unclear(_) if self.is_general() => {
                         !shell.line.contains("git")
@@ -114,13 +114,13 @@ impl Rule {
                     _ => true,
                 };
                 pattern.is_line(&shell.line)
-                    && starts_in_project(shell, facts, places)
+                    && starts_in_project(shell, effects, places)
                     && is_meant_here()
-                    || matches!(unit, AccessItem::Command(command) if covers(command))
+                    || matches!(item, AccessItem::Command(command) if covers(command))
             }
             // It is for the tools that read. A line with such a file would lose its bounds.
             (RuleScope::Path { .. }, _)
-                if self.origin == RuleOrigin::Skills && facts.shell.is_some() =>
+                if self.origin == RuleOrigin::Skills && effects.shell.is_some() =>
             {
                 false
             }
@@ -128,11 +128,11 @@ impl Rule {
                 RuleScope::Path { effect, tool, pattern },
                 AccessItem::Read(target) | AccessItem::Write(target),
             ) => {
-                let writes = matches!(unit, AccessItem::Write(_));
+                let writes = matches!(item, AccessItem::Write(_));
                 let meant = match pattern {
                     None => !writes || !places.protects(target),
                     Some(pattern) => {
-                        pattern.allows(target, &facts.cwd)
+                        pattern.allows(target, &effects.cwd)
                             && (!pattern.is_for_session(places)
                                 || target
                                     .resolved
@@ -144,7 +144,7 @@ impl Rule {
                 };
                 meant
                     && writes == (*effect == FileEffect::Writes)
-                    && tool.as_ref().is_none_or(|tool| *tool == facts.tool)
+                    && tool.as_ref().is_none_or(|tool| *tool == effects.tool)
             }
             (RuleScope::Domain(pattern), AccessItem::Fetch(Some(host))) => pattern.allows(host),
             (RuleScope::Agent(name), AccessItem::Agent(asked)) => {
@@ -156,28 +156,29 @@ impl Rule {
     }
 
     /// Whether this rule, in the ask or deny list, applies to any part of the call.
-    pub(super) fn restricts(&self, facts: &CallAccess, places: &Places) -> Restriction {
-        match (&self.scope, &facts.shell) {
+    pub(super) fn restricts(&self, effects: &CallAccess, places: &Places) -> Restriction {
+        match (&self.scope, &effects.shell) {
             (RuleScope::Command(pattern), Some(shell)) => shell_line::compare_line(pattern, shell),
             (RuleScope::Path { effect, tool, pattern }, shell) => {
-                if tool.as_ref().is_some_and(|tool| *tool != facts.tool) {
+                if tool.as_ref().is_some_and(|tool| *tool != effects.tool) {
                     return Restriction::No;
                 }
-                let mut named = restricts_paths(*effect, pattern.as_ref(), facts, places);
+                let mut named = restricts_paths(*effect, pattern.as_ref(), effects, places);
                 if let (Some(pattern), Some(shell)) = (pattern, shell)
                     && named != Restriction::Yes
                 {
-                    let by_folder = effect.by_folder(pattern, shell, facts, places);
+                    let by_folder = effect.by_folder(pattern, shell, effects, places);
                     named = Restriction::strongest([by_folder, named]);
                 }
                 if let (Some(pattern), Restriction::No) = (pattern, &named) {
-                    named = effect.in_git_store(pattern, facts, places);
+                    named = effect.in_git_store(pattern, effects, places);
                 }
                 match (named, pattern, shell) {
                     (Restriction::No, Some(pattern), Some(shell)) => {
-                        match doubt(effect.files(shell), facts) {
-                            Restriction::No => match effect.unseen(pattern, shell, facts, places) {
-                                Restriction::No => effect.doubt(pattern, shell, facts, places),
+                        match doubt(effect.files(shell), effects) {
+                            Restriction::No => match effect.unseen(pattern, shell, effects, places)
+                            {
+                                Restriction::No => effect.doubt(pattern, shell, effects, places),
                                 unseen => unseen,
                             },
                             doubt => doubt,
@@ -186,35 +187,35 @@ impl Rule {
                     (named, ..) => named,
                 }
             }
-            _ => Restriction::certain(self.is_meant_for(facts)),
+            _ => Restriction::certain(self.is_meant_for(effects)),
         }
     }
 
     /// The same for rules about tools, hosts, agents and skills, where the answer is certain.
-    fn is_meant_for(&self, facts: &CallAccess) -> bool {
-        let units = facts.items.iter();
+    fn is_meant_for(&self, effects: &CallAccess) -> bool {
+        let items = effects.items.iter();
         match &self.scope {
-            RuleScope::Tool(name) => facts.tool == *name,
-            RuleScope::Tools(start) => facts.tool.starts_with(start),
+            RuleScope::Tool(name) => effects.tool == *name,
+            RuleScope::Tools(start) => effects.tool.starts_with(start),
             RuleScope::Command(_) | RuleScope::Path { .. } => false,
-            RuleScope::Domain(pattern) => units
-                .filter_map(|unit| match unit {
+            RuleScope::Domain(pattern) => items
+                .filter_map(|item| match item {
                     AccessItem::Fetch(host) => Some(host.as_deref()),
                     _ => None,
                 })
                 // An unreadable address might be the one that is meant.
                 .any(|host| host.is_none_or(|host| pattern.restricts(host))),
-            RuleScope::Skill(name) => units
+            RuleScope::Skill(name) => items
                 .into_iter()
-                .any(|unit| matches!(unit, AccessItem::Skill(asked) if asked == name)),
+                .any(|item| matches!(item, AccessItem::Skill(asked) if asked == name)),
             RuleScope::Agent(name) => {
-                let mut asked = units.filter_map(|unit| match unit {
+                let mut asked = items.filter_map(|item| match item {
                     AccessItem::Agent(asked) => Some(asked),
                     _ => None,
                 });
                 match name {
                     Some(name) => asked.any(|asked| same_agent(name, asked)),
-                    None => facts.tool == "AgentTool" || asked.next().is_some(),
+                    None => effects.tool == "AgentTool" || asked.next().is_some(),
                 }
             }
         }
@@ -223,21 +224,21 @@ impl Rule {
     /// The only reason why this rule, in the allow list, does not cover the item.
     pub(super) fn exception(
         &self,
-        unit: &AccessItem,
-        facts: &CallAccess,
+        item: &AccessItem,
+        effects: &CallAccess,
         places: &Places,
     ) -> Option<Exception> {
-        let (RuleScope::Command(pattern), AccessItem::Command(command)) = (&self.scope, unit)
+        let (RuleScope::Command(pattern), AccessItem::Command(command)) = (&self.scope, item)
         else {
             return None;
         };
-        let shell = facts.shell.as_ref()?;
+        let shell = effects.shell.as_ref()?;
         let bases = shell.bases.known().unwrap_or_default();
         if let Some(danger) = pattern.exception(command, bases) {
             return Some(Exception::Danger(danger));
         }
         let is_covered = pattern.allows(command, bases);
-        let why = || self.elsewhere(pattern, command, facts, places);
+        let why = || self.elsewhere(pattern, command, effects, places);
         is_covered.then(why).flatten().map(Exception::Elsewhere)
     }
 
@@ -256,7 +257,7 @@ impl Rule {
         &self,
         pattern: &CommandPattern,
         command: &SimpleCommand,
-        facts: &CallAccess,
+        effects: &CallAccess,
         places: &Places,
     ) -> Option<String> {
         let named = RuleMatch {
@@ -264,18 +265,18 @@ impl Rule {
             is_whole: matches!(pattern, CommandPattern::Exact(_)),
             is_general: self.is_general(),
         };
-        elsewhere_reason(command, named, facts.shell.as_ref()?, facts, places)
+        elsewhere_reason(command, named, effects.shell.as_ref()?, effects, places)
     }
 
     /// Whether this rule, in the allow list, names the item's line word for word.
-    pub(super) fn names(&self, unit: &AccessItem, facts: &CallAccess) -> bool {
+    pub(super) fn names(&self, item: &AccessItem, effects: &CallAccess) -> bool {
         let RuleScope::Command(pattern @ CommandPattern::Exact(_)) = &self.scope else {
             return false;
         };
-        let Some(shell) = &facts.shell else { return false };
+        let Some(shell) = &effects.shell else { return false };
         let is_alone = || shell.script.is_one_command();
         pattern.is_line(&shell.line)
-            || matches!(unit, AccessItem::Command(command) if is_alone() && pattern.allows(command, &[]))
+            || matches!(item, AccessItem::Command(command) if is_alone() && pattern.allows(command, &[]))
     }
 
     /// Whether the rule covers every call of this tool.

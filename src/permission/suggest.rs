@@ -110,11 +110,11 @@ const DATA_READERS: &[&str] = &[
 ];
 
 /// Rules that together cover all the items; empty if one of them cannot be covered safely.
-pub fn suggest_rules(units: &[&AccessItem], facts: &CallAccess, places: &Places) -> Vec<String> {
+pub fn suggest_rules(items: &[&AccessItem], effects: &CallAccess, places: &Places) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
-    for unit in units {
+    for item in items {
         let Some(text) =
-            suggest_rule(unit, facts, places).filter(|text| covers(text, unit, facts, places))
+            suggest_rule(item, effects, places).filter(|text| covers(text, item, effects, places))
         else {
             return Vec::new();
         };
@@ -125,25 +125,25 @@ pub fn suggest_rules(units: &[&AccessItem], facts: &CallAccess, places: &Places)
     texts
 }
 
-fn suggest_rule(unit: &AccessItem, facts: &CallAccess, places: &Places) -> Option<String> {
-    match unit {
-        AccessItem::Command(command) if is_given_input(command, facts) => None,
+fn suggest_rule(item: &AccessItem, effects: &CallAccess, places: &Places) -> Option<String> {
+    match item {
+        AccessItem::Command(command) if is_given_input(command, effects) => None,
         AccessItem::Command(command) => command_rule(command),
         AccessItem::Write(target) => Some(format!("Edit({})", folder(target, places, true)?)),
         AccessItem::Read(target) => Some(format!("Read({})", folder(target, places, false)?)),
         AccessItem::Fetch(host) => Some(format!("WebFetch(domain:{})", host.as_ref()?)),
         AccessItem::Agent(name) => Some(format!("AgentTool({name})")),
         AccessItem::Skill(name) => Some(format!("Skill({name})")),
-        AccessItem::Other => Some(facts.tool.clone()),
+        AccessItem::Other => Some(effects.tool.clone()),
         AccessItem::Unclear(_) | AccessItem::Nothing => None,
     }
 }
 
 /// The final check of every suggestion: it must parse, and cover the item it is suggested for.
-fn covers(text: &str, unit: &AccessItem, facts: &CallAccess, places: &Places) -> bool {
+fn covers(text: &str, item: &AccessItem, effects: &CallAccess, places: &Places) -> bool {
     let base = RuleBase { project: &places.project, home: places.home.as_deref() };
     Rule::parse(text, RuleList::Allow, RuleOrigin::Session, base)
-        .is_ok_and(|rule| rule.allows(unit, facts, places))
+        .is_ok_and(|rule| rule.allows(item, effects, places))
 }
 
 /// Whether the command takes its input as data. An option that a rule must name may turn it into a program.
@@ -168,8 +168,8 @@ pub fn short_form(command: &SimpleCommand) -> String {
 
 /// Whether the line gives the command an input, which a rule for its words would leave open: it may
 /// be a program. Read-only commands run none.
-fn is_given_input(command: &SimpleCommand, facts: &CallAccess) -> bool {
-    let Some(shell) = &facts.shell else { return false };
+fn is_given_input(command: &SimpleCommand, effects: &CallAccess) -> bool {
+    let Some(shell) = &effects.shell else { return false };
     let script = &shell.script;
     let has_input = !script.inputs.is_empty() || !script.reads.is_empty() || command.is_fed;
     has_input && !takes_data(command)

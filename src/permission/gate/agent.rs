@@ -77,8 +77,9 @@ impl AgentGate {
         if let Some(bound) = rights.bounds.read(base) {
             Arc::make_mut(&mut bounds).push(bound);
         }
-        let standing = AgentPermissions { grants, places, mode: mode.combine(rights.mode), bounds };
-        Self { shared: self.shared.clone(), name: name.into(), events, permissions: standing }
+        let permissions =
+            AgentPermissions { grants, places, mode: mode.combine(rights.mode), bounds };
+        Self { shared: self.shared.clone(), name: name.into(), events, permissions: permissions }
     }
 
     /// The gate of the whole tree.

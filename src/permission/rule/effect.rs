@@ -35,23 +35,23 @@ impl FileEffect {
         self,
         pattern: &PathPattern,
         shell: &ShellLine,
-        facts: &CallAccess,
+        effects: &CallAccess,
         places: &Places,
     ) -> Restriction {
-        let starts = pattern.roots(facts.pattern_roots(places));
+        let starts = pattern.roots(effects.pattern_roots(places));
         let effect = |handled: &HandledPath| {
             let folder = &handled.target;
             let is_certain = match (self, handled.how) {
                 (Self::Writes, PathChange::Removed | PathChange::Moved) => true,
                 (Self::Writes, PathChange::Changed)
-                    if handled.program == "find" && facts.all_commands =>
+                    if handled.program == "find" && effects.all_commands =>
                 {
                     return Restriction::No;
                 }
                 (Self::Writes, PathChange::Changed | PathChange::Linked) => false,
                 (Self::Reads, PathChange::Moved | PathChange::Linked) => false,
                 (Self::Reads, _) => return Restriction::No,
-                (Self::Writes, PathChange::Unpacked) if facts.all_commands => {
+                (Self::Writes, PathChange::Unpacked) if effects.all_commands => {
                     return Restriction::No;
                 }
                 (Self::Writes, PathChange::Unpacked) => {
@@ -100,10 +100,10 @@ impl FileEffect {
         self,
         pattern: &PathPattern,
         shell: &ShellLine,
-        facts: &CallAccess,
+        effects: &CallAccess,
         places: &Places,
     ) -> Restriction {
-        let starts = pattern.roots(facts.pattern_roots(places));
+        let starts = pattern.roots(effects.pattern_roots(places));
         let mentioned = shell.mentioned();
         let input = match self {
             Self::Reads => &mentioned.in_input,
@@ -128,23 +128,23 @@ impl FileEffect {
     pub fn in_git_store(
         self,
         pattern: &PathPattern,
-        facts: &CallAccess,
+        effects: &CallAccess,
         places: &Places,
     ) -> Restriction {
-        if self == Self::Writes || facts.shell.is_some() && facts.all_commands {
+        if self == Self::Writes || effects.shell.is_some() && effects.all_commands {
             return Restriction::No;
         }
-        let starts = pattern.roots(facts.pattern_roots(places));
+        let starts = pattern.roots(effects.pattern_roots(places));
         let is_store = |target: &&PathTarget| {
             let path = target.resolved.as_deref();
-            path.is_some_and(|path| git_store::may_hold(path, &facts.cwd, pattern, &starts))
+            path.is_some_and(|path| git_store::may_hold(path, &effects.cwd, pattern, &starts))
         };
-        let read = facts.items.iter().filter_map(|unit| match unit {
+        let read = effects.items.iter().filter_map(|item| match item {
             AccessItem::Read(target) => Some(target),
             _ => None,
         });
         // Commands that descend into folders are examined by themselves.
-        let named = facts
+        let named = effects
             .shell
             .iter()
             .flat_map(|shell| shell.read.iter().chain(&self.files(shell).targets));
@@ -161,13 +161,13 @@ impl FileEffect {
         self,
         pattern: &PathPattern,
         shell: &ShellLine,
-        facts: &CallAccess,
+        effects: &CallAccess,
         places: &Places,
     ) -> Restriction {
-        if facts.all_commands {
+        if effects.all_commands {
             return Restriction::No;
         }
-        let starts = pattern.roots(facts.pattern_roots(places));
+        let starts = pattern.roots(effects.pattern_roots(places));
         match self {
             Self::Reads => {
                 let mut shown = shell.mentioned().shown_folders.iter();
@@ -190,12 +190,12 @@ impl FileEffect {
 /// Why a line may name a file besides its known ones. If the user has allowed every command, a word
 /// known only later raises no doubt: such a command may read any file, named or not, and every
 /// other line has such a word. Too many names still do, or they would hide one among them.
-pub fn doubt(files: &NamedFiles, facts: &CallAccess) -> Restriction {
+pub fn doubt(files: &NamedFiles, effects: &CallAccess) -> Restriction {
     match &files.open {
         _ if files.unbounded => {
             Restriction::Maybe("caliban cannot tell which files the line names".to_owned())
         }
-        Some(word) if !facts.all_commands => {
+        Some(word) if !effects.all_commands => {
             Restriction::Maybe(format!("which file `{word}` names is known only at run time"))
         }
         _ => Restriction::No,
@@ -205,12 +205,12 @@ pub fn doubt(files: &NamedFiles, facts: &CallAccess) -> Restriction {
 pub fn restricts_paths(
     effect: FileEffect,
     pattern: Option<&PathPattern>,
-    facts: &CallAccess,
+    effects: &CallAccess,
     places: &Places,
 ) -> Restriction {
     let mut targets: Vec<&PathTarget> = Vec::new();
-    for unit in &facts.items {
-        match (unit, effect) {
+    for item in &effects.items {
+        match (item, effect) {
             (AccessItem::Read(target), FileEffect::Reads)
             | (AccessItem::Write(target), FileEffect::Writes) => {
                 targets.push(target);
@@ -218,7 +218,7 @@ pub fn restricts_paths(
             _ => {}
         }
     }
-    if let Some(shell) = &facts.shell {
+    if let Some(shell) = &effects.shell {
         match effect {
             FileEffect::Reads => targets.extend(&shell.read),
             FileEffect::Writes => targets.extend(&shell.written),
@@ -230,7 +230,7 @@ pub fn restricts_paths(
     }
     match pattern {
         Some(pattern) => {
-            let starts = pattern.roots(facts.pattern_roots(places));
+            let starts = pattern.roots(effects.pattern_roots(places));
             Restriction::strongest(targets.iter().map(|target| pattern.restricts(target, &starts)))
         }
         None => Restriction::certain(!targets.is_empty()),

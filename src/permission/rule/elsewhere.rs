@@ -68,10 +68,10 @@ pub fn elsewhere_reason(
     command: &SimpleCommand,
     named: RuleMatch,
     shell: &ShellLine,
-    facts: &CallAccess,
+    effects: &CallAccess,
     places: &Places,
 ) -> Option<String> {
-    let tops = tops(facts, places);
+    let tops = tops(effects, places);
     let known = shell.bases.known();
     if named.is_general && known.is_none() {
         return Some(UNKNOWN_FOLDER.to_owned());
@@ -199,14 +199,14 @@ fn is_in_git_folder(folder: &Path, own: &[PathBuf]) -> bool {
 }
 
 /// Whether a line starts where the rules were written for.
-pub fn starts_in_project(shell: &ShellLine, facts: &CallAccess, places: &Places) -> bool {
-    let tops = tops(facts, places);
+pub fn starts_in_project(shell: &ShellLine, effects: &CallAccess, places: &Places) -> bool {
+    let tops = tops(effects, places);
     shell.bases.shell.first().is_some_and(|start| is_top(start, &tops))
 }
 
 /// The folders for which rules are written: the working directories, the project and the agent's own folder.
-fn tops(facts: &CallAccess, places: &Places) -> Vec<PathBuf> {
-    let others = [&places.project, &facts.cwd].into_iter().filter_map(|dir| resolve(dir));
+fn tops(effects: &CallAccess, places: &Places) -> Vec<PathBuf> {
+    let others = [&places.project, &effects.cwd].into_iter().filter_map(|dir| resolve(dir));
     // A folder that has since become a link is not the one that the rules were written for.
     let others = others.filter(|dir| places.is_of_session(dir));
     places.dirs.resolved().cloned().chain(others).collect()
