@@ -2,12 +2,13 @@
 //! git command covers only its repository.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::place::leads_out;
 use super::sub_command::is_everyday;
 use super::{Danger, Spelling};
-use crate::disk::{checkout_root, has_entry_behind_link, resolve};
+use crate::disk::{checkout_root, has_entry_behind_link, normalize, resolve};
 
 /// A sub-command that takes its message from a file.
 struct MessageCommand {
@@ -28,6 +29,17 @@ const READERS: &[MessageCommand] = &[
 /// Sub-commands that reject a path outside the repository, or whose repository is checked elsewhere.
 const REFUSES: &str =
     "add checkout commit fetch pull push reset restore sparse-checkout stage stash status switch";
+
+/// Sub-commands that neither read the content of files in the checkout nor hand their names on.
+const NO_CONTENT: &str = "branch cat-file config describe fetch for-each-ref help log ls-files ls-remote ls-tree \
+    notes push reflog remote reset rev-list rev-parse shortlog show show-branch show-ref status tag";
+
+/// Sub-commands of which a path may not lead through a link. They refuse it only while the index does
+/// not name what is behind the link.
+const BEHIND_NO_LINK: &str = "add checkout commit reset restore stage stash switch";
+
+/// How a file begins that lists other files with mail.
+const SERIES: &[u8] = b"# This series applies on GIT commit";
 
 /// Sub-commands whose operands are files or revisions, relative to the folder that git starts in.
 /// Git resolves many other names from the top of the checkout.
@@ -78,7 +90,11 @@ pub fn find(
         let is_text = is_text_behind(&words[at - 1], sub_command);
         let is_in_folder = is_operand(words, at) && is_listed(IN_FOLDER, sub_command);
         let bases = if is_in_folder { bases } else { &with_tops };
-        if is_open && !is_text && is_outside(word, sub_command, bases) {
+        let is_behind_link = || {
+            is_listed(BEHIND_NO_LINK, sub_command)
+                && word.exact().is_some_and(|text| is_behind_link(text, bases))
+        };
+        if !is_text && (is_open && is_outside(word, sub_command, bases) || is_behind_link()) {
             let written = text.split('=').next().unwrap_or_default();
             dangers.push(Danger::new(written, written, at));
         }
@@ -126,7 +142,13 @@ fn own_files(
             let mut own = rest().filter(|(_, word)| is_of_git(word, bases));
             own.next().map_or(Vec::new(), |(at, _)| danger("git's own files", at))
         }
-        "rm" | "grep" if bases.iter().any(|base| has_entry_behind_link(&checkout_root(base))) => {
+        "am" => {
+            let mut lists = rest().filter(|(_, word)| !is_dashed(word) && lists_mail(word, bases));
+            lists.next().map_or(Vec::new(), |(at, _)| danger("a list of files with mail", at))
+        }
+        _ if !is_listed(NO_CONTENT, sub_command)
+            && bases.iter().any(|base| has_entry_behind_link(&checkout_root(base))) =>
+        {
             unseen("a folder that has become a link")
         }
         _ => Vec::new(),
@@ -154,9 +176,35 @@ fn is_dashed(word: &Spelling<'_>) -> bool {
 fn is_of_git(word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
     let has_git = |path: &Path| path.components().any(|part| is_git_folder(part.as_os_str()));
     let text = word.outline();
+    let is_git = |real: Option<PathBuf>| real.is_none_or(|real| has_git(&real));
     word.exact().is_none()
         || has_git(Path::new(&text))
-        || bases.iter().any(|base| resolve(&base.join(&text)).is_none_or(|real| has_git(&real)))
+        || bases.iter().any(|base| readings(&text, base).into_iter().any(is_git))
+}
+
+/// Whether the word may be a folder with mail, or a file that lists files with mail.
+fn lists_mail(word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
+    let Some(text) = word.exact() else { return true };
+    bases.iter().any(|base| match fs::metadata(base.join(text)) {
+        Ok(found) if found.is_file() => {
+            fs::read(base.join(text)).is_ok_and(|mail| mail.starts_with(SERIES))
+        }
+        Ok(_) => true,
+        Err(_) => false,
+    })
+}
+
+/// Whether the folder that has the file of this name is outside the checkout.
+fn is_behind_link(text: &str, bases: &[PathBuf]) -> bool {
+    let Some(folder) = Path::new(text).parent().and_then(Path::to_str) else { return false };
+    bases.iter().any(|base| leads_out_of_checkout(folder, base))
+}
+
+/// Where the path leads from the folder, as the system reads it and as git does: git takes `..` for
+/// the folder before it in the text, even if that is a link.
+fn readings(path: &str, base: &Path) -> [Option<PathBuf>; 2] {
+    let Some(base) = resolve(base) else { return [None, None] };
+    [resolve(&base.join(path)), resolve(&normalize(&base.join(path)))]
 }
 
 /// Whether the name is a git folder's on some file system: case-insensitive, or with short names.
@@ -231,5 +279,6 @@ fn is_outside(word: &Spelling<'_>, sub_command: &str, bases: &[PathBuf]) -> bool
 fn leads_out_of_checkout(path: &str, base: &Path) -> bool {
     let Some(root) = resolve(&checkout_root(base)) else { return true };
     // Where it is unknown, as through `/proc`, it may be anywhere.
-    resolve(&base.join(path)).is_none_or(|real| !real.starts_with(&root))
+    let is_outside = |real: Option<PathBuf>| real.is_none_or(|real| !real.starts_with(&root));
+    readings(path, base).into_iter().any(is_outside)
 }

@@ -121,3 +121,64 @@ fn a_name_counts_in_the_folder_and_at_the_top_of_the_checkout() {
         assert_eq!(judgement.decision, Allow, "{rule} ~ {line}: {}", judgement.why);
     }
 }
+
+#[test]
+fn a_path_counts_as_git_reads_it_too() {
+    let rules = ["mv", "blame", "rm", "commit", "add", "am", "stash"];
+    let bench = JudgeFixture::new();
+    let bench = rules.iter().fold(bench, |bench, name| bench.allow(&format!("Bash(git {name}:*)")));
+    let project = bench.root.join("project");
+    fs::create_dir_all(project.join("src/deep")).unwrap();
+    fs::create_dir_all(project.join("src/lo")).unwrap();
+    for (link, to) in [("ld", "src/deep"), ("lo", "../outside"), ("gl", ".git")] {
+        symlink(to, project.join(link)).unwrap();
+    }
+    fs::create_dir_all(project.join("src/gl/hooks")).unwrap();
+    fs::create_dir_all(project.join("m/new")).unwrap();
+    fs::write(project.join("mail"), "From: a\n\nx\n").unwrap();
+    fs::write(project.join("series"), "# This series applies on GIT commit x\n../../mail\n").unwrap();
+    // The system goes up from where a link leads, git from where it is.
+    bench.asks([
+        "git mv src/a ld/../lo/x",
+        "git mv src/a ld/../gl/hooks/x",
+        "git blame ld/../lo/x",
+        "git rm ld/../lo/x",
+        "git commit -m x lo/x",
+        "git add lo/x",
+        "git stash push -- lo/x",
+        "git am m",
+        "git am series",
+    ]);
+    bench.allows([
+        "git mv src/a src/deep/../lo/x",
+        "git commit -m x src/lo",
+        "git add lo",
+        "git stash push -- src/lo",
+        "git commit -m 'see lo/x'",
+        "git am mail",
+    ]);
+}
+
+#[test]
+fn a_folder_that_has_become_a_link_counts_for_all_that_reads_files() {
+    let names = ["commit", "add", "stash", "grep", "diff", "checkout", "reset", "fetch", "log"];
+    let bench = JudgeFixture::new();
+    let bench = names.iter().fold(bench, |bench, name| bench.allow(&format!("Bash(git {name}:*)")));
+    let project = bench.root.join("project");
+    fs::remove_dir_all(project.join(".git")).unwrap();
+    let git = |words: &[&str]| {
+        let output = Command::new("git").args(words).current_dir(&project).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    git(&["init", "-q"]);
+    fs::create_dir(project.join("d")).unwrap();
+    fs::write(project.join("d/x"), "").unwrap();
+    git(&["add", "d"]);
+    let reads = ["git commit -m x .", "git add --renormalize .", "git stash", "git grep x"];
+    let others = ["git reset -q", "git fetch", "git log --oneline"];
+    bench.allows(reads);
+    fs::rename(project.join("d"), bench.root.join("outside/d")).unwrap();
+    symlink("../outside/d", project.join("d")).unwrap();
+    bench.asks(reads);
+    bench.allows(others);
+}
