@@ -15,7 +15,6 @@ use super::question::{PermissionMode, Question};
 use super::stream::StreamEvent;
 use super::tool_details::{Denial, ToolDetails};
 use super::usage::{Cost, Usage};
-use super::wait::WaitKind;
 
 /// One event of one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -327,4 +326,28 @@ pub struct AgentInfo {
     /// Nobody waits for it: its result comes to its parent as a message.
     #[serde(default)]
     pub background: bool,
+}
+
+/// The reason for a wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "wait", rename_all = "snake_case")]
+pub enum WaitKind {
+    /// Hooks that decide what comes next.
+    Hooks { event: HookEvent },
+    /// MCP servers that are starting, by name.
+    Servers { names: Vec<String> },
+    /// Requests of other agents, which have reserved the money that its own request needs.
+    Budget,
+}
+
+impl fmt::Display for WaitKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hooks { event } => write!(f, "running {event} hooks"),
+            Self::Servers { names } => write!(f, "waiting for MCP servers: {}", names.join(", ")),
+            Self::Budget => {
+                f.write_str("waiting for budget: other requests have reserved the rest")
+            }
+        }
+    }
 }

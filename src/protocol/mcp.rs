@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Secret, StartDir};
+use super::secret::Secret;
+use super::start_dir::StartDir;
 
 /// A configured server. Texts may hold `${VAR}` and `${VAR:-default}`, filled in from the
 /// environment of the agent that uses it.

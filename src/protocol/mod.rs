@@ -36,7 +36,7 @@ pub use env::{DEPTH_VARIABLE, EnvOverlay};
 pub use escape::EscapeReader;
 pub use event::{
     AgentEvent, AgentInfo, CompactionState, EventKind, HookOutcome, HookRunInfo, NoticeLevel,
-    ShellEnd,
+    ShellEnd, WaitKind,
 };
 pub use format::{clock, count};
 pub use hook::HookEvent;
@@ -66,4 +66,4 @@ pub use start_dir::StartDir;
 pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};
 pub use tool_details::{AgentReport, Denial, Todo, TodoStatus, ToolDetails, ViolationKind};
 pub use usage::{Cost, Usage};
-pub use wait::{WaitKind, report_wait};
+pub use wait::report_wait;

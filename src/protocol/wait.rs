@@ -1,40 +1,12 @@
-//! Waits of an agent other than for its model, its tools and other agents.
+//! Reports waits of an agent other than for its model, its tools and other agents.
 
-use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::event::EventKind;
-use super::hook::HookEvent;
+use super::event::{EventKind, WaitKind};
 use super::sink::EventSink;
 
 /// Shorter waits are not reported.
 const REPORT_DELAY: Duration = Duration::from_millis(300);
-
-/// The reason for a wait.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "wait", rename_all = "snake_case")]
-pub enum WaitKind {
-    /// Hooks that decide what comes next.
-    Hooks { event: HookEvent },
-    /// MCP servers that are starting, by name.
-    Servers { names: Vec<String> },
-    /// Requests of other agents, which have reserved the money that its own request needs.
-    Budget,
-}
-
-impl fmt::Display for WaitKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Hooks { event } => write!(f, "running {event} hooks"),
-            Self::Servers { names } => write!(f, "waiting for MCP servers: {}", names.join(", ")),
-            Self::Budget => {
-                f.write_str("waiting for budget: other requests have reserved the rest")
-            }
-        }
-    }
-}
 
 /// Awaits `waiting`. If that takes more than a moment, reports the beginning of the wait and,
 /// however it ends, the end.
