@@ -6,9 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 
 mod de;
-mod json;
-
-pub use json::parse_json;
+pub mod json;
 
 /// A value and its line. As a field of a type that is deserialized, it gets the line too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]

@@ -281,7 +281,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::spanned::parse_json;
+    use crate::spanned::json::parse_json;
 
     fn read(json: &str) -> Result<HookList, ValueError> {
         let file = Origin::File { path: "s.json".into(), line: 1 };

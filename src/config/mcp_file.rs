@@ -7,7 +7,8 @@ use super::mcp_entry::{McpEntry, McpServerConfig};
 use super::project::Project;
 use super::sources::read_text;
 use crate::protocol::{McpServer, McpTransport};
-use crate::spanned::{Spanned, Value, ValueError, parse_json};
+use crate::spanned::json::parse_json;
+use crate::spanned::{Spanned, Value, ValueError};
 
 /// The name of the file in a project's folder.
 pub const MCP_FILE: &str = ".mcp.json";

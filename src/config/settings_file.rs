@@ -12,7 +12,8 @@ use super::hooks::{HookList, read_hooks};
 use super::project::{LOCAL_SETTINGS, Project, SETTINGS};
 use super::sources::read_text;
 use crate::protocol::Secret;
-use crate::spanned::{Scalar, Spanned, Value, ValueError, parse_json};
+use crate::spanned::json::parse_json;
+use crate::spanned::{Scalar, Spanned, Value, ValueError};
 
 /// The owner of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -268,7 +268,8 @@ mod tests {
 
     use pretty_assertions::assert_eq;
 
-    use super::super::{non_blank, parse_json};
+    use super::super::json::parse_json;
+    use super::super::non_blank;
     use super::*;
 
     #[derive(Debug, Default, PartialEq, serde::Deserialize)]

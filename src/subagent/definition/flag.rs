@@ -7,7 +7,8 @@ use super::keys::Text;
 use super::reader::{DefinitionReader, Findings};
 use super::{DefinitionError, DefinitionFormat, DefinitionSource, ParsedDefinition};
 use crate::markdown::front_matter::Document;
-use crate::spanned::{Spanned, Value, ValueError, parse_json};
+use crate::spanned::json::parse_json;
+use crate::spanned::{Spanned, Value, ValueError};
 
 const EXAMPLE: &str =
     r#"{"reviewer": {"description": "Reviews a change.", "prompt": "You review."}}"#;
