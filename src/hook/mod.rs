@@ -6,6 +6,7 @@
 //! even be started does its call not run.
 
 mod answer;
+mod entry;
 mod event;
 mod input;
 mod output;
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{AgentId, HookEvent, WaitKind, report_wait};
 
+pub use entry::Hook;
 pub use event::{
     FinishedCall, HookInput, HookToolCall, NotificationKind, SessionEndReason, SessionSource,
 };
@@ -28,7 +30,7 @@ use input::HookAgent;
 pub use input::{HookContext, HookSession};
 pub use output::{HookOutput, PermissionDecision};
 use run::HookRun;
-pub use set::{Hook, HookSet, HookSettings};
+pub use set::{HookSet, HookSettings};
 
 /// The hooks of one agent, or of the session as a whole. Cheap to clone.
 #[derive(Clone, Default)]

@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{self, HookAnswer, first_line};
+use super::entry::{Hook, HookCommand, HookRunner};
 use super::output::{HookOutput, PermissionDecision};
-use super::set::{Hook, HookCommand, HookRunner};
 use crate::exec::{
     CommandExit, FilterCommand, FilterOutput, ServiceCommand, StartDirs, bash, child_env,
 };
