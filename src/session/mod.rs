@@ -19,7 +19,6 @@ mod writer;
 pub use list::{AgentSummary, SessionSummary};
 pub use record::{AgentHeader, Record, SessionHeader, VERSION};
 pub use repair::{AgentCallResult, EndAsResult};
-pub use store::{
-    FindError, IdMatch, LostReport, NewSession, OpenAgent, OpenSession, SessionStore, StoreError,
-};
+pub use store::find::{FindError, IdMatch};
+pub use store::{LostReport, NewSession, OpenAgent, OpenSession, SessionStore, StoreError};
 pub use transcript::{Transcript, Warning};

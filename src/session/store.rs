@@ -22,9 +22,7 @@ use crate::protocol::{
     RunOutcome, SessionId, Usage, WorktreeInfo, printable_path,
 };
 
-mod find;
-
-pub use find::{FindError, IdMatch};
+pub mod find;
 
 /// From this version on, main's file names the agents whose ends it reports.
 const MIN_REPORTS_VERSION: u32 = 2;

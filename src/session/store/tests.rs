@@ -3,6 +3,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::json;
 
+use super::find::{FindError, IdMatch};
 use super::*;
 use crate::protocol::{
     AgentPath, AgentReport, ChildMeta, Compaction, ContentBlock, Cost, EventKind, Message,
