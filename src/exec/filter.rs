@@ -8,12 +8,10 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::group::ProcessGroup;
-use super::outcome::CommandExit;
+use super::group::{ProcessGroup, ServiceCommand};
+use super::outcome::{CommandExit, ExecError};
 use super::pump::OutputSource;
 use super::run_to_exit::{StopConditions, run_to_exit};
-use super::service::ServiceCommand;
-use super::shell::ExecError;
 
 const CHUNK: usize = 16 * 1024;
 

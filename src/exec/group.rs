@@ -18,7 +18,6 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::descendants::{self, Process};
 use super::sandbox::Confinement;
-use super::service::ServiceCommand;
 use super::supervise::Supervisor;
 use crate::disk::{is_system_program, programs_named};
 use crate::protocol::{BashVersion, EnvOverlay};
@@ -133,6 +132,20 @@ pub struct ShellCommand<'a> {
     /// Text that bash reads first.
     pub start: &'a str,
     pub confine: Option<&'a Confinement>,
+    pub supervisor: Option<&'a Supervisor>,
+}
+
+/// A program to start, which we talk to over its standard streams.
+#[derive(Clone, Copy, Debug)]
+pub struct ServiceCommand<'a> {
+    pub program: &'a str,
+    pub args: &'a [OsString],
+    pub cwd: &'a Path,
+    /// The complete environment.
+    pub env: &'a EnvOverlay,
+    /// Limits for it and everything it starts.
+    pub confinement: Option<&'a Confinement>,
+    /// The supervisor that it runs below, which adopts and ends the processes that the program leaves behind.
     pub supervisor: Option<&'a Supervisor>,
 }
 

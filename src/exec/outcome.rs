@@ -1,5 +1,6 @@
 //! How a command ended, and the texts about it.
 
+use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -116,4 +117,19 @@ impl ShellOutcome {
 fn signal_name(number: i32) -> String {
     Signal::try_from(number)
         .map_or_else(|_| format!("signal {number}"), |signal| signal.as_str().to_owned())
+}
+
+/// The error when a command could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    #[error("The directory {} is gone. Create it again, or start elsewhere.", .0.display())]
+    NoDirectory(PathBuf),
+    #[error("Cannot start in {}: {source}.", path.display())]
+    Directory { path: PathBuf, source: io::Error },
+    #[error(
+        "Cannot start the shell: {0}. Check that /bin/sh exists and the command is shorter than 128 KB."
+    )]
+    Spawn(io::Error),
+    #[error("Lost track of the shell: {0}. Its processes were killed.")]
+    Wait(io::Error),
 }

@@ -7,9 +7,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::group::ProcessGroup;
-use super::outcome::CommandExit;
+use super::outcome::{CommandExit, ExecError};
 use super::pump::OutputSource;
-use super::shell::ExecError;
 
 /// How long a command has to end by itself after it was asked to.
 pub const GRACE: Duration = Duration::from_secs(1);

@@ -201,8 +201,9 @@ fn opened(
 /// Other systems cannot confine.
 #[cfg(not(target_os = "linux"))]
 mod landlock {
-    use super::SandboxError;
     use crate::disk::Folder;
+    use crate::exec::sandbox::SandboxError;
+    use crate::exec::sandbox::readable::ReadableFiles;
 
     pub fn check() -> Result<(), SandboxError> {
         Err(SandboxError::Unsupported)
@@ -215,7 +216,7 @@ mod landlock {
     pub fn restrict_all(
         _write: &[Folder],
         _read: &[Folder],
-        _others: &super::readable::Readable,
+        _others: &ReadableFiles,
     ) -> Result<(), SandboxError> {
         Err(SandboxError::Unsupported)
     }
@@ -227,7 +228,9 @@ mod landlock {
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
 )))]
 mod seccomp {
-    pub fn forbid() -> Result<(), super::SandboxError> {
+    use crate::exec::sandbox::SandboxError;
+
+    pub fn forbid() -> Result<(), SandboxError> {
         Ok(())
     }
 }

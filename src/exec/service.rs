@@ -1,8 +1,6 @@
 //! A long-running program that we talk to over its standard streams.
 
-use std::ffi::OsString;
 use std::io;
-use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +10,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::group::ProcessGroup;
+use super::group::{ProcessGroup, ServiceCommand};
 use super::output_cleaner::OutputCleaner;
-use super::sandbox::Confinement;
-use super::supervise::Supervisor;
-use crate::protocol::EnvOverlay;
 
 /// How many bytes of the end of stderr are kept.
 const STDERR_TAIL_BYTES: usize = 4096;
@@ -26,20 +21,6 @@ const GRACE: Duration = Duration::from_millis(300);
 
 /// How long to wait for a killed program.
 const END_WAIT: Duration = Duration::from_secs(2);
-
-/// The program to start.
-#[derive(Clone, Copy, Debug)]
-pub struct ServiceCommand<'a> {
-    pub program: &'a str,
-    pub args: &'a [OsString],
-    pub cwd: &'a Path,
-    /// The complete environment.
-    pub env: &'a EnvOverlay,
-    /// Limits for it and everything it starts.
-    pub confinement: Option<&'a Confinement>,
-    /// The supervisor that it runs below, which adopts and ends the processes that the program leaves behind.
-    pub supervisor: Option<&'a Supervisor>,
-}
 
 /// A running program. Dropping it before its end kills it with everything it started; it also dies
 /// with this program.
@@ -121,7 +102,11 @@ fn lock(words: &Mutex<String>) -> MutexGuard<'_, String> {
 mod tests {
     use tokio::io::AsyncWriteExt as _;
 
+    use std::ffi::OsString;
+    use std::path::Path;
+
     use super::*;
+    use crate::protocol::EnvOverlay;
 
     fn start(line: &str) -> (Service, ChildStdin, ChildStdout) {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin"), ("OWN", "yes")]);

@@ -17,7 +17,7 @@ use super::background::{BackgroundShell, StartedShell};
 use super::directory;
 use super::env::{child_env, without_hooks};
 use super::group::{ProcessGroup, ShellCommand};
-use super::outcome::{ShellOutcome, ShellState};
+use super::outcome::{ExecError, ShellOutcome, ShellState};
 use super::pump::Pump;
 use super::run_to_exit::{StopConditions, run_to_exit};
 use super::sandbox::{Confinement, Sandbox};
@@ -80,21 +80,6 @@ pub struct ShellCall<'a> {
     pub cancel: &'a CancellationToken,
     /// The bounds of a command that was allowed only because it reads, enforced where the system supports it.
     pub read_only: Option<&'a ReadOnly>,
-}
-
-/// The error when a command could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum ExecError {
-    #[error("The directory {} is gone. Create it again, or start elsewhere.", .0.display())]
-    NoDirectory(PathBuf),
-    #[error("Cannot start in {}: {source}.", path.display())]
-    Directory { path: PathBuf, source: io::Error },
-    #[error(
-        "Cannot start the shell: {0}. Check that /bin/sh exists and the command is shorter than 128 KB."
-    )]
-    Spawn(io::Error),
-    #[error("Lost track of the shell: {0}. Its processes were killed.")]
-    Wait(io::Error),
 }
 
 impl ShellCall<'_> {
