@@ -17,12 +17,12 @@ use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
+use super::deps::ServerDeps;
 use super::http;
 use super::listener::Listener;
 use super::listing::ToolListing;
 use super::peer::PeerTransport;
 use super::reader::{BadLines, FirstOutput};
-use super::session::ServerDeps;
 use super::stdio::ServerProcess;
 use crate::protocol::{EnvOverlay, McpServer, McpTransport};
 use crate::tool::api::{SoftKind, ToolContext, ToolError};

@@ -7,6 +7,7 @@
 
 mod connection;
 mod content;
+mod deps;
 mod expand;
 mod http;
 mod keys;
@@ -22,7 +23,5 @@ mod session;
 mod stdio;
 
 pub use http::HttpSource;
-pub use server_set::{OfferedTools, ServerSet};
-pub use session::{Mcp, McpSettings, is_listed, is_of_server};
-
-use server::Server;
+pub use server_set::{OfferedTools, ServerSet, is_listed, is_of_server};
+pub use session::{Mcp, McpSettings};

@@ -5,9 +5,8 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
-use super::Server;
-use super::server::NoticeFn;
-use super::session::ServerDeps;
+use super::deps::ServerDeps;
+use super::server::{NoticeFn, Server};
 use crate::protocol::{EnvOverlay, McpServer};
 
 /// The running servers of a session.

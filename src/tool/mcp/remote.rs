@@ -7,9 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::Server;
 use super::content;
 use super::listing::ListedTool;
+use super::server::Server;
 use crate::protocol::Access;
 use crate::tool::api::{PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
 use crate::tool::spec::{InvalidInput, ToolSpec};

@@ -11,10 +11,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::connection::{Connection, McpClient, cancelled};
+use super::deps::ServerDeps;
 use super::keys::{self, ServerKeys};
 use super::listing::ToolListing;
 use super::reader::FirstOutput;
-use super::session::ServerDeps;
 use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus, Redactor, mcp_name};
 use crate::tool::api::{ToolContext, ToolError};
 

@@ -6,10 +6,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use super::Server;
 use super::remote::RemoteTool;
-use super::session::is_of_server;
-use crate::protocol::McpStatus;
+use super::server::Server;
+use crate::protocol::{McpStatus, mcp_name};
 use crate::tool::api::Tool;
 
 /// An agent's servers, in the order of the configuration. They run as long as this or one of their tools is held.
@@ -94,5 +93,53 @@ impl ServerSet {
             }
         }
         offered
+    }
+}
+
+/// Whether an entry of a list of tools covers this tool of a server: `mcp__server`,
+/// `mcp__server__*`, `mcp__server__tool`.
+pub fn is_listed(entry: &str, tool: &str) -> bool {
+    match mcp_name::parts(entry) {
+        Some((server, None)) => tool.starts_with(&mcp_name::server_prefix(server)),
+        Some((server, Some(own))) => tool == mcp_name::tool_name(server, own),
+        None => false,
+    }
+}
+
+/// Whether a tool, or an entry of a list of tools, belongs to the server of this name.
+pub fn is_of_server(server: &str, tool: &str) -> bool {
+    let own = mcp_name::server_prefix(server);
+    mcp_name::parts(tool).is_some_and(|(named, _)| mcp_name::server_prefix(named) == own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_for_a_whole_server_means_its_tools_and_no_others() {
+        for (entry, tool, expected) in [
+            ("mcp__a", "mcp__a__x", true),
+            ("mcp__a__*", "mcp__a__x", true),
+            ("mcp__a.b", "mcp__a_b__x", true),
+            ("mcp__a.b__x", "mcp__a_b__x", true),
+            ("mcp__a", "mcp__ab__x", false),
+            ("mcp__a__x", "mcp__a__x", true),
+            ("mcp__a__x", "mcp__a__x__y", false),
+            ("mcp__a__x__*", "mcp__a__x__y", false),
+            ("a", "mcp__a__x", false),
+        ] {
+            assert_eq!(is_listed(entry, tool), expected, "{entry} {tool}");
+        }
+        for (server, tool, expected) in [
+            ("a", "mcp__a__x", true),
+            ("a", "mcp__a", true),
+            ("a", "mcp__a__*", true),
+            ("a.b", "mcp__a_b__x", true),
+            ("a", "mcp__ab__x", false),
+            ("a", "Read", false),
+        ] {
+            assert_eq!(is_of_server(server, tool), expected, "{server} {tool}");
+        }
     }
 }

@@ -11,6 +11,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::connection::cancelled;
+use super::deps::ServerDeps;
 use super::http::HttpSource;
 use super::pool::ServerPool;
 use super::server_set::ServerSet;
@@ -18,7 +20,7 @@ use crate::budget::{Budget, Limits};
 use crate::exec::{BlockingPool, StartDirs};
 use crate::protocol::{
     Access, EnvOverlay, EventQueue, McpSelection, McpServer, McpState, McpStatus, Redactor,
-    SharedPeer, Span, ToolUseId, mcp_name,
+    SharedPeer, Span, ToolUseId,
 };
 use crate::tool::api::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 use crate::tool::spec::ToolSpec;
@@ -44,16 +46,6 @@ pub struct McpSettings {
     /// Whether a violation of autonomy is left to the model instead of ending the run.
     pub soften: bool,
     /// Receives the keys of servers: values of variables and headers, and the query of an address.
-    pub redactor: Redactor,
-}
-
-/// Everything needed to start a server.
-pub(super) struct ServerDeps {
-    pub cwd: Arc<Path>,
-    pub starts: StartDirs,
-    pub secrets: Arc<[String]>,
-    pub http: HttpSource,
-    pub peer: Option<SharedPeer>,
     pub redactor: Redactor,
 }
 
@@ -207,7 +199,7 @@ impl Mcp {
         let fleet = self.main();
         tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(super::connection::cancelled()),
+            () = cancel.cancelled() => return Err(cancelled()),
             () = fleet.wait_ready() => {}
         }
         let offered = fleet.offered().tools;
@@ -260,22 +252,6 @@ impl Mcp {
     }
 }
 
-/// Whether an entry of a list of tools covers this tool of a server: `mcp__server`,
-/// `mcp__server__*`, `mcp__server__tool`.
-pub fn is_listed(entry: &str, tool: &str) -> bool {
-    match mcp_name::parts(entry) {
-        Some((server, None)) => tool.starts_with(&mcp_name::server_prefix(server)),
-        Some((server, Some(own))) => tool == mcp_name::tool_name(server, own),
-        None => false,
-    }
-}
-
-/// Whether a tool, or an entry of a list of tools, belongs to the server of this name.
-pub fn is_of_server(server: &str, tool: &str) -> bool {
-    let own = mcp_name::server_prefix(server);
-    mcp_name::parts(tool).is_some_and(|(named, _)| mcp_name::server_prefix(named) == own)
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock()
 }
@@ -283,37 +259,5 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl fmt::Debug for Mcp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mcp").field("servers", &self.0.servers).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_for_a_whole_server_means_its_tools_and_no_others() {
-        for (entry, tool, expected) in [
-            ("mcp__a", "mcp__a__x", true),
-            ("mcp__a__*", "mcp__a__x", true),
-            ("mcp__a.b", "mcp__a_b__x", true),
-            ("mcp__a.b__x", "mcp__a_b__x", true),
-            ("mcp__a", "mcp__ab__x", false),
-            ("mcp__a__x", "mcp__a__x", true),
-            ("mcp__a__x", "mcp__a__x__y", false),
-            ("mcp__a__x__*", "mcp__a__x__y", false),
-            ("a", "mcp__a__x", false),
-        ] {
-            assert_eq!(is_listed(entry, tool), expected, "{entry} {tool}");
-        }
-        for (server, tool, expected) in [
-            ("a", "mcp__a__x", true),
-            ("a", "mcp__a", true),
-            ("a", "mcp__a__*", true),
-            ("a.b", "mcp__a_b__x", true),
-            ("a", "mcp__ab__x", false),
-            ("a", "Read", false),
-        ] {
-            assert_eq!(is_of_server(server, tool), expected, "{server} {tool}");
-        }
     }
 }

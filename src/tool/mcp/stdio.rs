@@ -7,8 +7,8 @@ use rmcp::RoleClient;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::process::{ChildStdin, ChildStdout};
 
+use super::deps::ServerDeps;
 use super::reader::{BadLines, FirstOutput, LineReader, MAX_LINE};
-use super::session::ServerDeps;
 use crate::exec::{PrivateDir, Service, ServiceCommand, child_env};
 use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, McpTransport, StartDir};
 
