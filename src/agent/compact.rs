@@ -9,7 +9,9 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::request::{RequestError, RequestKind, unpriced_message};
-use super::{Agent, AgentRun, RunError, record, size};
+use super::run::{AgentRun, RunError};
+use super::state::Agent;
+use super::{record, size};
 use crate::budget::BudgetExhausted;
 use crate::protocol::{
     Compaction, CompactionState, ContentBlock, EventKind, EventSink, JournalError, Message, Reply,
@@ -17,12 +19,13 @@ use crate::protocol::{
 };
 use crate::tool::ToolSpec;
 
-mod keep;
+pub(super) mod keep;
 #[cfg(test)]
 mod tests;
+pub(super) mod trigger;
 
 pub use super::size::fits;
-pub(super) use keep::excerpt;
+use trigger::CompactTrigger;
 
 /// The request for a summary.
 const SUMMARY_PROMPT: &str = include_str!("../../assets/prompts/compact.md");
@@ -35,16 +38,6 @@ const MAX_SUMMARY_ATTEMPTS: usize = 3;
 
 /// The most tokens kept beside a summary; less if the window or the conversation is small.
 const MAX_KEPT_TOKENS: u64 = 20_000;
-
-/// Why a conversation is compacted.
-pub(super) enum CompactTrigger<'a> {
-    /// The user asks for it, and may say what the summary must keep.
-    Manual(Option<&'a str>),
-    /// There is little room left.
-    NearlyFull,
-    /// The provider rejected it as too long.
-    Refused,
-}
 
 /// Why a conversation was not compacted. It is unchanged.
 enum CompactError {

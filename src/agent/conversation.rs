@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::Agent;
 use super::call_result::error_result;
 use super::run::{AgentRun, RunError};
 use super::size::ReportedSize;
+use super::state::Agent;
 use crate::protocol::{ContentBlock, JournalError, Message, Reply, StopReason};
 
 impl Agent {

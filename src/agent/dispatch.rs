@@ -4,34 +4,32 @@
 //! the user changes the input, the changed call is prepared like a new one.
 
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use serde_json::Value;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, enabled};
 
+use super::call::{CallContext, CallNotes, ToolCall, ValidCall};
 use super::call_result::{
     block_size, error_outcome, fill_empty, first_text, head, panic_error, status,
 };
 use super::hooks::HookFeedback;
 use super::mask_keys;
 use super::record::CallRecord;
+use super::run::AgentRun;
+use super::state::Agent;
 use super::time_limit::{TimeLimit, cancelled_error, with_time_limit};
-use super::{Agent, AgentRun};
 use crate::budget::BudgetExhausted;
 use crate::permission::{Approval, Call, GateDecision, HookAdvice, Verdict};
-use crate::protocol::{
-    Access, ContentBlock, Denial, EventKind, Failure, HookEvent, ReadOnly, Span, ToolUseId,
-};
+use crate::protocol::{Access, ContentBlock, Denial, EventKind, Failure, HookEvent, ReadOnly};
 use crate::tool::{
-    ContentHash, Conversation, PreparedCall, Preview, SoftKind, Tool, ToolContext, ToolError,
-    ToolOutcome,
+    ContentHash, Conversation, Preview, SoftKind, ToolContext, ToolError, ToolOutcome,
 };
 
 /// The results of a message's calls.
@@ -40,63 +38,6 @@ pub(super) struct BatchResults {
     pub results: Vec<ContentBlock>,
     /// The first error that the model cannot fix.
     pub fatal: Option<(Failure, String)>,
-}
-
-/// The context of a call in a run.
-#[derive(Clone, Copy)]
-pub(super) struct CallContext<'a> {
-    pub span: Span,
-    pub run: &'a AgentRun<'a>,
-    /// Ends all calls of the message.
-    pub cancel: &'a CancellationToken,
-}
-
-/// One call, as the model wrote it or as a hook or the user changed it.
-#[derive(Clone)]
-pub(super) struct ToolCall {
-    pub id: ToolUseId,
-    pub name: String,
-    pub input: Value,
-    /// The text of an input that is no JSON object; `parse_input` (`protocol/stream.rs`) found it.
-    pub malformed: Option<String>,
-    /// Where it starts: decided before any call of its message runs, whatever the others do
-    /// meanwhile.
-    pub directory: Arc<Path>,
-    /// Its index in the message.
-    pub order: usize,
-}
-
-/// A call whose input is valid.
-pub(super) struct ValidCall {
-    /// Under the tool's own name.
-    pub call: ToolCall,
-    tool: Arc<dyn Tool>,
-    prepared: Box<dyn PreparedCall>,
-    /// Everything that the call would touch, with links resolved as they were when it was checked.
-    /// The gate judges this, and the tool gets it.
-    access: Access,
-}
-
-/// The data of a call for the screen and the hooks, filled in while it runs.
-#[derive(Default)]
-pub(super) struct CallNotes {
-    /// Absent if the call did not start.
-    summary: OnceLock<String>,
-    /// Whether hooks on the batch will read `file`.
-    wants_file: bool,
-    /// The file of the call as the model wrote it.
-    pub file: OnceLock<PathBuf>,
-}
-
-impl CallNotes {
-    /// Keeps the file of a call, if hooks will read it.
-    fn keep_file(&self, valid: &ValidCall) {
-        if self.wants_file
-            && let Some(file) = valid.file()
-        {
-            self.file.get_or_init(|| file.to_owned());
-        }
-    }
 }
 
 /// The permission of a call.
@@ -442,45 +383,5 @@ impl Agent {
         let outcome = time_limit.run(prepared, context).await;
         drop((permit, asked_guard));
         self.after_call(&call, file.as_deref(), outcome, began.elapsed(), at).await
-    }
-}
-
-impl ToolCall {
-    /// Parses the input, and resolves what the call would touch now. An error begins with `why`.
-    pub fn prepare(self, tool: &Arc<dyn Tool>, why: &str) -> Result<ValidCall, ToolError> {
-        let prepared = tool.clone().prepare(&self.input).map_err(|invalid| {
-            ToolError::soft(SoftKind::InvalidInput, format!("{why}{invalid}"))
-        })?;
-        let access = prepared.access(&self.directory);
-        let call = Self { name: tool.spec().name.clone(), ..self };
-        Ok(ValidCall { call, tool: tool.clone(), prepared, access })
-    }
-
-    /// The input as the model wrote it, for the log.
-    fn input_text(&self) -> String {
-        self.malformed.clone().unwrap_or_else(|| self.input.to_string())
-    }
-}
-
-impl ValidCall {
-    /// The same call with another input, or as it is with its paths resolved again.
-    pub fn renew(self, input: Option<Value>, why: &str) -> Result<Self, ToolError> {
-        let Self { call, tool, prepared, .. } = self;
-        let Some(input) = input else {
-            let access = prepared.access(&call.directory);
-            return Ok(Self { call, tool, prepared, access });
-        };
-        ToolCall { input, ..call }.prepare(&tool, why)
-    }
-
-    /// The only file or folder that the tool opens, as the call names it. Hooks read it.
-    pub fn file(&self) -> Option<&Path> {
-        match &self.access {
-            Access::Read { paths } | Access::Write { paths } => match paths.as_slice() {
-                [target] => Some(&target.written),
-                _ => None,
-            },
-            _ => None,
-        }
     }
 }

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::compact::CompactTrigger;
-use super::dispatch::{CallContext, CallNotes, ToolCall, ValidCall};
+use super::call::{CallContext, CallNotes, ToolCall, ValidCall};
+use super::compact::trigger::CompactTrigger;
+use super::prompts::Prompt;
+use super::run::AgentRun;
+use super::state::Agent;
 use super::time_limit::cancelled_error;
-use super::{Agent, AgentRun, Prompt};
 use crate::hook::{
     FinishedCall, HookContext, HookInput, HookOutput, HookToolCall as HookCall, NotificationKind,
     PermissionDecision,

@@ -5,23 +5,14 @@
 //! cancelled. However a run ends, the conversation stays one that a provider accepts: each call has
 //! its result.
 
-use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
-
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Budget, Limits};
-use crate::hook::Hooks;
-use crate::permission::AgentGate;
 use crate::protocol::{
-    ApiError, ContentBlock, EnvOverlay, EventKind, EventSink, Failure, Journal, Message, Redactor,
-    Role, RunEnd, RunOutcome, Sender, Span, StopReason, remark,
+    ApiError, ContentBlock, EventKind, EventSink, Failure, Message, Role, RunEnd, RunOutcome,
+    Sender, StopReason, remark,
 };
-use crate::provider::ModelSlot;
-use crate::tool::{ToolRegistry, ToolSpec};
 
+mod call;
 mod call_ids;
 mod call_result;
 pub mod compact;
@@ -37,143 +28,27 @@ mod record;
 mod request;
 mod run;
 mod size;
+mod state;
 pub mod system_prompt;
 #[cfg(test)]
 mod tests;
 mod time_limit;
 mod wait_for_background;
 
-use compact::CompactTrigger;
+use compact::trigger::CompactTrigger;
 pub use concurrency::{ConcurrencyLimit, Permit};
 pub use inbox::{Announcement, Inbox};
 use prompts::read_prompt;
 pub use prompts::{Prompt, PromptContext};
 use run::{AgentRun, RunError, run_within_limit};
 pub use run::{ArgMatch, ForcedCall};
-use size::ReportedSize;
-pub use wait_for_background::RunSlot;
+pub use state::{Agent, AgentSetup, RunSlot};
 
 /// The number of useless answers in a row after which a run ends: each costs as much as a useful
 /// one.
 const MAX_FRUITLESS_TURNS: u32 = 3;
 
-/// Everything an agent is built from.
-pub struct AgentSetup {
-    /// The name in questions and logs, such as `main` or `explore-2`.
-    pub name: String,
-    pub model: ModelSlot,
-    /// The system prompt, without the instructions that come with tools.
-    pub system: Arc<str>,
-    pub tools: ToolRegistry,
-    pub gate: AgentGate,
-    pub hooks: Hooks,
-    pub journal: Arc<dyn Journal>,
-    pub inbox: Inbox,
-    /// How long an agent that is done waits for background work that will report to it. `None`: not
-    /// at all, because its runner wakes it again.
-    pub background_wait: Option<Duration>,
-    /// Released while it waits for background work.
-    pub slot: Option<Arc<dyn RunSlot>>,
-    pub budget: Budget,
-    /// Limits of one run, below the agent's account.
-    pub per_run: Limits,
-    /// The concurrency limits that all agents of the session share.
-    pub concurrency: ConcurrencyLimit,
-    /// The base directory for relative paths.
-    pub cwd: Arc<Path>,
-    pub env: EnvOverlay,
-    /// The conversation so far; every call in it has its result.
-    pub history: Vec<Message>,
-    /// The agent's span in the log.
-    pub span: Span,
-    /// Masks keys in the log, in the transcript and in what the model reads.
-    pub redactor: Redactor,
-    /// The model whose thinking is in `history`; no other model is sent it.
-    pub reasoning_model: Option<String>,
-}
-
-/// One agent with its conversation.
-pub struct Agent {
-    setup: AgentSetup,
-    /// The conversation so far. Running calls may read it.
-    history: Arc<Vec<Message>>,
-    /// The system prompt with the instructions that come with tools.
-    system: Arc<str>,
-    /// The tools offered to the model: all but the withheld ones.
-    specs: Vec<ToolSpec>,
-    /// Names of tools that exist but may not be used now.
-    withheld: Vec<String>,
-    /// Whether the last run was stopped; the next prompt tells the model so.
-    was_stopped: bool,
-    /// Whether the last run ended with an error that a retry cannot fix.
-    ended_fatally: bool,
-    /// How often the conversation was replaced by a summary.
-    summaries: u32,
-    /// Whether hooks have not been notified of the end of the current run yet.
-    end_unreported: bool,
-    /// The size of the conversation as last reported; absent once it was replaced.
-    measured: Option<ReportedSize>,
-}
-
 impl Agent {
-    /// Builds an agent that has done nothing yet.
-    pub fn new(mut setup: AgentSetup) -> Self {
-        let (specs, system) = (setup.tools.specs(), setup.tools.system_prompt(&setup.system));
-        let history = Arc::new(std::mem::take(&mut setup.history));
-        Self {
-            setup,
-            history,
-            system,
-            specs,
-            withheld: Vec::new(),
-            was_stopped: false,
-            ended_fatally: false,
-            end_unreported: false,
-            summaries: 0,
-            measured: None,
-        }
-    }
-
-    /// Withholds exactly the tools that `withhold` matches, from the next run on: they are not
-    /// offered, and calling one anyway is a soft error.
-    pub fn withhold(&mut self, withhold: impl Fn(&str) -> bool) {
-        let (withheld, offered): (Vec<_>, Vec<_>) =
-            self.setup.tools.specs().into_iter().partition(|spec| withhold(&spec.name));
-        self.specs = offered;
-        self.withheld = withheld.into_iter().map(|spec| spec.name).collect();
-    }
-
-    /// Replaces all tools from the next run on. Work that calls of the old ones started continues.
-    pub fn set_tools(&mut self, tools: ToolRegistry) {
-        self.specs = tools.specs();
-        self.system = tools.system_prompt(&self.setup.system);
-        self.withheld.clear();
-        self.setup.tools = tools;
-    }
-
-    /// All tools, including those withheld now.
-    pub fn tools(&self) -> &ToolRegistry {
-        &self.setup.tools
-    }
-
-    /// Replaces the system prompt from the next run on. The provider then reads the whole
-    /// conversation anew, without its cache.
-    pub fn set_system(&mut self, system: impl Into<Arc<str>>) {
-        self.setup.system = system.into();
-        self.system = self.setup.tools.system_prompt(&self.setup.system);
-    }
-
-    /// How often the conversation was replaced by a summary since the agent was built.
-    pub fn summaries(&self) -> u32 {
-        self.summaries
-    }
-
-    /// Whether the last run ended with an error that a retry cannot fix: then only the user resumes
-    /// the agent.
-    pub fn ended_fatally(&self) -> bool {
-        self.ended_fatally
-    }
-
     /// Works on a prompt, or without one once more on the last, until the model is done, a limit is
     /// reached, something fails, or `cancel` fires. Its last event is `Finished` with the outcome.
     pub async fn run(
@@ -404,14 +279,5 @@ impl Agent {
             }
             _ => return None,
         })
-    }
-}
-
-impl fmt::Debug for Agent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agent")
-            .field("name", &self.setup.name)
-            .field("messages", &self.history.len())
-            .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
 //! Prompts on their way into a conversation: those that start a run, and those queued meanwhile.
 
-use super::run::AgentRun;
-use super::{Agent, ForcedCall};
+use super::run::{AgentRun, ForcedCall};
+use super::state::Agent;
 use crate::protocol::{
     AgentId, ContentBlock, EventKind, EventSink, ImageSource, PromptId, QueuedPrompt, Redactor,
     Sender,

@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 
 use super::call_ids::CallIds;
-use super::compact::{self, CompactTrigger};
+use super::compact::keep::excerpt;
+use super::compact::trigger::CompactTrigger;
 use super::concurrency::Permit;
+use super::mask_keys;
 use super::meter::UsageMeter;
 use super::record::{TurnRecord, turn_started};
-use super::{Agent, AgentRun, RunError, mask_keys};
+use super::run::{AgentRun, RunError};
+use super::state::Agent;
 use crate::budget::{BudgetExhausted, Estimate, Reservation};
 use crate::protocol::{
     Accumulator, ContentBlock, Delta, EventKind, Failure, JournalError, Message, Reply,
@@ -246,7 +249,7 @@ impl Agent {
             // The tool choice stays the default although no calls are run: another would lose the
             // cached conversation.
             RequestKind::Summary { request, room } => {
-                let mut messages = compact::excerpt(history, *room);
+                let mut messages = excerpt(history, *room);
                 messages.push((*request).clone());
                 model.stream(system, &messages, specs)
             }

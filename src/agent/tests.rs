@@ -1,9 +1,9 @@
 //! The loop under limits that only sub-agents have, with a scripted model.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -14,14 +14,19 @@ use serde_json::Value;
 
 use super::conversation::holds_results;
 use super::*;
+use crate::budget::{Budget, Limits};
 use crate::config::models::ModelInfo;
 use crate::permission::{Gate, GateSettings, RuleSet};
 use crate::protocol::{
-    Access, Answer, BlockStart, Delta, EventQueue, NoJournal, PermissionMode, PromptId,
-    QueuedPrompt, StreamEvent, ToolUseId, Usage,
+    Access, Answer, BlockStart, Delta, EnvOverlay, EventQueue, NoJournal, PermissionMode, PromptId,
+    QueuedPrompt, Redactor, Span, StreamEvent, ToolUseId, Usage,
 };
-use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy, ToolChoice};
-use crate::tool::{InvalidInput, PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
+use crate::provider::{
+    EventStream, Model, ModelRequest, ModelSlot, Provider, RetryPolicy, ToolChoice,
+};
+use crate::tool::{
+    InvalidInput, PreparedCall, Tool, ToolContext, ToolError, ToolOutcome, ToolRegistry, ToolSpec,
+};
 
 mod files;
 

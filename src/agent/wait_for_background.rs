@@ -2,24 +2,11 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use super::{Agent, AgentRun, RunError};
+use super::run::{AgentRun, RunError};
+use super::state::Agent;
 use crate::protocol::{ContentBlock, NoticeLevel, RunEnd, clock};
-
-/// Resources that an agent releases while it only waits for background work, such as its slot among
-/// the running agents.
-#[async_trait]
-pub trait RunSlot: Send + Sync {
-    /// Called when the wait begins.
-    fn release(&self);
-
-    /// Called when the wait is over: reacquires what was released. Returns at once when `cancel`
-    /// fires.
-    async fn reacquire(&self, cancel: &CancellationToken);
-}
 
 impl Agent {
     /// Waits until there is something to read, or nothing more will come. Overdue work is

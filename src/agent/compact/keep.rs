@@ -2,7 +2,7 @@
 //! when all of it is too much.
 
 use super::super::conversation::holds_results;
-use super::size::tokens;
+use super::super::size::tokens;
 use crate::protocol::{ContentBlock, Message, ResultBlock, Role};
 
 /// Bytes of a tool's result that go into an excerpt.
@@ -83,7 +83,7 @@ fn answer_positions(messages: &[Message]) -> impl Iterator<Item = usize> {
 
 /// Cuts the conversation to about `room` tokens for a summary: truncates results first, then omits
 /// the oldest messages after the first.
-pub(in crate::agent) fn excerpt(history: &[Message], room: Option<u64>) -> Vec<Message> {
+pub fn excerpt(history: &[Message], room: Option<u64>) -> Vec<Message> {
     let Some(room) = room.filter(|room| tokens(history) > *room) else {
         return history.to_vec();
     };

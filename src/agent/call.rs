@@ -1,0 +1,108 @@
+//! A tool call on its way from the model's answer to its result.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::run::AgentRun;
+use crate::protocol::{Access, Span, ToolUseId};
+use crate::tool::{PreparedCall, SoftKind, Tool, ToolError};
+
+/// The context of a call in a run.
+#[derive(Clone, Copy)]
+pub(super) struct CallContext<'a> {
+    pub span: Span,
+    pub run: &'a AgentRun<'a>,
+    /// Ends all calls of the message.
+    pub cancel: &'a CancellationToken,
+}
+
+/// One call, as the model wrote it or as a hook or the user changed it.
+#[derive(Clone)]
+pub(super) struct ToolCall {
+    pub id: ToolUseId,
+    pub name: String,
+    pub input: Value,
+    /// The text of an input that is no JSON object; `parse_input` (`protocol/stream.rs`) found it.
+    pub malformed: Option<String>,
+    /// Where it starts: decided before any call of its message runs, whatever the others do
+    /// meanwhile.
+    pub directory: Arc<Path>,
+    /// Its index in the message.
+    pub order: usize,
+}
+
+/// A call whose input is valid.
+pub(super) struct ValidCall {
+    /// Under the tool's own name.
+    pub call: ToolCall,
+    pub tool: Arc<dyn Tool>,
+    pub prepared: Box<dyn PreparedCall>,
+    /// Everything that the call would touch, with links resolved as they were when it was checked.
+    /// The gate judges this, and the tool gets it.
+    pub access: Access,
+}
+
+/// The data of a call for the screen and the hooks, filled in while it runs.
+#[derive(Default)]
+pub(super) struct CallNotes {
+    /// Absent if the call did not start.
+    pub summary: OnceLock<String>,
+    /// Whether hooks on the batch will read `file`.
+    pub wants_file: bool,
+    /// The file of the call as the model wrote it.
+    pub file: OnceLock<PathBuf>,
+}
+
+impl CallNotes {
+    /// Keeps the file of a call, if hooks will read it.
+    pub fn keep_file(&self, valid: &ValidCall) {
+        if self.wants_file
+            && let Some(file) = valid.file()
+        {
+            self.file.get_or_init(|| file.to_owned());
+        }
+    }
+}
+
+impl ToolCall {
+    /// Parses the input, and resolves what the call would touch now. An error begins with `why`.
+    pub fn prepare(self, tool: &Arc<dyn Tool>, why: &str) -> Result<ValidCall, ToolError> {
+        let prepared = tool.clone().prepare(&self.input).map_err(|invalid| {
+            ToolError::soft(SoftKind::InvalidInput, format!("{why}{invalid}"))
+        })?;
+        let access = prepared.access(&self.directory);
+        let call = Self { name: tool.spec().name.clone(), ..self };
+        Ok(ValidCall { call, tool: tool.clone(), prepared, access })
+    }
+
+    /// The input as the model wrote it, for the log.
+    pub fn input_text(&self) -> String {
+        self.malformed.clone().unwrap_or_else(|| self.input.to_string())
+    }
+}
+
+impl ValidCall {
+    /// The same call with another input, or as it is with its paths resolved again.
+    pub fn renew(self, input: Option<Value>, why: &str) -> Result<Self, ToolError> {
+        let Self { call, tool, prepared, .. } = self;
+        let Some(input) = input else {
+            let access = prepared.access(&call.directory);
+            return Ok(Self { call, tool, prepared, access });
+        };
+        ToolCall { input, ..call }.prepare(&tool, why)
+    }
+
+    /// The only file or folder that the tool opens, as the call names it. Hooks read it.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.access {
+            Access::Read { paths } | Access::Write { paths } => match paths.as_slice() {
+                [target] => Some(&target.written),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
