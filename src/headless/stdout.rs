@@ -90,10 +90,13 @@ fn write(mut pieces: mpsc::Receiver<StdoutChunk>) -> io::Result<()> {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use super::{StdoutChunk, StdoutSender, Value, mpsc};
+    use serde_json::Value;
+    use tokio::sync::mpsc;
+
+    use crate::headless::stdout::{StdoutChunk, StdoutSender};
 
     /// The written lines, for a test.
-    pub(in crate::headless) struct WrittenLines(mpsc::Receiver<StdoutChunk>);
+    pub struct WrittenLines(mpsc::Receiver<StdoutChunk>);
 
     impl StdoutSender {
         /// Creates a sender whose lines only the test reads.

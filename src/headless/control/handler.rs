@@ -52,7 +52,7 @@ pub struct McpInventory {
 }
 
 /// The state of the session for answering control requests.
-pub(in crate::headless) struct ControlHandler {
+pub struct ControlHandler {
     commands: mpsc::Sender<Command>,
     backend: Arc<dyn ControlBackend>,
     context: ContextUsage,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::ControlRequest;
+use super::request::ControlRequest;
 use crate::protocol::HookEvent;
 
 /// The contents of the handshake.
@@ -131,7 +131,7 @@ struct CallbackMatcher {
 
 impl Initialize {
     /// Parses the handshake. The error says what is not supported.
-    pub(in crate::headless) fn read(request: &ControlRequest) -> Result<Self, String> {
+    pub fn read(request: &ControlRequest) -> Result<Self, String> {
         let body = InitializeBody::deserialize(request.body.as_ref().map_err(Clone::clone)?)
             .map_err(|error| format!("initialize: {error}"))?;
         // Each of these would restrict permissions or change the output, so it must not be ignored.

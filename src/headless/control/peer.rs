@@ -17,7 +17,7 @@ const ID_PREFIX: &str = "caliban-";
 
 /// A handle for requests to the driving program. Clones share state.
 #[derive(Clone)]
-pub(in crate::headless) struct PeerClient(Arc<PeerClientShared>);
+pub struct PeerClient(Arc<PeerClientShared>);
 
 struct PeerClientShared {
     pieces: StdoutSender,
@@ -38,7 +38,7 @@ struct PeerClientState {
 
 /// The result of delivering an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::headless) enum Delivery {
+pub enum Delivery {
     Taken,
     /// The request was already answered, or withdrawn while the answer was on its way.
     Late,

@@ -26,7 +26,7 @@ pub trait Asker: Send + Sync {
 }
 
 /// Asks the driving program.
-pub(in crate::headless) struct PeerAsker(pub SharedPeer);
+pub struct PeerAsker(pub SharedPeer);
 
 #[async_trait]
 impl Asker for PeerAsker {
@@ -41,7 +41,7 @@ impl Asker for PeerAsker {
 }
 
 /// The open questions.
-pub(in crate::headless) struct PendingQuestions {
+pub struct PendingQuestions {
     answers: JoinSet<(QuestionId, Result<Value, String>)>,
     open: HashMap<QuestionId, AbortHandle>,
     asker: Arc<dyn Asker>,
@@ -103,7 +103,7 @@ fn parse_answer(answer: Result<Value, String>, who: &str) -> PermissionAnswer {
 
 /// A parsed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::headless) struct PermissionAnswer {
+pub struct PermissionAnswer {
     pub answer: Answer,
     /// The new mode, if it changes.
     pub mode: Option<PermissionMode>,

@@ -10,7 +10,7 @@ const KNOWN_SUBTYPES: &str = "initialize, interrupt, set_permission_mode, set_mo
 
 /// A request that expects an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::headless) struct ControlRequest {
+pub struct ControlRequest {
     /// As the client wrote it.
     pub id: Value,
     /// Its body, or why that cannot be read.
