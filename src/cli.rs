@@ -12,6 +12,7 @@ use crate::protocol::{PermissionMode, SessionId};
 
 mod command;
 mod drive;
+mod print;
 
 pub use command::{
     AgentsAction, AuthAction, CliCommand, ConfigAction, ExportFormat, McpAction, McpAddArgs,
@@ -20,6 +21,7 @@ pub use command::{
 pub use drive::{
     DriveArgs, InputFormat, PermissionPrompts, PromptTool, reads_frames, summarize_error,
 };
+pub use print::{OutputFormat, PrintArgs};
 
 const USAGE: &str = "caliban [OPTIONS] [PROMPT]\n       caliban [OPTIONS] <COMMAND>";
 
@@ -66,34 +68,6 @@ pub struct Cli {
 
     #[command(flatten)]
     pub common: CommonArgs,
-}
-
-/// Options for the output of a headless run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
-pub struct PrintArgs {
-    /// Run without a screen: read one prompt (argument, stdin, or both), print the answer to stdout.
-    #[arg(short, long)]
-    pub print: bool,
-
-    /// The format of stdout [default: text].
-    #[arg(long, value_name = "FORMAT")]
-    pub output_format: Option<OutputFormat>,
-
-    /// Report progress on stderr.
-    #[arg(long)]
-    pub verbose: bool,
-}
-
-/// The output format of a headless run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// The answer.
-    #[default]
-    Text,
-    /// One JSON object: the result.
-    Json,
-    /// One JSON object per line, as things happen.
-    StreamJson,
 }
 
 /// Options for the model, its system prompt and its limits.

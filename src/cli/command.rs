@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::PrintArgs;
+use super::print::PrintArgs;
 use crate::config::McpScope;
 use crate::protocol::Secret;
 
