@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use super::BudgetExhausted;
-
 /// The most that may be used of each resource; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
@@ -55,3 +53,13 @@ pub(super) fn count_exhausted(limit: u64, thing: &str) -> BudgetExhausted {
     let plural = if limit == 1 { "" } else { "s" };
     BudgetExhausted { what: format!("{limit} {thing}{plural}") }
 }
+
+/// A limit that is used up. `what` names it: `$1.00`, `50000 tokens`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the budget of {what} is used up")]
+pub struct BudgetExhausted {
+    pub what: String,
+}
+
+/// The rounding error of summed prices, in US dollars: less than any token costs.
+pub(super) const ROUNDING_USD: f64 = 1e-9;

@@ -3,12 +3,9 @@
 
 use parking_lot::MutexGuard;
 
-use super::limits::usd_exhausted;
-use super::{Budget, BudgetExhausted, BudgetLedger};
+use super::account::{Budget, BudgetLedger};
+use super::limits::{BudgetExhausted, ROUNDING_USD, usd_exhausted};
 use crate::protocol::{Cost, Usage};
-
-/// The rounding error of summed prices, in US dollars: less than any token costs.
-pub(super) const ROUNDING_USD: f64 = 1e-9;
 
 /// The estimated cost of a request, in US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

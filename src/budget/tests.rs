@@ -1,12 +1,15 @@
 //! Tests of the ledger: one cap for a tree, whatever runs concurrently.
 
 use std::collections::VecDeque;
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use proptest::prelude::*;
 
+use super::limits::ROUNDING_USD;
 use super::*;
+use crate::protocol::{Cost, Usage};
 
 fn usd(limit: f64) -> Limits {
     Limits { usd: Some(limit), ..Limits::default() }
