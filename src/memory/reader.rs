@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::import::{self, Import};
-use super::{Memory, MemorySection};
+use super::sections::{Memory, MemorySection};
 use crate::disk::{ProjectFiles, ProjectScope, ScopeError, repository_root};
 use crate::markdown::file;
 use crate::protocol::printable_path;
