@@ -1,6 +1,7 @@
 //! Expands a `/name` at the start of a prompt.
 
-use super::{CommandDef, CommandOrigin, CommandProblem, CommandSet};
+use super::def::{CommandDef, CommandOrigin, CommandProblem};
+use super::set::CommandSet;
 
 /// Maximum size of a text, in bytes, up to which arguments are inserted: many placeholders for long
 /// arguments would fill the memory.

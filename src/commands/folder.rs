@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::CommandError;
+use super::def::CommandError;
 use crate::disk::{ProjectFiles, ScopeError};
 use crate::markdown::folder::{self, FolderEntry, FolderError};
 

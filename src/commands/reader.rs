@@ -2,8 +2,8 @@
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 
+use super::def::{CommandDef, CommandError, CommandOrigin};
 use super::folder::{CommandFile, CommandFolder, CommandKind};
-use super::{CommandDef, CommandError, CommandOrigin};
 use crate::disk::ProjectFiles;
 use crate::markdown::file;
 use crate::markdown::front_matter::{self, Document};

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{CommandSet, CommandSources};
+use super::set::CommandSet;
+use super::sources::CommandSources;
 use crate::markdown::format_listing;
 use crate::protocol::{Access, count};
 use crate::tool::{

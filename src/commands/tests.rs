@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
 use tempfile::TempDir;
