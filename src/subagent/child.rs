@@ -7,12 +7,11 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
+use super::child_spec::ChildSpec;
 use super::definition::{Isolation, ReturnMode};
 use super::factory::Factory;
+use super::parent::ParentContext;
 use super::report::Reporter;
-use super::resolve::ChildSpec;
-use super::resume::ResumedState;
-use super::spawn::ParentContext;
 use super::spawn_request::Fork;
 use super::tree::AgentHandle;
 use super::workspace::{FolderBound, Workspace};
@@ -22,8 +21,8 @@ use crate::budget::Budget;
 use crate::config::ChildAuth;
 use crate::exec::ShellReach;
 use crate::protocol::{
-    AgentId, EventKind, EventSink, Failure, Journal, JournalError, NoticeLevel, Role, RunEnd,
-    RunOutcome, Sender, Span,
+    AgentId, EventKind, EventSink, Failure, Journal, JournalError, Message, NoticeLevel, Role,
+    RunEnd, RunOutcome, Sender, Span, WorktreeInfo,
 };
 use crate::provider::ModelSlot;
 
@@ -52,6 +51,15 @@ pub(super) struct ChildAgent {
     pub events: EventSink,
     /// The sink of its parent.
     pub parent_events: EventSink,
+}
+
+/// The conversation that a resumed agent continues.
+#[derive(Clone, Debug)]
+pub struct ResumedState {
+    pub messages: Vec<Message>,
+    pub reasoning_model: Option<String>,
+    /// The worktree of its last run.
+    pub worktree: Option<WorktreeInfo>,
 }
 
 impl ChildAgent {

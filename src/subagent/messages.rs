@@ -1,13 +1,11 @@
 //! Messages between a parent and its own children. They never leave the process: each stays in the
 //! receiver's queue until its next step.
 
-use super::Spawner;
 use super::sanitize::sanitize;
+use super::spawn::Spawner;
+use super::tools::names::SEND_TOOL;
 use super::tree::{DeliveryError, Recipient};
 use crate::protocol::{AgentId, AgentPath};
-
-/// The name of the tool that sends one.
-pub const SEND_TOOL: &str = "agent_send";
 
 /// The `agent_id` that means the sender's parent.
 pub const PARENT_ID: &str = "parent";

@@ -5,11 +5,14 @@
 //! it, and [`tools`] has the tools with which models request that.
 
 mod budget_policy;
+mod build;
 mod child;
+mod child_spec;
 pub mod definition;
 mod definition_folder;
 mod factory;
 mod messages;
+mod parent;
 pub mod registry;
 mod report;
 mod resolve;
@@ -18,6 +21,7 @@ mod sanitize;
 mod settings;
 mod spawn;
 mod spawn_request;
+mod tool_lists;
 pub mod tools;
 mod toolset;
 mod tree;
@@ -25,9 +29,10 @@ mod workspace;
 pub mod worktree;
 
 pub use factory::{AgentParts, Factory, SharedContext};
+pub use parent::ParentContext;
 pub use resume::{ResumeError, StoredAgent, call_result, restore_agent};
 pub use settings::SubagentSettings;
-pub use spawn::{ParentContext, Spawner};
+pub use spawn::Spawner;
 pub use spawn_request::DEFAULT_AGENT;
 pub use tree::{AgentPhase, AgentResult, AgentSnapshot, AgentStatus, AgentTree, SlotLimits};
 pub use workspace::Workspace;

@@ -3,7 +3,6 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::sanitize::sanitize;
-use super::tree::Completion;
 use crate::protocol::{AgentId, AgentReport, RunEnd, RunOutcome, count};
 
 /// Separates the text from the bracketed line.
@@ -20,6 +19,19 @@ pub struct Reporter<'a> {
     pub kept: bool,
     /// A note for its parent, such as where its changes are.
     pub note: Option<&'a str>,
+}
+
+/// How an agent ended, and the texts that report it.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    pub outcome: RunOutcome,
+    pub report: AgentReport,
+    /// The result of a call that waits for it.
+    pub text: String,
+    /// The message for its parent if no call waits for it.
+    pub message: String,
+    /// The message without the report, for a parent that has had it.
+    pub brief: String,
 }
 
 impl Reporter<'_> {

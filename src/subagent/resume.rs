@@ -5,12 +5,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::child::ChildAgent;
+use super::child::{ChildAgent, ResumedState};
 use super::definition::{BudgetSpec, Definition};
-use super::report::{Reporter, end_text};
-use super::spawn::{ParentContext, Spawner};
+use super::parent::ParentContext;
+use super::report::{Completion, Reporter, end_text};
+use super::spawn::Spawner;
 use super::spawn_request::{Fork, SpawnRequest, ToolAccess};
-use super::tree::{AgentResult, Completion, LimitError, NewAgent};
+use super::tree::{AgentResult, LimitError, NewAgent};
 use crate::budget::Budget;
 use crate::permission::AgentGate;
 use crate::protocol::{
@@ -35,15 +36,6 @@ pub struct StoredAgent {
     /// The reports of agents that it started and whose end it has not read, each with the agent's
     /// id and name.
     pub reports: Vec<(AgentId, String, String)>,
-}
-
-/// The conversation that a resumed agent continues.
-#[derive(Clone, Debug)]
-pub struct ResumedState {
-    pub messages: Vec<Message>,
-    pub reasoning_model: Option<String>,
-    /// The worktree of its last run.
-    pub worktree: Option<WorktreeInfo>,
 }
 
 /// Why an agent cannot be resumed. Nothing was started.

@@ -7,54 +7,26 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::child::ChildAgent;
+use super::child_spec::ChildSpec;
 use super::definition::BudgetSpec;
 use super::factory::Factory;
+use super::parent::ParentContext;
 use super::report::end_text;
-use super::resolve::ChildSpec;
 use super::spawn_request::{Fork, ToolAccess};
 use super::tree::{AgentResult, NewAgent};
-use super::workspace::Workspace;
-use crate::agent::{Inbox, compact};
+use crate::agent::compact;
 use crate::budget::Budget;
 use crate::config::OnLimit;
-use crate::permission::AgentGate;
 use crate::protocol::{
     AgentId, AgentInfo, AgentPath, ChildMeta, EventSink, Failure, Journal, NoticeLevel,
     ParentBounds, Redactor, ResultBlock, RunEnd, SpawnLimits, SpawnTerms, SpendingJournal,
     ToolDetails,
 };
 use crate::provider::{Model, ModelSlot, ProviderError};
-use crate::tool::{SoftKind, ToolContext, ToolError, ToolOutcome, canonical_name};
+use crate::tool::{SoftKind, ToolContext, ToolError, ToolOutcome};
 
 /// How long a call waits for servers without which its agent would have no tools.
 const MAX_SERVER_WAIT: Duration = Duration::from_secs(5);
-
-/// The agent that starts others.
-#[derive(Clone)]
-pub struct ParentContext {
-    /// Its name on the screen.
-    pub name: String,
-    /// Its model, the default for sub-agents.
-    pub model: ModelSlot,
-    /// Its journal; theirs are opened beside it.
-    pub journal: Arc<dyn Journal>,
-    /// Its queue, for results that no call waits for.
-    pub inbox: Inbox,
-    /// Its rights, which bound theirs.
-    pub gate: AgentGate,
-    /// Where it works.
-    pub workspace: Workspace,
-    /// The names of its tools, which bound theirs; `None` for the main agent, which has all tools.
-    pub tools: Option<Arc<[String]>>,
-}
-
-impl ParentContext {
-    /// Whether it may pass on a tool: an agent cannot give what it was not given.
-    pub fn has_tool(&self, tool: &str) -> bool {
-        let same = |own: &String| canonical_name(own) == canonical_name(tool);
-        self.tools.as_ref().is_none_or(|own| own.iter().any(same))
-    }
-}
 
 /// Starts the sub-agents of one parent.
 #[derive(Clone)]

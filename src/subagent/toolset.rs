@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::definition::Definition;
+use super::child_spec::ChildSpec;
 use super::factory::Factory;
-use super::messages;
-use super::resolve::ChildSpec;
-use super::spawn_request::ToolAccess;
-use super::tools;
+use super::parent::ParentContext;
+use super::spawn::Spawner;
+use super::tool_lists::{ToolLists, ToolSelection};
+use super::tools::{self, SEND_TOOL};
 use super::workspace::Workspace;
-use super::{ParentContext, Spawner};
 use crate::permission::{AgentGate, entry_tool};
-use crate::protocol::{EventSink, MCP_PREFIX, McpSelection, NoticeLevel};
-use crate::tool::mcp;
+use crate::protocol::{EventSink, NoticeLevel};
 use crate::tool::{self, Tool, ToolRegistry};
 
 impl Factory {
@@ -22,8 +20,8 @@ impl Factory {
     /// tool lists, unless one of them forbids it.
     pub fn may_send(&self, lists: &ToolLists<'_>) -> bool {
         self.parts.settings.config.comms
-            && !lists.denies(messages::SEND_TOOL)
-            && !self.parts.gate.denies_tool(messages::SEND_TOOL)
+            && !lists.denies(SEND_TOOL)
+            && !self.parts.gate.denies_tool(SEND_TOOL)
     }
 
     /// The current tools of one sub-agent, except those that start others: a fresh set, narrowed by
@@ -154,80 +152,4 @@ impl Factory {
         let nothing_left = tools.names().next().is_none() && lists.expects_tools() && !promised;
         (tools, ToolSelection { unknown, pending: Vec::new(), agent_tools, nothing_left })
     }
-}
-
-/// The lists that narrow a sub-agent's tools: its definition's, and the call's.
-pub struct ToolLists<'a> {
-    pub definition: &'a Definition,
-    pub access: &'a ToolAccess,
-}
-
-impl ToolLists<'_> {
-    /// Whether a list forbids a tool by its name.
-    fn denies(&self, name: &str) -> bool {
-        let by_call = matches!(self.access, ToolAccess::Deny(_)) && !self.access.allows(name);
-        by_call || self.definition.disallowed_tools.iter().any(|entry| entry == name)
-    }
-
-    /// Whether it belongs to a server that the definition brings along.
-    fn is_own_server_tool(&self, name: &str) -> bool {
-        let servers = self.definition.mcp_servers.iter().flatten();
-        let own = servers.filter(|server| matches!(server, McpSelection::Own(_)));
-        own.map(McpSelection::name).any(|server| mcp::is_of_server(server, name))
-    }
-
-    /// Whether it belongs to one of these session servers and the definition allows it.
-    fn is_pending(&self, name: &str, servers: &[String]) -> bool {
-        servers.iter().any(|server| mcp::is_of_server(server, name)) && self.allows_server(name)
-    }
-
-    /// Whether the definition allows it, if it belongs to a server.
-    fn allows_server(&self, name: &str) -> bool {
-        let Some(servers) = &self.definition.mcp_servers else { return true };
-        !name.starts_with(MCP_PREFIX)
-            || servers.iter().any(|server| mcp::is_of_server(server.name(), name))
-    }
-
-    /// Whether both lists allow it.
-    pub fn allows(&self, name: &str) -> bool {
-        // An entry with a pattern is also a rule, which the gate enforces: here it only adds the
-        // tool.
-        let listed = |entry: &String| tool::entry_matches(entry_tool(entry), name);
-        let forbids = |entry: &String| tool::entry_matches(entry, name);
-        self.definition.tools.as_deref().is_none_or(|list| list.iter().any(listed))
-            && !self.definition.disallowed_tools.iter().any(forbids)
-            && self.access.allows(name)
-    }
-
-    fn names(&self) -> impl Iterator<Item = &String> {
-        let own = self.definition.tools.iter().flatten();
-        own.chain(&self.definition.disallowed_tools).chain(self.access.names())
-    }
-
-    /// A list that names only deliberately withheld tools is not empty by mistake.
-    fn expects_tools(&self) -> bool {
-        let names_tools = |list: &[String]| {
-            !list.is_empty() && !list.iter().all(|name| tools::is_agent_tool(entry_tool(name)))
-        };
-        let allowed = match self.access {
-            // A call with an empty list has most likely lost it.
-            ToolAccess::Allow(list) => list.is_empty() || names_tools(list),
-            ToolAccess::Deny(_) => true,
-            ToolAccess::Inherit => false,
-        };
-        allowed || self.definition.tools.as_deref().is_some_and(names_tools)
-    }
-}
-
-/// The tools that the lists of an agent select.
-#[derive(Clone, Debug, Default)]
-pub struct ToolSelection {
-    /// Names that are no tool's.
-    pub unknown: Vec<String>,
-    /// Names that belong to servers still being started.
-    pub pending: Vec<String>,
-    /// Names of tools that start or steer agents.
-    pub agent_tools: Vec<String>,
-    /// The lists have no existing tool in common: running without any would be a mistake.
-    pub nothing_left: bool,
 }

@@ -1,6 +1,7 @@
 //! A git worktree for one sub-agent: made from the last commit, kept if it holds anything,
 //! otherwise removed.
 
+mod error;
 mod git;
 mod links;
 mod reopen;
@@ -16,15 +17,14 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+pub use self::error::WorktreeError;
 use self::git::{GitContext, GitError, WorktreeGit};
 use self::links::GitLinks;
-use self::repository::Repository;
+use self::repository::{BRANCH_FOLDER, Repository};
 use crate::disk::ProjectFolders;
 use crate::exec::{BlockingPool, Confinement, Sandbox, ShellReach, child_env};
 use crate::protocol::{AgentId, EnvOverlay, WorktreeInfo};
 
-/// The folder of the branches, below `refs/heads`.
-const BRANCH_FOLDER: &str = "caliban";
 /// The most characters of an agent's name that go into a branch's name.
 const MAX_NAME_CHARS: usize = 40;
 /// How many characters of an id's random end distinguish worktrees.
@@ -91,48 +91,6 @@ pub enum WorktreeOutcome {
     },
     /// Kept because it could not be inspected or removed.
     Unclear { path: PathBuf, branch: String, why: String },
-}
-
-/// Why there is no worktree. Nothing is left behind.
-#[derive(Debug, thiserror::Error)]
-pub enum WorktreeError {
-    #[error(
-        "a worktree needs a git repository with a working tree: run `git init` and commit, \
-         or start the agent without isolation; there is none around {}", .0.display()
-    )]
-    NoRepository(PathBuf),
-    #[error(
-        "no worktree of the repository around {}: it holds your whole home folder; start the agent without isolation",
-        .0.display()
-    )]
-    Home(PathBuf),
-    #[error(
-        "no worktree within that of another agent: start the agent without isolation, it works in {}",
-        .0.display()
-    )]
-    Nested(PathBuf),
-    #[error(
-        "the repository has no commit yet, and a worktree starts from one: \
-         commit first, or start the agent without isolation; it is around {}", .0.display()
-    )]
-    NoCommit(PathBuf),
-    #[error(
-        "no worktree for the agent: {0}; start it without isolation, or take that out of the repository \
-         (your own settings may name programs: `git config --global`)"
-    )]
-    Programs(String),
-    #[error(
-        "no worktree for the agent: the repository keeps its branches in the format {0}, all in one place, \
-         so an agent cannot be kept to branches of its own; start it without isolation, \
-         or change the format with `git refs migrate --ref-format=files`"
-    )]
-    References(String),
-    #[error("no worktree for the agent: {0}")]
-    Git(#[from] GitError),
-    #[error("no worktree for the agent: cannot use {}: {source}", path.display())]
-    Folder { path: PathBuf, source: io::Error },
-    #[error("no worktree for the agent: the program is exiting")]
-    Ended,
 }
 
 impl NewWorktree {

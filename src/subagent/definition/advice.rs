@@ -1,8 +1,9 @@
 //! Advice about definitions that are valid but unlikely to do what was meant.
 
+use super::fields::Definition;
 use super::keys::DefinitionKeys;
 use super::name::RESERVED_NAMES;
-use super::{Definition, DefinitionError};
+use super::source::DefinitionError;
 use crate::tool::canonical_name;
 
 /// The length below which a description says too little to choose by. Characters.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{BudgetSpec, Definition, Isolation};
+use super::budget::BudgetSpec;
+use super::fields::{Definition, Isolation};
 use crate::config::INHERIT;
 use crate::permission::ModePolicy;
 use crate::protocol::{McpSelection, PermissionMode, Secret};

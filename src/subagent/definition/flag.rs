@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::fields::{DefinitionFormat, ParsedDefinition};
 use super::keys::Text;
 use super::reader::{DefinitionReader, Findings};
-use super::{DefinitionError, DefinitionFormat, DefinitionSource, ParsedDefinition};
+use super::source::{DefinitionError, DefinitionSource};
 use crate::markdown::front_matter::Document;
 use crate::spanned::json::parse_json;
 use crate::spanned::{Spanned, Value, ValueError};
@@ -15,10 +16,7 @@ const EXAMPLE: &str =
 
 /// Parses all definitions of the option; their hooks and servers start in `cwd`. Fails with the
 /// first mistake, with the agent's name before the key.
-pub(in crate::subagent) fn parse(
-    json: &str,
-    cwd: &Path,
-) -> Result<Vec<ParsedDefinition>, DefinitionError> {
+pub fn parse(json: &str, cwd: &Path) -> Result<Vec<ParsedDefinition>, DefinitionError> {
     let wrong_json = |error: ValueError| {
         let line = error.line;
         wrong(format!("not understood: {error} (line {line}); it must be like {EXAMPLE}"))
@@ -89,7 +87,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::super::budget::BudgetSpec;
-    use super::super::{Definition, Isolation, MemoryScope, ReturnMode};
+    use super::super::fields::{Definition, Isolation, MemoryScope, ReturnMode};
     use super::*;
 
     fn parse(json: &str) -> Result<Vec<ParsedDefinition>, DefinitionError> {

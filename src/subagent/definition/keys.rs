@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 
-use super::ReturnMode;
+use super::fields::ReturnMode;
 use crate::config::list;
 use crate::protocol::Secret;
 use crate::spanned::{Scalar, Spanned, Value};

@@ -1,6 +1,6 @@
 //! Names of agents: which are allowed, and the tool names made from them.
 
-use super::DefinitionFormat;
+use super::fields::{Definition, DefinitionFormat};
 
 /// The prefix of a tool that delegates to one agent, before the agent's name.
 const TOOL_PREFIX: &str = "delegate_to_";
@@ -38,8 +38,15 @@ pub(super) const RESERVED_NAMES: [&str; 21] = [
 
 /// The name of the tool that delegates to the agent `name`. Only lower-case letters, digits and
 /// `_`, so that names which differ only in case and separators have the same.
-pub(in crate::subagent) fn tool_name(name: &str) -> String {
+pub fn tool_name(name: &str) -> String {
     format!("{TOOL_PREFIX}{}", name.to_ascii_lowercase().replace(['-', '.'], "_"))
+}
+
+impl Definition {
+    /// The name of the tool that delegates to this agent alone.
+    pub fn tool_name(&self) -> String {
+        tool_name(&self.name)
+    }
 }
 
 /// Checks an agent's name. Files of other programs may also use capitals and dots.

@@ -7,16 +7,15 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::budget::BudgetSpec;
+use super::fields::{Definition, DefinitionFormat, DefinitionTrust, ParsedDefinition};
 use super::keys::{DefinitionKeys, Names, Text};
 use super::source::{DefinitionError, DefinitionSource};
-use super::{
-    Definition, DefinitionFormat, DefinitionTrust, ParsedDefinition, advice, name, servers,
-};
+use super::{advice, name, servers};
 use crate::config::{
     HookConfig, INHERIT, Origin, ProjectStart, UntrustedItem, describe_server, read_hooks,
     relative_word,
 };
-use crate::markdown::front_matter::Document;
+use crate::markdown::front_matter::{self, Document};
 use crate::permission::{RuleList, check_bound};
 use crate::protocol::{
     DEPTH_VARIABLE, HookEvent, McpSelection, McpServer, PermissionMode, Secret, StartDir,
@@ -48,6 +47,26 @@ pub(super) struct DefinitionReader<'a> {
     /// user's own.
     pub folder: Option<&'a Path>,
     pub found: Findings,
+}
+
+impl Definition {
+    /// Parses a file's text. Its path is for messages, and gives the name if the front matter has
+    /// none. In a project's file, parts that widen rights apply only if the user has `accepted`
+    /// them.
+    pub fn parse(
+        text: &str,
+        source: &DefinitionSource,
+        dialect: DefinitionFormat,
+        accepted: Option<&DefinitionTrust>,
+    ) -> Result<ParsedDefinition, DefinitionError> {
+        let document = front_matter::parse(text, dialect == DefinitionFormat::Foreign)
+            .map_err(|error| source.error(Some(error.line), error.to_string()))?;
+        let stem = source.path().and_then(Path::file_stem);
+        let name = stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let (document, folder) = (&document, source.project_folder());
+        let found = Findings::default();
+        DefinitionReader { source, dialect, document, name, accepted, folder, found }.read()
+    }
 }
 
 /// Messages to the user about a definition, as in [`ParsedDefinition`].

@@ -1,12 +1,13 @@
 //! Tests of definition files and the errors about them.
 
+use std::path::Path;
 use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::config::{Dirs, Matcher, Origin, Project};
-use crate::protocol::{HookEvent, Secret, StartDir};
+use crate::config::{Dirs, HookConfig, Matcher, Origin, Project, Trust};
+use crate::protocol::{HookEvent, PermissionMode, Secret, StartDir};
 
 fn scout(project: bool) -> DefinitionSource {
     DefinitionSource::File { path: ".caliban/agents/scout.md".into(), project }

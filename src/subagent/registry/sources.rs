@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{DefinitionProblem, Definitions};
+use super::definitions::{DefinitionProblem, Definitions};
 use crate::config::UntrustedItem;
 use crate::disk::{ProjectFiles, ProjectScope};
 use crate::markdown::Fingerprint;

@@ -1,6 +1,7 @@
 //! Tests of which definition of a name applies, and of the problems with the others.
 
 use std::fs;
+use std::path::Path;
 
 use pretty_assertions::assert_eq;
 use tempfile::TempDir;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::protocol::Access;
-use crate::subagent::AgentParts;
+use crate::subagent::factory::AgentParts;
 use crate::tool::{
     InvalidInput, PreparedCall, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec,
 };

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::json_outcome;
-use super::status::{AgentListRow, StatusReport};
+use super::names::SEND_TOOL;
+use super::status::{AgentListRow, StatusReport, json_outcome};
 use crate::protocol::{Access, AgentId, AgentPath, ToolDetails, count};
-use crate::subagent::Spawner;
-use crate::subagent::messages::{self, PARENT_ID, SEND_TOOL};
+use crate::subagent::messages::{self, PARENT_ID};
+use crate::subagent::spawn::Spawner;
 use crate::subagent::tree::{AgentSnapshot, AgentStatus, Recipient, StatusCounts};
 use crate::tool::{
     InvalidInput, PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec,

@@ -2,72 +2,22 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::Value;
-
+use super::spawn::Spawner;
 use crate::config::AgentToolset;
-use crate::tool::{Tool, ToolOutcome, canonical_name, starts_agents};
-
-use super::messages::SEND_TOOL;
-use super::registry::Definitions;
-use super::{AgentParts, Spawner};
+use crate::tool::{Tool, starts_agents};
 
 mod access;
 mod depth_limit;
 mod input;
 mod lifecycle;
+pub(super) mod names;
 mod start;
 mod status;
 
 use depth_limit::DepthLimitTool;
 use lifecycle::LifecycleTool;
+pub use names::{SEND_TOOL, is_agent_tool, tool_names};
 use start::StartTool;
-
-/// The names of the lifecycle tools.
-const LIFECYCLE_TOOLS: [&str; 7] = [
-    "agent_spawn",
-    "agent_fork",
-    "agent_status",
-    "agent_wait",
-    "agent_cancel",
-    "agent_list",
-    SEND_TOOL,
-];
-
-/// The prefix of delegate tool names.
-const DELEGATE_PREFIX: &str = "delegate_to_";
-
-/// Whether a tool of this name belongs to sub-agents.
-pub fn is_agent_tool(name: &str) -> bool {
-    canonical_name(name) == "AgentTool"
-        || LIFECYCLE_TOOLS.contains(&name)
-        || name.starts_with(DELEGATE_PREFIX)
-}
-
-/// The names of the tools offered to the main agent, in order.
-pub fn tool_names(parts: &AgentParts, definitions: &Definitions) -> Vec<String> {
-    let settings = &parts.settings;
-    let mut names = Vec::new();
-    if !settings.may_start(0) {
-        return names;
-    }
-    if settings.offers(AgentToolset::Agent) {
-        names.push(settings.config.tool_name.name().to_owned());
-    }
-    if settings.offers(AgentToolset::Lifecycle) {
-        names.extend(
-            LIFECYCLE_TOOLS
-                .iter()
-                .filter(|name| settings.config.comms || **name != SEND_TOOL)
-                .map(ToString::to_string),
-        );
-    }
-    if settings.offers(AgentToolset::Delegate) {
-        let offered = definitions.iter().filter(|known| !parts.gate.denies_agent(&known.name));
-        names.extend(offered.map(|known| known.tool_name()));
-    }
-    names
-}
 
 /// The tools that the configuration offers to an agent that may start others. The caller withholds
 /// those that rules forbid.
@@ -122,10 +72,4 @@ pub fn limit_tools(spawner: &Spawner) -> Vec<Arc<dyn Tool>> {
         tool
     });
     tools.collect()
-}
-
-/// One JSON object as a call's only text.
-fn json_outcome(value: &impl Serialize, summary: &str, is_error: bool) -> ToolOutcome {
-    let value = serde_json::to_value(value).unwrap_or(Value::Null);
-    ToolOutcome { is_error, ..ToolOutcome::text(value.to_string(), summary) }
 }

@@ -10,16 +10,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::input::{AgentInput, DelegateInput, ForkInput, HOST_MODE, IN_BACKGROUND, SpawnInput};
-use super::json_outcome;
+use super::names::SEND_TOOL;
+use super::status::json_outcome;
 use crate::config::AgentToolset;
 use crate::markdown::format_listing;
 use crate::protocol::{Access, AgentId};
-use crate::subagent::Spawner;
+use crate::subagent::child_spec::ChildSpec;
 use crate::subagent::definition::Definition;
-use crate::subagent::messages::SEND_TOOL;
 use crate::subagent::report::end_text;
-use crate::subagent::resolve::ChildSpec;
-use crate::subagent::spawn::{AgentRef, SpawnOutcome};
+use crate::subagent::spawn::{AgentRef, SpawnOutcome, Spawner};
 use crate::subagent::tree::{AgentResult, AgentStatus};
 use crate::tool::{
     InvalidInput, PreparedCall, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec,

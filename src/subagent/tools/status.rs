@@ -1,11 +1,13 @@
 //! The JSON in which the lifecycle tools report on a sub-agent.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::protocol::AgentId;
 use crate::subagent::report::{end_text, truncate};
 use crate::subagent::sanitize::sanitize;
 use crate::subagent::tree::{AgentPhase, AgentSnapshot, AgentStatus};
+use crate::tool::ToolOutcome;
 
 /// The answer of status and wait.
 #[derive(Debug, Serialize)]
@@ -117,4 +119,10 @@ impl<'a> AgentListRow<'a> {
 
 fn millis(agent: &AgentSnapshot) -> u64 {
     u64::try_from(agent.took.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// One JSON object as a call's only text.
+pub(super) fn json_outcome(value: &impl Serialize, summary: &str, is_error: bool) -> ToolOutcome {
+    let value = serde_json::to_value(value).unwrap_or(Value::Null);
+    ToolOutcome { is_error, ..ToolOutcome::text(value.to_string(), summary) }
 }

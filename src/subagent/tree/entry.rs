@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::ResultSender;
 use crate::agent::{Announcement, Inbox};
 use crate::budget::Budget;
 use crate::protocol::{
@@ -126,6 +125,9 @@ impl StatusCounts {
     }
 }
 
+/// The channel that reports an agent's end.
+type ResultSender = watch::Sender<Option<Arc<AgentResult>>>;
+
 /// The tree's own record of one agent.
 #[derive(Debug)]
 pub(super) struct AgentEntry {
@@ -201,4 +203,39 @@ impl AgentEntry {
             tokens,
         }
     }
+}
+
+/// One agent that waits for a slot.
+#[derive(Debug)]
+pub(super) struct QueuedAgent {
+    pub id: AgentId,
+    pub events: EventSink,
+    pub start: Arc<Notify>,
+    /// The position that it was last notified of.
+    pub position: usize,
+    /// It had a slot already and released it: it goes first, and is not shown as queued.
+    pub is_reacquiring: bool,
+}
+
+/// An agent that is about to join.
+#[derive(Debug)]
+pub struct NewAgent {
+    pub info: AgentInfo,
+    /// Carries its path.
+    pub events: EventSink,
+    /// Its parent's queue, for its result when no call waits for it.
+    pub report_to: Inbox,
+    pub budget: Budget,
+    /// Whether it may wait for a slot; otherwise it is refused if there is none.
+    pub may_queue: bool,
+}
+
+/// The parts of its entry that a handle holds.
+#[derive(Debug)]
+pub(super) struct HandleParts {
+    pub id: AgentId,
+    pub cancel: CancellationToken,
+    pub inbox: Inbox,
+    pub detached: CancellationToken,
+    pub started: Arc<Notify>,
 }

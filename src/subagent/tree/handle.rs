@@ -5,48 +5,12 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::slots::QueuedAgent;
-use super::{AgentTree, lost_outcome};
+use super::agent_tree::AgentTree;
+use super::entry::{HandleParts, NewAgent, QueuedAgent};
+use super::limits::LimitError;
 use crate::agent::Inbox;
-use crate::budget::Budget;
-use crate::protocol::{AgentId, AgentInfo, AgentReport, EventSink, RunOutcome};
-use crate::subagent::report::Reporter;
-
-/// An agent that is about to join.
-#[derive(Debug)]
-pub struct NewAgent {
-    pub info: AgentInfo,
-    /// Carries its path.
-    pub events: EventSink,
-    /// Its parent's queue, for its result when no call waits for it.
-    pub report_to: Inbox,
-    pub budget: Budget,
-    /// Whether it may wait for a slot; otherwise it is refused if there is none.
-    pub may_queue: bool,
-}
-
-/// How an agent ended, and the texts that report it.
-#[derive(Clone, Debug)]
-pub struct Completion {
-    pub outcome: RunOutcome,
-    pub report: AgentReport,
-    /// The result of a call that waits for it.
-    pub text: String,
-    /// The message for its parent if no call waits for it.
-    pub message: String,
-    /// The message without the report, for a parent that has had it.
-    pub brief: String,
-}
-
-/// The parts of its entry that a handle holds.
-#[derive(Debug)]
-pub(super) struct HandleParts {
-    pub id: AgentId,
-    pub cancel: CancellationToken,
-    pub inbox: Inbox,
-    pub detached: CancellationToken,
-    pub started: Arc<Notify>,
-}
+use crate::protocol::{AgentId, EventSink, Failure, RunEnd, RunOutcome};
+use crate::subagent::report::{Completion, Reporter};
 
 /// One agent's place in the tree. If dropped before it ends, the agent ends as failed: that is a
 /// bug of ours.
@@ -63,8 +27,20 @@ pub struct AgentHandle {
     ended: bool,
 }
 
+impl AgentTree {
+    /// Adds an agent. It queues for a slot; one that may not queue gets it now or is refused.
+    ///
+    /// # Errors
+    /// If it may not queue and a limit is reached.
+    pub fn join(&self, new: NewAgent) -> Result<AgentHandle, LimitError> {
+        let events = new.events.clone();
+        let parts = self.lock().join(new)?;
+        Ok(AgentHandle::new(self.clone(), events, parts))
+    }
+}
+
 impl AgentHandle {
-    pub(super) fn new(tree: AgentTree, events: EventSink, handle: HandleParts) -> Self {
+    fn new(tree: AgentTree, events: EventSink, handle: HandleParts) -> Self {
         let HandleParts { id, cancel, inbox, detached, started } = handle;
         Self { tree, id, events, cancel, inbox, detached, started, ended: false }
     }
@@ -133,4 +109,10 @@ impl Drop for AgentHandle {
             self.end(reporter.completion(lost_outcome()));
         }
     }
+}
+
+/// The outcome of an agent whose task was lost to a bug.
+fn lost_outcome() -> RunOutcome {
+    let message = "The agent crashed: this is a bug. See the log.".to_owned();
+    RunOutcome::without_work(RunEnd::Failed { failure: Failure::Internal, message })
 }

@@ -1,7 +1,7 @@
 //! Agents that have answered and stay for messages. An idle one holds no slot, and nothing waits
 //! for it.
 
-use super::AgentTree;
+use super::agent_tree::AgentTree;
 use super::entry::AgentPhase;
 use super::handle::AgentHandle;
 use super::state::TreeState;

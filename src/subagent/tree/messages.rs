@@ -1,6 +1,6 @@
 //! Messages from one agent to another: only between a parent and its own children.
 
-use super::AgentTree;
+use super::agent_tree::AgentTree;
 use super::entry::{AgentEntry, AgentStatus};
 use super::state::TreeState;
 use crate::protocol::{AgentId, AgentPath, PromptTiming, QueuedPrompt, Sender};

@@ -1,13 +1,12 @@
 //! Background commands: the tree keeps their register, and notifies an agent when one of its own
 //! has ended. An agent that has read the end by itself is not notified again.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::AgentTree;
-use super::state::TreeState;
+use super::agent_tree::AgentTree;
+use super::state::{ExitNotices, TreeState};
 use crate::agent::Inbox;
 use crate::exec::{BackgroundShell, ShellState};
 use crate::protocol::{AgentPath, PromptId, PromptTiming, QueuedPrompt, Sender, ShellId};
@@ -18,10 +17,6 @@ const MAX_NOTICES: usize = 32;
 
 /// Characters of a command's first line in the message.
 const MAX_COMMAND_CHARS: usize = 60;
-
-/// Messages about ended commands that were queued, oldest first.
-#[derive(Debug, Default)]
-pub(super) struct ExitNotices(VecDeque<(ShellId, Inbox, PromptId)>);
 
 impl ExitNotices {
     fn add(&mut self, id: ShellId, inbox: Inbox, message: PromptId) {

@@ -10,45 +10,12 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::AgentTree;
-use super::entry::AgentPhase;
+use super::agent_tree::AgentTree;
+use super::entry::{AgentPhase, QueuedAgent};
+use super::limits::{CHILDREN_TOTAL_KEY, LimitError};
 use super::state::TreeState;
 use crate::agent::RunSlot;
 use crate::protocol::{AgentId, AgentPath, EventSink};
-
-/// A reached limit that a sub-agent may not wait out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{limit}` is {value}, and {count} {}", self.hint())]
-pub struct LimitError {
-    /// The key of the configuration.
-    pub limit: &'static str,
-    pub value: usize,
-    pub count: usize,
-}
-
-/// One agent that waits for a slot.
-#[derive(Debug)]
-pub(super) struct QueuedAgent {
-    pub id: AgentId,
-    pub events: EventSink,
-    pub start: Arc<Notify>,
-    /// The position that it was last notified of.
-    pub position: usize,
-    /// It had a slot already and released it: it goes first, and is not shown as queued.
-    pub is_reacquiring: bool,
-}
-
-impl LimitError {
-    fn hint(&self) -> &'static str {
-        match self.limit {
-            CHILDREN_TOTAL_KEY => "were started: no more are allowed. Do the work yourself.",
-            _ => "exist: wait for one to end, or cancel one.",
-        }
-    }
-}
-
-/// The limit that stays reached when agents end.
-pub(super) const CHILDREN_TOTAL_KEY: &str = "max_children_total";
 
 impl TreeState {
     /// Removes an agent from the queue for the slot that it released: it waits for others again.
@@ -148,8 +115,15 @@ pub struct SlotYield {
     id: Option<AgentId>,
 }
 
+impl AgentTree {
+    /// Releases the slot of an agent that is about to wait for others, so that they can have it.
+    pub fn release_slot(&self, path: &AgentPath) -> SlotYield {
+        SlotYield::new(self, path)
+    }
+}
+
 impl SlotYield {
-    pub(super) fn new(tree: &AgentTree, path: &AgentPath) -> Self {
+    fn new(tree: &AgentTree, path: &AgentPath) -> Self {
         let id = path.id();
         if let Some(id) = id {
             let mut state = tree.lock();

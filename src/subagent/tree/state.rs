@@ -8,15 +8,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::entry::{AgentEntry, AgentPhase, AgentResult, AgentSnapshot};
-use super::handle::{AgentHandle, Completion, HandleParts, NewAgent};
-use super::shells::ExitNotices;
-use super::slots::{LimitError, QueuedAgent};
-use super::{AgentTree, SlotLimits, below};
+use super::entry::{
+    AgentEntry, AgentPhase, AgentResult, AgentSnapshot, HandleParts, NewAgent, QueuedAgent,
+};
+use super::limits::{LimitError, SlotLimits};
 use crate::agent::Inbox;
 use crate::protocol::{
     AgentId, AgentPath, EventKind, EventSink, PromptId, PromptTiming, QueuedPrompt, RunEnd, Sender,
+    ShellId,
 };
+use crate::subagent::report::Completion;
 
 /// Ended agents kept in memory; older ones are on disk only.
 const MAX_ENDED: usize = 256;
@@ -46,6 +47,10 @@ pub(super) struct TreeState {
     messages: u64,
 }
 
+/// Messages about ended commands that were queued, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct ExitNotices(pub VecDeque<(ShellId, Inbox, PromptId)>);
+
 impl TreeState {
     pub fn new(slots: SlotLimits) -> Self {
         Self {
@@ -69,7 +74,7 @@ impl TreeState {
         format!("{definition}-{count}")
     }
 
-    pub fn join(&mut self, tree: &AgentTree, new: NewAgent) -> Result<AgentHandle, LimitError> {
+    pub fn join(&mut self, new: NewAgent) -> Result<HandleParts, LimitError> {
         let NewAgent { info, events, report_to, budget, may_queue } = new;
         let path = events.path().clone();
         if !may_queue {
@@ -83,7 +88,7 @@ impl TreeState {
         // A resumed agent may have outlived its parent, whose token has fired.
         let above = path.parent().and_then(|parent| self.entries.get(&parent.id()?));
         let above = above.filter(|entry| !entry.status().is_final());
-        let cancel = below(above.map_or(&self.root, |entry| &entry.cancel));
+        let cancel = above.map_or(&self.root, |entry| &entry.cancel).child_token();
         let background = info.background;
         let inbox = Inbox::default();
         self.joined += 1;
@@ -127,12 +132,10 @@ impl TreeState {
         let started = Arc::new(Notify::new());
         let start = started.clone();
         // Positions in the queue follow the order of the calls, not of the tasks.
-        let waiting =
-            QueuedAgent { id, events: events.clone(), start, position: 0, is_reacquiring: false };
+        let waiting = QueuedAgent { id, events, start, position: 0, is_reacquiring: false };
         self.waiting.push_back(waiting);
         self.grant_slots();
-        let handle = HandleParts { id, cancel, inbox, detached, started };
-        Ok(AgentHandle::new(tree.clone(), events, handle))
+        Ok(HandleParts { id, cancel, inbox, detached, started })
     }
 
     /// Queues the message of an agent's end, and returns its number.

@@ -1,8 +1,15 @@
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use super::*;
+use crate::agent::Inbox;
 use crate::budget::{Budget, Limits};
-use crate::protocol::{AgentInfo, AgentReport, Cost, EventQueue, Sender, ToolUseId, Usage};
+use crate::protocol::{
+    AgentId, AgentInfo, AgentPath, AgentReport, Cost, EventQueue, RunEnd, RunOutcome, Sender,
+    ToolUseId, Usage,
+};
+use crate::subagent::report::Completion;
 
 struct TreeFixture {
     tree: AgentTree,

@@ -5,10 +5,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
+use super::error::WorktreeError;
 use super::git::GitContext;
 use super::links::GitLinks;
-use super::repository::{self, Repository};
-use super::{BRANCH_FOLDER, NewWorktree, Worktree, WorktreeError, private_folder, same_folder};
+use super::repository::{self, BRANCH_FOLDER, Repository};
+use super::{NewWorktree, Worktree, private_folder, same_folder};
 use crate::protocol::WorktreeInfo;
 
 /// The folder where git keeps the data of each worktree, below the repository's own folder.

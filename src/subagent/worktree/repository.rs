@@ -10,10 +10,13 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::error::WorktreeError;
 use super::git::{Git, GitContext, GitError, WorktreeGit};
-use super::{BRANCH_FOLDER, WorktreeError};
 use crate::disk::{check_checkout, has_own_repository, repository_root};
 use crate::exec::Sandbox;
+
+/// The folder of the branches, below `refs/heads`.
+pub const BRANCH_FOLDER: &str = "caliban";
 
 /// Git's messages if there is no repository, or no working tree.
 const NO_REPOSITORY_TEXTS: [&str; 2] = ["not a git repository", "must be run in a work tree"];
