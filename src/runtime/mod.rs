@@ -12,6 +12,7 @@ mod serve;
 mod servers;
 mod session;
 mod shell;
+mod start_hooks;
 mod subagent_tools;
 
 pub use parts::RuntimeParts;

@@ -5,10 +5,10 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
-use super::hooks::SessionStartHooks;
 use super::project_context::LoadedCommands;
 use super::serve::{MainRun, Runtime};
 use super::servers::MainTools;
+use super::start_hooks::SessionStartHooks;
 use super::subagent_tools::SubagentTools;
 use crate::agent::{Agent, ArgMatch, ForcedCall, Prompt, PromptContext};
 use crate::commands::Expansion;

@@ -8,12 +8,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::hooks::SessionStartHooks;
 use super::main_agent::{MainAgent, main_agent};
 use super::parts::RuntimeParts;
 use super::project_context::{LoadedCommands, ProjectContext};
 use super::session::{OpenRequest, RuntimeSession};
 use super::shell::UserShell;
+use super::start_hooks::SessionStartHooks;
 use super::subagent_tools::{SubagentTools, with_skills};
 use crate::agent::{Agent, Inbox};
 use crate::hook::SessionEndReason;
