@@ -23,9 +23,9 @@ use tracing_appender::non_blocking::WorkerGuard;
 
 use super::ask_tool::AskTool;
 use super::models::Models;
-use super::parts::{self, FrontendOptions};
-use super::setup::{AppError, Setup};
-use super::{COMMAND_CAPACITY, log, resumed, session};
+use super::parts::{self, COMMAND_CAPACITY, FrontendOptions};
+use super::setup::{AppError, Setup, session};
+use super::{log, resumed};
 use crate::cli::{Cli, InputFormat, OutputFormat, PromptTool};
 use crate::commands::{CommandDef, CommandSet, CommandSources};
 use crate::config::models::Catalogue;

@@ -2,11 +2,10 @@
 
 use setup::{AppError, Setup};
 
-use crate::cli::{AuthAction, Cli, CliCommand, ConfigAction, PermissionsAction, SessionArgs};
+use crate::cli::{AuthAction, Cli, CliCommand, ConfigAction, PermissionsAction};
 use crate::command;
 use crate::exec::sandbox::{ProcessBounds, ReadBounds};
-use crate::protocol::{EnvOverlay, SessionId};
-use crate::runtime::OpenRequest;
+use crate::protocol::EnvOverlay;
 use crate::subagent::registry::Definitions;
 
 mod ask_tool;
@@ -27,9 +26,6 @@ pub(crate) mod screen;
 pub(crate) mod setup;
 
 pub use headless::refuse_handshake;
-
-/// The maximum number of queued commands from a front end.
-const COMMAND_CAPACITY: usize = 64;
 
 /// Carries out the command line and returns the exit code.
 ///
@@ -84,27 +80,4 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         }
     };
     Ok(report.print())
-}
-
-/// Returns the session that the arguments select. `None` lets the user pick one from a list.
-fn session(args: &SessionArgs, setup: &Setup) -> Result<Option<OpenRequest>, AppError> {
-    let new = || args.session_id.unwrap_or_else(SessionId::generate);
-    let stored = if args.continue_newest {
-        let missing = || AppError::Usage("there is no session in this directory yet".to_owned());
-        setup.store().latest_in(&setup.cwd).ok_or_else(missing)?
-    } else {
-        match args.resume.as_deref() {
-            None => return Ok(Some(OpenRequest::New(new()))),
-            Some("") if args.fork_session => {
-                let why = "--fork-session needs an id after --resume: caliban sessions lists them";
-                return Err(AppError::Usage(why.to_owned()));
-            }
-            Some("") => return Ok(None),
-            Some(prefix) => setup.store().find(prefix)?,
-        }
-    };
-    Ok(Some(match args.fork_session {
-        true => OpenRequest::Fork { from: stored, to: new() },
-        false => OpenRequest::Stored(stored),
-    }))
 }

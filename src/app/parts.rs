@@ -22,6 +22,9 @@ use crate::subagent::{AgentParts, AgentTree, SlotLimits, SubagentSettings};
 use crate::tool::mcp::{Mcp, McpSettings};
 use crate::tool::{BuiltinSettings, HiddenRules, RedirectRules, WebSettings};
 
+/// The maximum number of queued commands from a front end.
+pub(super) const COMMAND_CAPACITY: usize = 64;
+
 /// The options in which the front ends differ.
 pub(crate) struct FrontendOptions {
     pub events: EventQueue,

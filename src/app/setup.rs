@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::rule_stamps::RuleFileStamps;
-use crate::cli::Cli;
+use crate::cli::{Cli, SessionArgs};
 use crate::commands::CommandSources;
 use crate::config::models::ModelsError;
 use crate::config::trust::TrustError;
@@ -16,8 +16,9 @@ use crate::config::{
 use crate::disk::ProjectScope;
 use crate::exec::{self, StartDirs, StartSettings, Supervisor};
 use crate::permission::RuleError;
-use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, Redactor, printable_path};
+use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, Redactor, SessionId, printable_path};
 use crate::provider::{ErrorKind, ProviderError};
+use crate::runtime::OpenRequest;
 use crate::session::{FindError, SessionStore, StoreError};
 use crate::subagent::definition::{DefinitionError, DefinitionTrust};
 use crate::subagent::registry::{DefinitionSources, Definitions};
@@ -279,4 +280,27 @@ fn with_depth(env: EnvOverlay) -> EnvOverlay {
         None if above == 0 => env,
         _ => env.with([(DEPTH_VARIABLE, above.to_string())]),
     }
+}
+
+/// Returns the session that the arguments select. `None` lets the user pick one from a list.
+pub(super) fn session(args: &SessionArgs, setup: &Setup) -> Result<Option<OpenRequest>, AppError> {
+    let new = || args.session_id.unwrap_or_else(SessionId::generate);
+    let stored = if args.continue_newest {
+        let missing = || AppError::Usage("there is no session in this directory yet".to_owned());
+        setup.store().latest_in(&setup.cwd).ok_or_else(missing)?
+    } else {
+        match args.resume.as_deref() {
+            None => return Ok(Some(OpenRequest::New(new()))),
+            Some("") if args.fork_session => {
+                let why = "--fork-session needs an id after --resume: caliban sessions lists them";
+                return Err(AppError::Usage(why.to_owned()));
+            }
+            Some("") => return Ok(None),
+            Some(prefix) => setup.store().find(prefix)?,
+        }
+    };
+    Ok(Some(match args.fork_session {
+        true => OpenRequest::Fork { from: stored, to: new() },
+        false => OpenRequest::Stored(stored),
+    }))
 }
