@@ -194,10 +194,16 @@ fn lists_mail(word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
     })
 }
 
-/// Whether the folder that has the file of this name is outside the checkout.
+/// Whether the path is one in the checkout to git, but a link on the way leads elsewhere.
 fn is_behind_link(text: &str, bases: &[PathBuf]) -> bool {
-    let Some(folder) = Path::new(text).parent().and_then(Path::to_str) else { return false };
-    bases.iter().any(|base| leads_out_of_checkout(folder, base))
+    let Some(folder) = Path::new(text).parent() else { return false };
+    bases.iter().any(|base| {
+        let (Some(root), Some(base)) = (resolve(&checkout_root(base)), resolve(base)) else {
+            return true;
+        };
+        let folder = normalize(&base.join(folder));
+        folder.starts_with(&root) && resolve(&folder).is_none_or(|real| !real.starts_with(&root))
+    })
 }
 
 /// Where the path leads from the folder, as the system reads it and as git does: git takes `..` for

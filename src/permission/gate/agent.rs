@@ -79,7 +79,7 @@ impl AgentGate {
         }
         let permissions =
             AgentPermissions { grants, places, mode: mode.combine(rights.mode), bounds };
-        Self { shared: self.shared.clone(), name: name.into(), events, permissions: permissions }
+        Self { shared: self.shared.clone(), name: name.into(), events, permissions }
     }
 
     /// The gate of the whole tree.

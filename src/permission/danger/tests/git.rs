@@ -1,6 +1,7 @@
 //! Files given to git commands.
 
 use std::fs;
+use std::process::Command;
 
 use super::*;
 
@@ -136,7 +137,8 @@ fn a_path_counts_as_git_reads_it_too() {
     fs::create_dir_all(project.join("src/gl/hooks")).unwrap();
     fs::create_dir_all(project.join("m/new")).unwrap();
     fs::write(project.join("mail"), "From: a\n\nx\n").unwrap();
-    fs::write(project.join("series"), "# This series applies on GIT commit x\n../../mail\n").unwrap();
+    fs::write(project.join("series"), "# This series applies on GIT commit x\n../../mail\n")
+        .unwrap();
     // The system goes up from where a link leads, git from where it is.
     bench.asks([
         "git mv src/a ld/../lo/x",
