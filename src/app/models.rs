@@ -123,6 +123,12 @@ impl ModelSource for Models {
         let parent = ask.parent;
         if let Some(named) = ask.provider.filter(|name| *name != INHERIT) {
             self.pool.config_of(named)?;
+            if ask.by_call && named != parent.provider.name() && !self.pool.is_set_up(named) {
+                return Err(ProviderError::bad_request(format!(
+                    "the user has not set up the provider {named:?}; leave `provider` out, or ask the user to set \
+                     `base_url` of [providers.{named}] in config.toml"
+                )));
+            }
         }
         let wish = ModelQuery {
             parent_provider: parent.provider.name(),

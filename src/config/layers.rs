@@ -44,6 +44,13 @@ impl Origins {
         self.0.get(key).and_then(|origins| origins.get(index)).unwrap_or(&Origin::BuiltIn)
     }
 
+    /// Whether any value below a table, such as `providers.work`, is not a built-in one.
+    pub fn is_set_below(&self, table: &str) -> bool {
+        let prefix = format!("{table}.");
+        let below = self.0.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
+        below.flat_map(|(_, origins)| origins).any(|origin| *origin != Origin::BuiltIn)
+    }
+
     /// Returns the origin of the first value below a table, such as any key of `providers.work`.
     pub(super) fn first_below(&self, table: &str) -> &Origin {
         let prefix = format!("{table}.");

@@ -28,7 +28,7 @@ pub mod user;
 
 use super::resolve::{normalize, passes_link, real, resolve};
 use git_dir::{GitDir, GitLink, is_empty, is_hash, is_missing};
-use index::TrackedFiles;
+use index::{IndexEntry, TrackedFiles};
 use settings::RepositorySettings;
 use user::{GitConfigPaths, GitSettings, expand};
 
@@ -180,23 +180,26 @@ pub fn tracks(root: &Path, is_it: impl Fn(&[u8]) -> bool) -> Result<bool, String
     Ok(!index::all_names(&git.index(), SHA1_BYTES, |name| !is_it(name))?)
 }
 
-/// Whether a folder named in the index of the checkout at `root` has become a link, which git would
-/// follow to the files below. An unreadable index may name any folder.
+/// Whether git may follow a link from the checkout at `root` to files elsewhere: a folder named in
+/// the index has become a link, or a link in the index leads out, whose name may be a folder's in
+/// another commit. An unreadable index may name any folder.
 pub fn has_entry_behind_link(root: &Path) -> bool {
     if !has_dot_git(root) {
         return false;
     }
-    let Ok(git) = GitDir::find(root) else { return true };
+    let (Ok(git), Some(real)) = (GitDir::find(root), resolve(root)) else { return true };
     let mut last = PathBuf::new();
     // The index is sorted, so the files of a folder are mostly adjacent.
-    let is_real = |name: &[u8]| {
-        let folder = Path::new(OsStr::from_bytes(name)).parent().unwrap_or(Path::new(""));
+    let is_inside = |entry: IndexEntry, name: &[u8]| {
+        let file = Path::new(OsStr::from_bytes(name));
+        let folder = file.parent().unwrap_or(Path::new(""));
         let mut unseen = folder.ancestors().take_while(|above| !last.starts_with(above));
         let is_real = !unseen.any(|folder| root.join(folder).is_symlink());
         last = folder.to_owned();
-        is_real
+        let stays = |target: Option<PathBuf>| target.is_some_and(|it| it.starts_with(&real));
+        is_real && (entry != IndexEntry::Link || stays(resolve(&root.join(file))))
     };
-    !index::all_names(&git.index(), SHA1_BYTES, is_real).unwrap_or(false)
+    !index::all_entries(&git.index(), SHA1_BYTES, is_inside).unwrap_or(false)
 }
 
 /// Returns the checkout's git folder, and the one shared by all worktrees if the first names one.

@@ -37,7 +37,7 @@ mod sub_command;
 mod table;
 mod tar;
 
-use super::program::{Program, base_name};
+use super::program::{Program, base_name, mark_ends_git_options};
 use entry::{OptionEntry, entries, has_option_files, rows, values_of};
 use table::ANYWHERE;
 
@@ -499,7 +499,7 @@ fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
     // find has no such mark, arguments that cargo passes on to tests can write a file, and the
     // others run their arguments as variables, goals or statements. Option files are read before
     // any mark is.
-    if IGNORES_DASHES.contains(&name) || has_option_files(name) {
+    if IGNORES_DASHES.contains(&name) || has_option_files(name) || hands_on_options(name, words) {
         return words.len();
     }
     let is_option = |place: usize| {
@@ -507,6 +507,18 @@ fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
     };
     let mut places = (1..words.len()).filter(|&place| words[place].exact() == Some("--"));
     places.find(|&place| !is_option(place - 1)).unwrap_or(words.len())
+}
+
+/// Whether git may hand what is behind a `--` to another of its commands.
+fn hands_on_options(name: &str, words: &[Spelling<'_>]) -> bool {
+    let place = Program::named(name)
+        .filter(|_| name == "git")
+        .and_then(|program| git_config::sub_command(program, words));
+    place.is_some_and(|place| {
+        let text = |word: &Spelling<'_>| word.exact().unwrap_or_default().to_owned();
+        let texts: Vec<String> = words[place..].iter().take(2).map(text).collect();
+        !mark_ends_git_options(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+    })
 }
 
 /// Whether the word holds several options or properties: a rule that names the first does not name the others.

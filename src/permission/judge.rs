@@ -51,6 +51,8 @@ pub struct Judgement {
     pub why: String,
     /// The parts of `why` that mention no allow rule: a new allow rule removes some of them and adds none.
     pub(super) reasons: Vec<String>,
+    /// Where the words of a line that is asked about lead.
+    pub(super) targets: Vec<PathTarget>,
     /// Special circumstances of the call.
     pub warnings: Vec<String>,
     /// Rules that would allow it; empty if no safe rule does.
@@ -61,18 +63,32 @@ impl Judgement {
     fn new(decision: Decision, why: impl Into<String>) -> Self {
         let why = why.into();
         let reasons = vec![why.clone()];
-        let (warnings, suggestions) = Default::default();
-        Self { decision, read_only: None, why, reasons, warnings, suggestions }
+        let (targets, warnings, suggestions) = Default::default();
+        Self { decision, read_only: None, why, reasons, targets, warnings, suggestions }
     }
 }
 
+/// Maximum bytes of a line whose names are looked up again before it runs.
+const MAX_TARGET_LINE: usize = 4096;
+
 /// Decides on a call. Reads the disk to resolve paths; has no other effects.
 pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
+    let effects = effects(policy, call);
+    let mut judgement = decide(policy, call, &effects);
+    if judgement.decision == Decision::Ask
+        && let Some(shell) = &effects.shell
+        && shell.line.len() <= MAX_TARGET_LINE
+    {
+        judgement.targets.clone_from(&shell.mentioned().all.targets);
+    }
+    judgement
+}
+
+/// What the call does, as far as the policy needs it.
+fn effects(policy: &Policy<'_>, call: &Call<'_>) -> CallAccess {
     let places = policy.places;
-    let bounds = policy.bounds.iter().flat_map(|bound| &bound.deny);
-    let deny = policy.rules.deny.iter().chain(bounds);
-    let read_rules = read_rules(deny.clone().chain(&policy.rules.ask), places);
-    let mut effects = CallAccess::from_call(call, places, read_rules);
+    let restricting = deny_rules(policy).chain(&policy.rules.ask);
+    let mut effects = CallAccess::from_call(call, places, read_rules(restricting, places));
     let writes = effects.items.iter().any(|item| matches!(item, AccessItem::Write(_)));
     if writes || effects.shell.is_some() && policy.rules.allow.iter().any(Rule::is_general) {
         places.renew_protected();
@@ -80,16 +96,26 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let mut allow = policy.rules.allow.iter().chain(policy.grants);
     effects.all_commands = policy.mode == PermissionMode::BypassPermissions
         || allow.any(|rule| rule.covers_all_of("Bash"));
-    let denied = find_restriction(deny, &effects, places);
+    effects
+}
+
+/// The deny rules: those of all agents, and those that bound the asking one.
+fn deny_rules<'a>(policy: &'a Policy<'_>) -> impl Iterator<Item = &'a Rule> {
+    policy.rules.deny.iter().chain(policy.bounds.iter().flat_map(|bound| &bound.deny))
+}
+
+fn decide(policy: &Policy<'_>, call: &Call<'_>, effects: &CallAccess) -> Judgement {
+    let places = policy.places;
+    let denied = find_restriction(deny_rules(policy), effects, places);
     if let Some((rule, None)) = &denied {
         return Judgement::new(Decision::Deny, format!("{rule} denies it"));
     }
-    let excluded = policy.bounds.iter().find_map(|bound| bound.excludes(&effects, places));
-    if let Some(why) = excluded.or_else(|| bound_violation(&effects, places)) {
+    let excluded = policy.bounds.iter().find_map(|bound| bound.excludes(effects, places));
+    if let Some(why) = excluded.or_else(|| bound_violation(effects, places)) {
         return Judgement::new(Decision::Deny, why);
     }
     if policy.mode == PermissionMode::Plan
-        && effects.items.iter().any(|item| changes(item, &effects, places))
+        && effects.items.iter().any(|item| changes(item, effects, places))
     {
         let why = "plan mode is on: nothing may be changed, and only read-only commands may run; \
                    present the plan instead";
@@ -97,9 +123,9 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     }
     // A rule that names exactly this has answered the question in advance.
     if let Some((rule, Some(why))) = denied
-        && !effects.items.iter().all(|item| is_named(item, policy, &effects))
+        && !effects.items.iter().all(|item| is_named(item, policy, effects))
     {
-        return ask_for_doubt(policy, &effects, call.access, &format!("{rule} may deny it: {why}"));
+        return ask_for_doubt(policy, effects, call.access, &format!("{rule} may deny it: {why}"));
     }
     let bypass = policy.mode == PermissionMode::BypassPermissions;
     let asks = match &call.advice {
@@ -107,7 +133,7 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
         // With nobody to ask, the mode has decided; a hook decides on this very call.
         _ if bypass && !policy.interactive => None,
         _ => {
-            find_restriction(&policy.rules.ask, &effects, places).map(|(rule, doubt)| match doubt {
+            find_restriction(&policy.rules.ask, effects, places).map(|(rule, doubt)| match doubt {
                 None => format!("{rule} asks"),
                 Some(why) => format!("{rule} may ask for it: {why}"),
             })
@@ -120,7 +146,7 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
             }
             _ => Judgement::new(Decision::Ask, asks),
         };
-        judgement.warnings = warnings(&effects, call.access, places);
+        judgement.warnings = warnings(effects, call.access, places);
         return judgement;
     }
     if bypass {
@@ -131,7 +157,7 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     if call.advice == HookAdvice::Allow && !unknown {
         return Judgement::new(Decision::Allow, "a hook allows it");
     }
-    judge_items(policy, &effects, call.access)
+    judge_items(policy, effects, call.access)
 }
 
 /// Why a page permitted at `from` must not redirect to `to`: a deny rule covers it, or an ask rule
@@ -152,8 +178,7 @@ pub(super) fn redirect_refusal(policy: &Policy<'_>, from: &str, to: &str) -> Opt
         CallAccess::from_call(&call, policy.places, ReadRules::default())
     };
     let (from, to) = (effects(from), effects(to));
-    let bounds = policy.bounds.iter().flat_map(|bound| &bound.deny);
-    let denied = find_restriction(policy.rules.deny.iter().chain(bounds), &to, policy.places);
+    let denied = find_restriction(deny_rules(policy), &to, policy.places);
     if let Some((rule, _)) = denied {
         return Some(format!("{rule} denies it"));
     }

@@ -239,6 +239,20 @@ pub fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
+/// Commands of git that take what is behind `--` for paths or names. Others may hand it to another
+/// command of git, without the mark.
+const ENDED_BY_MARK: &str = "add branch checkout clean clone commit diff difftool fetch grep log ls-files ls-tree mv \
+    push reset restore rev-list rm show shortlog stage status switch tag whatchanged";
+
+/// Whether `--` ends the options of git's command with these words, the first of which is its name.
+pub fn mark_ends_git_options(words: &[&str]) -> bool {
+    match words {
+        ["stash", next, ..] => *next == "push",
+        [name, ..] => ENDED_BY_MARK.split_whitespace().any(|known| known == *name),
+        [] => false,
+    }
+}
+
 /// Whether git itself has this command.
 pub fn is_git_command(name: &str) -> bool {
     GIT_COMMANDS.split_whitespace().any(|command| command == name)

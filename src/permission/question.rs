@@ -1,5 +1,6 @@
 //! A call waiting for the user's answer, and errors of an answer.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use tokio::sync::oneshot;
 use super::agent_permissions::AgentPermissions;
 use super::call::{Call, HookAdvice};
 use super::judge::Judgement;
+use super::path::PathTarget;
 use super::rule::RuleError;
 use crate::protocol::{Access, Denial, ToolUseId, printable_path};
 
@@ -67,21 +69,33 @@ pub(super) struct QuestionEntry {
 pub struct Approval {
     reasons: Vec<String>,
     warnings: Vec<String>,
+    targets: Vec<PathTarget>,
 }
 
 impl Approval {
     /// Approves what this judgement asks about.
     pub(super) fn from_judgement(judgement: &Judgement) -> Self {
-        let Judgement { reasons, warnings, .. } = judgement;
-        Self { reasons: reasons.clone(), warnings: warnings.clone() }
+        let Judgement { reasons, warnings, targets, .. } = judgement;
+        Self { reasons: reasons.clone(), warnings: warnings.clone(), targets: targets.clone() }
     }
 
     /// Whether the user approved everything this judgement asks about. Rules that came with the
     /// answer can leave less to ask about; anything asked for another reason, such as a new rule,
-    /// was not approved.
+    /// was not approved, and neither was another file that a name leads to by now.
     pub(super) fn covers(&self, judgement: &Judgement) -> bool {
         judgement.warnings == self.warnings
             && judgement.reasons.iter().all(|reason| self.reasons.contains(reason))
+            && self.leads_as(&judgement.targets)
+    }
+
+    /// Whether the approved names still lead to the same files.
+    fn leads_as(&self, targets: &[PathTarget]) -> bool {
+        let by_name = |target: &PathTarget| (target.written.clone(), target.resolved.clone());
+        let approved: HashMap<_, _> = self.targets.iter().map(by_name).collect();
+        let is_same = |target: &PathTarget| {
+            approved.get(&target.written).is_none_or(|resolved| *resolved == target.resolved)
+        };
+        targets.iter().all(is_same)
     }
 }
 

@@ -156,6 +156,8 @@ pub struct ChildModel<'a> {
     pub parent: &'a Model,
     /// A key of `providers`.
     pub provider: Option<&'a str>,
+    /// Whether the call named the provider, rather than the user's configuration or definition.
+    pub by_call: bool,
     /// An alias or a full name.
     pub model: Option<&'a str>,
     /// The session's environment with the variables of the agent's definition on top; absent if it sets none.

@@ -175,7 +175,8 @@ impl Spawner {
             ),
         };
         let env = (!definition.env.is_empty()).then_some(&workspace.env);
-        let choice = ChildModel { parent: &parent, provider, model, env };
+        let by_call = request.provider.is_some();
+        let choice = ChildModel { parent: &parent, provider, by_call, model, env };
         self.factory().parts.models.child(choice).await
     }
 }

@@ -1,6 +1,6 @@
 //! Shared providers: one instance for each address and key, including its connections.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ pub(super) struct ProviderPool {
     /// The environment of agents, which includes variables from settings files.
     session: EnvOverlay,
     starts: StartDirs,
+    /// The providers that the user's configuration or environment names.
+    set_up: BTreeSet<String>,
     /// The folder where each provider's key command starts.
     key_starts: BTreeMap<String, StartDir>,
     http: HttpClient,
@@ -68,11 +70,20 @@ impl ProviderPool {
             (name.clone(), setup.loaded.start_of(&key, &setup.dirs, &setup.cwd))
         };
         let key_starts = config.providers.keys().map(start).collect();
+        let is_named = |name: &str| {
+            config.subagents.default_provider == name
+                || config.subagents.allowed_models.contains_key(name)
+        };
+        let is_own = |name: &&String| {
+            setup.loaded.origins.is_set_below(&format!("providers.{name}")) || is_named(name)
+        };
+        let set_up = config.providers.keys().filter(is_own).cloned().collect();
         Self {
             env: setup.env.clone(),
             session: setup.loaded.variables.apply_to(&setup.env),
             starts: setup.starts.clone(),
             key_starts,
+            set_up,
             http: HttpClient::new(&setup.env),
             redactor: setup.redactor.clone(),
             built: Mutex::default(),
@@ -110,6 +121,16 @@ impl ProviderPool {
             )));
         }
         self.instance(identity, config).await
+    }
+
+    /// Whether requests may go to the provider without further settings: the user has set it up, or it
+    /// takes a key, whose absence is an error of its own.
+    pub fn is_set_up(&self, name: &str) -> bool {
+        let takes_key = |config: &ProviderConfig| {
+            let identity = self.identity(name, config, &self.env);
+            !matches!(identity.key, KeyOrigin::None { .. }) || needs_key(&identity, config)
+        };
+        self.set_up.contains(name) || self.config.providers.get(name).is_some_and(takes_key)
     }
 
     /// Returns the configuration of a provider.

@@ -16,7 +16,7 @@ fn models(config: &str, variables: &[(&str, &str)]) -> (Models, EnvOverlay, temp
 }
 
 fn ask<'a>(parent: &'a Model, provider: Option<&'a str>) -> ChildModel<'a> {
-    ChildModel { parent, provider, model: None, env: None }
+    ChildModel { parent, provider, by_call: true, model: None, env: None }
 }
 
 #[tokio::test]
@@ -138,4 +138,31 @@ async fn s2_14_a_model_can_be_forced_where_its_wire_allows_that() {
     assert!(!can("anthropic", "nobody-knows-me").await, "it may think");
     assert!(can("anthropic", "plain").await);
     assert!(can("openai", "nobody-knows-me").await);
+}
+
+#[tokio::test]
+async fn a_call_names_only_providers_that_the_user_has_set_up() {
+    let session = "[model]\nprovider = \"anthropic\"\n";
+    for (config, variables, named, is_refused) in [
+        ("", &[][..], "vllm", true),
+        ("", &[], "ollama", true),
+        ("", &[], "openai", false),
+        ("", &[], "anthropic", false),
+        ("", &[("OPENAI_API_KEY", "sk-o")], "openai", false),
+        ("[providers.vllm]\nbase_url = \"http://127.0.0.1:1/v1\"\n", &[], "vllm", false),
+        ("[subagents.allowed_models]\nollama = [\"x\"]\n", &[], "ollama", false),
+    ] {
+        let variables = [&[("ANTHROPIC_API_KEY", "sk-a")], variables].concat();
+        let (models, ..) = models(&format!("{session}{config}"), &variables);
+        let main = models.resolve(None, "claude-sonnet-5").await.unwrap();
+        let call = ChildModel { model: Some("x"), ..ask(&main, Some(named)) };
+        let refusal = |found: Result<Model, ProviderError>| {
+            found.err().map(|error| error.to_string()).filter(|it| it.contains("not set up"))
+        };
+        let found = refusal(models.child(call).await);
+        assert_eq!(found.is_some(), is_refused, "{named}: {config:?}: {found:?}");
+        // A definition is the user's own.
+        let definition = ChildModel { by_call: false, ..call };
+        assert_eq!(refusal(models.child(definition).await), None, "{named}");
+    }
 }

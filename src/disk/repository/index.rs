@@ -51,8 +51,21 @@ pub fn all_names(
     hash: usize,
     mut is_so: impl FnMut(&[u8]) -> bool,
 ) -> Result<bool, &'static str> {
+    all_entries(path, hash, |_, name| is_so(name))
+}
+
+/// The same for all entries, each with its kind.
+///
+/// # Errors
+///
+/// Fails like [`commits`].
+pub fn all_entries(
+    path: &Path,
+    hash: usize,
+    mut is_so: impl FnMut(IndexEntry, &[u8]) -> bool,
+) -> Result<bool, &'static str> {
     let mut all = true;
-    read(path, hash, &mut |_, name| all = all && is_so(name))?;
+    read(path, hash, &mut |entry, name| all = all && is_so(entry, name))?;
     Ok(all)
 }
 
@@ -116,7 +129,7 @@ impl TrackedFiles {
 
 /// An entry of the index.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum IndexEntry {
+pub enum IndexEntry {
     File,
     Link,
     /// A submodule.

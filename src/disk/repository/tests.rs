@@ -216,6 +216,10 @@ fn an_entry_behind_a_link_is_found() {
         assert!(!has_entry_behind_link(&root), "{folder}");
         fs::rename(bench.path("moved"), root.join(folder)).unwrap();
     }
+    std::os::unix::fs::symlink("../elsewhere", root.join("out")).unwrap();
+    assert!(!has_entry_behind_link(&root));
+    bench.git("a", &["add", "out"]);
+    assert!(has_entry_behind_link(&root));
     bench.write("a/.git/index", "DIRC");
     assert!(has_entry_behind_link(&root));
 }

@@ -111,7 +111,7 @@ fn operands(words: &[Spelling<'_>], values: &str, flags: &str) -> Vec<usize> {
 fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
     let text = word.outline();
     let is_folder = || match word.exact() {
-        Some(name) if !name.contains(':') => {
+        Some(name) => {
             // Git looks for both names, and if it may run anywhere, either may exist.
             let exists = |base: &PathBuf| {
                 [name.to_owned(), format!("{name}.git")]
@@ -121,13 +121,13 @@ fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
             // It goes to the top of the checkout first.
             let tops = bases.iter().map(|base| checkout_root(base));
             // A name that is no remote may be a folder by the time the command runs.
-            let may_come = |base: &PathBuf| has_remote(base, name) == Some(false);
-            bases.is_empty()
+            let is_address = name.contains(':');
+            let may_come = |base: &PathBuf| !is_address && has_remote(base, name) == Some(false);
+            bases.is_empty() && !is_address
                 || bases.iter().any(exists)
                 || tops.into_iter().any(|it| exists(&it))
                 || bases.iter().any(may_come)
         }
-        Some(_) => false,
         // A glob can match the name of a folder.
         None => true,
     };

@@ -32,6 +32,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("git/clone", "=bjo -u -c --config --template --separate-git-dir"),
     ("git/init", "--template --separate-git-dir"),
     ("git/archive git/format-patch git/bugreport git/diagnose", "-o --remote"),
+    ("git/format-patch", "--range-diff --interdiff"),
     ("git/rebase", "=CsX -x"),
     ("git/difftool", "-x -t --tool"),
     ("git/mergetool", "-t --tool"),

@@ -469,3 +469,29 @@ fn a_redirect_is_refused_where_a_rule_is_about_its_host_and_was_not_asked() {
     assert!(refuses(&bypass, "a.org").is_some());
     assert_eq!(refuses(&bypass, "b.org"), None);
 }
+
+#[tokio::test]
+async fn a_line_whose_names_lead_elsewhere_by_now_does_not_run() {
+    let bench = GateFixture::new(true);
+    let (agent, cwd) = (bench.agent("main"), bench.gate.0.places.project.clone());
+    for folder in ["d", "elsewhere"] {
+        fs::create_dir(cwd.join(folder)).unwrap();
+        fs::write(cwd.join(folder).join("f"), "").unwrap();
+    }
+    let confirm = |line: &str, approval: &Approval| {
+        with_call(line, &cwd, |call| agent.confirm(call, Some(approval)))
+    };
+    for line in ["rm d/f", "touch d/new", "cp elsewhere/f d"] {
+        let approval = bench.approved(&agent, line, Answer::Once).await;
+        assert_eq!(confirm(line, &approval), Ok(None), "{line}");
+        fs::rename(cwd.join("d"), cwd.join("old")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", cwd.join("d")).unwrap();
+        let why = confirm(line, &approval).unwrap_err().to_string();
+        assert!(why.contains("has changed since it was allowed"), "{line}: {why}");
+        assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
+        fs::remove_file(cwd.join("d")).unwrap();
+        fs::rename(cwd.join("old"), cwd.join("d")).unwrap();
+        // Another file that a glob matches by now is no other target.
+        assert_eq!(confirm(line, &approval), Ok(None), "{line}");
+    }
+}

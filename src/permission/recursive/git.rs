@@ -8,7 +8,7 @@ use super::silent::is_silent;
 use crate::disk::{checkout_around, checkout_root, common_git_dir, has_dot_git, normalize, tracks};
 use crate::permission::pattern::PathPattern;
 use crate::permission::pattern_roots::PatternRoots;
-use crate::permission::program::Program;
+use crate::permission::program::{Program, mark_ends_git_options};
 use crate::permission::script::Word;
 
 /// Options that make git show which files differ, but not how.
@@ -55,7 +55,10 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
     let is = |text: &str| words.iter().any(|word| word.text == text);
     let operands = GitOperands::new(words, bases);
     let name = sub_command.text.as_str();
+    let history = ReadBehavior { content: ShownContent::History, reads_cwd: CwdCondition::Always };
     match name {
+        // What is behind the mark goes to another command of git, without the mark.
+        _ if has_option_behind_mark(name, words) => Some(history),
         _ if is_silent(name, words) => None,
         "grep" if is("--no-index") => Some(ReadBehavior {
             content: ShownContent::Files { hidden: true },
@@ -102,8 +105,17 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
         "diff" | "difftool" | "show" | "log" | "whatchanged" => {
             Some(ReadBehavior { content: ShownContent::Changes, reads_cwd: CwdCondition::Always })
         }
-        _ => Some(ReadBehavior { content: ShownContent::History, reads_cwd: CwdCondition::Always }),
+        _ => Some(history),
     }
+}
+
+fn has_option_behind_mark(name: &str, words: &[Word]) -> bool {
+    let next = words.first().map_or("", |word| word.text.as_str());
+    if mark_ends_git_options(&[name, next]) {
+        return false;
+    }
+    let behind = words.iter().skip_while(|word| word.text != "--").skip(1);
+    behind.into_iter().any(|word| word.text.starts_with('-') || !word.literal)
 }
 
 /// The non-option words of a git command.

@@ -184,3 +184,35 @@ fn a_folder_that_has_become_a_link_counts_for_all_that_reads_files() {
     bench.asks(reads);
     bench.allows(others);
 }
+
+#[test]
+fn what_is_behind_the_mark_may_be_an_option_of_another_git_command() {
+    asked_about(&[
+        ("Bash(git pull:*)", "git pull -- --upload-pack=./e"),
+        ("Bash(git pull:*)", "git pull -- origin --uploa=./e"),
+        ("Bash(git remote:*)", "git remote update -- --no-multiple --upload-pack=./e"),
+        ("Bash(git remote:*)", "git remote add -- --uploa=./e https://example.org"),
+        ("Bash(git stash:*)", "git stash list -- --output=x '--format=%H'"),
+        ("Bash(git stash:*)", "git stash list -- HEAD --outp=x"),
+        ("Bash(git blame:*)", "git blame -- HEAD --output=x"),
+        ("Bash(git format-patch:*)", "git format-patch --stdout --range-diff=--output=x HEAD~1"),
+    ]);
+    covered(&[
+        ("Bash(git checkout:*)", "git checkout -- src/a"),
+        ("Bash(git stash:*)", "git stash push -- src/a"),
+        ("Bash(git pull:*)", "git pull --rebase -- origin main"),
+    ]);
+    let bench = JudgeFixture::new().allow("Bash(git stash:*)").deny("Read(.env)");
+    bench.asks(["git stash list -- -p HEAD", "git stash list -p"]);
+    bench.allows(["git stash list"]);
+}
+
+#[test]
+fn a_folder_counts_before_an_address_of_the_same_name() {
+    let bench = JudgeFixture::new().allow("Bash(git clone:*)");
+    bench.allows(["git clone host:x", "git clone https://example.org/x"]);
+    for folder in ["host:x", "https:/example.org/x"] {
+        fs::create_dir_all(bench.root.join("project").join(folder)).unwrap();
+    }
+    bench.asks(["git clone host:x", "git clone https://example.org/x"]);
+}
