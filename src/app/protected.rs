@@ -16,6 +16,7 @@ const OWN_ENTRIES: &[&str] = &[
     "keymap.toml",
     "models.toml",
     "skills",
+    "themes",
     "trust.json",
     "trust.lock",
 ];

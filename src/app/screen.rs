@@ -1,6 +1,7 @@
 //! Starts the screen: asks about trust, draws the first frame, then starts the backend.
 
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -18,12 +19,16 @@ use crate::config::models::Catalogue;
 use crate::config::{self, Config, Origin, ProjectStart, UntrustedItem};
 use crate::headless::say_remaining;
 use crate::permission::Gate;
-use crate::protocol::{Command, EnvOverlay, EventQueue, NoticeLevel, SessionId};
+use crate::protocol::{Command, EnvOverlay, EventQueue, NoticeLevel, SessionId, printable_path};
 use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::tool::mcp::Mcp;
 use crate::tui::session::{FirstRun, ScreenSession};
 use crate::tui::settings::{MotionMode, PaneLayout, StartInfo, TuiSettings};
+use crate::tui::themes::ThemeSource;
 use crate::tui::{self, PendingInput, TrustAnswer, TrustItem, TrustQuestion, TuiIo};
+
+/// The most bytes of a theme file.
+const MAX_THEME_BYTES: u64 = 64 * 1024;
 
 /// The prompt history in the data folder.
 const HISTORY_FILE: &str = "history.jsonl";
@@ -188,6 +193,7 @@ fn info(setup: &Setup, gate: &Gate, start: ScreenStart) -> StartInfo {
     let model = if start.scripted { Some("scripted".to_owned()) } else { label(config, setup) };
     let session = ScreenSession {
         cwd: folder(&setup.cwd),
+        folder: setup.cwd.to_path_buf(),
         model: model.unwrap_or_default(),
         mode: gate.mode(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -230,6 +236,7 @@ pub(crate) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
     let tui = &setup.loaded.config.tui;
     TuiSettings {
         theme: tui.theme.clone().unwrap_or_default(),
+        theme_files: theme_files(&setup.dirs.themes()),
         panes: match tui.panes {
             config::PanesSetting::Auto => PaneLayout::Auto,
             config::PanesSetting::Right => PaneLayout::Right,
@@ -245,6 +252,27 @@ pub(crate) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
         no_color: no_color || setup.env.non_empty("NO_COLOR").is_some(),
         env: setup.env.clone(),
     }
+}
+
+/// Reads the user's theme files, in the order of their names.
+fn theme_files(folder: &Path) -> Vec<ThemeSource> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|name| name == "toml") && path.is_file());
+    paths.sort();
+    let source = |path: &PathBuf| {
+        let name = path.file_stem()?.to_str()?.to_owned();
+        let text = read_theme(path).map_err(|error| error.to_string());
+        Some(ThemeSource { name, path: printable_path(path), text })
+    };
+    paths.iter().filter_map(source).collect()
+}
+
+/// Reads a theme file. Bounded, since it is read before the first frame.
+fn read_theme(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MAX_THEME_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// The result of the question.

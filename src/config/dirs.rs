@@ -72,6 +72,11 @@ impl Dirs {
         self.config.join("keymap.toml")
     }
 
+    /// The user's theme files.
+    pub fn themes(&self) -> PathBuf {
+        self.config.join("themes")
+    }
+
     /// The user's sub-agent definitions.
     pub fn agents(&self) -> PathBuf {
         self.config.join("agents")

@@ -361,7 +361,7 @@ impl AgentToolName {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TuiConfig {
-    /// The name of a theme. Absent: the built-in one.
+    /// The name of a theme. Absent: `auto`.
     #[schemars(length(min = 1))]
     pub theme: Option<String>,
     /// Where sub-agents are shown.

@@ -16,19 +16,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
-use crate::protocol::{AgentEvent, Command, EventQueue};
+use crate::protocol::{AgentEvent, Command, EventQueue, NoticeLevel};
 
 use super::chrome;
 use super::exit_summary::exit_summary;
 use super::host::{HostRequest, ScreenHost};
-use super::keyboard::{Keyboard, PendingInput};
+use super::keyboard::{Input, Keyboard, PendingInput};
 use super::keymap::{Keymap, KeymapError};
 use super::model::{DrawUrgency, TuiModel};
 use super::msg::{Msg, ScreenEffect};
 use super::settings::{MotionMode, ScreenExit, StartInfo, TuiSettings};
 use super::terminal::{GuardOptions, TerminalGuard};
 use super::text::Highlighter;
-use super::theme::{Theme, ThemeError};
+use super::theme::{ColorDepth, Ground, Theme, ThemeError};
+use super::themes::ThemeSet;
 use super::update::{self, update};
 use super::view::View;
 
@@ -40,6 +41,11 @@ const LAZY_FRAME_TIME: Duration = Duration::from_millis(100);
 
 /// The same, with reduced motion.
 const LAZY_REDUCED_FRAME_TIME: Duration = Duration::from_millis(500);
+
+/// How long after the start an answer about the background may still come, and how long the exit
+/// waits for it.
+const GROUND_TIME: Duration = Duration::from_secs(1);
+const GROUND_WAIT: Duration = Duration::from_millis(100);
 
 /// Events handled per batch, so that keys never wait long.
 const MAX_EVENT_BATCH: usize = 512;
@@ -80,41 +86,53 @@ pub struct TuiIo {
 ///
 /// Must run on the calling thread, not in a spawned task: a panic on that thread restores the terminal.
 pub async fn run(mut io: TuiIo, host: Arc<dyn ScreenHost>) -> Result<ScreenExit, TuiError> {
-    let theme = resolve_theme(&io.settings)?;
+    let (themes, problems) = load_themes(&io.settings);
+    first_theme(&io.settings, &themes)?;
+    io.start.notices.extend(problems.into_iter().map(|why| (NoticeLevel::Warning, why)));
     let keyboard = Keyboard::open(std::mem::take(&mut io.pending))?;
     let options = GuardOptions { mouse: io.settings.mouse, log: io.log.clone() };
     let mut guard = TerminalGuard::enter(&options)?;
-    run_on(io, host, theme, &mut guard, keyboard).await
+    run_on(io, host, themes, &mut guard, keyboard).await
+}
+
+/// The themes for this terminal, and a line for each file of the user with mistakes.
+fn load_themes(settings: &TuiSettings) -> (ThemeSet, Vec<String>) {
+    let env = match settings.no_color {
+        true => &settings.env.with([("NO_COLOR", "1")]),
+        false => &settings.env,
+    };
+    ThemeSet::new(&settings.theme_files, env)
+}
+
+/// The theme of the first frame, before the terminal may have said what its background is.
+fn first_theme(settings: &TuiSettings, themes: &ThemeSet) -> Result<Theme, ThemeError> {
+    themes.get(&settings.theme, Ground::from_env(&settings.env).unwrap_or_default())
 }
 
 /// Resolves the theme from the settings and the terminal.
 pub(super) fn resolve_theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
-    if settings.no_color {
-        let env = settings.env.with([("NO_COLOR", "1")]);
-        return Ok(Theme::no_color().for_terminal(&env));
-    }
-    let named = match settings.theme.as_str() {
-        "" => Theme::default(),
-        name => Theme::named(name)?,
-    };
-    Ok(named.for_terminal(&settings.env))
+    first_theme(settings, &load_themes(settings).0)
 }
 
 /// Like [`run`], on a given terminal and input. The input must not read ahead, since an editor may own
 /// the terminal in between.
-async fn run_on<I: Stream<Item = io::Result<Event>> + Unpin>(
+async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
     io: TuiIo,
     host: Arc<dyn ScreenHost>,
-    theme: Theme,
+    themes: ThemeSet,
     terminal: &mut TerminalGuard,
     mut keyboard: I,
 ) -> Result<ScreenExit, TuiError> {
     let (prompt, pick_session) = (io.start.prompt.clone(), io.start.pick_session);
     let coloured = Arc::new(Notify::new());
     let notify = Arc::clone(&coloured);
-    let view = View::new(theme, Highlighter::new(move || notify.notify_one()));
+    let mut model = TuiModel::new(io.start, io.settings, io.keymap, io.history);
+    model.themes.choices = themes.choices();
+    let rich = first_theme(&model.settings, &themes)?.depth() == ColorDepth::True;
+    let highlighter = Highlighter::new(move || notify.notify_one());
+    let view = View::with_themes(themes, &model, highlighter)?;
     let mut screen = EventLoop {
-        model: TuiModel::new(io.start, io.settings, io.keymap, io.history),
+        model,
         view,
         host,
         terminal,
@@ -128,6 +146,9 @@ async fn run_on<I: Stream<Item = io::Result<Event>> + Unpin>(
     };
     screen.draw()?;
     screen.terminal.after_first_frame()?;
+    if rich {
+        screen.terminal.ask_ground()?;
+    }
     // Lets the tests check that a panic restores the terminal; absent from release builds.
     debug_assert!(
         screen.model.settings.env.get("CALIBAN_DEBUG_PANIC").is_none(),
@@ -135,7 +156,15 @@ async fn run_on<I: Stream<Item = io::Result<Event>> + Unpin>(
     );
     let effects = update::start(&mut screen.model, prompt, pick_session);
     screen.perform(effects)?;
-    let signal = match screen.run_until_exit(&mut keyboard, &io.events, &coloured).await {
+    let ended = screen.run_until_exit(&mut keyboard, &io.events, &coloured).await;
+    if rich && screen.start.elapsed() < GROUND_TIME && screen.model.themes.ground.is_none() {
+        // What the terminal still says must not reach the shell's prompt.
+        let _ = tokio::time::timeout(GROUND_WAIT, async {
+            while let Some(Ok(Input::Event(_))) = keyboard.next().await {}
+        })
+        .await;
+    }
+    let signal = match ended {
         // The SIGHUP may arrive after the error.
         Err(TuiError::Terminal(error)) if has_hung_up(&error) => Some(HANGUP),
         ended => ended?,
@@ -216,7 +245,7 @@ struct EventLoop<'a> {
 
 impl EventLoop<'_> {
     /// Runs until the user quits. Returns the number of the signal if one ended it.
-    async fn run_until_exit<I: Stream<Item = io::Result<Event>> + Unpin>(
+    async fn run_until_exit<I: Stream<Item = io::Result<Input>> + Unpin>(
         &mut self,
         keyboard: &mut I,
         events: &EventQueue,
@@ -241,7 +270,7 @@ impl EventLoop<'_> {
     }
 
     /// Waits for one event and handles it. Returns the number of a signal that ends the screen.
-    async fn step<I: Stream<Item = io::Result<Event>> + Unpin>(
+    async fn step<I: Stream<Item = io::Result<Input>> + Unpin>(
         &mut self,
         keyboard: &mut I,
         signals: &mut ScreenSignals,
@@ -288,9 +317,9 @@ impl EventLoop<'_> {
     }
 
     /// Handles an input event and all others that are ready: a burst makes one frame.
-    async fn take_input<I: Stream<Item = io::Result<Event>> + Unpin>(
+    async fn take_input<I: Stream<Item = io::Result<Input>> + Unpin>(
         &mut self,
-        first: Event,
+        first: Input,
         keyboard: &mut I,
     ) -> Result<(), TuiError> {
         let mut next = Some(first);
@@ -305,7 +334,11 @@ impl EventLoop<'_> {
         Ok(())
     }
 
-    fn input(&mut self, event: Event) -> Result<(), TuiError> {
+    fn input(&mut self, input: Input) -> Result<(), TuiError> {
+        let event = match input {
+            Input::Event(event) => event,
+            Input::Ground(ground) => return self.update(|_| Msg::Ground(ground)),
+        };
         match event {
             Event::Key(key) => self.update(|at| Msg::Key { key, at }),
             Event::Paste(text) => self.update(|at| Msg::Paste { text, at }),

@@ -20,8 +20,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 mod csi;
 mod decode;
 
-pub use decode::PendingInput;
 use decode::READ_SIZE;
+pub use decode::{Input, PendingInput};
 
 /// A stream of keys, pastes, mouse events and new sizes. It ends when the terminal is gone.
 pub struct Keyboard {
@@ -81,7 +81,7 @@ impl Keyboard {
 }
 
 impl Stream for Keyboard {
-    type Item = io::Result<Event>;
+    type Item = io::Result<Input>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
@@ -91,7 +91,8 @@ impl Stream for Keyboard {
             }
             if this.resized.poll_recv(context).is_ready() {
                 let size = crossterm::terminal::size();
-                return Poll::Ready(Some(size.map(|(width, height)| Event::Resize(width, height))));
+                let resized = |(width, height)| Input::Event(Event::Resize(width, height));
+                return Poll::Ready(Some(size.map(resized)));
             }
             match this.poll_read(context) {
                 Poll::Ready(Ok(true)) => continue,
@@ -136,8 +137,8 @@ mod tests {
         (Keyboard::new(reads, PendingInput::default()).unwrap(), writes)
     }
 
-    fn key(code: KeyCode) -> Event {
-        Event::Key(KeyEvent::new(code, KeyModifiers::NONE))
+    fn key(code: KeyCode) -> Input {
+        Input::Event(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
     }
 
     #[tokio::test]

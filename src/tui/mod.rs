@@ -34,6 +34,7 @@ pub mod slash;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+pub mod themes;
 mod transcript;
 mod trust;
 pub mod update;

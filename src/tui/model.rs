@@ -15,6 +15,8 @@ use crate::tui::queue::PromptQueue;
 use crate::tui::selection::MouseSelection;
 use crate::tui::session::ScreenSession;
 use crate::tui::settings::{MotionMode, StartInfo, TuiSettings};
+use crate::tui::theme::Ground;
+use crate::tui::themes::ThemeChoice;
 use crate::tui::transcript::{Extent, ItemId, ItemKind, Scroll, SearchResult, TranscriptState};
 
 /// The whole state of the screen. Only `update` changes it; `View` reads it.
@@ -23,6 +25,7 @@ pub struct TuiModel {
     /// Time from the start of the screen to the last message.
     pub now: Duration,
     pub settings: TuiSettings,
+    pub themes: ThemeState,
     /// Key bindings, for input and for hints.
     pub keymap: Arc<Keymap>,
     pub session: ScreenSession,
@@ -73,6 +76,15 @@ pub struct TuiModel {
     pub focused_window: bool,
     /// How soon the screen must be redrawn.
     pub draw: DrawUrgency,
+}
+
+/// What decides about the theme, besides the setting.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThemeState {
+    /// The themes to choose from.
+    pub choices: Vec<ThemeChoice>,
+    /// The background, once the terminal has said what it is.
+    pub ground: Option<Ground>,
 }
 
 /// Sizes of the areas in the last frame, in lines.

@@ -9,6 +9,7 @@ use crate::protocol::{AgentEvent, Command};
 
 use super::host::HostRequest;
 use crate::tui::model::Metrics;
+use crate::tui::theme::Ground;
 use crate::tui::transcript::Extent;
 
 /// An event for `update`. Times are relative to the start of the screen.
@@ -49,6 +50,8 @@ pub enum Msg {
     Tick {
         at: Duration,
     },
+    /// The terminal has said what its background is.
+    Ground(Ground),
     /// A frame was drawn.
     Drawn(Box<Metrics>),
 }

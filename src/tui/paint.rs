@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::agents::AgentState;
-use crate::tui::text::{truncate, truncate_line, width};
+use crate::tui::text::{truncate_line, width};
 use crate::tui::theme::{Glyph, Theme};
 
 /// The theme and the spinner's frame.
@@ -149,6 +149,13 @@ pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     }
 }
 
+/// The text in a border of a box: at its left and at its right end.
+#[derive(Default)]
+pub struct BorderText {
+    pub left: Vec<Span<'static>>,
+    pub right: Vec<Span<'static>>,
+}
+
 /// Draws a box with a title in its upper and a text in its lower border. Returns the area inside.
 pub fn frame(
     buffer: &mut Buffer,
@@ -158,20 +165,51 @@ pub fn frame(
     title: &str,
     foot: &str,
 ) -> Rect {
+    let left = |words: &str| match words {
+        "" => BorderText::default(),
+        words => {
+            let left = vec![Span::styled(words.to_owned(), style)];
+            BorderText { left, ..BorderText::default() }
+        }
+    };
+    frame_with(buffer, area, theme, style, left(title), left(foot))
+}
+
+/// Draws a box in a style, with texts in their own styles in its borders. Returns the area inside.
+pub fn frame_with(
+    buffer: &mut Buffer,
+    area: Rect,
+    theme: &Theme,
+    style: Style,
+    title: BorderText,
+    foot: BorderText,
+) -> Rect {
     clear(buffer, area);
     if area.width < 4 || area.height < 3 {
         return area;
     }
     let glyphs = theme.glyphs;
     let inner = usize::from(area.width) - 2;
-    let edge = |left: &'static str, words: &str, right: &'static str| {
-        let words = if words.is_empty() {
-            String::new()
-        } else {
-            format!(" {} ", truncate(words, inner - 2))
+    let edge = |left: &'static str, mut text: BorderText, right: &'static str| {
+        let room = inner - 2;
+        cut_spans(&mut text.right, room);
+        let after = spans_width(&text.right);
+        cut_spans(&mut text.left, room.saturating_sub(if after > 0 { after + 3 } else { 0 }));
+        let mut spans = vec![Span::styled(left, style)];
+        let pad = |mut text: Vec<Span<'static>>| {
+            if !text.is_empty() {
+                text.insert(0, Span::raw(" "));
+                text.push(Span::raw(" "));
+            }
+            text
         };
-        let fill = glyphs.rule.repeat(inner.saturating_sub(width(&words)));
-        Line::styled(format!("{left}{words}{fill}{right}"), style)
+        let (before, after) = (pad(text.left), pad(text.right));
+        let fill = inner.saturating_sub(spans_width(&before) + spans_width(&after));
+        spans.extend(before);
+        spans.push(Span::styled(glyphs.rule.repeat(fill), style));
+        spans.extend(after);
+        spans.push(Span::styled(right, style));
+        Line::from(spans)
     };
     let height = usize::from(area.height);
     put(buffer, area, 0, &edge(glyphs.top_left, title, glyphs.top_right));

@@ -1,5 +1,7 @@
 //! Facts about the session that the screen shows.
 
+use std::path::PathBuf;
+
 use crate::protocol::{AgentPath, Cost, PermissionMode, SessionId};
 
 use super::host::LocalServer;
@@ -10,6 +12,8 @@ pub struct ScreenSession {
     pub id: Option<SessionId>,
     /// The working directory as a short label.
     pub cwd: String,
+    /// The working directory.
+    pub folder: PathBuf,
     /// The git branch; the host is asked if it is not known at the start.
     pub branch: Option<String>,
     /// The model as a short label.

@@ -4,12 +4,15 @@ use crate::protocol::{EnvOverlay, NoticeLevel};
 
 use super::session::ScreenSession;
 use super::theme::Glyphs;
+use super::themes::ThemeSource;
 
 /// The `[tui]` section, with the terminal's environment variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TuiSettings {
     /// Name of a theme, or empty to choose one for the terminal.
     pub theme: String,
+    /// The user's theme files.
+    pub theme_files: Vec<ThemeSource>,
     pub panes: PaneLayout,
     pub motion: MotionMode,
     pub mouse: bool,

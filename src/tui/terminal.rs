@@ -1,6 +1,7 @@
 //! The terminal while the screen uses it: entered, drawn to, and restored on every way out.
 //!
-//! All output goes through one buffer that is written once per frame. The terminal is never queried.
+//! All output goes through one buffer that is written once per frame. The terminal is asked for its
+//! background's colour only, and nothing waits for the answer.
 
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
@@ -26,6 +27,9 @@ use output::{
 
 /// Frames up to this size are remembered, so that a repeated one is not written.
 const SMALL_FRAME: usize = 256;
+
+/// Asks for the background's colour, which some terminals answer.
+pub(super) const ASK_GROUND: &str = "\x1b]11;?\x1b\\";
 
 /// How to use the terminal.
 #[derive(Clone, Debug, Default)]
@@ -104,6 +108,13 @@ impl TerminalGuard {
         }
         sink.modes.keyboard = true;
         sink.put(KEYBOARD_PUSH);
+        sink.send()
+    }
+
+    /// Asks for the background's colour. The answer, if any, comes as input.
+    pub fn ask_ground(&mut self) -> io::Result<()> {
+        let mut sink = self.output.sink();
+        sink.put(ASK_GROUND);
         sink.send()
     }
 

@@ -75,6 +75,7 @@ impl TestScreen {
     pub fn new() -> Self {
         let session = ScreenSession {
             cwd: "shop".to_owned(),
+            folder: "shop".into(),
             branch: Some("main".to_owned()),
             model: "sonnet-5".to_owned(),
             version: "0.1.0".to_owned(),

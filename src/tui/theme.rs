@@ -5,27 +5,32 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
+use toml::Spanned;
 
 use crate::protocol::EnvOverlay;
 
 mod depth;
 mod glyphs;
+mod ground;
 
 pub use depth::ColorDepth;
 pub use glyphs::{ASCII, Glyph, Glyphs, UNICODE};
+pub use ground::Ground;
 
-/// The built-in themes: name and file.
-const BUILT_IN: [(&str, &str); 3] = [
-    ("default", include_str!("../../assets/themes/default.toml")),
+/// The built-in theme files.
+const BUILT_IN: [(&str, &str); 5] = [
+    ("terminal", include_str!("../../assets/themes/terminal.toml")),
     ("dark", include_str!("../../assets/themes/dark.toml")),
     ("light", include_str!("../../assets/themes/light.toml")),
+    ("contrast-dark", include_str!("../../assets/themes/contrast-dark.toml")),
+    ("contrast-light", include_str!("../../assets/themes/contrast-light.toml")),
 ];
 
 /// A theme that cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ThemeError {
-    #[error("unknown theme {name:?}; choose one of {}", Theme::names().join(", "))]
-    Unknown { name: String },
+    #[error("unknown theme {name:?}; choose one of {names}")]
+    Unknown { name: String, names: String },
     #[error("cannot read theme {name:?}: {reason}")]
     Invalid { name: String, reason: String },
 }
@@ -54,6 +59,14 @@ macro_rules! roles {
                     agents16: Vec::new(),
                     depth: ColorDepth::True,
                     id: 0,
+                }
+            }
+
+            /// The style of a role by its name in a file.
+            fn style_mut(&mut self, role: &str) -> Option<&mut Style> {
+                match role {
+                    $($name => Some(&mut self.$field),)*
+                    _ => None,
                 }
             }
 
@@ -103,50 +116,68 @@ roles! {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ThemeFile {
+    /// The built-in file that has whatever this one leaves out.
+    base: Option<Spanned<String>>,
     /// Role to style: colour names, `#rrggbb`, `on COLOUR`, and modifiers.
-    styles: BTreeMap<String, String>,
-    agents: Vec<String>,
-    agents16: Vec<String>,
+    #[serde(default)]
+    styles: BTreeMap<String, Spanned<String>>,
+    agents: Option<Spanned<Vec<String>>>,
+    agents16: Option<Spanned<Vec<String>>>,
 }
 
 impl Default for Theme {
     fn default() -> Self {
-        Self::named("default").unwrap_or_else(|_| Self::no_color())
+        Self::named("terminal").unwrap_or_else(|_| Self::no_color())
     }
 }
 
 impl Theme {
-    /// Names of the built-in themes.
-    pub fn names() -> Vec<&'static str> {
-        BUILT_IN.iter().map(|(name, _)| *name).collect()
-    }
-
-    /// Loads a theme by its name.
+    /// Loads a built-in theme file.
     pub fn named(name: &str) -> Result<Self, ThemeError> {
         let Some((_, file)) = BUILT_IN.iter().find(|(known, _)| *known == name) else {
-            return Err(ThemeError::Unknown { name: name.to_owned() });
+            let names = BUILT_IN.map(|(name, _)| name).join(", ");
+            return Err(ThemeError::Unknown { name: name.to_owned(), names });
         };
         Self::parse(file).map_err(|reason| ThemeError::Invalid { name: name.to_owned(), reason })
     }
 
-    fn parse(file: &str) -> Result<Self, String> {
-        let file: ThemeFile = toml::from_str(file).map_err(|error| error.to_string())?;
-        if let Some(odd) = file.styles.keys().find(|name| !ROLES.contains(&name.as_str())) {
-            return Err(format!("unknown role {odd:?}; choose from {}", ROLES.join(", ")));
+    /// Parses a theme file. What it leaves out is taken from its base, `dark` if it names none.
+    ///
+    /// # Errors
+    /// A line number, a colon, and what is wrong there and what is allowed.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let line_of = |at: usize| text[..at].matches('\n').count() + 1;
+        let file: ThemeFile = toml::from_str(text).map_err(|error| {
+            let line = line_of(error.span().map_or(0, |span| span.start));
+            format!("{line}: {}", error.message().replace('\n', " "))
+        })?;
+        let whole = file.styles.len() == ROLES.len() && file.agents.is_some();
+        let mut theme = match &file.base {
+            None if whole && file.agents16.is_some() => Self::from_styles(|_| Style::new()),
+            None => Self::named("dark").map_err(|error| error.to_string())?,
+            Some(base) => Self::named(base.get_ref()).map_err(|error| {
+                let why = error.to_string().replacen("theme", "base", 1);
+                format!("{}: {why}", line_of(base.span().start))
+            })?,
+        };
+        for (role, style) in &file.styles {
+            let wrong = |why| format!("{}: {why}", line_of(style.span().start));
+            let Some(known) = theme.style_mut(role) else {
+                let roles = ROLES.join(", ");
+                return Err(wrong(format!("unknown role {role:?}; choose from {roles}")));
+            };
+            *known = parse_style(style.get_ref()).map_err(|why| wrong(format!("{role}: {why}")))?;
         }
-        let mut trouble = None;
-        let mut theme = Self::from_styles(|role| {
-            let words = file.styles.get(role).map_or("", String::as_str);
-            parse_style(words).unwrap_or_else(|reason| {
-                trouble = Some(format!("{role}: {reason}"));
-                Style::new()
-            })
-        });
-        if let Some(trouble) = trouble {
-            return Err(trouble);
+        let colors = |name: &str, list: &Spanned<Vec<String>>| {
+            parse_colors(list.get_ref())
+                .map_err(|why| format!("{}: {name}: {why}", line_of(list.span().start)))
+        };
+        if let Some(list) = &file.agents {
+            theme.agents = colors("agents", list)?;
         }
-        theme.agents = parse_colors(&file.agents)?;
-        theme.agents16 = parse_colors(&file.agents16)?;
+        if let Some(list) = &file.agents16 {
+            theme.agents16 = colors("agents16", list)?;
+        }
         theme.update_id();
         Ok(theme)
     }
@@ -234,6 +265,7 @@ impl Theme {
         let mut hasher = DefaultHasher::new();
         let styles: Vec<Style> = self.styles_mut().map(|style| *style).collect();
         styles.hash(&mut hasher);
+        self.agents.hash(&mut hasher);
         self.glyphs.name.hash(&mut hasher);
         self.id = hasher.finish();
     }
@@ -283,22 +315,41 @@ mod tests {
             let theme = Theme::named(name).unwrap();
             assert_eq!((theme.agents.len(), theme.agents16.len()), (8, 6), "{name}");
             let file: ThemeFile = toml::from_str(file).unwrap();
-            assert_eq!(file.styles.len(), ROLES.len(), "{name} misses a role");
+            let whole = file.styles.len() == ROLES.len();
+            assert!(whole || file.base.is_some(), "{name} misses a role");
         }
     }
 
-    #[test]
-    fn an_unknown_theme_is_told_the_names() {
-        let error = Theme::named("neon").unwrap_err().to_string();
-        assert_eq!(error, "unknown theme \"neon\"; choose one of default, dark, light");
+    /// The contrast of two colours as WCAG defines it, from 1 to 21.
+    fn contrast(a: [u8; 3], b: [u8; 3]) -> f32 {
+        let luminance = |color: [u8; 3]| {
+            let [red, green, blue] = color.map(|part| {
+                let part = f32::from(part) / 255.0;
+                if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+            });
+            0.2126 * red + 0.7152 * green + 0.0722 * blue
+        };
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
 
     #[test]
-    fn a_file_with_a_wrong_word_says_which() {
-        let file = "agents = []\nagents16 = []\n[styles]\ndim = \"mauve\"";
-        assert!(Theme::parse(file).unwrap_err().starts_with("dim: unknown colour \"mauve\""));
-        let file = "agents = []\nagents16 = []\n[styles]\ndimm = \"dim\"";
-        assert!(Theme::parse(file).unwrap_err().starts_with("unknown role \"dimm\""));
+    fn every_colour_of_a_designed_theme_can_be_read_on_its_ground() {
+        for (name, ground, least) in [
+            ("dark", [30, 30, 36], 4.5),
+            ("light", [251, 251, 250], 4.5),
+            ("contrast-dark", [0, 0, 0], 7.0),
+            ("contrast-light", [255, 255, 255], 7.0),
+        ] {
+            let mut theme = Theme::named(name).unwrap();
+            let styles: Vec<Style> = theme.styles_mut().map(|style| *style).collect();
+            let plain = styles.iter().filter(|style| style.bg.is_none());
+            for color in plain.filter_map(|style| style.fg).chain(theme.agents.clone()) {
+                let Color::Rgb(r, g, b) = color else { panic!("{name}: {color}") };
+                let contrast = contrast([r, g, b], ground);
+                assert!(contrast >= least, "{name}: {color} has {contrast}");
+            }
+        }
     }
 
     #[test]
@@ -329,7 +380,7 @@ mod tests {
     #[test]
     fn agents_take_their_own_colour_or_the_next_of_the_list() {
         let full = env(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")]);
-        let theme = Theme::named("default").unwrap().for_terminal(&full);
+        let theme = Theme::named("terminal").unwrap().for_terminal(&full);
         assert_eq!(theme.agent(None, 8), theme.agent(None, 0));
         assert_eq!(theme.agent(Some("orange"), 0), theme.agent(None, 1));
         assert_eq!(theme.agent(Some("#010203"), 0), Style::new().fg(Color::Rgb(1, 2, 3)));

@@ -64,6 +64,10 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
             }
             apply_reply(model, answered, &mut effects);
         }
+        Msg::Ground(ground) => {
+            model.themes.ground = Some(ground);
+            model.draw = DrawUrgency::Now;
+        }
         Msg::Tick { at } => {
             model.now = model.now.max(at);
             if model.animated() {

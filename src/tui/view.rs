@@ -27,7 +27,8 @@ use crate::tui::queue::draw as queue;
 use crate::tui::reader::draw::ReaderLayout;
 use crate::tui::settings::MotionMode;
 use crate::tui::text::Highlighter;
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Ground, Theme, ThemeError};
+use crate::tui::themes::ThemeSet;
 use crate::tui::transcript::Extent;
 use crate::tui::transcript::draw::ItemStyle;
 use crate::tui::transcript::layout::{LayoutCache, RenderContext};
@@ -39,6 +40,8 @@ const MAX_AGENT_LAYOUTS: usize = 8;
 /// The drawing side of the screen.
 pub struct View {
     theme: Arc<Theme>,
+    /// All themes, and the name and the ground of the shown one; `None` for a fixed theme.
+    themes: Option<(ThemeSet, String, Ground)>,
     highlighter: Highlighter,
     draft: prompt::DraftLayout,
     question: QuestionContent,
@@ -56,15 +59,43 @@ impl View {
     pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
         Self {
             theme: Arc::new(theme),
+            themes: None,
+            question: QuestionContent::new(highlighter.clone()),
             highlighter,
             draft: prompt::DraftLayout::default(),
-            question: QuestionContent::default(),
             main: LayoutCache::default(),
             agents: HashMap::new(),
             reader: ReaderLayout::default(),
             hit_areas: Vec::new(),
             metrics: Metrics::default(),
             selected: String::new(),
+        }
+    }
+
+    /// Creates a view that shows the theme that the model names.
+    ///
+    /// # Errors
+    /// When there is no such theme.
+    pub fn with_themes(
+        themes: ThemeSet,
+        model: &TuiModel,
+        highlighter: Highlighter,
+    ) -> Result<Self, ThemeError> {
+        let (name, ground) = wanted_theme(model);
+        let theme = themes.get(&name, ground)?;
+        Ok(Self { themes: Some((themes, name, ground)), ..Self::new(theme, highlighter) })
+    }
+
+    /// Takes the theme that the model names, if it is another one now.
+    fn follow_theme(&mut self, model: &TuiModel) {
+        let Some((themes, name, ground)) = &mut self.themes else { return };
+        let wanted = wanted_theme(model);
+        if (&wanted.0, wanted.1) == (&*name, *ground) {
+            return;
+        }
+        (*name, *ground) = wanted;
+        if let Ok(theme) = themes.get(name, *ground) {
+            self.theme = Arc::new(theme);
         }
     }
 
@@ -100,11 +131,13 @@ impl View {
     pub fn highlighting_ready(&mut self) {
         self.agents.values_mut().chain([&mut self.main]).for_each(LayoutCache::invalidate);
         self.reader.invalidate();
+        self.question.invalidate();
     }
 
     /// Draws one frame.
     pub fn draw(&mut self, model: &TuiModel, frame: &mut Frame<'_>) {
         let area = frame.area();
+        self.follow_theme(model);
         let theme = Arc::clone(&self.theme);
         let painter = Painter { theme: &theme, frame: spinner(model) };
         self.hit_areas.clear();
@@ -316,6 +349,16 @@ impl View {
         self.hit_areas.push((body, HitKind::Overlay));
         None
     }
+}
+
+/// The name of the theme to show, in a list of themes the selected one, and the background.
+fn wanted_theme(model: &TuiModel) -> (String, Ground) {
+    let preview = match &model.overlay {
+        Some(Overlay::Picker(picker)) => picker.theme(),
+        _ => None,
+    };
+    let ground = model.themes.ground.or_else(|| Ground::from_env(&model.settings.env));
+    (preview.unwrap_or_else(|| model.settings.theme.clone()), ground.unwrap_or_default())
 }
 
 /// The style of a transcript that fits into the rest of the screen.

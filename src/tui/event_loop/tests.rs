@@ -34,14 +34,18 @@ impl Write for Display {
     }
 }
 
-fn key(code: KeyCode, modifiers: KeyModifiers) -> io::Result<Event> {
-    Ok(Event::Key(KeyEvent::new(code, modifiers)))
+fn key(code: KeyCode, modifiers: KeyModifiers) -> io::Result<Input> {
+    Ok(Input::Event(Event::Key(KeyEvent::new(code, modifiers))))
 }
 
 fn terminal() -> (TerminalGuard, Display) {
     let (rows, columns) = (NonZero::new(24).unwrap(), NonZero::new(80).unwrap());
     let display = Display(Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0))));
     (TerminalGuard::for_test(display.clone(), 80, 24), display)
+}
+
+fn themes() -> ThemeSet {
+    ThemeSet::new(&[], &crate::protocol::EnvOverlay::default()).0
 }
 
 fn connected(commands: mpsc::Sender<Command>, events: EventQueue) -> TuiIo {
@@ -65,7 +69,7 @@ async fn t10_an_error_of_a_closed_terminal_is_a_hangup_and_any_other_is_told() {
         let error = move || Err(io::Error::from_raw_os_error(errno as i32));
         let keys = Box::pin(stream::iter([error()]).chain(stream::pending()));
         let (mut terminal, _) = terminal();
-        let ended = run_on(io, Arc::new(NoHost), Theme::default(), &mut terminal, keys).await;
+        let ended = run_on(io, Arc::new(NoHost), themes(), &mut terminal, keys).await;
         match ended {
             Ok(exit) => assert_eq!((exit.signal, hangs_up), (Some(HANGUP), true)),
             Err(error) => assert!(matches!(error, TuiError::Terminal(_)) && !hangs_up, "{error}"),
@@ -115,7 +119,7 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
         tell.send(()).unwrap();
         sent.recv().await
     };
-    let screen = run_on(io, Arc::new(NoHost), Theme::default(), &mut terminal, keys);
+    let screen = run_on(io, Arc::new(NoHost), themes(), &mut terminal, keys);
     let (exit, shutdown) = tokio::join!(screen, runtime);
     assert_eq!(shutdown, Some(Command::Quit));
     let exit = exit.unwrap();

@@ -5,11 +5,15 @@ use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 
+use crate::tui::theme::Ground;
+
 /// Result of decoding the first bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DecodeResult {
     /// This many bytes are this event.
     Event(usize, Event),
+    /// This many bytes are the terminal's answer about its background.
+    Ground(usize, Ground),
     /// This many bytes are ignored.
     Ignored(usize),
     /// More bytes are needed.

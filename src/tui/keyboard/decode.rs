@@ -7,6 +7,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tokio::time::Instant;
 
 use super::csi::{self, DecodeResult};
+use crate::tui::theme::Ground;
 
 /// Bytes per read.
 pub(super) const READ_SIZE: usize = 4096;
@@ -21,10 +22,26 @@ const ESC_TIMEOUT: Duration = Duration::from_millis(10);
 /// pieces; a longer gap means that it was cut off, or that the user typed Alt and a bracket.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(100);
 
+/// The same for the answer to [`ASK_GROUND`](crate::tui::terminal::ASK_GROUND): late pieces of it
+/// must not pass as keys.
+const GROUND_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The start of the answer with the background's colour.
+const GROUND_BEGIN: &[u8] = b"\x1b]11;";
+
+/// Something from the terminal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A key, a paste, the mouse, the focus or a new size.
+    Event(Event),
+    /// The brightness of the background.
+    Ground(Ground),
+}
+
 /// Input that was read but not used yet: complete events, and the bytes of an unfinished one.
 #[derive(Debug, Default)]
 pub struct PendingInput {
-    events: VecDeque<Event>,
+    events: VecDeque<Input>,
     bytes: Vec<u8>,
     /// When the last bytes arrived.
     read_at: Option<Instant>,
@@ -44,7 +61,11 @@ impl PendingInput {
         while from < self.bytes.len() {
             match decode_first(&self.bytes[from..]) {
                 DecodeResult::Event(count, event) => {
-                    self.events.push_back(event);
+                    self.events.push_back(Input::Event(event));
+                    from += count;
+                }
+                DecodeResult::Ground(count, ground) => {
+                    self.events.push_back(Input::Ground(ground));
                     from += count;
                 }
                 DecodeResult::Ignored(count) => from += count,
@@ -59,7 +80,7 @@ impl PendingInput {
     }
 
     /// Removes and returns the next event.
-    pub fn take(&mut self) -> Option<Event> {
+    pub fn take(&mut self) -> Option<Input> {
         self.events.pop_front()
     }
 
@@ -70,6 +91,7 @@ impl PendingInput {
             [] => return None,
             [ESC] | [ESC, ESC] => ESC_TIMEOUT,
             _ if self.is_paste() => return None,
+            _ if self.is_ground() => GROUND_TIMEOUT,
             _ => SEQUENCE_TIMEOUT,
         };
         Some(self.read_at? + timeout)
@@ -77,6 +99,12 @@ impl PendingInput {
 
     fn is_paste(&self) -> bool {
         self.bytes.starts_with(csi::PASTE_BEGIN)
+    }
+
+    /// Whether the bytes are, or may become, the answer with the background's colour.
+    fn is_ground(&self) -> bool {
+        self.bytes.starts_with(GROUND_BEGIN)
+            || self.bytes.len() > 2 && GROUND_BEGIN.starts_with(&self.bytes)
     }
 
     /// Stops waiting for the rest of a sequence once its deadline has passed: an ESC is the key, an ESC
@@ -87,12 +115,12 @@ impl PendingInput {
         }
         match self.bytes[..] {
             [ESC] | [ESC, ESC] => {
-                let escape = key(KeyCode::Esc, KeyModifiers::NONE);
+                let escape = Input::Event(key(KeyCode::Esc, KeyModifiers::NONE));
                 self.events.extend(std::iter::repeat_n(escape, self.bytes.len()));
             }
             [ESC, letter @ 0x20..=0x7e] => {
                 let code = KeyCode::Char(char::from(letter));
-                self.events.push_back(key(code, KeyModifiers::ALT));
+                self.events.push_back(Input::Event(key(code, KeyModifiers::ALT)));
             }
             _ => {}
         }
@@ -168,15 +196,24 @@ fn function_key(letter: u8) -> DecodeResult {
     }
 }
 
-/// Skips an unsolicited response of the terminal, of any length, up to its terminator.
+/// Skips a response of the terminal, of any length, up to its terminator. Reads the background's
+/// colour; anything but a colour in its place is skipped as well.
 fn terminal_response(bytes: &[u8]) -> DecodeResult {
     let Some(end) = bytes.iter().skip(2).position(|byte| *byte < 0x20) else {
         return DecodeResult::Unfinished;
     };
     let end = end + 2;
+    let response = |count: usize| {
+        let color =
+            bytes[..end].strip_prefix(GROUND_BEGIN).and_then(|color| str::from_utf8(color).ok());
+        match color.and_then(Ground::from_color) {
+            Some(ground) => DecodeResult::Ground(count, ground),
+            None => DecodeResult::Ignored(count),
+        }
+    };
     match bytes[end..] {
-        [BELL, ..] => DecodeResult::Ignored(end + 1),
-        [ESC, b'\\', ..] => DecodeResult::Ignored(end + 2),
+        [BELL, ..] => response(end + 1),
+        [ESC, b'\\', ..] => response(end + 2),
         [ESC] => DecodeResult::Unfinished,
         // No response contains such a byte: it was cut off before.
         _ => DecodeResult::Ignored(end),
@@ -190,7 +227,9 @@ fn with_alt(first: &DecodeResult) -> DecodeResult {
             let modifiers = first.modifiers | KeyModifiers::ALT;
             DecodeResult::Event(count + 1, Event::Key(KeyEvent { modifiers, ..*first }))
         }
-        DecodeResult::Event(..) | DecodeResult::Ignored(_) => escape_key(),
+        DecodeResult::Event(..) | DecodeResult::Ground(..) | DecodeResult::Ignored(_) => {
+            escape_key()
+        }
         DecodeResult::Unfinished => DecodeResult::Unfinished,
     }
 }

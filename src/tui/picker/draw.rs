@@ -2,13 +2,14 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, draw_rows, frame, put};
+use crate::tui::paint::{Painter, draw_rows, frame, put, put_all};
 use crate::tui::picker::{HistorySearch, Picker, PickerRows};
-use crate::tui::text::{column_width, one_line, padded};
+use crate::tui::text::{column_width, one_line, padded, whole_diff};
 
 /// Draws a picker.
 pub fn draw(
@@ -43,7 +44,7 @@ pub fn draw(
             PickerRows::Models(_) => {
                 "no known models · /model NAME takes any name your provider knows"
             }
-            PickerRows::Modes(_) => "",
+            PickerRows::Modes(_) | PickerRows::Themes(_) => "",
         };
         lines.push(Line::styled(words, painter.theme.dim));
     }
@@ -55,9 +56,67 @@ pub fn draw(
     draw_rows(lines, selected, above, painter, buffer);
     let below = inner.height.saturating_sub(used).max(kept);
     let area = Rect { y: inner.bottom() - below, height: below, ..inner };
+    if matches!(picker.rows, PickerRows::Themes(_)) {
+        put_all(buffer, Rect { y: area.y, ..area }, &theme_sample(painter));
+    }
     for (at, note) in picker.notes.iter().enumerate() {
         put(buffer, area, at, &Line::styled(one_line(note), painter.theme.dim));
     }
+}
+
+/// A few lines in the theme's colours, to choose one by.
+fn theme_sample(painter: Painter<'_>) -> Vec<Line<'static>> {
+    let theme = painter.theme;
+    let glyphs = theme.glyphs;
+    let word = |text: &str, style| Span::styled(text.to_owned(), style);
+    let agents =
+        ["1 map the routes  ", "2 find the query  ", "3 check the tests  ", "4 read the docs"];
+    let agents = agents.into_iter().enumerate().map(|(at, name)| word(name, theme.agent(None, at)));
+    let diff = "@@ -8 +8 @@\n-  if count > bulk_from {\n+  if count >= bulk_from {\n";
+    let mut lines = vec![
+        Line::from(vec![
+            word(glyphs.prompt, theme.accent),
+            word(" find out why login is slow", theme.text),
+        ]),
+        Line::default(),
+        Line::from(vec![
+            word(&format!("{} ", glyphs.done), theme.good),
+            word("Read src/session.rs", theme.text),
+            word("  88 lines", theme.dim),
+        ]),
+        Line::from(vec![
+            word(&format!("{} ", glyphs.failed), theme.bad),
+            word("Bash cargo test", theme.text),
+            word("  exit 1", theme.dim),
+        ]),
+        Line::from(vec![
+            word(&format!("{} ", glyphs.asks), theme.question),
+            word("main wants to edit ", theme.text),
+            word("src/session.rs", theme.text.add_modifier(Modifier::BOLD)),
+        ]),
+        Line::default(),
+        Line::from(vec![
+            word("The session is read twice, by ", theme.text),
+            word("fn guard()", theme.code),
+            word(" and by the handler.", theme.text),
+        ]),
+        Line::from(vec![
+            word("let ", theme.keyword),
+            word("row", theme.text),
+            word(" = ", theme.text),
+            word("query", theme.function),
+            word("(", theme.text),
+            word("\"sessions\"", theme.string),
+            word(", ", theme.text),
+            word("1", theme.number),
+            word("); ", theme.text),
+            word("// twice", theme.comment),
+        ]),
+    ];
+    lines.extend(whole_diff(diff, 60, theme));
+    lines.push(Line::default());
+    lines.push(agents.collect());
+    lines
 }
 
 fn footer(model: &TuiModel) -> String {

@@ -7,6 +7,7 @@ pub mod update;
 use crate::protocol::PermissionMode;
 use crate::tui::composer::TextBuffer;
 use crate::tui::host::{ModelChoice, SessionChoice};
+use crate::tui::themes::ThemeChoice;
 
 /// A list to choose one row from.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub enum PickerRows {
     Sessions(Vec<SessionChoice>),
     Models(Vec<ModelChoice>),
     Modes(Vec<PermissionMode>),
+    /// The selected one is shown at once.
+    Themes(Vec<ThemeChoice>),
 }
 
 impl Picker {

@@ -11,6 +11,7 @@ pub enum PickerChoice {
     Session(SessionId),
     Model(ModelChoice),
     Mode(PermissionMode),
+    Theme(String),
 }
 
 /// One row of a picker: its text and its value.
@@ -31,6 +32,15 @@ impl Picker {
             })
         };
         self.all().into_iter().filter(fits).collect()
+    }
+
+    /// The theme to preview: the selected one, if this is a list of themes.
+    pub fn theme(&self) -> Option<String> {
+        let PickerRows::Themes(_) = &self.rows else { return None };
+        match self.matching().into_iter().nth(self.selected)?.choice {
+            PickerChoice::Theme(name) => Some(name),
+            _ => None,
+        }
     }
 
     fn all(&self) -> Vec<PickerRow> {
@@ -58,6 +68,14 @@ impl Picker {
                     label: mode.name().to_owned(),
                     detail: mode_label(*mode).to_owned(),
                     choice: PickerChoice::Mode(*mode),
+                })
+                .collect(),
+            PickerRows::Themes(themes) => themes
+                .iter()
+                .map(|theme| PickerRow {
+                    label: theme.name.clone(),
+                    detail: theme.about.clone(),
+                    choice: PickerChoice::Theme(theme.name.clone()),
                 })
                 .collect(),
         }

@@ -49,7 +49,7 @@ pub fn press(
         Some(Action::Submit) => {
             if let Some(row) = rows.into_iter().nth(picker.selected) {
                 model.overlay = None;
-                apply_choice(row.choice, effects);
+                apply_choice(model, row.choice, effects);
             }
         }
         Some(edit) => {
@@ -60,7 +60,7 @@ pub fn press(
 }
 
 /// Applies the chosen row of a picker.
-fn apply_choice(choice: PickerChoice, effects: &mut Vec<ScreenEffect>) {
+fn apply_choice(model: &mut TuiModel, choice: PickerChoice, effects: &mut Vec<ScreenEffect>) {
     match choice {
         PickerChoice::Session(id) => effects.push(ScreenEffect::Send(Command::Resume(id))),
         PickerChoice::Model(choice) => {
@@ -68,7 +68,14 @@ fn apply_choice(choice: PickerChoice, effects: &mut Vec<ScreenEffect>) {
             effects.push(ScreenEffect::Send(Command::SetModel { provider, model: choice.name }));
         }
         PickerChoice::Mode(mode) => effects.push(ScreenEffect::Send(Command::SetMode(mode))),
+        PickerChoice::Theme(name) => choose_theme(model, name),
     }
+}
+
+/// Takes a theme for the session.
+pub fn choose_theme(model: &mut TuiModel, name: String) {
+    model.say(format!("theme {name} for this session · theme = \"{name}\" below [tui] keeps it"));
+    model.settings.theme = name;
 }
 
 /// Handles a key in the history search.

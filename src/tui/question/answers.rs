@@ -17,11 +17,16 @@ const MARGIN: usize = 3;
 /// Cells between answers on one line.
 const GAP: usize = 3;
 
+/// Where the column of noes begins if the yes answers are shorter.
+const SECOND_COLUMN: usize = 28;
+
 /// How the answers are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerLayout {
     /// Yes on the left, no on the right.
     Columns,
+    /// The same, with "it" in place of the asker's name.
+    ShortColumns,
     /// Each on a line of its own.
     Stacked,
     /// Side by side, wrapped between answers.
@@ -37,10 +42,13 @@ impl AnswerLayout {
         if open.stage != QuestionStage::Choose {
             return vec![Self::Stacked];
         }
-        let (yes, no) = split_yes_no(&answers(question));
-        let columns = max_label_width(&yes) + GAP + max_label_width(&no) <= usize::from(width);
-        let columns = columns.then_some(Self::Columns);
-        columns.into_iter().chain([Self::Stacked, Self::Packed]).collect()
+        let columns = [(Self::Columns, false), (Self::ShortColumns, true)].into_iter();
+        let fitting = columns.filter(|(_, short)| {
+            let (yes, no) = split_yes_no(&answers(question, *short));
+            max_label_width(&yes) + GAP + max_label_width(&no) <= usize::from(width)
+        });
+        let best = fitting.map(|(columns, _)| columns).next();
+        best.into_iter().chain([Self::Stacked, Self::Packed]).collect()
     }
 }
 
@@ -62,6 +70,8 @@ pub struct AnswerBlock {
     pub cursor: Option<(usize, u16)>,
     /// The rules, while they are edited.
     pub rules: Option<String>,
+    /// Whether the answers name Esc, so that the border need not.
+    pub names_esc: bool,
 }
 
 /// An answer's digit and text.
@@ -138,11 +148,13 @@ impl AnswerBlock {
         style: &AnswerStyle<'_>,
     ) {
         let answers = match form {
-            AnswerLayout::Brief => shorten(answers(question)),
-            _ => answers(question),
+            AnswerLayout::Brief => shorten(answers(question, false)),
+            _ => answers(question, form == AnswerLayout::ShortColumns),
         };
         match form {
-            AnswerLayout::Columns => self.push_columns(&answers, style),
+            AnswerLayout::Columns | AnswerLayout::ShortColumns => {
+                self.push_columns(&answers, width, style);
+            }
             AnswerLayout::Stacked => {
                 for answer in &answers {
                     self.push_wrapped(answer, width, style);
@@ -156,17 +168,24 @@ impl AnswerBlock {
         }
     }
 
-    fn push_columns(&mut self, answers: &[AnswerLabel], style: &AnswerStyle<'_>) {
+    fn push_columns(&mut self, answers: &[AnswerLabel], width: u16, style: &AnswerStyle<'_>) {
         let (yes, no) = split_yes_no(answers);
-        let second = max_label_width(&yes) + GAP;
+        let most = usize::from(width).saturating_sub(max_label_width(&no));
+        let second = (max_label_width(&yes) + GAP).max(SECOND_COLUMN.min(most));
         for row in 0..yes.len().max(no.len()) {
             let mut line = Line::default();
             if let Some(answer) = yes.get(row) {
                 self.push_piece(&mut line, answer, style);
             }
+            let gap = Span::raw(" ".repeat(second.saturating_sub(line.width())));
             if let Some(answer) = no.get(row) {
-                line.push_span(Span::raw(" ".repeat(second - line.width())));
+                line.push_span(gap);
                 self.push_piece(&mut line, answer, style);
+            } else if row == no.len() {
+                let key = if style.open.keyboard { style.theme.question } else { style.theme.dim };
+                let spans = [gap, Span::styled("Esc", key), Span::styled(" No", style.theme.text)];
+                line.spans.extend(spans);
+                self.names_esc = true;
             }
             self.lines.push(line);
         }
@@ -259,15 +278,16 @@ fn max_label_width(answers: &[AnswerLabel]) -> usize {
     answers.iter().map(label_width).max().unwrap_or(0)
 }
 
-/// The question's answers.
-fn answers(question: &Question) -> Vec<AnswerLabel> {
+/// The question's answers; `short` ones call the asker "it", since the title names it.
+fn answers(question: &Question, short: bool) -> Vec<AnswerLabel> {
     let main = question.path.is_root();
     let words = |digit: &u8| match digit {
         1 => "Yes".to_owned(),
-        2 => grant::grant_label(question),
-        3 => "Yes, always in this project (shows the rule first)".to_owned(),
+        2 => grant::grant_label(question, short),
+        3 => "Yes, always (shows the rule first)".to_owned(),
         4 => "No, and say what to do instead".to_owned(),
         _ if main => "No, and stop main".to_owned(),
+        _ if short => "No, and cancel it".to_owned(),
         _ => format!("No, and cancel {}", question.agent),
     };
     let choices = QuestionQueue::choices(question).iter();

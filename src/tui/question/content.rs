@@ -11,12 +11,15 @@ use serde_json::Value;
 
 use crate::protocol::{Access, MAX_SHOWN_BYTES, PathTarget, Question, QuestionId, ToolUseId};
 use crate::tui::format::count;
-use crate::tui::text::{one_line, reveal, sanitize, whole_diff, width, wrap_text};
+use crate::tui::model::TuiModel;
+use crate::tui::text::{
+    Highlighter, count_changes, one_line, reveal, sanitize, whole_diff, width, wrap_line, wrap_text,
+};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::indented;
 
-/// Cells of a title around the sentence: the border, the sign, and the queue position, ` · 1 of 2`.
-const TITLE_MARGIN: usize = 15;
+/// Cells of a title around the sentence: the border, the sign, and the place in the queue, `1 of 2`.
+const TITLE_MARGIN: usize = 16;
 
 /// Maximum number of lines of a call that a question shows.
 const MAX_LINES: usize = 50_000;
@@ -24,16 +27,58 @@ const MAX_LINES: usize = 50_000;
 const MAX_SIDE_TEXT: usize = 500;
 
 /// The open question's content, cached by width.
-#[derive(Default)]
 pub struct QuestionContent {
+    highlighter: Highlighter,
     key: Option<(QuestionId, ToolUseId, u64)>,
     too_large: bool,
-    by_width: Vec<(u16, Vec<Line<'static>>)>,
+    by_width: Vec<(u16, WrappedContent)>,
+}
+
+/// The content at one width.
+#[derive(Default)]
+pub struct WrappedContent {
+    pub lines: Vec<Line<'static>>,
+    /// How many of the lines are the call; the others are warnings and the reason.
+    pub call: usize,
+    /// Lines that the call adds and removes.
+    pub changes: (usize, usize),
+}
+
+/// What the screen knows about a question beyond the question itself.
+#[derive(Clone, Copy)]
+pub struct QuestionContext<'a> {
+    /// The working directory of the session.
+    folder: &'a Path,
+    /// The asking agent's task in a few words.
+    task: Option<&'a str>,
+}
+
+impl<'a> QuestionContext<'a> {
+    pub fn new(model: &'a TuiModel, question: &Question) -> Self {
+        let agent = model.agents.get(&question.path);
+        let task = agent.map(|agent| agent.info.description.as_str());
+        Self { folder: &model.session.folder, task: task.filter(|task| !task.is_empty()) }
+    }
 }
 
 impl QuestionContent {
+    pub fn new(highlighter: Highlighter) -> Self {
+        Self { highlighter, key: None, too_large: false, by_width: Vec::new() }
+    }
+
+    /// Drops the wrapped content, so that a plain command is highlighted.
+    pub fn invalidate(&mut self) {
+        self.by_width.clear();
+    }
+
     /// The content wrapped to a width.
-    pub fn lines(&mut self, question: &Question, width: u16, theme: &Theme) -> &[Line<'static>] {
+    pub fn wrapped(
+        &mut self,
+        question: &Question,
+        context: QuestionContext<'_>,
+        width: u16,
+        theme: &Theme,
+    ) -> &WrappedContent {
         self.set_question(question, theme);
         let at = match self.by_width.iter().position(|(known, _)| *known == width) {
             Some(at) => at,
@@ -42,11 +87,11 @@ impl QuestionContent {
                 if self.by_width.len() > 2 {
                     self.by_width.clear();
                 }
-                let lines = match self.too_large {
-                    true => too_large_lines(question, width, theme),
-                    false => lines(question, width, theme),
+                let wrapped = match self.too_large {
+                    true => too_large_content(question, width, theme),
+                    false => wrap_content(question, context, width, &self.highlighter, theme),
                 };
-                self.by_width.push((width, lines));
+                self.by_width.push((width, wrapped));
                 self.by_width.len() - 1
             }
         };
@@ -124,28 +169,37 @@ pub fn fits_title(question: &Question, room: u16) -> bool {
 }
 
 /// The request as a sentence: `explore-2 wants to edit src/main.rs`.
-pub fn sentence(question: &Question) -> String {
+fn sentence(question: &Question) -> String {
+    let (verb, object) = request(question);
+    format!("{} wants to {verb}{object}", asker(question))
+}
+
+/// The verb of the request, and what it is about, such as the path.
+pub fn request(question: &Question) -> (String, String) {
     let tool = one_line(&reveal(&question.tool));
     let with = |usual: &[&str]| match usual.contains(&question.tool.as_str()) {
         true => String::new(),
         false => format!(" with {tool}"),
     };
-    let wants = match &question.access {
-        Access::Command { .. } => format!("run a command{}", with(&["Bash"])),
+    match &question.access {
+        Access::Command { .. } => ("run a command".to_owned(), with(&["Bash"])),
         Access::Write { paths } => {
-            let verb = if question.tool == "Write" { "write" } else { "edit" };
-            format!("{verb} {}{}", files_label(question, paths), with(&["Edit", "Write"]))
+            let verb = if question.tool == "Write" { "write " } else { "edit " };
+            let with = with(&["Edit", "Write"]);
+            (verb.to_owned(), format!("{}{with}", files_label(question, paths)))
         }
         Access::Read { paths } => match question.tool.as_str() {
-            "Grep" | "Glob" => format!("search {}", files_label(question, paths)),
-            _ => format!("read {}{}", files_label(question, paths), with(&["Read"])),
+            "Grep" | "Glob" => ("search ".to_owned(), files_label(question, paths)),
+            _ => {
+                let with = with(&["Read"]);
+                ("read ".to_owned(), format!("{}{with}", files_label(question, paths)))
+            }
         },
-        Access::Fetch { .. } => format!("fetch from the web{}", with(&["WebFetch"])),
-        Access::Agent { name } => format!("start the agent {}", one_line(&reveal(name))),
-        Access::Skill { name } => format!("use the skill {}", one_line(&reveal(name))),
-        Access::Nothing | Access::Other => format!("use {tool}"),
-    };
-    format!("{} wants to {wants}", asker(question))
+        Access::Fetch { .. } => ("fetch from the web".to_owned(), with(&["WebFetch"])),
+        Access::Agent { name } => ("start the agent ".to_owned(), one_line(&reveal(name))),
+        Access::Skill { name } => ("use the skill ".to_owned(), one_line(&reveal(name))),
+        Access::Nothing | Access::Other => ("use ".to_owned(), tool),
+    }
 }
 
 /// Names one file by its path, several by their number.
@@ -174,21 +228,30 @@ fn relative_path(path: &Path, cwd: &Path) -> String {
     }
 }
 
-fn lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn wrap_content(
+    question: &Question,
+    context: QuestionContext<'_>,
+    width: u16,
+    highlighter: &Highlighter,
+    theme: &Theme,
+) -> WrappedContent {
     let mut lines = Vec::new();
     if !fits_title(question, width.saturating_add(4)) {
         lines.extend(wrap_text(&sanitize(&sentence(question)), width, theme.text));
     }
     let inner = width.saturating_sub(2).max(1);
+    if let Access::Command { line, .. } = &question.access {
+        let code = highlighter.code_lines(&printable(line), "bash", theme);
+        lines.extend(code.iter().flat_map(|line| wrap_line(line, inner)).map(indented));
+    }
     let mut push = |text: &str, style| {
         lines.extend(plain_lines(text, inner, style).into_iter().map(indented));
     };
     match &question.access {
-        Access::Command { line, .. } => push(line, theme.accent),
-        Access::Fetch { url } => push(url, theme.accent),
+        Access::Fetch { url } => push(url, theme.link),
         Access::Read { paths } | Access::Write { paths } if paths.len() != 1 => {
             for path in paths {
-                push(&target_label(path, &question.cwd), theme.accent);
+                push(&target_label(path, &question.cwd), theme.code);
             }
         }
         _ => {}
@@ -202,36 +265,50 @@ fn lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         }
     }
     lines.extend(diff);
+    let call = lines.len();
     for warning in &question.warnings {
-        lines.extend(plain_lines(
-            &format!("! {}", one_line(&reveal(warning))),
-            width,
-            theme.question,
-        ));
+        let warning = format!("! {}", one_line(&reveal(warning)));
+        lines.extend(plain_lines(&warning, width, theme.question));
     }
-    let dir = match &question.access {
-        Access::Command { cwd, .. } => cwd,
-        _ => &question.cwd,
+    lines.extend(reason_lines(question, context, width, theme));
+    let changes = question.preview.as_deref().map_or((0, 0), count_changes);
+    WrappedContent { lines, call, changes }
+}
+
+/// `in /p/shop · no rule allows psql · task: find the slow query`. The directory is left out for files
+/// if it is the session's.
+fn reason_lines(
+    question: &Question,
+    context: QuestionContext<'_>,
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let cwd = match &question.access {
+        Access::Command { cwd, .. } => Some(cwd),
+        _ => Some(&question.cwd).filter(|cwd| cwd.as_path() != context.folder),
     };
-    let why = format!("in {} · {}", dir.display(), one_line(&reveal(&question.reason)));
-    lines.extend(plain_lines(&why, width, theme.dim));
-    lines
+    let cwd = cwd.map(|cwd| format!("in {}", cwd.display()));
+    let task = context.task.map(|task| format!("task: {}", one_line(task)));
+    let parts = [cwd, Some(one_line(&reveal(&question.reason))), task];
+    let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    plain_lines(&words, width, theme.dim)
 }
 
 /// The content for a call too large to show.
-fn too_large_lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn too_large_content(question: &Question, width: u16, theme: &Theme) -> WrappedContent {
     let cut = |text: &str| text.chars().take(MAX_SIDE_TEXT).collect::<String>();
     let mut lines = wrap_text(&sanitize(&cut(&sentence(question))), width, theme.text);
     let words = "This call is too large to show, with more than 1 MB or 50,000 lines, so it cannot be allowed here. \
                  Say no, and ask for smaller steps.";
     lines.extend(wrap_text(words, width, theme.question));
+    let call = lines.len();
     for warning in question.warnings.iter().take(3) {
         let warning = format!("! {}", one_line(&reveal(&cut(warning))));
         lines.extend(plain_lines(&warning, width, theme.question));
     }
     let why = one_line(&reveal(&cut(&question.reason)));
     lines.extend(plain_lines(&why, width, theme.dim));
-    lines
+    WrappedContent { lines, call, changes: (0, 0) }
 }
 
 /// The lines of a preview: a diff, or plain text.
@@ -270,7 +347,12 @@ fn pretty_value(value: &Value) -> String {
     }
 }
 
-/// Wraps text with visible signs for control characters and tabs, so that nothing in it can hide.
+/// Wraps text of which nothing can hide.
 pub fn plain_lines(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
-    wrap_text(&sanitize(&reveal(text).replace('\t', "␉")), width, style)
+    wrap_text(&printable(text), width, style)
+}
+
+/// Text with visible signs for control characters and tabs, so that nothing in it can hide.
+fn printable(text: &str) -> String {
+    sanitize(&reveal(text).replace('\t', "␉")).into_owned()
 }

@@ -6,23 +6,25 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
-use ratatui::text::Line;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Span;
 
 use crate::protocol::{AgentPath, Question, QuestionId};
 use crate::tui::layout::ScreenLayout;
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, frame, put};
+use crate::tui::paint::{BorderText, Painter, frame_with, put, spans_width};
 use crate::tui::question::answers::{AnswerBlock, AnswerLayout};
-use crate::tui::question::content::QuestionContent;
+use crate::tui::question::content::{QuestionContent, QuestionContext, WrappedContent};
 use crate::tui::question::{
     NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion, content, hint,
 };
-use crate::tui::theme::Theme;
 use crate::tui::transcript::Extent;
 
 /// Lines reserved for the content before the answers get any.
 const MIN_CONTENT_LINES: usize = 6;
+
+/// Lines of content from which on a blank line sets the answers apart, although not all fits.
+const ROOMY_CONTENT_LINES: usize = 8;
 
 /// Width in cells below which the content is unreadable.
 const MIN_WIDTH: u16 = 12;
@@ -42,12 +44,15 @@ pub struct DialogLayout {
 struct DialogRows {
     layout: AnswerLayout,
     content: usize,
-    /// A blank line between the two, if everything fits.
+    /// A blank line above the answers, if everything fits or the content has enough.
     gap: usize,
+    /// Another one above the reason.
+    reason_gap: usize,
     lower: usize,
 }
 
-/// Draws the open question: over the transcript if all of it fits, else over the whole body.
+/// Draws the open question: over the transcript if all of it fits there without a line of the call
+/// being wrapped, else over the whole body.
 pub fn draw(
     model: &TuiModel,
     layout: &ScreenLayout,
@@ -58,9 +63,13 @@ pub fn draw(
     let (open, waiting) = model.questions.current()?;
     let question = &waiting.question;
     let seen = open.seen_width == Some(layout.body.width);
+    let context = QuestionContext::new(model, question);
+    let mut call_lines =
+        |area: Rect| content.wrapped(question, context, inner_size(area).0, painter.theme).call;
+    let wraps = call_lines(layout.transcript) > call_lines(layout.body);
     let mut fit = |area: Rect| {
         let (width, room) = inner_size(area);
-        let lines = content.lines(question, width, painter.theme).len();
+        let lines = content.wrapped(question, context, width, painter.theme).lines.len();
         let lower =
             |form| AnswerBlock::new(open, question, width, form, false, painter.theme).lines.len();
         let forms = AnswerLayout::candidates(open, question, width);
@@ -68,13 +77,12 @@ pub fn draw(
     };
     let mut area = layout.transcript;
     let (mut all, mut fits) = fit(area);
-    if layout.small || fits.content < all || fits.layout == AnswerLayout::Brief {
+    if layout.small || wraps || fits.content < all || fits.layout == AnswerLayout::Brief {
         area = layout.body;
         (all, fits) = fit(area);
     }
-    let height = u16::try_from(fits.content + fits.gap + fits.lower + 2)
-        .unwrap_or(u16::MAX)
-        .min(area.height);
+    let rows = fits.content + fits.reason_gap + fits.gap + fits.lower;
+    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect::new(area.x, area.bottom() - height, area.width, height);
     let (width, _) = inner_size(area);
     let readable = width >= MIN_WIDTH && fits.content > 0;
@@ -106,8 +114,8 @@ pub fn draw(
         too_large,
         rules,
     };
-    let lines = content.lines(question, width, painter.theme);
-    Some(draw_box(model, open, question, (frame, lines, lower, fits), area, painter, buffer))
+    let wrapped = content.wrapped(question, context, width, painter.theme);
+    Some(draw_box(model, open, question, (frame, wrapped, lower, fits), area, painter, buffer))
 }
 
 /// Draws only the content, over the whole area.
@@ -122,15 +130,21 @@ pub fn draw_content(
 ) -> Option<QuestionFrame> {
     let question = &model.questions.get(id)?.question;
     let (width, _) = inner_size(area);
-    let lines = content.lines(question, width, painter.theme);
-    let title = title(model, question, area.width, painter.theme);
+    let context = QuestionContext::new(model, question);
+    let wrapped = content.wrapped(question, context, width, painter.theme);
+    let lines = &wrapped.lines;
     let style = colour(model, &question.path, painter);
-    let inner = frame(buffer, area, painter.theme, style, &title, "Esc back");
+    let title = title(model, question, wrapped.changes, style, area.width, painter);
+    let foot =
+        BorderText { left: vec![], right: vec![Span::styled("Esc back", painter.theme.dim)] };
+    let inner = frame_with(buffer, area, painter.theme, style, title, foot);
     let height = usize::from(inner.height).min(lines.len());
     let top = scroll.min(lines.len() - height);
     for (row, line) in lines.iter().skip(top).take(height).enumerate() {
         put(buffer, inner, row, line);
+        extend_ground(buffer, inner, row);
     }
+    draw_thumb(buffer, inner, (top, height, lines.len()), painter, style);
     let end = width >= MIN_WIDTH && height > 0 && top + height >= lines.len();
     let extent = Extent { total: lines.len(), height, top, ..Extent::default() };
     let too_large = content.is_too_large(question, painter.theme);
@@ -167,8 +181,16 @@ fn fit(
         for &form in forms {
             let lower = lower(form);
             if lines + lower <= room {
-                let gap = usize::from(content + lower < room);
-                return DialogRows { layout: form, content: content.min(room - lower), gap, lower };
+                let free = room.saturating_sub(content + lower);
+                let cut = content > room - lower;
+                let gap = usize::from(free > 0 || cut && room - lower > ROOMY_CONTENT_LINES);
+                return DialogRows {
+                    layout: form,
+                    content: content.min(room - lower - gap),
+                    gap,
+                    reason_gap: usize::from(free > 1 && choosing),
+                    lower,
+                };
             }
         }
     }
@@ -180,31 +202,42 @@ fn fit(
     let lower = lower(form);
     let kept = if choosing && !seen { least } else { content.min(1) };
     let content = kept.max(room.saturating_sub(lower)).min(content).min(room);
-    DialogRows { layout: form, content, gap: 0, lower: lower.min(room - content) }
+    let lower = lower.min(room - content);
+    DialogRows { layout: form, content, gap: 0, reason_gap: 0, lower }
 }
 
 fn draw_box(
     model: &TuiModel,
     open: &ShownQuestion,
     question: &Question,
-    (drawn, lines, lower, fits): (QuestionFrame, &[Line<'static>], AnswerBlock, DialogRows),
+    (drawn, wrapped, lower, fits): (QuestionFrame, &WrappedContent, AnswerBlock, DialogRows),
     area: Rect,
     painter: Painter<'_>,
     buffer: &mut Buffer,
 ) -> DialogLayout {
     let theme = painter.theme;
-    let style = if open.keyboard { colour(model, &question.path, painter) } else { theme.dim };
-    let foot = hint::footer(open, question, &drawn, &model.keymap);
-    let title = title(model, question, area.width, theme);
-    let inner = frame(buffer, area, theme, style, &title, &foot);
-    for (row, line) in lines.iter().skip(drawn.content.top).take(fits.content).enumerate() {
+    let asker = colour(model, &question.path, painter);
+    let style = if open.keyboard { asker } else { theme.dim };
+    let foot = hint::footer(open, question, &drawn, lower.names_esc, &model.keymap);
+    let live = !open.keyboard || drawn.clipped.is_empty() && !drawn.available.is_empty();
+    let foot = Span::styled(foot, if live { theme.dim } else { theme.question });
+    let foot = BorderText { left: Vec::new(), right: vec![foot] };
+    let title = title(model, question, wrapped.changes, asker, area.width, painter);
+    let inner = frame_with(buffer, area, theme, style, title, foot);
+    let top = drawn.content.top;
+    for (at, line) in wrapped.lines.iter().enumerate().skip(top).take(fits.content) {
+        let gap = if at >= wrapped.call { fits.reason_gap } else { 0 };
+        let row = at - top + gap;
         put(buffer, inner, row, line);
+        extend_ground(buffer, inner, row);
     }
+    draw_thumb(buffer, inner, (top, fits.content, wrapped.lines.len()), painter, style);
+    let answers_top = fits.content + fits.reason_gap + fits.gap;
     // Keep the text field's cursor in view.
     let typed = lower.cursor.map_or(0, |(row, _)| (row + 1).saturating_sub(fits.lower));
     let mut cursor = None;
     for (at, line) in lower.lines.iter().enumerate().skip(typed).take(fits.lower) {
-        let row = fits.content + fits.gap + at - typed;
+        let row = answers_top + at - typed;
         put(buffer, inner, row, line);
         if let Some((_, column)) = lower.cursor.filter(|(row, _)| *row == at) {
             let y = inner.y + u16::try_from(row).unwrap_or(0);
@@ -214,21 +247,89 @@ fn draw_box(
     let visible = lower.spans.iter().filter(|span| span.row < fits.lower);
     let answers = visible
         .map(|span| {
-            let y = inner.y + u16::try_from(fits.content + fits.gap + span.row).unwrap_or(0);
+            let y = inner.y + u16::try_from(answers_top + span.row).unwrap_or(0);
             (Rect::new(inner.x + span.x, y, span.width, 1).intersection(inner), span.digit)
         })
         .collect();
     DialogLayout { frame: drawn, answers, cursor: cursor.filter(|_| open.keyboard), area }
 }
 
-/// `⚑ explore-2 wants to run a command · 1 of 2`.
-fn title(model: &TuiModel, question: &Question, room: u16, theme: &Theme) -> String {
+/// Continues the ground of a line, as in a diff, to the sides of the box.
+fn extend_ground(buffer: &mut Buffer, inner: Rect, row: usize) {
+    let Ok(row) = u16::try_from(row) else { return };
+    if row >= inner.height || inner.width == 0 {
+        return;
+    }
+    let y = inner.y + row;
+    let ground = buffer[(inner.x, y)].bg;
+    let whole = buffer[(inner.right() - 1, y)].bg == ground;
+    if ground == Color::Reset || !whole {
+        return;
+    }
+    for x in [inner.x.saturating_sub(1), inner.right()] {
+        if let Some(cell) = buffer.cell_mut((x, y)) {
+            cell.set_bg(ground);
+        }
+    }
+}
+
+/// Marks the visible part of the content on the right border, if it is not all.
+fn draw_thumb(
+    buffer: &mut Buffer,
+    inner: Rect,
+    (top, height, all): (usize, usize, usize),
+    painter: Painter<'_>,
+    style: Style,
+) {
+    if height == 0 || height >= all {
+        return;
+    }
+    let size = (height * height / all).max(1);
+    let from = top * (height - size) / (all - height).max(1);
+    for row in from..from + size {
+        let Ok(row) = u16::try_from(row) else { return };
+        if let Some(cell) = buffer.cell_mut((inner.right() + 1, inner.y + row)) {
+            cell.set_symbol(painter.theme.glyphs.thumb).set_style(style);
+        }
+    }
+}
+
+/// `⚑ explore-2 wants to edit src/main.rs` on the left, `+1 −1 · 1 of 2` on the right.
+fn title(
+    model: &TuiModel,
+    question: &Question,
+    (added, removed): (usize, usize),
+    asker: Style,
+    room: u16,
+    painter: Painter<'_>,
+) -> BorderText {
+    let theme = painter.theme;
     let (number, all) = model.questions.place_in_queue(question.id);
-    let words = match content::fits_title(question, room) {
-        true => content::sentence(question),
-        false => format!("{} needs you", content::asker(question)),
-    };
-    format!("{} {words} · {number} of {all}", theme.glyphs.asks)
+    let bold = Modifier::BOLD;
+    let mut left = vec![
+        Span::styled(format!("{} ", theme.glyphs.asks), theme.question),
+        Span::styled(content::asker(question), asker.add_modifier(bold)),
+    ];
+    if content::fits_title(question, room) {
+        let (verb, object) = content::request(question);
+        left.push(Span::styled(format!(" wants to {verb}"), theme.text));
+        left.push(Span::styled(object, theme.text.add_modifier(bold)));
+    } else {
+        left.push(Span::styled(" needs you", theme.text));
+    }
+    let mut right = vec![Span::styled(format!("{number} of {all}"), theme.dim)];
+    let counts = [(added, "+", theme.added), (removed, "−", theme.removed)];
+    let counts = counts.into_iter().filter(|(lines, ..)| *lines > 0);
+    let mut counts: Vec<Span<'static>> =
+        counts.map(|(lines, sign, style)| Span::styled(format!("{sign}{lines} "), style)).collect();
+    if !counts.is_empty() {
+        counts.push(Span::styled(format!("{} ", theme.glyphs.dot), theme.dim));
+        let least = spans_width(&left) + spans_width(&right) + spans_width(&counts) + 7;
+        if least <= usize::from(room) {
+            right.splice(0..0, counts);
+        }
+    }
+    BorderText { left, right }
 }
 
 /// The question style, patched with the asking agent's colour.
@@ -243,7 +344,7 @@ mod tests {
 
     fn fitted(content: usize, room: usize, seen: bool) -> DialogRows {
         let lower = |form| match form {
-            AnswerLayout::Columns => 3,
+            AnswerLayout::Columns | AnswerLayout::ShortColumns => 3,
             AnswerLayout::Stacked => 6,
             AnswerLayout::Packed => 4,
             AnswerLayout::Brief => 3,
@@ -253,11 +354,19 @@ mod tests {
 
     #[test]
     fn the_content_gets_six_lines_before_the_answers_get_any() {
-        let fit = |form, content, gap, lower| DialogRows { layout: form, content, gap, lower };
-        assert_eq!(fitted(3, 20, false), fit(AnswerLayout::Stacked, 3, 1, 6));
+        let fit = |form, content, gap, lower| DialogRows {
+            layout: form,
+            content,
+            gap,
+            reason_gap: 0,
+            lower,
+        };
+        let roomy = DialogRows { reason_gap: 1, ..fit(AnswerLayout::Stacked, 3, 1, 6) };
+        assert_eq!(fitted(3, 20, false), roomy);
+        assert_eq!(fitted(13, 20, false), fit(AnswerLayout::Stacked, 13, 1, 6));
         assert_eq!(fitted(14, 20, false), fit(AnswerLayout::Stacked, 14, 0, 6));
         assert_eq!(fitted(16, 20, false), fit(AnswerLayout::Packed, 16, 0, 4));
-        assert_eq!(fitted(90, 20, false), fit(AnswerLayout::Stacked, 14, 0, 6));
+        assert_eq!(fitted(90, 20, false), fit(AnswerLayout::Stacked, 13, 1, 6));
         assert_eq!(fitted(90, 11, false), fit(AnswerLayout::Packed, 7, 0, 4));
         assert_eq!(fitted(90, 9, false), fit(AnswerLayout::Brief, 6, 0, 3));
         assert_eq!(fitted(90, 8, false), fit(AnswerLayout::Brief, 6, 0, 2));

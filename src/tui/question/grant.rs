@@ -6,23 +6,29 @@ use crate::tui::text::{one_line, reveal, width};
 /// Longest label in cells; a longer one would take too many lines from the call itself.
 const MAX_LABEL_WIDTH: usize = 140;
 
-/// `Yes, and let explore-2 run any psql command until it ends`.
-pub fn grant_label(question: &Question) -> String {
+/// `Yes, and let explore-2 run any psql command`: the grant ends with the agent. `short` says "it".
+pub fn grant_label(question: &Question, short: bool) -> String {
     let rules: Vec<Grant> = question.rules.iter().map(|rule| Grant::parse(rule)).collect();
-    let agent = &question.agent;
-    let until = if question.path.is_root() { "this session" } else { "until it ends" };
+    let main = question.path.is_root();
+    let agent = if short { "it" } else { &question.agent };
+    let until = if main { " this session" } else { "" };
     if !rules.is_empty() && rules.iter().all(|grant| grant.verb == "edit") {
         let scopes = rules.iter().map(Grant::edit_scope).collect();
-        return format!("Yes, and all edits {} by {agent} {until}", join_list(scopes));
+        let scopes = join_list(scopes);
+        return match short {
+            true if main => format!("Yes, and all edits {scopes}{until}"),
+            true => format!("Yes, and all its edits {scopes}"),
+            false => format!("Yes, and all edits {scopes} by {agent}{until}"),
+        };
     }
     let parts = rules.chunk_by(|a, b| a.verb == b.verb).map(|grants| {
         let objects = join_list(grants.iter().map(Grant::object).collect());
         format!("{} {objects}", grants[0].verb)
     });
     let parts: Vec<String> = parts.collect();
-    let words = format!("Yes, and let {agent} {} {until}", parts.join(", and "));
+    let words = format!("Yes, and let {agent} {}{until}", parts.join(", and "));
     match exact_commands(question).filter(|_| width(&words) > MAX_LABEL_WIDTH) {
-        Some(above) => format!("Yes, and let {agent} run exactly {above} {until}"),
+        Some(above) => format!("Yes, and let {agent} run exactly {above}{until}"),
         None => words,
     }
 }
@@ -147,7 +153,7 @@ mod tests {
             panic!()
         };
         question.rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
-        crate::tui::question::grant::grant_label(&question)
+        crate::tui::question::grant::grant_label(&question, false)
     }
 
     #[test]
@@ -179,9 +185,9 @@ mod tests {
         ] {
             assert_eq!(words(rules, true), format!("Yes, and {sentence}"), "{rules:?}");
         }
-        let explore = "Yes, and let explore-2 run any psql command until it ends";
+        let explore = "Yes, and let explore-2 run any psql command";
         assert_eq!(words(&["Bash(psql:*)"], false), explore);
-        let main = "Yes, and all edits in src/ by explore-2 until it ends";
+        let main = "Yes, and all edits in src/ by explore-2";
         assert_eq!(words(&["Edit(src/**)"], false), main);
     }
 }

@@ -55,11 +55,12 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
     Some(pieces.into_iter().flatten().collect())
 }
 
-/// The hints in the question's lower border.
+/// The hints in the question's lower border; `names_esc` if the answers have Esc among them.
 pub fn footer(
     open: &ShownQuestion,
     question: &Question,
     drawn: &QuestionFrame,
+    names_esc: bool,
     keymap: &Keymap,
 ) -> String {
     let hint = |action, words| keymap.hint(KeyContext::Prompt, action, words);
@@ -86,7 +87,8 @@ pub fn footer(
             [Some(below), Some(rest_hint(question, keymap)), None]
         }
         (QuestionStage::Choose, true) => {
-            [fixed_hint("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
+            let no = fixed_hint("Esc no").filter(|_| !names_esc);
+            [no, hint(Action::Next, "next"), hint(Action::Reader, "in full")]
         }
         (QuestionStage::Reason(_), true) => {
             [hint(Action::Submit, "says no"), fixed_hint("Esc back"), None]

@@ -10,7 +10,7 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::text::{one_line, truncate};
 
 /// Every command with its description, in the order of the menu.
-pub const COMMANDS: [(&str, &str); 16] = [
+pub const COMMANDS: [(&str, &str); 17] = [
     ("help", "keys and commands"),
     ("agents", "running, finished and available agents"),
     ("model", "switch model"),
@@ -22,6 +22,7 @@ pub const COMMANDS: [(&str, &str); 16] = [
     ("cost", "tokens and cost of the session"),
     ("status", "session, model, directory"),
     ("copy", "copy the last answer"),
+    ("theme", "choose the colours"),
     ("read", "read the transcript in full"),
     ("init", "create or improve AGENTS.md"),
     ("edit", "edit the prompt in $EDITOR"),

@@ -11,7 +11,7 @@ use crate::tui::interrupt::stop;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
-use crate::tui::picker::{Picker, PickerRows};
+use crate::tui::picker::{Picker, PickerRows, update as picker};
 use crate::tui::reader::update as reader;
 use crate::tui::slash::{COMMANDS, command_name, is_custom_command};
 use crate::tui::text::{one_line, padded, width};
@@ -79,6 +79,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             effects.push(ScreenEffect::Send(Command::SetModel { provider, model }));
         }
         "permissions" => permissions(model),
+        "theme" => theme(model, argument),
         "mcp" => {
             page::open(model, MCP_TITLE, vec!["loading …".to_owned()]);
             effects.push(ScreenEffect::Ask(HostRequest::McpServers(McpServers::default())));
@@ -149,6 +150,22 @@ fn permissions(model: &mut TuiModel) {
     picker.selected = MODES.iter().position(|mode| *mode == model.session.mode).unwrap_or(0);
     picker.notes.extend(rule_lines(model));
     model.overlay = Some(Overlay::Picker(picker));
+}
+
+/// Takes the named theme for the session, or opens the list with the current one selected.
+fn theme(model: &mut TuiModel, name: &str) {
+    let choices = model.themes.choices.clone();
+    if name.is_empty() {
+        let current = &model.settings.theme;
+        let at = choices.iter().position(|choice| choice.name == *current).unwrap_or(0);
+        let mut picker = Picker::new("theme", PickerRows::Themes(choices));
+        picker.selected = at;
+        model.overlay = Some(Overlay::Picker(picker));
+    } else if choices.iter().any(|choice| choice.name == name) {
+        picker::choose_theme(model, name.to_owned());
+    } else {
+        model.say(format!("there is no theme {} · /theme lists them", one_line(name)));
+    }
 }
 
 /// Clears the session. Needs confirmation while agents are running, since they would be stopped.

@@ -10,6 +10,7 @@ mod prompt;
 mod questions;
 mod room;
 mod seen;
+mod themes;
 
 use crate::protocol::AgentPath;
 use crate::tui::testing::TestScreen;

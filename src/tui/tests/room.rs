@@ -156,7 +156,7 @@ fn docker(number: usize, length: usize) -> Vec<String> {
 /// All text inside the box, without spaces.
 fn inside(output: &str) -> String {
     let inner = output.lines().filter_map(|line| line.strip_prefix('│'));
-    let inner = inner.filter_map(|line| line.split('│').next());
+    let inner = inner.filter_map(|line| line.split(['│', '┃']).next());
     inner.flat_map(str::chars).filter(|letter| !letter.is_whitespace()).collect()
 }
 

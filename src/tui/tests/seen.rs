@@ -107,7 +107,7 @@ fn a_long_edit_cannot_be_allowed_until_its_end_was_on_the_screen() {
         assert!(output.contains("word-60;") && output.contains("in /p/shop"), "{output}");
         screen.key(KeyCode::End);
         let output = picture(&mut screen, width, height);
-        assert!(output.contains("1  Yes") && output.contains("all edits in src/"), "{output}");
+        assert!(output.contains("1  Yes") && output.contains("edits in src/"), "{output}");
         screen.write("1");
         assert_eq!(screen.sent(), once(1), "{width}x{height}");
     }
@@ -200,7 +200,8 @@ fn what_is_on_the_screen_as_a_whole_can_be_answered_at_once() {
         for edit in [edit(3), edit(1)] {
             let mut screen = asked(edit);
             let output = picture(&mut screen, width, height);
-            assert!(output.contains("wants to edit src/main.rs · 1 of 3"), "{output}");
+            assert!(output.contains("wants to edit src/main.rs"), "{output}");
+            assert!(output.contains("1 of 3"), "{output}");
             screen.write("1");
             assert_eq!(screen.sent(), once(1), "{output}");
         }
@@ -349,7 +350,7 @@ fn nothing_of_any_call_is_hidden_at_any_size() {
             for _ in 0..2000 {
                 let output = picture(&mut screen, width, height);
                 let inner = output.lines().filter_map(|line| line.strip_prefix('│'));
-                let inner = inner.filter_map(|line| line.split('│').next());
+                let inner = inner.filter_map(|line| line.split(['│', '┃']).next());
                 seen.extend(inner.flat_map(str::chars).filter(|letter| !letter.is_whitespace()));
                 if screen.model.answers().contains(&1) {
                     break;

@@ -26,6 +26,19 @@ pub fn whole_diff(diff: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     render_diff(diff, width, usize::MAX, theme, &|text| sanitize(&reveal(text)).into_owned())
 }
 
+/// Counts the added and the removed lines of a unified diff.
+pub fn count_changes(diff: &str) -> (usize, usize) {
+    let mut position = DiffPosition::default();
+    let (mut added, mut removed) = (0, 0);
+    for line in source_lines(diff) {
+        if let DiffLineKind::Change(change) = position.read(line) {
+            added += usize::from(change.sign == '+');
+            removed += usize::from(change.sign == '-');
+        }
+    }
+    (added, removed)
+}
+
 fn render_diff(
     diff: &str,
     width: u16,

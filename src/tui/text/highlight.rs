@@ -7,9 +7,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use ratatui::text::{Line, Span};
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 use super::styled::{RoleStyle, TextRole};
+use crate::tui::theme::Theme;
 
 /// Maximum bytes of a highlighted line.
 const LINE_LIMIT: usize = 2000;
@@ -67,6 +69,24 @@ impl Highlighter {
         if let Err(error) = std::thread::Builder::new().name("syntaxes".into()).spawn(load) {
             tracing::warn!(%error, "code stays without colours");
         }
+    }
+
+    /// Colours printable code; plain code if the language is unknown or its syntax not loaded yet.
+    pub fn code_lines(&self, code: &str, language: &str, theme: &Theme) -> Vec<Line<'static>> {
+        self.request();
+        let mut state = self.start(language);
+        let line = |text: &str| {
+            let Some(state) = &mut state else { return Line::styled(text.to_owned(), theme.code) };
+            let mut from = 0;
+            let runs = state.line(text, self).into_iter();
+            let spans = runs.map(|(end, role)| {
+                let span = Span::styled(text[from..end].to_owned(), role.style(theme));
+                from = end;
+                span
+            });
+            spans.collect()
+        };
+        code.lines().map(line).collect()
     }
 
     fn syntaxes(&self) -> Option<&Syntaxes> {

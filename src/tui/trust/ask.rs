@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{TrustAnswer, TrustDialog, TrustQuestion, draw};
 use crate::tui::event_loop::{HANGUP, ScreenSignals, TuiError, resolve_theme};
-use crate::tui::keyboard::{Keyboard, PendingInput};
+use crate::tui::keyboard::{Input, Keyboard, PendingInput};
 use crate::tui::settings::TuiSettings;
 use crate::tui::terminal::{GuardOptions, TerminalGuard};
 use crate::tui::theme::Theme;
@@ -34,7 +34,7 @@ async fn ask_on(
     question: &TrustQuestion,
     theme: &Theme,
     terminal: &mut TerminalGuard,
-    keyboard: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
+    keyboard: &mut (impl Stream<Item = io::Result<Input>> + Unpin),
 ) -> Result<TrustAnswer, TuiError> {
     let start = Instant::now();
     let mut asking = TrustDialog::new(question);
@@ -54,12 +54,12 @@ async fn ask_on(
             () = sleep_until(start + opens.unwrap_or_default()), if opens.is_some() => None,
         };
         match event {
-            Some(Some(Ok(Event::Key(key)))) => {
+            Some(Some(Ok(Input::Event(Event::Key(key))))) => {
                 if let Some(answer) = asking.press(key, start.elapsed()) {
                     return Ok(answer);
                 }
             }
-            Some(Some(Ok(Event::Paste(_)))) => asking.typed = start.elapsed(),
+            Some(Some(Ok(Input::Event(Event::Paste(_))))) => asking.typed = start.elapsed(),
             // The terminal is gone: same as SIGHUP.
             Some(None | Some(Err(_))) => return Ok(TrustAnswer::Signal(HANGUP)),
             Some(Some(Ok(_))) | None => {}

@@ -13,7 +13,9 @@ fn events(bytes: &[u8]) -> Vec<Event> {
 }
 
 fn drain(typed: &mut PendingInput) -> Vec<Event> {
-    std::iter::from_fn(|| typed.take()).collect()
+    let inputs = std::iter::from_fn(|| typed.take());
+    let event = |input| if let Input::Event(event) = input { Some(event) } else { None };
+    inputs.filter_map(event).collect()
 }
 
 fn letters(text: &str) -> Vec<Event> {
@@ -113,6 +115,45 @@ fn what_nobody_asked_for_is_dropped_alone() {
 }
 
 #[test]
+fn the_background_is_an_input_and_rubbish_in_its_place_is_nothing() {
+    let inputs = |bytes: &[u8]| {
+        let mut typed = PendingInput::default();
+        typed.push(bytes, Instant::now());
+        std::iter::from_fn(|| typed.take()).collect::<Vec<_>>()
+    };
+    for end in ["\x07", "\x1b\\"] {
+        let dark = format!("a\x1b]11;rgb:1e1e/1e1e/2e2e{end}b");
+        let letter = |letter| Input::Event(character(letter));
+        let expected = [letter('a'), Input::Ground(Ground::Dark), letter('b')];
+        assert_eq!(inputs(dark.as_bytes()), expected);
+        let light = format!("\x1b]11;#fffff0{end}");
+        assert_eq!(inputs(light.as_bytes()), [Input::Ground(Ground::Light)]);
+        for rubbish in ["", "?", "rgb:", "rgb:zz/zz/zz", "1;2;3", "rubbish, ä!"] {
+            assert_eq!(inputs(format!("\x1b]11;{rubbish}{end}").as_bytes()), [], "{rubbish:?}");
+        }
+    }
+}
+
+#[test]
+fn a_late_or_endless_answer_about_the_background_types_nothing() {
+    let mut typed = PendingInput::default();
+    let now = Instant::now();
+    let after = |millis| now + Duration::from_millis(millis);
+    let pieces = ["\x1b]1", "1;rgb:1e", "1e/1e1e/2e", "2e\x1b", "\\"];
+    for (at, piece) in pieces.iter().enumerate() {
+        typed.push(piece.as_bytes(), after(at as u64 * 900));
+        typed.expire(after(at as u64 * 900 + 800));
+    }
+    assert_eq!(typed.take(), Some(Input::Ground(Ground::Dark)));
+    assert_eq!(typed.take(), None);
+    // One without an end is dropped after a second.
+    typed.push(b"\x1b]11;rgb:1e1e", now);
+    typed.expire(now + GROUND_TIMEOUT);
+    typed.push(b"abc", now);
+    assert_eq!(drain(&mut typed), letters("abc"));
+}
+
+#[test]
 fn a_sequence_that_never_ends_is_given_up_and_a_paste_is_not() {
     let mut typed = PendingInput::default();
     let now = Instant::now();
@@ -167,7 +208,10 @@ fn a_long_paste_in_pieces_is_one_event() {
     for piece in format!("\x1b[200~{text}\x1b[201~after").as_bytes().chunks(4096) {
         typed.push(piece, Instant::now());
     }
-    let pasted = typed.take();
+    let pasted = typed.take().map(|input| match input {
+        Input::Event(event) => event,
+        Input::Ground(_) => panic!("{input:?}"),
+    });
     assert!(matches!(pasted, Some(Event::Paste(pasted)) if pasted == text));
     assert_eq!(drain(&mut typed), letters("after"));
 }
