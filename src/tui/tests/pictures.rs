@@ -7,8 +7,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use crate::protocol::{
-    Access, AgentPath, Command, EventKind, Failure, PathTarget, Question, ResultBlock, RunEnd,
-    Sender, ToolUseId,
+    AgentPath, Command, EventKind, Failure, ResultBlock, RunEnd, Sender, ToolUseId,
 };
 use crate::tui::host::{HostRequest, LocalServer};
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -47,7 +46,7 @@ fn picture_by(view: &mut View, screen: &mut TestScreen, width: u16, height: u16)
 }
 
 /// Three agents working for main, as in the pictures of the specification.
-fn three() -> (TestScreen, [AgentPath; 3]) {
+pub(super) fn three() -> (TestScreen, [AgentPath; 3]) {
     let mut screen = TestScreen::new();
     let main = AgentPath::root();
     screen.prompt("find out why login is slow and fix it");
@@ -147,42 +146,6 @@ fn three_agents_with_a_focus() {
     insta::assert_snapshot!("three_60x15", picture(&mut screen, 60, 15));
     insta::assert_snapshot!("three_120x40", picture(&mut screen, 120, 40));
     insta::assert_snapshot!("three_200x60", picture(&mut screen, 200, 60));
-}
-
-#[test]
-fn a_question_about_an_edit_shows_its_lines_its_reason_and_its_task() {
-    let change = |question: &mut Question| {
-        super::seen::edit(1)(question);
-        question.agent = "explore-2".to_owned();
-        question.cwd = "shop".into();
-        question.access = Access::Write {
-            paths: vec![PathTarget {
-                written: "shop/lib/discount.sh".into(),
-                resolved: Some("shop/lib/discount.sh".into()),
-            }],
-        };
-        question.rules = vec!["Edit(lib/**)".to_owned()];
-        question.reason = "no rule allows writing there".to_owned();
-        question.preview = Some(
-            "@@ -6,4 +6,4 @@\n bulk_discount() {\n   local count=$1 cents=$2\n\
-             -  if [ \"$count\" -gt \"$bulk_from\" ]; then\n\
-             +  if [ \"$count\" -ge \"$bulk_from\" ]; then\n     cents=$((cents * (100 - bulk_percent) / 100))\n"
-                .to_owned(),
-        );
-    };
-    let (mut screen, [_, query, tests]) = three();
-    let EventKind::PermissionAsked(mut question) =
-        TestScreen::question(&query, 1, "explore-2", "x")
-    else {
-        panic!()
-    };
-    change(&mut question);
-    screen.event(&query, EventKind::PermissionAsked(question));
-    screen.asks(&tests, 2, "review-1", "cargo test").wait(5000);
-    for (width, height) in [(60, 15), (80, 24), (120, 40), (160, 45)] {
-        let output = picture(&mut screen, width, height);
-        insta::assert_snapshot!(format!("edit_{width}x{height}"), output);
-    }
 }
 
 #[test]

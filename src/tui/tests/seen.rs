@@ -8,7 +8,7 @@ use crate::tui::msg::{HitKind, HitTarget, Msg};
 use crate::tui::overlay::Overlay;
 use crate::tui::testing::TestScreen;
 
-use super::pictures::picture;
+use super::pictures::{picture, three};
 
 /// Changes the call of a question.
 type Change<'a> = Box<dyn Fn(&mut Question) + 'a>;
@@ -110,6 +110,37 @@ fn a_long_edit_cannot_be_allowed_until_its_end_was_on_the_screen() {
         assert!(output.contains("1  Yes") && output.contains("edits in src/"), "{output}");
         screen.write("1");
         assert_eq!(screen.sent(), once(1), "{width}x{height}");
+    }
+}
+
+#[test]
+fn a_question_about_an_edit_shows_its_lines_its_reason_and_its_task() {
+    let change = |question: &mut Question| {
+        edit(1)(question);
+        question.agent = "explore-2".to_owned();
+        question.cwd = "shop".into();
+        question.access = Access::Write { paths: vec![target("shop/lib/discount.sh")] };
+        question.rules = vec!["Edit(lib/**)".to_owned()];
+        question.reason = "no rule allows writing there".to_owned();
+        question.preview = Some(
+            "@@ -6,4 +6,4 @@\n bulk_discount() {\n   local count=$1 cents=$2\n\
+             -  if [ \"$count\" -gt \"$bulk_from\" ]; then\n\
+             +  if [ \"$count\" -ge \"$bulk_from\" ]; then\n     cents=$((cents * (100 - bulk_percent) / 100))\n"
+                .to_owned(),
+        );
+    };
+    let (mut screen, [_, query, tests]) = three();
+    let EventKind::PermissionAsked(mut question) =
+        TestScreen::question(&query, 1, "explore-2", "x")
+    else {
+        panic!()
+    };
+    change(&mut question);
+    screen.event(&query, EventKind::PermissionAsked(question));
+    screen.asks(&tests, 2, "review-1", "cargo test").wait(5000);
+    for (width, height) in [(60, 15), (80, 24), (120, 40), (160, 45)] {
+        let output = picture(&mut screen, width, height);
+        insta::assert_snapshot!(format!("edit_{width}x{height}"), output);
     }
 }
 
