@@ -4,16 +4,23 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::PermissionMode;
-use crate::tui::agents::AgentState;
 use crate::tui::agents::row::turns;
+use crate::tui::agents::{AgentState, RunPhase, RunState};
 use crate::tui::format::{clock, count, money, tokens};
 use crate::tui::host::LocalServer;
+use crate::tui::interrupt::InterruptAction;
 use crate::tui::labels;
+use crate::tui::labels::{OWN_CLOCK_AFTER, StatusLabel};
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, two_ends};
 use crate::tui::session::FirstRun;
-use crate::tui::text::{one_line, truncate, wrap_hanging};
-use crate::tui::theme::Theme;
+use crate::tui::text::{one_line, truncate, width, wrap_hanging};
+use crate::tui::theme::{Glyph, Theme};
+use crate::tui::turn;
+
+/// Minimum and maximum cells for what an agent does, beside the figures.
+const MIN_WORK_WIDTH: usize = 12;
+const MAX_WORK_WIDTH: usize = 60;
 
 /// `─ to main · writing 0:12 ────`: the recipient of the prompt, and its state.
 pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> Line<'static> {
@@ -23,12 +30,15 @@ pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> L
     match model.focused() {
         Some(agent) => {
             left.push(Span::styled(agent.info.name.clone(), painter.agent(agent)));
-            left.push(Span::styled(agent_words(model, agent), theme.dim));
+            // The line about the work says the rest.
+            if small || !model.zoom || !agent.alive() {
+                left.push(Span::styled(agent_words(model, agent), theme.dim));
+            }
         }
         None => {
             left.push(Span::raw("main"));
             let words = labels::main_label(model);
-            if !words.is_empty() {
+            if small && !words.is_empty() {
                 left.push(Span::styled(format!(" · {words}"), theme.dim));
             }
         }
@@ -47,6 +57,91 @@ pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> L
         Vec::new()
     };
     two_ends(left, right, usize::from(room), Some((sign, theme.dim)))
+}
+
+/// Whether the agent in the body works.
+pub fn works(model: &TuiModel) -> bool {
+    model.zoomed().map_or_else(|| model.main_is_busy(), AgentState::alive)
+}
+
+/// `⠹ Reading src/session.rs · 0:12 · ↓ 1.2k tokens · Esc stops`: what the agent in the body does.
+pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> {
+    let theme = painter.theme;
+    let (run, state) = match model.zoomed() {
+        Some(agent) => (&agent.run, labels::agent_status(model, agent)),
+        None => (&model.run, main_state(model)),
+    };
+    let waits = model.zoomed().is_none() && !model.awaited_agents().is_empty();
+    let tools = run.phase == RunPhase::Tools && run.waits.is_empty() && !run.cancelling && !waits;
+    let words = match (state.glyph, run.tools.last().filter(|_| tools)) {
+        (Glyph::Spinner, Some(tool)) => {
+            let mut words = labels::call_label(&tool.name, &tool.summary);
+            let own = model.now.saturating_sub(tool.since);
+            if own >= OWN_CLOCK_AFTER && run.elapsed(model.now).is_some_and(|all| all > own) {
+                words = format!("{words} ({})", clock(own));
+            }
+            if run.tools.len() > 1 {
+                words = format!("{words} +{}", run.tools.len() - 1);
+            }
+            words
+        }
+        _ => state.text,
+    };
+    let mut rest = Vec::new();
+    rest.extend(run.elapsed(model.now).map(clock));
+    if let Some(agent) = model.zoomed() {
+        rest.push(turns(&agent.run));
+    }
+    rest.extend(work_tokens(model, run));
+    match model.escape_action() {
+        InterruptAction::Stop if model.agents.foreground().next().is_some() => {
+            rest.push("Esc stops all".to_owned());
+        }
+        InterruptAction::Stop => rest.push("Esc stops".to_owned()),
+        _ => {}
+    }
+    let room = usize::from(room).saturating_sub(2);
+    let mut rest: String = rest.iter().map(|piece| format!(" · {piece}")).collect();
+    if room < width(&rest) + MIN_WORK_WIDTH {
+        rest.clear();
+    }
+    let room = (room - width(&rest)).min(MAX_WORK_WIDTH);
+    let words = truncate(&words, room).into_owned();
+    Line::from(vec![
+        Span::styled(format!("{} ", painter.sign(state.glyph)), painter.style(state.glyph)),
+        Span::styled(words, theme.text),
+        Span::styled(rest, theme.dim),
+    ])
+}
+
+/// What main does, as a state.
+fn main_state(model: &TuiModel) -> StatusLabel {
+    let mut questions = model.questions.waiting.iter();
+    let agents = model.awaited_agents().len();
+    let (glyph, text) = if model.run.cancelling {
+        (Glyph::Spinner, "stopping".to_owned())
+    } else if questions.any(|waiting| waiting.question.path.is_root()) {
+        (Glyph::Asks, "waiting for you".to_owned())
+    } else if agents > 0 {
+        (Glyph::Spinner, format!("waiting for {}", count(agents, "agent")))
+    } else {
+        (Glyph::Spinner, labels::run_label(&model.run, model.now))
+    };
+    StatusLabel { glyph, text }
+}
+
+/// Tokens of the answers so far, or of the agents that main waits for.
+fn work_tokens(model: &TuiModel, run: &RunState) -> Option<String> {
+    if model.zoomed().is_none() && !model.awaited_agents().is_empty() {
+        let (used, _) = labels::sum_usage(turn::agents(model));
+        return (used > 0).then(|| format!("{} tokens", tokens(used)));
+    }
+    let down = match run.output_tokens() {
+        0 => return None,
+        some @ 1_000..10_000 => format!("{}.{}k", some / 1000, some / 100 % 10),
+        some => tokens(some),
+    };
+    Some(format!("↓ {down} tokens"))
 }
 
 fn agent_words(model: &TuiModel, agent: &AgentState) -> String {

@@ -16,7 +16,7 @@ use crate::tui::question::update as question;
 use crate::tui::queue::update as queue;
 use crate::tui::transcript::ItemKind;
 use crate::tui::transcript::update::transcribe;
-use crate::tui::{labels, replay};
+use crate::tui::{labels, replay, turn};
 
 /// The end of a turn that took this long causes a notification if the window has no focus.
 const LONG_TURN_TIME: Duration = Duration::from_secs(10);
@@ -253,12 +253,9 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
         effects.push(ScreenEffect::Notify("main is done".to_owned()));
     }
     let (level, text) = match &outcome.end {
-        RunEnd::Completed | RunEnd::Interrupted => return,
-        RunEnd::Cancelled { .. } => {
-            let text = "stopped by you".to_owned();
-            model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
-            return;
-        }
+        RunEnd::Interrupted => return,
+        RunEnd::Completed => return finish_line(model, false),
+        RunEnd::Cancelled { .. } => return finish_line(model, true),
         RunEnd::Failed { message, .. } => (NoticeLevel::Error, message.clone()),
         RunEnd::MaxTurns { limit } => {
             (NoticeLevel::Warning, format!("turn limit {limit} reached · say go on to continue"))
@@ -272,6 +269,12 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
     };
     model.can_retry = level == NoticeLevel::Error;
     model.main.push(ItemKind::Notice { level, text });
+}
+
+/// Adds the line that says how the turn ended and what it brought.
+fn finish_line(model: &mut TuiModel, cancelled: bool) {
+    let facts = turn::facts(model, if cancelled { "stopped by you after" } else { "done in" });
+    model.main.push(ItemKind::Finish { cancelled, facts });
 }
 
 fn mode_changed(model: &mut TuiModel, mode: PermissionMode) {

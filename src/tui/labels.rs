@@ -17,7 +17,7 @@ pub fn with_detail(words: &str, more: Option<String>) -> String {
 }
 
 /// A tool that runs longer than this shows its own time; so does a question.
-const OWN_CLOCK_AFTER: Duration = Duration::from_secs(5);
+pub const OWN_CLOCK_AFTER: Duration = Duration::from_secs(5);
 
 /// An agent without events for this long is shown as silent.
 const SILENT_AFTER: Duration = Duration::from_secs(40);
@@ -107,6 +107,21 @@ fn tool_label(run: &RunState, now: Duration) -> String {
         words = format!("{words} +{}", run.tools.len() - 1);
     }
     words
+}
+
+/// Describes a running call: `Reading src/session.rs`.
+pub fn call_label(tool: &str, subject: &str) -> String {
+    let verb = match tool {
+        "Read" => "Reading",
+        "Edit" => "Editing",
+        "Write" => "Writing",
+        "Grep" | "Glob" => "Searching for",
+        "Bash" => "Running",
+        "WebFetch" => "Fetching",
+        "TodoWrite" => "Updating the to-do list:",
+        other => return one_line(&format!("{other} {subject}")),
+    };
+    one_line(&format!("{verb} {subject}"))
 }
 
 /// The state of an agent with a waiting question, if it has one.

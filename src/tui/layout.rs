@@ -35,6 +35,10 @@ pub struct LayoutInput {
     pub queued: u16,
     /// Agents and commands in the background.
     pub background: usize,
+    /// Whether the agent in the body works, so that a line says at what.
+    pub work: bool,
+    /// Whether the session has had an agent, so that prose leaves room for panes.
+    pub had_agents: bool,
     /// Whether one agent fills the body.
     pub zoom: bool,
     pub panes: PaneLayout,
@@ -57,8 +61,10 @@ pub struct Panel {
 /// The areas of one frame. Absent areas have no lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScreenLayout {
-    /// Everything above the queued messages.
+    /// Everything above the line about the work.
     pub body: Rect,
+    /// What the agent in the body works at.
+    pub work: Rect,
     /// Main's text, or the zoomed agent's.
     pub transcript: Rect,
     pub panel: Option<Panel>,
@@ -69,7 +75,7 @@ pub struct ScreenLayout {
     pub prompt: Rect,
     pub hint: Rect,
     pub status: Rect,
-    /// Width at which prose wraps, the same with the panel open and closed.
+    /// Width at which prose wraps; from the first agent on, the same with the panel open and closed.
     pub prose: u16,
     /// Under 80 wide or 20 high.
     pub small: bool,
@@ -94,16 +100,24 @@ impl ScreenLayout {
         let queue = if tiny { 0 } else { needs.queued.min(MAX_QUEUE_LINES).min(height / 5) };
         let background = u16::try_from(needs.background).unwrap_or(u16::MAX);
         let background = if tiny { 0 } else { background.min(MAX_BACKGROUND_ROWS) };
-        let below = prompt + under + queue + background;
+        let kind = panel_kind(needs, small);
+        // A blank line sets the work off from text, where there is room.
+        let roomy = height >= 30 || needs.agents == 0 || needs.zoom;
+        let work = match needs.work && !small {
+            true => 1 + u16::from(roomy),
+            false => 0,
+        };
+        let below = prompt + under + queue + background + work;
         let body_height = if nothing_else { 0 } else { height.saturating_sub(below) };
         let body = Rect::new(0, 0, width, body_height);
 
-        let mut y = body_height;
+        let mut y = body_height + work.saturating_sub(1);
         let mut take = |lines: u16| {
             let area = Rect::new(0, y, width, lines.min(height.saturating_sub(y)));
             y += area.height;
             area
         };
+        let work = take(work.min(1));
         let background = take(background);
         let queue = take(queue);
         let rule = take(u16::from(!tiny));
@@ -111,13 +125,14 @@ impl ScreenLayout {
         let hint = take(u16::from(!tiny));
         let status = take(u16::from(!small));
 
-        let kind = panel_kind(needs, small);
         let right = right_width(width);
-        let open_width = if kind == PaneLayout::Right { width - right - 1 } else { width };
+        let beside = kind == PaneLayout::Right && needs.had_agents;
+        let open_width = if beside { width - right - 1 } else { width };
         let mut layout = Self {
             body,
             transcript: body,
             panel: None,
+            work,
             background,
             queue,
             rule,
@@ -283,15 +298,31 @@ mod tests {
     }
 
     #[test]
-    fn prose_wraps_the_same_with_the_panel_open_and_closed() {
-        let closed = ScreenLayout::new(LayoutInput {
+    fn prose_is_wide_until_the_first_agent_and_then_the_same_with_the_panel_open_and_closed() {
+        let needs = LayoutInput { width: 120, height: 40, prompt: 1, ..LayoutInput::default() };
+        let closed = ScreenLayout::new(needs);
+        assert_eq!((closed.prose, closed.transcript.width), (100, 120));
+        let closed = ScreenLayout::new(LayoutInput { had_agents: true, ..needs });
+        let open = ScreenLayout::new(LayoutInput { had_agents: true, agents: 3, ..needs });
+        assert_eq!((closed.prose, open.prose), (67, 67));
+        assert_eq!(closed.transcript.width, 120);
+    }
+
+    #[test]
+    fn a_line_about_the_work_stands_between_body_and_background() {
+        let needs = LayoutInput {
             width: 120,
             height: 40,
             prompt: 1,
+            background: 1,
+            work: true,
             ..LayoutInput::default()
-        });
-        assert_eq!(closed.prose, panel(120, 40, 3).0.prose);
-        assert_eq!(closed.transcript.width, 120);
+        };
+        let layout = ScreenLayout::new(needs);
+        assert_eq!((layout.work.y, layout.work.height), (layout.body.height + 1, 1));
+        assert_eq!(layout.background.y, layout.work.bottom());
+        let small = ScreenLayout::new(LayoutInput { width: 60, height: 15, ..needs });
+        assert_eq!(small.work.height, 0);
     }
 
     #[test]

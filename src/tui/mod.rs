@@ -37,6 +37,7 @@ pub mod theme;
 pub mod themes;
 mod transcript;
 mod trust;
+mod turn;
 pub mod update;
 pub mod view;
 

@@ -11,6 +11,7 @@ use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
 use crate::tui::overlay::Overlay;
 use crate::tui::question::{QuestionStage, update as question};
 use crate::tui::selection::MouseSelection;
+use crate::tui::transcript::expand;
 use crate::tui::{focus, page};
 
 /// Lines per step of the wheel.
@@ -105,6 +106,7 @@ fn click(model: &mut TuiModel, target: HitKind) {
                 focus::focus_agent(model, &path);
             }
         }
+        HitKind::Item(id) if model.overlay.is_none() => expand::toggle(model, id),
         HitKind::Answer(digit) => question::select_clicked(model, digit),
         _ => {}
     }

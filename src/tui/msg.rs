@@ -10,7 +10,7 @@ use crate::protocol::{AgentEvent, Command};
 use super::host::HostRequest;
 use crate::tui::model::Metrics;
 use crate::tui::theme::Ground;
-use crate::tui::transcript::Extent;
+use crate::tui::transcript::{Extent, ItemId};
 
 /// An event for `update`. Times are relative to the start of the screen.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +71,8 @@ pub enum HitKind {
     #[default]
     Nothing,
     Body,
+    /// An item of the transcript in the body.
+    Item(ItemId),
     Pane(crate::protocol::AgentPath),
     /// The answer with this digit.
     Answer(u8),

@@ -131,9 +131,9 @@ fn help_lines(keymap: &Keymap, room: u16, painter: Painter<'_>) -> Vec<Line<'sta
 /// Keys and what they do. Actions without a key have no row.
 fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
     use Action::{
-        BackgroundOrLeft, DeleteOrQuit, Down, Edit, KillLineLeft, KillLineRight, KillWordLeft,
-        KillWordRight, LineEnd, LineStart, Next, PageDown, PageUp, Previous, Reader, Redraw,
-        SearchHistory, SelectDown, SelectLeft, SelectLineEnd, SelectLineStart, SelectRight,
+        BackgroundOrLeft, DeleteOrQuit, Down, Edit, Expand, KillLineLeft, KillLineRight,
+        KillWordLeft, KillWordRight, LineEnd, LineStart, Next, PageDown, PageUp, Previous, Reader,
+        Redraw, SearchHistory, SelectDown, SelectLeft, SelectLineEnd, SelectLineStart, SelectRight,
         SelectUp, SelectWordLeft, SelectWordRight, Submit, Suspend, Undo, Up, WordLeft, WordRight,
         Yank,
     };
@@ -157,6 +157,7 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
         of(&[Up, Down], "lines of the draft, then history; empty: recall a queued message"),
         of(&[SearchHistory], "search the history"),
         of(&[PageUp, PageDown], "scroll"),
+        of(&[Expand], "expand or fold the last output; a click does it for any"),
         of(&[Reader], "read and search the whole transcript, with the mouse released"),
         fixed("@", "a file or an agent"),
         fixed("/", "commands"),

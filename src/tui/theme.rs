@@ -91,9 +91,16 @@ roles! {
     good = "good",
     bad = "bad",
     cancelled = "cancelled",
-    /// Lines of a diff.
+    /// The ground of what the user wrote.
+    band = "band",
+    /// Signs of a diff.
     added = "added",
     removed = "removed",
+    /// Changed lines of a diff, and the changed words in them.
+    added_line = "added-line",
+    removed_line = "removed-line",
+    added_word = "added-word",
+    removed_word = "removed-word",
     /// Code without a known language, and code within prose.
     code = "code",
     keyword = "keyword",
@@ -188,7 +195,7 @@ impl Theme {
         let mut theme = Self::from_styles(|role| {
             Style::new().add_modifier(match role {
                 "dim" | "cancelled" | "comment" | "quote" => Modifier::DIM,
-                "accent" | "question" | "bad" | "code" | "keyword" => Modifier::BOLD,
+                "accent" | "band" | "question" | "bad" | "code" | "keyword" => Modifier::BOLD,
                 "heading" | "alarm" => Modifier::BOLD | Modifier::UNDERLINED,
                 "link" => Modifier::UNDERLINED,
                 "selection" | "focus" => Modifier::REVERSED,
@@ -207,6 +214,7 @@ impl Theme {
         if depth == ColorDepth::None {
             self = Self::no_color();
         }
+        self.fit_grounds(depth);
         for style in self.styles_mut() {
             style.fg = style.fg.and_then(|color| depth.nearest(color));
             style.bg = style.bg.and_then(|color| depth.nearest(color));
@@ -215,6 +223,29 @@ impl Theme {
         self.glyphs = glyphs;
         self.update_id();
         self
+    }
+
+    /// Replaces the grounds, whose faint colours have no near one on a terminal with few: with 256,
+    /// by those of the same hue; with 16, by colours of the text.
+    fn fit_grounds(&mut self, depth: ColorDepth) {
+        if depth >= ColorDepth::True {
+            return;
+        }
+        for (line, word, sign) in [
+            (&mut self.added_line, &mut self.added_word, self.added),
+            (&mut self.removed_line, &mut self.removed_word, self.removed),
+        ] {
+            let Some(ground) = line.bg else { continue };
+            if depth == ColorDepth::Ansi256 {
+                let (faint, strong) = depth::tints(ground);
+                (*line, *word) = (line.bg(faint), word.bg(strong));
+            } else {
+                (*line, *word) = (sign, sign.add_modifier(Modifier::BOLD | Modifier::UNDERLINED));
+            }
+        }
+        if depth <= ColorDepth::Ansi16 && self.band.bg.is_some() {
+            self.band = Style::new().add_modifier(Modifier::BOLD);
+        }
     }
 
     /// The colour depth that the theme is adapted to.

@@ -113,6 +113,13 @@ impl View {
             self.draft.refresh(draft, model.prompt_width());
             *position = self.draft.position_at(draft, at.x - area.x, at.y - area.y);
         }
+        if target == HitKind::Body {
+            let zoomed = model.zoomed().map(|agent| &agent.path);
+            let layout = zoomed.map_or(Some(&self.main), |path| self.agents.get(path));
+            if let Some(item) = layout.and_then(|layout| layout.item_at(at.y)) {
+                target = HitKind::Item(item);
+            }
+        }
         let HitKind::Pane(path) = &target else {
             return HitTarget { area, kind: target, pane: Extent::default() };
         };
@@ -150,6 +157,8 @@ impl View {
             prompt: self.draft.height(),
             background: background::count(model),
             queued: u16::try_from(model.queue.visible().count()).unwrap_or(u16::MAX),
+            work: chrome::works(model),
+            had_agents: model.agents.iter().next().is_some(),
             zoom: model.zoomed().is_some(),
             panes: model.settings.panes,
         });
@@ -168,6 +177,9 @@ impl View {
             layout.queue,
             &queue::draw(model, usize::from(layout.queue.height), area.width, painter),
         );
+        if !layout.work.is_empty() {
+            put(buffer, layout.work, 0, &chrome::work(model, area.width, painter));
+        }
         put(buffer, layout.rule, 0, &chrome::rule(model, area.width, layout.small, painter));
         put(buffer, layout.hint, 0, &hint::draw(model, &self.metrics, area.width, painter));
         put(buffer, layout.status, 0, &chrome::status(model, area.width, painter));
@@ -237,12 +249,14 @@ impl View {
     ) -> Extent {
         let theme = &self.theme;
         let painter = Painter { theme, frame: spinner(model) };
-        let (style, transcript) = (item_style(model, theme, area.width, prose), &model.main);
+        let style = item_style(model, theme, &self.highlighter, area.width, prose);
+        let transcript = &model.main;
         let cx = RenderContext {
             head: chrome::session_header(model, theme, area.width),
             live: &|item| batch::live_lines(model, item, area.width, painter),
             live_item: model.batch_item,
             caret: model.settings.motion == MotionMode::Full,
+            spinner: spinner(model),
             ..RenderContext::new(style, &self.highlighter, transcript, model.main_scroll)
         };
         self.main.draw(&cx, area.as_position(), area.height, buffer)
@@ -261,9 +275,10 @@ impl View {
             self.agents.clear();
         }
         let layout = self.agents.entry(agent.path.clone()).or_default();
-        let style = item_style(model, &self.theme, area.width, prose);
+        let style = item_style(model, &self.theme, &self.highlighter, area.width, prose);
         let cx = RenderContext {
             caret: model.settings.motion == MotionMode::Full,
+            spinner: spinner(model),
             ..RenderContext::new(style, &self.highlighter, &agent.transcript, agent.scroll)
         };
         match buffer {
@@ -362,8 +377,15 @@ fn wanted_theme(model: &TuiModel) -> (String, Ground) {
 }
 
 /// The style of a transcript that fits into the rest of the screen.
-fn item_style<'a>(model: &'a TuiModel, theme: &'a Theme, width: u16, prose: u16) -> ItemStyle<'a> {
-    ItemStyle { theme, width, prose: prose.min(width), full: false, keymap: &model.keymap }
+fn item_style<'a>(
+    model: &'a TuiModel,
+    theme: &'a Theme,
+    highlighter: &'a Highlighter,
+    width: u16,
+    prose: u16,
+) -> ItemStyle<'a> {
+    let (prose, keymap) = (prose.min(width), &*model.keymap);
+    ItemStyle { theme, width, prose, full: false, keymap, highlighter }
 }
 
 /// The area of a slot's text.

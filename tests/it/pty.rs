@@ -47,7 +47,7 @@ async fn an_answer_is_on_the_screen_while_it_streams() {
     send(&screen, "PARENT-1 go");
     let shown = screen.wait_for("EARLY-77");
     assert!(shown.contains("› PARENT-1 go") && !shown.contains("LATE-77"), "{shown}");
-    screen.wait_for("to main · writing");
+    screen.wait_for("writing ·");
     scene.server.open("held");
     screen.wait_for("EARLY-77 LATE-77");
     screen.wait_gone("writing");

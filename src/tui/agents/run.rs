@@ -1,8 +1,12 @@
 //! The state of one agent's run and its usage: the same for the main agent and sub-agents.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::protocol::{CompactionState, Cost, EventKind, RunEnd, ToolUseId, Usage, WaitKind};
+use crate::protocol::{
+    CompactionState, Cost, EventKind, RunEnd, ToolDetails, ToolUseId, Usage, WaitKind,
+};
 
 /// The start of a stored history on the screen's clock: later than anything that happens while the
 /// program runs, so that their time spans never overlap.
@@ -25,6 +29,10 @@ pub struct RunState {
     pub usage: Usage,
     /// Cost of all requests of this run, without sub-agents.
     pub cost: Cost,
+    /// Files changed in this run, with the numbers of added and removed lines.
+    pub changes: BTreeMap<PathBuf, (usize, usize)>,
+    /// Bytes of the answer that streams now.
+    pub streamed: usize,
     /// Tokens of the context window used by the last request.
     pub context: u64,
     /// Running calls, in order of start.
@@ -91,6 +99,11 @@ impl RunState {
         Some(self.ended.unwrap_or(now).saturating_sub(self.started?))
     }
 
+    /// Tokens of all answers so far; those of an unfinished one are estimated.
+    pub fn output_tokens(&self) -> u64 {
+        self.usage.output_tokens + self.streamed as u64 / 4
+    }
+
     /// Starts a new run and resets what the previous one used.
     pub fn begin(&mut self, at: Duration) {
         let context = self.context;
@@ -120,13 +133,21 @@ impl RunState {
                 (self.turn, self.limit) = (*turn, *limit);
                 self.enter(RunPhase::Starting, at);
             }
-            EventKind::TextDelta { .. } => self.enter(RunPhase::Writing, at),
-            EventKind::ThinkingDelta { .. } => self.enter(RunPhase::Thinking, at),
+            EventKind::TextDelta { text } => {
+                self.streamed += text.len();
+                self.enter(RunPhase::Writing, at);
+            }
+            EventKind::ThinkingDelta { text } => {
+                self.streamed += text.len();
+                self.enter(RunPhase::Thinking, at);
+            }
             EventKind::Retrying { attempt, limit, wait, reason } => {
+                self.streamed = 0;
                 let (attempt, limit, reason) = (*attempt, *limit, reason.clone());
                 self.enter(RunPhase::Retrying { until: at + *wait, attempt, limit, reason }, at);
             }
             EventKind::TurnFinished { usage, cost, .. } => {
+                self.streamed = 0;
                 self.usage += *usage;
                 self.cost += *cost;
                 self.context = usage.context();
@@ -137,7 +158,11 @@ impl RunState {
                 self.tools.push(RunningTool { id, name, summary, since: at });
                 self.enter(RunPhase::Tools, at);
             }
-            EventKind::ToolFinished { id, .. } => {
+            EventKind::ToolFinished { id, details, .. } => {
+                if let Some(ToolDetails::Diff { path, added, removed, .. }) = details {
+                    let lines = self.changes.entry(path.clone()).or_default();
+                    *lines = (lines.0 + added, lines.1 + removed);
+                }
                 self.tools.retain(|tool| tool.id != *id);
                 if self.tools.is_empty() && self.phase == RunPhase::Tools {
                     self.enter(RunPhase::Starting, at);

@@ -20,7 +20,7 @@ use crate::tui::picker::HistorySearch;
 use crate::tui::queue::{MessageState, update as queue};
 use crate::tui::reader::update as reader;
 use crate::tui::slash::{self, update as commands};
-use crate::tui::transcript::{ItemKind, Scroll};
+use crate::tui::transcript::{ItemKind, Scroll, expand};
 
 /// Handles a key on the prompt.
 pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
@@ -77,6 +77,7 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::Previous => next_mode(model, effects),
         Action::Agent(number) => focus::focus_number(model, usize::from(number)),
         Action::Reader => reader::open(model, effects),
+        Action::Expand => expand::toggle_last(model),
         Action::SearchHistory => model.overlay = Some(Overlay::History(HistorySearch::default())),
         Action::Edit => effects.push(ScreenEffect::Edit(model.composer.buffer.full_text())),
         Action::Redraw => effects.push(ScreenEffect::Redraw),

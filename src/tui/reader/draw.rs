@@ -43,11 +43,13 @@ impl ReaderLayout {
         if self.path.as_ref() != Some(&reader.path) {
             *self = Self { path: Some(reader.path.clone()), cache: LayoutCache::default() };
         }
-        let style = ItemStyle { theme, width, prose: width, full: true, keymap: &model.keymap };
+        let keymap = &model.keymap;
+        let style = ItemStyle { theme, width, prose: width, full: true, keymap, highlighter };
         let transcript = model.transcript(&reader.path);
         let cx = RenderContext {
             live: &|item| batch::live_lines(model, item, width, painter),
             live_item: model.batch_item.filter(|_| reader.path.is_root()),
+            spinner: painter.frame,
             find: Some(FindRequest { query: &reader.query, hit: reader.hit, seek: reader.seek }),
             ..RenderContext::new(style, highlighter, transcript, reader.scroll)
         };

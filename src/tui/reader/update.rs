@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyEvent;
 
-use crate::protocol::{AgentPath, ToolDetails};
+use crate::protocol::AgentPath;
 use crate::tui::composer::TextBuffer;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::format::count;
@@ -11,6 +11,7 @@ use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::reader::Reader;
+use crate::tui::transcript::expand::is_foldable;
 use crate::tui::transcript::{
     Extent, ItemId, ItemKind, Scroll, SearchDirection, SearchResult, TranscriptItem,
     TranscriptState,
@@ -189,6 +190,7 @@ fn copy_text(item: &TranscriptItem) -> String {
             .map(|call| format!("{} {}\n{}", call.name, call.summary, call.output))
             .collect::<Vec<_>>()
             .join("\n"),
+        ItemKind::Finish { facts, .. } => facts.join(" · "),
         ItemKind::Batch { .. } | ItemKind::Dropped { .. } | ItemKind::Hidden => String::new(),
     }
 }
@@ -212,22 +214,6 @@ fn expand(model: &mut TuiModel) {
     }
     transcript.change(item, |item| item.expanded = !item.expanded);
     scroll_to_item(model, item);
-}
-
-/// Whether an item has a part that can be folded.
-fn is_foldable(item: &TranscriptItem) -> bool {
-    match &item.kind {
-        ItemKind::Thinking { .. } | ItemKind::Report { .. } | ItemKind::Shell { .. } => true,
-        ItemKind::Tools(calls) => calls.iter().any(|call| {
-            let details = call.result.as_ref().and_then(|result| result.details.as_ref());
-            match details {
-                Some(ToolDetails::Todos { .. }) => false,
-                Some(ToolDetails::Diff { .. }) => true,
-                _ => !call.output.trim().is_empty(),
-            }
-        }),
-        _ => false,
-    }
 }
 
 /// Copies the current item.

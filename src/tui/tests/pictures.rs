@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::layout::Position;
 
 use crate::protocol::{
-    AgentPath, Command, EventKind, Failure, ResultBlock, RunEnd, Sender, ToolUseId,
+    AgentPath, Command, EventKind, Failure, ResultBlock, RunEnd, Sender, Todo, TodoStatus,
+    ToolDetails, ToolUseId,
 };
 use crate::tui::host::{HostRequest, LocalServer};
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -71,6 +73,93 @@ pub(super) fn three() -> (TestScreen, [AgentPath; 3]) {
     screen.says(&tests, " ");
     screen.wait(3000);
     (screen, [routes, query, tests])
+}
+
+/// A turn with every kind of call: grouped, with output, with a diff, a to-do list, failed, running.
+fn calls() -> TestScreen {
+    let (mut screen, main) = (TestScreen::new(), AgentPath::root());
+    screen.prompt("fix the border case");
+    screen.says(&main, "I look round first.");
+    screen.tool(&main, "1", "Read", "src/main.rs").tool_done(&main, "1", "Read", "15 lines");
+    screen.tool(&main, "2", "Grep", "\"handler_1\" in src").tool_done(&main, "2", "Grep", "0 hits");
+    let mut done =
+        |id: &str, name: &str, subject: &str, code: i32, summary: &str, text: &str, details| {
+            screen.tool(&main, id, name, subject);
+            screen.main(EventKind::ToolFinished {
+                id: ToolUseId::new(id),
+                name: name.to_owned(),
+                is_error: code != 0,
+                summary: summary.to_owned(),
+                content: vec![ResultBlock::Text { text: text.to_owned() }],
+                details,
+                took: Duration::from_millis(4200),
+            });
+        };
+    let command = |code| Some(ToolDetails::Command { exit_code: Some(code), cwd: "shop".into() });
+    let output: Vec<String> = (1..=13).map(|line| format!("line {line} of the output")).collect();
+    let output = format!("{}\ntest result: ok. 214 passed", output.join("\n"));
+    done("3", "Bash", "for i in $(seq 13); do echo $i; done", 0, "14 lines", &output, command(0));
+    let diff = "@@ -11,4 +11,5 @@\n fn main() {\n-    let total = sum(items);\n+    // Ten or more cost less.\n+    let total = discounted(sum(items));\n     println!(\"{total}\");\n }\n";
+    let diff = ToolDetails::Diff {
+        path: "src/main.rs".into(),
+        diff: diff.to_owned(),
+        added: 2,
+        removed: 1,
+    };
+    done("4", "Edit", "src/main.rs", 0, "+2 −1", "", Some(diff));
+    let todo = |content: &str, status| Todo { content: content.to_owned(), status };
+    let items = vec![
+        todo("Find the rule", TodoStatus::Completed),
+        todo("Fix the border case", TodoStatus::InProgress),
+        todo("Run the tests", TodoStatus::Pending),
+    ];
+    let todos = Some(ToolDetails::Todos { items });
+    done("5", "TodoWrite", "Fix the border case", 0, "1 of 3 done", "", todos);
+    let text = "cat: nope.txt: No such file or directory\nexit code 3";
+    done("6", "Bash", "cat nope.txt; exit 3", 3, "exit 3", text, command(3));
+    screen.tool(&main, "7", "Bash", "cargo test");
+    screen.main(EventKind::ToolProgress {
+        id: ToolUseId::new("7"),
+        text: "running 3 tests\n".to_owned(),
+    });
+    screen.wait(12_000);
+    screen
+}
+
+#[test]
+fn calls_stand_apart_from_their_results_and_a_line_tells_the_work() {
+    insta::assert_snapshot!("calls_120x50", picture(&mut calls(), 120, 50));
+    insta::assert_snapshot!("calls_80x24", picture(&mut calls(), 80, 24));
+    insta::assert_snapshot!("calls_50x40", picture(&mut calls(), 50, 40));
+    let mut screen = calls();
+    let result = screen.tool_done(&AgentPath::root(), "7", "Bash", "3 lines");
+    result.says(&AgentPath::root(), "Done:\n\n```rust\nlet x = 1;\n```");
+    screen.turn_done(&AgentPath::root(), 21_000, 0.06).main(finish(RunEnd::Completed, ""));
+    insta::assert_snapshot!("finished_80x24", picture(&mut screen, 80, 24));
+}
+
+#[test]
+fn a_key_and_a_click_expand_the_output_in_place() {
+    let mut screen = calls();
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    assert!(!picture_by(&mut view, &mut screen, 80, 40).contains("line 5 of"));
+    let output = picture_by(&mut view, &mut screen, 80, 50);
+    let row = output.lines().position(|line| line.contains("for i in")).unwrap();
+    let at = Position { x: 5, y: u16::try_from(row).unwrap() };
+    let hit = view.hit_test(&screen.model, at, false);
+    for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
+        let event = MouseEvent { kind, column: at.x, row: at.y, modifiers: KeyModifiers::NONE };
+        let (hit, at) = (hit.clone(), screen.at);
+        screen.send(Msg::Mouse { event, hit, at });
+    }
+    let expanded = picture_by(&mut view, &mut screen, 80, 50);
+    assert!(expanded.contains("line 5 of the output"), "{expanded}");
+    assert_eq!(
+        expanded.lines().take(row + 1).collect::<Vec<_>>(),
+        output.lines().take(row + 1).collect::<Vec<_>>()
+    );
+    screen.ctrl('t');
+    assert!(!picture_by(&mut view, &mut screen, 80, 50).contains("line 5 of the output"));
 }
 
 fn twelve() -> TestScreen {

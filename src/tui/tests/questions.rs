@@ -334,7 +334,7 @@ fn a_call_that_never_ran_stays_with_its_command() {
     let mut screen = TestScreen::new();
     screen.prompt("go").main(call).main(finished("cancelled", None));
     let output = picture(&mut screen, 100, 24);
-    assert!(output.contains("Bash rm -r x ✗ cancelled"), "{output}");
+    assert!(output.contains("Bash rm -r x   ✗ cancelled"), "{output}");
     // In a stored session every call starts.
     let started = EventKind::ToolStarted {
         id: ToolUseId::new("ask-1"),

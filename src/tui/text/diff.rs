@@ -1,11 +1,21 @@
 //! Unified diffs as lines: numbers, signs and colours.
 
+use std::ops::Range;
+use std::path::Path;
+
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::highlight::{CodeState, Highlighter};
 use super::sanitize::{reveal, sanitize};
 use super::wrap::{Indent, StyledRuns, WrapMode};
 use crate::tui::theme::Theme;
+
+/// Maximum lines removed and added in one place that are compared word by word.
+const PAIRED_LINES: usize = 12;
+/// Maximum bytes of a line that is compared.
+const PAIRED_BYTES: usize = 500;
 
 /// One line of a diff's body.
 struct ChangedLine<'a> {
@@ -14,16 +24,40 @@ struct ChangedLine<'a> {
     text: &'a str,
 }
 
+/// Parts of a line, in order.
+type WordRanges = Vec<Range<usize>>;
+
+/// The file of a diff, for the colours of its code.
+#[derive(Clone, Copy)]
+pub struct DiffFile<'a> {
+    pub path: &'a Path,
+    pub highlighter: &'a Highlighter,
+}
+
+/// How much of a diff to render.
+#[derive(Clone, Copy)]
+pub struct DiffLimit<'a> {
+    pub rows: usize,
+    /// The name of the key that shows the rest.
+    pub key: Option<&'a str>,
+}
+
 /// Renders a unified diff without its file names, with line numbers (the new ones, for removed lines
-/// the old ones) and `⋮` between hunks. Returns at most `max_rows` lines; the last one counts the
-/// lines left out.
-pub fn diff_lines(diff: &str, width: u16, max_rows: usize, theme: &Theme) -> Vec<Line<'static>> {
-    render_diff(diff, width, max_rows, theme, &|text| sanitize(text).into_owned())
+/// the old ones) and `⋮` between hunks. The last line counts the lines beyond the limit.
+pub fn diff_lines(
+    diff: &str,
+    file: Option<DiffFile<'_>>,
+    width: u16,
+    limit: DiffLimit<'_>,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    render_diff(diff, file, width, limit, theme, &|text| sanitize(text).into_owned())
 }
 
 /// Renders a whole unified diff, with visible signs for characters that are dropped elsewhere.
 pub fn whole_diff(diff: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    render_diff(diff, width, usize::MAX, theme, &|text| sanitize(&reveal(text)).into_owned())
+    let limit = DiffLimit { rows: usize::MAX, key: None };
+    render_diff(diff, None, width, limit, theme, &|text| sanitize(&reveal(text)).into_owned())
 }
 
 /// Counts the added and the removed lines of a unified diff.
@@ -41,8 +75,9 @@ pub fn count_changes(diff: &str) -> (usize, usize) {
 
 fn render_diff(
     diff: &str,
+    file: Option<DiffFile<'_>>,
     width: u16,
-    max_rows: usize,
+    limit: DiffLimit<'_>,
     theme: &Theme,
     clean: &dyn Fn(&str) -> String,
 ) -> Vec<Line<'static>> {
@@ -51,35 +86,180 @@ fn render_diff(
     let digits = max_line_number(diff).max(1).ilog10() as usize + 1;
     // The end of each diff line on the screen.
     let mut ends = Vec::new();
+    let mut code = DiffCode::new(file.filter(|_| theme.added_line.bg.is_some()));
+    // Changed lines, held back until all that belong together are known.
+    let mut block: Vec<DiffRow> = Vec::new();
     let mut lines = source_lines(diff);
+    let canvas = Canvas { digits, width, theme };
     for line in lines.by_ref() {
-        match position.read(line) {
-            DiffLineKind::Nothing | DiffLineKind::Hunk { first: true } => continue,
-            DiffLineKind::Hunk { first: false } => {
-                out.push(gap_line(digits, theme));
-                continue;
+        let kind = position.read(line);
+        let goes_on = match &kind {
+            DiffLineKind::Change(ChangedLine { sign: '+', .. }) => true,
+            DiffLineKind::Change(ChangedLine { sign: '-', .. }) => {
+                block.last().is_none_or(|last| last.sign == '-')
             }
-            DiffLineKind::Note => out.push(Line::styled(clean(line), theme.dim)),
-            DiffLineKind::Change(change) => {
-                let text = clean(change.text);
-                push_change(&change, &text, digits, width, theme, &mut out);
+            _ => false,
+        };
+        if !goes_on {
+            push_block(&mut block, &mut code, canvas, &mut out, &mut ends);
+        }
+        match kind {
+            DiffLineKind::Nothing => {}
+            DiffLineKind::Hunk { first } => {
+                code.restart();
+                if !first {
+                    out.push(gap_line(digits, theme));
+                }
+            }
+            DiffLineKind::Note => {
+                out.push(Line::styled(clean(line), theme.dim));
+                ends.push(out.len());
+            }
+            DiffLineKind::Change(ChangedLine { sign, number, text }) => {
+                block.push(DiffRow { sign, number, text: clean(text) });
             }
         }
-        ends.push(out.len());
-        if out.len() > max_rows {
+        if out.len() + block.len() > limit.rows.saturating_add(2 * PAIRED_LINES) {
             break;
         }
     }
-    if out.len() > max_rows {
-        let whole = ends.partition_point(|end| *end < max_rows);
+    push_block(&mut block, &mut code, canvas, &mut out, &mut ends);
+    if out.len() > limit.rows {
+        let whole = ends.partition_point(|end| *end < limit.rows);
         let kept = whole.checked_sub(1).map_or(0, |last| ends[last]);
         let rest = lines.filter(|line| !line.starts_with("@@")).count();
         let missing = ends.len() - whole + rest;
         let words = if missing == 1 { "line" } else { "lines" };
+        let key = limit.key.map(|key| format!(" · {key}")).unwrap_or_default();
         out.truncate(kept);
-        out.push(Line::styled(format!("… {missing} more {words}"), theme.dim));
+        out.push(Line::styled(format!("… {missing} more {words}{key}"), theme.dim));
     }
     out
+}
+
+/// A line of a diff with printable text.
+struct DiffRow {
+    sign: char,
+    number: usize,
+    text: String,
+}
+
+/// The parsers of the old and the new code, if its language is known.
+struct DiffCode<'a> {
+    file: Option<DiffFile<'a>>,
+    old: Option<CodeState>,
+    new: Option<CodeState>,
+}
+
+impl<'a> DiffCode<'a> {
+    fn new(file: Option<DiffFile<'a>>) -> Self {
+        let mut code = Self { file, old: None, new: None };
+        code.restart();
+        code
+    }
+
+    /// Forgets the code so far: another hunk begins elsewhere.
+    fn restart(&mut self) {
+        let Some(DiffFile { path, highlighter }) = self.file else { return };
+        let names = [path.extension(), path.file_name()];
+        let mut names = names.into_iter().flatten().filter_map(|name| name.to_str());
+        highlighter.request();
+        self.new = names.find_map(|name| highlighter.start(name));
+        self.old.clone_from(&self.new);
+    }
+
+    /// The styles of a line of code, by end byte.
+    fn styles(&mut self, sign: char, text: &str, theme: &Theme) -> Vec<(usize, Style)> {
+        let Some(DiffFile { highlighter, .. }) = self.file else { return Vec::new() };
+        let read = |state: &mut Option<CodeState>| {
+            state.as_mut().map(|state| state.line(text, highlighter)).unwrap_or_default()
+        };
+        let runs = match sign {
+            '-' => read(&mut self.old),
+            '+' => read(&mut self.new),
+            _ => {
+                read(&mut self.old);
+                read(&mut self.new)
+            }
+        };
+        runs.into_iter().map(|(end, face)| (end, face.style(theme))).collect()
+    }
+}
+
+/// The changed words of each line: removed lines are compared with the added ones that replace them.
+fn changed_words(block: &[DiffRow]) -> Vec<WordRanges> {
+    let mut words = vec![Vec::new(); block.len()];
+    let removed = block.iter().take_while(|row| row.sign == '-').count();
+    let added = block.len() - removed;
+    if removed.max(added) > PAIRED_LINES {
+        return words;
+    }
+    let mut next = removed;
+    for old in 0..removed {
+        let mut pairs = (next..block.len()).filter(|new| removed != added || *new == removed + old);
+        let found =
+            pairs.find_map(|new| Some((new, compare_words(&block[old].text, &block[new].text)?)));
+        if let Some((new, (in_old, in_new))) = found {
+            (words[old], words[new]) = (in_old, in_new);
+            next = new + 1;
+        }
+    }
+    words
+}
+
+/// The ranges in which two lines differ; `None` if they have too little in common.
+fn compare_words(old: &str, new: &str) -> Option<(WordRanges, WordRanges)> {
+    if old.len().max(new.len()) > PAIRED_BYTES {
+        return None;
+    }
+    let (old_words, new_words) = (split_words(old), split_words(new));
+    let texts = |words: &[Range<usize>], text: &str| -> Vec<String> {
+        words.iter().map(|word| text[word.clone()].to_owned()).collect()
+    };
+    let (old_texts, new_texts) = (texts(&old_words, old), texts(&new_words, new));
+    let mut common = 0;
+    let (mut in_old, mut in_new) = (Vec::new(), Vec::new());
+    for op in capture_diff_slices(Algorithm::Myers, &old_texts, &new_texts) {
+        match op {
+            DiffOp::Equal { old_index, len, .. } => {
+                let same = &old_texts[old_index..old_index + len];
+                common += same.iter().map(|word| word.trim().len()).sum::<usize>();
+            }
+            op => {
+                push_range(&mut in_old, &old_words[op.old_range()], old);
+                push_range(&mut in_new, &new_words[op.new_range()], new);
+            }
+        }
+    }
+    let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).count();
+    (2 * common >= letters(old).max(letters(new)) && common > 0).then_some((in_old, in_new))
+}
+
+/// Appends changed words, joined with those before them if only blanks are between.
+fn push_range(ranges: &mut Vec<Range<usize>>, words: &[Range<usize>], text: &str) {
+    let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
+    match ranges.last_mut() {
+        Some(before) if text[before.end..first.start].trim().is_empty() => before.end = last.end,
+        _ => ranges.push(first.start..last.end),
+    }
+}
+
+/// Splits a line into words, blanks and single signs.
+fn split_words(text: &str) -> WordRanges {
+    let kind = |letter: char| match letter {
+        letter if letter.is_alphanumeric() || letter == '_' => 0,
+        letter if letter.is_whitespace() => 1,
+        _ => 2,
+    };
+    let mut words: Vec<(u8, Range<usize>)> = Vec::new();
+    for (at, letter) in text.char_indices() {
+        let end = at + letter.len_utf8();
+        match words.last_mut() {
+            Some((of, word)) if *of == kind(letter) && *of != 2 => word.end = end,
+            _ => words.push((kind(letter), at..end)),
+        }
+    }
+    words.into_iter().map(|(_, word)| word).collect()
 }
 
 /// The lines of a diff. A lone carriage return also ends a line, as in the tools that write diffs;
@@ -182,30 +362,87 @@ fn gap_line(digits: usize, theme: &Theme) -> Line<'static> {
     Line::styled(format!("{:>digits$}", theme.glyphs.more), theme.dim)
 }
 
-fn push_change(
-    change: &ChangedLine<'_>,
-    text: &str,
+/// What all lines of a diff are drawn on.
+#[derive(Clone, Copy)]
+struct Canvas<'a> {
     digits: usize,
     width: u16,
-    theme: &Theme,
+    theme: &'a Theme,
+}
+
+/// Renders lines that were held back, and empties their list.
+fn push_block(
+    block: &mut Vec<DiffRow>,
+    code: &mut DiffCode<'_>,
+    canvas: Canvas<'_>,
+    out: &mut Vec<Line<'static>>,
+    ends: &mut Vec<usize>,
+) {
+    let words = changed_words(block);
+    for (row, words) in block.drain(..).zip(words) {
+        push_change(&row, &words, code, canvas, out);
+        ends.push(out.len());
+    }
+}
+
+fn push_change(
+    row: &DiffRow,
+    words: &[Range<usize>],
+    code: &mut DiffCode<'_>,
+    Canvas { digits, width, theme }: Canvas<'_>,
     out: &mut Vec<Line<'static>>,
 ) {
-    let style = match change.sign {
-        '+' => theme.added,
-        '-' => theme.removed,
-        _ => Style::new(),
+    let (sign, line, word) = match row.sign {
+        '+' => (theme.added, theme.added_line, theme.added_word),
+        '-' => (theme.removed, theme.removed_line, theme.removed_word),
+        _ => (Style::new(), Style::new(), Style::new()),
     };
-    let number = format!("{:>digits$} ", change.number);
-    let sign = Span::styled(format!("{} ", change.sign), style);
-    let first = vec![Span::styled(number, theme.dim), sign];
-    let rest = vec![Span::raw(" ".repeat(digits + 3))];
+    let code = code.styles(row.sign, &row.text, theme);
+    let ground = line.bg.map(|bg| Style::new().bg(bg)).unwrap_or_default();
+    let sign = sign.patch(ground);
+    let number = format!("{:>digits$} ", row.number);
+    let mark = Span::styled(format!("{} ", row.sign), sign);
+    let first = vec![Span::styled(number, theme.dim.patch(ground)), mark];
+    let rest = vec![Span::styled(" ".repeat(digits + 3), ground)];
     // In a very narrow window, drop the line number.
     let indent = match usize::from(width) > digits + 8 {
         true => Indent { first, rest },
-        false => Indent { first: vec![Span::styled(change.sign.to_string(), style)], rest: vec![] },
+        false => Indent { first: vec![Span::styled(row.sign.to_string(), sign)], rest: vec![] },
     };
-    let runs = StyledRuns::new(text, vec![(text.len(), style)]);
-    indent.wrap(runs, usize::from(width), WrapMode::Cells, out);
+    let ends = styles_with_words(&row.text, &code, words, line, word);
+    let from = out.len();
+    indent.wrap(StyledRuns::new(&row.text, ends), usize::from(width), WrapMode::Cells, out);
+    if ground.bg.is_some() {
+        for line in &mut out[from..] {
+            let blank = usize::from(width).saturating_sub(line.width());
+            line.spans.push(Span::styled(" ".repeat(blank), ground));
+        }
+    }
+}
+
+/// The styles of a line by end byte: those of its code, on the ground of the line or of changed words.
+fn styles_with_words(
+    text: &str,
+    code: &[(usize, Style)],
+    words: &[Range<usize>],
+    line: Style,
+    word: Style,
+) -> Vec<(usize, Style)> {
+    let mut ends: Vec<usize> = code.iter().map(|(end, _)| *end).chain([text.len()]).collect();
+    ends.extend(words.iter().flat_map(|word| [word.start, word.end]));
+    ends.sort_unstable();
+    ends.dedup();
+    let mut code = code.iter().peekable();
+    let mut words = words.iter().peekable();
+    let style = |end: usize| {
+        while code.next_if(|(until, _)| *until < end).is_some() {}
+        while words.next_if(|word| word.end < end).is_some() {}
+        let changed = words.peek().is_some_and(|word| word.start < end);
+        let base = code.peek().map_or(Style::new(), |(_, style)| *style);
+        let style = base.patch(line);
+        (end, if changed { style.patch(word) } else { style })
+    };
+    ends.into_iter().filter(|end| *end > 0).map(style).collect()
 }
 
 #[cfg(test)]
@@ -214,8 +451,12 @@ mod tests {
 
     const DIFF: &str = "--- a/src/x.rs\n+++ b/src/x.rs\n@@ -8,4 +8,3 @@ fn x\n keep\n-old \x1b[31mred\n+new\n more\n--- not a name\n@@ -98,2 +98,3 @@\n a\n+b\n c\n\\ No newline at end of file\n";
 
+    const ALL: DiffLimit<'_> = DiffLimit { rows: 99, key: None };
+
     fn rendered(width: u16, max: usize) -> Vec<String> {
-        diff_lines(DIFF, width, max, &Theme::default()).iter().map(ToString::to_string).collect()
+        let limit = DiffLimit { rows: max, key: None };
+        let lines = diff_lines(DIFF, None, width, limit, &Theme::default());
+        lines.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -240,7 +481,7 @@ mod tests {
     #[test]
     fn signs_and_text_have_their_colour() {
         let theme = Theme::default();
-        let lines = diff_lines(DIFF, 40, 99, &theme);
+        let lines = diff_lines(DIFF, None, 40, ALL, &theme);
         assert!(lines[1].spans[1..].iter().all(|span| span.style == theme.removed));
         assert!(lines[2].spans[1..].iter().all(|span| span.style == theme.added));
     }
@@ -261,8 +502,60 @@ mod tests {
     #[test]
     fn long_lines_hang_under_their_start() {
         let diff = "@@ -1 +1 @@\n-abcdefghijklmn\n+x\n";
-        let lines: Vec<_> =
-            diff_lines(diff, 12, 9, &Theme::default()).iter().map(ToString::to_string).collect();
+        let lines: Vec<_> = diff_lines(diff, None, 12, ALL, &Theme::default())
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(lines, ["1 - abcdefgh", "    ijklmn", "1 + x"]);
+    }
+
+    fn words(old: &str, new: &str) -> Option<(Vec<String>, Vec<String>)> {
+        let (in_old, in_new) = compare_words(old, new)?;
+        let texts = |ranges: WordRanges, text: &str| {
+            ranges.into_iter().map(|range| text[range].to_owned()).collect()
+        };
+        Some((texts(in_old, old), texts(in_new, new)))
+    }
+
+    fn owned(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn changed_words_are_those_that_differ() {
+        let found = words("if [ $count -gt $from ]; then", "if [ $count -ge $from ]; then");
+        assert_eq!(found, Some((owned(&["gt"]), owned(&["ge"]))));
+        let found = words("map(|i| i.price).sum()", "map(|i| off(i.price)).sum()");
+        assert_eq!(found, Some((owned(&[]), owned(&["off(", ")"]))));
+        assert_eq!(words("let x = 1;", "println!(\"{total}\");"), None);
+    }
+
+    #[test]
+    fn a_removed_line_is_compared_with_the_one_that_replaces_it() {
+        let row = |sign, text: &str| DiffRow { sign, number: 1, text: text.to_owned() };
+        let block =
+            [row('-', "let total = a;"), row('+', "// A comment."), row('+', "let total = b;")];
+        let words = changed_words(&block);
+        let starts: Vec<_> =
+            words.iter().map(|words| words.first().map(|word| word.start)).collect();
+        assert_eq!(starts, [Some(12), None, Some(12)]);
+    }
+
+    #[test]
+    fn changed_lines_have_a_ground_across_the_whole_width() {
+        let theme = Theme::named("dark").unwrap();
+        let diff = "@@ -1,2 +1,2 @@\n same\n-count -gt 10\n+count -ge 10\n";
+        let lines = diff_lines(diff, None, 30, ALL, &theme);
+        assert_eq!(lines.iter().map(Line::width).collect::<Vec<_>>(), [8, 30, 30]);
+        assert!(lines[1].spans.iter().all(|span| span.style.bg.is_some()));
+        let word = lines[2].spans.iter().find(|span| span.content == "ge").unwrap();
+        assert_eq!(word.style.bg, theme.added_word.bg);
+    }
+
+    #[test]
+    fn the_line_about_the_rest_names_the_key() {
+        let limit = DiffLimit { rows: 4, key: Some("Ctrl+O") };
+        let lines = diff_lines(DIFF, None, 40, limit, &Theme::default());
+        assert_eq!(lines[3].to_string(), "… 6 more lines · Ctrl+O");
     }
 }

@@ -12,7 +12,7 @@ mod width;
 mod wrap;
 
 pub use clipboard::{COPY_LIMIT, CopyError, osc52};
-pub use diff::{count_changes, diff_lines, whole_diff};
+pub use diff::{DiffFile, DiffLimit, count_changes, diff_lines, whole_diff};
 pub use highlight::Highlighter;
 pub use markdown::{MarkdownStream, Widths};
 pub use sanitize::{one_line, reveal, sanitize};

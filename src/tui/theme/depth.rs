@@ -84,6 +84,26 @@ fn nearest_indexed(rgb: [u8; 3]) -> u8 {
     }
 }
 
+/// The colour of the 256-colour cube with the hue of a ground, and a stronger one.
+pub(super) fn tints(ground: Color) -> (Color, Color) {
+    let Color::Rgb(r, g, b) = ground else { return (ground, ground) };
+    let rgb = [r, g, b];
+    let strongest = r.max(g).max(b);
+    let is_dark = strongest < 128;
+    let pick = |step: u8| {
+        let level = |value: u8| match is_dark {
+            // The darkest colours with a hue.
+            true if value == strongest => step,
+            true => 0,
+            false if value < strongest => 5 - step,
+            false => 5,
+        };
+        let [r, g, b] = rgb.map(level);
+        Color::Indexed(16 + 36 * r + 6 * g + b)
+    };
+    (pick(1), pick(2))
+}
+
 fn indexed_rgb(index: u8) -> [u8; 3] {
     match index {
         0 => [0, 0, 0],

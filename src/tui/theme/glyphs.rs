@@ -114,7 +114,7 @@ pub static UNICODE: Glyphs = Glyphs {
     focus: "▸",
     prompt: "›",
     bar: "▌",
-    tool: "▪",
+    tool: "●",
     caret: "▏",
     bullet: "•",
     task_open: "☐",
@@ -216,6 +216,7 @@ fn ascii_for(symbol: &str) -> Option<&'static str> {
                 (UNICODE.more, ASCII.more),
                 (UNICODE.focus, ASCII.focus),
                 (UNICODE.prompt, ASCII.prompt),
+                (UNICODE.last_branch, ASCII.last_branch),
             ];
             pairs.into_iter().find(|(sign, _)| *sign == symbol)?.1
         }

@@ -56,6 +56,11 @@ pub enum ItemKind {
         text: String,
         status: Option<String>,
     },
+    /// The end of a turn: how it ended, then what it brought.
+    Finish {
+        cancelled: bool,
+        facts: Vec<String>,
+    },
     Notice {
         level: NoticeLevel,
         text: String,
@@ -112,6 +117,7 @@ impl ItemKind {
             | Self::Shell { text, .. }
             | Self::Notice { text, .. } => text.len(),
             Self::Tools(calls) => calls.iter().map(|call| call.output.len() + 64).sum(),
+            Self::Finish { facts, .. } => facts.iter().map(String::len).sum(),
             Self::Batch { .. } | Self::Dropped { .. } | Self::Hidden => 0,
         }
     }

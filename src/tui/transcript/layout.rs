@@ -4,13 +4,14 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::Span;
+use ratatui::text::{Line, Span};
 
 use crate::tui::paint::put;
-use crate::tui::transcript::draw::indented;
+use crate::tui::theme::Glyph;
+use crate::tui::transcript::draw::{indented, is_running};
 use crate::tui::transcript::{Extent, ItemId, ItemKind, SearchResult, TranscriptItem};
 
-use item::{ItemLayout, widths};
+use item::{ItemLayout, inner_widths, widths};
 
 pub use context::{FindRequest, RenderContext};
 
@@ -46,6 +47,8 @@ pub struct LayoutCache {
     /// The query that the items' hits belong to.
     query: String,
     found: Option<SearchResult>,
+    /// The items of the last frame, each with its first row on the screen and the one after it.
+    rows: Vec<(u16, u16, ItemId)>,
 }
 
 /// The first line of the last frame: its number among all lines as counted then, and its item.
@@ -55,6 +58,8 @@ struct Anchor {
     /// `None`: the lines above the first item.
     item: Option<ItemId>,
     line: usize,
+    /// After a change of width: the number of letters of the item above the line.
+    letters: Option<usize>,
 }
 
 /// A line by its piece and its index in that. Piece 0 is the head above the first item, piece n is
@@ -80,6 +85,7 @@ impl LayoutCache {
         }
         let VisibleRange { pieces, skip, extent } = self.lay_out_visible(cx, height);
         let height = usize::from(height);
+        self.rows.clear();
         let (mut row, mut skip) = (0, skip);
         for piece in pieces.clone() {
             let lines = self.piece_height(piece) - skip;
@@ -89,7 +95,11 @@ impl LayoutCache {
                 ..area
             };
             match piece.checked_sub(1) {
-                Some(at) => self.draw_item(cx, at, skip, room, buffer),
+                Some(at) => {
+                    let next = room.y.saturating_add(u16::try_from(lines).unwrap_or(u16::MAX));
+                    self.rows.push((room.y, next.min(area.bottom()), self.first + at as u64));
+                    self.draw_item(cx, at, skip, room, buffer);
+                }
                 None => {
                     for (row, line) in cx.head.iter().skip(skip).enumerate() {
                         put(buffer, room, row, line);
@@ -111,6 +121,12 @@ impl LayoutCache {
         let VisibleRange { pieces, extent, .. } = self.lay_out_visible(cx, height);
         self.evict_hidden(&pieces);
         extent
+    }
+
+    /// The item at a row of the screen in the last frame.
+    pub fn item_at(&self, y: u16) -> Option<ItemId> {
+        let at = self.rows.iter().find(|(from, to, _)| (*from..*to).contains(&y));
+        at.map(|(_, _, item)| *item)
     }
 
     /// Forces a new layout at the same position, after a change of theme or colours.
@@ -145,7 +161,7 @@ impl LayoutCache {
         self.count_lines();
         let top = self.start(pos.piece) + pos.line;
         let item = pos.piece.checked_sub(1).map(|at| self.first + at as u64);
-        self.anchor = Some(Anchor { top, item, line: pos.line });
+        self.anchor = Some(Anchor { top, item, line: pos.line, letters: None });
         let total = self.start(self.items.len()) + self.piece_height(self.items.len());
         let (item, grown) = (item.unwrap_or(self.first), self.grown);
         let extent = Extent { total, height, top, item, grown };
@@ -184,7 +200,11 @@ impl LayoutCache {
         match self.anchor {
             Some(anchor) if top.abs_diff(anchor.top) <= NEAR_PAGES * height => {
                 let piece = anchor.item.map_or(0, piece_of).min(self.items.len());
-                let line = isize::try_from(anchor.line + top).unwrap_or(isize::MAX);
+                let at = match anchor.letters {
+                    Some(letters) => self.line_after(piece, letters, cx),
+                    None => anchor.line,
+                };
+                let line = isize::try_from(at + top).unwrap_or(isize::MAX);
                 let line = line.saturating_sub(isize::try_from(anchor.top).unwrap_or(isize::MAX));
                 Some(self.offset_pos(piece, line, cx))
             }
@@ -193,6 +213,35 @@ impl LayoutCache {
                 Some(LinePos { piece, line: top.saturating_sub(self.start(piece)) })
             }
         }
+    }
+
+    /// Notes the text above the first line, so that it stays first when lines wrap elsewhere.
+    fn anchor_letters(&mut self, cx: &RenderContext<'_>) {
+        let Some((width, prose, theme)) = self.key else { return };
+        let Some(Anchor { item: Some(item), line, letters, .. }) = &mut self.anchor else { return };
+        let at = item.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+        let Some(layout) = at.and_then(|at| self.items.get_mut(at)) else { return };
+        if theme == cx.style.theme.id() && (width, prose) != (cx.style.width, cx.style.prose) {
+            let above = line.saturating_sub(usize::from(layout.gap));
+            let lines = layout.lines(inner_widths(width, prose), cx.style.theme);
+            let counted = || lines.iter().take(above).map(count_letters).sum();
+            *letters = (above > 0 && !lines.is_empty()).then(counted);
+        }
+    }
+
+    /// The first line of a piece after this many letters.
+    fn line_after(&mut self, piece: usize, letters: usize, cx: &RenderContext<'_>) -> usize {
+        self.measured_height(piece, cx);
+        let Some(layout) = piece.checked_sub(1).and_then(|at| self.items.get_mut(at)) else {
+            return 0;
+        };
+        let gap = usize::from(layout.gap);
+        let mut above = 0;
+        let full = |line: &&Line<'_>| {
+            above += count_letters(line);
+            above <= letters
+        };
+        gap + layout.lines(widths(&cx.style), cx.style.theme).iter().take_while(full).count()
     }
 
     /// The line `line` lines below the start of a piece, or above it if negative.
@@ -267,6 +316,10 @@ impl LayoutCache {
             for (row, line) in lines.iter().skip(skip).take(height).enumerate() {
                 put(buffer, area, blank + row, line);
             }
+            if skip == 0 && height > 0 && is_running(item) {
+                let sign = Glyph::Spinner.sign(cx.style.theme.glyphs, cx.spinner);
+                put(buffer, area, blank, &Line::styled(sign, cx.style.theme.accent));
+            }
         }
     }
 
@@ -281,6 +334,7 @@ impl LayoutCache {
             .flatten();
         let anew = known.is_none();
         if anew {
+            self.anchor_letters(cx);
             let (anchor, grown) = (self.anchor, self.grown);
             *self = Self { key, first: ids.start, anchor, grown, ..Self::default() };
         }
@@ -295,11 +349,8 @@ impl LayoutCache {
             let Some(item) = transcript.get(id) else { continue };
             let at = usize::try_from(id - self.first).unwrap_or_default();
             let before = self.items[at].full_height();
-            self.items[at].gap = at > 0
-                && matches!(
-                    item.kind,
-                    ItemKind::Prompt { task: false, .. } | ItemKind::Report { .. }
-                );
+            let above = id.checked_sub(1).and_then(|above| transcript.get(above));
+            self.items[at].gap = (above.is_some() || self.head > 0) && has_gap(above, item);
             if guessed {
                 self.items[at].estimate(item, &cx.style);
                 continue;
@@ -309,7 +360,9 @@ impl LayoutCache {
             if after != before {
                 self.valid = self.valid.min(at);
             }
-            if !anew {
+            // What the user expands is not new.
+            let unfolds = std::mem::replace(&mut self.items[at].expanded, item.expanded);
+            if !anew && unfolds == item.expanded {
                 self.grown += after.saturating_sub(before);
             }
         }
@@ -362,6 +415,22 @@ impl LayoutCache {
                 layout.stream = None;
             }
         }
+    }
+}
+
+fn count_letters(line: &Line<'_>) -> usize {
+    let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).count();
+    line.spans.iter().map(|span| letters(&span.content)).sum()
+}
+
+/// Whether a blank line stands before an item. Notices in a row need none between them.
+fn has_gap(above: Option<&TranscriptItem>, item: &TranscriptItem) -> bool {
+    match item.kind {
+        ItemKind::Hidden => false,
+        ItemKind::Notice { .. } => {
+            !above.is_some_and(|above| matches!(above.kind, ItemKind::Notice { .. }))
+        }
+        _ => true,
     }
 }
 

@@ -2,6 +2,7 @@
 //! sub-agents.
 
 pub mod draw;
+pub mod expand;
 mod item;
 pub mod layout;
 mod scroll;
@@ -19,7 +20,7 @@ pub use scroll::{Extent, Scroll, SearchDirection, SearchHit, SearchResult};
 const MAX_RECENT_CHANGES: usize = 64;
 
 /// Tools whose consecutive calls share one line.
-const GROUPED_TOOLS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "WebFetch"];
+pub(super) const GROUPED_TOOLS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "WebFetch"];
 
 /// The items of a conversation in order, optionally bounded in size.
 #[derive(Clone, Debug, Default, PartialEq)]

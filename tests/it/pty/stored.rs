@@ -128,7 +128,7 @@ async fn the_zoomed_view_of_a_stored_agent_has_its_task_its_calls_and_its_answer
     screen.wait_for("Enter zoom");
     screen.keys(ENTER);
     let shown = screen.wait_for("echo OUT-66");
-    for part in ["main › 1 ", "task: CHILD-A look around", "▪ Bash", "FOUND-66", "2/20"] {
+    for part in ["main › 1 ", "task: CHILD-A look around", "● Bash", "FOUND-66", "2/20"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     screen.keys(TAB);
@@ -148,8 +148,7 @@ async fn stored_calls_are_shown_in_the_words_of_their_tools() {
         .tool_use("Read", json!({"file_path": path, "offset": 2, "limit": 1}))
         .tool_use("TodoWrite", json!({"todos": todos}));
     scene.server.when(PARENT).reply(calls).then(text(DONE));
-    let words =
-        ["Grep \"two\" in src", "Glob \"**/*.txt\"", "src/a.txt lines 2-2", "TodoWrite ITEM-1"];
+    let words = ["Grep \"two\" in src", "Glob \"**/*.txt\"", "src/a.txt lines 2-2", " ITEM-1"];
     for arguments in [[BYPASS, "PARENT-1 go"], CONTINUE] {
         let screen = Screen::start(&scene.world, arguments, 120, 36);
         let shown = screen.wait_for(DONE);
@@ -326,7 +325,7 @@ async fn calls_that_were_denied_or_failed_look_the_same_after_a_resume() {
     scene.server.when(PARENT).reply(reply).then(text("SAID-77"));
     let calls = |screen: &Screen| {
         let shown = screen.wait_for("SAID-77");
-        let is_call = |row: &&str| row.starts_with(['▪', '✗']) && row.contains(" Bash");
+        let is_call = |row: &&str| row.starts_with(['●', '✗']) && row.contains(" Bash");
         let rows = shown.lines().filter(is_call);
         rows.map(|row| row.trim_end().to_owned()).collect::<Vec<_>>()
     };

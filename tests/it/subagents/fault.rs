@@ -124,7 +124,7 @@ async fn c20_after_a_panic_in_the_background_main_rests_until_the_next_prompt() 
     let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 100, 30);
     screen.wait_for("MAIN-IDLE");
-    screen.wait_gone("to main · writing");
+    screen.wait_gone("writing ·");
     scene.server.open("main idle");
     screen.wait_for("This is a bug");
     screen.keys("and now?");

@@ -371,7 +371,7 @@ async fn s0_25_the_screen_shows_what_a_child_does_while_the_parent_waits() {
     let screen = Screen::start(&scene.world, args, 120, 40);
     screen.wait_for("FIRST-77");
     screen.wait_for("1/20");
-    screen.wait_for("to main · waiting for 1 agent");
+    screen.wait_for("waiting for 1 agent");
     screen.wait_for("0:01");
     scene.server.open("one");
     screen.wait_for("Bash");

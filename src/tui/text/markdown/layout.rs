@@ -4,6 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::row::{Mark, Row, RowBody, RowMarks};
 use crate::tui::text::styled::{StyledText, runs};
+use crate::tui::text::width::truncate;
 use crate::tui::text::wrap::{Indent, WrapMode};
 use crate::tui::theme::Theme;
 
@@ -87,7 +88,13 @@ impl MarkdownLayout {
             },
             RowBody::Blank => self.lines.push(Line::from(indent.first)),
             RowBody::Rule => self.push_rule(indent, width, theme),
-            RowBody::Code { text, .. } => self.push_code(text, indent, width, theme),
+            RowBody::Code { text, language, starts } => {
+                let mut indent = indent;
+                if let Some(language) = language.as_ref().filter(|_| *starts) {
+                    self.push_label(language, &mut indent, width, theme);
+                }
+                self.push_code(text, indent, width, theme);
+            }
             RowBody::Table { shape, cells } => {
                 self.count(cells.iter().map(|cell| cell.text.len()).sum());
                 let room = width.saturating_sub(cells_of(&indent.first));
@@ -121,6 +128,18 @@ impl MarkdownLayout {
         let mut spans = indent.first;
         let room = width.saturating_sub(cells_of(&spans));
         spans.push(Span::styled(theme.glyphs.rule.repeat(room), theme.dim));
+        self.lines.push(Line::from(spans));
+    }
+
+    /// The language of a block of code, on a line above it.
+    fn push_label(&mut self, language: &str, indent: &mut Indent, width: usize, theme: &Theme) {
+        let room = width.saturating_sub(cells_of(&indent.first) + CODE_INDENT.len());
+        if room < TEXT_ROOM {
+            return;
+        }
+        let mut spans = std::mem::replace(&mut indent.first, indent.rest.clone());
+        spans.push(Span::raw(CODE_INDENT));
+        spans.push(Span::styled(truncate(language, room).into_owned(), theme.dim));
         self.lines.push(Line::from(spans));
     }
 

@@ -22,6 +22,8 @@ pub struct RenderContext<'a> {
     pub live_item: Option<ItemId>,
     /// Whether growing text ends with a caret.
     pub caret: bool,
+    /// The spinner's frame; `None` stops it.
+    pub spinner: Option<usize>,
     /// The search in this transcript.
     pub find: Option<FindRequest<'a>>,
 }
@@ -43,6 +45,7 @@ impl<'a> RenderContext<'a> {
             live: &|_| None,
             live_item: None,
             caret: false,
+            spinner: None,
             find: None,
         }
     }

@@ -4,6 +4,7 @@
 use ratatui::text::Line;
 
 use crate::tui::text::{MarkdownStream, Widths};
+use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::ItemStyle;
 use crate::tui::transcript::layout::context::RenderContext;
 use crate::tui::transcript::{ItemKind, TranscriptItem, draw};
@@ -13,6 +14,8 @@ pub(super) struct ItemLayout {
     pub(super) height: usize,
     /// Whether the height is exact, not estimated.
     pub(super) exact: bool,
+    /// Whether its folded part was shown in the last layout.
+    pub(super) expanded: bool,
     /// Whether a blank line precedes it.
     pub(super) gap: bool,
     pub(super) lines: Option<Vec<Line<'static>>>,
@@ -36,6 +39,7 @@ impl ItemLayout {
     pub(super) fn estimate(&mut self, item: &TranscriptItem, style: &ItemStyle<'_>) {
         *self =
             Self { height: draw::estimate_height(item, style), gap: self.gap, ..Self::default() };
+        self.expanded = item.expanded;
     }
 
     pub(super) fn lay_out(&mut self, item: &TranscriptItem, cx: &RenderContext<'_>) {
@@ -50,6 +54,15 @@ impl ItemLayout {
         let lines = (cx.live)(item).unwrap_or_else(|| draw::lines(item, &cx.style));
         self.height = lines.len();
         self.lines = Some(lines);
+    }
+
+    /// The cached lines, if any; those of markdown at other widths are rendered again.
+    pub(super) fn lines(&mut self, widths: Widths, theme: &Theme) -> &[Line<'static>] {
+        match (&mut self.stream, &self.lines) {
+            (Some(stream), _) => stream.0.lines(widths, theme),
+            (None, Some(lines)) => lines,
+            (None, None) => &[],
+        }
     }
 
     /// Feeds only new text to the markdown stream.
@@ -76,6 +89,10 @@ impl ItemLayout {
 /// The widths for text, indented by two cells and with one for the caret. Code and tables may be
 /// wider than prose.
 pub(super) fn widths(style: &ItemStyle<'_>) -> Widths {
+    inner_widths(style.width, style.prose)
+}
+
+pub(super) fn inner_widths(width: u16, prose: u16) -> Widths {
     let inner = |cells: u16| cells.saturating_sub(3).max(1);
-    Widths { prose: inner(style.prose), wide: inner(style.width) }
+    Widths { prose: inner(prose), wide: inner(width) }
 }

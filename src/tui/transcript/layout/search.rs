@@ -94,13 +94,7 @@ impl LayoutCache {
 
 impl ItemLayout {
     fn matching_lines(&mut self, query: &str, style: &ItemStyle<'_>) -> Vec<usize> {
-        match (&mut self.stream, &self.lines) {
-            (Some(stream), _) => {
-                matching_lines(stream.0.lines(widths(style), style.theme), query, style.width)
-            }
-            (None, Some(lines)) => matching_lines(lines, query, style.width),
-            (None, None) => Vec::new(),
-        }
+        matching_lines(self.lines(widths(style), style.theme), query, style.width)
     }
 }
 

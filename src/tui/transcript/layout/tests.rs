@@ -26,15 +26,15 @@ fn draw(
     scroll: Scroll,
     area: Rect,
 ) -> (Extent, Vec<String>) {
-    let theme = Theme::default();
+    let (theme, highlighter) = (Theme::default(), Highlighter::off());
     let style = ItemStyle {
         theme: &theme,
         width: area.width,
         prose: area.width,
         full: false,
         keymap: &Keymap::default(),
+        highlighter: &highlighter,
     };
-    let highlighter = Highlighter::off();
     let cx = RenderContext {
         head: vec![Line::from("head")],
         ..RenderContext::new(style, &highlighter, transcript, scroll)
@@ -57,7 +57,7 @@ fn a_long_history_lays_out_only_what_is_seen_at_the_end_and_at_the_beginning() {
     assert!(layout.exact_count() < 10, "{}", layout.exact_count());
     assert!(end.total > 10_000);
     let (_, lines) = draw(&mut layout, &transcript, at(0), AREA);
-    assert_eq!(lines[..2], ["head", "› question 0"]);
+    assert_eq!(lines[..3], ["head", "", "› question 0"]);
     assert!(layout.exact_count() < 20, "{}", layout.exact_count());
 }
 
@@ -87,6 +87,16 @@ fn the_place_holds_at_another_width_and_while_text_comes_below() {
     transcript.push(ItemKind::Prompt { text: "later".to_owned(), task: false });
     let (later, same) = draw(&mut layout, &transcript, at(extent.top), AREA);
     assert_eq!((&same, later.grown - extent.grown), (&lines, 2));
+    // Within an item, the line at the top begins with the same words, or those before them.
+    let inside = at(extent.top + 4);
+    let (_, lines) = draw(&mut layout, &transcript, inside, AREA);
+    let narrow = Rect { width: 33, ..AREA };
+    let (_, rewrapped) = draw(&mut layout, &transcript, inside, narrow);
+    assert!(
+        lines[0].starts_with("  many words") && rewrapped[0].starts_with("  "),
+        "{rewrapped:?}"
+    );
+    draw(&mut layout, &transcript, at(later.top), AREA);
     let narrow = Rect { width: 40, ..AREA };
     let (_, lines) = draw(&mut layout, &transcript, at(later.top), narrow);
     assert_eq!(lines[1], "› question 100");

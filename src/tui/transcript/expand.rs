@@ -1,0 +1,77 @@
+//! Expands and folds the output of calls in the body.
+
+use crate::protocol::ToolDetails;
+use crate::tui::model::TuiModel;
+use crate::tui::transcript::draw::{DIFF_LINES, REPORT_LINES, SHELL_LINES, preview_lines};
+use crate::tui::transcript::{ItemId, ItemKind, TranscriptItem};
+
+/// Expands or folds an item of the body. The lines above it stay where they are.
+pub fn toggle(model: &mut TuiModel, id: ItemId) {
+    let extent = model.metrics.body;
+    let zoomed = model.focus.clone().filter(|_| model.zoom);
+    let (transcript, scroll) = match zoomed.and_then(|path| model.agents.get_mut(&path)) {
+        Some(agent) => (&mut agent.transcript, &mut agent.scroll),
+        None => (&mut model.main, &mut model.main_scroll),
+    };
+    let Some(item) = transcript.get(id).filter(|item| can_toggle(item)) else { return };
+    if !item.expanded && scroll.top.is_none() && extent.total > extent.height {
+        (scroll.top, scroll.seen) = (Some(extent.top), extent.grown);
+    }
+    transcript.change(id, |item| item.expanded = !item.expanded);
+}
+
+/// Expands or folds the last item that can be, among those up to the end of the view.
+pub fn toggle_last(model: &mut TuiModel) {
+    let zoomed = model.zoomed();
+    let transcript = zoomed.map_or(&model.main, |agent| &agent.transcript);
+    let scroll = zoomed.map_or(model.main_scroll, |agent| agent.scroll);
+    let foldable = |id: &ItemId| transcript.get(*id).is_some_and(can_toggle);
+    let found = match scroll.top {
+        None => transcript.ids().rev().find(foldable),
+        Some(_) => (model.metrics.body.item..transcript.ids().end).find(foldable),
+    };
+    match found {
+        Some(id) => toggle(model, id),
+        None => model.say("nothing to expand here"),
+    }
+}
+
+/// Whether an item is expanded, or hides lines while it is folded.
+fn can_toggle(item: &TranscriptItem) -> bool {
+    let longer = |text: &str, lines: usize| text.trim().lines().nth(lines).is_some();
+    let hides = match &item.kind {
+        ItemKind::Thinking { text, .. } => longer(text, 0),
+        ItemKind::Report { text, .. } => longer(text, REPORT_LINES),
+        ItemKind::Shell { text, .. } => longer(text, SHELL_LINES),
+        ItemKind::Tools(calls) => calls.iter().any(|call| {
+            let details = call.result.as_ref().and_then(|result| result.details.as_ref());
+            match details {
+                Some(ToolDetails::Diff { diff, .. }) => longer(diff, DIFF_LINES),
+                _ if preview_lines(call, true) == 0 => false,
+                _ => match preview_lines(call, false) {
+                    0 => longer(&call.output, 0),
+                    // A single line more is shown.
+                    kept => longer(&call.output, kept + 1),
+                },
+            }
+        }),
+        _ => false,
+    };
+    is_foldable(item) && (item.expanded || hides)
+}
+
+/// Whether an item has a part that can be folded.
+pub fn is_foldable(item: &TranscriptItem) -> bool {
+    match &item.kind {
+        ItemKind::Thinking { .. } | ItemKind::Report { .. } | ItemKind::Shell { .. } => true,
+        ItemKind::Tools(calls) => calls.iter().any(|call| {
+            let details = call.result.as_ref().and_then(|result| result.details.as_ref());
+            match details {
+                Some(ToolDetails::Todos { .. }) => false,
+                Some(ToolDetails::Diff { .. }) => true,
+                _ => !call.output.trim().is_empty(),
+            }
+        }),
+        _ => false,
+    }
+}
