@@ -29,7 +29,8 @@ pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> L
     let mut left = vec![Span::styled(format!("{sign} to "), theme.dim)];
     match model.focused() {
         Some(agent) => {
-            left.push(Span::styled(agent.info.name.clone(), painter.agent(agent)));
+            let name = format!("{} {}", agent.number, agent.info.name);
+            left.push(Span::styled(name, painter.agent(agent)));
             // The line about the work says the rest.
             if small || !model.zoom || !agent.alive() {
                 left.push(Span::styled(agent_words(model, agent), theme.dim));
@@ -127,7 +128,7 @@ fn main_state(model: &TuiModel) -> StatusLabel {
     } else {
         (Glyph::Spinner, labels::run_label(&model.run, model.now))
     };
-    StatusLabel { glyph, text }
+    StatusLabel::new(glyph, text)
 }
 
 /// Tokens of the answers so far, or of the agents that main waits for.
@@ -146,7 +147,7 @@ fn work_tokens(model: &TuiModel, run: &RunState) -> Option<String> {
 
 fn agent_words(model: &TuiModel, agent: &AgentState) -> String {
     let state = labels::agent_status(model, agent);
-    let mut parts = vec![truncate(&labels::row_label(model, agent, &state), 36).into_owned()];
+    let mut parts = vec![labels::row_label(model, agent, &state, 36)];
     if let Some(elapsed) = agent.run.elapsed(model.now) {
         parts[0] = format!("{} {}", parts[0], clock(elapsed));
         let (used, cost) = labels::tree_usage(&model.agents, &agent.path);

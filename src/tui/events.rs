@@ -248,6 +248,7 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
     model.main.finish_growing();
     model.main.close_calls();
     question::withdraw(model, &AgentPath::root());
+    request_fold(model);
     let took = model.run.elapsed(model.now).unwrap_or_default();
     if !model.focused_window && model.settings.notifications && took >= LONG_TURN_TIME {
         effects.push(ScreenEffect::Notify("main is done".to_owned()));

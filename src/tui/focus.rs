@@ -4,24 +4,31 @@ use crate::protocol::AgentPath;
 use crate::tui::agents::{AgentState, update as agents};
 use crate::tui::interrupt::InterruptAction;
 use crate::tui::keymap::{Action, KeyContext, fixed_hint};
+use crate::tui::labels;
 use crate::tui::model::TuiModel;
 
 /// Gives the focus to an agent.
 pub fn focus_agent(model: &mut TuiModel, path: &AgentPath) {
     if model.agents.get(path).is_none_or(|agent| !agent.in_panel && !agent.in_strip) {
         model.agents.reveal(path);
+        agents::redraw_open_batches(model);
     }
     if model.agents.get(path).is_some() {
         model.focus = Some(path.clone());
     }
 }
 
-/// Tab on the prompt: focuses the first pane; after the turn, reopens the last batch.
+/// Tab on the prompt: focuses an agent that asks, else one that runs, else the first; after the turn,
+/// reopens the last batch.
 pub fn enter_panes(model: &mut TuiModel) {
-    if model.agents.panel().is_empty() {
-        model.agents.reopen();
+    if model.agents.panel().is_empty() && model.agents.reopen() {
+        agents::redraw_open_batches(model);
     }
-    let first = model.agents.visible().first().map(|agent| agent.path.clone());
+    let visible = model.agents.visible();
+    let asks = |agent: &&&AgentState| labels::count_asking(model, std::iter::once(**agent)) > 0;
+    let asking = visible.iter().find(asks);
+    let running = visible.iter().find(|agent| agent.running());
+    let first = asking.or(running).or(visible.first()).map(|agent| agent.path.clone());
     if let Some(path) = first {
         focus_agent(model, &path);
     }
@@ -63,6 +70,7 @@ pub fn leave(model: &mut TuiModel) {
     if model.fold_due {
         agents::fold(model);
     }
+    agents::redraw_open_batches(model);
     model.agents.close();
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::protocol::{AgentPath, Cost, Denial, PermissionMode, RunEnd, ShellEnd};
 
 use super::format::{clock, count, ordinal, tokens};
-use super::text::{one_line, truncate};
+use super::text::{one_line, truncate, width};
 use super::theme::{Glyph, Glyphs};
 use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunPhase, RunState};
 use crate::tui::background::Job;
@@ -27,10 +27,29 @@ const SILENT_AFTER: Duration = Duration::from_secs(40);
 pub struct StatusLabel {
     pub glyph: Glyph,
     pub text: String,
+    /// Bytes at the end of the text that stay when it is truncated, such as a clock.
+    tail: usize,
+}
+
+impl StatusLabel {
+    /// A state in these words.
+    pub fn new(glyph: Glyph, words: impl Into<String>) -> Self {
+        Self { glyph, text: words.into(), tail: 0 }
+    }
+
+    /// The words in at most `room` cells. Truncates what is before the clock or the count at the end.
+    pub fn fitted(&self, room: usize) -> String {
+        let (text, tail) = self.text.split_at(self.text.len().saturating_sub(self.tail));
+        let kept = width(tail);
+        if width(&self.text) <= room || kept + 2 > room {
+            return truncate(&self.text, room).into_owned();
+        }
+        format!("{}{tail}", truncate(text, room - kept))
+    }
 }
 
 fn label(glyph: Glyph, words: impl Into<String>) -> StatusLabel {
-    StatusLabel { glyph, text: words.into() }
+    StatusLabel::new(glyph, words)
 }
 
 /// Describes what an agent is doing or how it ended.
@@ -62,26 +81,42 @@ pub fn agent_status_with(
     if children > 0 {
         return label(Glyph::Waits, format!("waiting for {}", count(children, "agent")));
     }
-    label(Glyph::Spinner, run_label(run, model.now))
+    let (text, tail) = run_words(run, model.now);
+    StatusLabel { glyph: Glyph::Spinner, text, tail }
 }
 
 /// Describes what a run is doing, ignoring questions and children.
 pub fn run_label(run: &RunState, now: Duration) -> String {
+    run_words(run, now).0
+}
+
+/// Whether nothing has come from the model for so long that it may have stalled.
+pub fn is_silent(run: &RunState, now: Duration) -> bool {
+    now.saturating_sub(run.last_activity) >= SILENT_AFTER
+}
+
+/// Describes what a run is doing, with the number of bytes at the end that are never cut off.
+fn run_words(run: &RunState, now: Duration) -> (String, usize) {
+    let with_tail = |words: String, tail: String| (format!("{words}{tail}"), tail.len());
     if let Some((wait, since)) = run.waits.last() {
-        return format!("{wait} {}", clock(now.saturating_sub(*since)));
+        return with_tail(wait.to_string(), format!(" {}", clock(now.saturating_sub(*since))));
     }
-    match &run.phase {
+    let words = match &run.phase {
         RunPhase::Retrying { until, attempt, limit, reason } => {
             let wait = until.saturating_sub(now).as_secs_f32().ceil();
-            format!("retrying in {wait:.0} s: {reason} ({attempt} of {limit})")
+            let words = format!("retrying in {wait:.0} s: {reason}");
+            return with_tail(words, format!(" ({attempt} of {limit})"));
         }
-        RunPhase::Tools => tool_label(run, now),
+        RunPhase::Tools => {
+            let (words, tail) = tool_words(run, now);
+            return with_tail(words, tail);
+        }
         // A summary is not shown while it is written, so its silence means nothing.
         RunPhase::Compacting => "compacting".to_owned(),
         phase => {
-            let silent = now.saturating_sub(run.last_activity);
-            if silent >= SILENT_AFTER {
-                return format!("no data for {} s (stalls at 120 s)", silent.as_secs());
+            if is_silent(run, now) {
+                let silent = now.saturating_sub(run.last_activity);
+                return (format!("no data for {} s (stalls at 120 s)", silent.as_secs()), 0);
             }
             match phase {
                 RunPhase::Thinking => "thinking".to_owned(),
@@ -93,20 +128,23 @@ pub fn run_label(run: &RunState, now: Duration) -> String {
                 _ => "starting".to_owned(),
             }
         }
-    }
+    };
+    (words, 0)
 }
 
-fn tool_label(run: &RunState, now: Duration) -> String {
-    let Some(tool) = run.tools.last() else { return "working".to_owned() };
-    let mut words = one_line(&format!("{} {}", tool.name, tool.summary));
+/// The last call, and what must not be cut off: its time and the number of other calls.
+fn tool_words(run: &RunState, now: Duration) -> (String, String) {
+    let Some(tool) = run.tools.last() else { return ("working".to_owned(), String::new()) };
+    let words = one_line(&format!("{} {}", tool.name, tool.summary));
+    let mut tail = String::new();
     let own = now.saturating_sub(tool.since);
     if own >= OWN_CLOCK_AFTER {
-        words = format!("{words} {}", clock(own));
+        tail.push_str(&format!(" {}", clock(own)));
     }
     if run.tools.len() > 1 {
-        words = format!("{words} +{}", run.tools.len() - 1);
+        tail.push_str(&format!(" +{}", run.tools.len() - 1));
     }
-    words
+    (words, tail)
 }
 
 /// Describes a running call: `Reading src/session.rs`.
@@ -144,14 +182,14 @@ fn question_status(model: &TuiModel, path: &AgentPath) -> Option<StatusLabel> {
     Some(label(Glyph::Asks, words))
 }
 
-/// A state, shortened for a row.
-pub fn row_label(model: &TuiModel, agent: &AgentState, state: &StatusLabel) -> String {
+/// A state in at most `room` cells.
+pub fn row_label(model: &TuiModel, agent: &AgentState, state: &StatusLabel, room: usize) -> String {
     let asked = model.questions.waiting.iter().find(|waiting| waiting.question.path == agent.path);
     match asked {
         Some(waiting) if state.glyph == Glyph::Asks && state.text.contains(':') => {
-            format!("needs you: {}", waiting.question.tool)
+            truncate(&format!("needs you: {}", waiting.question.tool), room).into_owned()
         }
-        _ => state.text.clone(),
+        _ => state.fitted(room),
     }
 }
 
@@ -191,7 +229,7 @@ pub fn end_label(end: &RunEnd) -> String {
 }
 
 /// Describes how this agent ended.
-fn agent_end_label(agent: &AgentState, end: &RunEnd) -> String {
+pub fn agent_end_label(agent: &AgentState, end: &RunEnd) -> String {
     match end {
         RunEnd::Cancelled { before_start: false } if agent.stopped_with_main => {
             "cancelled with main".to_owned()
@@ -223,29 +261,41 @@ pub fn short_end_label(agent: &AgentState, end: &RunEnd) -> String {
     }
 }
 
-/// The panel's first line: `3 agents · 2 running · ⚑ 1 needs you`. Ends are counted once there are any.
-pub fn tally_label(tally: AgentTally, asks: usize, glyphs: &Glyphs, plain: bool) -> String {
-    let mut parts = vec![count(tally.all, "agent")];
-    let mut running = tally.running;
-    running = running.saturating_sub(asks);
+/// The panel's first line in pieces: `3 agents`, `2 running`, `⚑ 1 needs you`, each with the state that
+/// it counts. Ends are counted once there are any.
+pub fn tally_pieces(
+    tally: AgentTally,
+    asks: usize,
+    glyphs: &Glyphs,
+) -> Vec<(String, Option<Glyph>)> {
+    let mut parts = vec![(count(tally.all, "agent"), None)];
+    let running = tally.running.saturating_sub(asks);
     if running > 0 {
-        parts.push(format!("{running} running"));
+        parts.push((format!("{running} running"), None));
     }
     if tally.queued > 0 {
-        parts.push(format!("{} queued", tally.queued));
+        parts.push((format!("{} queued", tally.queued), None));
     }
     if asks > 0 {
-        let sign =
-            if plain { String::new() } else { format!("{} ", Glyph::Asks.sign(glyphs, None)) };
         let verb = if asks == 1 { "needs you" } else { "need you" };
-        parts.push(format!("{sign}{asks} {verb}"));
+        let sign = Glyph::Asks.sign(glyphs, None);
+        parts.push((format!("{sign} {asks} {verb}"), Some(Glyph::Asks)));
     }
-    parts.extend(background_label(tally));
-    let ends = end_counts_label(tally, glyphs);
-    if !ends.is_empty() {
-        parts.push(ends);
-    }
-    parts.join(" · ")
+    parts.extend(background_label(tally).map(|words| (words, None)));
+    let others = tally.done + tally.cancelled + tally.partial + tally.empty;
+    let word = if others == 0 { " failed" } else { "" };
+    let ended = [
+        (Glyph::Done, tally.done, ""),
+        (Glyph::Cancelled, tally.cancelled, ""),
+        (Glyph::Failed, tally.failed, word),
+        (Glyph::Partial, tally.partial, ""),
+        (Glyph::Empty, tally.empty, ""),
+    ];
+    let ended = ended.iter().filter(|(_, number, _)| *number > 0);
+    parts.extend(ended.map(|(glyph, number, word)| {
+        (format!("{} {number}{word}", glyph.sign(glyphs, None)), Some(*glyph))
+    }));
+    parts
 }
 
 /// The number of agents in the background, if any.
@@ -285,15 +335,6 @@ pub fn end_counts(tally: AgentTally, glyphs: &Glyphs) -> String {
     let parts: Vec<String> =
         there.map(|(glyph, number)| format!("{}{number}", glyph.sign(glyphs, None))).collect();
     parts.join(" ")
-}
-
-/// Like [`end_counts`], but spells out failures if nothing else has ended.
-fn end_counts_label(tally: AgentTally, glyphs: &Glyphs) -> String {
-    let others = tally.done + tally.cancelled + tally.partial + tally.empty;
-    if others == 0 && tally.failed > 0 {
-        return format!("{} {} failed", Glyph::Failed.sign(glyphs, None), tally.failed);
-    }
-    end_counts(tally, glyphs)
 }
 
 /// How many questions wait: `⚑ 2 questions waiting`.

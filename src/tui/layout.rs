@@ -14,21 +14,29 @@ const MAX_QUEUE_LINES: u16 = 3;
 const MAX_BACKGROUND_ROWS: u16 = 2;
 
 /// Maximum width of prose, in cells.
-const MAX_PROSE_WIDTH: u16 = 100;
+pub const MAX_PROSE_WIDTH: u16 = 100;
 
-/// Maximum lines of an agent's slot.
-const MAX_SLOT_LINES: u16 = 18;
-
-/// On a wide screen, slots that would get fewer lines than this are arranged in two columns.
+/// On a wide screen, panes that would get fewer lines than this are arranged in two columns.
 const SPLIT_SLOT_LINES: u16 = 9;
+
+/// Minimum width of a column of agents that are only lines.
+const LINE_WIDTH: u16 = 38;
+
+/// Minimum lines of the transcript above a list or grid of agents.
+const MIN_TRANSCRIPT_LINES: u16 = 3;
+
+/// Lines of the pane that opens below such a list for the focused agent, if there is room.
+const OPEN_LINES: u16 = 10;
 
 /// The input of a layout.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LayoutInput {
     pub width: u16,
     pub height: u16,
-    /// Agents with a slot.
+    /// Agents in the panel.
     pub agents: usize,
+    /// Whether one of them has the focus.
+    pub focused: bool,
     /// Lines that the draft needs.
     pub prompt: u16,
     /// Queued messages.
@@ -54,8 +62,34 @@ pub struct Panel {
     /// Whether it is right of the transcript, with a line between.
     pub right: bool,
     pub columns: u16,
-    /// Lines of each slot; 1 means rows.
+    /// Lines of each pane, of which some have one more to fill the height; 1 means lines.
     pub slot: u16,
+    /// The pane of the focused agent, where all agents are lines.
+    pub open: Option<Rect>,
+}
+
+impl Panel {
+    /// Width of a column.
+    pub fn column_width(&self) -> u16 {
+        (self.area.width - 3 * (self.columns - 1)) / self.columns
+    }
+
+    /// The left edge of a column.
+    pub fn column_x(&self, column: u16) -> u16 {
+        self.area.x + column * (self.column_width() + 3)
+    }
+
+    /// The area of a pane, one column after the other. The panes of a column fill its height.
+    pub fn slot_area(&self, at: usize, count: usize) -> Rect {
+        let per_column = count.div_ceil(usize::from(self.columns)).max(1);
+        let (column, row) = (at / per_column, at % per_column);
+        let rows = (count - column * per_column).min(per_column);
+        let height = usize::from(self.area.height);
+        let line = |row: usize| u16::try_from(row * height / rows).unwrap_or(self.area.height);
+        let x = self.column_x(u16::try_from(column).unwrap_or(0));
+        let (top, bottom) = (line(row), line(row + 1));
+        Rect::new(x, self.area.y + top, self.column_width(), bottom - top)
+    }
 }
 
 /// The areas of one frame. Absent areas have no lines.
@@ -86,7 +120,7 @@ impl ScreenLayout {
     pub fn new(needs: LayoutInput) -> Self {
         let (width, height) = (needs.width, needs.height);
         let small = width < 80 || height < 20;
-        let tiny = width < 40 || height < 8;
+        let tiny = is_tiny(width, height);
         let nothing_else = width < 20 || height < 5;
         let under = if tiny {
             0
@@ -143,33 +177,38 @@ impl ScreenLayout {
             small,
         };
         if needs.agents > 0 && !needs.zoom && !tiny {
-            layout.place_panel(kind, needs.agents, right);
+            layout.place_panel(kind, needs, right);
         }
         layout
     }
 
-    fn place_panel(&mut self, kind: PaneLayout, agents: usize, right: u16) {
-        let agents = u16::try_from(agents).unwrap_or(u16::MAX);
+    fn place_panel(&mut self, kind: PaneLayout, needs: LayoutInput, right: u16) {
+        let agents = u16::try_from(needs.agents).unwrap_or(u16::MAX);
         let body = self.body;
         match kind {
             PaneLayout::Right => {
                 let outer = Rect::new(body.width - right, 0, right, body.height);
                 let inner = Rect::new(outer.x + 2, 0, outer.width - 2, body.height);
-                self.transcript.width = body.width - right - 1;
                 let room = body.height.saturating_sub(1);
-                let (columns, slot) = slots(agents, room, body.width >= 160);
+                let Some((columns, slot)) = slots(agents, room, body.width >= 160) else {
+                    return self.place_lines(agents, needs.focused);
+                };
+                self.transcript.width = body.width - right - 1;
                 self.panel = Some(Panel {
                     area: Rect::new(inner.x, 1, inner.width, room),
                     header: Some(Rect::new(inner.x, 0, inner.width, 1)),
                     right: true,
                     columns,
                     slot,
+                    open: None,
                 });
             }
             PaneLayout::Below => {
                 let most = (body.height / 2).max(2);
-                let (_, slot) = slots(agents, most - 1, false);
-                let room = if slot > 1 { slot * agents } else { agents.min(most - 1) };
+                let Some((_, slot)) = slots(agents, most - 1, false) else {
+                    return self.place_lines(agents, needs.focused);
+                };
+                let room = most - 1;
                 let top = body.height - room - 1;
                 self.transcript.height = top;
                 self.panel = Some(Panel {
@@ -178,15 +217,47 @@ impl ScreenLayout {
                     right: false,
                     columns: 1,
                     slot,
+                    open: None,
                 });
             }
             PaneLayout::Rows | PaneLayout::Auto => {
-                let rows = agents.min(4).min(body.height / 2);
+                let rows = agents.min(body.height / 2);
                 self.transcript.height = body.height - rows;
                 let area = Rect::new(0, body.height - rows, body.width, rows);
-                self.panel = Some(Panel { area, header: None, right: false, columns: 1, slot: 1 });
+                self.panel = Some(Panel {
+                    area,
+                    header: None,
+                    right: false,
+                    columns: 1,
+                    slot: 1,
+                    open: None,
+                });
             }
         }
+    }
+
+    /// Places one line per agent below the transcript, in as few columns as half the body allows, with a
+    /// line below them and the pane of the focused agent.
+    fn place_lines(&mut self, agents: u16, focused: bool) {
+        let body = self.body;
+        let open = if focused { OPEN_LINES.min(body.height / 3) } else { 0 };
+        let most = body.height.saturating_sub(MIN_TRANSCRIPT_LINES + 2 + open).max(1);
+        let good = (body.height / 2).saturating_sub(2).clamp(1, most);
+        let widest = (body.width / LINE_WIDTH).max(1);
+        let columns = (1..widest).find(|columns| agents.div_ceil(*columns) <= good);
+        let columns = columns.unwrap_or(widest);
+        let rows = agents.div_ceil(columns).min(most);
+        let top = body.height.saturating_sub(rows + 2 + open);
+        self.transcript.height = top;
+        let open_area = Rect::new(0, top + rows + 2, body.width, open);
+        self.panel = Some(Panel {
+            area: Rect::new(0, top + 1, body.width, rows + 1),
+            header: Some(Rect::new(0, top, body.width, 1)),
+            right: false,
+            columns,
+            slot: 1,
+            open: Some(open_area).filter(|area| area.height > 1),
+        });
     }
 }
 
@@ -211,14 +282,19 @@ fn right_width(width: u16) -> u16 {
     if width >= 160 { width / 2 } else { width * 42 / 100 + 2 }
 }
 
-/// Columns, and lines of a slot: 2 to 18, or 1 when each agent is a row.
-fn slots(agents: u16, room: u16, wide: bool) -> (u16, u16) {
+/// Columns, and lines of a pane; `None` if each agent would get fewer than 2.
+fn slots(agents: u16, room: u16, wide: bool) -> Option<(u16, u16)> {
     let one = room / agents.max(1);
     if wide && one < SPLIT_SLOT_LINES && agents > 1 {
         let two = room / agents.div_ceil(2);
-        return if two < 2 { (2, 1) } else { (2, two.min(MAX_SLOT_LINES)) };
+        return (two >= 2).then_some((2, two));
     }
-    if one < 2 { (1, 1) } else { (1, one.min(MAX_SLOT_LINES)) }
+    (one >= 2).then_some((1, one))
+}
+
+/// Whether a screen is too small for a panel of agents.
+pub fn is_tiny(width: u16, height: u16) -> bool {
+    width < 40 || height < 8
 }
 
 #[cfg(test)]
@@ -237,11 +313,11 @@ mod tests {
     }
 
     #[test]
-    fn a_small_screen_has_three_lines_under_the_body_and_at_most_four_rows() {
+    fn a_small_screen_has_three_lines_under_the_body_and_rows_in_at_most_half_of_it() {
         let (layout, three) = panel(60, 15, 3);
         assert_eq!(15 - layout.body.height, 3);
         assert_eq!((three.area.height, three.slot), (3, 1));
-        assert_eq!(panel(60, 15, 12).1.area.height, 4);
+        assert_eq!(panel(60, 15, 12).1.area.height, 6);
     }
 
     #[test]
@@ -251,16 +327,51 @@ mod tests {
         assert_eq!((three.slot, three.area.height, layout.transcript.height), (3, 9, 10));
         assert_eq!(panel(80, 24, 1).1.slot, 9);
         let (_, twelve) = panel(80, 24, 12);
-        assert_eq!((twelve.slot, twelve.area.height), (1, 9));
+        assert_eq!((twelve.slot, twelve.columns, twelve.area.height), (1, 2, 7));
+        assert!((4..=8).all(|agents| panel(80, 24, agents).1.area.height <= 9));
     }
 
     #[test]
     fn at_120x40_the_panel_stands_right() {
         let (layout, three) = panel(120, 40, 3);
         assert_eq!((three.area.width, three.slot, layout.transcript.width), (50, 11, 67));
-        assert_eq!(panel(120, 40, 1).1.slot, 18);
+        assert_eq!(panel(120, 40, 1).1.slot, 35);
         assert_eq!(panel(120, 40, 12).1.slot, 2);
-        assert_eq!(panel(120, 40, 32).1.slot, 1);
+        let (layout, many) = panel(120, 40, 32);
+        assert_eq!((many.slot, many.columns, many.area.height), (1, 2, 17));
+        assert_eq!((layout.transcript.width, layout.transcript.height), (120, 18));
+    }
+
+    #[test]
+    fn panes_fill_the_height_of_their_column() {
+        for (width, height, agents) in [(120, 40, 12), (160, 45, 8), (160, 45, 7), (220, 60, 3)] {
+            let (_, panel) = panel(width, height, agents);
+            let areas: Vec<Rect> = (0..agents).map(|at| panel.slot_area(at, agents)).collect();
+            for (at, area) in areas.iter().enumerate() {
+                assert!(area.height == panel.slot || area.height > 2, "{area:?}");
+                let below = areas.get(at + 1).filter(|next| next.x == area.x);
+                assert_eq!(below.map_or(panel.area.bottom(), |next| next.y), area.bottom());
+            }
+        }
+    }
+
+    #[test]
+    fn the_focused_agent_of_a_grid_opens_below_it() {
+        for (width, height, agents) in [(80, 24, 8), (120, 40, 32), (120, 40, 100), (80, 24, 100)] {
+            let focused = LayoutInput {
+                width,
+                height,
+                agents,
+                focused: true,
+                prompt: 1,
+                ..LayoutInput::default()
+            };
+            let layout = ScreenLayout::new(focused);
+            let panel = layout.panel.unwrap();
+            let open = panel.open.unwrap();
+            assert_eq!((open.y, open.bottom()), (panel.area.bottom(), layout.body.bottom()));
+            assert!(layout.transcript.height >= MIN_TRANSCRIPT_LINES && open.height >= 6);
+        }
     }
 
     #[test]

@@ -10,12 +10,13 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use crate::protocol::AgentPath;
-use crate::tui::agents::panes::PaneAreas;
+use crate::tui::agents::live::LiveItems;
+use crate::tui::agents::panes::{PaneArea, PaneAreas};
 use crate::tui::agents::{AgentState, batch, panes};
 use crate::tui::background::draw as background;
 use crate::tui::composer::draw as prompt;
 use crate::tui::keymap::{Action, KeyContext};
-use crate::tui::layout::{LayoutInput, ScreenLayout};
+use crate::tui::layout::{LayoutInput, MAX_PROSE_WIDTH, ScreenLayout};
 use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget};
 use crate::tui::overlay::Overlay;
@@ -29,13 +30,13 @@ use crate::tui::settings::MotionMode;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::{Ground, Theme, ThemeError};
 use crate::tui::themes::ThemeSet;
-use crate::tui::transcript::Extent;
 use crate::tui::transcript::draw::ItemStyle;
 use crate::tui::transcript::layout::{LayoutCache, RenderContext};
-use crate::tui::{agents, chrome, hint, page, paint};
+use crate::tui::transcript::{Extent, Scroll};
+use crate::tui::{agents, chrome, hint, page};
 
-/// Number of sub-agent transcripts whose layout is cached.
-const MAX_AGENT_LAYOUTS: usize = 8;
+/// Number of sub-agent transcripts whose layout is kept though they are not on the screen.
+const SPARE_AGENT_LAYOUTS: usize = 8;
 
 /// The drawing side of the screen.
 pub struct View {
@@ -46,7 +47,11 @@ pub struct View {
     draft: prompt::DraftLayout,
     question: QuestionContent,
     main: LayoutCache,
-    agents: HashMap<AgentPath, LayoutCache>,
+    /// The layouts of agents, each with the number of the last frame that used it.
+    agents: HashMap<AgentPath, (u64, LayoutCache)>,
+    frame: u64,
+    /// The transcripts in the panes of the last frame.
+    panes: Vec<(AgentPath, Rect)>,
     reader: ReaderLayout,
     /// Targets of the last frame by area; later entries lie on top.
     hit_areas: Vec<(Rect, HitKind)>,
@@ -65,6 +70,8 @@ impl View {
             draft: prompt::DraftLayout::default(),
             main: LayoutCache::default(),
             agents: HashMap::new(),
+            frame: 0,
+            panes: Vec::new(),
             reader: ReaderLayout::default(),
             hit_areas: Vec::new(),
             metrics: Metrics::default(),
@@ -115,7 +122,7 @@ impl View {
         }
         if target == HitKind::Body {
             let zoomed = model.zoomed().map(|agent| &agent.path);
-            let layout = zoomed.map_or(Some(&self.main), |path| self.agents.get(path));
+            let layout = zoomed.map_or(Some(&self.main), |path| self.agents.get(path).map(|(_, layout)| layout));
             if let Some(item) = layout.and_then(|layout| layout.item_at(at.y)) {
                 target = HitKind::Item(item);
             }
@@ -123,9 +130,10 @@ impl View {
         let HitKind::Pane(path) = &target else {
             return HitTarget { area, kind: target, pane: Extent::default() };
         };
-        let inner = slot_text_area(area);
-        let agent = model.agents.get(path).filter(|_| scrolls && inner.height > 1);
-        let pane = agent.map(|agent| self.draw_agent(model, agent, inner, inner.width, None));
+        let pane = self.panes.iter().find(|(of, inner)| of == path && area.union(*inner) == area);
+        let inner = pane.map_or(area, |(_, inner)| *inner);
+        let agent = model.agents.get(path).filter(|_| scrolls && pane.is_some());
+        let pane = agent.map(|agent| self.draw_agent(model, agent, inner, true, None));
         HitTarget { area: inner, kind: target, pane: pane.unwrap_or_default() }
     }
 
@@ -136,7 +144,8 @@ impl View {
 
     /// Drops all layouts, so that code drawn plain is highlighted.
     pub fn highlighting_ready(&mut self) {
-        self.agents.values_mut().chain([&mut self.main]).for_each(LayoutCache::invalidate);
+        let agents = self.agents.values_mut().map(|(_, layout)| layout);
+        agents.chain([&mut self.main]).for_each(LayoutCache::invalidate);
         self.reader.invalidate();
         self.question.invalidate();
     }
@@ -148,12 +157,15 @@ impl View {
         let theme = Arc::clone(&self.theme);
         let painter = Painter { theme: &theme, frame: spinner(model) };
         self.hit_areas.clear();
+        self.panes.clear();
+        self.frame += 1;
         self.metrics = Metrics::default();
         self.draft.refresh(&model.composer.buffer, model.prompt_width());
         let layout = ScreenLayout::new(LayoutInput {
             width: area.width,
             height: area.height,
             agents: model.agents.panel().len(),
+            focused: model.focused().is_some_and(|agent| agent.in_panel),
             prompt: self.draft.height(),
             background: background::count(model),
             queued: u16::try_from(model.queue.visible().count()).unwrap_or(u16::MAX),
@@ -166,11 +178,10 @@ impl View {
         self.draw_body(model, &layout, painter, buffer);
         if let Some(panel) = &layout.panel {
             let areas = panes::draw(model, panel, painter, buffer);
-            self.draw_scrolled_panes(model, &areas, buffer);
-            self.add_panes(areas);
+            self.draw_panes(model, areas, buffer);
         }
         let areas = background::draw(model, layout.background, painter, buffer);
-        self.add_panes(areas);
+        self.draw_panes(model, areas, buffer);
         let mut cursor = self.draw_overlay(model, &layout, painter, buffer);
         put_all(
             buffer,
@@ -199,8 +210,54 @@ impl View {
         }
     }
 
-    fn add_panes(&mut self, areas: PaneAreas) {
-        self.hit_areas.extend(areas.into_iter().map(|(area, path)| (area, HitKind::Pane(path))));
+    /// Draws the transcripts of panes, each followed by what its agent does now.
+    fn draw_panes(&mut self, model: &TuiModel, panes: PaneAreas, buffer: &mut Buffer) {
+        for PaneArea { area, path, text, live } in panes {
+            self.hit_areas.push((area, HitKind::Pane(path.clone())));
+            let Some(agent) = model.agents.get(&path).filter(|_| !text.is_empty()) else {
+                continue;
+            };
+            let height = text.height - u16::from(live.is_some());
+            let inner = Rect { height, ..text };
+            let extent = self.draw_agent(model, agent, inner, true, Some(buffer));
+            if let Some(live) = live {
+                put(buffer, text, extent.total.min(usize::from(height)), &live);
+            }
+            if height == 0 {
+                continue;
+            }
+            self.draw_unread(model, agent.scroll, extent, inner, buffer);
+            self.panes.push((path.clone(), inner));
+            if agent.scroll.top.is_some() || model.focus.as_ref() == Some(&path) {
+                self.metrics.panes.push((path, extent));
+            }
+        }
+        if self.agents.len() > self.panes.len() + SPARE_AGENT_LAYOUTS {
+            let frame = self.frame;
+            self.agents.retain(|_, (used, _)| *used == frame);
+        }
+    }
+
+    /// Draws `↓ 12 new · End` at the lower edge of a scrolled transcript.
+    fn draw_unread(
+        &self,
+        model: &TuiModel,
+        scroll: Scroll,
+        extent: Extent,
+        area: Rect,
+        buffer: &mut Buffer,
+    ) {
+        if scroll.top.is_none() || area.is_empty() {
+            return;
+        }
+        let new = extent.grown.saturating_sub(scroll.seen);
+        let new = (new > 0).then(|| format!("{new} new"));
+        let end = model.keymap.label(KeyContext::Prompt, Action::End);
+        let words: Vec<String> = new.into_iter().chain(end).collect();
+        let words = format!(" {} {} ", self.theme.glyphs.down, words.join(" · "));
+        let width = u16::try_from(crate::tui::text::width(&words)).unwrap_or(0).min(area.width);
+        let edge = Rect::new(area.right() - width, area.bottom() - 1, width, 1);
+        put(buffer, edge, 0, &Line::styled(words, self.theme.selection));
     }
 
     /// Draws main's transcript, or the zoomed agent with its header.
@@ -215,29 +272,18 @@ impl View {
         self.hit_areas.push((area, HitKind::Body));
         let extent = match model.zoomed() {
             Some(agent) => {
-                put(
-                    buffer,
-                    Rect { height: area.height.min(1), ..area },
-                    0,
-                    &panes::zoom_header(model, agent, area.width, painter),
-                );
-                let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-                self.draw_agent(model, agent, below, area.width.min(100), Some(buffer))
+                let most = if layout.small { 1 } else { 3 }.min(area.height);
+                let head = panes::zoom_header(model, agent, area.width, most, painter);
+                let lines = u16::try_from(head.len()).unwrap_or(most).min(most);
+                put_all(buffer, Rect { height: lines, ..area }, &head);
+                let below = Rect { y: area.y + lines, height: area.height - lines, ..area };
+                self.draw_agent(model, agent, below, false, Some(buffer))
             }
             None => self.draw_main(model, area, layout.prose, buffer),
         };
         self.metrics.body = extent;
         let scroll = model.zoomed().map_or(model.main_scroll, |agent| agent.scroll);
-        if scroll.top.is_some() && area.height > 0 {
-            let new = extent.grown.saturating_sub(scroll.seen);
-            let new = (new > 0).then(|| format!("{new} new"));
-            let end = model.keymap.label(KeyContext::Prompt, Action::End);
-            let words: Vec<String> = new.into_iter().chain(end).collect();
-            let words = format!(" {} {} ", self.theme.glyphs.down, words.join(" · "));
-            let width = u16::try_from(crate::tui::text::width(&words)).unwrap_or(0).min(area.width);
-            let edge = Rect::new(area.right() - width, area.bottom() - 1, width, 1);
-            put(buffer, edge, 0, &Line::styled(words, self.theme.selection));
-        }
+        self.draw_unread(model, scroll, extent, area, buffer);
     }
 
     fn draw_main(
@@ -253,8 +299,8 @@ impl View {
         let transcript = &model.main;
         let cx = RenderContext {
             head: chrome::session_header(model, theme, area.width),
-            live: &|item| batch::live_lines(model, item, area.width, painter),
-            live_item: model.batch_item,
+            live: &|item| batch::live_lines(model, item, area.width, true, painter),
+            live_items: model.batch_item.into_iter().collect(),
             caret: model.settings.motion == MotionMode::Full,
             spinner: spinner(model),
             ..RenderContext::new(style, &self.highlighter, transcript, model.main_scroll)
@@ -262,21 +308,26 @@ impl View {
         self.main.draw(&cx, area.as_position(), area.height, buffer)
     }
 
-    /// Draws the transcript of an agent, or without a buffer only measures it.
+    /// Draws the transcript of an agent, in a pane or in the whole body. Only measures it without a
+    /// buffer.
     fn draw_agent(
         &mut self,
         model: &TuiModel,
         agent: &AgentState,
         area: Rect,
-        prose: u16,
+        pane: bool,
         buffer: Option<&mut Buffer>,
     ) -> Extent {
-        if self.agents.len() >= MAX_AGENT_LAYOUTS && !self.agents.contains_key(&agent.path) {
-            self.agents.clear();
-        }
-        let layout = self.agents.entry(agent.path.clone()).or_default();
+        let (used, layout) = self.agents.entry(agent.path.clone()).or_default();
+        *used = self.frame;
+        let prose = if pane { area.width } else { area.width.min(MAX_PROSE_WIDTH) };
         let style = item_style(model, &self.theme, &self.highlighter, area.width, prose);
+        let painter = Painter { theme: &self.theme, frame: spinner(model) };
+        let items = LiveItems::new(model, agent, painter, pane.then_some(area.height));
         let cx = RenderContext {
+            live: &|item| items.lines(item, area.width),
+            live_items: items.ids(),
+            dense: pane,
             caret: model.settings.motion == MotionMode::Full,
             spinner: spinner(model),
             ..RenderContext::new(style, &self.highlighter, &agent.transcript, agent.scroll)
@@ -284,24 +335,6 @@ impl View {
         match buffer {
             Some(buffer) => layout.draw(&cx, area.as_position(), area.height, buffer),
             None => layout.measure(&cx, area.height),
-        }
-    }
-
-    /// Draws the transcript instead of the tail in scrolled panes, and measures the focused one.
-    fn draw_scrolled_panes(&mut self, model: &TuiModel, panes: &PaneAreas, buffer: &mut Buffer) {
-        for (area, path) in panes {
-            let Some(agent) = model.agents.get(path) else { continue };
-            let scrolled = agent.scroll.top.is_some();
-            if area.height <= 3 || (!scrolled && model.focus.as_ref() != Some(path)) {
-                continue;
-            }
-            let inner = slot_text_area(*area);
-            let buffer = scrolled.then(|| {
-                paint::clear(buffer, inner);
-                &mut *buffer
-            });
-            let extent = self.draw_agent(model, agent, inner, inner.width, buffer);
-            self.metrics.panes.push((path.clone(), extent));
         }
     }
 
@@ -386,12 +419,6 @@ fn item_style<'a>(
 ) -> ItemStyle<'a> {
     let (prose, keymap) = (prose.min(width), &*model.keymap);
     ItemStyle { theme, width, prose, full: false, keymap, highlighter }
-}
-
-/// The area of a slot's text.
-fn slot_text_area(area: Rect) -> Rect {
-    let (x, y) = (3.min(area.width), 2.min(area.height));
-    Rect::new(area.x + x, area.y + y, area.width - x, area.height - y)
 }
 
 /// The spinner's frame; `None` with reduced motion.

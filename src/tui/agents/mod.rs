@@ -3,6 +3,7 @@
 mod background;
 pub mod batch;
 pub mod list;
+pub mod live;
 pub mod panes;
 pub mod picker;
 pub mod row;
@@ -11,7 +12,7 @@ pub mod update;
 
 pub use run::{HISTORY_START, RunPhase, RunState};
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use crate::protocol::{AgentId, AgentInfo, AgentPath, RunEnd, RunOutcome};
@@ -325,28 +326,25 @@ impl AgentSet {
 /// Sorts agents by number, children below their parent.
 fn tree_order(mut agents: Vec<&AgentState>) -> Vec<&AgentState> {
     agents.sort_by_key(|agent| agent.number);
-    let mut ordered = Vec::with_capacity(agents.len());
-    for top in agents.iter().filter(|agent| !has_parent_in(agent, &agents)) {
-        push_with_children(top, &agents, &mut ordered);
+    if agents.iter().all(|agent| agent.path.depth() == 1) {
+        return agents;
     }
-    ordered
-}
-
-fn has_parent_in(agent: &AgentState, agents: &[&AgentState]) -> bool {
-    agent.path.parent().is_some_and(|above| agents.iter().any(|other| other.path == above))
-}
-
-fn push_with_children<'a>(
-    agent: &'a AgentState,
-    agents: &[&'a AgentState],
-    ordered: &mut Vec<&'a AgentState>,
-) {
-    ordered.push(agent);
-    for child in agents {
-        if child.path.parent().as_ref() == Some(&agent.path) {
-            push_with_children(child, agents, ordered);
+    let known: HashSet<&AgentPath> = agents.iter().map(|agent| &agent.path).collect();
+    let mut below: HashMap<AgentPath, Vec<&AgentState>> = HashMap::new();
+    let mut tops = Vec::new();
+    for agent in &agents {
+        match agent.path.parent().filter(|above| known.contains(above)) {
+            Some(above) => below.entry(above).or_default().push(agent),
+            None => tops.push(*agent),
         }
     }
+    let mut ordered = Vec::with_capacity(agents.len());
+    tops.reverse();
+    while let Some(agent) = tops.pop() {
+        ordered.push(agent);
+        tops.extend(below.remove(&agent.path).into_iter().flatten().rev());
+    }
+    ordered
 }
 
 #[cfg(test)]

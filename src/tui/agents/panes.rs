@@ -1,39 +1,47 @@
-//! The agents' panel: slots with a header, a state and the end of the output; or one row each.
+//! The agents' panel: a pane for each agent with its header, its state and the end of its transcript,
+//! which the view draws; or one line each, and a pane for the one with the focus.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{AgentPath, RunEnd};
-use crate::tui::agents::row::{AgentGroup, AgentRow};
-use crate::tui::agents::{AgentState, RunPhase, row};
-use crate::tui::format::{money, tokens};
+use crate::protocol::AgentPath;
+use crate::tui::agents::live::live_line;
+use crate::tui::agents::row::{
+    AgentColumns, AgentGroup, Emphasis, FigureColumns, band, kind, number_style, task,
+};
+use crate::tui::agents::{AgentState, RunPhase};
+use crate::tui::format::{clock, money, tokens};
 use crate::tui::labels;
 use crate::tui::labels::StatusLabel;
 use crate::tui::layout::Panel;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, cut_spans, put, spans_width, two_ends};
-use crate::tui::settings::PaneLayout;
-use crate::tui::text::{one_line, sanitize, tail_lines, truncate, width};
+use crate::tui::text::{column_width, one_line, truncate, width};
 use crate::tui::theme::Glyph;
 
-/// Lines of the focused agent where all agents are rows.
-const FOCUSED_ROW_LINES: u16 = 6;
+/// Cells of a task in a header; figures are dropped to keep them.
+const MIN_TASK_WIDTH: usize = 20;
 
-/// Minimum cells of a title, with the dot before it; figures are dropped to keep them.
-const MIN_TITLE: usize = 11;
+/// Panes with at least this many lines have a blank one between them.
+const SEPARATED_LINES: u16 = 5;
 
-/// The same for panes narrower than `NARROW`, where the title would be truncated too much.
-const NARROW_MIN_TITLE: usize = 21;
+/// The area of an agent.
+pub struct PaneArea {
+    /// All of it, for the mouse.
+    pub area: Rect,
+    pub path: AgentPath,
+    /// The part with the transcript; empty if the agent is only a line.
+    pub text: Rect,
+    /// The line after the transcript.
+    pub live: Option<Line<'static>>,
+}
 
-/// Panes narrower than this prefer the title over figures. Cells.
-const NARROW_PANE: usize = 48;
+/// Areas of the agents drawn.
+pub type PaneAreas = Vec<PaneArea>;
 
-/// Areas of the agents drawn, for the mouse.
-pub type PaneAreas = Vec<(Rect, AgentPath)>;
-
-/// Draws the panel.
+/// Draws the panel without the transcripts.
 pub fn draw(
     model: &TuiModel,
     panel: &Panel,
@@ -46,131 +54,172 @@ pub fn draw(
         put(buffer, area, 0, &header(group, panel, area.width));
     }
     if panel.right {
-        separator(panel.area.x - 2, panel, painter, buffer);
+        let x = panel.area.x.saturating_sub(2);
+        separator(Rect::new(x, 0, 1, panel.area.bottom()), painter, buffer);
     }
-    if panel.slot > 1 { slots(group, panel, buffer) } else { rows(group, panel, buffer) }
-}
-
-/// `3 agents · 2 running · ⚑ 1 needs you   21k · $0.07`.
-fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
-    let theme = group.painter.theme;
-    let room = usize::from(room);
-    let words = group.tally_label(false);
-    let (used, cost) = group.usage();
-    let mut figures = format!("{} · {}", tokens(used), money(cost));
-    if width(&words) + width(&figures) + 4 > room {
-        figures = money(cost);
-    }
-    if width(&words) + width(&figures) + 2 > room {
-        figures = String::new();
-    }
-    if panel.right {
-        let right = vec![Span::styled(figures, theme.dim)];
-        return two_ends(vec![Span::raw(words)], right, room, None);
-    }
-    let rule = theme.glyphs.rule;
-    let left = vec![Span::styled(format!("{rule} "), theme.dim), Span::raw(words)];
-    let right = vec![Span::styled(format!("{figures} {rule} "), theme.dim)];
-    two_ends(left, right, room, Some((rule, theme.dim)))
-}
-
-/// Draws a line from the top of the screen to the bottom of the panel.
-fn separator(x: u16, panel: &Panel, painter: Painter<'_>, buffer: &mut Buffer) {
-    for y in 0..panel.area.bottom() {
-        buffer.set_string(x, y, painter.theme.glyphs.vertical, painter.theme.dim);
-    }
-}
-
-/// The area of a slot or row in a panel whose columns are filled one after the other.
-fn cell(panel: &Panel, at: usize, per_column: usize) -> Option<Rect> {
-    let column = u16::try_from(at / per_column).ok()?;
-    let row = u16::try_from(at % per_column).ok()?;
-    let width = (panel.area.width - 3 * (panel.columns - 1)) / panel.columns;
-    let (x, y) = (panel.area.x + column * (width + 3), panel.area.y + row * panel.slot);
-    Some(Rect::new(x, y, width, panel.slot).intersection(panel.area))
-}
-
-fn slots(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas {
-    let per_column = group.agents.len().div_ceil(usize::from(panel.columns)).max(1);
-    let mut areas = Vec::new();
-    for (at, agent) in group.agents.iter().enumerate() {
-        let Some(area) = cell(panel, at, per_column) else { continue };
-        if at > 0 && at % per_column == 0 {
-            separator(area.x - 2, panel, group.painter, buffer);
-        }
-        slot(group, at, area, buffer);
-        areas.push((area, agent.path.clone()));
+    let mut areas =
+        if panel.slot > 1 { slots(group, panel, buffer) } else { lines(group, panel, buffer) };
+    let focus = (0..agents.len()).find(|at| group.is_focused(*at));
+    if let (Some(area), Some(at)) = (panel.open, focus) {
+        let columns = HeaderColumns::new(group, area.width);
+        areas.push(slot(group, at, area, &columns, buffer));
     }
     areas
 }
 
-/// One slot: header, state, and the end of the text.
-fn slot(group: AgentGroup<'_>, at: usize, area: Rect, buffer: &mut Buffer) {
-    let AgentGroup { model, agents, painter } = group;
+/// `3 agents · 2 running · ⚑ 1 needs you   0:42  21k  $0.07`.
+fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
+    let theme = group.painter.theme;
+    let room = usize::from(room);
+    let mut words = group.tally_spans();
+    let (used, cost) = group.usage();
+    let mut figures = vec![money(cost), tokens(used)];
+    figures.extend(elapsed(group).map(clock));
+    while spans_width(&words) + width(&figures.join("  ")) + 4 > room && figures.pop().is_some() {}
+    figures.reverse();
+    let figures = figures.join("  ");
+    if panel.right {
+        let right = vec![Span::styled(figures, theme.dim)];
+        return two_ends(words, right, room, None);
+    }
+    let rule = theme.glyphs.rule;
+    words.insert(0, Span::styled(format!("{rule} "), theme.dim));
+    let right = vec![Span::styled(format!("{figures} {rule}"), theme.dim)];
+    two_ends(words, right, room, Some((rule, theme.dim)))
+}
+
+/// The time since the first of the agents started, or until the last ended.
+fn elapsed(group: AgentGroup<'_>) -> Option<std::time::Duration> {
+    let runs = group.agents.iter().map(|agent| &agent.run);
+    let from = runs.clone().filter_map(|run| run.started).min()?;
+    let end = |agent: &&AgentState| agent.run.ended.filter(|_| !agent.alive());
+    let ends: Option<Vec<_>> = group.agents.iter().map(end).collect();
+    let to = ends.and_then(|ends| ends.into_iter().max()).unwrap_or(group.model.now);
+    Some(to.saturating_sub(from))
+}
+
+/// Draws a vertical line.
+fn separator(area: Rect, painter: Painter<'_>, buffer: &mut Buffer) {
+    for y in area.top()..area.bottom() {
+        buffer.set_string(area.x, y, painter.theme.glyphs.vertical, painter.theme.dim);
+    }
+}
+
+fn slots(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas {
+    let count = group.agents.len();
+    let columns = HeaderColumns::new(group, panel.column_width());
+    for column in 1..panel.columns {
+        let x = panel.column_x(column).saturating_sub(2);
+        separator(Rect { x, width: 1, ..panel.area }, group.painter, buffer);
+    }
+    let mut areas = PaneAreas::new();
+    for at in 0..count {
+        let area = panel.slot_area(at, count);
+        let below = panel.slot >= SEPARATED_LINES && area.bottom() < panel.area.bottom();
+        let area = Rect { height: area.height - u16::from(below), ..area };
+        areas.push(slot(group, at, area, &columns, buffer));
+    }
+    areas
+}
+
+/// Draws a pane's header and edge.
+fn slot(
+    group: AgentGroup<'_>,
+    at: usize,
+    area: Rect,
+    columns: &HeaderColumns,
+    buffer: &mut Buffer,
+) -> PaneArea {
+    let AgentGroup { model, agents, .. } = group;
     let agent = agents[at];
     let edge = Gutter::new(group, at);
     let state = labels::agent_status(model, agent);
-    put(buffer, area, 0, &slot_header(group, at, state.clone(), &edge, area.width));
-    let inner = usize::from(area.width).saturating_sub(edge.width() + 2);
-    let writing = matches!(agent.run.phase, RunPhase::Writing) && state.glyph == Glyph::Spinner;
-    if area.height == 2 && writing {
-        let line = tail(agent, inner, 1, painter.theme.text).pop().unwrap_or_default();
-        put(buffer, area, 1, &edge.prefix(line));
-        return;
+    let room = usize::from(area.width).saturating_sub(edge.width());
+    let mut spans = edge.head.clone();
+    spans.extend(columns.line(group, agent, &state, room, group.is_focused(at)).spans);
+    put(buffer, area, 0, &Line::from(spans));
+    for row in 1..usize::from(area.height) {
+        put(buffer, area, row, &Line::from(edge.rest.clone()));
     }
-    put(buffer, area, 1, &edge.prefix(state_line(group, at, state, inner)));
-    if area.height <= 2 {
-        return;
-    }
-    let style = if agent.alive() { painter.theme.text } else { painter.theme.dim };
-    let lines = tail(agent, inner, usize::from(area.height) - 2, style);
-    for row in 0..usize::from(area.height) - 2 {
-        let line = lines.get(row).cloned().unwrap_or_default();
-        put(buffer, area, row + 2, &edge.prefix(line));
-    }
-}
-
-fn tail(agent: &AgentState, room: usize, count: usize, style: Style) -> Vec<Line<'static>> {
-    let width = u16::try_from(room.max(1)).unwrap_or(u16::MAX);
-    let text = agent.transcript.tail(room.max(20) * (count + 2) * 4);
-    tail_lines(&sanitize(text.trim_end()), width, count, style)
-}
-
-/// `⠹ Grep "fn route"`, `✓ done: Two route tables. …`.
-fn state_line(
-    group: AgentGroup<'_>,
-    at: usize,
-    mut state: StatusLabel,
-    room: usize,
-) -> Line<'static> {
-    let (agent, painter) = (group.agents[at], group.painter);
-    match (&agent.run.phase, &agent.outcome) {
-        (RunPhase::Ended(RunEnd::Completed), Some(outcome)) => {
-            let mut lines = outcome.text.lines();
-            if let Some(first) = lines.find(|line| !line.trim().is_empty()) {
-                state.text = format!("{}: {}", state.text, one_line(first));
-            }
-        }
-        (RunPhase::Ended(RunEnd::Cancelled { before_start: false }), _) => {
-            let note = labels::partial_text_note(group.model, agent);
-            let longer = labels::with_detail(&state.text, note);
-            if width(&longer) + 2 <= room {
-                state.text = longer;
-            }
-        }
-        _ => {}
-    }
-    let style = match state.glyph {
-        Glyph::Asks | Glyph::Failed => painter.style(state.glyph),
-        _ if agent.alive() => painter.theme.text,
-        _ => painter.theme.dim,
+    let indent = u16::try_from(edge.width()).unwrap_or(0).min(area.width);
+    let text = Rect {
+        x: area.x + indent,
+        y: area.y + 1,
+        width: area.width - indent,
+        height: area.height.saturating_sub(1),
     };
-    let mut spans = AgentRow::new(state, painter).glyph().state(style).into_spans();
-    cut_spans(&mut spans, room);
-    Line::from(spans)
+    let live = live_line(group, agent, &state, usize::from(text.width), text.height < 2);
+    PaneArea { area, path: agent.path.clone(), text, live: live.filter(|_| text.height > 0) }
 }
 
-/// The left edge of a slot: the branch of a child, and the bar in the agent's colour.
+/// What the headers of all panes have in common.
+struct HeaderColumns {
+    digits: usize,
+    figures: FigureColumns,
+}
+
+impl HeaderColumns {
+    fn new(group: AgentGroup<'_>, room: u16) -> Self {
+        let tasks: Vec<String> = group.agents.iter().map(|agent| task(agent)).collect();
+        let task = column_width(tasks.iter().map(String::as_str), MIN_TASK_WIDTH);
+        let digits = group.digits();
+        let mut figures = FigureColumns::new(group);
+        // The edge, the number, and the sign of the state.
+        let other = 1 + digits + 1 + task + 3;
+        while other + figures.width() > usize::from(room) && figures.drop_last() {}
+        Self { digits, figures }
+    }
+
+    /// `1 map the routes  explore          ⠹  0:42  4/20  $0.04`.
+    fn line(
+        &self,
+        group: AgentGroup<'_>,
+        agent: &AgentState,
+        state: &StatusLabel,
+        room: usize,
+        focused: bool,
+    ) -> Line<'static> {
+        let AgentGroup { model, painter, .. } = group;
+        let theme = painter.theme;
+        let digits = self.digits;
+        let alive = agent.alive();
+        let plain = if alive { theme.text.add_modifier(Modifier::BOLD) } else { theme.dim };
+        let (number, task, kind) = (agent.number, task(agent), kind(agent));
+        let mut right = vec![Span::styled(painter.sign(state.glyph), painter.style(state.glyph))];
+        let words = header_words(agent, state);
+        let figures = self.figures.text(model, agent);
+        let needed = digits + 1 + width(&task) + 2 + width(words) + width(&figures) + 3;
+        if !words.is_empty() && needed <= room {
+            right.push(Span::styled(format!(" {words}"), painter.style(state.glyph)));
+        }
+        right.push(Span::styled(figures, theme.dim));
+        let rest = room.saturating_sub(digits + 1 + spans_width(&right) + 1);
+        let mut left = vec![
+            Span::styled(format!("{number:>digits$} "), number_style(painter, agent)),
+            Span::styled(truncate(&task, rest).into_owned(), plain),
+        ];
+        if width(&task) + 2 + width(&kind) <= rest {
+            left.push(Span::styled(format!("  {kind}"), theme.dim));
+        }
+        let line = two_ends(left, right, room, None);
+        if focused { Line::from(band(painter, agent, line.spans)) } else { line }
+    }
+}
+
+/// The word beside the sign of a state that needs attention or is an end.
+fn header_words(agent: &AgentState, state: &StatusLabel) -> &'static str {
+    match (state.glyph, &agent.run.phase) {
+        (Glyph::Asks, _) => "needs you",
+        (Glyph::Queued, _) => "queued",
+        (Glyph::Done, _) => "done",
+        (Glyph::Failed, RunPhase::Ended(_)) => "failed",
+        (Glyph::Cancelled, RunPhase::Ended(_)) => "cancelled",
+        (Glyph::Partial, _) => "partial",
+        _ => "",
+    }
+}
+
+/// The left edge of an agent: the branch of a child, and the bar in the agent's colour.
 struct Gutter {
     head: Vec<Span<'static>>,
     rest: Vec<Span<'static>>,
@@ -183,19 +232,22 @@ impl Gutter {
         let glyphs = painter.theme.glyphs;
         let bar = Span::styled(glyphs.bar, painter.agent(agent));
         let mark = if group.is_focused(at) {
-            Span::styled(glyphs.focus, painter.theme.accent)
+            Span::styled(glyphs.focus, painter.agent(agent))
         } else {
             bar.clone()
         };
         let (mut head, mut rest) = (Vec::new(), Vec::new());
-        let parent = agent.path.parent();
-        let nested = agents.iter().any(|other| Some(&other.path) == parent.as_ref());
+        let parent = agent.path.parent().filter(|parent| !parent.is_root());
+        let nested = parent.is_some_and(|parent| agents.iter().any(|other| other.path == parent));
         if nested {
-            let last = !agents[at + 1..].iter().any(|other| other.path.parent() == parent);
+            let depth = agent.path.depth();
+            let mut after = agents[at + 1..].iter().map(|other| other.path.depth());
+            let last = after.find(|other| *other <= depth) != Some(depth);
             let (branch, line) =
                 if last { (glyphs.last_branch, " ") } else { (glyphs.branch, glyphs.vertical) };
-            head.push(Span::styled(branch, painter.theme.dim));
-            rest.push(Span::styled(line, painter.theme.dim));
+            let indent = " ".repeat(depth.saturating_sub(2) as usize);
+            head.push(Span::styled(format!("{indent}{branch}"), painter.theme.dim));
+            rest.push(Span::styled(format!("{indent}{line}"), painter.theme.dim));
         }
         head.push(mark);
         rest.push(bar);
@@ -205,147 +257,73 @@ impl Gutter {
     fn width(&self) -> usize {
         spans_width(&self.rest)
     }
-
-    /// Puts the gutter before a line of the slot.
-    fn prefix(&self, line: Line<'static>) -> Line<'static> {
-        let mut spans = self.rest.clone();
-        spans.push(Span::raw("  "));
-        spans.extend(line.spans);
-        Line::from(spans)
-    }
 }
 
-/// Style of an agent's header: reversed with the focus, dim once it has ended.
-fn header_style(group: AgentGroup<'_>, at: usize) -> Style {
-    let theme = group.painter.theme;
-    match (group.is_focused(at), group.agents[at].alive()) {
-        (true, _) => theme.focus,
-        (false, true) => theme.text,
-        (false, false) => theme.dim,
-    }
-}
-
-/// `▌1 explore-1 · map the routes ──── 0:42 4/20 $0.04`.
-fn slot_header(
-    group: AgentGroup<'_>,
-    at: usize,
-    state: StatusLabel,
-    edge: &Gutter,
-    room: u16,
-) -> Line<'static> {
-    let AgentGroup { model, agents, painter } = group;
-    let (agent, theme) = (agents[at], painter.theme);
-    let room = usize::from(room);
-    let focused = group.is_focused(at);
-    let style = header_style(group, at);
-    let title = format!(" · {}", one_line(&agent.info.description));
-    // Too narrow: drop cost, then turns, then time; then truncate the title.
-    let kept = if room < NARROW_PANE { NARROW_MIN_TITLE } else { MIN_TITLE };
-    AgentRow::new(state, painter)
-        .figures(row::figures(model, agent), if focused { style } else { theme.dim })
-        .spans(edge.head.clone())
-        .text(agent.number.to_string(), if focused { style } else { painter.agent(agent) })
-        .text(format!(" {}", agent.info.name), style)
-        .fit(room, width(&title).min(kept))
-        .truncated(&title, room, style)
-        .margin(usize::from(panel_has_margin(model)))
-        .line(room, Some((theme.glyphs.rule, theme.dim)))
-}
-
-/// Whether the figures keep a cell from the edge, as the rules do below the transcript.
-fn panel_has_margin(model: &TuiModel) -> bool {
-    model.size.0 < 100 && model.settings.panes == PaneLayout::Auto
-}
-
-/// One line per agent; the last line summarizes those that do not fit.
-fn rows(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas {
+/// One line per agent. A last line of a list or grid tells of agents in trouble and of those that do
+/// not fit.
+fn lines(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas {
     let agents = group.agents;
     let focus = (0..agents.len()).find(|at| group.is_focused(*at));
-    let grow =
-        if panel.header.is_some() && focus.is_some() && panel.area.height > FOCUSED_ROW_LINES + 2 {
-            FOCUSED_ROW_LINES
-        } else {
-            0
-        };
-    if panel.columns > 1 && grow == 0 {
-        return row_columns(group, panel, buffer);
+    let footer = panel.header.is_some() && panel.area.height > 1;
+    let columns = usize::from(panel.columns);
+    let mut height = usize::from(panel.area.height) - usize::from(footer);
+    if !footer && agents.len() > height * columns {
+        height = height.saturating_sub(1);
     }
-    let room = usize::from(panel.area.height - grow);
-    let visible = if agents.len() > room { room.saturating_sub(1) } else { agents.len() };
+    let visible = (height * columns).min(agents.len());
     let first = focus.unwrap_or(0).saturating_sub(visible / 2).min(agents.len() - visible);
-    let mut areas = Vec::new();
-    let mut y = panel.area.y;
-    for (at, agent) in agents.iter().enumerate().skip(first).take(visible) {
-        let lines = if Some(at) == focus { 1 + grow } else { 1 };
-        let area = Rect::new(panel.area.x, y, panel.area.width, lines).intersection(panel.area);
-        if lines > 2 {
-            slot(group, at, area, buffer);
-        } else {
-            put(buffer, area, 0, &row(group, at, area.width));
-        }
-        areas.push((area, agent.path.clone()));
-        y += lines;
+    let per_column = visible.div_ceil(columns).max(1);
+    let width = panel.column_width();
+    let shared = AgentColumns::new(group, usize::from(width));
+    let mut areas = PaneAreas::new();
+    for at in first..first + visible {
+        let (column, row) = ((at - first) / per_column, (at - first) % per_column);
+        let (Ok(column), Ok(row)) = (u16::try_from(column), u16::try_from(row)) else { continue };
+        let area = Rect::new(panel.column_x(column), panel.area.y + row, width, 1);
+        let area = area.intersection(panel.area);
+        put(buffer, area, 0, &line(group, at, &shared));
+        areas.push(line_area(area, agents[at]));
     }
-    if visible < agents.len() {
-        let area = Rect::new(panel.area.x, y, panel.area.width, 1).intersection(panel.area);
-        let hidden = [&agents[..first], &agents[first + visible..]].concat();
-        let hidden = AgentGroup { agents: &hidden, ..group };
-        put(buffer, area, 0, &more_line(hidden, hidden.agents.len(), area.width));
-    }
-    areas
-}
-
-fn row_columns(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas {
-    let per_column = usize::from(panel.area.height);
-    let mut areas = Vec::new();
-    let fitting = per_column * usize::from(panel.columns);
-    for (at, agent) in group.agents.iter().enumerate().take(fitting) {
-        let Some(area) = cell(panel, at, per_column) else { continue };
-        put(buffer, area, 0, &row(group, at, area.width));
-        areas.push((area, agent.path.clone()));
+    let hidden = [&agents[..first], &agents[first + visible..]].concat();
+    let others = if footer { agents } else { &hidden[..] };
+    let below = footer || !hidden.is_empty();
+    if below {
+        let words =
+            more_line(AgentGroup { agents: others, ..group }, hidden.len(), panel.area.width);
+        put(buffer, panel.area, height.min(per_column), &words);
     }
     areas
 }
 
-/// `▌1 explore-1 ⠹ Grep "fn route" · map the ro… 0:42 4/20 $0.04`.
-pub fn row(group: AgentGroup<'_>, at: usize, room: u16) -> Line<'static> {
+/// The area of an agent that is only a line.
+pub fn line_area(area: Rect, agent: &AgentState) -> PaneArea {
+    PaneArea { area, path: agent.path.clone(), text: Rect::default(), live: None }
+}
+
+/// `▌1 map the routes  explore  ⠹ Grep "fn route"    0:42  4/20  $0.04`.
+pub fn line(group: AgentGroup<'_>, at: usize, columns: &AgentColumns) -> Line<'static> {
+    let agent = group.agents[at];
+    let state = labels::agent_status(group.model, agent);
+    let focused = group.is_focused(at);
+    let emphasis = if focused { Emphasis::Focused } else { Emphasis::Normal };
+    columns.line(group, agent, &state, Gutter::new(group, at).head, emphasis)
+}
+
+/// ` +7 more · ⚑ 7 plan the migration needs you · ✗ 9 check i18n failed`.
+pub fn more_line(group: AgentGroup<'_>, more: usize, room: u16) -> Line<'static> {
     let AgentGroup { model, agents, painter } = group;
-    let (agent, theme) = (agents[at], painter.theme);
-    let room = usize::from(room);
-    let state = labels::agent_status(model, agent);
-    let names = group.name_width();
-    let style = header_style(group, at);
-    let pad = names.saturating_sub(width(&agent.info.name));
-    let words = labels::row_label(model, agent, &state);
-    let words_style = match state.glyph {
-        _ if group.is_focused(at) => theme.text,
-        Glyph::Asks => theme.question,
-        _ => style,
-    };
-    let aside = if agent.in_background && agent.alive() { " · background" } else { "" };
-    let title = one_line(&agent.info.description);
-    AgentRow::new(state, painter)
-        .spans(Gutter::new(group, at).head)
-        .text(format!("{} ", agent.number), painter.agent(agent))
-        .text(agent.info.name.clone(), style)
-        .text(" ".repeat(pad + 1), Style::new())
-        .glyph()
-        .truncated(&words, room, words_style)
-        .figures(row::figures(model, agent), theme.dim)
-        .fit(room, 0)
-        .text(format!("{aside} · {title}"), theme.dim)
-        .line(room, None)
-}
-
-/// `+7 more · ⚑ plan-2 needs you · ✗ review-7 failed`, where `hidden` are the agents among them.
-pub fn more_line(hidden: AgentGroup<'_>, more: usize, room: u16) -> Line<'static> {
-    let AgentGroup { model, agents, painter } = hidden;
-    let mut spans = vec![Span::styled(format!(" +{more} more"), painter.theme.dim)];
+    let mut spans = vec![Span::raw(" ")];
+    if more > 0 {
+        spans.push(Span::styled(format!("+{more} more"), painter.theme.dim));
+    }
     for (glyph, verb) in [(Glyph::Asks, "needs you"), (Glyph::Failed, "failed")] {
         for agent in agents {
             if labels::agent_status(model, agent).glyph == glyph {
-                let text = format!("{} {} {verb}", painter.sign(glyph), agent.info.name);
-                spans.push(Span::styled(" · ", painter.theme.dim));
+                if spans.len() > 1 {
+                    spans.push(Span::styled(" · ", painter.theme.dim));
+                }
+                let sign = painter.sign(glyph);
+                let text = format!("{sign} {} {} {verb}", agent.number, task(agent));
                 spans.push(Span::styled(text, painter.style(glyph)));
             }
         }
@@ -354,39 +332,74 @@ pub fn more_line(hidden: AgentGroup<'_>, more: usize, room: u16) -> Line<'static
     Line::from(spans)
 }
 
-/// The line above a zoomed agent: its ancestors, and the state of other agents.
+/// The lines above a zoomed agent, at most `height`: its ancestors, task and figures, then the others.
 pub fn zoom_header(
     model: &TuiModel,
     agent: &AgentState,
     room: u16,
+    height: u16,
     painter: Painter<'_>,
-) -> Line<'static> {
+) -> Vec<Line<'static>> {
     let theme = painter.theme;
-    let mut left = vec![Span::styled("main › ", theme.dim)];
+    let room = usize::from(room);
+    let mut left = vec![Span::styled(" main › ", theme.dim)];
     let mut above = Vec::new();
     let mut parent = agent.path.parent();
     while let Some(path) = parent.filter(|path| !path.is_root()) {
-        above.push(model.name(&path).to_owned());
+        if let Some(agent) = model.agents.get(&path) {
+            above.push(format!("{} {} › ", agent.number, task(agent)));
+        }
         parent = path.parent();
     }
-    left.extend(above.into_iter().rev().map(|name| Span::styled(format!("{name} › "), theme.dim)));
-    left.push(Span::styled(format!("{} {}", agent.number, agent.info.name), painter.agent(agent)));
-    left.push(Span::raw(format!(" · {}", one_line(&agent.info.description))));
-    let others: Vec<&AgentState> = model
-        .agents
-        .visible()
-        .into_iter()
-        .filter(|other| other.path != agent.path)
-        .take(4)
-        .collect();
-    let mut right = Vec::new();
-    for (at, other) in others.into_iter().enumerate() {
-        let state = labels::agent_status(model, other);
-        let words =
-            if other.alive() { format!(" {}", truncate(&state.text, 16)) } else { String::new() };
-        right.push(Span::styled(if at == 0 { "others " } else { " · " }, theme.dim));
-        right.push(Span::styled(other.number.to_string(), painter.agent(other)));
-        right.push(Span::styled(format!(" {}{words}", painter.sign(state.glyph)), theme.dim));
+    left.extend(above.into_iter().rev().map(|name| Span::styled(name, theme.dim)));
+    left.push(Span::styled(format!("{} ", agent.number), number_style(painter, agent)));
+    left.push(Span::styled(task(agent), theme.text.add_modifier(Modifier::BOLD)));
+    left.push(Span::styled(format!("  {}", agent.info.name), theme.dim));
+    if !agent.info.model.is_empty() {
+        left.push(Span::styled(format!(" · {}", one_line(&agent.info.model)), theme.dim));
     }
-    two_ends(left, right, usize::from(room), None)
+    let others = others(model, agent, painter);
+    let state = labels::agent_status(model, agent);
+    let mut right = vec![Span::styled(painter.sign(state.glyph), painter.style(state.glyph))];
+    let agents = [agent];
+    let group = AgentGroup { model, agents: &agents, painter };
+    let (used, _) = labels::tree_usage(&model.agents, &agent.path);
+    let figures = FigureColumns::new(group).text(model, agent);
+    right.push(Span::styled(format!("{figures}  {} ", tokens(used)), theme.dim));
+    if height < 2 {
+        let right = if others.is_empty() { right } else { others };
+        return vec![two_ends(left, right, room, None)];
+    }
+    let mut lines = vec![two_ends(left, right, room, None)];
+    if !others.is_empty() {
+        lines.push(Line::from([vec![Span::raw(" ")], others].concat()));
+    }
+    lines.push(Line::styled(theme.glyphs.rule.repeat(room), theme.dim));
+    lines.truncate(usize::from(height));
+    lines
+}
+
+/// `others 1 ✓ · 3 ⠹ writing`.
+fn others(model: &TuiModel, agent: &AgentState, painter: Painter<'_>) -> Vec<Span<'static>> {
+    let theme = painter.theme;
+    let visible = model.agents.visible();
+    let others: Vec<&AgentState> =
+        visible.into_iter().filter(|other| other.path != agent.path).collect();
+    let mut spans = Vec::new();
+    for (at, other) in others.iter().take(8).enumerate() {
+        let state = labels::agent_status(model, other);
+        let words = match other.alive() && others.len() < 4 {
+            true => format!(" {}", state.fitted(16)),
+            false => String::new(),
+        };
+        spans.push(Span::styled(if at == 0 { "others  " } else { "  " }, theme.dim));
+        spans.push(Span::styled(other.number.to_string(), number_style(painter, other)));
+        let sign = format!(" {}", painter.sign(state.glyph));
+        spans.push(Span::styled(sign, painter.style(state.glyph)));
+        spans.push(Span::styled(words, theme.dim));
+    }
+    if others.len() > 8 {
+        spans.push(Span::styled(format!("  +{} more", others.len() - 8), theme.dim));
+    }
+    spans
 }

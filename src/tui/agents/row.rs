@@ -1,22 +1,36 @@
-//! One line about an agent or a background command, of which panes, batches and lists are made, and
-//! what the lines of several agents have in common.
+//! What the lines about agents have in common: the task as the headline, the number in the agent's
+//! colour, and columns that stand below each other.
 
-use std::borrow::Cow;
-
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::protocol::Cost;
-use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunState};
+use crate::protocol::{Cost, RunEnd};
+use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunPhase, RunState};
 use crate::tui::format::{clock, money};
 use crate::tui::labels;
 use crate::tui::labels::StatusLabel;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, spans_width, two_ends};
-use crate::tui::text::{column_width, truncate, width};
+use crate::tui::text::{column_width, one_line, padded, truncate, width};
+use crate::tui::theme::Glyph;
 
-/// Maximum width of the names of agents in a column, in cells.
-const MAX_NAME_WIDTH: usize = 20;
+/// Maximum width of a column of tasks, in cells.
+const MAX_TASK_WIDTH: usize = 32;
+
+/// Minimum width of a column of tasks, if one of them is that long.
+const MIN_TASK_WIDTH: usize = 12;
+
+/// Maximum width of a column of types.
+const MAX_KIND_WIDTH: usize = 20;
+
+/// Cells that a state needs to say something; other columns give way to it.
+const MIN_STATE_WIDTH: usize = 14;
+
+/// From this width on, the state of an agent that is done is the first line of its result.
+const RESULT_WIDTH: usize = 18;
+
+/// Cells between two columns.
+const GAP: usize = 2;
 
 /// Agents that are drawn together: in the panel, in a batch, or in the background.
 #[derive(Clone, Copy)]
@@ -37,10 +51,22 @@ impl AgentGroup<'_> {
         AgentSet::tally(self.agents.iter().copied())
     }
 
-    /// Counts the agents in words, with a sign before those that need the user unless `plain`.
-    pub fn tally_label(&self, plain: bool) -> String {
+    /// Counts the agents in words, each state in its colour.
+    pub fn tally_spans(&self) -> Vec<Span<'static>> {
+        let theme = self.painter.theme;
         let asks = labels::count_asking(self.model, self.agents.iter().copied());
-        labels::tally_label(self.tally(), asks, self.painter.theme.glyphs, plain)
+        let mut spans = Vec::new();
+        let mut in_ends = false;
+        for (words, glyph) in labels::tally_pieces(self.tally(), asks, theme.glyphs) {
+            let is_end = glyph.is_some_and(|glyph| glyph != Glyph::Asks);
+            if !spans.is_empty() {
+                spans.push(Span::styled(if in_ends { "  " } else { " · " }, theme.dim));
+            }
+            in_ends = is_end;
+            let style = glyph.map_or(theme.text, |glyph| self.painter.style(glyph));
+            spans.push(Span::styled(words, style));
+        }
+        spans
     }
 
     /// Tokens and cost of the agents.
@@ -48,103 +74,249 @@ impl AgentGroup<'_> {
         labels::sum_usage(self.agents.iter().copied())
     }
 
-    /// Width of a column with the names.
-    pub fn name_width(&self) -> usize {
-        column_width(self.agents.iter().map(|agent| &*agent.info.name), MAX_NAME_WIDTH)
+    /// Digits of the largest number.
+    pub fn digits(&self) -> usize {
+        self.agents.iter().map(|agent| agent.number).max().unwrap_or(1).to_string().len()
     }
 }
 
-/// Builds a line from left to right. Figures stand at its right end.
-pub struct AgentRow<'a> {
-    painter: Painter<'a>,
-    status: StatusLabel,
-    left: Vec<Span<'static>>,
-    figures: Vec<String>,
-    figures_style: Style,
+/// The headline of an agent: its task, or its name if it has none.
+pub fn task(agent: &AgentState) -> String {
+    let task = one_line(&agent.info.description);
+    if task.is_empty() { one_line(&agent.info.name) } else { task }
 }
 
-impl<'a> AgentRow<'a> {
-    /// An empty line about an agent or command in this state.
-    pub fn new(status: StatusLabel, painter: Painter<'a>) -> Self {
-        let (left, figures) = (Vec::new(), Vec::new());
-        Self { painter, status, left, figures, figures_style: painter.theme.dim }
+/// The type of an agent, as a suffix of its task.
+pub fn kind(agent: &AgentState) -> String {
+    match agent.info.agent.as_str() {
+        "general-purpose" => "general".to_owned(),
+        other => one_line(other),
     }
+}
 
-    /// Sets the figures, the most important first: the last ones are dropped when there is little room.
-    pub fn figures(mut self, figures: Vec<String>, style: Style) -> Self {
-        (self.figures, self.figures_style) = (figures, style);
-        self
-    }
+fn suffix(agent: &AgentState, named: bool) -> String {
+    if named { one_line(&agent.info.name) } else { kind(agent) }
+}
 
-    /// Adds spans.
-    pub fn spans(mut self, spans: impl IntoIterator<Item = Span<'static>>) -> Self {
-        self.left.extend(spans);
-        self
-    }
+/// The first line of an agent's result that is no heading, without marks of Markdown.
+pub fn result_line(agent: &AgentState) -> Option<String> {
+    let text = &agent.outcome.as_ref()?.text;
+    let mut lines = text.lines().map(one_line).filter(|line| !line.is_empty());
+    let first = lines.clone().next()?;
+    let telling = lines.find(|line| !line.starts_with('#')).unwrap_or(first);
+    let plain = telling.trim_start_matches(['#', '*', '-', ' ']).replace(['`', '*'], "");
+    Some(plain).filter(|line| !line.is_empty())
+}
 
-    /// Adds text.
-    pub fn text(self, text: impl Into<Cow<'static, str>>, style: Style) -> Self {
-        self.spans([Span::styled(text, style)])
-    }
+/// The columns with time, turns and cost. A column is there for all agents or for none.
+pub struct FigureColumns {
+    widths: [usize; 3],
+    kept: usize,
+}
 
-    /// Adds the glyph of the state, and a blank.
-    pub fn glyph(self) -> Self {
-        let glyph = self.status.glyph;
-        let (sign, style) = (self.painter.sign(glyph), self.painter.style(glyph));
-        self.text(format!("{sign} "), style)
-    }
-
-    /// Adds the words of the state.
-    pub fn state(mut self, style: Style) -> Self {
-        let words = std::mem::take(&mut self.status.text);
-        self.text(words, style)
-    }
-
-    /// Adds text, truncated to the room that is left.
-    pub fn truncated(self, text: &str, room: usize, style: Style) -> Self {
-        let text = truncate(text, room.saturating_sub(self.width())).into_owned();
-        self.text(text, style)
-    }
-
-    /// Drops figures until `more` cells fit behind the text.
-    pub fn fit(mut self, room: usize, more: usize) -> Self {
-        while !self.figures.is_empty() && self.width() + more > room {
-            self.figures.pop();
+impl FigureColumns {
+    /// All columns, as wide as the widest figure of the group.
+    pub fn new(group: AgentGroup<'_>) -> Self {
+        let mut widths = [0; 3];
+        for agent in group.agents {
+            for (cells, figure) in widths.iter_mut().zip(figures(group.model, agent)) {
+                *cells = width(&figure).max(*cells);
+            }
         }
-        self
+        Self { widths, kept: if widths[0] == 0 { 0 } else { 3 } }
     }
 
-    /// Keeps the figures this far from the right edge.
-    pub fn margin(mut self, cells: usize) -> Self {
-        if let Some(last) = self.figures.last_mut() {
-            last.push_str(&" ".repeat(cells));
+    /// Drops the last column but the time. Returns whether there was one.
+    pub fn drop_last(&mut self) -> bool {
+        let more = self.kept > 1;
+        self.kept -= usize::from(more);
+        more
+    }
+
+    /// Cells of all columns, with the gap before them.
+    pub fn width(&self) -> usize {
+        self.widths[..self.kept].iter().map(|cells| cells + GAP).sum()
+    }
+
+    /// The figures of an agent, each at the right end of its column.
+    pub fn text(&self, model: &TuiModel, agent: &AgentState) -> String {
+        let mut text = String::new();
+        for (figure, cells) in figures(model, agent).iter().zip(self.widths).take(self.kept) {
+            let blanks = GAP + cells.saturating_sub(width(figure));
+            text.push_str(&" ".repeat(blanks));
+            text.push_str(figure);
         }
-        self
-    }
-
-    /// Cells that the text and the figures need so far.
-    fn width(&self) -> usize {
-        let figures = width(&self.figures.join(" "));
-        spans_width(&self.left) + figures + usize::from(figures > 0)
-    }
-
-    /// The line, truncated or filled up to the room.
-    pub fn line(self, room: usize, fill: Option<(&str, Style)>) -> Line<'static> {
-        let figures = Span::styled(self.figures.join(" "), self.figures_style);
-        two_ends(self.left, vec![figures], room, fill)
-    }
-
-    /// The text alone.
-    pub fn into_spans(self) -> Vec<Span<'static>> {
-        self.left
+        text
     }
 }
 
-/// Time, turns and cost of an agent.
-pub fn figures(model: &TuiModel, agent: &AgentState) -> Vec<String> {
-    let Some(elapsed) = agent.run.elapsed(model.now) else { return vec!["–".to_owned()] };
+/// The columns of the lines about the agents of a group.
+pub struct AgentColumns {
+    /// Whether the type is the agent's own name, as messages call it.
+    named: bool,
+    digits: usize,
+    task: usize,
+    /// 0 without a column for the types.
+    kind: usize,
+    figures: FigureColumns,
+    room: usize,
+}
+
+/// How a line stands out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Emphasis {
+    Normal,
+    /// The line of an agent that has the focus: one band from edge to edge.
+    Focused,
+    /// The line of an agent that cannot be chosen.
+    Dim,
+}
+
+impl AgentColumns {
+    /// Divides `room`, of which one cell is for a mark before the line. If it is too small, types go
+    /// first, then cost and turns, then ends of tasks.
+    pub fn new(group: AgentGroup<'_>, room: usize) -> Self {
+        Self::with_suffix(group, room, false)
+    }
+
+    /// Like [`Self::new`], with the names that messages use instead of the types.
+    pub fn with_names(group: AgentGroup<'_>, room: usize) -> Self {
+        Self::with_suffix(group, room, true)
+    }
+
+    fn with_suffix(group: AgentGroup<'_>, room: usize, named: bool) -> Self {
+        let tasks: Vec<String> = group.agents.iter().map(|agent| task(agent)).collect();
+        let kinds: Vec<String> = group.agents.iter().map(|agent| suffix(agent, named)).collect();
+        let mut columns = Self {
+            named,
+            digits: group.digits(),
+            task: column_width(tasks.iter().map(String::as_str), MAX_TASK_WIDTH),
+            kind: column_width(kinds.iter().map(String::as_str), MAX_KIND_WIDTH),
+            figures: FigureColumns::new(group),
+            room,
+        };
+        if columns.lacks() > 0 {
+            columns.kind = 0;
+        }
+        let least = columns.task.min(MIN_TASK_WIDTH + MIN_STATE_WIDTH / 2);
+        while columns.lacks() > columns.task - least && columns.figures.drop_last() {}
+        let least = columns.task.min(MIN_TASK_WIDTH);
+        columns.task -= columns.lacks().min(columns.task - least);
+        columns
+    }
+
+    /// Cells that a state lacks.
+    fn lacks(&self) -> usize {
+        (self.before_state() + MIN_STATE_WIDTH + self.figures.width()).saturating_sub(self.room)
+    }
+
+    fn before_state(&self) -> usize {
+        let kind = if self.kind > 0 { self.kind + GAP } else { 0 };
+        1 + self.digits + 1 + self.task + GAP + kind + 2
+    }
+
+    /// `▌2 find the slow query  explore  ⠹ Grep "fn route"    0:42  4/20  $0.04`, where `lead` is the
+    /// mark. A wider one takes its cells from the task.
+    pub fn line(
+        &self,
+        group: AgentGroup<'_>,
+        agent: &AgentState,
+        state: &StatusLabel,
+        lead: Vec<Span<'static>>,
+        emphasis: Emphasis,
+    ) -> Line<'static> {
+        let AgentGroup { model, painter, .. } = group;
+        let theme = painter.theme;
+        let digits = self.digits;
+        let plain = if agent.alive() { theme.text } else { theme.dim };
+        let mark = spans_width(&lead);
+        let cells = (self.task + 1).saturating_sub(mark.max(1));
+        let mut left = vec![
+            Span::styled(format!("{:>digits$} ", agent.number), number_style(painter, agent)),
+            Span::styled(padded(&task(agent), cells), plain),
+        ];
+        if self.kind > 0 {
+            let kind = padded(&suffix(agent, self.named), self.kind);
+            left.push(Span::styled(format!("  {kind}"), theme.dim));
+        }
+        let sign = format!("{}{} ", " ".repeat(GAP), painter.sign(state.glyph));
+        left.push(Span::styled(sign, painter.style(state.glyph)));
+        let whole = self.room.saturating_sub(mark);
+        let room = whole.saturating_sub(spans_width(&left) + self.figures.width() + 1);
+        let words = state_words(model, agent, state, room);
+        left.push(Span::styled(words, state_style(painter, agent, state)));
+        let right = Span::styled(self.figures.text(model, agent), theme.dim);
+        let line = two_ends(left, vec![right], whole, None);
+        let restyled = match emphasis {
+            Emphasis::Normal => line.spans,
+            Emphasis::Focused => band(painter, agent, line.spans),
+            Emphasis::Dim => restyle(line.spans, theme.dim),
+        };
+        Line::from([lead, restyled].concat())
+    }
+}
+
+/// The style of an agent's number.
+pub fn number_style(painter: Painter<'_>, agent: &AgentState) -> Style {
+    painter.agent(agent).add_modifier(Modifier::BOLD)
+}
+
+/// One band in the colour of the agent that has the focus.
+pub fn band(
+    painter: Painter<'_>,
+    agent: &AgentState,
+    spans: Vec<Span<'static>>,
+) -> Vec<Span<'static>> {
+    let style = painter.agent(agent).patch(painter.theme.focus);
+    restyle(spans, style.add_modifier(Modifier::BOLD))
+}
+
+fn restyle(mut spans: Vec<Span<'static>>, style: Style) -> Vec<Span<'static>> {
+    for span in &mut spans {
+        span.style = style;
+    }
+    spans
+}
+
+/// The words of a state in a column of `room` cells. If it is narrow, only the telling part.
+fn state_words(model: &TuiModel, agent: &AgentState, state: &StatusLabel, room: usize) -> String {
+    let telling = |words: &str, prefix: &str| match words.strip_prefix(prefix) {
+        Some(rest) if width(words) > room => truncate(rest, room).into_owned(),
+        _ => truncate(words, room).into_owned(),
+    };
+    match &agent.run.phase {
+        RunPhase::Ended(RunEnd::Completed) if room >= RESULT_WIDTH => {
+            let words = result_line(agent).unwrap_or_else(|| state.text.clone());
+            truncate(&words, room).into_owned()
+        }
+        RunPhase::Ended(end) => telling(&labels::short_end_label(agent, end), "failed: "),
+        RunPhase::Queued { .. } => telling(&state.text, "queued, "),
+        _ => {
+            let words = labels::row_label(model, agent, state, usize::MAX);
+            match words.split_once([':', ',']) {
+                Some((asks, _)) if state.glyph == Glyph::Asks && width(&words) > room => {
+                    truncate(asks, room).into_owned()
+                }
+                _ => labels::row_label(model, agent, state, room),
+            }
+        }
+    }
+}
+
+/// The style of the words of a state.
+pub fn state_style(painter: Painter<'_>, agent: &AgentState, state: &StatusLabel) -> Style {
+    match state.glyph {
+        Glyph::Asks | Glyph::Failed | Glyph::Partial => painter.style(state.glyph),
+        _ if agent.alive() && !agent.run.queued() => painter.theme.text,
+        _ => painter.theme.dim,
+    }
+}
+
+/// Time, turns and cost of an agent; blank before it has started.
+fn figures(model: &TuiModel, agent: &AgentState) -> [String; 3] {
+    let Some(elapsed) = agent.run.elapsed(model.now) else { return Default::default() };
     let (_, cost) = labels::tree_usage(&model.agents, &agent.path);
-    vec![clock(elapsed), turns(&agent.run), money(cost)]
+    [clock(elapsed), turns(&agent.run), money(cost)]
 }
 
 /// `4/20`.

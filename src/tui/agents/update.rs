@@ -13,6 +13,7 @@ pub fn start(model: &mut TuiModel, path: &AgentPath, info: AgentInfo) {
     }
     let call = info.tool_use_id.clone();
     let before = model.agents.batch();
+    redraw_open_batches(model);
     let agent = model.agents.start(path.clone(), info, now);
     let (batch, aside) = (agent.batch, agent.in_background);
     if aside {
@@ -58,6 +59,23 @@ pub fn fold(model: &mut TuiModel) {
                 *folded = true;
             }
         });
+    }
+}
+
+/// Redraws the batches of the agents in the panel: while it is open, it has their rows.
+pub fn redraw_open_batches(model: &mut TuiModel) {
+    let panel = model.agents.panel();
+    let tops = panel.iter().filter(|agent| agent.path.depth() == 1);
+    let tops: Vec<AgentPath> = tops.map(|agent| agent.path.clone()).collect();
+    let is_open = |item: &ItemKind| match item {
+        ItemKind::Batch { members, .. } => members.iter().any(|member| tops.contains(member)),
+        _ => false,
+    };
+    let ids = model.main.ids();
+    let open = |id: &u64| model.main.get(*id).is_some_and(|item| is_open(&item.kind));
+    let found: Vec<u64> = if tops.is_empty() { Vec::new() } else { ids.filter(open).collect() };
+    for id in found {
+        model.main.change(id, |_| {});
     }
 }
 

@@ -4,16 +4,16 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
-use crate::tui::agents::panes::PaneAreas;
-use crate::tui::agents::row::{AgentGroup, AgentRow};
+use crate::tui::agents::panes::{PaneAreas, line_area};
+use crate::tui::agents::row::{AgentColumns, AgentGroup};
 use crate::tui::agents::{AgentState, panes};
 use crate::tui::background::Job;
 use crate::tui::format::clock;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, put};
+use crate::tui::paint::{Painter, put, two_ends};
 use crate::tui::text::{one_line, width};
 
 /// Number of rows to show.
@@ -29,15 +29,16 @@ pub fn draw(model: &TuiModel, area: Rect, painter: Painter<'_>, buffer: &mut Buf
     let group = AgentGroup { model, agents: &agents, painter };
     let focus = (0..agents.len()).find(|at| group.is_focused(*at));
     let visible = visible_rows(all, usize::from(area.height), focus);
+    let columns = AgentColumns::new(group, usize::from(area.width));
     let mut areas = PaneAreas::new();
     for (row, at) in visible.clone().enumerate() {
         let Some(agent) = agents.get(at) else {
             put(buffer, area, row, &job_row(model, jobs[at - agents.len()], area.width, painter));
             continue;
         };
-        put(buffer, area, row, &panes::row(group, at, area.width));
+        put(buffer, area, row, &panes::line(group, at, &columns));
         let y = area.y + u16::try_from(row).unwrap_or_default();
-        areas.push((Rect { y, height: 1, ..area }, agent.path.clone()));
+        areas.push(line_area(Rect { y, height: 1, ..area }, agent));
     }
     if visible.len() < all {
         let hidden = agents.iter().enumerate().filter(|(at, _)| !visible.contains(at));
@@ -63,20 +64,24 @@ fn visible_rows(all: usize, room: usize, focus: Option<usize>) -> Range<usize> {
     first..first + rows
 }
 
-/// ` bash-1 ⠹ npm run dev    1:20`.
+/// `▌ bash-1  ⠹ npm run dev    1:20`.
 fn job_row(model: &TuiModel, job: &Job, room: u16, painter: Painter<'_>) -> Line<'static> {
-    let style = if job.alive() { painter.theme.text } else { painter.theme.dim };
+    let theme = painter.theme;
+    let style = if job.alive() { theme.text } else { theme.dim };
+    let state = labels::job_status(job);
+    let mut left = vec![
+        Span::styled(format!("{} ", theme.glyphs.bar), theme.dim),
+        Span::styled(format!("{}  ", job.id), style),
+        Span::styled(format!("{} ", painter.sign(state.glyph)), painter.style(state.glyph)),
+        Span::styled(state.text, style),
+    ];
+    if !job.alive() {
+        left.push(Span::styled(format!(" · {}", one_line(&job.command)), theme.dim));
+    }
     let time = clock(job.elapsed(model.now));
-    let command = (!job.alive()).then(|| format!(" · {}", one_line(&job.command)));
     let time = Some(time).filter(|time| usize::from(room) > width(time) + 20);
-    AgentRow::new(labels::job_status(job), painter)
-        .text(format!("{} ", painter.theme.glyphs.bar), painter.theme.dim)
-        .text(format!("{} ", job.id), style)
-        .glyph()
-        .state(style)
-        .text(command.unwrap_or_default(), painter.theme.dim)
-        .figures(time.into_iter().collect(), painter.theme.dim)
-        .line(usize::from(room), None)
+    let right = time.map(|time| Span::styled(time, theme.dim)).into_iter().collect();
+    two_ends(left, right, usize::from(room), None)
 }
 
 #[cfg(test)]

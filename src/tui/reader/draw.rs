@@ -47,8 +47,8 @@ impl ReaderLayout {
         let style = ItemStyle { theme, width, prose: width, full: true, keymap, highlighter };
         let transcript = model.transcript(&reader.path);
         let cx = RenderContext {
-            live: &|item| batch::live_lines(model, item, width, painter),
-            live_item: model.batch_item.filter(|_| reader.path.is_root()),
+            live: &|item| batch::live_lines(model, item, width, false, painter),
+            live_items: model.batch_item.filter(|_| reader.path.is_root()).into_iter().collect(),
             spinner: painter.frame,
             find: Some(FindRequest { query: &reader.query, hit: reader.hit, seek: reader.seek }),
             ..RenderContext::new(style, highlighter, transcript, reader.scroll)

@@ -265,6 +265,112 @@ fn twelve_agents() {
     insta::assert_snapshot!("twelve_200x60", picture(&mut twelve(), 200, 60));
 }
 
+/// Agents that have said and done something, the seventh of each ten asking, the fourth failed.
+fn many(number: usize) -> (TestScreen, Vec<AgentPath>) {
+    let tasks = ["map the routes", "find the slow query", "check the tests", "read the docs"];
+    let mut screen = TestScreen::new();
+    screen.prompt("review everything");
+    let mut paths = Vec::new();
+    for at in 0..number {
+        let name = format!("explore-{}", at + 1);
+        let path = screen.agent(&AgentPath::root(), &name, tasks[at % tasks.len()]);
+        screen.turn_done(&path, 4_000, 0.02);
+        for (id, file) in [("a", "src/http.rs"), ("b", "src/session.rs")] {
+            screen.tool(&path, id, "Read", file).tool_done(&path, id, "Read", "212 lines");
+        }
+        screen.says(
+            &path,
+            "Two route tables; the one in `http.rs` is generated.\n\n- **Where:** session.rs:88\n\
+             - **Why:** the token has no index, so the whole table is read\n- **Fix:** one index\n\n\
+             The other table is written by hand, and must be edited. Next: who calls it.",
+        );
+        screen.tool(&path, "c", "Grep", "\"register\\(\"");
+        paths.push(path);
+    }
+    for (at, path) in paths.iter().enumerate() {
+        match at % 10 {
+            3 => {
+                let failure = Failure::RateLimit;
+                let message = "rate limit after 8 tries".to_owned();
+                screen.event(path, finish(RunEnd::Failed { failure, message }, ""));
+            }
+            6 => {
+                let id = u64::try_from(at).unwrap();
+                let name = format!("explore-{}", at + 1);
+                screen.event(path, TestScreen::question(path, id, &name, "psql shop"));
+            }
+            _ => {}
+        }
+    }
+    screen.key(KeyCode::Tab).wait(42_000);
+    screen.model.questions.open = None;
+    screen.model.questions.pause_until = Some(Duration::from_secs(1000));
+    (screen, paths)
+}
+
+#[test]
+fn many_agents_at_the_sizes_that_matter() {
+    let (mut screen, paths) = many(8);
+    insta::assert_snapshot!("eight_80x24", picture(&mut screen, 80, 24));
+    insta::assert_snapshot!("eight_120x40", picture(&mut screen, 120, 40));
+    insta::assert_snapshot!("eight_160x45", picture(&mut screen, 160, 45));
+    screen.model.focus = Some(paths[4].clone());
+    insta::assert_snapshot!("eight_focus_80x24", picture(&mut screen, 80, 24));
+    let (mut screen, paths) = many(32);
+    screen.model.focus = Some(paths[4].clone());
+    insta::assert_snapshot!("thirty_two_120x40", picture(&mut screen, 120, 40));
+    let (mut screen, _) = many(100);
+    insta::assert_snapshot!("hundred_80x24", picture(&mut screen, 80, 24));
+    insta::assert_snapshot!("hundred_160x45", picture(&mut screen, 160, 45));
+}
+
+#[test]
+fn most_lines_of_a_pane_hold_text() {
+    for (number, width, height) in
+        [(1, 80, 24), (3, 80, 24), (8, 120, 40), (3, 120, 40), (8, 160, 45), (12, 220, 60)]
+    {
+        let (mut screen, _) = many(number);
+        let output = picture(&mut screen, width, height);
+        let lines: Vec<&str> =
+            output.lines().flat_map(|line| line.split('▌').skip(1)).map(str::trim).collect();
+        let filled = lines.iter().filter(|line| !line.trim_matches(['│', ' ']).is_empty()).count();
+        assert!(filled * 3 >= lines.len() * 2, "{filled} of {}: {output}", lines.len());
+    }
+}
+
+#[test]
+fn a_batch_is_one_line_while_the_panel_shows_its_agents() {
+    let (mut screen, [routes, query, tests]) = three();
+    let count = |screen: &mut TestScreen| {
+        let output = picture(screen, 120, 40);
+        let tab = output.contains("Tab opens them");
+        let main = output.lines().map(|line| line.chars().take(66).collect::<String>());
+        (main.filter(|line| line.contains("find the slow query")).count(), tab)
+    };
+    assert_eq!(count(&mut screen), (0, false));
+    for path in [&routes, &query, &tests] {
+        screen.event(path, finish(RunEnd::Completed, "Found."));
+    }
+    screen.says(&AgentPath::root(), "Done.").main(finish(RunEnd::Completed, ""));
+    assert_eq!(count(&mut screen), (1, true));
+    screen.key(KeyCode::Tab);
+    assert_eq!(count(&mut screen), (0, false), "the panel is open again");
+    screen.esc();
+    assert_eq!(count(&mut screen), (1, true));
+}
+
+#[test]
+fn a_stopped_turn_folds_its_agents() {
+    let (mut screen, paths) = three();
+    screen.esc();
+    for path in &paths {
+        screen.event(path, finish(RunEnd::Cancelled { before_start: false }, ""));
+    }
+    assert!(!screen.model.agents.panel().is_empty());
+    screen.main(finish(RunEnd::Cancelled { before_start: false }, ""));
+    assert!(screen.model.agents.panel().is_empty());
+}
+
 /// Two of three agents and a command in the background, one of the agents moved there by the user.
 fn aside() -> (TestScreen, [AgentPath; 2]) {
     let main = AgentPath::root();
@@ -309,8 +415,8 @@ fn figures_make_room_for_a_title_where_a_panel_is_narrow() {
     let (mut screen, _) = three();
     let output = picture(&mut screen, 100, 30);
     let header = |name: &str| output.lines().find(|line| line.contains(name)).unwrap();
-    assert!(header("▌1").ends_with("explore-1 · map the routes ── 0:42 4/20"), "{output}");
-    assert!(header("▌2").contains("explore-2 · find the slow query"), "{output}");
+    assert!(header("▌1").ends_with("▌1 map the routes  explore   ⠋  0:42  4/20"), "{output}");
+    assert!(header("▌2").ends_with("▌2 find the slow query       ⠋  0:41  3/20"), "{output}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ const NEAR_PAGES: usize = 3;
 /// The laid-out part of one transcript, at one width and theme.
 #[derive(Default)]
 pub struct LayoutCache {
-    key: Option<(u16, u16, u64)>,
+    key: Option<(u16, u16, u64, bool)>,
     revision: u64,
     first: ItemId,
     /// Lines above the first item.
@@ -217,7 +217,7 @@ impl LayoutCache {
 
     /// Notes the text above the first line, so that it stays first when lines wrap elsewhere.
     fn anchor_letters(&mut self, cx: &RenderContext<'_>) {
-        let Some((width, prose, theme)) = self.key else { return };
+        let Some((width, prose, theme, _)) = self.key else { return };
         let Some(Anchor { item: Some(item), line, letters, .. }) = &mut self.anchor else { return };
         let at = item.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         let Some(layout) = at.and_then(|at| self.items.get_mut(at)) else { return };
@@ -328,7 +328,7 @@ impl LayoutCache {
     fn refresh(&mut self, cx: &RenderContext<'_>) {
         let transcript = cx.transcript;
         let ids = transcript.ids();
-        let key = Some((cx.style.width, cx.style.prose, cx.style.theme.id()));
+        let key = Some((cx.style.width, cx.style.prose, cx.style.theme.id(), cx.dense));
         let known = (self.key == key && self.first == ids.start)
             .then(|| transcript.changed_since(self.revision))
             .flatten();
@@ -345,12 +345,13 @@ impl LayoutCache {
         self.above.resize(count, 0);
         let guessed = anew && transcript.bytes() > EAGER_LAYOUT_BYTES;
         let changed = known.unwrap_or_else(|| ids.clone().collect());
-        for id in changed.into_iter().chain(cx.live_item) {
+        for id in changed.into_iter().chain(cx.live_items.iter().copied()) {
             let Some(item) = transcript.get(id) else { continue };
             let at = usize::try_from(id - self.first).unwrap_or_default();
             let before = self.items[at].full_height();
             let above = id.checked_sub(1).and_then(|above| transcript.get(above));
-            self.items[at].gap = (above.is_some() || self.head > 0) && has_gap(above, item);
+            let is_first = above.is_none() && self.head == 0;
+            self.items[at].gap = !is_first && !cx.dense && has_gap(above, item);
             if guessed {
                 self.items[at].estimate(item, &cx.style);
                 continue;

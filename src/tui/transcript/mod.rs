@@ -107,9 +107,14 @@ impl TranscriptState {
         })
     }
 
-    /// The end of the last text, up to `bytes` long, starting at a character boundary.
-    pub fn tail(&self, bytes: usize) -> &str {
-        tail_bytes(self.last_text().unwrap_or_default(), bytes)
+    /// The items with a call that has no result yet.
+    pub fn open_items(&self) -> impl Iterator<Item = ItemId> {
+        self.open_calls.iter().map(|(_, item)| *item)
+    }
+
+    /// The text or reasoning that is still growing.
+    pub fn growing(&self) -> Option<ItemId> {
+        self.growing
     }
 
     /// Appends to the text of the answer.

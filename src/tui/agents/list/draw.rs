@@ -2,16 +2,16 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::tui::agents::AgentState;
 use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
-use crate::tui::agents::row::AgentRow;
-use crate::tui::format::{clock, money};
+use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
+use crate::tui::format::clock;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, draw_rows, frame, put_all};
+use crate::tui::paint::{Painter, draw_rows, frame, put_all, two_ends};
 use crate::tui::text::{column_width, one_line, padded, wrap_text};
 
 /// Maximum number of detail lines below the list.
@@ -65,7 +65,12 @@ fn all_lines(
     painter: Painter<'_>,
 ) -> (Vec<Line<'static>>, usize) {
     let chosen = list.selected.min(found.len().saturating_sub(1));
-    let names = column_width(found.iter().map(|row| row.name(model)), 24);
+    let agents: Vec<&AgentState> = found.iter().filter_map(|row| row.agent(model)).collect();
+    let group = AgentGroup { model, agents: &agents, painter };
+    // The mark of the selection, and a mark of those in the background.
+    let columns = AgentColumns::with_names(group, usize::from(room).saturating_sub(2));
+    let others = found.iter().filter(|row| row.agent(model).is_none());
+    let names = column_width(others.map(|row| row.name(model)), 24);
     let (mut lines, mut selected, mut section) = (Vec::new(), usize::MAX, None);
     for (at, row) in found.iter().enumerate() {
         let of = row.section(model);
@@ -76,7 +81,10 @@ fn all_lines(
         if at == chosen {
             selected = lines.len();
         }
-        lines.push(line(model, row, names, room, painter));
+        lines.push(match row.agent(model) {
+            Some(agent) => agent_line(group, agent, &columns),
+            None => line(model, row, names, room, painter),
+        });
     }
     if list.definitions.is_none() {
         lines.push(Line::styled("loading definitions", painter.theme.dim));
@@ -86,23 +94,15 @@ fn all_lines(
     (lines, selected)
 }
 
-/// The number of the agent's pane or row, in its colour; blank if it has neither.
-fn number(model: &TuiModel, row: &ListRow, painter: Painter<'_>) -> Span<'static> {
-    let visible = model.agents.visible();
-    let digits = visible.iter().map(|agent| agent.number.to_string().len()).max().unwrap_or(0);
-    let agent = match row {
-        ListRow::Agent(path) => visible.iter().find(|agent| agent.path == *path),
-        _ => None,
-    };
-    match (digits, agent) {
-        (0, _) => Span::raw(""),
-        (_, None) => Span::raw(" ".repeat(digits + 1)),
-        (_, Some(agent)) => {
-            Span::styled(format!("{:>digits$} ", agent.number), painter.agent(agent))
-        }
+fn agent_line(group: AgentGroup<'_>, agent: &AgentState, columns: &AgentColumns) -> Line<'static> {
+    let mut state = labels::agent_status(group.model, agent);
+    if agent.alive() && agent.in_background {
+        state.text.push_str(" · in the background");
     }
+    columns.line(group, agent, &state, Vec::new(), Emphasis::Normal)
 }
 
+/// The line of a command or a definition.
 fn line(
     model: &TuiModel,
     row: &ListRow,
@@ -113,40 +113,26 @@ fn line(
     let theme = painter.theme;
     let name = format!("{}  ", padded(row.name(model), names));
     let room = usize::from(room).saturating_sub(2);
-    let (plain, dim) = (Style::new(), theme.dim);
     match row {
         ListRow::Definition(definition) => Line::from(vec![
-            Span::styled("@ ", dim),
+            Span::styled("@ ", theme.dim),
             Span::raw(name),
-            Span::styled(one_line(&definition.description), dim),
+            Span::styled(one_line(&definition.description), theme.dim),
         ]),
         ListRow::Job(id) => {
             let Some(job) = model.jobs.get(id) else { return Line::default() };
+            let state = labels::job_status(job);
             let ended = !job.alive() || job.killing;
             let command = ended.then(|| format!("  {}", one_line(&job.command)));
-            AgentRow::new(labels::job_status(job), painter)
-                .spans([number(model, row, painter)])
-                .glyph()
-                .text(name, plain)
-                .state(plain)
-                .text(command.unwrap_or_default(), dim)
-                .figures(vec![clock(job.elapsed(model.now))], dim)
-                .line(room, None)
+            let left = vec![
+                Span::styled(format!("{} ", painter.sign(state.glyph)), painter.style(state.glyph)),
+                Span::raw(name),
+                Span::raw(state.text),
+                Span::styled(command.unwrap_or_default(), theme.dim),
+            ];
+            let time = Span::styled(clock(job.elapsed(model.now)), theme.dim);
+            two_ends(left, vec![time], room, None)
         }
-        ListRow::Agent(path) => {
-            let Some(agent) = model.agents.get(path) else { return Line::default() };
-            let (_, cost) = labels::tree_usage(&model.agents, path);
-            let time = agent.run.elapsed(model.now).map_or("–".to_owned(), clock);
-            let aside = agent.alive() && agent.in_background;
-            AgentRow::new(labels::agent_status(model, agent), painter)
-                .spans([number(model, row, painter)])
-                .glyph()
-                .text(name, plain)
-                .text(format!("{}  ", one_line(&agent.info.description)), dim)
-                .state(plain)
-                .text(if aside { " · in the background" } else { "" }, dim)
-                .figures(vec![time, money(cost)], dim)
-                .line(room, None)
-        }
+        ListRow::Agent(_) => Line::default(),
     }
 }

@@ -47,6 +47,14 @@ impl ListRow {
         if alive { AgentListSection::Running } else { AgentListSection::Session }
     }
 
+    /// The agent in the row, if it is one.
+    pub fn agent<'a>(&self, model: &'a TuiModel) -> Option<&'a AgentState> {
+        match self {
+            Self::Agent(path) => model.agents.get(path),
+            _ => None,
+        }
+    }
+
     /// The name shown in the row.
     pub fn name<'a>(&'a self, model: &'a TuiModel) -> &'a str {
         match self {

@@ -2,15 +2,14 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Line;
 
+use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::{AgentAction, AgentPicker};
-use crate::tui::agents::row::AgentRow;
+use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, draw_rows, frame};
-use crate::tui::text::one_line;
 
 /// Draws the list at the bottom of the area.
 pub fn draw(
@@ -26,28 +25,19 @@ pub fn draw(
         AgentAction::Cancel => "Cancel which?",
         AgentAction::Background => "Background which?",
     };
-    let numbers = which.rows.iter().filter_map(|path| model.agents.get(path));
-    let digits = numbers.map(|agent| agent.number.to_string().len()).max().unwrap_or(1);
     let foot = which.hint(model).join(" · ");
     let inner = frame(buffer, area, painter.theme, painter.theme.question, title, &foot);
-    let lines = which
-        .rows
-        .iter()
-        .map(|path| {
-            let Some(agent) = model.agents.get(path) else { return Line::default() };
-            let can = which.action.applies_to(agent);
-            let style = if can { painter.theme.text } else { painter.theme.dim };
-            let number = if can { painter.agent(agent) } else { painter.theme.dim };
-            let title = one_line(&agent.info.description);
-            let row = AgentRow::new(labels::agent_status(model, agent), painter)
-                .text(format!("{:>digits$}  ", agent.number), number)
-                .text(agent.info.name.clone(), style)
-                .text(format!(" · {title}  "), painter.theme.dim)
-                .glyph()
-                .state(style);
-            Line::from(row.into_spans())
-        })
-        .collect();
+    let agents: Vec<&AgentState> =
+        which.rows.iter().filter_map(|path| model.agents.get(path)).collect();
+    let group = AgentGroup { model, agents: &agents, painter };
+    let columns = AgentColumns::with_names(group, usize::from(inner.width).saturating_sub(2));
+    let line = |agent: &&AgentState| {
+        let can = which.action.applies_to(agent);
+        let emphasis = if can { Emphasis::Normal } else { Emphasis::Dim };
+        let state = labels::agent_status(model, agent);
+        columns.line(group, agent, &state, Vec::new(), emphasis)
+    };
+    let lines = agents.iter().map(line).collect();
     draw_rows(lines, which.selected, inner, painter, buffer);
 }
 

@@ -18,8 +18,10 @@ pub struct RenderContext<'a> {
     pub head: Vec<Line<'static>>,
     /// Returns the lines of an item that changes independently of the transcript; `None` for others.
     pub live: &'a dyn Fn(&TranscriptItem) -> Option<Vec<Line<'static>>>,
-    /// The item that `live` redraws each time.
-    pub live_item: Option<ItemId>,
+    /// The items that `live` redraws each time.
+    pub live_items: Vec<ItemId>,
+    /// Whether items follow each other without blank lines, as in a pane.
+    pub dense: bool,
     /// Whether growing text ends with a caret.
     pub caret: bool,
     /// The spinner's frame; `None` stops it.
@@ -43,7 +45,8 @@ impl<'a> RenderContext<'a> {
             scroll,
             head: Vec::new(),
             live: &|_| None,
-            live_item: None,
+            live_items: Vec::new(),
+            dense: false,
             caret: false,
             spinner: None,
             find: None,
