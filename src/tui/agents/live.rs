@@ -141,7 +141,7 @@ fn step_line(
     glyph: Glyph,
     verb: &str,
     subject: &str,
-    right: Span<'static>,
+    mut right: Span<'static>,
     room: usize,
 ) -> Line<'static> {
     let theme = painter.theme;
@@ -150,7 +150,7 @@ fn step_line(
         Span::styled(one_line(verb), theme.text.add_modifier(Modifier::BOLD)),
         Span::styled(format!(" {}", one_line(subject)), theme.text),
     ];
-    let right = Span::styled(truncate(&right.content, room / 2).into_owned(), right.style);
+    right.content = truncate(&right.content, room / 2).into_owned().into();
     two_ends(left, vec![right], room, None)
 }
 

@@ -276,13 +276,13 @@ fn lines(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas
     let width = panel.column_width();
     let shared = AgentColumns::new(group, usize::from(width));
     let mut areas = PaneAreas::new();
-    for at in first..first + visible {
+    for (at, agent) in agents.iter().enumerate().skip(first).take(visible) {
         let (column, row) = ((at - first) / per_column, (at - first) % per_column);
         let (Ok(column), Ok(row)) = (u16::try_from(column), u16::try_from(row)) else { continue };
         let area = Rect::new(panel.column_x(column), panel.area.y + row, width, 1);
         let area = area.intersection(panel.area);
         put(buffer, area, 0, &line(group, at, &shared));
-        areas.push(line_area(area, agents[at]));
+        areas.push(line_area(area, agent));
     }
     let hidden = [&agents[..first], &agents[first + visible..]].concat();
     let others = if footer { agents } else { &hidden[..] };
