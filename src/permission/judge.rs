@@ -84,7 +84,7 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     judgement
 }
 
-/// What the call does, as far as the policy needs it.
+/// The effects of the call, as far as the policy needs them.
 fn effects(policy: &Policy<'_>, call: &Call<'_>) -> CallAccess {
     let places = policy.places;
     let restricting = deny_rules(policy).chain(&policy.rules.ask);

@@ -1,4 +1,4 @@
-//! What the `SessionStart` hooks say: it goes with the first prompt that is accepted.
+//! The output of `SessionStart` hooks, which goes with the first prompt that is accepted.
 
 use std::sync::Arc;
 

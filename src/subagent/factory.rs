@@ -1,4 +1,4 @@
-//! What sub-agents are built from: the parts of the process, and those of the session.
+//! The parts that sub-agents are built from: those of the process, and those of the session.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -115,7 +115,7 @@ pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> 
     ])
 }
 
-/// What main does, as a state.
+/// The state of main.
 fn main_state(model: &TuiModel) -> StatusLabel {
     let mut questions = model.questions.waiting.iter();
     let agents = model.awaited_agents().len();

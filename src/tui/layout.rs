@@ -97,7 +97,7 @@ impl Panel {
 pub struct ScreenLayout {
     /// Everything above the line about the work.
     pub body: Rect,
-    /// What the agent in the body works at.
+    /// The line about the work of the agent in the body; empty if it does nothing.
     pub work: Rect,
     /// Main's text, or the zoomed agent's.
     pub transcript: Rect,

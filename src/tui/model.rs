@@ -78,7 +78,7 @@ pub struct TuiModel {
     pub draw: DrawUrgency,
 }
 
-/// What decides about the theme, besides the setting.
+/// The choices that decide on the theme, besides the setting.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThemeState {
     /// The themes to choose from.

@@ -1,4 +1,4 @@
-//! What a turn of main has brought so far: changed files, agents, tokens and cost.
+//! The results of a turn of main so far: changed files, agents, tokens and cost.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -122,7 +122,8 @@ impl View {
         }
         if target == HitKind::Body {
             let zoomed = model.zoomed().map(|agent| &agent.path);
-            let layout = zoomed.map_or(Some(&self.main), |path| self.agents.get(path).map(|(_, layout)| layout));
+            let layout = zoomed
+                .map_or(Some(&self.main), |path| self.agents.get(path).map(|(_, layout)| layout));
             if let Some(item) = layout.and_then(|layout| layout.item_at(at.y)) {
                 target = HitKind::Item(item);
             }

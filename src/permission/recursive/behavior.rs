@@ -1,6 +1,6 @@
-//! What a command reads without naming it.
+//! The files that a command reads without naming them.
 
-/// Which content a command shows.
+/// The content that a command shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ShownContent {
     /// Files below it; `hidden` includes names that begin with a dot.

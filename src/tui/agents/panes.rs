@@ -152,7 +152,7 @@ fn slot(
     PaneArea { area, path: agent.path.clone(), text, live: live.filter(|_| text.height > 0) }
 }
 
-/// What the headers of all panes have in common.
+/// The parts that the headers of all panes share.
 struct HeaderColumns {
     digits: usize,
     figures: FigureColumns,

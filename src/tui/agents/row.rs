@@ -1,4 +1,4 @@
-//! What the lines about agents have in common: the task as the headline, the number in the agent's
+//! The common look of lines about agents: the task as the headline, the number in the agent's
 //! colour, and columns that stand below each other.
 
 use ratatui::style::{Modifier, Style};

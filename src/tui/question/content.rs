@@ -44,7 +44,7 @@ pub struct WrappedContent {
     pub changes: (usize, usize),
 }
 
-/// What the screen knows about a question beyond the question itself.
+/// Facts about a question that the screen adds to it.
 #[derive(Clone, Copy)]
 pub struct QuestionContext<'a> {
     /// The working directory of the session.

@@ -8,6 +8,7 @@ mod keys;
 mod pictures;
 mod prompt;
 mod questions;
+mod reader;
 mod room;
 mod seen;
 mod themes;

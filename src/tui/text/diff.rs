@@ -362,7 +362,7 @@ fn gap_line(digits: usize, theme: &Theme) -> Line<'static> {
     Line::styled(format!("{:>digits$}", theme.glyphs.more), theme.dim)
 }
 
-/// What all lines of a diff are drawn on.
+/// The settings that all lines of a diff share.
 #[derive(Clone, Copy)]
 struct Canvas<'a> {
     digits: usize,

@@ -30,7 +30,7 @@ async fn s3_6_ctrl_b_moves_a_running_agent_to_the_background_and_its_result_come
     screen.wait_for("TEXT-A");
     screen.keys(CTRL_B);
     screen.wait_for(DONE);
-    let shown = screen.wait_for("writing · background");
+    let shown = screen.wait_for("in the background");
     assert!(!shown.contains("waits for"), "{shown}");
     // Esc never stops it: main rests by now, and the key after it shows that it was taken.
     screen.wait_gone("Esc stops main");

@@ -47,7 +47,7 @@ async fn assert_seen_first(cols: u16, rows: u16) {
     assert_eq!(scene.world.read("src/list.txt"), "old\n");
     // Where the answers take lines from the content, they come with one more key.
     screen.keys(END);
-    screen.wait_for("all edits in src/");
+    screen.wait_for("edits in src/");
     screen.keys("1");
     scene.server.wait_for_of("CHILD-B", 3).await;
     assert!(scene.world.read("src/list.txt").ends_with("line-60;\n"));
@@ -77,14 +77,11 @@ async fn the_digit_in_cancel_which_is_the_number_of_the_pane() {
     for text in ["TEXT-B", "TEXT-C"] {
         screen.wait_for(text);
     }
-    let shown = screen.wait_for("✓1");
-    assert!(shown.contains("▌2 general-purpose-2"), "{shown}");
+    let shown = screen.wait_for("✓ 1");
+    assert!(shown.contains("▌2 look around"), "{shown}");
     screen.keys(CTRL_C);
     let shown = screen.wait_for("Cancel which?");
-    assert!(
-        shown.contains("2  general-purpose-2") && shown.contains("3  general-purpose-3"),
-        "{shown}"
-    );
+    assert!(shown.contains("general-purpose-2") && shown.contains("general-purpose-3"), "{shown}");
     screen.keys("2");
     scene.server.ended("CHILD-B").await;
     screen.wait_for("general-purpose-2 cancelled");

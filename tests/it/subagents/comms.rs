@@ -349,7 +349,7 @@ async fn c18_the_persons_message_reaches_the_focused_agent_without_comms_and_nob
     screen.keys(TAB);
     screen.wait_for("▸1");
     screen.keys(TAB);
-    screen.wait_for("▸2 general-purpose-2");
+    screen.wait_for("▸2 look around");
     screen.keys("LOOK-77");
     screen.wait_for("› LOOK-77");
     screen.keys(ENTER);
