@@ -395,9 +395,10 @@ async fn questions_of_several_agents_come_one_after_the_other_each_with_its_aske
     }
     let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 120, 40);
-    let first = screen.wait_for("of 2");
+    let first = screen.wait_for("wants to run a command");
     // Which of the two comes first is open; both are asked, and each answer is for its own.
-    let (now, then) = if first.contains("touch a.txt") { ("a", "b") } else { ("b", "a") };
+    let is_first = first.contains("general-purpose-1 wants to run a command");
+    let (now, then) = if is_first { ("a", "b") } else { ("b", "a") };
     let asker = |file: &str| match file {
         "a" => "general-purpose-1 wants to run a command",
         _ => "general-purpose-2 wants to run a command",

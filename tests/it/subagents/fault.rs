@@ -149,6 +149,8 @@ async fn t12_after_a_panic_the_screen_takes_the_next_prompt_and_slots_are_free()
     scene.server.wait_for_of("CHILD-A", 1).await;
     scene.server.open("both run");
     screen.wait_for("This is a bug");
+    // The pane of the child says so before main has ended.
+    screen.wait_for("Ctrl+D quits");
     scene.server.when(PARENT).reply(calls([agent("CHILD-C"), agent("CHILD-D")])).then(text(DONE));
     for word in ["CHILD-C", "CHILD-D"] {
         scene.server.when(word).reply(text("x").gate("two at once"));
