@@ -213,10 +213,8 @@ fn compare_words(old: &str, new: &str) -> Option<(WordRanges, WordRanges)> {
         return None;
     }
     let (old_words, new_words) = (split_words(old), split_words(new));
-    let texts = |words: &[Range<usize>], text: &str| -> Vec<String> {
-        words.iter().map(|word| text[word.clone()].to_owned()).collect()
-    };
-    let (old_texts, new_texts) = (texts(&old_words, old), texts(&new_words, new));
+    let old_texts: Vec<&str> = old_words.iter().map(|word| &old[word.clone()]).collect();
+    let new_texts: Vec<&str> = new_words.iter().map(|word| &new[word.clone()]).collect();
     let mut common = 0;
     let (mut in_old, mut in_new) = (Vec::new(), Vec::new());
     for op in capture_diff_slices(Algorithm::Myers, &old_texts, &new_texts) {
