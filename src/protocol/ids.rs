@@ -84,6 +84,11 @@ impl AgentPath {
         self.0.is_empty()
     }
 
+    /// Whether `parent` started this agent.
+    pub fn is_child_of(&self, parent: &Self) -> bool {
+        self.0.len() == parent.0.len() + 1 && self.is_within(parent)
+    }
+
     /// Whether this agent is `other` or below it.
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)

@@ -103,7 +103,7 @@ impl AgentTree {
             let below = state.entries.values().filter(|entry| entry.is_below(path));
             let live = below.filter(|entry| !entry.status().is_final());
             let (tokens, ends): (Vec<_>, Vec<_>) = live.map(AgentEntry::watch_end).unzip();
-            state.fire(tokens);
+            state.fire(path, tokens);
             ends
         };
         for mut done in ends {

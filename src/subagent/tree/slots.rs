@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::agent_tree::AgentTree;
-use super::entry::{AgentPhase, QueuedAgent};
+use super::entry::{AgentEntry, AgentPhase, QueuedAgent};
 use super::limits::{CHILDREN_TOTAL_KEY, LimitError};
 use super::state::TreeState;
 use crate::agent::RunSlot;
@@ -60,12 +60,17 @@ impl TreeState {
 
     /// Gives free slots to queued agents in order, and notifies the others of their positions.
     pub fn grant_slots(&mut self) {
-        let mut taken = self.slot_usage();
+        if self.waiting.is_empty() {
+            return;
+        }
+        let mut taken = SlotUsage { slots: self.running(), at_work: HashMap::new() };
         for waiting in std::mem::take(&mut self.waiting) {
-            let entry = self.entries.get_mut(&waiting.id);
             let parent = waiting.events.path().parent();
+            let at_work = taken.at_work.get(&parent).copied();
+            let at_work = at_work.unwrap_or_else(|| self.children_at_work(parent.as_ref()));
+            let entry = self.entries.get_mut(&waiting.id);
             let itself = entry.as_ref().is_some_and(|entry| entry.is_at_work());
-            let siblings = taken.siblings(&parent).saturating_sub(usize::from(itself));
+            let siblings = at_work.saturating_sub(usize::from(itself));
             if taken.slots >= self.slots.concurrent || siblings >= self.slots.children {
                 self.waiting.push_back(waiting);
                 continue;
@@ -74,8 +79,7 @@ impl TreeState {
                 taken.slots += usize::from(!entry.has_slot);
                 entry.has_slot = true;
                 entry.phase = AgentPhase::Running;
-                let count = taken.at_work.entry(parent).or_default();
-                *count = siblings + usize::from(entry.is_at_work());
+                taken.at_work.insert(parent, siblings + usize::from(entry.is_at_work()));
             }
             waiting.start.notify_one();
         }
@@ -86,26 +90,21 @@ impl TreeState {
         self.entries.values().filter(|entry| entry.has_slot).count()
     }
 
-    fn slot_usage(&self) -> SlotUsage {
-        let mut at_work: HashMap<_, usize> = HashMap::new();
-        for entry in self.entries.values().filter(|entry| entry.is_at_work()) {
-            *at_work.entry(entry.path.parent()).or_default() += 1;
-        }
-        SlotUsage { slots: self.running(), at_work }
+    /// Counts the running children of an agent; without one, main itself.
+    fn children_at_work(&self, parent: Option<&AgentPath>) -> usize {
+        let is_child = |entry: &&AgentEntry| match parent {
+            Some(parent) => entry.path.is_child_of(parent),
+            None => entry.path.is_root(),
+        };
+        self.entries.values().filter(is_child).filter(|entry| entry.is_at_work()).count()
     }
 }
 
 /// The slots in use, counted once for all queued agents.
 struct SlotUsage {
     slots: usize,
-    /// The number of running children of each agent.
+    /// The number of running children of each agent that was asked about.
     at_work: HashMap<Option<AgentPath>, usize>,
-}
-
-impl SlotUsage {
-    fn siblings(&self, parent: &Option<AgentPath>) -> usize {
-        self.at_work.get(parent).copied().unwrap_or_default()
-    }
 }
 
 /// The released slot of an agent that waits for others. Main has none.

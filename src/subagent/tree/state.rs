@@ -315,19 +315,21 @@ impl TreeState {
     /// Cancels an agent and all below it. `with_parent`: the run of its parent was stopped. The
     /// first cancellation of an agent decides that.
     pub fn cancel(&mut self, id: AgentId, with_parent: bool) {
-        let Some(entry) = self.entries.get(&id) else { return };
-        let (token, is_first) = (entry.cancel.clone(), !entry.cancel.is_cancelled());
-        self.fire([token]);
-        if is_first && let Some(entry) = self.entries.get_mut(&id) {
+        let entry = self.entries.get(&id).filter(|entry| !entry.cancel.is_cancelled());
+        let Some(entry) = entry else { return };
+        let (path, token) = (entry.path.clone(), entry.cancel.clone());
+        self.fire(&path, [token]);
+        if let Some(entry) = self.entries.get_mut(&id) {
             entry.with_parent &= with_parent;
         }
     }
 
-    /// Fires tokens, and records for each agent that this cancels and that a call waits for that
-    /// the run of its parent was stopped.
-    pub fn fire(&mut self, tokens: impl IntoIterator<Item = CancellationToken>) {
+    /// Fires tokens of agents at `path` or below it, and records for each agent that this cancels
+    /// and that a call waits for that the run of its parent was stopped.
+    pub fn fire(&mut self, path: &AgentPath, tokens: impl IntoIterator<Item = CancellationToken>) {
         let mut live = Vec::new();
-        for entry in self.entries.values_mut() {
+        // The path first: a stop fires a thousand tokens one by one, and each look at one locks it.
+        for entry in self.entries.values_mut().filter(|entry| entry.path.is_within(path)) {
             if !entry.status().is_final() && !entry.cancel.is_cancelled() {
                 live.push(entry);
             }
@@ -349,7 +351,7 @@ impl TreeState {
 
     pub fn cancel_all(&mut self) {
         let root = std::mem::take(&mut self.root);
-        self.fire([root]);
+        self.fire(&AgentPath::root(), [root]);
     }
 
     pub fn clear(&mut self) {
