@@ -143,6 +143,11 @@ impl Agent {
             let stream = self.send(&attempt.model, ask);
             let received = self.consume(stream, &mut attempt, ask.is_visible(), run).await;
             drop(permit);
+            if run.cancel.is_cancelled() {
+                // Who stops a thousand agents closes all of their streams before the first of them
+                // writes down how far it came.
+                tokio::task::yield_now().await;
+            }
             let (model, partial) = self.settle(attempt, run).await;
             let error = match received {
                 Ok(()) => return Ok(partial.into_reply()),
