@@ -1,6 +1,6 @@
 //! The conversation: messages made of content blocks, in the shape that all providers map to.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::ids::{AgentId, ToolUseId};
@@ -37,7 +37,16 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     pub role: Role,
+    #[serde(deserialize_with = "exact_content")]
     pub content: Vec<ContentBlock>,
+}
+
+/// Reads blocks without room for more: a list grows by fours, most messages are one block, and a
+/// long session holds a hundred thousand of them.
+fn exact_content<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<ContentBlock>, D::Error> {
+    let mut content = Vec::deserialize(input)?;
+    content.shrink_to_fit();
+    Ok(content)
 }
 
 impl Message {

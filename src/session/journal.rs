@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinError;
 use uuid::Uuid;
 
-use super::record::{AgentHeader, Record, VERSION};
+use super::record::{AgentHeader, MessageRecord, Record, VERSION};
 use super::requests;
 use super::sync::UnsyncedFiles;
 use super::writer::{self, LineAppender, agent_file, make_dir, with_hint};
@@ -137,7 +137,7 @@ impl JournalState {
             self.open(path)?;
         }
         let count = match &mut record {
-            Record::Message { n, .. } => {
+            Record::Message(MessageRecord { n, .. }) => {
                 *n = self.count + 1;
                 *n
             }
@@ -202,14 +202,14 @@ fn spent_record(spent: RequestCost<'_>, attempt: Option<Uuid>) -> Record {
 #[async_trait]
 impl Journal for FileJournal {
     async fn append(&self, message: &Message, model: Option<&str>) -> Result<(), JournalError> {
-        self.write(Record::Message {
+        self.write(Record::Message(MessageRecord {
             at: Timestamp::now(),
             n: 0,
             message: message.clone(),
             usage: None,
             cost: None,
             model: model.map(str::to_owned),
-        })
+        }))
         .await
     }
 
@@ -309,9 +309,9 @@ mod tests {
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let booked =
             |record: &Record| matches!(record, Record::Spent { cost, .. } if cost.usd == 0.25);
-        assert!(matches!(records[0], Record::Message { n: 1, .. }), "{text}");
+        assert!(matches!(records[0], Record::Message(MessageRecord { n: 1, .. })), "{text}");
         assert!(booked(&records[1]), "{text}");
-        assert!(matches!(records[2], Record::Message { n: 2, .. }), "{text}");
+        assert!(matches!(records[2], Record::Message(MessageRecord { n: 2, .. })), "{text}");
         assert_eq!(records.len(), 3, "a message that was refused has not happened: {text}");
         // The request's file still exists, and nothing is booked twice.
         drop(journal);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::record::{AgentHeader, Record, SessionHeader};
+use super::record::{AgentHeader, MessageRecord, Record, SessionHeader};
 use super::writer::reverse_lines;
 use crate::protocol::{
     AgentId, ChildMeta, ContentBlock, Cost, Message, Role, RunOutcome, SessionId, Usage, lossy_path,
@@ -146,7 +146,9 @@ fn first_prompt(lines: &mut impl BufRead) -> String {
         if lines.read_until(b'\n', &mut line).unwrap_or(0) == 0 {
             break;
         }
-        let Ok(Record::Message { message, .. }) = serde_json::from_slice(&line) else { continue };
+        let Ok(Record::Message(MessageRecord { message, .. })) = Record::parse(&line) else {
+            continue;
+        };
         let text = prompt_line(&message);
         if message.role == Role::User && !text.is_empty() {
             return text;
@@ -201,7 +203,7 @@ fn count_lines(path: &Path) -> io::Result<u64> {
     let mut line = Vec::new();
     let mut count = 0;
     while lines.read_until(b'\n', &mut line)? > 0 {
-        if matches!(serde_json::from_slice(&line), Ok(Record::Message { .. })) {
+        if matches!(Record::parse(&line), Ok(Record::Message(_))) {
             count += 1;
         }
         line.clear();

@@ -24,21 +24,7 @@ pub enum Record {
     /// The first line of a sub-agent's file.
     Agent(Box<AgentHeader>),
     /// One whole message.
-    Message {
-        at: Timestamp,
-        /// Message number, from 1, so that the last line holds the count.
-        #[serde(default)]
-        n: u64,
-        message: Message,
-        /// In old files only: the cost of the request for an assistant message.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        usage: Option<Usage>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        cost: Option<Cost>,
-        /// The model that made it, whose thoughts it contains.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        model: Option<String>,
-    },
+    Message(MessageRecord),
     /// The result of one call, while others of the same message were still running. The next
     /// message contains it too; only a file that was cut off before that needs it.
     Result {
@@ -106,7 +92,38 @@ pub enum Record {
     Unknown,
 }
 
+/// One whole message of a transcript.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MessageRecord {
+    pub at: Timestamp,
+    /// Message number, from 1, so that the last line holds the count.
+    #[serde(default)]
+    pub n: u64,
+    pub message: Message,
+    /// In old files only: the cost of the request for an assistant message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// The model that made it, whose thoughts it contains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// The beginning of every line that this program writes for a message.
+const MESSAGE_START: &[u8] = br#"{"type":"message","#;
+
 impl Record {
+    /// Parses a line.
+    pub fn parse(line: &[u8]) -> serde_json::Result<Self> {
+        // Most lines are messages, and serde copies a tagged enum before it reads it: a long session
+        // would take twice as long to open.
+        match line.starts_with(MESSAGE_START) {
+            true => serde_json::from_slice(line).map(Self::Message),
+            false => serde_json::from_slice(line),
+        }
+    }
+
     /// Parses a line without the text of its messages; `None` for lines that say nothing about time or cost.
     pub fn without_text(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok().and_then(RecordLine::record)
@@ -122,7 +139,7 @@ impl Record {
     /// Returns the number of messages up to here; `None` if the record does not contain it.
     pub fn count(&self) -> Option<u64> {
         match self {
-            Self::Message { n, .. }
+            Self::Message(MessageRecord { n, .. })
             | Self::Result { n, .. }
             | Self::Compacted { n, .. }
             | Self::Spent { n, .. }
@@ -137,7 +154,7 @@ impl Record {
         match self {
             Self::Session(header) => Some(header.created),
             Self::Agent(header) => Some(header.created),
-            Self::Message { at, .. }
+            Self::Message(MessageRecord { at, .. })
             | Self::Result { at, .. }
             | Self::Compacted { at, .. }
             | Self::Spent { at, .. }
@@ -211,7 +228,7 @@ impl RecordLine<'_> {
         Some(match (&*kind, message, self.outcome) {
             ("message", Some(MessageRole { role }), _) => {
                 let message = Message { role, content: Vec::new() };
-                Record::Message { at, n, message, usage, cost, model }
+                Record::Message(MessageRecord { at, n, message, usage, cost, model })
             }
             ("spent", ..) => {
                 let (usage, cost) = (usage.unwrap_or_default(), cost.unwrap_or_default());

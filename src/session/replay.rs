@@ -23,7 +23,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::list::AgentSummary;
-use super::record::Record;
+use super::record::{MessageRecord, Record};
 use super::writer::agent_file;
 use crate::protocol::{
     AgentEvent, AgentId, AgentInfo, AgentPath, AgentReport, ChildMeta, CompactionState,
@@ -116,7 +116,7 @@ impl<'a> Replay<'a> {
         if let Record::End { at, outcome, .. } = record {
             return self.end_run(*at, outcome);
         }
-        if let Record::Message { .. } = record
+        if let Record::Message(_) = record
             && self.inherited > 0
         {
             self.inherited -= 1;
@@ -126,7 +126,7 @@ impl<'a> Replay<'a> {
             self.at = self.at.max(at);
         }
         match record {
-            Record::Message { message, usage, cost, model, .. } => {
+            Record::Message(MessageRecord { message, usage, cost, model, .. }) => {
                 self.add_cost(*usage, *cost, model.as_deref());
                 match message.role {
                     Role::User => self.add_user_message(message),

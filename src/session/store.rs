@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::journal::FileJournal;
 use super::list::{self, AgentSummary};
-use super::record::{Record, SessionHeader, VERSION};
+use super::record::{MessageRecord, Record, SessionHeader, VERSION};
 use super::repair::{self, EndAsResult, missing_results};
 use super::replay::Replay;
 use super::requests;
@@ -340,14 +340,9 @@ impl SessionStore {
             // The history contains thoughts of this model only, and no other model may get them.
             let model = history.model.clone().filter(|_| message.role == Role::Assistant);
             let message = message.clone();
-            records.push(Record::Message {
-                at: created,
-                n,
-                message,
-                usage: None,
-                cost: None,
-                model,
-            });
+            let (usage, cost) = (None, None);
+            let record = MessageRecord { at: created, n, message, usage, cost, model };
+            records.push(Record::Message(record));
         }
         let mut lines = Vec::new();
         for record in &records {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::record::{AgentHeader, Record, SessionHeader};
+use super::record::{AgentHeader, MessageRecord, Record, SessionHeader};
 use super::repair::{RawConversation, repair};
 use crate::protocol::{
     AgentId, ContentBlock, Cost, Message, Role, RunOutcome, ToolUseId, TranscriptEntry, Usage,
@@ -27,8 +27,12 @@ pub struct Transcript {
     /// The conversation to continue: from the last summary, if there is one. Every call has its
     /// result; calls that were open at the end have one that says so.
     pub messages: Vec<Message>,
-    /// The whole history, for the user.
-    past: Vec<TranscriptEntry>,
+    /// The history before `messages`, for the user: up to the last summary.
+    earlier: Vec<TranscriptEntry>,
+    /// `messages` with the thoughts of all models, if some were removed for the last one.
+    with_all_thoughts: Option<Vec<Message>>,
+    /// How many blocks at the beginning of `messages` are the summary.
+    summary_blocks: usize,
     /// How the last run ended; absent if it was cut off, or is still running.
     pub end: Option<RunOutcome>,
     /// The usage of all requests of this agent, in all of its runs.
@@ -85,7 +89,7 @@ impl Transcript {
             if lines.read_until(b'\n', &mut line)? == 0 {
                 break;
             }
-            match serde_json::from_slice(&line) {
+            match Record::parse(&line) {
                 Ok(record) => {
                     reader(&record);
                     transcript.add_record(record, &mut reading);
@@ -118,45 +122,62 @@ impl Transcript {
             repair(own, &unanswered).messages
         });
         let repaired = repair(raw, &unanswered);
-        self.past.extend(
-            skip_blocks(&repaired.messages, repaired.replacing).map(TranscriptEntry::Message),
-        );
+        self.summary_blocks = repaired.replacing;
         self.warnings.extend(repaired.warnings);
         if let Some(missing) = &repaired.missing {
             self.note_reports(missing, Timestamp::now());
         }
         self.missing = repaired.missing;
-        self.messages = own.unwrap_or(repaired.messages);
+        self.messages = repaired.messages;
+        self.with_all_thoughts = own.map(|own| std::mem::replace(&mut self.messages, own));
     }
 
     /// Returns the record that closes the calls that were open at the end of the file.
     pub(super) fn closing_record(&self) -> Option<Record> {
         let message = self.missing.clone()?;
         let (at, n) = (Timestamp::now(), self.count + 1);
-        Some(Record::Message { at, n, message, usage: None, cost: None, model: None })
+        Some(Record::Message(MessageRecord {
+            at,
+            n,
+            message,
+            usage: None,
+            cost: None,
+            model: None,
+        }))
     }
 
     /// Returns the whole history for the user, including compacted messages but not the summaries themselves.
     pub fn past(&self) -> Vec<TranscriptEntry> {
-        self.past.clone()
+        let message = |(role, content): (Role, &[ContentBlock])| {
+            TranscriptEntry::Message(Message { role, content: content.to_vec() })
+        };
+        self.earlier.iter().cloned().chain(self.shown().map(message)).collect()
+    }
+
+    /// The messages since the last summary, for the user.
+    fn shown(&self) -> impl Iterator<Item = (Role, &[ContentBlock])> {
+        let messages = self.with_all_thoughts.as_ref().unwrap_or(&self.messages);
+        skip_blocks(messages, self.summary_blocks)
     }
 
     /// Counts answered requests, without those for a summary.
     pub fn turns(&self) -> u32 {
-        self.count_past(|message| usize::from(is_answer(message)))
+        self.count_past(|role, _| usize::from(role == Role::Assistant))
     }
 
     /// Counts tool calls.
     pub fn tool_uses(&self) -> u32 {
-        self.count_past(|message| message.tool_use_ids().count())
+        let is_call = |block: &&ContentBlock| matches!(block, ContentBlock::ToolUse { .. });
+        self.count_past(|_, content| content.iter().filter(is_call).count())
     }
 
-    fn count_past(&self, count: impl Fn(&Message) -> usize) -> u32 {
-        let counts = self.past.iter().map(|past| match past {
-            TranscriptEntry::Message(message) => count(message),
+    fn count_past(&self, count: impl Fn(Role, &[ContentBlock]) -> usize) -> u32 {
+        let earlier = self.earlier.iter().map(|entry| match entry {
+            TranscriptEntry::Message(message) => count(message.role, &message.content),
             TranscriptEntry::Compacted { .. } => 0,
         });
-        u32::try_from(counts.sum::<usize>()).unwrap_or(u32::MAX)
+        let shown = self.shown().map(|(role, content)| count(role, content));
+        u32::try_from(earlier.chain(shown).sum::<usize>()).unwrap_or(u32::MAX)
     }
 
     /// Returns the last answer's text.
@@ -191,7 +212,7 @@ impl Transcript {
         match record {
             Record::Session(header) => self.session = Some(header),
             Record::Agent(header) => self.agent = Some(*header),
-            Record::Message { at, message, usage, cost, model, .. } => {
+            Record::Message(MessageRecord { at, message, usage, cost, model, .. }) => {
                 self.note_model(model, reading);
                 self.book(usage, cost);
                 self.note_reports(&message, at);
@@ -216,8 +237,9 @@ impl Transcript {
                 self.book(usage, cost);
                 let RawConversation { messages: before, replacing, .. } =
                     std::mem::take(&mut reading.raw);
-                self.past.extend(before.into_iter().skip(replacing).map(TranscriptEntry::Message));
-                self.past.push(TranscriptEntry::Compacted { before_tokens, after_tokens });
+                self.earlier
+                    .extend(before.into_iter().skip(replacing).map(TranscriptEntry::Message));
+                self.earlier.push(TranscriptEntry::Compacted { before_tokens, after_tokens });
                 let replacing = messages.len();
                 *reading = PartialTranscript {
                     raw: RawConversation { messages, replacing, early: Vec::new() },
@@ -241,12 +263,15 @@ fn mark_summary(messages: &mut [Message]) {
 }
 
 /// Skips the first `blocks` blocks of the messages. Repairing joins messages of one role, but keeps blocks in order.
-fn skip_blocks(messages: &[Message], mut blocks: usize) -> impl Iterator<Item = Message> {
+fn skip_blocks(
+    messages: &[Message],
+    mut blocks: usize,
+) -> impl Iterator<Item = (Role, &[ContentBlock])> {
     messages.iter().filter_map(move |message| {
         let skipped = blocks.min(message.content.len());
         blocks -= skipped;
-        let content = message.content[skipped..].to_vec();
-        (!content.is_empty()).then_some(Message { role: message.role, content })
+        let content = &message.content[skipped..];
+        (!content.is_empty()).then_some((message.role, content))
     })
 }
 
