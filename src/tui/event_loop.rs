@@ -1,5 +1,5 @@
-//! The event loop: keys first, then agent events, then timers. Draws a frame no more than every
-//! 16 ms, and none when nothing changed.
+//! The event loop: keys first, then agent events, then timers. A key is drawn at once; agent events
+//! make a frame no more than every 16 ms, and none when nothing changed.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -33,7 +33,7 @@ use super::themes::ThemeSet;
 use super::update::{self, update};
 use super::view::View;
 
-/// The shortest time between two frames.
+/// The shortest time from a frame to one that shows what agents did.
 const FRAME_TIME: Duration = Duration::from_millis(16);
 
 /// How long text in panes may wait for its frame.
@@ -316,7 +316,8 @@ impl EventLoop<'_> {
         Ok(None)
     }
 
-    /// Handles an input event and all others that are ready: a burst makes one frame.
+    /// Handles an input event and all others that are ready, and draws what they changed: a burst
+    /// makes one frame.
     async fn take_input<I: Stream<Item = io::Result<Input>> + Unpin>(
         &mut self,
         first: Input,
@@ -330,6 +331,9 @@ impl EventLoop<'_> {
             if left > 0 && !self.quit && self.edit.is_none() {
                 next = next_ready(keyboard).await.transpose()?;
             }
+        }
+        if self.model.draw == DrawUrgency::Now && !self.quit && self.edit.is_none() {
+            self.draw()?;
         }
         Ok(())
     }
