@@ -16,7 +16,7 @@ mod tests;
 pub use effort::{EffortScale, Reasoning, Thinking, ThinkingOverride};
 pub use price::{LongRates, Price, PriceRange, Pricing, Rates};
 
-const BUILT_IN_MODELS: &str = include_str!("../../config/models.toml");
+const BUILT_IN_MODELS: &str = include_str!(concat!(env!("OUT_DIR"), "/models.json"));
 
 /// Context window assumed for an unknown model, in tokens.
 const DEFAULT_WINDOW: u64 = 200_000;
@@ -230,7 +230,7 @@ impl Catalogue {
 
     fn built_in_table(&self) -> &ModelTable {
         // A test keeps the built-in file readable.
-        self.built_in.get_or_init(|| toml::from_str(BUILT_IN_MODELS).unwrap_or_default())
+        self.built_in.get_or_init(|| serde_json::from_str(BUILT_IN_MODELS).unwrap_or_default())
     }
 }
 

@@ -6,7 +6,7 @@ fn with(text: &str) -> Result<Catalogue, ModelsError> {
 
 #[test]
 fn the_built_in_file_is_readable_and_whole() {
-    let table: ModelTable = toml::from_str(BUILT_IN_MODELS).unwrap();
+    let table: ModelTable = serde_json::from_str(BUILT_IN_MODELS).unwrap();
     assert!(!table.models.is_empty());
     for (name, entry) in &table.models {
         let window = entry.context_window.unwrap();
