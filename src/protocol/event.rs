@@ -41,6 +41,11 @@ pub enum EventKind {
         /// Whether the history is that of another session, which has paid for it.
         forked: bool,
     },
+    /// The last events of a long session that is being opened, to be shown until `SessionOpened`
+    /// brings all of them (main agent only).
+    SessionPreview {
+        history: Vec<AgentEvent>,
+    },
     /// Another session could not be opened: the current one stays (main agent only).
     SessionFailed {
         why: String,

@@ -18,6 +18,7 @@ impl Runtime {
 
     /// Opens a session and reports it. On error, which is one line for the user, the current session is kept.
     pub async fn open(&mut self, open: OpenRequest) -> Result<(), String> {
+        self.show_preview(open).await;
         let mut session = open_session(&self.parts, open).await?;
         // Background work belongs to the previous session.
         self.tree.end_all(RUN_END_WAIT).await;
@@ -52,6 +53,16 @@ impl Runtime {
         self.start_session_hooks(open, &before);
         self.start_servers();
         Ok(())
+    }
+
+    /// Shows the end of a long session while the whole is read.
+    async fn show_preview(&self, open: OpenRequest) {
+        let (OpenRequest::Stored(id) | OpenRequest::Fork { from: id, .. }) = open else { return };
+        let Some(store) = self.parts.store.clone() else { return };
+        let preview = tokio::task::spawn_blocking(move || store.preview(id)).await;
+        if let Ok(Some(history)) = preview {
+            self.events.emit(EventKind::SessionPreview { history });
+        }
     }
 
     /// Syncs the session's files to disk in the background. Awaiting the handle also waits for earlier calls.

@@ -1,7 +1,7 @@
 //! The folder of all sessions: creates, resumes and removes them. Everything here blocks on the disk.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +26,12 @@ pub mod find;
 
 /// From this version on, main's file names the agents whose ends it reports.
 const MIN_REPORTS_VERSION: u32 = 2;
+
+/// The size from which opening a session takes longer than a blink.
+const LONG_SESSION: u64 = 1 << 20;
+
+/// The size of its end that is shown meanwhile.
+const PREVIEW: u64 = 64 * 1024;
 
 /// The store of all sessions.
 #[derive(Clone, Debug)]
@@ -164,6 +170,26 @@ impl SessionStore {
         let lost_reports = lost_reports(&dir, &agents, &root, &transcript);
         let journal = Arc::new(journal);
         Ok(OpenSession { journal, transcript, history, agents, spent_by_agents, lost_reports })
+    }
+
+    /// Returns the last events of main in a session that takes long to open; `None` if it does not.
+    pub fn preview(&self, id: SessionId) -> Option<Vec<AgentEvent>> {
+        let mut file = File::open(transcript_file(&self.dir(id))).ok()?;
+        let length = file.metadata().ok()?.len();
+        if length < LONG_SESSION {
+            return None;
+        }
+        file.seek(SeekFrom::Start(length - PREVIEW)).ok()?;
+        let mut end = Vec::new();
+        file.take(PREVIEW).read_to_end(&mut end).ok()?;
+        let mut replay = Replay::for_main(&[]);
+        // The first line is a part of one.
+        for line in end.split(|byte| *byte == b'\n').skip(1) {
+            if let Ok(record) = Record::parse(line) {
+                replay.add_record(&record);
+            }
+        }
+        Some(replay.into_events())
     }
 
     /// Resumes a sub-agent: closes the open calls in its file, and locks it for this process.

@@ -85,6 +85,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
         kind,
         EventKind::Notice { .. }
             | EventKind::AnswerRefused { .. }
+            | EventKind::SessionPreview { .. }
             | EventKind::SessionOpened { .. }
             | EventKind::SessionFailed { .. }
     );
@@ -98,6 +99,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             open_session(model, history, was.is_some_and(|was| was != id));
         }
         EventKind::PromptRead { id, text, from } => main_prompt_read(model, id, text, &from),
+        EventKind::SessionPreview { history } => open_session(model, history, false),
         EventKind::Verbatim { name, text } => {
             request_fold(model);
             let head = format!("{name} answers");

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyModifiers};
+use jiff::Timestamp;
 
 use crate::protocol::{
-    Command, CompactionState, EventKind, NoticeLevel, PermissionMode, PromptId, PromptTiming,
-    RunEnd, Sender, SessionId,
+    AgentEvent, Command, CompactionState, EventKind, NoticeLevel, PermissionMode, PromptId,
+    PromptTiming, RunEnd, Sender, SessionId,
 };
 use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -512,4 +513,21 @@ fn the_session_that_is_open_is_not_offered_again() {
     screen.send(Msg::Host { answered: HostRequest::Sessions(sessions), at: Duration::ZERO });
     let output = picture(&mut screen, 100, 24);
     assert!(output.contains("OTHER-2") && !output.contains("OPEN-1"), "{output}");
+}
+
+#[test]
+fn the_end_of_a_long_session_is_shown_until_all_of_it_is_there() {
+    let mut screen = TestScreen::new();
+    let read = |text: &str| EventKind::PromptRead {
+        id: None,
+        text: text.to_owned(),
+        from: Sender::Person,
+    };
+    let at = Timestamp::from_second(9).unwrap();
+    let last = AgentEvent { path: root(), seq: 0, at, kind: read("last") };
+    screen.main(EventKind::SessionPreview { history: vec![last] });
+    let shown = |screen: &TestScreen| screen.model.main.iter().count();
+    assert_eq!(shown(&screen), 1);
+    screen.opened(vec![(&root(), read("first")), (&root(), read("last"))]);
+    assert_eq!(shown(&screen), 2);
 }

@@ -128,3 +128,22 @@ async fn a_fork_remembers_whose_thoughts_its_history_holds() {
     opened.journal.append(&said("other"), Some("other")).await.unwrap();
     assert!(!has_thoughts(&bench.load(copy)));
 }
+
+#[tokio::test]
+async fn a_long_session_shows_its_end_before_it_is_read() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    assert!(bench.store.preview(id).is_none(), "a short one is read at once");
+    for number in 0..10 {
+        journal.append(&said(&"word ".repeat(30_000)), None).await.unwrap();
+        journal.append(&Message::user_text(format!("prompt {number}")), None).await.unwrap();
+    }
+    let texts: Vec<String> = (bench.store.preview(id).unwrap().into_iter())
+        .filter_map(|event| match event.kind {
+            EventKind::PromptRead { text, .. } => Some(text),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(texts, ["prompt 9"], "the last answer is larger than what is read");
+}
