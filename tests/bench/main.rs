@@ -4,6 +4,8 @@
 //! Arguments are words: only figures whose name contains one of them are measured. Two variables:
 //! `CALIBAN_BENCH_RUNS` is the number of runs of each (5), `CALIBAN_BENCH_PROGRAM` another binary.
 
+#![allow(clippy::expect_used, clippy::panic)]
+
 mod figures;
 mod headless;
 mod model;
