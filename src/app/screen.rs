@@ -198,6 +198,7 @@ fn info(setup: &Setup, gate: &Gate, start: ScreenStart) -> StartInfo {
         mode: gate.mode(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         scripted: start.scripted,
+        max_usd: config.budget.max_usd,
         first_run: (choice.is_none() && !start.scripted).then(FirstRun::default),
         rules: rules(config),
         resumable: start.stored,

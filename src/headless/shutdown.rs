@@ -118,6 +118,7 @@ mod tests {
             model: "m".to_owned(),
             tool_use_id: ToolUseId::new("toolu_1"),
             max_turns: 20,
+            max_usd: None,
             color: None,
             background: true,
         };

@@ -326,6 +326,9 @@ pub struct AgentInfo {
     /// The call that started it.
     pub tool_use_id: ToolUseId,
     pub max_turns: u32,
+    /// US dollars that it may spend, together with the agents below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_usd: Option<f64>,
     /// From the definition; the screen picks one otherwise.
     pub color: Option<String>,
     /// Nobody waits for it: its result comes to its parent as a message.

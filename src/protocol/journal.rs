@@ -220,6 +220,7 @@ impl From<&ChildMeta> for AgentInfo {
             model: meta.model.clone(),
             tool_use_id: meta.tool_use_id.clone(),
             max_turns: 0,
+            max_usd: meta.terms.caps.usd,
             color: None,
             background: false,
         }

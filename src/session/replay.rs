@@ -290,6 +290,7 @@ impl<'a> Replay<'a> {
             model: String::new(),
             tool_use_id: call.clone(),
             max_turns: 0,
+            max_usd: None,
             color: None,
             background: false,
             name,

@@ -139,6 +139,7 @@ impl Spawner {
             prompt: spec.request.prompt.clone(),
             model: model.name.clone(),
             max_turns,
+            max_usd: spec.limits.max_usd,
             color: spec.definition.color.clone(),
             background: true,
             ..AgentInfo::from(&meta)

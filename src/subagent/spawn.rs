@@ -194,6 +194,7 @@ impl Spawner {
             model: model.name.clone(),
             tool_use_id: cx.tool_use_id.clone(),
             max_turns,
+            max_usd: spec.limits.max_usd,
             color: spec.definition.color.clone(),
             background: spec.background,
         }

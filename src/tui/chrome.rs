@@ -4,9 +4,9 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::PermissionMode;
-use crate::tui::agents::row::turns;
+use crate::tui::agents::row::{task, turns};
 use crate::tui::agents::{AgentState, RunPhase, RunState};
-use crate::tui::format::{clock, count, money, tokens};
+use crate::tui::format::{clock, count, spent, tokens};
 use crate::tui::host::LocalServer;
 use crate::tui::interrupt::InterruptAction;
 use crate::tui::labels;
@@ -29,9 +29,9 @@ pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> L
     let mut left = vec![Span::styled(format!("{sign} to "), theme.dim)];
     match model.focused() {
         Some(agent) => {
-            let name = format!("{} {}", agent.number, agent.info.name);
+            let name = format!("{} {}", agent.number, task(agent));
             left.push(Span::styled(name, painter.agent(agent)));
-            // The line about the work says the rest.
+            // The line about the work and the head say the rest.
             if small || !model.zoom || !agent.alive() {
                 left.push(Span::styled(agent_words(model, agent), theme.dim));
             }
@@ -90,10 +90,8 @@ pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> 
     };
     let mut rest = Vec::new();
     rest.extend(run.elapsed(model.now).map(clock));
-    if let Some(agent) = model.zoomed() {
-        rest.push(turns(&agent.run));
-    }
     rest.extend(work_tokens(model, run));
+    rest.extend(run.rate(model.now).map(|rate| format!("{rate} tokens/s")));
     match model.escape_action() {
         InterruptAction::Stop if model.agents.foreground().next().is_some() => {
             rest.push("Esc stops all".to_owned());
@@ -147,13 +145,17 @@ fn work_tokens(model: &TuiModel, run: &RunState) -> Option<String> {
 
 fn agent_words(model: &TuiModel, agent: &AgentState) -> String {
     let state = labels::agent_status(model, agent);
-    let mut parts = vec![labels::row_label(model, agent, &state, 36)];
+    let words = match &agent.run.phase {
+        RunPhase::Tools if state.glyph == Glyph::Spinner => truncate(state.words(), 36).into(),
+        _ => labels::row_label(model, agent, &state, 36),
+    };
+    let mut parts = vec![words];
     if let Some(elapsed) = agent.run.elapsed(model.now) {
-        parts[0] = format!("{} {}", parts[0], clock(elapsed));
         let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
+        parts.push(clock(elapsed));
         parts.push(turns(&agent.run));
         parts.push(tokens(used));
-        parts.push(money(cost));
+        parts.push(spent(cost, agent.info.max_usd));
     }
     format!(" · {}", parts.join(" · "))
 }
@@ -173,7 +175,7 @@ pub fn status(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static
     if let Some(window) = session.context_window.filter(|window| *window > 0) {
         parts.push(format!("context {}%", model.run.context * 100 / window));
     }
-    parts.push(money(model.total_cost()));
+    parts.push(spent(model.total_cost(), session.max_usd));
     parts.push(location(model));
     let rest: String =
         parts.iter().filter(|part| !part.is_empty()).map(|part| format!(" · {part}")).collect();

@@ -7,7 +7,7 @@ use crate::protocol::{
     PromptId, RunEnd, RunOutcome, Sender, ToolDetails, clock,
 };
 use crate::tui::agents::list::update as agent_list;
-use crate::tui::agents::{HISTORY_START, RunPhase, update as agents};
+use crate::tui::agents::{AgentState, HISTORY_START, RunPhase, update as agents};
 use crate::tui::background::update as background;
 use crate::tui::model::{DrawUrgency, TuiModel};
 use crate::tui::msg::ScreenEffect;
@@ -214,6 +214,11 @@ fn agent_finished(model: &mut TuiModel, path: &AgentPath, outcome: RunOutcome) {
     model.session.grants.retain(|(of, _)| of != path);
     question::withdraw(model, path);
     agents::redraw_batches(model, path);
+    let cancelled =
+        |agent: &&AgentState| matches!(agent.run.phase, RunPhase::Ended(RunEnd::Cancelled { .. }));
+    if !with_main && model.agents.panel().iter().all(cancelled) {
+        request_fold(model);
+    }
 }
 
 /// Adds a prompt that main has read, and starts its turn.

@@ -45,6 +45,21 @@ pub fn focus_next(model: &mut TuiModel, forward: bool) {
     model.focus = Some(visible[next].clone());
 }
 
+/// Focuses the agent beside the focused one, in the next or previous column; with only one column, the
+/// next or previous agent.
+pub fn focus_beside(model: &mut TuiModel, forward: bool) {
+    let panel: Vec<AgentPath> =
+        model.agents.panel().iter().map(|agent| agent.path.clone()).collect();
+    let at = panel.iter().position(|path| Some(path) == model.focus.as_ref());
+    let rows = model.metrics.pane_rows.filter(|rows| *rows > 0 && !model.zoom);
+    let (Some(at), Some(rows)) = (at, rows) else { return focus_next(model, forward) };
+    let row = at % rows;
+    let columns = (panel.len() - row).div_ceil(rows);
+    let column = at / rows;
+    let next = if forward { column + 1 } else { column + columns - 1 } % columns;
+    model.focus = Some(panel[next * rows + row].clone());
+}
+
 /// Focuses the agent with this number.
 pub fn focus_number(model: &mut TuiModel, number: usize) {
     let found =
@@ -103,25 +118,26 @@ pub fn scroll_to_end(model: &mut TuiModel, end: bool) {
 pub fn hint(model: &TuiModel, agent: &AgentState, interrupt: &InterruptAction) -> Vec<String> {
     let hint = |action, words| model.keymap.hint(KeyContext::Prompt, action, words);
     let cancel = match interrupt {
-        InterruptAction::Cancel(_) => format!("Ctrl+C cancels {}", agent.info.name),
-        InterruptAction::AlreadyCancelling(_) => format!("{} is being cancelled", agent.info.name),
-        _ => format!("{} has ended", agent.info.name),
+        InterruptAction::Cancel(_) if model.size.0 < 80 => {
+            Some(format!("Ctrl+C cancels {}", agent.number))
+        }
+        InterruptAction::Cancel(_) => Some(format!("Ctrl+C cancels {}", agent.label())),
+        InterruptAction::AlreadyCancelling(_) => {
+            Some(format!("{} is being cancelled", agent.label()))
+        }
+        _ => None,
     };
     let several = model.agents.visible().len() > 1;
     let next = hint(Action::Next, "next").filter(|_| several);
     if model.zoom {
         let reads = hint(Action::Reader, "read and search");
-        let pieces = [fixed_hint("Esc all agents"), next, Some(cancel), reads];
+        let pieces = [fixed_hint("Esc all agents"), cancel, next, reads];
         return pieces.into_iter().flatten().collect();
     }
     let enter = match (model.composer.is_empty(), agent.alive()) {
         (true, _) => hint(Action::Submit, "zoom"),
         (false, true) => hint(Action::Submit, "sends it there"),
-        (false, false) => {
-            hint(Action::Submit, "sends it to main").map(|sends| format!("Esc, then {sends}"))
-        }
+        (false, false) => hint(Action::Submit, "twice sends it to main"),
     };
-    // Keep "Esc back" when there is little room.
-    let next = next.filter(|_| model.size.0 >= 80);
-    [Some(cancel), enter, next, fixed_hint("Esc back")].into_iter().flatten().collect()
+    [cancel, enter, fixed_hint("Esc back"), next].into_iter().flatten().collect()
 }

@@ -23,6 +23,14 @@ pub fn money(cost: Cost) -> String {
     }
 }
 
+/// Formats a cost with its limit, if there is one: `$0.03/0.50`.
+pub fn spent(cost: Cost, limit: Option<f64>) -> String {
+    match limit {
+        Some(limit) => format!("{}/{limit:.2}", money(cost)),
+        None => money(cost),
+    }
+}
+
 /// Formats an ordinal: `1st`, `2nd`, `11th`.
 pub fn ordinal(number: usize) -> String {
     let ending = match (number % 10, number % 100) {
@@ -50,6 +58,8 @@ mod tests {
         assert_eq!(money(Cost::known(0.066)), "$0.07");
         assert_eq!(money(Cost::UNKNOWN), "$?");
         assert_eq!(money(Cost::at_most(0.066)), "~$0.07");
+        assert_eq!(spent(Cost::known(0.03), Some(0.5)), "$0.03/0.50");
+        assert_eq!(spent(Cost::known(0.03), None), "$0.03");
         assert_eq!(ordinal(2), "2nd");
         assert_eq!(ordinal(12), "12th");
     }

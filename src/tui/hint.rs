@@ -14,6 +14,9 @@ use crate::tui::question::hint as question;
 use crate::tui::text::{truncate, width};
 use crate::tui::{focus, labels, page};
 
+/// Maximum clauses of the hints on the prompt, of which one piece may have two.
+const MAX_CLAUSES: usize = 3;
+
 /// Cells between the keys and a notice beside them, including the blanks at the edges.
 const NOTICE_GAP: usize = 5;
 
@@ -22,7 +25,15 @@ const NOTICE_GAP: usize = 5;
 fn hint_pieces(model: &TuiModel, frame: Option<&QuestionFrame>) -> Vec<String> {
     match &model.overlay {
         Some(overlay) => overlay_hint(model, overlay),
-        None => question::hint(model, frame).unwrap_or_else(|| prompt_hint(model)),
+        None => question::hint(model, frame).unwrap_or_else(|| {
+            let mut clauses = 0;
+            let mut pieces = prompt_hint(model);
+            pieces.retain(|piece| {
+                clauses += piece.split(" · ").count();
+                clauses <= MAX_CLAUSES
+            });
+            pieces
+        }),
     }
 }
 
@@ -54,7 +65,7 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
     }
     if model.escape_action() == InterruptAction::EndSelection {
         let interrupt = match model.interrupt_action() {
-            InterruptAction::Cancel(path) => Some(format!("Ctrl+C cancels {}", model.name(&path))),
+            InterruptAction::Cancel(path) => Some(format!("Ctrl+C cancels {}", model.label(&path))),
             InterruptAction::ClearDraft => fixed_hint("Ctrl+C clears the draft"),
             InterruptAction::KillShell => fixed_hint("Ctrl+C kills the command"),
             InterruptAction::PickAgent => fixed_hint("Ctrl+C asks which to cancel"),

@@ -37,6 +37,11 @@ impl StatusLabel {
         Self { glyph, text: words.into(), tail: 0 }
     }
 
+    /// The words without what follows them, such as a clock.
+    pub fn words(&self) -> &str {
+        &self.text[..self.text.len().saturating_sub(self.tail)]
+    }
+
     /// The words in at most `room` cells. Truncates what is before the clock or the count at the end.
     pub fn fitted(&self, room: usize) -> String {
         let (text, tail) = self.text.split_at(self.text.len().saturating_sub(self.tail));
@@ -249,7 +254,7 @@ pub fn partial_text_note(model: &TuiModel, agent: &AgentState) -> Option<String>
             parent.run.cancelling || parent.stopped_with_main || cancelled
         })
     };
-    (!stopped).then(|| format!("partial text goes to {}", model.name(&parent)))
+    (!stopped).then(|| format!("partial text goes to {}", model.label(&parent)))
 }
 
 /// Describes an end, shortened for a folded line.

@@ -28,6 +28,9 @@ const MIN_TRANSCRIPT_LINES: u16 = 3;
 /// Lines of the pane that opens below such a list for the focused agent, if there is room.
 const OPEN_LINES: u16 = 10;
 
+/// Lines of a body from which on a blank one sets that pane off.
+const ROOMY_LINES: u16 = 30;
+
 /// The input of a layout.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LayoutInput {
@@ -37,6 +40,8 @@ pub struct LayoutInput {
     pub agents: usize,
     /// Whether one of them has the focus.
     pub focused: bool,
+    /// Whether one of them needs the user or has failed, so that a line above a grid names it.
+    pub trouble: bool,
     /// Lines that the draft needs.
     pub prompt: u16,
     /// Queued messages.
@@ -55,10 +60,12 @@ pub struct LayoutInput {
 /// How the agents are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Panel {
-    /// The whole panel without its header.
+    /// The whole panel without its header and the line below it.
     pub area: Rect,
     /// The line above the slots; absent when agents are rows below the transcript.
     pub header: Option<Rect>,
+    /// The line below the header of a grid, about agents in trouble and those that do not fit.
+    pub note: Option<Rect>,
     /// Whether it is right of the transcript, with a line between.
     pub right: bool,
     pub columns: u16,
@@ -79,16 +86,31 @@ impl Panel {
         self.area.x + column * (self.column_width() + 3)
     }
 
-    /// The area of a pane, one column after the other. The panes of a column fill its height.
-    pub fn slot_area(&self, at: usize, count: usize) -> Rect {
-        let per_column = count.div_ceil(usize::from(self.columns)).max(1);
-        let (column, row) = (at / per_column, at % per_column);
-        let rows = (count - column * per_column).min(per_column);
-        let height = usize::from(self.area.height);
-        let line = |row: usize| u16::try_from(row * height / rows).unwrap_or(self.area.height);
-        let x = self.column_x(u16::try_from(column).unwrap_or(0));
-        let (top, bottom) = (line(row), line(row + 1));
-        Rect::new(x, self.area.y + top, self.column_width(), bottom - top)
+    /// The areas of the panes, one column after the other; `small` has the lines of those that leave
+    /// their room to others. The panes of a column fill its height.
+    pub fn slot_areas(&self, small: &[Option<u16>]) -> Vec<Rect> {
+        let per_column = small.len().div_ceil(usize::from(self.columns)).max(1);
+        let mut areas = Vec::with_capacity(small.len());
+        for (column, slots) in small.chunks(per_column).enumerate() {
+            let x = self.column_x(u16::try_from(column).unwrap_or(0));
+            let large = slots.iter().filter(|slot| slot.is_none()).count();
+            // Without a pane that could take the room, all have the same.
+            let fixed = |slot: &Option<u16>| slot.filter(|_| large > 0);
+            let sharing = if large > 0 { large } else { slots.len() };
+            let taken: u16 = slots.iter().filter_map(fixed).sum();
+            let free = usize::from(self.area.height.saturating_sub(taken));
+            let (mut y, mut before) = (self.area.y, 0);
+            for slot in slots {
+                let height = fixed(slot).unwrap_or_else(|| {
+                    let line = |row: usize| row * free / sharing;
+                    before += 1;
+                    u16::try_from(line(before) - line(before - 1)).unwrap_or(0)
+                });
+                areas.push(Rect::new(x, y, self.column_width(), height));
+                y += height;
+            }
+        }
+        areas
     }
 }
 
@@ -191,12 +213,13 @@ impl ScreenLayout {
                 let inner = Rect::new(outer.x + 2, 0, outer.width - 2, body.height);
                 let room = body.height.saturating_sub(1);
                 let Some((columns, slot)) = slots(agents, room, body.width >= 160) else {
-                    return self.place_lines(agents, needs.focused);
+                    return self.place_lines(agents, needs);
                 };
                 self.transcript.width = body.width - right - 1;
                 self.panel = Some(Panel {
                     area: Rect::new(inner.x, 1, inner.width, room),
                     header: Some(Rect::new(inner.x, 0, inner.width, 1)),
+                    note: None,
                     right: true,
                     columns,
                     slot,
@@ -206,7 +229,7 @@ impl ScreenLayout {
             PaneLayout::Below => {
                 let most = (body.height / 2).max(2);
                 let Some((_, slot)) = slots(agents, most - 1, false) else {
-                    return self.place_lines(agents, needs.focused);
+                    return self.place_lines(agents, needs);
                 };
                 let room = most - 1;
                 let top = body.height - room - 1;
@@ -214,6 +237,7 @@ impl ScreenLayout {
                 self.panel = Some(Panel {
                     area: Rect::new(0, top + 1, body.width, room),
                     header: Some(Rect::new(0, top, body.width, 1)),
+                    note: None,
                     right: false,
                     columns: 1,
                     slot,
@@ -227,6 +251,7 @@ impl ScreenLayout {
                 self.panel = Some(Panel {
                     area,
                     header: None,
+                    note: None,
                     right: false,
                     columns: 1,
                     slot: 1,
@@ -236,23 +261,29 @@ impl ScreenLayout {
         }
     }
 
-    /// Places one line per agent below the transcript, in as few columns as half the body allows, with a
-    /// line below them and the pane of the focused agent.
-    fn place_lines(&mut self, agents: u16, focused: bool) {
+    /// Places one line per agent below the transcript, in as few columns as half the body allows, and
+    /// below them the pane of the focused agent. If they do not fit or have several columns, a line above
+    /// them names those in trouble; as the panel grows upwards, nothing else moves when it comes.
+    fn place_lines(&mut self, agents: u16, needs: LayoutInput) {
         let body = self.body;
-        let open = if focused { OPEN_LINES.min(body.height / 3) } else { 0 };
-        let most = body.height.saturating_sub(MIN_TRANSCRIPT_LINES + 2 + open).max(1);
-        let good = (body.height / 2).saturating_sub(2).clamp(1, most);
+        let open = if needs.focused { OPEN_LINES.min(body.height / 3) } else { 0 };
+        let gap = u16::from(open > 0 && body.height >= ROOMY_LINES);
+        let most = body.height.saturating_sub(MIN_TRANSCRIPT_LINES + 2 + open + gap).max(1);
+        let good = body.height.div_ceil(2).saturating_sub(2).clamp(1, most);
         let widest = (body.width / LINE_WIDTH).max(1);
         let columns = (1..widest).find(|columns| agents.div_ceil(*columns) <= good);
         let columns = columns.unwrap_or(widest);
         let rows = agents.div_ceil(columns).min(most);
-        let top = body.height.saturating_sub(rows + 2 + open);
+        let all_fit = agents <= rows.saturating_mul(columns);
+        let note = u16::from(!all_fit || needs.trouble && columns > 1);
+        let top = body.height.saturating_sub(rows + 1 + note + gap + open);
         self.transcript.height = top;
-        let open_area = Rect::new(0, top + rows + 2, body.width, open);
+        let grid = Rect::new(0, top + 1 + note, body.width, rows);
+        let open_area = Rect::new(0, grid.bottom() + gap, body.width, open);
         self.panel = Some(Panel {
-            area: Rect::new(0, top + 1, body.width, rows + 1),
+            area: grid.intersection(body),
             header: Some(Rect::new(0, top, body.width, 1)),
+            note: (note > 0).then_some(Rect::new(0, top + 1, body.width, 1)),
             right: false,
             columns,
             slot: 1,
@@ -327,7 +358,7 @@ mod tests {
         assert_eq!((three.slot, three.area.height, layout.transcript.height), (3, 9, 10));
         assert_eq!(panel(80, 24, 1).1.slot, 9);
         let (_, twelve) = panel(80, 24, 12);
-        assert_eq!((twelve.slot, twelve.columns, twelve.area.height), (1, 2, 7));
+        assert_eq!((twelve.slot, twelve.columns, twelve.area.height), (1, 2, 6));
         assert!((4..=8).all(|agents| panel(80, 24, agents).1.area.height <= 9));
     }
 
@@ -338,21 +369,38 @@ mod tests {
         assert_eq!(panel(120, 40, 1).1.slot, 35);
         assert_eq!(panel(120, 40, 12).1.slot, 2);
         let (layout, many) = panel(120, 40, 32);
-        assert_eq!((many.slot, many.columns, many.area.height), (1, 2, 17));
-        assert_eq!((layout.transcript.width, layout.transcript.height), (120, 18));
+        assert_eq!((many.slot, many.columns, many.area.height), (1, 2, 16));
+        assert_eq!((layout.transcript.width, layout.transcript.height), (120, 19));
     }
 
     #[test]
     fn panes_fill_the_height_of_their_column() {
         for (width, height, agents) in [(120, 40, 12), (160, 45, 8), (160, 45, 7), (220, 60, 3)] {
             let (_, panel) = panel(width, height, agents);
-            let areas: Vec<Rect> = (0..agents).map(|at| panel.slot_area(at, agents)).collect();
+            let areas = panel.slot_areas(&vec![None; agents]);
             for (at, area) in areas.iter().enumerate() {
                 assert!(area.height == panel.slot || area.height > 2, "{area:?}");
                 let below = areas.get(at + 1).filter(|next| next.x == area.x);
                 assert_eq!(below.map_or(panel.area.bottom(), |next| next.y), area.bottom());
             }
         }
+    }
+
+    #[test]
+    fn small_panes_leave_their_room_to_the_others_of_their_column() {
+        let heights = |panel: &Panel, small: &[Option<u16>]| {
+            let areas = panel.slot_areas(small);
+            assert_eq!(areas.last().unwrap().bottom(), panel.area.bottom());
+            areas.iter().map(|area| area.height).collect::<Vec<_>>()
+        };
+        let (_, three) = panel(120, 40, 3);
+        assert_eq!(heights(&three, &[None; 3]), [11, 12, 12]);
+        assert_eq!(heights(&three, &[Some(3), None, None]), [3, 16, 16]);
+        assert_eq!(heights(&three, &[Some(3), None, Some(3)]), [3, 29, 3]);
+        assert_eq!(heights(&three, &[Some(3); 3]), [11, 12, 12]);
+        let (_, eight) = panel(160, 45, 8);
+        let small = [Some(3), None, None, None, Some(3), Some(3), Some(3), Some(3)];
+        assert_eq!(heights(&eight, &small)[..4], [3, 12, 12, 13]);
     }
 
     #[test]
@@ -369,7 +417,8 @@ mod tests {
             let layout = ScreenLayout::new(focused);
             let panel = layout.panel.unwrap();
             let open = panel.open.unwrap();
-            assert_eq!((open.y, open.bottom()), (panel.area.bottom(), layout.body.bottom()));
+            let gap = u16::from(height == 40);
+            assert_eq!((open.y, open.bottom()), (panel.area.bottom() + gap, layout.body.bottom()));
             assert!(layout.transcript.height >= MIN_TRANSCRIPT_LINES && open.height >= 6);
         }
     }

@@ -94,6 +94,8 @@ pub struct Metrics {
     pub body: Extent,
     /// The focused pane and the scrolled ones.
     pub panes: Vec<(AgentPath, Extent)>,
+    /// Agents in each column of the panel, if it has several columns.
+    pub pane_rows: Option<usize>,
     /// The reader.
     pub reader: Extent,
     /// Result of the search in the reader.
@@ -151,6 +153,8 @@ pub struct KeyTimes {
     pub quit_by_eof: Option<Duration>,
     /// The key that is ignored, and until when.
     pub muted: Option<(InterruptKey, Duration)>,
+    /// A draft to an ended agent that another Enter sends to main, and until when.
+    pub send_to_main: Option<(String, Duration)>,
     /// Until when a second `/clear` confirms the first.
     pub clear_armed: Option<Duration>,
 }
@@ -255,6 +259,11 @@ impl TuiModel {
         self.agents.get(path).map_or("main", |agent| &agent.info.name)
     }
 
+    /// The number and the name of an agent, or `main`.
+    pub fn label(&self, path: &AgentPath) -> String {
+        self.agents.get(path).map_or_else(|| "main".to_owned(), AgentState::label)
+    }
+
     /// Shows a notice on the hint line.
     pub fn say(&mut self, text: impl Into<String>) {
         self.say_while(NoticeCause::Event, text);
@@ -309,6 +318,7 @@ impl TuiModel {
             self.keys.quit_by_eof,
             self.closing_until,
             self.agents.next_expiry(self.focus.as_ref()),
+            self.agents.next_shrink(self.now),
             self.jobs.next_expiry(),
         ];
         let all =

@@ -42,6 +42,24 @@ impl Painter<'_> {
     }
 }
 
+/// A bar of `cells` for a part of a whole: `━━━───────`. From 80 % on it is a warning.
+pub fn gauge(theme: &Theme, used: f64, whole: f64, cells: u16, style: Style) -> [Span<'static>; 2] {
+    let part = if whole > 0.0 { (used / whole).clamp(0.0, 1.0) } else { 1.0 };
+    // A part that is not nothing shows, and one that is not all leaves a rest.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most `cells`")]
+    let filled = match (f64::from(cells) * part).round() as u16 {
+        0 if part > 0.0 => 1.min(cells),
+        all if all == cells && part < 1.0 => cells.saturating_sub(1),
+        filled => filled,
+    };
+    let style = if part >= 0.8 { theme.question } else { style };
+    let bar = |sign: &str, cells: u16| sign.repeat(usize::from(cells));
+    [
+        Span::styled(bar(theme.glyphs.gauge, filled), style),
+        Span::styled(bar(theme.glyphs.rule, cells - filled), theme.dim),
+    ]
+}
+
 /// Draws a line into one row of an area.
 pub fn put(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
     let Ok(row) = u16::try_from(row) else { return };

@@ -26,6 +26,8 @@ pub struct ScreenSession {
     pub context_window: Option<u64>,
     /// Cost of all finished requests of the session, including sub-agents.
     pub cost: Cost,
+    /// US dollars that the session may cost.
+    pub max_usd: Option<f64>,
     /// Prompts sent in this run of the program.
     pub prompts: usize,
     /// Set when there is no model to talk to.

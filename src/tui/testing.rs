@@ -33,6 +33,7 @@ pub fn agent_info(name: &str, description: &str) -> AgentInfo {
         model: "sonnet-5".to_owned(),
         tool_use_id: ToolUseId::new(format!("call-{name}")),
         max_turns: 20,
+        max_usd: None,
         color: None,
         background: false,
     }

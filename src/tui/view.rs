@@ -167,6 +167,7 @@ impl View {
             height: area.height,
             agents: model.agents.panel().len(),
             focused: model.focused().is_some_and(|agent| agent.in_panel),
+            trouble: agents::row::in_trouble(model, &model.agents.panel()),
             prompt: self.draft.height(),
             background: background::count(model),
             queued: u16::try_from(model.queue.visible().count()).unwrap_or(u16::MAX),
@@ -179,6 +180,9 @@ impl View {
         self.draw_body(model, &layout, painter, buffer);
         if let Some(panel) = &layout.panel {
             let areas = panes::draw(model, panel, painter, buffer);
+            let panes = areas.len().saturating_sub(usize::from(panel.open.is_some()));
+            let columns = usize::from(panel.columns);
+            self.metrics.pane_rows = (columns > 1).then(|| panes.div_ceil(columns));
             self.draw_panes(model, areas, buffer);
         }
         let areas = background::draw(model, layout.background, painter, buffer);

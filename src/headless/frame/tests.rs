@@ -49,6 +49,7 @@ fn started(background: bool) -> EventKind {
         model: "m".to_owned(),
         tool_use_id: ToolUseId::new("toolu_1"),
         max_turns: 20,
+        max_usd: None,
         color: None,
         background,
     }))

@@ -128,6 +128,7 @@ mod tests {
             model: "m".to_owned(),
             tool_use_id: ToolUseId::new("call"),
             max_turns: 20,
+            max_usd: None,
             color: None,
             background: false,
         };

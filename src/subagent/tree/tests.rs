@@ -26,6 +26,7 @@ fn info(background: bool) -> AgentInfo {
         model: "m".to_owned(),
         tool_use_id: ToolUseId::new("call"),
         max_turns: 20,
+        max_usd: None,
         color: None,
         background,
     }

@@ -62,7 +62,7 @@ fn head(group: AgentGroup<'_>, opens: bool, open: bool, room: usize) -> Line<'st
     } else {
         vec![Span::styled(format!("{} ", theme.glyphs.tool), theme.dim)]
     };
-    let mut words = group.tally_spans();
+    let mut words = group.tally_spans(false);
     if alive && open {
         // The panel counts their states.
         words.truncate(1);

@@ -109,7 +109,7 @@ impl<'a> LiveItems<'a> {
             let agents: Vec<&AgentState> = self.children.values().copied().collect();
             let group = AgentGroup { model: self.model, agents: &agents, painter: self.painter };
             let state = labels::agent_status(self.model, child);
-            let columns = AgentColumns::new(group, cells.saturating_sub(2));
+            let columns = AgentColumns::behind_spinner(group, cells.saturating_sub(2));
             let line = columns.line(group, child, &state, Vec::new(), Emphasis::Normal);
             return vec![indented(line)];
         }
@@ -176,7 +176,10 @@ pub fn live_line(
             ));
         }
         RunPhase::Ended(end) => {
-            state = StatusLabel::new(state.glyph, labels::agent_end_label(agent, end));
+            // The header says that it failed.
+            let words = labels::agent_end_label(agent, end);
+            let words = words.strip_prefix("failed: ").unwrap_or(&words);
+            state = StatusLabel::new(state.glyph, words);
             if let RunEnd::Cancelled { before_start: false } = end {
                 let note = labels::partial_text_note(model, agent);
                 right = Span::styled(note.unwrap_or_default(), theme.dim);

@@ -22,6 +22,9 @@ use crate::tui::transcript::{ItemKind, Scroll, TranscriptState};
 /// Bytes of text kept per sub-agent.
 const MAX_AGENT_TEXT: usize = 1024 * 1024;
 
+/// How long the pane of an agent that has ended keeps its height.
+pub const ENDED_PANE_TIME: Duration = Duration::from_millis(1500);
+
 /// Number of ended sub-agents whose transcripts stay in memory; older ones are only on disk.
 const MAX_LOADED_ENDED: usize = 64;
 
@@ -79,6 +82,11 @@ pub struct AgentState {
 }
 
 impl AgentState {
+    /// Its number and its name: `2 explore-2`.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.number, self.info.name)
+    }
+
     pub fn alive(&self) -> bool {
         self.run.alive()
     }
@@ -165,6 +173,13 @@ impl AgentSet {
         tree_order(self.list.iter().filter(|agent| agent.in_panel).collect())
     }
 
+    /// When the panes next change their height.
+    pub fn next_shrink(&self, now: Duration) -> Option<Duration> {
+        let ended = self.list.iter().filter(|agent| agent.in_panel && !agent.alive());
+        let times = ended.filter_map(|agent| Some(agent.run.ended? + ENDED_PANE_TIME));
+        times.filter(|at| *at > now && *at < HISTORY_START).min()
+    }
+
     /// Number of the current or last batch.
     pub fn batch(&self) -> usize {
         self.batch
@@ -223,7 +238,7 @@ impl AgentSet {
     }
 
     /// Whether the last batch has been folded, even if it was reopened for reading.
-    fn is_folded(&self) -> bool {
+    pub fn is_folded(&self) -> bool {
         self.folded_batches.contains(&self.batch)
     }
 

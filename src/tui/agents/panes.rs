@@ -1,6 +1,8 @@
 //! The agents' panel: a pane for each agent with its header, its state and the end of its transcript,
 //! which the view draws; or one line each, and a pane for the one with the focus.
 
+use std::time::Duration;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
@@ -9,23 +11,38 @@ use ratatui::text::{Line, Span};
 use crate::protocol::AgentPath;
 use crate::tui::agents::live::live_line;
 use crate::tui::agents::row::{
-    AgentColumns, AgentGroup, Emphasis, FigureColumns, band, kind, number_style, task,
+    AgentColumns, AgentGroup, Emphasis, FigureColumns, band, kind, number_style, task, turns,
 };
-use crate::tui::agents::{AgentState, RunPhase};
-use crate::tui::format::{clock, money, tokens};
+use crate::tui::agents::{AgentState, ENDED_PANE_TIME, RunPhase};
+use crate::tui::format::{clock, money, spent, tokens};
 use crate::tui::labels;
 use crate::tui::labels::StatusLabel;
 use crate::tui::layout::Panel;
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, cut_spans, put, spans_width, two_ends};
+use crate::tui::paint::{Painter, cut_spans, gauge, put, spans_width, two_ends};
 use crate::tui::text::{column_width, one_line, truncate, width};
 use crate::tui::theme::Glyph;
 
 /// Cells of a task in a header; figures are dropped to keep them.
 const MIN_TASK_WIDTH: usize = 20;
 
+/// Cells of the tasks of agents in trouble if there are many of them.
+const CUT_TASK_WIDTH: usize = 12;
+
 /// Panes with at least this many lines have a blank one between them.
 const SEPARATED_LINES: u16 = 5;
+
+/// Lines of a pane whose agent has ended while others work: its header and its result.
+const ENDED_LINES: u16 = 2;
+
+/// Time from the end of an agent until its pane has become small.
+const SHRINK_TIME: Duration = Duration::from_millis(600);
+
+/// How long the header of an agent that has just ended is lit.
+const FLASH_TIME: Duration = Duration::from_millis(200);
+
+/// Cells of a gauge in the head of a zoomed agent.
+const GAUGE_WIDTH: u16 = 10;
 
 /// The area of an agent.
 pub struct PaneArea {
@@ -71,7 +88,10 @@ pub fn draw(
 fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
     let theme = group.painter.theme;
     let room = usize::from(room);
-    let mut words = group.tally_spans();
+    let mut words = group.tally_spans(false);
+    if spans_width(&words) > room {
+        words = group.tally_spans(true);
+    }
     let (used, cost) = group.usage();
     let mut figures = vec![money(cost), tokens(used)];
     figures.extend(elapsed(group).map(clock));
@@ -106,20 +126,46 @@ fn separator(area: Rect, painter: Painter<'_>, buffer: &mut Buffer) {
 }
 
 fn slots(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas {
-    let count = group.agents.len();
     let columns = HeaderColumns::new(group, panel.column_width());
     for column in 1..panel.columns {
         let x = panel.column_x(column).saturating_sub(2);
         separator(Rect { x, width: 1, ..panel.area }, group.painter, buffer);
     }
+    let separated = panel.slot >= SEPARATED_LINES;
+    let small = small_heights(group, panel.slot, separated);
     let mut areas = PaneAreas::new();
-    for at in 0..count {
-        let area = panel.slot_area(at, count);
-        let below = panel.slot >= SEPARATED_LINES && area.bottom() < panel.area.bottom();
+    for (at, area) in panel.slot_areas(&small).into_iter().enumerate() {
+        let below = separated && (area.bottom() < panel.area.bottom() || small[at].is_some());
         let area = Rect { height: area.height - u16::from(below), ..area };
         areas.push(slot(group, at, area, &columns, buffer));
     }
     areas
+}
+
+/// The lines of the panes of ended agents, which leave their room to the others step by step. The focused
+/// one keeps its room, and so does the last one to end.
+fn small_heights(group: AgentGroup<'_>, slot: u16, separated: bool) -> Vec<Option<u16>> {
+    let AgentGroup { model, agents, painter } = group;
+    let ended = |agent: &AgentState| agent.run.ended.filter(|_| !agent.alive());
+    let some_work = agents.iter().any(|agent| agent.alive());
+    let last = agents.iter().filter_map(|agent| ended(agent)).max().filter(|_| !some_work);
+    let small = (ENDED_LINES + u16::from(separated)).min(slot);
+    let height = |(at, agent): (usize, &&AgentState)| {
+        let ended = ended(agent).filter(|ended| Some(*ended) != last)?;
+        if group.is_focused(at) || model.agents.is_folded() {
+            return None;
+        }
+        let since = model.now.checked_sub(ended + ENDED_PANE_TIME)?;
+        let moved = match painter.frame {
+            Some(_) => since.as_secs_f32() / SHRINK_TIME.as_secs_f32(),
+            None => 1.0,
+        };
+        // The height is at most that of the screen.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+        let gone = (f32::from(slot - small) * moved.min(1.0)).round() as u16;
+        Some(slot - gone)
+    };
+    agents.iter().enumerate().map(height).collect()
 }
 
 /// Draws a pane's header and edge.
@@ -164,8 +210,11 @@ impl HeaderColumns {
         let task = column_width(tasks.iter().map(String::as_str), MIN_TASK_WIDTH);
         let digits = group.digits();
         let mut figures = FigureColumns::new(group);
-        // The edge, the number, and the sign of the state.
-        let other = 1 + digits + 1 + task + 3;
+        let glyph = |agent: &AgentState| labels::agent_status_with(group.model, agent, || 0).glyph;
+        let words = |agent: &&AgentState| width(header_words(agent, glyph(agent)));
+        let words = group.agents.iter().map(words).max().filter(|cells| *cells > 0);
+        // The edge, the number, and the sign of the state with its word, which goes before figures.
+        let other = 1 + digits + 1 + task + 2 + 1 + words.map_or(0, |cells| cells + 1);
         while other + figures.width() > usize::from(room) && figures.drop_last() {}
         Self { digits, figures }
     }
@@ -186,10 +235,9 @@ impl HeaderColumns {
         let plain = if alive { theme.text.add_modifier(Modifier::BOLD) } else { theme.dim };
         let (number, task, kind) = (agent.number, task(agent), kind(agent));
         let mut right = vec![Span::styled(painter.sign(state.glyph), painter.style(state.glyph))];
-        let words = header_words(agent, state);
+        let words = header_words(agent, state.glyph);
         let figures = self.figures.text(model, agent);
-        let needed = digits + 1 + width(&task) + 2 + width(words) + width(&figures) + 3;
-        if !words.is_empty() && needed <= room {
+        if !words.is_empty() {
             right.push(Span::styled(format!(" {words}"), painter.style(state.glyph)));
         }
         right.push(Span::styled(figures, theme.dim));
@@ -198,23 +246,26 @@ impl HeaderColumns {
             Span::styled(format!("{number:>digits$} "), number_style(painter, agent)),
             Span::styled(truncate(&task, rest).into_owned(), plain),
         ];
-        if width(&task) + 2 + width(&kind) <= rest {
+        if width(&task) + 2 + width(&kind) < rest {
             left.push(Span::styled(format!("  {kind}"), theme.dim));
         }
         let line = two_ends(left, right, room, None);
-        if focused { Line::from(band(painter, agent, line.spans)) } else { line }
+        let ended = agent.run.ended.filter(|_| !alive && painter.frame.is_some());
+        let flashes = ended.is_some_and(|at| model.now < at + FLASH_TIME);
+        if focused || flashes { Line::from(band(painter, agent, line.spans)) } else { line }
     }
 }
 
 /// The word beside the sign of a state that needs attention or is an end.
-fn header_words(agent: &AgentState, state: &StatusLabel) -> &'static str {
-    match (state.glyph, &agent.run.phase) {
+fn header_words(agent: &AgentState, sign: Glyph) -> &'static str {
+    match (sign, &agent.run.phase) {
         (Glyph::Asks, _) => "needs you",
         (Glyph::Queued, _) => "queued",
         (Glyph::Done, _) => "done",
         (Glyph::Failed, RunPhase::Ended(_)) => "failed",
         (Glyph::Cancelled, RunPhase::Ended(_)) => "cancelled",
         (Glyph::Partial, _) => "partial",
+        (Glyph::Empty, _) => "no answer",
         _ => "",
     }
 }
@@ -259,40 +310,65 @@ impl Gutter {
     }
 }
 
-/// One line per agent. A last line of a list or grid tells of agents in trouble and of those that do
-/// not fit.
+/// One line per agent. A line about those in trouble and those that do not fit is above a grid, and below
+/// the rows of a small screen.
 fn lines(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas {
-    let agents = group.agents;
-    let focus = (0..agents.len()).find(|at| group.is_focused(*at));
-    let footer = panel.header.is_some() && panel.area.height > 1;
     let columns = usize::from(panel.columns);
-    let mut height = usize::from(panel.area.height) - usize::from(footer);
-    if !footer && agents.len() > height * columns {
+    let mut height = usize::from(panel.area.height);
+    if panel.header.is_none() && group.agents.len() > height * columns {
         height = height.saturating_sub(1);
     }
-    let visible = (height * columns).min(agents.len());
-    let first = focus.unwrap_or(0).saturating_sub(visible / 2).min(agents.len() - visible);
-    let per_column = visible.div_ceil(columns).max(1);
+    let shown = most_telling(group, height * columns);
+    let hidden = group.agents.len() - shown.len();
+    if let Some(area) = panel.note {
+        put(buffer, area, 0, &more_line(group, hidden, area.width));
+    } else if hidden > 0 {
+        let gone = |agent: &&&AgentState| !shown.iter().any(|other| other.path == agent.path);
+        let gone: Vec<&AgentState> = group.agents.iter().filter(gone).copied().collect();
+        let words = more_line(AgentGroup { agents: &gone, ..group }, hidden, panel.area.width);
+        put(buffer, panel.area, height, &words);
+    }
+    let group = AgentGroup { agents: &shown, ..group };
+    let per_column = shown.len().div_ceil(columns).max(1);
     let width = panel.column_width();
     let shared = AgentColumns::new(group, usize::from(width));
     let mut areas = PaneAreas::new();
-    for (at, agent) in agents.iter().enumerate().skip(first).take(visible) {
-        let (column, row) = ((at - first) / per_column, (at - first) % per_column);
+    for (at, agent) in shown.iter().enumerate() {
+        let (column, row) = (at / per_column, at % per_column);
         let (Ok(column), Ok(row)) = (u16::try_from(column), u16::try_from(row)) else { continue };
         let area = Rect::new(panel.column_x(column), panel.area.y + row, width, 1);
         let area = area.intersection(panel.area);
         put(buffer, area, 0, &line(group, at, &shared));
         areas.push(line_area(area, agent));
     }
-    let hidden = [&agents[..first], &agents[first + visible..]].concat();
-    let others = if footer { agents } else { &hidden[..] };
-    let below = footer || !hidden.is_empty();
-    if below {
-        let words =
-            more_line(AgentGroup { agents: others, ..group }, hidden.len(), panel.area.width);
-        put(buffer, panel.area, height.min(per_column), &words);
-    }
     areas
+}
+
+/// As many agents as there is room for, in the order of the panel: the focused one, then those in trouble,
+/// at work, in the queue, and ended ones, the newest end first.
+fn most_telling<'a>(group: AgentGroup<'a>, room: usize) -> Vec<&'a AgentState> {
+    let AgentGroup { model, agents, .. } = group;
+    if agents.len() <= room {
+        return agents.to_vec();
+    }
+    let rank = |at: &usize| {
+        let agent = agents[*at];
+        let class = match labels::agent_status_with(model, agent, || 0).glyph {
+            _ if group.is_focused(*at) => 0,
+            Glyph::Asks => 1,
+            Glyph::Failed => 2,
+            _ if agent.running() => 3,
+            Glyph::Queued => 4,
+            _ => 5,
+        };
+        let ended = agent.run.ended.filter(|_| class == 5).unwrap_or_default();
+        (class, std::cmp::Reverse(ended), *at)
+    };
+    let mut ranked: Vec<usize> = (0..agents.len()).collect();
+    ranked.sort_by_cached_key(rank);
+    ranked.truncate(room);
+    ranked.sort_unstable();
+    ranked.into_iter().map(|at| agents[at]).collect()
 }
 
 /// The area of an agent that is only a line.
@@ -309,27 +385,47 @@ pub fn line(group: AgentGroup<'_>, at: usize, columns: &AgentColumns) -> Line<'s
     columns.line(group, agent, &state, Gutter::new(group, at).head, emphasis)
 }
 
-/// ` +7 more · ⚑ 7 plan the migration needs you · ✗ 9 check i18n failed`.
+/// ` +7 more   ⚑ 7 plan the migration   ✗ 9 check i18n · 12 read the docs`: those that do not fit, that
+/// need the user, and that have failed. Without room for tasks, these are cut, or left out.
 pub fn more_line(group: AgentGroup<'_>, more: usize, room: u16) -> Line<'static> {
+    let room = usize::from(room);
+    let forms = [usize::MAX, CUT_TASK_WIDTH, 0].map(|task| trouble_spans(group, more, task));
+    let fits = forms.iter().position(|spans| spans_width(spans) <= room);
+    let mut spans = forms.into_iter().nth(fits.unwrap_or(2)).unwrap_or_default();
+    cut_spans(&mut spans, room);
+    Line::from(spans)
+}
+
+fn trouble_spans(group: AgentGroup<'_>, more: usize, tasks: usize) -> Vec<Span<'static>> {
     let AgentGroup { model, agents, painter } = group;
-    let mut spans = vec![Span::raw(" ")];
+    let theme = painter.theme;
+    let mut spans = Vec::new();
     if more > 0 {
-        spans.push(Span::styled(format!("+{more} more"), painter.theme.dim));
+        spans.push(Span::styled(format!(" +{more} more"), theme.dim));
     }
-    for (glyph, verb) in [(Glyph::Asks, "needs you"), (Glyph::Failed, "failed")] {
-        for agent in agents {
-            if labels::agent_status(model, agent).glyph == glyph {
-                if spans.len() > 1 {
-                    spans.push(Span::styled(" · ", painter.theme.dim));
-                }
-                let sign = painter.sign(glyph);
-                let text = format!("{sign} {} {} {verb}", agent.number, task(agent));
-                spans.push(Span::styled(text, painter.style(glyph)));
+    let glyph = |agent: &&&AgentState| labels::agent_status_with(model, agent, || 0).glyph;
+    for sign in [Glyph::Asks, Glyph::Failed] {
+        let those: Vec<_> = agents.iter().filter(|agent| glyph(agent) == sign).collect();
+        for (at, agent) in those.into_iter().enumerate() {
+            let before = match (at, tasks) {
+                (0, _) if spans.is_empty() => " ",
+                (0, _) => "   ",
+                (_, 0) => " ",
+                (_, _) => " · ",
+            };
+            spans.push(Span::styled(before, theme.dim));
+            if at == 0 {
+                let sign = Span::styled(format!("{} ", painter.sign(sign)), painter.style(sign));
+                spans.push(sign);
+            }
+            spans.push(Span::styled(agent.number.to_string(), number_style(painter, agent)));
+            if tasks > 0 {
+                let task = format!(" {}", truncate(&task(agent), tasks));
+                spans.push(Span::styled(task, theme.text));
             }
         }
     }
-    cut_spans(&mut spans, usize::from(room));
-    Line::from(spans)
+    spans
 }
 
 /// The lines above a zoomed agent, at most `height`: its ancestors, task and figures, then the others.
@@ -359,13 +455,10 @@ pub fn zoom_header(
         left.push(Span::styled(format!(" · {}", one_line(&agent.info.model)), theme.dim));
     }
     let others = others(model, agent, painter);
-    let state = labels::agent_status(model, agent);
-    let mut right = vec![Span::styled(painter.sign(state.glyph), painter.style(state.glyph))];
-    let agents = [agent];
-    let group = AgentGroup { model, agents: &agents, painter };
-    let (used, _) = labels::tree_usage(&model.agents, &agent.path);
-    let figures = FigureColumns::new(group).text(model, agent);
-    right.push(Span::styled(format!("{figures}  {} ", tokens(used)), theme.dim));
+    let mut right = zoom_figures(model, agent, true, painter);
+    if spans_width(&left) + spans_width(&right) + 2 > room {
+        right = zoom_figures(model, agent, false, painter);
+    }
     if height < 2 {
         let right = if others.is_empty() { right } else { others };
         return vec![two_ends(left, right, room, None)];
@@ -379,12 +472,48 @@ pub fn zoom_header(
     lines
 }
 
-/// `others 1 ✓ · 3 ⠹ writing`.
+/// `⠹  1:02  5/20 ━━━───────  21k  $0.03/0.50 ━─────────`: the state and the figures of a zoomed agent.
+fn zoom_figures(
+    model: &TuiModel,
+    agent: &AgentState,
+    gauges: bool,
+    painter: Painter<'_>,
+) -> Vec<Span<'static>> {
+    let theme = painter.theme;
+    let state = labels::agent_status(model, agent).glyph;
+    let words = header_words(agent, state);
+    let gap = if words.is_empty() { "" } else { " " };
+    let sign = format!("{}{gap}{words}", painter.sign(state));
+    let mut spans = vec![Span::styled(sign, painter.style(state))];
+    let figure = |text: &str| Span::styled(format!("  {text}"), theme.dim);
+    let bar = |used: f64, whole: f64| {
+        let bar = gauge(theme, used, whole, GAUGE_WIDTH, painter.agent(agent));
+        std::iter::once(Span::raw(" ")).chain(bar)
+    };
+    let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
+    if let Some(elapsed) = agent.run.elapsed(model.now) {
+        spans.push(figure(&clock(elapsed)));
+        spans.push(figure(&turns(&agent.run)));
+        if let Some(limit) = agent.run.limit.filter(|_| gauges) {
+            spans.extend(bar(f64::from(agent.run.turn), f64::from(limit)));
+        }
+    }
+    spans.push(figure(&tokens(used)));
+    spans.push(figure(&spent(cost, agent.info.max_usd)));
+    if let Some(limit) = agent.info.max_usd.filter(|_| gauges) {
+        spans.extend(bar(cost.usd, limit));
+    }
+    spans.push(Span::raw(" "));
+    spans
+}
+
+/// `others  ●1 ✓  ●3 ⠹ writing`, by their numbers.
 fn others(model: &TuiModel, agent: &AgentState, painter: Painter<'_>) -> Vec<Span<'static>> {
     let theme = painter.theme;
     let visible = model.agents.visible();
-    let others: Vec<&AgentState> =
+    let mut others: Vec<&AgentState> =
         visible.into_iter().filter(|other| other.path != agent.path).collect();
+    others.sort_by_key(|other| other.number);
     let mut spans = Vec::new();
     for (at, other) in others.iter().take(8).enumerate() {
         let state = labels::agent_status(model, other);
@@ -393,7 +522,8 @@ fn others(model: &TuiModel, agent: &AgentState, painter: Painter<'_>) -> Vec<Spa
             false => String::new(),
         };
         spans.push(Span::styled(if at == 0 { "others  " } else { "  " }, theme.dim));
-        spans.push(Span::styled(other.number.to_string(), number_style(painter, other)));
+        let number = format!("{}{}", theme.glyphs.tool, other.number);
+        spans.push(Span::styled(number, number_style(painter, other)));
         let sign = format!(" {}", painter.sign(state.glyph));
         spans.push(Span::styled(sign, painter.style(state.glyph)));
         spans.push(Span::styled(words, theme.dim));

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{Cost, RunEnd};
 use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunPhase, RunState};
-use crate::tui::format::{clock, money};
+use crate::tui::format::{clock, spent};
 use crate::tui::labels;
 use crate::tui::labels::StatusLabel;
 use crate::tui::model::TuiModel;
@@ -25,6 +25,12 @@ const MAX_KIND_WIDTH: usize = 20;
 
 /// Cells that a state needs to say something; other columns give way to it.
 const MIN_STATE_WIDTH: usize = 14;
+
+/// The same in narrow lines.
+const MIN_GRID_STATE_WIDTH: usize = 10;
+
+/// Lines no wider than this are those of a grid or a small screen, where a state has no clock of its own.
+const GRID_LINE_WIDTH: usize = 60;
 
 /// From this width on, the state of an agent that is done is the first line of its result.
 const RESULT_WIDTH: usize = 18;
@@ -51,8 +57,9 @@ impl AgentGroup<'_> {
         AgentSet::tally(self.agents.iter().copied())
     }
 
-    /// Counts the agents in words, each state in its colour.
-    pub fn tally_spans(&self) -> Vec<Span<'static>> {
+    /// Counts the agents in words, each state in its colour; `brief` without the words of those that have
+    /// a sign.
+    pub fn tally_spans(&self, brief: bool) -> Vec<Span<'static>> {
         let theme = self.painter.theme;
         let asks = labels::count_asking(self.model, self.agents.iter().copied());
         let mut spans = Vec::new();
@@ -64,6 +71,10 @@ impl AgentGroup<'_> {
             }
             in_ends = is_end;
             let style = glyph.map_or(theme.text, |glyph| self.painter.style(glyph));
+            let words = match words.match_indices(' ').nth(1) {
+                Some((end, _)) if brief && glyph.is_some() => words[..end].to_owned(),
+                _ => words,
+            };
             spans.push(Span::styled(words, style));
         }
         spans
@@ -78,6 +89,15 @@ impl AgentGroup<'_> {
     pub fn digits(&self) -> usize {
         self.agents.iter().map(|agent| agent.number).max().unwrap_or(1).to_string().len()
     }
+}
+
+/// Whether one of the agents needs the user or has failed.
+pub fn in_trouble(model: &TuiModel, agents: &[&AgentState]) -> bool {
+    let failed = |agent: &&AgentState| match &agent.run.phase {
+        RunPhase::Ended(end) => Glyph::of_end(end) == Glyph::Failed,
+        _ => false,
+    };
+    labels::count_asking(model, agents.iter().copied()) > 0 || agents.iter().any(failed)
 }
 
 /// The headline of an agent: its task, or its name if it has none.
@@ -159,6 +179,8 @@ pub struct AgentColumns {
     /// 0 without a column for the types.
     kind: usize,
     figures: FigureColumns,
+    /// Whether a spinner stands before the line, so that the line needs none.
+    spins_before: bool,
     room: usize,
 }
 
@@ -184,6 +206,11 @@ impl AgentColumns {
         Self::with_suffix(group, room, true)
     }
 
+    /// Like [`Self::new`], for lines behind a spinner of their own.
+    pub fn behind_spinner(group: AgentGroup<'_>, room: usize) -> Self {
+        Self { spins_before: true, ..Self::new(group, room) }
+    }
+
     fn with_suffix(group: AgentGroup<'_>, room: usize, named: bool) -> Self {
         let tasks: Vec<String> = group.agents.iter().map(|agent| task(agent)).collect();
         let kinds: Vec<String> = group.agents.iter().map(|agent| suffix(agent, named)).collect();
@@ -193,6 +220,7 @@ impl AgentColumns {
             task: column_width(tasks.iter().map(String::as_str), MAX_TASK_WIDTH),
             kind: column_width(kinds.iter().map(String::as_str), MAX_KIND_WIDTH),
             figures: FigureColumns::new(group),
+            spins_before: false,
             room,
         };
         if columns.lacks() > 0 {
@@ -207,7 +235,12 @@ impl AgentColumns {
 
     /// Cells that a state lacks.
     fn lacks(&self) -> usize {
-        (self.before_state() + MIN_STATE_WIDTH + self.figures.width()).saturating_sub(self.room)
+        let state = if self.is_grid() { MIN_GRID_STATE_WIDTH } else { MIN_STATE_WIDTH };
+        (self.before_state() + state + self.figures.width() + 1).saturating_sub(self.room)
+    }
+
+    fn is_grid(&self) -> bool {
+        self.room <= GRID_LINE_WIDTH
     }
 
     fn before_state(&self) -> usize {
@@ -239,11 +272,19 @@ impl AgentColumns {
             let kind = padded(&suffix(agent, self.named), self.kind);
             left.push(Span::styled(format!("  {kind}"), theme.dim));
         }
-        let sign = format!("{}{} ", " ".repeat(GAP), painter.sign(state.glyph));
+        let sign = match state.glyph {
+            Glyph::Spinner if self.spins_before => " ".repeat(GAP),
+            glyph => format!("{}{} ", " ".repeat(GAP), painter.sign(glyph)),
+        };
         left.push(Span::styled(sign, painter.style(state.glyph)));
         let whole = self.room.saturating_sub(mark);
         let room = whole.saturating_sub(spans_width(&left) + self.figures.width() + 1);
-        let words = state_words(model, agent, state, room);
+        let words = match &agent.run.phase {
+            RunPhase::Tools if self.is_grid() && state.glyph == Glyph::Spinner => {
+                truncate(state.words(), room).into_owned()
+            }
+            _ => state_words(model, agent, state, room),
+        };
         left.push(Span::styled(words, state_style(painter, agent, state)));
         let right = Span::styled(self.figures.text(model, agent), theme.dim);
         let line = two_ends(left, vec![right], whole, None);
@@ -316,7 +357,7 @@ pub fn state_style(painter: Painter<'_>, agent: &AgentState, state: &StatusLabel
 fn figures(model: &TuiModel, agent: &AgentState) -> [String; 3] {
     let Some(elapsed) = agent.run.elapsed(model.now) else { return Default::default() };
     let (_, cost) = labels::tree_usage(&model.agents, &agent.path);
-    [clock(elapsed), turns(&agent.run), money(cost)]
+    [clock(elapsed), turns(&agent.run), spent(cost, agent.info.max_usd)]
 }
 
 /// `4/20`.

@@ -33,6 +33,8 @@ pub struct RunState {
     pub changes: BTreeMap<PathBuf, (usize, usize)>,
     /// Bytes of the answer that streams now.
     pub streamed: usize,
+    /// When the answer that streams now began.
+    pub stream_began: Option<Duration>,
     /// Tokens of the context window used by the last request.
     pub context: u64,
     /// Running calls, in order of start.
@@ -104,6 +106,21 @@ impl RunState {
         self.usage.output_tokens + self.streamed as u64 / 4
     }
 
+    /// Estimated tokens per second of the answer that streams now; `None` until there is enough of it.
+    pub fn rate(&self, now: Duration) -> Option<u64> {
+        let time = now.saturating_sub(self.stream_began?);
+        let streams = matches!(self.phase, RunPhase::Writing | RunPhase::Thinking);
+        let tokens = self.streamed as u64 / 4;
+        let enough = streams && time >= Duration::from_secs(2) && tokens > 0;
+        enough.then(|| tokens * 1000 / u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// Adds to the answer that streams.
+    fn stream(&mut self, text: &str, at: Duration) {
+        self.streamed += text.len();
+        self.stream_began.get_or_insert(at);
+    }
+
     /// Starts a new run and resets what the previous one used.
     pub fn begin(&mut self, at: Duration) {
         let context = self.context;
@@ -134,20 +151,20 @@ impl RunState {
                 self.enter(RunPhase::Starting, at);
             }
             EventKind::TextDelta { text } => {
-                self.streamed += text.len();
+                self.stream(text, at);
                 self.enter(RunPhase::Writing, at);
             }
             EventKind::ThinkingDelta { text } => {
-                self.streamed += text.len();
+                self.stream(text, at);
                 self.enter(RunPhase::Thinking, at);
             }
             EventKind::Retrying { attempt, limit, wait, reason } => {
-                self.streamed = 0;
+                (self.streamed, self.stream_began) = (0, None);
                 let (attempt, limit, reason) = (*attempt, *limit, reason.clone());
                 self.enter(RunPhase::Retrying { until: at + *wait, attempt, limit, reason }, at);
             }
             EventKind::TurnFinished { usage, cost, .. } => {
-                self.streamed = 0;
+                (self.streamed, self.stream_began) = (0, None);
                 self.usage += *usage;
                 self.cost += *cost;
                 self.context = usage.context();

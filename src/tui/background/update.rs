@@ -15,7 +15,7 @@ use crate::tui::transcript::ItemKind;
 /// Moves an agent to the background, if possible.
 pub fn send_to_background(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
     let Some(agent) = model.agents.get(path) else { return };
-    let name = agent.info.name.clone();
+    let name = agent.label();
     if !agent.alive() {
         return stop::say_ended(model, path);
     }
@@ -34,7 +34,7 @@ pub fn send_to_background(model: &mut TuiModel, path: &AgentPath, effects: &mut 
 fn parent_note(model: &TuiModel, path: &AgentPath) -> String {
     let parent = path.parent().unwrap_or_else(AgentPath::root);
     let stay = model.agents.awaited_by(&parent).filter(|agent| !agent.path.is_within(path)).count();
-    let name = model.name(&parent);
+    let name = model.label(&parent);
     match stay {
         0 => format!("{name} continues"),
         more => format!("{name} waits for {more}"),
@@ -50,7 +50,7 @@ pub fn moved(model: &mut TuiModel, path: &AgentPath) {
 /// Resumes an ended agent in the background.
 pub fn resume(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
     let Some(agent) = model.agents.get(path).filter(|agent| agent.resumable()) else { return };
-    let (id, name) = (agent.id, agent.info.name.clone());
+    let (id, name) = (agent.id, agent.label());
     effects.push(ScreenEffect::Send(Command::ResumeAgent(id)));
     model.say(format!("{name} resumes in the background"));
 }

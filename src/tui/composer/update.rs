@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::{AgentPath, Command, PermissionMode, PromptTiming, QueuedPrompt};
+use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
@@ -13,7 +14,7 @@ use crate::tui::host::{CommandChoice, HostRequest};
 use crate::tui::interrupt::{QUIT_CONFIRM_TIME, stop};
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::labels::with_detail;
-use crate::tui::model::{Notice, NoticeCause, RunningShell, TuiModel};
+use crate::tui::model::{NOTICE_TIME, Notice, NoticeCause, RunningShell, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::picker::HistorySearch;
@@ -49,8 +50,8 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::Submit => submit(model, effects),
         Action::Up if focused && empty => focus::focus_next(model, false),
         Action::Down if focused && empty => focus::focus_next(model, true),
-        Action::Left if focused && empty => focus::focus_next(model, false),
-        Action::Right if focused && empty => focus::focus_next(model, true),
+        Action::Left if focused && empty => focus::focus_beside(model, false),
+        Action::Right if focused && empty => focus::focus_beside(model, true),
         Action::Up => handle_up(model, effects),
         Action::Down => {
             let width = model.prompt_width();
@@ -225,13 +226,17 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         model.say_while(NoticeCause::NoModel, "No model yet: your text stays here · /model");
         return;
     }
-    if let Some(agent) = model.focused()
-        && !agent.alive()
-    {
-        let sends = model.keymap.hint(KeyContext::Prompt, Action::Submit, "sends it to main");
-        let sends = sends.map(|sends| format!("Esc, then {sends}"));
-        model.say(with_detail(&format!("{} has ended", agent.info.name), sends));
-        return;
+    let ended = model.focused().filter(|agent| !agent.alive()).map(AgentState::label);
+    if let Some(name) = ended {
+        let again = model.keys.send_to_main.take();
+        if again.is_none_or(|(draft, until)| draft != text || until < model.now) {
+            let sends =
+                model.keymap.hint(KeyContext::Prompt, Action::Submit, "again sends it to main");
+            model.keys.send_to_main = Some((text, model.now + NOTICE_TIME));
+            model.say(with_detail(&format!("{name} has ended"), sends));
+            return;
+        }
+        focus::leave(model);
     }
     if model.focus.is_none() && mention::reject_unknown(model, &text, effects) {
         return;

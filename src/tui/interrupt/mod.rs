@@ -184,7 +184,9 @@ pub fn hint(model: &TuiModel) -> Option<Vec<String>> {
         Some(_) => "Esc stops all".to_owned(),
         None => "Esc stops main".to_owned(),
     });
+    // With a question waiting, the key shows that.
     let agents = model.keymap.hint(KeyContext::Prompt, Action::Next, "agents");
+    let agents = agents.filter(|_| model.questions.waiting.is_empty());
     let pieces = match (&interrupt, &escape) {
         (InterruptAction::Stop, InterruptAction::Stop) => vec![fixed_hint("Esc to stop")],
         (InterruptAction::ClearDraft, InterruptAction::Stop) => {
@@ -194,13 +196,13 @@ pub fn hint(model: &TuiModel) -> Option<Vec<String>> {
             vec![fixed_hint("Esc puts it back")]
         }
         (InterruptAction::Cancel(path), _) => {
-            vec![Some(format!("Ctrl+C cancels {}", model.name(path))), stops, agents]
+            vec![Some(format!("Ctrl+C cancels {}", model.label(path))), stops, agents]
         }
         (InterruptAction::PickAgent, _) => {
             vec![fixed_hint("Ctrl+C asks which to cancel"), stops, agents]
         }
         (InterruptAction::AlreadyCancelling(path), _) => {
-            vec![Some(format!("{} is being cancelled", model.name(path))), stops]
+            vec![Some(format!("{} is being cancelled", model.label(path))), stops]
         }
         (InterruptAction::KillShell, _) => vec![fixed_hint("Esc or Ctrl+C kills the command")],
         _ => return None,

@@ -18,7 +18,7 @@ pub fn cancel(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEf
     if !agent.alive() {
         return say_ended(model, path);
     }
-    let (id, name, queued) = (agent.id, agent.info.name.clone(), agent.run.queued());
+    let (id, name, queued) = (agent.id, agent.label(), agent.run.queued());
     let partial = labels::partial_text_note(model, agent);
     mark_cancelling(model, |agent| agent.path.is_within(path));
     effects.push(ScreenEffect::Send(Command::Cancel(id)));
@@ -36,7 +36,7 @@ pub fn say_ended(model: &mut TuiModel, path: &AgentPath) {
         RunPhase::Ended(end) => labels::short_end_label(agent, end),
         _ => return,
     };
-    let text = format!("{} has ended ({end}) · Esc back", agent.info.name);
+    let text = format!("{} has ended ({end}) · Esc back", agent.label());
     model.say(text);
 }
 

@@ -15,17 +15,28 @@ use crate::tui::text::{one_line, truncate};
 /// Handles a press of Ctrl+C or Esc.
 pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut Vec<ScreenEffect>) {
     let now = model.now;
+    let step = match key {
+        InterruptKey::Interrupt => model.interrupt_action(),
+        InterruptKey::Escape => model.escape_action(),
+    };
+    // Leaving a view is harmless, so that is never ignored.
+    let leaves = matches!(
+        step,
+        InterruptAction::CloseMenu
+            | InterruptAction::CloseOverlay
+            | InterruptAction::BackToAnswers
+            | InterruptAction::TakeKeyboard
+            | InterruptAction::EndSelection
+            | InterruptAction::StepBack
+    );
     if let Some((deaf, until)) = &mut model.keys.muted
+        && !leaves
         && *deaf == key
         && now < *until
     {
         *until = now + KEY_MUTE_TIME;
         return;
     }
-    let step = match key {
-        InterruptKey::Interrupt => model.interrupt_action(),
-        InterruptKey::Escape => model.escape_action(),
-    };
     let counts = !matches!(
         step,
         InterruptAction::ArmQuit
@@ -76,7 +87,7 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
         InterruptAction::Requeue => requeue_taken(model, effects),
         InterruptAction::Cancel(path) => stop::cancel(model, &path, effects),
         InterruptAction::AlreadyCancelling(path) => {
-            let name = model.name(&path).to_owned();
+            let name = model.label(&path);
             model.say(format!("{name} is being cancelled"));
         }
         InterruptAction::HasEnded(path) => stop::say_ended(model, &path),

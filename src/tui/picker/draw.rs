@@ -113,7 +113,7 @@ fn theme_sample(painter: Painter<'_>) -> Vec<Line<'static>> {
             word("// twice", theme.comment),
         ]),
     ];
-    lines.extend(whole_diff(diff, 60, theme));
+    lines.extend(whole_diff(diff, None, 60, theme));
     lines.push(Line::default());
     lines.push(agents.collect());
     lines

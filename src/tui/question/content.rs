@@ -13,7 +13,8 @@ use crate::protocol::{Access, MAX_SHOWN_BYTES, PathTarget, Question, QuestionId,
 use crate::tui::format::count;
 use crate::tui::model::TuiModel;
 use crate::tui::text::{
-    Highlighter, count_changes, one_line, reveal, sanitize, whole_diff, width, wrap_line, wrap_text,
+    DiffFile, Highlighter, count_changes, one_line, reveal, sanitize, whole_diff, width,
+    wrap_hanging, wrap_text,
 };
 use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::indented;
@@ -51,13 +52,19 @@ pub struct QuestionContext<'a> {
     folder: &'a Path,
     /// The asking agent's task in a few words.
     task: Option<&'a str>,
+    /// The number of the asking agent; `None` for main.
+    pub number: Option<usize>,
 }
 
 impl<'a> QuestionContext<'a> {
     pub fn new(model: &'a TuiModel, question: &Question) -> Self {
         let agent = model.agents.get(&question.path);
         let task = agent.map(|agent| agent.info.description.as_str());
-        Self { folder: &model.session.folder, task: task.filter(|task| !task.is_empty()) }
+        Self {
+            folder: &model.session.folder,
+            task: task.filter(|task| !task.is_empty()),
+            number: agent.map(|agent| agent.number),
+        }
     }
 }
 
@@ -164,8 +171,9 @@ pub fn asker(question: &Question) -> String {
 }
 
 /// Whether a title of this many cells can hold the whole sentence.
-pub fn fits_title(question: &Question, room: u16) -> bool {
-    width(&sentence(question)) + TITLE_MARGIN <= usize::from(room)
+pub fn fits_title(question: &Question, context: QuestionContext<'_>, room: u16) -> bool {
+    let number = context.number.map_or(0, |number| number.to_string().len() + 1);
+    number + width(&sentence(question)) + TITLE_MARGIN <= usize::from(room)
 }
 
 /// The request as a sentence: `explore-2 wants to edit src/main.rs`.
@@ -236,13 +244,15 @@ fn wrap_content(
     theme: &Theme,
 ) -> WrappedContent {
     let mut lines = Vec::new();
-    if !fits_title(question, width.saturating_add(4)) {
+    if !fits_title(question, context, width.saturating_add(4)) {
         lines.extend(wrap_text(&sanitize(&sentence(question)), width, theme.text));
     }
     let inner = width.saturating_sub(2).max(1);
     if let Access::Command { line, .. } = &question.access {
         let code = highlighter.code_lines(&printable(line), "bash", theme);
-        lines.extend(code.iter().flat_map(|line| wrap_line(line, inner)).map(indented));
+        let (first, rest) = (Line::default(), Line::raw("  "));
+        let wrap = |line| wrap_hanging(line, inner, &first, &rest);
+        lines.extend(code.iter().flat_map(wrap).map(indented));
     }
     let mut push = |text: &str, style| {
         lines.extend(plain_lines(text, inner, style).into_iter().map(indented));
@@ -256,8 +266,13 @@ fn wrap_content(
         }
         _ => {}
     }
-    let diff = question.preview.as_deref().map(|preview| preview_lines(preview, width, theme));
-    let diff = diff.unwrap_or_default();
+    let file = match &question.access {
+        Access::Write { paths } => paths.first(),
+        _ => None,
+    };
+    let file = file.map(|file| DiffFile { path: &file.written, highlighter });
+    let diff = question.preview.as_deref();
+    let diff = diff.map(|diff| preview_lines(diff, file, width, theme)).unwrap_or_default();
     // A diff shows everything in an edit's input.
     if diff.is_empty() || !matches!(question.access, Access::Write { .. }) {
         for field in other_fields(question) {
@@ -312,8 +327,13 @@ fn too_large_content(question: &Question, width: u16, theme: &Theme) -> WrappedC
 }
 
 /// The lines of a preview: a diff, or plain text.
-fn preview_lines(preview: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let lines = whole_diff(preview, width, theme);
+fn preview_lines(
+    preview: &str,
+    file: Option<DiffFile<'_>>,
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let lines = whole_diff(preview, file, width, theme);
     if lines.is_empty() && !preview.trim().is_empty() {
         return plain_lines(preview, width, theme.text);
     }

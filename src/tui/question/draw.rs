@@ -26,6 +26,9 @@ const MIN_CONTENT_LINES: usize = 6;
 /// Lines of content from which on a blank line sets the answers apart, although not all fits.
 const ROOMY_CONTENT_LINES: usize = 8;
 
+/// If more than one in so many lines of a call wraps beside the panes, the question covers them.
+const FEW_WRAPS: usize = 5;
+
 /// Width in cells below which the content is unreadable.
 const MIN_WIDTH: u16 = 12;
 
@@ -51,8 +54,8 @@ struct DialogRows {
     lower: usize,
 }
 
-/// Draws the open question: over the transcript if all of it fits there without a line of the call
-/// being wrapped, else over the whole body.
+/// Draws the open question: over the transcript if all of it fits there and few lines of the call
+/// wrap, else over the whole body.
 pub fn draw(
     model: &TuiModel,
     layout: &ScreenLayout,
@@ -66,7 +69,8 @@ pub fn draw(
     let context = QuestionContext::new(model, question);
     let mut call_lines =
         |area: Rect| content.wrapped(question, context, inner_size(area).0, painter.theme).call;
-    let wraps = call_lines(layout.transcript) > call_lines(layout.body);
+    let wide = call_lines(layout.body);
+    let wraps = call_lines(layout.transcript) > wide + wide / FEW_WRAPS;
     let mut fit = |area: Rect| {
         let (width, room) = inner_size(area);
         let lines = content.wrapped(question, context, width, painter.theme).lines.len();
@@ -134,7 +138,7 @@ pub fn draw_content(
     let wrapped = content.wrapped(question, context, width, painter.theme);
     let lines = &wrapped.lines;
     let style = colour(model, &question.path, painter);
-    let title = title(model, question, wrapped.changes, style, area.width, painter);
+    let title = title(model, question, context, wrapped.changes, style, area.width, painter);
     let foot =
         BorderText { left: vec![], right: vec![Span::styled("Esc back", painter.theme.dim)] };
     let inner = frame_with(buffer, area, painter.theme, style, title, foot);
@@ -218,11 +222,12 @@ fn draw_box(
     let theme = painter.theme;
     let asker = colour(model, &question.path, painter);
     let style = if open.keyboard { asker } else { theme.dim };
-    let foot = hint::footer(open, question, &drawn, lower.names_esc, &model.keymap);
+    let foot = hint::footer(model, &drawn, lower.names_esc);
     let live = !open.keyboard || drawn.clipped.is_empty() && !drawn.available.is_empty();
     let foot = Span::styled(foot, if live { theme.dim } else { theme.question });
     let foot = BorderText { left: Vec::new(), right: vec![foot] };
-    let title = title(model, question, wrapped.changes, asker, area.width, painter);
+    let context = QuestionContext::new(model, question);
+    let title = title(model, question, context, wrapped.changes, asker, area.width, painter);
     let inner = frame_with(buffer, area, theme, style, title, foot);
     let top = drawn.content.top;
     for (at, line) in wrapped.lines.iter().enumerate().skip(top).take(fits.content) {
@@ -294,10 +299,11 @@ fn draw_thumb(
     }
 }
 
-/// `⚑ explore-2 wants to edit src/main.rs` on the left, `+1 −1 · 1 of 2` on the right.
+/// `⚑ 2 explore-2 wants to edit src/main.rs` on the left, `+1 −1 · 1 of 2` on the right.
 fn title(
     model: &TuiModel,
     question: &Question,
+    context: QuestionContext<'_>,
     (added, removed): (usize, usize),
     asker: Style,
     room: u16,
@@ -308,9 +314,13 @@ fn title(
     let bold = Modifier::BOLD;
     let mut left = vec![
         Span::styled(format!("{} ", theme.glyphs.asks), theme.question),
+        Span::styled(
+            context.number.map(|number| format!("{number} ")).unwrap_or_default(),
+            asker.add_modifier(bold),
+        ),
         Span::styled(content::asker(question), asker.add_modifier(bold)),
     ];
-    if content::fits_title(question, room) {
+    if content::fits_title(question, context, room) {
         let (verb, object) = content::request(question);
         left.push(Span::styled(format!(" wants to {verb}"), theme.text));
         left.push(Span::styled(object, theme.text.add_modifier(bold)));

@@ -4,7 +4,9 @@ use crate::protocol::Question;
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext, Keymap, fixed_hint};
 use crate::tui::model::TuiModel;
-use crate::tui::question::{NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion};
+use crate::tui::question::{
+    NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, WaitingQuestion,
+};
 
 /// Hints for the hint line; `None` if no question is shown. `frame` is the question in the frame being
 /// drawn.
@@ -56,13 +58,11 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
 }
 
 /// The hints in the question's lower border; `names_esc` if the answers have Esc among them.
-pub fn footer(
-    open: &ShownQuestion,
-    question: &Question,
-    drawn: &QuestionFrame,
-    names_esc: bool,
-    keymap: &Keymap,
-) -> String {
+pub fn footer(model: &TuiModel, drawn: &QuestionFrame, names_esc: bool) -> String {
+    let Some((open, WaitingQuestion { question, .. })) = model.questions.current() else {
+        return String::new();
+    };
+    let keymap = &*model.keymap;
     let hint = |action, words| keymap.hint(KeyContext::Prompt, action, words);
     let words = match (&open.stage, open.keyboard) {
         (_, false) => {
@@ -88,7 +88,9 @@ pub fn footer(
         }
         (QuestionStage::Choose, true) => {
             let no = fixed_hint("Esc no").filter(|_| !names_esc);
-            [no, hint(Action::Next, "next"), hint(Action::Reader, "in full")]
+            let more = model.questions.next_after_open().is_some();
+            let next = hint(Action::Next, if more { "next" } else { "later" });
+            [no, next, hint(Action::Reader, "in full")]
         }
         (QuestionStage::Reason(_), true) => {
             [hint(Action::Submit, "says no"), fixed_hint("Esc back"), None]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crossterm::event::KeyEvent;
 
 use crate::protocol::{AgentPath, Answer, Command, NoticeLevel, Question, QuestionId, RuleFile};
+use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
@@ -28,7 +29,8 @@ const NOTIFY_AFTER: Duration = Duration::from_secs(3);
 
 /// Adds a new question.
 pub fn add_question(model: &mut TuiModel, question: Question) {
-    let name = question.agent.clone();
+    let name = model.agents.get(&question.path).map(AgentState::label);
+    let name = name.unwrap_or_else(|| question.agent.clone());
     let now = model.now;
     model.questions.ask(question, now);
     model.questions.notify_at = (!model.focused_window).then_some(now + NOTIFY_AFTER);

@@ -80,7 +80,7 @@ fn b_moves_x_cancels_and_r_resumes_the_chosen_one() {
     assert_eq!(screen.sent(), []);
     screen.write("b");
     assert_eq!(screen.sent(), [Command::Background(running)]);
-    assert_eq!(screen.notice(), "explore-1 is in the background now · main continues");
+    assert_eq!(screen.notice(), "1 explore-1 is in the background now · main continues");
     screen.write("x");
     assert_eq!(screen.sent(), [Command::Cancel(running)]);
     screen.key(KeyCode::Down).write("x").write("x");
@@ -89,7 +89,7 @@ fn b_moves_x_cancels_and_r_resumes_the_chosen_one() {
     assert_eq!(screen.sent(), []);
     screen.write("r");
     assert_eq!(screen.sent(), [Command::ResumeAgent(ended)]);
-    assert_eq!(screen.notice(), "plan-1 resumes in the background");
+    assert_eq!(screen.notice(), "2 plan-1 resumes in the background");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_key_never_hits_the_neighbour_of_an_agent_that_ended() {
     let (mut screen, running, _) = open_list();
     screen.event(&running, finish(RunEnd::Completed, "")).write("x");
     assert_eq!(screen.sent(), []);
-    assert_eq!(screen.notice(), "explore-1 has ended (done) · Esc back");
+    assert_eq!(screen.notice(), "1 explore-1 has ended (done) · Esc back");
 }
 
 #[test]

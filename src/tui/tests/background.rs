@@ -42,7 +42,7 @@ fn ctrl_b_on_the_empty_prompt_moves_the_focused_agent() {
     screen.key(KeyCode::Tab).ctrl('b');
     let first = screen.model.focus.clone().unwrap();
     assert_eq!(screen.sent(), [Command::Background(first.id().unwrap())]);
-    assert_eq!(screen.notice(), "explore-1 is in the background now · main waits for 2");
+    assert_eq!(screen.notice(), "1 explore-1 is in the background now · main waits for 2");
     screen.event(&first, EventKind::MovedToBackground);
     assert_eq!(names(&screen.model.agents.panel()), ["explore-2", "explore-3"]);
     assert_eq!(names(&screen.model.agents.strip()), ["explore-1"]);
@@ -51,7 +51,7 @@ fn ctrl_b_on_the_empty_prompt_moves_the_focused_agent() {
     screen.ctrl('b');
     assert_eq!(
         (screen.sent(), screen.notice()),
-        (vec![], "explore-1 is already in the background")
+        (vec![], "1 explore-1 is already in the background")
     );
 }
 
@@ -64,12 +64,12 @@ fn ctrl_b_without_focus_moves_the_only_running_agent() {
     screen.background(&root(), "docs-1", "docs");
     screen.ctrl('b');
     assert_eq!(screen.sent(), [Command::Background(running.id().unwrap())]);
-    assert_eq!(screen.notice(), "explore-1 is in the background now · main waits for 1");
+    assert_eq!(screen.notice(), "1 explore-1 is in the background now · main waits for 1");
     screen.event(&running, EventKind::MovedToBackground).event(&queued, cancelled());
     let last = screen.agent(&root(), "explore-3", "three");
     screen.ctrl('b');
     assert_eq!(screen.sent(), [Command::Background(last.id().unwrap())]);
-    assert_eq!(screen.notice(), "explore-3 is in the background now · main continues");
+    assert_eq!(screen.notice(), "2 explore-3 is in the background now · main continues");
 }
 
 #[test]
@@ -117,10 +117,13 @@ fn ctrl_b_on_a_queued_or_ended_agent_only_says_so() {
     screen.key(KeyCode::Tab).ctrl('b');
     assert_eq!(
         (screen.sent(), screen.notice()),
-        (vec![], "explore-1 has not started · x in /agents cancels it")
+        (vec![], "1 explore-1 has not started · x in /agents cancels it")
     );
     screen.event(&queued, finish(RunEnd::Completed, "")).ctrl('b');
-    assert_eq!((screen.sent(), screen.notice()), (vec![], "explore-1 has ended (done) · Esc back"));
+    assert_eq!(
+        (screen.sent(), screen.notice()),
+        (vec![], "1 explore-1 has ended (done) · Esc back")
+    );
 }
 
 #[test]

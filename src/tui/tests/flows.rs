@@ -62,8 +62,15 @@ fn a_message_goes_to_the_focused_agent_and_never_to_an_ended_one() {
     assert_eq!(screen.model.queue.list[0].state, MessageState::Orphaned);
     screen.write("again").enter();
     assert_eq!(screen.sent(), []);
-    assert_eq!(screen.notice(), "explore-1 has ended · Esc, then Enter sends it to main");
+    assert_eq!(screen.notice(), "1 explore-1 has ended · Enter again sends it to main");
     assert_eq!(screen.model.composer.text(), "again");
+    screen.write("!").enter();
+    assert_eq!(screen.sent(), [], "another draft");
+    screen.enter();
+    assert!(
+        matches!(&screen.sent()[..], [Command::Prompt { to, prompt }] if to.is_root() && prompt.text == "again!")
+    );
+    assert_eq!(screen.model.focus, None);
 }
 
 #[test]

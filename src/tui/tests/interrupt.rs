@@ -52,7 +52,7 @@ fn in_cancel_which_rows_never_shift_and_an_ended_agent_cannot_be_picked() {
     assert_eq!(screen.sent(), []);
     screen.write("2");
     assert_eq!(screen.sent(), [Command::Cancel(second.id().unwrap())]);
-    assert_eq!(screen.notice(), "explore-2 cancelled · partial text goes to main");
+    assert_eq!(screen.notice(), "2 explore-2 cancelled · partial text goes to main");
 }
 
 #[test]
@@ -106,12 +106,12 @@ fn ctrl_c_cancels_the_focused_agent_and_keeps_the_focus() {
     let second = screen.agent(&root(), "explore-2", "two");
     screen.key(KeyCode::Tab).key(KeyCode::Tab).ctrl('c');
     assert_eq!(screen.sent(), [Command::Cancel(second.id().unwrap())]);
-    assert_eq!(screen.notice(), "explore-2 cancelled · partial text goes to main");
+    assert_eq!(screen.notice(), "2 explore-2 cancelled · partial text goes to main");
     screen.event(&second, finish(RunEnd::Cancelled { before_start: false }, ""));
     assert_eq!(screen.model.focus.as_ref(), Some(&second));
     screen.wait(300).ctrl('c');
     assert_eq!(screen.sent(), []);
-    assert_eq!(screen.notice(), "explore-2 has ended (cancelled by you) · Esc back");
+    assert_eq!(screen.notice(), "2 explore-2 has ended (cancelled by you) · Esc back");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_queued_agent_is_cancelled_before_it_started() {
     screen.event(&queued, EventKind::Queued { place: 1 });
     screen.chord(KeyCode::Char('2'), KeyModifiers::ALT).ctrl('c');
     assert_eq!(screen.sent(), [Command::Cancel(queued.id().unwrap())]);
-    assert_eq!(screen.notice(), "explore-4 cancelled before it started");
+    assert_eq!(screen.notice(), "2 explore-4 cancelled before it started");
 }
 
 #[test]
@@ -133,9 +133,26 @@ fn esc_steps_from_the_zoom_to_the_panes_to_the_prompt_and_cancels_nobody() {
     assert!(screen.model.zoom);
     screen.esc();
     assert!(!screen.model.zoom && screen.model.focus.is_some());
-    screen.wait(300).esc();
+    // Leaving a view again is harmless, so it needs no pause; stopping everything does.
+    screen.wait(100).esc();
     assert_eq!(screen.model.focus, None);
+    screen.wait(100).esc().wait(200).esc();
     assert_eq!(screen.sent(), []);
+    screen.wait(300).esc();
+    assert_eq!(screen.sent(), [Command::CancelTurn]);
+}
+
+#[test]
+fn the_panel_folds_when_the_user_has_cancelled_all_its_agents() {
+    let mut screen = busy();
+    let paths = ["explore-1", "explore-2"].map(|name| screen.agent(&root(), name, "one"));
+    screen.ctrl('c').write("a");
+    assert_eq!(screen.sent().len(), 2);
+    let cancelled = || finish(RunEnd::Cancelled { before_start: false }, "");
+    screen.event(&paths[0], cancelled());
+    assert_eq!(screen.model.agents.panel().len(), 2);
+    screen.event(&paths[1], cancelled());
+    assert_eq!(screen.model.agents.panel().len(), 0);
 }
 
 #[test]
@@ -233,16 +250,17 @@ fn idle_and_empty_ctrl_c_quits_only_within_two_seconds() {
 }
 
 #[test]
-fn a_drummed_key_takes_one_step() {
+fn a_drummed_key_leaves_the_views_and_stops_nothing() {
     let mut screen = busy();
     screen.agent(&root(), "explore-1", "one");
     screen.key(KeyCode::Tab).enter();
     for _ in 0..10 {
         screen.esc().wait(200);
     }
-    assert!(!screen.model.zoom && screen.model.focus.is_some());
+    assert!(!screen.model.zoom && screen.model.focus.is_none());
+    assert_eq!(screen.sent(), []);
     screen.wait(250).esc();
-    assert_eq!(screen.model.focus, None);
+    assert_eq!(screen.sent(), [Command::CancelTurn]);
 }
 
 #[test]
@@ -371,7 +389,7 @@ fn every_place_shows_an_agent_by_the_same_number() {
     screen.enter();
     let output = super::pictures::picture(&mut screen, 100, 30);
     assert!(output.starts_with(" main › 2 one  explore-2 · sonnet-5"), "{output}");
-    assert!(output.contains("others  1 ✓  3 "), "{output}");
+    assert!(output.contains("others  ●1 ✓  ●3 "), "{output}");
     screen.esc().wait(300).esc().wait(300).write("/agents").enter();
     let output = super::pictures::picture(&mut screen, 100, 30);
     assert!(output.contains("2 one  explore-2"), "{output}");
@@ -391,7 +409,7 @@ fn the_text_of_a_cancelled_agent_goes_to_its_parent_unless_that_was_stopped_too(
         crate::tui::labels::partial_text_note(&screen.model, agent)
     };
     screen.event(&child, cancelled());
-    let to_parent = Some("partial text goes to general-purpose-1".to_owned());
+    let to_parent = Some("partial text goes to 1 general-purpose-1".to_owned());
     assert_eq!(partial(&screen, &child), to_parent);
     screen.event(&other, cancelled()).event(&parent, cancelled());
     assert_eq!(partial(&screen, &other), None, "nobody reads it");

@@ -47,6 +47,48 @@ fn picture_by(view: &mut View, screen: &mut TestScreen, width: u16, height: u16)
     lines.join("\n")
 }
 
+/// The same with the styles in use: below each line the cells that have one, in a view's theme.
+pub(super) fn styled_picture(
+    view: &mut View,
+    screen: &mut TestScreen,
+    width: u16,
+    height: u16,
+) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    screen.send(Msg::Resize { width, height });
+    terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let mut lines = Vec::new();
+    for y in 0..height {
+        let cells: Vec<_> = (0..width).map(|x| &buffer[(x, y)]).collect();
+        let text: String = cells.iter().map(|cell| cell.symbol()).collect();
+        lines.push(text.trim_end().to_owned());
+        let mut runs = Vec::new();
+        let mut x = 0;
+        for run in cells.chunk_by(|a, b| a.style() == b.style()) {
+            let cell = run[0];
+            let mut style = String::new();
+            if cell.fg != ratatui::style::Color::Reset {
+                style.push_str(&format!(" {}", cell.fg));
+            }
+            if cell.bg != ratatui::style::Color::Reset {
+                style.push_str(&format!(" on {}", cell.bg));
+            }
+            if !cell.modifier.is_empty() {
+                style.push_str(&format!(" {:?}", cell.modifier).to_lowercase());
+            }
+            if !style.is_empty() {
+                runs.push(format!("{x}–{}{style}", x + run.len() - 1));
+            }
+            x += run.len();
+        }
+        if !runs.is_empty() {
+            lines.push(format!("    ~ {}", runs.join(", ")));
+        }
+    }
+    lines.join("\n")
+}
+
 /// Three agents working for main, as in the pictures of the specification.
 pub(super) fn three() -> (TestScreen, [AgentPath; 3]) {
     let mut screen = TestScreen::new();
@@ -309,19 +351,192 @@ fn many(number: usize) -> (TestScreen, Vec<AgentPath>) {
 }
 
 #[test]
+fn panes_and_zoom_with_their_styles() {
+    for theme in ["dark", "light"] {
+        let (mut screen, _) = one_done(3);
+        let mut view = View::new(Theme::named(theme).unwrap(), Highlighter::off());
+        let output = styled_picture(&mut view, &mut screen, 120, 30);
+        insta::assert_snapshot!(format!("styled_panes_{theme}"), output);
+        screen.key(KeyCode::Tab).enter();
+        let output = styled_picture(&mut view, &mut screen, 100, 20);
+        insta::assert_snapshot!(format!("styled_zoom_{theme}"), output);
+    }
+    let env = [("TERM", "xterm"), ("NO_COLOR", "1")].into_iter().collect();
+    let (mut screen, _) = one_done(3);
+    screen.key(KeyCode::Tab);
+    let theme = Theme::named("dark").unwrap().for_terminal(&env);
+    let output = styled_picture(&mut View::new(theme, Highlighter::off()), &mut screen, 120, 30);
+    insta::assert_snapshot!("styled_panes_no_color", output);
+}
+
+const SIZES: [(u16, u16); 6] = [(60, 15), (80, 24), (100, 30), (120, 40), (160, 45), (220, 60)];
+
+/// The first of some agents has ended, and its pane has become small.
+fn one_done(number: usize) -> (TestScreen, Vec<AgentPath>) {
+    let (mut screen, paths) = many(number);
+    screen.model.focus = None;
+    screen.event(&paths[0], finish(RunEnd::Completed, "**Two** route tables.")).wait(5000);
+    (screen, paths)
+}
+
+#[test]
 fn many_agents_at_the_sizes_that_matter() {
-    let (mut screen, paths) = many(8);
-    insta::assert_snapshot!("eight_80x24", picture(&mut screen, 80, 24));
-    insta::assert_snapshot!("eight_120x40", picture(&mut screen, 120, 40));
-    insta::assert_snapshot!("eight_160x45", picture(&mut screen, 160, 45));
-    screen.model.focus = Some(paths[4].clone());
-    insta::assert_snapshot!("eight_focus_80x24", picture(&mut screen, 80, 24));
+    for (width, height) in SIZES {
+        let mut shot = |name: &str, screen: &mut TestScreen| {
+            let output = picture(screen, width, height);
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), output);
+        };
+        let (mut screen, _) = one_done(3);
+        shot("one_done", &mut screen);
+        let (mut screen, paths) = many(8);
+        shot("eight", &mut screen);
+        screen.model.focus = Some(paths[4].clone());
+        shot("eight_focus", &mut screen);
+        let (mut screen, paths) = many(32);
+        screen.model.focus = Some(paths[4].clone());
+        shot("thirty_two", &mut screen);
+        let (mut screen, _) = many(100);
+        shot("hundred", &mut screen);
+    }
+}
+
+#[test]
+fn left_and_right_go_to_the_column_beside() {
     let (mut screen, paths) = many(32);
     screen.model.focus = Some(paths[4].clone());
-    insta::assert_snapshot!("thirty_two_120x40", picture(&mut screen, 120, 40));
-    let (mut screen, _) = many(100);
-    insta::assert_snapshot!("hundred_80x24", picture(&mut screen, 80, 24));
-    insta::assert_snapshot!("hundred_160x45", picture(&mut screen, 160, 45));
+    picture(&mut screen, 120, 40);
+    let mut goes = |key: KeyCode, to: usize| {
+        screen.key(key);
+        assert_eq!(screen.model.focus.as_ref(), Some(&paths[to]), "{key:?}");
+    };
+    goes(KeyCode::Right, 15);
+    goes(KeyCode::Right, 26);
+    goes(KeyCode::Right, 4);
+    goes(KeyCode::Left, 26);
+    goes(KeyCode::Down, 27);
+    goes(KeyCode::Left, 16);
+    goes(KeyCode::Up, 15);
+    // The last column has one row less.
+    goes(KeyCode::Left, 4);
+    for at in 5..=10 {
+        goes(KeyCode::Down, at);
+    }
+    goes(KeyCode::Left, 21);
+    goes(KeyCode::Right, 10);
+}
+
+/// The number of lines of each pane on the right.
+fn pane_heights(output: &str) -> Vec<usize> {
+    let head = |line: &str| {
+        let pane = line.split('│').nth(1).unwrap_or_default();
+        pane.trim_start().starts_with(['▌', '▸'])
+            && pane.chars().nth(2).is_some_and(|letter| letter.is_ascii_digit())
+    };
+    let tops: Vec<usize> = output.lines().enumerate().filter(|l| head(l.1)).map(|l| l.0).collect();
+    let end = output.lines().take_while(|line| line.contains('│')).count();
+    tops.iter().zip(tops[1..].iter().chain([&end])).map(|(top, next)| next - top).collect()
+}
+
+#[test]
+fn the_pane_of_an_ended_agent_leaves_its_room_to_the_others_step_by_step() {
+    let (mut screen, paths) = many(3);
+    screen.model.focus = None;
+    let heights = |screen: &mut TestScreen| pane_heights(&picture(screen, 120, 40));
+    assert_eq!(heights(&mut screen), [11, 11, 11]);
+    screen.event(&paths[0], finish(RunEnd::Completed, "Two route tables."));
+    assert_eq!(heights(&mut screen.wait(1000)), [11, 11, 11], "it can still be read");
+    let wake = screen.model.next_wake().unwrap() - screen.at;
+    assert!(wake <= Duration::from_millis(500), "{wake:?}");
+    let mut before = 11;
+    for _ in 0..3 {
+        let now = heights(&mut screen.wait(300));
+        assert!(now[0] <= before && now.iter().sum::<usize>() == 33, "{now:?}");
+        before = now[0];
+    }
+    assert_eq!(heights(&mut screen.wait(1000)), [3, 15, 15]);
+    screen.model.focus = Some(paths[0].clone());
+    assert_eq!(heights(&mut screen), [11, 11, 11], "the focused one has room");
+    screen.model.focus = None;
+    // The last one to end keeps its room.
+    screen.event(&paths[1], finish(RunEnd::Completed, "Found."));
+    screen.wait(3000).event(&paths[2], finish(RunEnd::Completed, "Found.")).wait(5000);
+    assert_eq!(heights(&mut screen), [3, 3, 27]);
+}
+
+#[test]
+fn a_header_is_lit_once_when_its_agent_ends() {
+    let (mut screen, paths) = many(3);
+    screen.model.focus = None;
+    let lit = |screen: &mut TestScreen| {
+        let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
+        let mut view = View::new(Theme::default(), Highlighter::off());
+        screen.send(Msg::Resize { width: 120, height: 40 });
+        terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
+        let cell = terminal.backend().buffer()[(100, 1)].clone();
+        cell.modifier.contains(ratatui::style::Modifier::REVERSED)
+    };
+    assert!(!lit(&mut screen));
+    screen.event(&paths[0], finish(RunEnd::Completed, "Found."));
+    assert!(lit(&mut screen));
+    assert!(!lit(&mut screen.wait(200)));
+    screen.model.settings.motion = crate::tui::settings::MotionMode::Reduced;
+    screen.event(&paths[1], finish(RunEnd::Completed, "Found."));
+    assert!(!lit(&mut screen));
+}
+
+#[test]
+fn a_header_never_loses_its_state() {
+    for number in [3, 8, 12, 32] {
+        for (width, height) in SIZES {
+            let (mut screen, paths) = many(number);
+            let output = picture(&mut screen, width, height);
+            if number > 6 {
+                assert!(output.contains("needs you"), "{output}");
+            }
+            for path in &paths {
+                screen.event(path, finish(RunEnd::Completed, "Found."));
+            }
+            let output = picture(&mut screen, width, height);
+            assert!(output.contains("✓ done") || output.contains("✓ Found."), "{output}");
+        }
+    }
+}
+
+#[test]
+fn agents_in_trouble_are_among_those_that_are_shown() {
+    let (mut screen, paths) = many(100);
+    for path in &paths[..40] {
+        screen.event(path, finish(RunEnd::Completed, "Found."));
+    }
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("▌97 map the r"), "it needs the user: {output}");
+    assert!(output.contains("▌94 find the "), "it has failed: {output}");
+    assert!(!output.contains("▌ 1 "), "it is done: {output}");
+    screen.model.focus = Some(paths[0].clone());
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("▸ 1 map the r"), "it has the focus: {output}");
+}
+
+#[test]
+fn a_budget_stands_beside_the_cost_and_in_zoom_as_a_bar() {
+    let mut screen = TestScreen::new();
+    screen.model.session.max_usd = Some(2.0);
+    screen.prompt("go");
+    let path = screen.agent(&AgentPath::root(), "explore-1", "map the routes");
+    screen.model.agents.get_mut(&path).unwrap().info.max_usd = Some(0.5);
+    screen.turn_done(&path, 21_000, 0.13);
+    screen.event(&path, EventKind::TurnStarted { turn: 5, limit: Some(20) });
+    screen.says(&path, &"x".repeat(800)).wait(4000).says(&path, "y");
+    let output = picture(&mut screen, 120, 40);
+    assert!(output.contains("5/20  $0.13/0.50"), "{output}");
+    assert!(output.contains(" · $0.13/2.00 · "), "{output}");
+    screen.key(KeyCode::Tab).enter();
+    let output = picture(&mut screen, 120, 40);
+    let head = output.lines().next().unwrap_or_default();
+    assert!(head.ends_with("5/20 ━━━───────  21k  $0.13/0.50 ━━━───────"), "{output}");
+    assert!(output.contains("· 50 tokens/s"), "{output}");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.lines().next().unwrap_or_default().ends_with("  5/20  21k  $0.13/0.50"));
 }
 
 #[test]

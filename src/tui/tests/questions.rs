@@ -138,6 +138,7 @@ fn tab_goes_to_the_next_and_then_leaves_all_waiting_until_tab() {
     let (mut screen, agent) = asked();
     screen.asks(&agent, 2, "explore-2", "ls").key(KeyCode::Tab);
     assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(2));
+    assert!(picture(&mut screen, 80, 24).contains("Tab later"), "no other is behind it");
     screen.key(KeyCode::Tab).wait(5000);
     assert_eq!(screen.model.questions.open, None);
     screen.key(KeyCode::Tab);

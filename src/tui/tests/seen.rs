@@ -7,8 +7,11 @@ use crate::protocol::{self, Access, AgentPath, Answer, Command, EventKind, Quest
 use crate::tui::msg::{HitKind, HitTarget, Msg};
 use crate::tui::overlay::Overlay;
 use crate::tui::testing::TestScreen;
+use crate::tui::text::Highlighter;
+use crate::tui::theme::Theme;
+use crate::tui::view::View;
 
-use super::pictures::{picture, three};
+use super::pictures::{picture, styled_picture, three};
 
 /// Changes the call of a question.
 type Change<'a> = Box<dyn Fn(&mut Question) + 'a>;
@@ -142,6 +145,30 @@ fn a_question_about_an_edit_shows_its_lines_its_reason_and_its_task() {
         let output = picture(&mut screen, width, height);
         insta::assert_snapshot!(format!("edit_{width}x{height}"), output);
     }
+}
+
+#[test]
+fn the_code_of_an_edit_and_of_a_command_has_its_colours() {
+    let (sender, ready) = std::sync::mpsc::sync_channel(1);
+    let highlighter = Highlighter::new(move || {
+        let _ = sender.send(());
+    });
+    highlighter.request();
+    ready.recv().unwrap();
+    let edited = |question: &mut Question| {
+        edit(1)(question);
+        question.preview = Some(
+            "@@ -6,2 +6,2 @@\n fn discount() -> u32 {\n-    let count = 10;\n+    let count = 12; // a dozen\n"
+                .to_owned(),
+        );
+    };
+    let theme = || Theme::named("dark").unwrap();
+    let mut view = View::new(theme(), highlighter);
+    let output = styled_picture(&mut view, &mut asked(edited), 80, 24);
+    insta::assert_snapshot!("styled_edit", output);
+    let line = "cargo test --package shop cart::total && echo \"all of it\"";
+    let output = styled_picture(&mut view, &mut asked(command(line.to_owned())), 80, 24);
+    insta::assert_snapshot!("styled_command", output);
 }
 
 #[test]
@@ -297,7 +324,7 @@ fn the_end_of_the_reader_counts_as_seen() {
     picture(&mut screen, 80, 24);
     screen.ctrl('o');
     let output = picture(&mut screen, 80, 24);
-    assert!(output.starts_with("╭ ⚑ explore-1 wants to edit src/main.rs"), "{output}");
+    assert!(output.starts_with("╭ ⚑ 1 explore-1 wants to edit src/main.rs"), "{output}");
     assert!(output.contains("+ word-15;"), "{output}");
     screen.esc().wait(300);
     picture(&mut screen, 80, 24);

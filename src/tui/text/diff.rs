@@ -55,9 +55,14 @@ pub fn diff_lines(
 }
 
 /// Renders a whole unified diff, with visible signs for characters that are dropped elsewhere.
-pub fn whole_diff(diff: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+pub fn whole_diff(
+    diff: &str,
+    file: Option<DiffFile<'_>>,
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let limit = DiffLimit { rows: usize::MAX, key: None };
-    render_diff(diff, None, width, limit, theme, &|text| sanitize(&reveal(text)).into_owned())
+    render_diff(diff, file, width, limit, theme, &|text| sanitize(&reveal(text)).into_owned())
 }
 
 /// Counts the added and the removed lines of a unified diff.
@@ -401,7 +406,10 @@ fn push_change(
     let number = format!("{:>digits$} ", row.number);
     let mark = Span::styled(format!("{} ", row.sign), sign);
     let first = vec![Span::styled(number, theme.dim.patch(ground)), mark];
-    let rest = vec![Span::styled(" ".repeat(digits + 3), ground)];
+    // Further lines hang under the first letter of the code, unless that is far to the right.
+    let indent = row.text.bytes().take_while(|byte| *byte == b' ').count();
+    let indent = indent.min(usize::from(width) / 3);
+    let rest = vec![Span::styled(" ".repeat(digits + 3 + indent), ground)];
     // In a very narrow window, drop the line number.
     let indent = match usize::from(width) > digits + 8 {
         true => Indent { first, rest },
@@ -409,7 +417,7 @@ fn push_change(
     };
     let ends = styles_with_words(&row.text, &code, words, line, word);
     let from = out.len();
-    indent.wrap(StyledRuns::new(&row.text, ends), usize::from(width), WrapMode::Cells, out);
+    indent.wrap(StyledRuns::new(&row.text, ends), usize::from(width), WrapMode::Words, out);
     if ground.bg.is_some() {
         for line in &mut out[from..] {
             let blank = usize::from(width).saturating_sub(line.width());
@@ -493,7 +501,8 @@ mod tests {
     fn nothing_hides_in_a_whole_diff() {
         let diff = "@@ -1 +1,2 @@\n-old\r+new\n+\x1b]0;rm -rf ~\n";
         let whole = |line: &Line<'_>| line.to_string();
-        let rendered: Vec<_> = whole_diff(diff, 40, &Theme::default()).iter().map(whole).collect();
+        let rendered: Vec<_> =
+            whole_diff(diff, None, 40, &Theme::default()).iter().map(whole).collect();
         assert_eq!(rendered, ["1 - old␍", "1 + new", "2 + ␛]0;rm -rf ~"]);
     }
 
@@ -505,6 +514,14 @@ mod tests {
             .map(ToString::to_string)
             .collect();
         assert_eq!(lines, ["1 - abcdefgh", "    ijklmn", "1 + x"]);
+    }
+
+    #[test]
+    fn long_lines_break_at_words_and_hang_under_their_code() {
+        let diff = "@@ -1 +1 @@\n-    one two three four\n";
+        let lines = whole_diff(diff, None, 20, &Theme::default());
+        let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
+        assert_eq!(lines, ["1 -     one two", "        three four"]);
     }
 
     fn words(old: &str, new: &str) -> Option<(Vec<String>, Vec<String>)> {

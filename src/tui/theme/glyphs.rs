@@ -34,6 +34,8 @@ pub struct Glyphs {
     pub task_open: &'static str,
     pub task_done: &'static str,
     pub rule: &'static str,
+    /// The used part of a gauge; the rest is a rule.
+    pub gauge: &'static str,
     pub vertical: &'static str,
     /// The part of a border beside the visible lines.
     pub thumb: &'static str,
@@ -120,6 +122,7 @@ pub static UNICODE: Glyphs = Glyphs {
     task_open: "☐",
     task_done: "☑",
     rule: "─",
+    gauge: "━",
     vertical: "│",
     thumb: "┃",
     cross: "┼",
@@ -155,6 +158,7 @@ pub static ASCII: Glyphs = Glyphs {
     task_open: "-",
     task_done: "+",
     rule: "-",
+    gauge: "=",
     vertical: "|",
     thumb: "#",
     cross: "+",

@@ -245,7 +245,7 @@ async fn children_that_were_at_work_when_the_program_was_killed_are_interrupted(
         screen.keys(TAB);
         screen.wait_for("Enter zoom");
         screen.keys(TAB);
-        screen.wait_for("general-purpose-2 has ended");
+        screen.wait_for("to 2 read the tests");
         screen.keys(ENTER);
         let zoomed = screen.wait_until("the conversation from the file", |shown| {
             shown.contains("task: CHILD-B look around") && shown.contains("Bash true")

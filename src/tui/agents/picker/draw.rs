@@ -7,9 +7,9 @@ use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::{AgentAction, AgentPicker};
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
 use crate::tui::keymap::{Action, KeyContext};
-use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, draw_rows, frame};
+use crate::tui::{labels, layout};
 
 /// Draws the list at the bottom of the area.
 pub fn draw(
@@ -25,7 +25,10 @@ pub fn draw(
         AgentAction::Cancel => "Cancel which?",
         AgentAction::Background => "Background which?",
     };
-    let foot = which.hint(model).join(" · ");
+    // Otherwise the hint line has the keys.
+    let (width, height) = model.size;
+    let tiny = layout::is_tiny(width, height);
+    let foot = if tiny { which.hint(model).join(" · ") } else { String::new() };
     let inner = frame(buffer, area, painter.theme, painter.theme.question, title, &foot);
     let agents: Vec<&AgentState> =
         which.rows.iter().filter_map(|path| model.agents.get(path)).collect();

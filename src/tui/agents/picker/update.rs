@@ -21,9 +21,11 @@ pub fn open(model: &mut TuiModel, action: AgentAction) {
         AgentAction::Cancel if waited_for.is_empty() => agent.alive(),
         AgentAction::Cancel => waited_for.iter().any(|other| other.path == agent.path),
     };
-    let visible = model.agents.visible();
-    let rows: Vec<AgentPath> =
-        visible.iter().filter(|agent| listed(agent)).map(|agent| agent.path.clone()).collect();
+    // A number is looked for here, so parents and children do not stand together.
+    let mut agents = model.agents.visible();
+    agents.retain(|agent| listed(agent));
+    agents.sort_by_key(|agent| agent.number);
+    let rows = agents.iter().map(|agent| agent.path.clone()).collect();
     model.overlay = Some(Overlay::AgentPicker(AgentPicker { action, rows, selected: 0 }));
 }
 
