@@ -84,10 +84,23 @@ pub fn agent_status_with(
     }
     let children = model.agents.awaited_by(&agent.path).count();
     if children > 0 {
-        return label(Glyph::Waits, format!("waiting for {}", count(children, "agent")));
+        return label(Glyph::Waits, waiting_words(model, agent, children));
     }
     let (text, tail) = run_words(run, model.now);
     StatusLabel { glyph: Glyph::Spinner, text, tail }
+}
+
+/// `waiting for 2 agents`, or `waiting, 1 of 2 back` once some have ended.
+fn waiting_words(model: &TuiModel, agent: &AgentState, working: usize) -> String {
+    let below = model.agents.within(&agent.path);
+    let back = below.filter(|child| {
+        let direct = child.path.depth() == agent.path.depth() + 1 && !child.in_background;
+        direct && child.run.ended.is_some_and(|at| !child.alive() && at >= agent.run.since)
+    });
+    match back.count() {
+        0 => format!("waiting for {}", count(working, "agent")),
+        back => format!("waiting, {back} of {} back", working + back),
+    }
 }
 
 /// Describes what a run is doing, ignoring questions and children.

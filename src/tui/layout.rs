@@ -141,7 +141,7 @@ impl ScreenLayout {
     /// Computes the layout.
     pub fn new(needs: LayoutInput) -> Self {
         let (width, height) = (needs.width, needs.height);
-        let small = width < 80 || height < 20;
+        let small = is_small(width, height);
         let tiny = is_tiny(width, height);
         let nothing_else = width < 20 || height < 5;
         let under = if tiny {
@@ -321,6 +321,11 @@ fn slots(agents: u16, room: u16, wide: bool) -> Option<(u16, u16)> {
         return (two >= 2).then_some((2, two));
     }
     (one >= 2).then_some((1, one))
+}
+
+/// Whether a screen is too small for a status line and a line about the work.
+pub fn is_small(width: u16, height: u16) -> bool {
+    width < 80 || height < 20
 }
 
 /// Whether a screen is too small for a panel of agents.

@@ -41,6 +41,9 @@ const SHRINK_TIME: Duration = Duration::from_millis(600);
 /// How long the header of an agent that has just ended is lit.
 const FLASH_TIME: Duration = Duration::from_millis(200);
 
+/// Cells of an agent beside a zoomed one, with a number of three digits.
+const OTHER_WIDTH: usize = 8;
+
 /// Cells of a gauge in the head of a zoomed agent.
 const GAUGE_WIDTH: u16 = 10;
 
@@ -109,7 +112,7 @@ fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
 }
 
 /// The time since the first of the agents started, or until the last ended.
-fn elapsed(group: AgentGroup<'_>) -> Option<std::time::Duration> {
+fn elapsed(group: AgentGroup<'_>) -> Option<Duration> {
     let runs = group.agents.iter().map(|agent| &agent.run);
     let from = runs.clone().filter_map(|run| run.started).min()?;
     let end = |agent: &&AgentState| agent.run.ended.filter(|_| !agent.alive());
@@ -251,7 +254,8 @@ impl HeaderColumns {
         }
         let line = two_ends(left, right, room, None);
         let ended = agent.run.ended.filter(|_| !alive && painter.frame.is_some());
-        let flashes = ended.is_some_and(|at| model.now < at + FLASH_TIME);
+        let since = ended.and_then(|at| model.now.checked_sub(at));
+        let flashes = since.is_some_and(|since| since < FLASH_TIME);
         if focused || flashes { Line::from(band(painter, agent, line.spans)) } else { line }
     }
 }
@@ -454,7 +458,7 @@ pub fn zoom_header(
     if !agent.info.model.is_empty() {
         left.push(Span::styled(format!(" · {}", one_line(&agent.info.model)), theme.dim));
     }
-    let others = others(model, agent, painter);
+    let others = others(model, agent, room, painter);
     let mut right = zoom_figures(model, agent, true, painter);
     if spans_width(&left) + spans_width(&right) + 2 > room {
         right = zoom_figures(model, agent, false, painter);
@@ -507,15 +511,21 @@ fn zoom_figures(
     spans
 }
 
-/// `others  ●1 ✓  ●3 ⠹ writing`, by their numbers.
-fn others(model: &TuiModel, agent: &AgentState, painter: Painter<'_>) -> Vec<Span<'static>> {
+/// `others  ●1 ✓  ●3 ⠹ writing`, by their numbers; if not all fit, the most telling ones.
+fn others(
+    model: &TuiModel,
+    agent: &AgentState,
+    room: usize,
+    painter: Painter<'_>,
+) -> Vec<Span<'static>> {
     let theme = painter.theme;
-    let visible = model.agents.visible();
-    let mut others: Vec<&AgentState> =
-        visible.into_iter().filter(|other| other.path != agent.path).collect();
-    others.sort_by_key(|other| other.number);
+    let mut others = model.agents.visible();
+    others.retain(|other| other.path != agent.path);
+    let fitting = (room / OTHER_WIDTH).saturating_sub(3).max(1);
+    let mut shown = most_telling(AgentGroup { model, agents: &others, painter }, fitting);
+    shown.sort_by_key(|other| other.number);
     let mut spans = Vec::new();
-    for (at, other) in others.iter().take(8).enumerate() {
+    for (at, other) in shown.iter().enumerate() {
         let state = labels::agent_status(model, other);
         let words = match other.alive() && others.len() < 4 {
             true => format!(" {}", state.fitted(16)),
@@ -528,8 +538,9 @@ fn others(model: &TuiModel, agent: &AgentState, painter: Painter<'_>) -> Vec<Spa
         spans.push(Span::styled(sign, painter.style(state.glyph)));
         spans.push(Span::styled(words, theme.dim));
     }
-    if others.len() > 8 {
-        spans.push(Span::styled(format!("  +{} more", others.len() - 8), theme.dim));
+    if others.len() > shown.len() {
+        let more = others.len() - shown.len();
+        spans.push(Span::styled(format!("  +{more} more"), theme.dim));
     }
     spans
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::protocol::AgentPath;
 use crate::tui::agents::picker::AgentAction;
 use crate::tui::keymap::{Action, KeyContext, fixed_hint};
+use crate::tui::layout;
 use crate::tui::model::{InterruptKey, TuiModel};
 use crate::tui::overlay::Overlay;
 use crate::tui::question::QuestionStage;
@@ -180,10 +181,15 @@ impl TuiModel {
 /// Hints for Ctrl+C and Esc on the prompt; `None` if they do nothing notable.
 pub fn hint(model: &TuiModel) -> Option<Vec<String>> {
     let (interrupt, escape) = (model.interrupt_action(), model.escape_action());
+    // With agents, the line about the work says it, where there is one.
+    let (width, height) = model.size;
+    let told = !layout::is_small(width, height);
     let stops = (escape == InterruptAction::Stop).then(|| match model.agents.foreground().next() {
-        Some(_) => "Esc stops all".to_owned(),
-        None => "Esc stops main".to_owned(),
+        Some(_) if told => None,
+        Some(_) => Some("Esc stops all".to_owned()),
+        None => Some("Esc stops main".to_owned()),
     });
+    let stops = stops.flatten();
     // With a question waiting, the key shows that.
     let agents = model.keymap.hint(KeyContext::Prompt, Action::Next, "agents");
     let agents = agents.filter(|_| model.questions.waiting.is_empty());

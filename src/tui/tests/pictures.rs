@@ -515,6 +515,10 @@ fn agents_in_trouble_are_among_those_that_are_shown() {
     screen.model.focus = Some(paths[0].clone());
     let output = picture(&mut screen, 80, 24);
     assert!(output.contains("▸ 1 map the r"), "it has the focus: {output}");
+    screen.enter();
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("others  ●44 ✗  ●47 ⚑  ●57 ⚑  ●67 ⚑  ●77 ⚑  ●87 ⚑  ●97 ⚑"), "{output}");
+    assert!(output.contains("  +92 more"), "{output}");
 }
 
 #[test]
@@ -644,6 +648,9 @@ fn children_stand_under_their_parent() {
     screen.agent(&plan, "explore-2", "find the query");
     screen.wait(42_000);
     insta::assert_snapshot!(picture(&mut screen, 120, 20));
+    screen.event(&first, finish(RunEnd::Completed, "Two tables."));
+    let output = picture(&mut screen, 120, 20);
+    assert!(output.contains("◦ waiting, 1 of 2 back"), "{output}");
 }
 
 #[test]
