@@ -42,7 +42,7 @@ impl Painter<'_> {
     }
 }
 
-/// A bar of `cells` for a part of a whole: `━━━───────`. From 80 % on it is a warning.
+/// A bar of `cells` for a part of a whole: `━━━┈┈┈┈┈┈┈`. From 80 % on it is a warning.
 pub fn gauge(theme: &Theme, used: f64, whole: f64, cells: u16, style: Style) -> [Span<'static>; 2] {
     let part = if whole > 0.0 { (used / whole).clamp(0.0, 1.0) } else { 1.0 };
     // A part that is not nothing shows, and one that is not all leaves a rest.
@@ -56,7 +56,7 @@ pub fn gauge(theme: &Theme, used: f64, whole: f64, cells: u16, style: Style) -> 
     let bar = |sign: &str, cells: u16| sign.repeat(usize::from(cells));
     [
         Span::styled(bar(theme.glyphs.gauge, filled), style),
-        Span::styled(bar(theme.glyphs.rule, cells - filled), theme.dim),
+        Span::styled(bar(theme.glyphs.gauge_rest, cells - filled), theme.dim),
     ]
 }
 

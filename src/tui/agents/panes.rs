@@ -476,7 +476,7 @@ pub fn zoom_header(
     lines
 }
 
-/// `⠹  1:02  5/20 ━━━───────  21k  $0.03/0.50 ━─────────`: the state and the figures of a zoomed agent.
+/// `⠹  1:02  5/20 ━━━┈┈┈┈┈┈┈  21k  $0.03/0.50 ━┈┈┈┈┈┈┈┈┈`: the state and the figures of a zoomed agent.
 fn zoom_figures(
     model: &TuiModel,
     agent: &AgentState,

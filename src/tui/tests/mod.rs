@@ -5,6 +5,7 @@ mod background;
 mod flows;
 mod interrupt;
 mod keys;
+mod panes;
 mod pictures;
 mod prompt;
 mod questions;

@@ -34,8 +34,9 @@ pub struct Glyphs {
     pub task_open: &'static str,
     pub task_done: &'static str,
     pub rule: &'static str,
-    /// The used part of a gauge; the rest is a rule.
+    /// The used part of a gauge, and the rest.
     pub gauge: &'static str,
+    pub gauge_rest: &'static str,
     pub vertical: &'static str,
     /// The part of a border beside the visible lines.
     pub thumb: &'static str,
@@ -123,6 +124,7 @@ pub static UNICODE: Glyphs = Glyphs {
     task_done: "☑",
     rule: "─",
     gauge: "━",
+    gauge_rest: "┈",
     vertical: "│",
     thumb: "┃",
     cross: "┼",
@@ -159,6 +161,7 @@ pub static ASCII: Glyphs = Glyphs {
     task_done: "+",
     rule: "-",
     gauge: "=",
+    gauge_rest: ".",
     vertical: "|",
     thumb: "#",
     cross: "+",
