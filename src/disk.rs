@@ -24,5 +24,5 @@ pub use repository::{
     folders_of_repository, has_dot_git, has_entry_behind_link, has_own_repository, has_remote,
     leaves_folder, named_git_dirs, repository_root, roots_around, tracks,
 };
-pub use resolve::{leads_outside, normalize, passes_link, resolve, resolve_from};
+pub use resolve::{leads_outside, link_names, normalize, passes_link, resolve, resolve_from};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

@@ -59,11 +59,36 @@ pub fn passes_link(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
     passes
 }
 
+/// Returns every name of a file that following the links of `path` yields: `path` itself, one for
+/// each link on the way, and last where it leads, if that is known.
+pub fn link_names(path: &Path) -> Vec<PathBuf> {
+    let mut names = vec![path.to_owned()];
+    let mut add = |name: PathBuf| {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    };
+    let end = follow_links(path, None, &mut |link, rest| {
+        add(rest.iter().fold(link.to_owned(), |path, part| path.join(part)));
+    });
+    end.into_iter().for_each(&mut add);
+    names
+}
+
 /// Like [`resolve`] or, with a folder, [`resolve_from`], passing the resolved path of each link on the way to `on_link`.
 pub(super) fn follow(
     path: &Path,
     cwd: Option<&Path>,
     on_link: &mut dyn FnMut(&Path),
+) -> Option<PathBuf> {
+    follow_links(path, cwd, &mut |link, _| on_link(link))
+}
+
+/// Like [`follow`], also passing what remains of the path after each link.
+fn follow_links(
+    path: &Path,
+    cwd: Option<&Path>,
+    on_link: &mut dyn FnMut(&Path, &VecDeque<OsString>),
 ) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
@@ -106,7 +131,7 @@ pub(super) fn follow(
                 if links > MAX_LINKS || next.starts_with("/proc") {
                     return None;
                 }
-                on_link(&next);
+                on_link(&next, &rest);
                 let target = fs::read_link(&next).ok()?;
                 for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
                     rest.push_front(part);

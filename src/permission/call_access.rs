@@ -10,7 +10,7 @@ use super::call::Call;
 use super::doubt::doubt;
 use super::mentions::MentionedFiles;
 use super::path::PathTarget;
-use super::pattern_roots::PatternRoots;
+use super::pattern_roots::AgentRoots;
 use super::places::Places;
 use super::read_only::ReadRules;
 use super::script::{Script, SimpleCommand, Word};
@@ -52,7 +52,7 @@ pub struct CallAccess {
     pub read_rules: ReadRules,
     /// Whether the user has allowed every command, by a rule or by the mode.
     pub all_commands: bool,
-    pattern_roots: OnceCell<PatternRoots>,
+    pattern_roots: OnceCell<AgentRoots>,
 }
 
 /// The parts of a shell line that restrictions examine.
@@ -136,9 +136,9 @@ impl CallAccess {
     }
 
     /// Where relative patterns of restricting rules start; resolved on first use.
-    pub fn pattern_roots(&self, places: &Places) -> &PatternRoots {
+    pub fn pattern_roots(&self, places: &Places) -> &AgentRoots {
         let bases = self.shell.as_ref().map_or(&[][..], |shell| shell.bases.shell.as_slice());
-        self.pattern_roots.get_or_init(|| PatternRoots::for_agent(places, &self.cwd, bases))
+        self.pattern_roots.get_or_init(|| AgentRoots::new(places, &self.cwd, bases))
     }
 }
 

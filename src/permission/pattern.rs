@@ -7,7 +7,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet};
 use url::Host;
 
 use super::path::{PathTarget, resolve};
-use super::pattern_roots::{PatternRoot, PatternRoots};
+use super::pattern_roots::{AgentRoots, PatternRoot, PatternRoots};
 use super::places::Places;
 use super::protected::{Protection, fold};
 use super::spelling::Piece;
@@ -117,14 +117,13 @@ impl PathPattern {
         self.anchor.as_ref().is_none_or(|anchor| places.is_of_session(anchor))
     }
 
-    /// Where the pattern starts: its own anchor, or else these folders.
-    pub fn roots(&self, relative: &PatternRoots) -> PatternRoots {
-        let starts = match &self.anchor {
-            Some(anchor) if *anchor == self.project => relative.within_project(anchor),
-            Some(anchor) => relative.single(anchor),
-            None => relative.clone(),
-        };
-        starts.through_links(&self.fixed)
+    /// Where the pattern leads for an agent, from its own anchor or else from where relative ones start.
+    pub fn roots(&self, agent: &AgentRoots) -> PatternRoots {
+        match &self.anchor {
+            Some(anchor) if *anchor == self.project => agent.within_project(anchor, &self.fixed),
+            Some(anchor) => agent.below(anchor, &self.fixed),
+            None => agent.relative(&self.fixed),
+        }
     }
 
     /// Whether a deny or ask rule covers the target under either of its names. A target that cannot
@@ -142,18 +141,18 @@ impl PathPattern {
 
     /// Whether a deny or ask rule covers the file of this name.
     pub(super) fn restricts_name(&self, path: &Path, starts: &PatternRoots) -> bool {
-        let is_meant = |path: &Path| {
-            starts.iter().any(|start| {
-                self.matches(path, &start.written)
-                    || start.resolved.as_deref().is_some_and(|start| self.matches(path, start))
+        let is_meant = |PatternRoot { folder, names }: &PatternRoot| {
+            path.strip_prefix(folder).is_ok_and(|below| match below.as_os_str().is_empty() {
+                true => self.fits(names),
+                false => self.fits(&names.join(below)),
             })
         };
-        is_meant(path) || starts.other_names(path).iter().any(|path| is_meant(path))
+        starts.iter().any(is_meant)
     }
 
     /// Whether a file that a deny or ask rule covers may lie in the folder or below it, judging by names.
     pub fn may_lie_in(&self, folder: &Path, starts: &PatternRoots) -> bool {
-        self.places(starts).any(|place| place.starts_with(folder) || folder.starts_with(&place))
+        starts.iter().any(|it| it.folder.starts_with(folder) || folder.starts_with(&it.folder))
     }
 
     /// Whether the pattern begins with the name of a folder or file, rather than at any depth.
@@ -174,7 +173,7 @@ impl PathPattern {
         // Below a folder that the rule covers, any name is meant.
         let is_fixed = self.fixed.iter().count() == own.len();
         let may_be_folder = || match is_fixed {
-            true => self.places(starts).any(|place| place.is_dir()),
+            true => starts.iter().any(|start| start.folder.is_dir()),
             false => !last.contains('.'),
         };
         matches!(name.as_str(), "" | "." | "..")
@@ -184,22 +183,9 @@ impl PathPattern {
 
     /// Whether the names before the first wildcard lead below the folder.
     pub fn lies_below(&self, folder: &Path, starts: &PatternRoots) -> bool {
-        let is_below = |place: PathBuf| place != folder && place.starts_with(folder);
-        !self.fixed.as_os_str().is_empty() && self.places(starts).any(is_below)
-    }
-
-    /// Where the names before the first wildcard lead.
-    fn places(&self, starts: &PatternRoots) -> impl Iterator<Item = PathBuf> {
-        let names = |start: &PatternRoot| {
-            std::iter::once(start.written.clone()).chain(start.resolved.clone()).collect::<Vec<_>>()
-        };
-        let own = starts.iter().flat_map(names).map(|start| start.join(&self.fixed));
-        let mut places: Vec<PathBuf> = own.collect();
-        let copies: Vec<PathBuf> =
-            places.iter().flat_map(|place| starts.in_checkout(place)).collect();
-        places.extend(copies);
-        places.extend(starts.link_targets().map(Path::to_owned));
-        places.into_iter()
+        let is_below =
+            |start: &PatternRoot| start.folder != folder && start.folder.starts_with(folder);
+        !self.fixed.as_os_str().is_empty() && starts.iter().any(is_below)
     }
 
     /// Whether the pattern starts in the project with a name that exists only at the root of the file system.
@@ -212,8 +198,12 @@ impl PathPattern {
     }
 
     fn matches(&self, path: &Path, start: &Path) -> bool {
-        path.strip_prefix(start)
-            .is_ok_and(|inside| self.shapes.iter().any(|shape| shape.fits(inside)))
+        path.strip_prefix(start).is_ok_and(|inside| self.fits(inside))
+    }
+
+    /// Whether a name that begins where the pattern does fits it.
+    fn fits(&self, names: &Path) -> bool {
+        self.shapes.iter().any(|shape| shape.fits(names))
     }
 }
 
@@ -344,7 +334,8 @@ mod tests {
             let pattern = PathPattern::parse(pattern, project, Some(home)).unwrap();
             let target = PathTarget { written: path.into(), resolved: Some(path.into()) };
             assert_eq!(pattern.allows(&target, project), expected, "{pattern:?} {path}");
-            let starts = pattern.roots(&PatternRoots::new([project]));
+            let places = Places { project: project.to_owned(), ..Places::default() };
+            let starts = pattern.roots(&AgentRoots::new(&places, project, &[]));
             let restriction = Restriction::certain(expected);
             assert_eq!(pattern.restricts(&target, &starts), restriction, "{pattern:?} {path}");
             let unknown = PathTarget { resolved: None, ..target };

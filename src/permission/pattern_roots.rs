@@ -1,163 +1,141 @@
-//! The folders that patterns of paths start from, resolved once for a judgement or a search.
+//! The files that patterns of paths mean on disk, looked up once for a judgement or a search: under the
+//! names that the pattern spells, where its links lead, and in a checkout of the agent's own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::path::resolve;
 use super::places::Places;
-use crate::disk::checkout_root;
+use crate::disk::{checkout_root, link_names};
 
-/// A folder under both of its names.
+/// A file or folder with which a pattern begins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternRoot {
-    pub written: PathBuf,
-    /// Without links; absent if unknown.
-    pub resolved: Option<PathBuf>,
+    /// Its name on disk.
+    pub folder: PathBuf,
+    /// The names that the pattern has for it, counted from its start.
+    pub names: PathBuf,
 }
 
-/// The folders that relative patterns of restricting rules start from. Clones share them.
+/// Where the beginning of one pattern leads, by every name. Clones share them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PatternRoots {
-    all: Arc<[PatternRoot]>,
-    /// How many of the first are the project, under all its names.
+pub struct PatternRoots(Arc<[PatternRoot]>);
+
+/// The folders in which patterns of restricting rules start for one agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentRoots {
+    /// First the project, under all its names, then where the agent works.
+    all: Vec<PathBuf>,
     of_project: usize,
-    /// The agent's own checkout, if it works in one.
-    checkout: Option<Arc<AgentCheckout>>,
-    /// Where the beginning of a pattern leads through a link, after the pattern's name for it.
-    links: Arc<[(PathBuf, PathBuf)]>,
+    checkout: Option<AgentCheckout>,
+    /// Where patterns without a place of their own begin.
+    anywhere: PatternRoots,
 }
 
 /// An agent's own checkout. To every restricting rule, a file in it is the repository's file of the
 /// same name, even if the rule names the repository by an absolute path.
 #[derive(Clone, Debug, PartialEq)]
 struct AgentCheckout {
-    folder: PatternRoot,
-    repository: PatternRoot,
+    /// The names of its folder.
+    folder: Vec<PathBuf>,
+    /// The names of the repository's.
+    repository: Vec<PathBuf>,
 }
 
-impl PatternRoot {
-    fn new(folder: &Path) -> Self {
-        Self { written: folder.to_owned(), resolved: resolve(folder) }
+impl AgentRoots {
+    /// The starts for an agent that works in `cwd`: its folder, the project, each working
+    /// directory, and `more`. Every decision on a restricting rule uses these.
+    pub fn new(places: &Places, cwd: &Path, more: &[PathBuf]) -> Self {
+        let projects = unique([&places.project].into_iter().chain(&*places.roots));
+        let checkout = AgentCheckout::find(places, &projects, cwd);
+        let cwd = cwd.to_owned();
+        let all = unique(projects.iter().chain([&cwd]).chain(places.dirs.iter()).chain(more));
+        let anywhere = PatternRoots::new(&all, Path::new(""), checkout.as_ref());
+        Self { all, of_project: projects.len(), checkout, anywhere }
     }
 
-    fn names(&self) -> impl Iterator<Item = &Path> {
-        std::iter::once(self.written.as_path()).chain(self.resolved.as_deref())
+    /// Where a pattern that begins with `names`, wherever the agent works, leads.
+    pub fn relative(&self, names: &Path) -> PatternRoots {
+        match names.as_os_str().is_empty() {
+            true => self.anywhere.clone(),
+            false => PatternRoots::new(&self.all, names, self.checkout.as_ref()),
+        }
+    }
+
+    /// The same for one that begins in `folder`.
+    pub fn below(&self, folder: &Path, names: &Path) -> PatternRoots {
+        PatternRoots::new([folder], names, self.checkout.as_ref())
+    }
+
+    /// The same for one that begins in the project, which is `folder` or one of the equivalents in
+    /// its other rule files.
+    pub fn within_project(&self, folder: &Path, names: &Path) -> PatternRoots {
+        let others = self.all[..self.of_project].iter().map(PathBuf::as_path);
+        PatternRoots::new([folder].into_iter().chain(others), names, self.checkout.as_ref())
+    }
+}
+
+impl AgentCheckout {
+    /// The checkout of an agent in `cwd`, if it works in one of its own.
+    fn find(places: &Places, projects: &[PathBuf], cwd: &Path) -> Option<Self> {
+        let repository = projects.iter().min_by_key(|root| root.as_os_str().len())?;
+        let elsewhere = || (!cwd.starts_with(repository)).then(|| checkout_root(cwd));
+        let folder = places.bound.clone().or_else(elsewhere)?;
+        Some(Self { folder: link_names(&folder), repository: link_names(repository) })
+    }
+
+    /// The roots in the checkout that correspond to one in the repository, or above it.
+    fn copies(&self, root: &PatternRoot) -> Vec<PatternRoot> {
+        let mut copies = Vec::new();
+        for repository in &self.repository {
+            let (below, names) = match root.folder.strip_prefix(repository) {
+                Ok(below) => (below, root.names.clone()),
+                Err(_) => match repository.strip_prefix(&root.folder) {
+                    Ok(more) => (Path::new(""), root.names.join(more)),
+                    Err(_) => continue,
+                },
+            };
+            let folders = self.folder.iter().flat_map(|folder| link_names(&folder.join(below)));
+            copies.extend(folders.map(|folder| PatternRoot { folder, names: names.clone() }));
+        }
+        copies
     }
 }
 
 impl PatternRoots {
-    /// Resolves these folders, each once.
-    pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Self {
-        let mut starts: Vec<PatternRoot> = Vec::new();
-        for folder in folders {
-            if starts.iter().all(|start| start.written != folder) {
-                starts.push(PatternRoot::new(folder));
-            }
+    /// Follows the first `names` of a pattern from each start, and carries what they mean over to
+    /// the agent's own checkout. Nothing else does: a rule means the same files there.
+    fn new(
+        starts: impl IntoIterator<Item = impl AsRef<Path>>,
+        names: &Path,
+        checkout: Option<&AgentCheckout>,
+    ) -> Self {
+        let on_disk = starts.into_iter().flat_map(|start| link_names(&start.as_ref().join(names)));
+        let mut roots: Vec<PatternRoot> =
+            on_disk.map(|folder| PatternRoot { folder, names: names.to_owned() }).collect();
+        if let Some(checkout) = checkout {
+            let copies: Vec<_> = roots.iter().flat_map(|root| checkout.copies(root)).collect();
+            roots.extend(copies);
         }
-        Self { all: starts.into(), of_project: 0, checkout: None, links: Arc::default() }
-    }
-
-    /// The same for a pattern that begins with these names, which may be links.
-    pub fn through_links(self, names: &Path) -> Self {
-        if names.as_os_str().is_empty() {
-            return self;
-        }
-        let link = |start: &PatternRoot| {
-            let written = start.written.join(names);
-            let resolved = resolve(&written).filter(|it| *it != written)?;
-            let is_new = start.resolved.as_ref().is_none_or(|start| start.join(names) != resolved);
-            is_new.then_some((written, resolved))
-        };
-        let links = self.all.iter().filter_map(link).collect();
-        Self { links, ..self }
-    }
-
-    /// The targets that the beginning of the pattern reaches through links.
-    pub fn link_targets(&self) -> impl Iterator<Item = &Path> {
-        self.links.iter().map(|(_, resolved)| resolved.as_path())
-    }
-
-    /// Other names of the file that a pattern may refer to: in the repository, if it is in the
-    /// agent's own checkout, and through the links that the pattern names.
-    pub fn other_names(&self, file: &Path) -> Vec<PathBuf> {
-        let mut names = self.in_repository(file);
-        for (written, resolved) in self.links.iter() {
-            names.extend(file.strip_prefix(resolved).ok().map(|below| written.join(below)));
-        }
-        names
-    }
-
-    /// The start of a pattern that names its folder itself.
-    pub fn single(&self, folder: &Path) -> Self {
-        Self { checkout: self.checkout.clone(), ..Self::new([folder]) }
-    }
-
-    /// The names in the repository of a file in the agent's own checkout.
-    fn in_repository(&self, file: &Path) -> Vec<PathBuf> {
-        let Some(checkout) = &self.checkout else { return Vec::new() };
-        let below = checkout.folder.names().filter_map(|folder| file.strip_prefix(folder).ok());
-        below.flat_map(|below| checkout.repository.names().map(move |it| it.join(below))).collect()
-    }
-
-    /// The places in the agent's own checkout that correspond to a place in the repository, or above it.
-    pub fn in_checkout(&self, place: &Path) -> Vec<PathBuf> {
-        let Some(checkout) = &self.checkout else { return Vec::new() };
-        let below = checkout.repository.names().filter_map(|repository| {
-            let is_above = repository.starts_with(place).then_some(Path::new(""));
-            place.strip_prefix(repository).ok().or(is_above)
-        });
-        below.flat_map(|below| checkout.folder.names().map(move |it| it.join(below))).collect()
-    }
-
-    /// The starts for an agent that works in `cwd`: its folder, the project, each working
-    /// directory, and `more`. Every decision on a restricting rule uses these.
-    pub fn for_agent(places: &Places, cwd: &Path, more: &[PathBuf]) -> Self {
-        let (projects, own) = project_folders(places, cwd);
-        let dirs = places.dirs.iter().chain(more).map(PathBuf::as_path);
-        let all = projects.iter().map(PathBuf::as_path).chain([cwd]).chain(dirs);
-        let checkout = own.map(|(folder, repository)| {
-            let (folder, repository) = (PatternRoot::new(&folder), PatternRoot::new(&repository));
-            Arc::new(AgentCheckout { folder, repository })
-        });
-        Self { of_project: projects.len(), checkout, ..Self::new(all) }
-    }
-
-    /// The starts of a pattern that begins in the project, which is `folder` or one of the
-    /// equivalents in its other rule files and the agent's own checkout.
-    pub fn within_project(&self, folder: &Path) -> Self {
-        let others = self.all[..self.of_project].iter().map(|start| start.written.as_path());
-        Self { checkout: self.checkout.clone(), ..Self::new([folder].into_iter().chain(others)) }
+        Self(unique(&roots).into())
     }
 }
 
-/// The folders that are the project to an agent in `cwd`, each once, and if that is in its own
-/// checkout, this with the repository. The checkout contains the same folders.
-fn project_folders(places: &Places, cwd: &Path) -> (Vec<PathBuf>, Option<(PathBuf, PathBuf)>) {
-    let mut all = vec![places.project.clone()];
-    all.extend(places.roots.iter().cloned());
-    let repository = all.iter().min_by_key(|root| root.as_os_str().len()).cloned();
-    let repository = repository.filter(|repository| !cwd.starts_with(repository));
-    let own = repository.map(|repository| (checkout_root(cwd), repository));
-    if let Some((checkout, repository)) = &own {
-        let below = |root: &PathBuf| Some(checkout.join(root.strip_prefix(repository).ok()?));
-        let copies: Vec<PathBuf> = all.iter().filter_map(below).collect();
-        all.extend(copies);
-    }
-    let mut seen = Vec::with_capacity(all.len());
-    all.retain(|folder| {
-        !seen.contains(folder) && {
-            seen.push(folder.clone());
-            true
+/// Each item once, in order.
+fn unique<'a, T: Clone + PartialEq + 'a>(items: impl IntoIterator<Item = &'a T>) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for item in items {
+        if !kept.contains(item) {
+            kept.push(item.clone());
         }
-    });
-    (all, own)
+    }
+    kept
 }
 
 impl std::ops::Deref for PatternRoots {
     type Target = [PatternRoot];
 
     fn deref(&self) -> &[PatternRoot] {
-        &self.all
+        &self.0
     }
 }
 
@@ -166,7 +144,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use super::{Path, PatternRoots};
+    use super::{AgentRoots, Path};
     use crate::permission::judge::Decision::Allow;
     use crate::permission::judge::testing::JudgeFixture;
     use crate::permission::path::PathTarget;
@@ -191,7 +169,8 @@ mod tests {
         bench.places.dirs = vec![project].into();
         bench.denies(["cat ../conf/key", "cat .env", "cat conf/key"]);
         // The same folders in the agent's own checkout.
-        let (own, _) = super::project_folders(&bench.places, &checkout);
+        let own = AgentRoots::new(&bench.places, &checkout, &[]);
+        let own: Vec<_> = own.anywhere.iter().map(|root| root.folder.clone()).collect();
         assert!(own.contains(&checkout) && own.contains(&checkout.join("sub")), "{own:?}");
     }
 
@@ -225,7 +204,7 @@ mod tests {
         }
         let mut bench = bench.deny(&format!("Read(/{}/project/keys/**)", root.display()));
         bench.places.dirs = vec![checkout.clone()].into();
-        let starts = PatternRoots::for_agent(&bench.places, &checkout, &[]);
+        let starts = AgentRoots::new(&bench.places, &checkout, &[]);
         let pattern = bench.rules.deny[0].read_pattern().unwrap();
         let starts = pattern.roots(&starts);
         let restricts =
@@ -237,5 +216,61 @@ mod tests {
                 && pattern.may_lie_in(&checkout.join("keys"), &starts)
         );
         assert!(!pattern.may_lie_in(&checkout.join("src"), &starts));
+    }
+
+    #[test]
+    fn a_deny_rule_through_a_link_holds_in_a_checkout_of_the_agents_own() {
+        let mut bench = JudgeFixture::new();
+        let (root, checkout) = (bench.root.clone(), bench.root.join("home/checkout"));
+        let project = root.join("project");
+        bench.places.bound = Some(checkout.clone());
+        for folder in [&project, &checkout] {
+            fs::create_dir_all(folder.join("secrets")).unwrap();
+            fs::create_dir_all(folder.join(".git")).unwrap();
+            fs::create_dir_all(folder.join("open")).unwrap();
+            fs::write(folder.join(".env"), "x").unwrap();
+            fs::write(folder.join("secrets/key"), "x").unwrap();
+            symlink("secrets", folder.join("alias")).unwrap();
+        }
+        // What the commit has may differ from what lies in the project.
+        symlink("alias", project.join("moved")).unwrap();
+        symlink("open", checkout.join("moved")).unwrap();
+        fs::write(checkout.join("open/key"), "x").unwrap();
+        symlink(&root, root.join("home/work")).unwrap();
+        symlink("work/project/moved", root.join("home/far")).unwrap();
+        let absolute = |rule: &str| rule.replace("ROOT", &root.display().to_string());
+        for (rule, file) in [
+            ("Read(~/work/project/.env)", ".env"),
+            ("Read(/ROOT/home/work/project/.env)", ".env"),
+            ("Read(~/work/*/.env)", ".env"),
+            ("Read(~/work/**/.env)", ".env"),
+            ("Read(~/work/**)", "open/key"),
+            ("Read(~/work/project/alias/**)", "secrets/key"),
+            ("Read(~/work/project/alias/**)", "alias/key"),
+            ("Read(/ROOT/project/alias/**)", "secrets/key"),
+            ("Read(/ROOT/project/alias/key)", "secrets/key"),
+            ("Read(/alias/key)", "secrets/key"),
+            ("Read(alias/**)", "secrets/key"),
+            // It means both what it spells there and what it leads to here.
+            ("Read(~/far/key)", "moved/key"),
+            ("Read(~/far/key)", "open/key"),
+            ("Read(~/far/key)", "secrets/key"),
+        ] {
+            bench.rules = RuleSet::default();
+            bench = bench.deny(&absolute(rule));
+            // Also after the agent has left its checkout.
+            for cwd in [&checkout, &root] {
+                let roots = AgentRoots::new(&bench.places, cwd, &[]);
+                let pattern = bench.rules.deny[0].read_pattern().unwrap();
+                let starts = pattern.roots(&roots);
+                let target = PathTarget::new(&checkout, Path::new(file));
+                assert_eq!(pattern.restricts(&target, &starts), Restriction::Yes, "{rule} {file}");
+                assert!(pattern.may_lie_in(&checkout, &starts), "{rule}");
+                let other = PathTarget::new(&checkout, Path::new("open/other"));
+                let is_meant = rule.ends_with("work/**)");
+                let expected = Restriction::certain(is_meant);
+                assert_eq!(pattern.restricts(&other, &starts), expected, "{rule}");
+            }
+        }
     }
 }

@@ -4,22 +4,22 @@ use std::path::{Path, PathBuf};
 
 use super::path::PathTarget;
 use super::pattern::{PathPattern, Restriction};
-use super::pattern_roots::PatternRoots;
+use super::pattern_roots::{AgentRoots, PatternRoots};
 use super::places::Places;
 
 /// The files that an agent's rules keep it from reading, for tools that find files while searching.
 #[derive(Debug)]
 pub struct UnreadableFiles {
     cwd: PathBuf,
-    relative: PatternRoots,
+    roots: AgentRoots,
     patterns: Vec<(PathPattern, PatternRoots)>,
 }
 
 impl UnreadableFiles {
     /// Creates an empty set, for an agent that works in `cwd`.
     pub(super) fn new(places: &Places, cwd: &Path) -> Self {
-        let relative = PatternRoots::for_agent(places, cwd, &[]);
-        Self { cwd: cwd.to_owned(), relative, patterns: Vec::new() }
+        let roots = AgentRoots::new(places, cwd, &[]);
+        Self { cwd: cwd.to_owned(), roots, patterns: Vec::new() }
     }
 
     /// Adds the files of these patterns, except the patterns that `asked` matches: the user has answered for those.
@@ -29,7 +29,7 @@ impl UnreadableFiles {
         asked: Option<&PathTarget>,
     ) {
         for pattern in patterns {
-            let starts = pattern.roots(&self.relative);
+            let starts = pattern.roots(&self.roots);
             let is_meant = |asked| pattern.restricts(asked, &starts) == Restriction::Yes;
             if !asked.is_some_and(is_meant) {
                 self.patterns.push((pattern.clone(), starts));

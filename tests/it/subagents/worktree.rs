@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -262,6 +263,33 @@ async fn opened_by_a_reader(pipe: PathBuf) -> File {
     std::thread::spawn(move || tell.send(OpenOptions::new().write(true).open(pipe)));
     let opened = tokio::time::timeout(DEADLINE, opened).await;
     opened.expect("no command came to the pipe").unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_rule_through_a_link_holds_for_an_isolated_child_as_for_its_parent() {
+    for (settings, list) in [
+        ("[permissions]\ndeny = [\"Read(~/work/project/secret)\"]\n", ""),
+        ("[permissions]\ndeny = [\"Read(~/work/*/secret)\"]\n", ""),
+        ("", "disallowedTools: Read(~/work/project/secret)\n"),
+    ] {
+        let scene = scene_with(list);
+        scene.world.config(settings);
+        symlink(scene.world.root(), scene.world.home_dir().join("work")).unwrap();
+        scene.world.write("secret", "TOP-4711\n");
+        git(&scene, "add -A");
+        git(&scene, "commit -qm second");
+        scene.parent_calls([tidy("CHILD-A")]);
+        let calls = tool_use("Read", json!({ "file_path": "secret" }))
+            .tool_use("Bash", bash("cat secret"))
+            .tool_use("Grep", json!({ "pattern": "TOP", "output_mode": "content" }));
+        scene.server.when("CHILD-A").reply(calls).then(text("seen"));
+        scene.go().await;
+        let results = scene.server.requests_of("CHILD-A")[1].tool_results();
+        let denied: Vec<bool> = results.iter().map(|result| result.is_error).collect();
+        assert_eq!(denied, [true, true, false], "{settings}{list}: {results:?}");
+        assert!(results.iter().all(|it| !it.text.contains("TOP-4711")), "{results:?}");
+        scene.server.finish();
+    }
 }
 
 #[tokio::test]
