@@ -48,7 +48,7 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Option<CliCommand>,
 
-    /// The first prompt, sent at once.
+    /// The first prompt, sent at once; a ! at its start is text.
     pub prompt: Option<String>,
 
     #[command(flatten)]

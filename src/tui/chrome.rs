@@ -44,7 +44,7 @@ pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> L
             }
         }
     }
-    if model.composer.text().starts_with('!') {
+    if model.composer.is_shell_line() {
         left.push(Span::styled(
             " · runs in your shell · the agent sees it with your next prompt",
             theme.question,

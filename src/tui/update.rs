@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use crate::tui::composer::paste::PASTE_TOO_LARGE;
-use crate::tui::composer::{draft, update as prompt};
+use crate::tui::composer::paste::{self, PASTE_TOO_LARGE};
+use crate::tui::composer::{as_prompt, draft, update as prompt};
 use crate::tui::host::{HostRequest, ModelList};
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::Keymap;
@@ -105,7 +105,7 @@ pub fn start(
         commands::pick_session(model, &mut effects);
     }
     if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
-        model.composer.buffer.set(&prompt);
+        model.composer.buffer.set(&as_prompt(&prompt));
         prompt::submit(model, &mut effects);
     }
     effects
@@ -140,7 +140,10 @@ fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     if question::paste(model, text) {
         return;
     }
-    if !model.composer.buffer.paste(text) {
+    let text = paste::clean(text);
+    let is_first = model.composer.buffer.paste_start() == 0;
+    let text = if is_first { as_prompt(&text).into_owned() } else { text };
+    if !model.composer.buffer.paste(&text) {
         return model.say(PASTE_TOO_LARGE);
     }
     draft::edited(model, effects);

@@ -156,6 +156,11 @@ impl TextBuffer {
         self.replace(&range, &text, false);
     }
 
+    /// The byte position at which [`paste`](Self::paste) inserts.
+    pub fn paste_start(&self) -> usize {
+        self.selection().map_or(self.cursor, |selection| selection.start)
+    }
+
     /// Like [`insert`](Self::insert), but a large text becomes one character. Returns false and changes
     /// nothing if all large pastes together would have more than [`MAX_PASTED`](paste::MAX_PASTED) bytes.
     pub fn paste(&mut self, text: &str) -> bool {

@@ -13,6 +13,8 @@ pub mod update;
 pub use buffer::{Movement, TextBuffer};
 pub use menu::{Menu, MenuItem, MenuKind, Trigger};
 
+use std::borrow::Cow;
+
 use crate::protocol::{AgentPath, PromptTiming};
 
 /// Prompts kept for Up and Ctrl+R.
@@ -35,6 +37,15 @@ pub struct Composer {
     browsing: Option<(usize, String)>,
 }
 
+/// The draft for a text that the user did not type as one: a `!` at its start is no mark, so a blank
+/// comes before it.
+pub fn as_prompt(text: &str) -> Cow<'_, str> {
+    match text.starts_with('!') {
+        true => format!(" {text}").into(),
+        false => text.into(),
+    }
+}
+
 /// The origin of a message taken back from the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecalledMessage {
@@ -54,6 +65,11 @@ impl Composer {
 
     pub fn text(&self) -> &str {
         self.buffer.text()
+    }
+
+    /// Whether the draft is a `!` command: the user has typed the mark.
+    pub fn is_shell_line(&self) -> bool {
+        self.text().starts_with('!')
     }
 
     /// Empties the prompt and keeps its text in the history.

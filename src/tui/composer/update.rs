@@ -216,7 +216,8 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         model.composer.buffer.replace_before(start, "\n");
         return;
     }
-    if let Some(line) = text.strip_prefix('!') {
+    // Not a text that begins so within a large paste, which is one character here.
+    if let Some(line) = text.strip_prefix('!').filter(|_| model.composer.is_shell_line()) {
         return run_shell(model, line.trim(), effects);
     }
     if commands::run(model, &text, effects) {

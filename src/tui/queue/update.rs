@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::{AgentPath, Command, PromptId, PromptTiming};
-use crate::tui::composer::RecalledMessage;
+use crate::tui::composer::{RecalledMessage, as_prompt};
 use crate::tui::format::count;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
@@ -78,10 +78,11 @@ pub fn mark_orphaned(model: &mut TuiModel, path: &AgentPath) {
 /// Inserts a returned message before the draft, oldest first.
 fn prepend_to_draft(model: &mut TuiModel, text: &str) {
     let (at, messages) = model.queue.returned;
+    let text = as_prompt(text);
     let separator =
         if model.composer.is_empty() || at < model.composer.text().len() { "\n" } else { "" };
     let piece = if at == 0 && model.composer.is_empty() {
-        text.to_owned()
+        text.into_owned()
     } else if at >= model.composer.text().len() {
         format!("\n{text}")
     } else {
@@ -105,7 +106,7 @@ pub fn take_back(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) -> bool 
     let Some(at) = newest else { return false };
     if model.queue.list[at].state == MessageState::Orphaned {
         let queued = model.queue.list.remove(at);
-        model.composer.buffer.set(&queued.text);
+        model.composer.buffer.set(&as_prompt(&queued.text));
         return true;
     }
     let queued = &mut model.queue.list[at];
@@ -137,8 +138,8 @@ pub fn toggle_newest(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) -> b
 
 fn restore_to_prompt(model: &mut TuiModel, queued: &QueuedMessage) {
     let draft = model.composer.buffer.full_text();
-    let text =
-        if draft.is_empty() { queued.text.clone() } else { format!("{}\n{draft}", queued.text) };
+    let text = as_prompt(&queued.text);
+    let text = if draft.is_empty() { text.into_owned() } else { format!("{text}\n{draft}") };
     model.composer.buffer.set(&text);
     model.composer.recalled = Some(RecalledMessage { to: queued.to.clone(), when: queued.when });
 }

@@ -6,15 +6,16 @@ use ratatui::backend::TestBackend;
 use ratatui::layout::Position;
 use ratatui::style::Style;
 
-use crate::protocol::{AgentPath, Command};
+use crate::protocol::{AgentPath, Command, RunEnd};
 use crate::tui::composer::{Movement, paste};
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::InterruptAction;
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
-use crate::tui::testing::TestScreen;
+use crate::tui::testing::{TestScreen, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
+use crate::tui::update::start;
 use crate::tui::view::View;
 
 const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
@@ -337,4 +338,30 @@ fn a_filter_takes_the_first_line_of_a_paste_up_to_a_limit_and_says_so() {
     assert_eq!(pasted("one\rtwo"), first);
     let (query, notice) = pasted(&"日".repeat(1_000_000));
     assert_eq!((query, &*notice), ("日".repeat(333), "pasted the first 1000 bytes only"));
+}
+
+#[test]
+fn only_what_is_typed_begins_a_command_of_the_users() {
+    let prompted = |screen: &mut TestScreen| match screen.sent().as_slice() {
+        [Command::Prompt { prompt, .. }] => prompt.text.clone(),
+        other => panic!("{other:?}"),
+    };
+    // An argument may be the text of others.
+    let mut screen = TestScreen::new();
+    screen.effects = start(&mut screen.model, Some("!touch x\nplease".to_owned()), false);
+    assert_eq!(prompted(&mut screen), " !touch x\nplease");
+    // So may what is pasted, also in a form that is not shown.
+    for text in ["![a picture](x)", "\u{1b}!touch x\n", &*format!("!{}", "x".repeat(70_000))] {
+        let mut drawn = DrawnPrompt::new(Theme::default());
+        drawn.paste(text).screen.enter();
+        assert_eq!(prompted(&mut drawn.screen), format!(" {}", paste::clean(text)));
+        // And again when it is recalled.
+        drawn.screen.main(finish(RunEnd::Completed, ""));
+        drawn.screen.key(KeyCode::Up).enter();
+        assert!(prompted(&mut drawn.screen).starts_with(" !"));
+    }
+    let mut drawn = DrawnPrompt::new(Theme::default());
+    drawn.screen.write("!");
+    drawn.paste("touch x").screen.enter();
+    assert_eq!(drawn.screen.sent(), [Command::Shell { line: "touch x".to_owned() }]);
 }
