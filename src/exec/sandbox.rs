@@ -118,9 +118,10 @@ impl Sandbox {
         Confinement { sandbox: self.clone(), bounds }
     }
 
-    /// Confines to reading.
+    /// Confines to reading, and to writing where the bounds say so.
     pub fn read_only(&self, bounds: ReadOnly) -> Confinement {
-        let bounds = SandboxBounds { write: [].into(), temp: None, read: Some(bounds) };
+        let write = bounds.write.clone();
+        let bounds = SandboxBounds { write, temp: None, read: Some(bounds) };
         Confinement { sandbox: self.clone(), bounds }
     }
 }
@@ -130,7 +131,8 @@ impl Confinement {
     /// finds the user's settings. No socket is opened.
     pub fn reading(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let folders = self.bounds.write.iter().cloned().chain(folders).collect();
-        let read = ReadOnly { folders, project: [].into(), uses_git: true };
+        let (write, project) = ([].into(), [].into());
+        let read = ReadOnly { folders, write, project, uses_git: true };
         Self { bounds: SandboxBounds { read: Some(read), ..self.bounds }, ..self }
     }
 
@@ -145,7 +147,7 @@ impl Confinement {
         let SandboxBounds { write, read, temp: _ } = &self.bounds;
         let mut add = |option: &str, path: &Path| words.extend([option.into(), path.into()]);
         write.iter().for_each(|folder| add("--write", folder));
-        if let Some(ReadOnly { folders, project, uses_git }) = read {
+        if let Some(ReadOnly { folders, write: _, project, uses_git }) = read {
             folders.iter().for_each(|folder| add("--read", folder));
             project.iter().for_each(|folder| add("--project", folder));
             words.push("--read-only".into());
@@ -155,12 +157,14 @@ impl Confinement {
         words
     }
 
-    /// Returns the environment of a confined command. One that writes gets its own folder for
-    /// temporary files, and git finds the repository around it.
+    /// Returns the environment of a confined command. One with its own folder for temporary files
+    /// gets that, and git finds the repository around it. Another one that writes keeps them where
+    /// it may: bash needs one for a long here-document.
     pub(super) fn env(&self, env: &EnvOverlay) -> EnvOverlay {
-        match &self.bounds.temp {
-            Some(temp) => env.without(GIT_PLACES).with([("TMPDIR", temp.as_os_str())]),
-            None => env.clone(),
+        match (&self.bounds.temp, self.bounds.write.first()) {
+            (Some(temp), _) => env.without(GIT_PLACES).with([("TMPDIR", temp.as_os_str())]),
+            (None, Some(folder)) => env.with([("TMPDIR", folder.as_os_str())]),
+            (None, None) => env.clone(),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! hooks that allow, then for each item of the call allow rules, the agent's grants, and what the
 //! mode leaves free.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::bounds::BoundRules;
@@ -327,8 +329,9 @@ impl<'a> ItemResults<'a> {
         self.allows_command |= !rule.is_for_files();
     }
 
-    /// Returns the bounds of a call that only reads. In any other, the free commands are not
-    /// confined: they need a rule, unless they are harmless anyway.
+    /// Returns the bounds of a call that only reads, apart from redirects that the mode allows. In any
+    /// other, the free commands are not confined: they need a rule, unless they are harmless anyway.
+    /// With redirects they must be harmless, too.
     fn confine(&mut self, policy: &Policy<'_>, effects: &'a CallAccess) -> Option<ReadOnly> {
         let places = policy.places;
         let writes = effects.items.iter().any(|item| matches!(item, AccessItem::Write(_)));
@@ -373,7 +376,16 @@ impl<'a> ItemResults<'a> {
         if places.has_start_file && !self.allows_command {
             self.missing.note("your BASH_ENV file would run first, unconfined");
         }
-        None
+        let is_by_mode = self.why_allowed.is_none() && self.missing.bare.is_empty();
+        is_by_mode.then(|| {
+            let targets = effects.items.iter().filter_map(|item| match item {
+                AccessItem::Write(target) => target.resolved.as_deref()?.parent(),
+                _ => None,
+            });
+            // A redirect makes no folder.
+            let write = targets.filter(|folder| folder.is_dir()).map(Path::to_owned).collect();
+            ReadOnly { write, ..places.read_only(&shell.bases.shell, false) }
+        })
     }
 }
 

@@ -196,7 +196,7 @@ impl Places {
     /// The bounds of a command that runs in one of `bases` and only reads.
     pub fn read_only(&self, bases: &[PathBuf], uses_git: bool) -> ReadOnly {
         let project = self.roots(bases.iter().map(PathBuf::as_path)).into();
-        ReadOnly { folders: self.readable(bases), project, uses_git }
+        ReadOnly { folders: self.readable(bases), write: [].into(), project, uses_git }
     }
 
     /// The folders that such a command reads: the working directories, and the repositories around

@@ -7,11 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::lossy_path;
 
-/// The bounds of a command that runs only because it just reads there: it must do nothing else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The bounds of a command that runs only because it just reads there, apart from redirects that the
+/// mode allows: it must do nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOnly {
     /// Folders it reads, with everything below. Absolute, without links.
     pub folders: Arc<[PathBuf]>,
+    /// The folders into which it redirects output, with everything below. Absolute, without links.
+    pub write: Arc<[PathBuf]>,
     /// The folders of the project: no program in there is started. Absolute, without links.
     pub project: Arc<[PathBuf]>,
     /// Whether git is among its programs, and reads the user's settings.

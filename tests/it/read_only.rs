@@ -2,7 +2,12 @@
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Command;
+
+use caliban::exec::{CommandExit, Sandbox, Shell, ShellCall};
+use caliban::protocol::{EnvOverlay, ReadOnly};
+use tokio_util::sync::CancellationToken;
 
 use crate::support::scene::{DONE, PARENT, Scene, bash};
 use crate::support::script::{text, tool_use};
@@ -259,4 +264,46 @@ async fn what_a_free_command_starts_reaches_nobody_until_a_rule_allows_the_comma
         },
     )
     .await;
+}
+
+#[tokio::test]
+async fn a_redirect_follows_no_link_that_appears_after_the_judgement() {
+    let test = "a_redirect_follows_no_link_that_appears_after_the_judgement";
+    let Some(sandbox) = Sandbox::new(Path::new(env!("CARGO_BIN_EXE_caliban"))) else {
+        return skip(test, "there is no Landlock here");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().canonicalize().unwrap();
+    let project = base.join("project");
+    for name in ["project/sub", "project/.git/hooks", "outside"] {
+        std::fs::create_dir_all(base.join(name)).unwrap();
+    }
+    for (target, link) in [("../outside", "out"), (".git/hooks", "hooks")] {
+        std::os::unix::fs::symlink(target, project.join(link)).unwrap();
+    }
+    let shell = Shell::new(project.as_path().into(), [].into()).with_sandbox(Some(&sandbox));
+    let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin"), ("TMPDIR", "/tmp")]);
+    let cancel = CancellationToken::new();
+    let run = async |line: &str, write: &str| {
+        let bounds = ReadOnly {
+            folders: [project.clone()].into(),
+            write: [project.join(write)].into(),
+            ..ReadOnly::default()
+        };
+        let read_only = Some(&bounds);
+        let call = ShellCall { line, env: &env, depth: 0, limit: None, cancel: &cancel, read_only };
+        shell.run(call, |_| {}).await.unwrap().exit
+    };
+    // Judged as `sub/a`, whose folder has become a link by now.
+    for line in ["echo x > out/a", "echo x > hooks/a", "echo x >> ../outside/a", "> a"] {
+        assert_eq!(run(line, "sub").await, CommandExit::Code(1), "{line}");
+    }
+    assert_eq!(std::fs::read_dir(base.join("outside")).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(project.join(".git/hooks")).unwrap().count(), 0);
+    let long = "line\n".repeat(20_000);
+    let line = format!("cat > sub/a <<'E'\n{long}E\n");
+    assert_eq!(run(&line, "sub").await, CommandExit::Code(0));
+    assert_eq!(std::fs::read_to_string(project.join("sub/a")).unwrap(), long);
+    assert_eq!(std::fs::read_dir(project.join("sub")).unwrap().count(), 1);
+    assert_ne!(run("echo x > sub/a", "out").await, CommandExit::Code(0), "the folder is a link");
 }

@@ -189,7 +189,7 @@ async fn bash_starts_as_the_gate_assumes_whatever_the_users_start_file_sets() {
     assert_eq!(place.run(line).await.report(), "1\nme\nfalse");
     // A command that only reads does without.
     let read_only =
-        ReadOnly { folders: [place.base()].into(), project: [].into(), uses_git: false };
+        ReadOnly { folders: [place.base()].into(), uses_git: false, ..ReadOnly::default() };
     let cancel = CancellationToken::new();
     let call = ShellCall {
         read_only: Some(&read_only),
@@ -215,7 +215,8 @@ async fn git_starts_no_hook_in_a_command_that_only_reads() {
         )
         .await;
     assert_eq!(made.exit, CommandExit::Code(0), "{}", made.report());
-    let read_only = ReadOnly { folders: [place.base()].into(), project: [].into(), uses_git: true };
+    let read_only =
+        ReadOnly { folders: [place.base()].into(), uses_git: true, ..ReadOnly::default() };
     let cancel = CancellationToken::new();
     let call = ShellCall { read_only: Some(&read_only), ..place.call("git show", &cancel) };
     let shown = place.shell.run(call, |_| {}).await.unwrap().report();

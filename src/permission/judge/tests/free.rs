@@ -28,6 +28,32 @@ fn a_rule_for_all_projects_unbinds_nothing_that_is_free_without_it() {
 }
 
 #[test]
+fn a_redirect_that_the_mode_allows_is_confined_to_the_folder_of_its_file() {
+    let bench = JudgeFixture::new().mode(PermissionMode::AcceptEdits);
+    let (project, src) = (bench.root.join("project"), bench.root.join("project/src"));
+    fs::create_dir_all(&src).unwrap();
+    symlink(&src, project.join("alias")).unwrap();
+    let written = |bench: &JudgeFixture, line: &str| {
+        let judgement = bench.bash_judgement(line);
+        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+        judgement.read_only.map(|bounds| bounds.write.to_vec())
+    };
+    for (line, folders) in [
+        ("echo x > src/a", vec![&src]),
+        ("cat > alias/a <<'E'\nx\nE", vec![&src]),
+        ("cat src/a > b; > src/c", vec![&project, &src]),
+        ("echo x > none/a", vec![]),
+        ("cat src/a", vec![]),
+    ] {
+        assert_eq!(written(&bench, line), Some(folders.into_iter().cloned().collect()), "{line}");
+    }
+    // A rule lifts it, for the redirect or for a command beside it.
+    assert_eq!(written(&bench.allow("Edit(src/**)"), "echo x > src/a"), None);
+    let bench = JudgeFixture::new().mode(PermissionMode::AcceptEdits).allow("Bash(make)");
+    assert_eq!(written(&bench, "make > src/a"), None);
+}
+
+#[test]
 fn files_of_the_users_skills_are_for_the_tools_that_read_and_for_no_line() {
     let mut bench = JudgeFixture::new();
     let project = bench.places.project.clone();
