@@ -239,7 +239,7 @@ impl HeadlessRun {
                 false
             }
         });
-        let mode = mode.map(Command::SetMode);
+        let mode = mode.map(|mode| Command::SetMode { mode, answers: true });
         let commands = [mode, Some(Command::Answer { id, answer })];
         for command in commands.into_iter().flatten() {
             // A closed channel means that the runtime is gone; the caller notices that.

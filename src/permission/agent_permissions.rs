@@ -59,7 +59,8 @@ impl ModePolicy {
     }
 }
 
-fn stricter(one: PermissionMode, other: PermissionMode) -> PermissionMode {
+/// The mode that allows less.
+pub(super) fn stricter(one: PermissionMode, other: PermissionMode) -> PermissionMode {
     if freedom(one) <= freedom(other) { one } else { other }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::agent_permissions::{AgentPermissions, ModePolicy};
+use super::agent_permissions::{AgentPermissions, ModePolicy, stricter};
 use super::call::Call;
 use super::judge::{Decision, Judgement, Policy, judge, redirect_refusal};
 use super::places::Places;
@@ -152,11 +152,29 @@ impl Gate {
     /// # Errors
     /// If the mode is disabled; the mode is then unchanged.
     pub fn set_mode(&self, mode: PermissionMode) -> Result<(), BypassDisabledError> {
+        self.change_mode(mode, |waiting| waiting.mode = mode)
+    }
+
+    /// The same, but no open question is answered with yes because of it: the user must have seen
+    /// what runs.
+    ///
+    /// # Errors
+    /// If the mode is disabled; the mode is then unchanged.
+    pub fn set_mode_for_new_calls(&self, mode: PermissionMode) -> Result<(), BypassDisabledError> {
+        self.change_mode(mode, |_| {})
+    }
+
+    fn change_mode(
+        &self,
+        mode: PermissionMode,
+        change: impl FnMut(&mut QuestionEntry),
+    ) -> Result<(), BypassDisabledError> {
         self.check_mode(mode)?;
         {
             let mut state = self.0.lock();
             state.mode = mode;
             state.revision += 1;
+            state.waiting.values_mut().for_each(change);
         }
         self.0.settle();
         Ok(())
@@ -223,7 +241,7 @@ impl Gate {
 
     /// The current judgement on a call of the main agent. Asks nobody.
     pub fn judgement(&self, call: &Call<'_>) -> Judgement {
-        self.0.judge(call, &AgentPermissions::new(self.0.places.clone())).0
+        self.0.judge(call, &AgentPermissions::new(self.0.places.clone()), None).0
     }
 
     /// Whether a deny rule blocks every call of this tool: then it need not be offered.
@@ -302,23 +320,31 @@ impl GateShared {
         to: &str,
     ) -> Option<String> {
         self.reload_rules();
-        self.with_policy(permissions, |policy, _| redirect_refusal(policy, from, to))
+        self.with_policy(permissions, None, |policy, _| redirect_refusal(policy, from, to))
     }
 
-    /// Judges a call by the current rules and mode; the number is their revision.
-    fn judge(&self, call: &Call<'_>, permissions: &AgentPermissions) -> (Judgement, u64) {
-        self.with_policy(permissions, |policy, revision| (judge(policy, call), revision))
+    /// Judges a call by the current rules and mode; the number is their revision. The session's
+    /// mode counts as no freer than `most`.
+    fn judge(
+        &self,
+        call: &Call<'_>,
+        permissions: &AgentPermissions,
+        most: Option<PermissionMode>,
+    ) -> (Judgement, u64) {
+        self.with_policy(permissions, most, |policy, revision| (judge(policy, call), revision))
     }
 
     /// Calls `f` with an agent's current policy and its revision.
     fn with_policy<T>(
         &self,
         permissions: &AgentPermissions,
+        most: Option<PermissionMode>,
         f: impl FnOnce(&Policy<'_>, u64) -> T,
     ) -> T {
         let (mode, rules, revision) = {
             let state = self.lock();
-            (self.mode_for(permissions.mode, state.mode), state.rules.clone(), state.revision)
+            let session = most.map_or(state.mode, |most| stricter(most, state.mode));
+            (self.mode_for(permissions.mode, session), state.rules.clone(), state.revision)
         };
         let grants = permissions.grants.get();
         let policy = Policy {
@@ -334,12 +360,13 @@ impl GateShared {
 
     /// Answers every open question that rules, grants or mode now decide.
     pub(super) fn settle(&self) {
-        let open: Vec<(QuestionId, Arc<AskedCall>)> = {
+        let open: Vec<(QuestionId, Arc<AskedCall>, PermissionMode)> = {
             let state = self.lock();
-            state.waiting.iter().map(|(id, waiting)| (*id, waiting.asked.clone())).collect()
+            let waiting = state.waiting.iter();
+            waiting.map(|(id, waiting)| (*id, waiting.asked.clone(), waiting.mode)).collect()
         };
-        for (id, asked) in open {
-            let (judgement, _) = self.judge(&asked.call(), &asked.permissions);
+        for (id, asked, mode) in open {
+            let (judgement, _) = self.judge(&asked.call(), &asked.permissions, Some(mode));
             match judgement.decision {
                 Decision::Allow => self.reply(id, Verdict::Allowed),
                 Decision::Deny => self.reply(id, Verdict::Denied(Denial::new(judgement.why))),

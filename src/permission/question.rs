@@ -13,7 +13,7 @@ use super::call::{Call, HookAdvice};
 use super::judge::Judgement;
 use super::path::PathTarget;
 use super::rule::RuleError;
-use crate::protocol::{Access, Denial, ToolUseId, printable_path};
+use crate::protocol::{Access, Denial, PermissionMode, ToolUseId, printable_path};
 
 /// An answer that cannot be carried out. The question stays open.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +61,8 @@ impl Verdict {
 /// An open question.
 pub(super) struct QuestionEntry {
     pub asked: Arc<AskedCall>,
+    /// The session's mode in which it is asked. A freer one does not answer it.
+    pub mode: PermissionMode,
     pub reply: oneshot::Sender<Verdict>,
 }
 

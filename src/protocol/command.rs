@@ -76,23 +76,13 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Send a prompt to the agent at `to`: read at once when the main agent is idle, else queued.
-    Prompt {
-        to: AgentPath,
-        prompt: QueuedPrompt,
-    },
+    Prompt { to: AgentPath, prompt: QueuedPrompt },
     /// Retry after a failure, with the conversation unchanged.
     Retry,
     /// Take a queued prompt back. Answered by `PromptReturned`, or not at all when it was already read.
-    TakeBack {
-        to: AgentPath,
-        id: PromptId,
-    },
+    TakeBack { to: AgentPath, id: PromptId },
     /// Change when a queued prompt is read.
-    Requeue {
-        to: AgentPath,
-        id: PromptId,
-        when: PromptTiming,
-    },
+    Requeue { to: AgentPath, id: PromptId, when: PromptTiming },
     /// Cancel one sub-agent and those below it. Its parent continues with the partial text.
     Cancel(AgentId),
     /// Move a running foreground sub-agent to the background: its parent continues at once.
@@ -107,26 +97,22 @@ pub enum Command {
     /// Stop the main agent's turn with all its sub-agents.
     CancelTurn,
     /// Answer a permission question.
-    Answer {
-        id: QuestionId,
-        answer: Answer,
+    Answer { id: QuestionId, answer: Answer },
+    /// Change the mode of all agents.
+    SetMode {
+        mode: PermissionMode,
+        /// Whether a freer mode also answers the open questions, rather than count from the next
+        /// call on. A stricter one always does.
+        answers: bool,
     },
-    SetMode(PermissionMode),
     /// Use another model from the next request on. `provider` absent: keep the current one.
-    SetModel {
-        provider: Option<String>,
-        model: String,
-    },
+    SetModel { provider: Option<String>, model: String },
     /// Run a shell command as the user, not as an agent; the next prompt carries its output.
-    Shell {
-        line: String,
-    },
+    Shell { line: String },
     /// Kill the running `Shell` command.
     CancelShell,
     /// Replace the main agent's conversation by a summary. `instructions` say what the summary must keep.
-    Compact {
-        instructions: Option<String>,
-    },
+    Compact { instructions: Option<String> },
     /// Start an empty session.
     Clear,
     /// Resume a stored session.

@@ -19,7 +19,7 @@ use crate::agent::{Agent, Inbox};
 use crate::hook::SessionEndReason;
 use crate::protocol::{
     AgentPath, Answer, Command, CompactionState, EventKind, EventSink, Failure, NoticeLevel,
-    QuestionId, QueuedPrompt, RunEnd, RunOutcome, SessionId, ShellId,
+    PermissionMode, QuestionId, QueuedPrompt, RunEnd, RunOutcome, SessionId, ShellId,
 };
 use crate::provider::{Model, ModelSlot, ProviderError};
 use crate::subagent::AgentTree;
@@ -179,10 +179,7 @@ impl Runtime {
             Command::KillShell(id) => self.kill_shell(&id),
             Command::CancelTurn => self.cancel_turn(),
             Command::Answer { id, answer } => self.answer(id, answer),
-            Command::SetMode(mode) => match self.parts.agents.gate.set_mode(mode) {
-                Ok(()) => self.events.emit(EventKind::ModeChanged { mode }),
-                Err(why) => self.events.notice(NoticeLevel::Warning, why.to_string()),
-            },
+            Command::SetMode { mode, answers } => self.set_mode(mode, answers),
             Command::SetModel { provider, model } => self.set_model(provider, model),
             // A front end sends these when main reports that it is done, which is just before the run is over.
             Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {
@@ -293,6 +290,15 @@ impl Runtime {
     }
 
     /// Resolves a model in the background.
+    fn set_mode(&self, mode: PermissionMode, answers: bool) {
+        let gate = &self.parts.agents.gate;
+        let changed = if answers { gate.set_mode(mode) } else { gate.set_mode_for_new_calls(mode) };
+        match changed {
+            Ok(()) => self.events.emit(EventKind::ModeChanged { mode }),
+            Err(why) => self.events.notice(NoticeLevel::Warning, why.to_string()),
+        }
+    }
+
     fn set_model(&self, provider: Option<String>, name: String) {
         let (models, resolved) = (self.parts.agents.models.clone(), self.resolved.0.clone());
         tokio::spawn(async move {

@@ -286,6 +286,9 @@ fn finish_line(model: &mut TuiModel, cancelled: bool) {
 }
 
 fn mode_changed(model: &mut TuiModel, mode: PermissionMode) {
+    if model.keys.mode == Some(mode) {
+        model.keys.mode = None;
+    }
     if model.session.mode != mode {
         model.session.mode = mode;
         model.say(format!("mode: {}, {}", mode.name(), labels::mode_label(mode)));

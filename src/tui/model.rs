@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::{AgentPath, Cost};
+use crate::protocol::{AgentPath, Cost, PermissionMode};
 use crate::tui::agents::{AgentSet, AgentState, RunState};
 use crate::tui::background::Jobs;
 use crate::tui::composer::Composer;
@@ -142,7 +142,7 @@ pub struct RunningShell {
     pub since: Duration,
 }
 
-/// Times of keys that other keys depend on.
+/// Earlier keys that other keys depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyTimes {
     /// Time of the last key that typed text.
@@ -157,6 +157,8 @@ pub struct KeyTimes {
     pub send_to_main: Option<(String, Duration)>,
     /// Until when a second `/clear` confirms the first.
     pub clear_armed: Option<Duration>,
+    /// The mode that Shift+Tab has chosen, until it applies.
+    pub mode: Option<PermissionMode>,
 }
 
 /// The two keys that cancel or go back.

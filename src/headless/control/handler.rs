@@ -107,7 +107,7 @@ impl ControlHandler {
             ControlAction::Interrupt => self.send(Command::CancelTurn).await,
             ControlAction::SetPermissionMode(mode) => {
                 self.backend.check_mode(mode)?;
-                self.send(Command::SetMode(mode)).await;
+                self.send(Command::SetMode { mode, answers: true }).await;
             }
             ControlAction::SetModel(name) => {
                 let model = name.unwrap_or_else(|| self.model.clone());

@@ -129,7 +129,7 @@ impl AgentGate {
     /// Decides on a call by the current rules and mode. Asks nobody.
     pub fn decide(&self, call: &Call<'_>) -> GateDecision {
         self.shared.reload_rules();
-        let (judgement, revision) = self.shared.judge(call, &self.permissions);
+        let (judgement, revision) = self.shared.judge(call, &self.permissions, None);
         match judgement.decision {
             Decision::Allow => GateDecision::Allow(judgement.read_only),
             Decision::Deny => self.deny(call, judgement.why),
@@ -231,7 +231,8 @@ impl AgentGate {
             }
             let id = QuestionId(state.next_id);
             state.next_id += 1;
-            state.waiting.insert(id, QuestionEntry { asked: Arc::new(asked), reply });
+            let (asked, mode) = (Arc::new(asked), state.mode);
+            state.waiting.insert(id, QuestionEntry { asked, mode, reply });
             id
         };
         let open = OpenQuestion { gate: self, id, answer, allowed: None };

@@ -394,6 +394,31 @@ async fn a_change_of_mode_counts_at_once_for_every_agent() {
 }
 
 #[tokio::test]
+async fn a_freer_mode_for_new_calls_answers_no_open_question() {
+    let bench = GateFixture::new(true);
+    let agent = bench.agent("a");
+    let edit = bench.gate.0.places.project.join("n1");
+    let open = bench.ask(&agent, &format!("echo x > {}", edit.display())).await;
+    let other = bench.ask(&agent, "psql").await;
+    bench.gate.set_mode_for_new_calls(PermissionMode::AcceptEdits).unwrap();
+    // Not by a later answer either, which judges all of them again.
+    bench.gate.answer(other.question.id, Answer::Once).unwrap();
+    assert_approved(&other.verdict.await.unwrap());
+    bench.closed().await;
+    assert!(!open.verdict.is_finished(), "it was open before");
+    let new = format!("echo x > {}", edit.display());
+    assert_eq!(bench.now(&agent, &new).await, Verdict::Allowed);
+    assert!(bench.gate.answer(open.question.id, Answer::Once).unwrap());
+    assert_approved(&open.verdict.await.unwrap());
+    bench.closed().await;
+    // A program that sets a mode also answers what it was asked.
+    bench.gate.set_mode(PermissionMode::Default).unwrap();
+    let open = bench.ask(&agent, &new).await;
+    bench.gate.set_mode(PermissionMode::AcceptEdits).unwrap();
+    assert_eq!(open.verdict.await.unwrap(), Verdict::Allowed);
+}
+
+#[tokio::test]
 async fn with_nobody_to_ask_the_denial_names_the_rule_that_would_help() {
     let bench = GateFixture::new(false);
     let reason = denied(bench.now(&bench.agent("a"), "psql x").await);

@@ -157,14 +157,16 @@ fn handle_tab(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 
 /// Shift+Tab: switches to the next of the modes that are safe to cycle through.
 fn next_mode(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let mode = match model.session.mode {
+    // This key may come before the answer to the one before it.
+    let mode = match model.keys.mode.unwrap_or(model.session.mode) {
         PermissionMode::Default => PermissionMode::AcceptEdits,
         PermissionMode::AcceptEdits => PermissionMode::Plan,
         PermissionMode::Plan | PermissionMode::DontAsk | PermissionMode::BypassPermissions => {
             PermissionMode::Default
         }
     };
-    effects.push(ScreenEffect::Send(Command::SetMode(mode)));
+    model.keys.mode = Some(mode);
+    effects.push(ScreenEffect::Send(Command::SetMode { mode, answers: false }));
 }
 
 fn handle_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {

@@ -67,7 +67,9 @@ fn apply_choice(model: &mut TuiModel, choice: PickerChoice, effects: &mut Vec<Sc
             let provider = Some(choice.provider);
             effects.push(ScreenEffect::Send(Command::SetModel { provider, model: choice.name }));
         }
-        PickerChoice::Mode(mode) => effects.push(ScreenEffect::Send(Command::SetMode(mode))),
+        PickerChoice::Mode(mode) => {
+            effects.push(ScreenEffect::Send(Command::SetMode { mode, answers: false }));
+        }
         PickerChoice::Theme(name) => choose_theme(model, name),
     }
 }

@@ -129,9 +129,17 @@ fn the_call_of_an_agent_is_shown_by_the_line_of_its_batch() {
 fn shift_tab_on_the_prompt_walks_the_safe_modes() {
     let mut screen = TestScreen::new();
     screen.key(KeyCode::BackTab);
-    assert_eq!(screen.sent(), [Command::SetMode(PermissionMode::AcceptEdits)]);
+    let mode = |mode| Command::SetMode { mode, answers: false };
+    assert_eq!(screen.sent(), [mode(PermissionMode::AcceptEdits)]);
+    // Two keys at once, before the first has been carried out.
+    screen.key(KeyCode::BackTab).key(KeyCode::BackTab);
+    assert_eq!(screen.sent(), [mode(PermissionMode::Plan), mode(PermissionMode::Default)]);
     screen.main(EventKind::ModeChanged { mode: PermissionMode::AcceptEdits });
     assert_eq!(screen.notice(), "mode: acceptEdits, edits run without asking");
+    screen.main(EventKind::ModeChanged { mode: PermissionMode::Plan });
+    screen.main(EventKind::ModeChanged { mode: PermissionMode::Default });
+    screen.key(KeyCode::BackTab);
+    assert_eq!(screen.sent(), [mode(PermissionMode::AcceptEdits)]);
 }
 
 #[test]
