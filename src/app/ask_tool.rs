@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::headless::Asker;
-use crate::protocol::{Question, ResultBlock};
+use crate::protocol::{Question, ResultBlock, UniqueKeys};
 use crate::tool::ToolSpec;
 use crate::tool::mcp::Mcp;
 
@@ -57,6 +57,7 @@ impl Asker for AskTool {
             return Err(text);
         }
         serde_json::from_str(&text)
+            .map(|UniqueKeys(answer)| answer)
             .map_err(|error| format!("{} must answer with JSON: {error}", self.name))
     }
 

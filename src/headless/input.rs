@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::control::ControlRequest;
 use super::stdin::RawLine;
-use crate::protocol::ImageSource;
+use crate::protocol::{ImageSource, UniqueKeys};
 
 /// The maximum length of an error about a line, in characters.
 const MAX_ERROR_CHARS: usize = 300;
@@ -72,7 +72,7 @@ enum InputFrame {
     User(UserFrame),
     ControlRequest {
         request_id: Value,
-        request: Value,
+        request: UniqueKeys,
     },
     ControlResponse {
         response: ControlResponse,
@@ -88,7 +88,7 @@ enum ControlResponse {
     Success {
         request_id: String,
         #[serde(default)]
-        response: Value,
+        response: UniqueKeys,
     },
     Error {
         request_id: String,
@@ -167,11 +167,11 @@ impl InputFrame {
         match self {
             Self::User(frame) => InputLine::Prompt(frame.into_prompt()),
             Self::ControlRequest { request_id: id, request } => {
-                InputLine::Request(ControlRequest { id, body: Ok(request) })
+                InputLine::Request(ControlRequest { id, body: Ok(request.0) })
             }
             Self::ControlResponse { response } => match response {
                 ControlResponse::Success { request_id: id, response } => {
-                    InputLine::Answer { id, answer: Ok(response) }
+                    InputLine::Answer { id, answer: Ok(response.0) }
                 }
                 ControlResponse::Error { request_id: id, error } => {
                     InputLine::Answer { id, answer: Err(error) }
@@ -384,6 +384,16 @@ mod tests {
             response(json!({"subtype": "error", "request_id": "c1", "error": "no"})),
             answer(Err("no".to_owned()))
         );
+        // Which of the two counts would be up to the reader.
+        let doubled = r#"{"behavior": "deny", "message": "m", "behavior": "allow"}"#;
+        let response =
+            r#"{"type": "control_response", "response": {"subtype": "success", "request_id": "c1""#;
+        let InputLine::Answer { id, answer: Err(why) } =
+            whole(&format!("{response}, \"response\": {doubled}}}}}"))
+        else {
+            panic!()
+        };
+        assert!(id == "c1" && why.contains("`behavior` occurs twice"), "{why}");
         let cancel = json!({"type": "control_cancel_request", "request_id": "r1"});
         assert_eq!(parse(&cancel), InputLine::Nothing);
         assert_eq!(whole(" \r"), InputLine::Nothing);

@@ -27,6 +27,7 @@ pub mod span;
 pub mod start_dir;
 pub mod stream;
 pub mod tool_details;
+pub mod unique_keys;
 pub mod usage;
 pub mod wait;
 
@@ -65,5 +66,6 @@ pub use span::{Span, SpanId};
 pub use start_dir::StartDir;
 pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};
 pub use tool_details::{AgentReport, Denial, Todo, TodoStatus, ToolDetails, ViolationKind};
+pub use unique_keys::UniqueKeys;
 pub use usage::{Cost, Usage};
 pub use wait::report_wait;

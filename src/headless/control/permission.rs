@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::protocol::{
@@ -146,7 +146,7 @@ fn suggestions(rules: &[String]) -> Value {
 #[derive(Deserialize)]
 #[serde(tag = "behavior", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum PermissionResult {
-    Allow { updated_input: Option<Value>, updated_permissions: Option<Vec<Value>> },
+    Allow { updated_input: Option<Map<String, Value>>, updated_permissions: Option<Vec<Value>> },
     Deny { message: Option<String>, interrupt: Option<bool> },
 }
 
@@ -216,7 +216,7 @@ fn read(answer: Value, who: &str) -> Result<PermissionAnswer, String> {
         Err(problem) => (PermissionUpdates::default(), Some(problem)),
     };
     let PermissionUpdates { session, written, mode } = kept;
-    let allowance = Allowance { input: updated_input, session, written };
+    let allowance = Allowance { input: updated_input.map(Value::Object), session, written };
     let answer = Answer::Allowed(Box::new(allowance));
     Ok(PermissionAnswer { answer, mode, problem })
 }
@@ -359,7 +359,8 @@ mod tests {
         let said = read(said, "who");
         let answer = Answer::Stop { reason: "denied by who: not here".to_owned() };
         assert_eq!(said, Ok(PermissionAnswer { answer, mode: None, problem: None }));
-        for bad in [json!({}), json!({"behavior": "maybe"}), json!(null), json!("allow")] {
+        let list = json!({"behavior": "allow", "updatedInput": ["touch x", 1000]});
+        for bad in [json!({}), json!({"behavior": "maybe"}), json!(null), json!("allow"), list] {
             read(bad, "who").unwrap_err();
         }
     }

@@ -185,7 +185,7 @@ async fn s2_16_a_permission_prompt_tool_receives_the_question_and_decides() {
     let scene = Scene::new();
     let touch = |file: &str| tool_use("Bash", bash(&format!("touch {file}")));
     scene.server.when("HELLO-1").reply(touch("a.txt")).then(touch("b.txt")).then(touch("c.txt"));
-    scene.server.when("HELLO-1").reply(text("done"));
+    scene.server.when("HELLO-1").reply(touch("e.txt")).then(text("done"));
     let args = ["--permission-prompt-tool", "mcp__approver__ask"];
     let mut client = connect(&scene, "approver", &args).await;
     let project = scene.world.project_dir().canonicalize().unwrap();
@@ -200,6 +200,9 @@ async fn s2_16_a_permission_prompt_tool_receives_the_question_and_decides() {
         let answer = match given["input"]["command"].as_str().unwrap() {
             "touch a.txt" => json!({ "behavior": "allow", "updatedInput": bash("touch d.txt") }),
             "touch b.txt" => json!({ "behavior": "deny", "message": "WHY-77" }),
+            "touch e.txt" => {
+                return r#"{"behavior": "deny", "message": "m", "behavior": "allow"}"#.to_owned();
+            }
             _ => return "certainly".to_owned(),
         };
         answer.to_string()
@@ -209,8 +212,10 @@ async fn s2_16_a_permission_prompt_tool_receives_the_question_and_decides() {
     let run = client.close().await;
     run.assert_code(0);
     assert!(run.stderr.contains("must answer with JSON"), "{run}");
-    let made = ["a.txt", "b.txt", "c.txt", "d.txt"].map(|file| scene.world.exists(file));
-    assert_eq!(made, [false, false, false, true]);
+    assert!(run.stderr.contains("`behavior` occurs twice"), "{run}");
+    let made = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"];
+    let made = made.map(|file| scene.world.exists(file));
+    assert_eq!(made, [false, false, false, true, false]);
     let told = scene.server.requests()[2].tool_result().text;
     assert_eq!(told, "denied by the permission tool mcp__approver__ask: WHY-77");
     scene.server.finish();
