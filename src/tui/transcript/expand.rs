@@ -2,7 +2,8 @@
 
 use crate::protocol::ToolDetails;
 use crate::tui::model::TuiModel;
-use crate::tui::transcript::draw::{DIFF_LINES, REPORT_LINES, SHELL_LINES, preview_lines};
+use crate::tui::transcript::draw::{REPORT_LINES, SHELL_LINES};
+use crate::tui::transcript::tool_calls::{DIFF_LINES, preview_lines};
 use crate::tui::transcript::{ItemId, ItemKind, TranscriptItem};
 
 /// Expands or folds an item of the body. The lines above it stay where they are.

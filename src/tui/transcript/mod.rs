@@ -4,8 +4,10 @@
 pub mod draw;
 pub mod expand;
 mod item;
+mod item_lines;
 pub mod layout;
 mod scroll;
+mod tool_calls;
 pub mod update;
 
 use std::collections::VecDeque;

@@ -1,0 +1,257 @@
+//! Draws tool calls: each with its result, and the lines below it.
+
+use std::time::Duration;
+
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use crate::protocol::{Todo, TodoStatus, ToolDetails};
+use crate::tui::format::{clock, count};
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::text::{DiffFile, DiffLimit, diff_lines, one_line, truncate, width, wrap_hanging};
+use crate::tui::theme::Theme;
+use crate::tui::transcript::item_lines::{
+    ItemStyle, UNBROKEN, branched, hanging_lines, indent, join_pieces, output,
+};
+use crate::tui::transcript::{GROUPED_TOOLS, ToolCallItem};
+
+/// Lines of a folded diff.
+pub(super) const DIFF_LINES: usize = 20;
+
+/// Lines of a call's folded output: if it went well, and if it failed or still runs.
+const OUTPUT_LINES: usize = 3;
+const FAILED_LINES: usize = 8;
+
+/// A call that took this long says so.
+const SLOW_CALL: Duration = Duration::from_secs(2);
+
+/// Cells that two lines of a call lose to their mark and to wrapping.
+const WRAP_LOSS: usize = 16;
+
+/// Maximum cells of a result that is never broken.
+const UNBROKEN_CELLS: usize = 24;
+
+pub(super) fn is_unfinished(call: &ToolCallItem) -> bool {
+    call.result.is_none() && call.denied.is_none()
+}
+
+/// Calls on one line, then the output of each, or the diff of one that changed a file.
+pub(super) fn tools(
+    calls: &[ToolCallItem],
+    open: bool,
+    style: &ItemStyle<'_>,
+) -> Vec<Line<'static>> {
+    if let [ToolCallItem { denied: Some(words), .. }] = calls {
+        return denied(&calls[0], words, open, style);
+    }
+    let theme = style.theme;
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    while let Some(call) = calls.get(at) {
+        let same = calls[at..]
+            .iter()
+            .take_while(|other| other.name == call.name && succeeded(other))
+            .count();
+        if same > 1 {
+            let number = repeat_label(&call.name, same).replace(' ', UNBROKEN);
+            pieces.push(vec![verb(&call.name), Span::raw(format!(" {number}"))]);
+            at += same;
+        } else {
+            let room = (!open && calls.len() == 1).then(|| usize::from(style.prose));
+            pieces.push(call_spans(call, room, open, theme));
+            at += 1;
+        }
+    }
+    let colour = if calls.iter().any(is_unfinished) {
+        theme.accent
+    } else if calls.iter().all(succeeded) {
+        theme.good
+    } else {
+        theme.bad
+    };
+    let mark = Span::styled(format!("{} ", theme.glyphs.tool), colour);
+    let mut lines = join_pieces(pieces, mark, style);
+    if !open {
+        lines.truncate(2);
+    }
+    for call in calls {
+        lines.extend(result_lines(call, open, style));
+    }
+    lines
+}
+
+/// The name of a tool, as the verb of its line.
+fn verb(tool: &str) -> Span<'static> {
+    let name = if tool == "TodoWrite" { "To-do" } else { tool };
+    Span::styled(one_line(name), Style::new().add_modifier(Modifier::BOLD))
+}
+
+/// `✗ Bash  curl … | sh   denied by you` on one line; the command is truncated first.
+fn denied(
+    call: &ToolCallItem,
+    words: &str,
+    open: bool,
+    style: &ItemStyle<'_>,
+) -> Vec<Line<'static>> {
+    let theme = style.theme;
+    let mark = Span::styled(format!("{} ", theme.glyphs.failed), theme.bad);
+    let (mut command, mut words) = (one_line(&call.summary), one_line(words));
+    if !open {
+        let room = usize::from(style.width).saturating_sub(width(&call.name) + 7);
+        words = truncate(&words, room.saturating_sub(width(&command).min(room / 2))).into_owned();
+        command = truncate(&command, room.saturating_sub(width(&words))).into_owned();
+    }
+    let mut spans = vec![verb(&call.name)];
+    if !command.is_empty() {
+        spans.push(Span::raw(format!("  {command}")));
+    }
+    spans.push(Span::styled(format!("   {words}"), theme.bad));
+    let mut lines = wrap_hanging(&Line::from(spans), style.width, &mark.into(), &Line::from("  "));
+    if !open {
+        lines.truncate(1);
+    }
+    lines
+}
+
+fn succeeded(call: &ToolCallItem) -> bool {
+    call.denied.is_none() && call.result.as_ref().is_some_and(|result| !result.is_error)
+}
+
+fn repeat_label(tool: &str, number: usize) -> String {
+    match tool {
+        "Read" => count(number, "file"),
+        "Grep" | "Glob" => format!("{number} searches"),
+        _ => format!("{number} times"),
+    }
+}
+
+/// `Grep "session"   14 hits`: three blanks keep the call and its result apart without colours. With
+/// `room`, the call is truncated to two lines of this width.
+fn call_spans(
+    call: &ToolCallItem,
+    room: Option<usize>,
+    open: bool,
+    theme: &Theme,
+) -> Vec<Span<'static>> {
+    let (result, result_style) = call_result(call, open, theme);
+    // The list below names them all.
+    let details = call.result.as_ref().and_then(|result| result.details.as_ref());
+    let mut subject = match details {
+        Some(ToolDetails::Todos { .. }) => String::new(),
+        _ => one_line(&call.summary),
+    };
+    if let Some(room) = room {
+        let taken = width(&call.name) + width(&result) + WRAP_LOSS;
+        subject = truncate(&subject, (2 * room).saturating_sub(taken).max(room / 2)).into_owned();
+    }
+    let mut spans = vec![verb(&call.name)];
+    if !subject.is_empty() {
+        spans.push(Span::raw(format!(" {subject}")));
+    }
+    if !result.is_empty() {
+        let result = match width(&result) {
+            0..=UNBROKEN_CELLS => result.replace(' ', UNBROKEN),
+            _ => result,
+        };
+        spans.push(Span::styled(format!("   {result}"), result_style));
+    }
+    spans
+}
+
+/// The words about the result at the end of a call's line. A command whose output is below needs none
+/// for its number of lines.
+fn call_result(call: &ToolCallItem, open: bool, theme: &Theme) -> (String, Style) {
+    let failed = |words: &str| format!("{} {}", theme.glyphs.failed, one_line(words));
+    if let Some(words) = &call.denied {
+        return (failed(words), theme.bad);
+    }
+    let Some(result) = &call.result else { return (String::new(), theme.dim) };
+    let mut words = match result.is_error {
+        true if result.summary.is_empty() => failed("failed"),
+        true => failed(&result.summary),
+        false if preview_lines(call, open) > 0 && counts_lines(&result.summary).is_some() => {
+            String::new()
+        }
+        false => one_line(&result.summary),
+    };
+    let is_change =
+        matches!(result.details, Some(ToolDetails::Diff { .. } | ToolDetails::Todos { .. }));
+    if result.took >= SLOW_CALL && !is_change {
+        let gap = if words.is_empty() { "" } else { "   " };
+        words = format!("{words}{gap}{}", call_time(result.took));
+    }
+    (words, if result.is_error { theme.bad } else { theme.dim })
+}
+
+/// The number in `14 lines`.
+fn counts_lines(summary: &str) -> Option<usize> {
+    let number = summary.strip_suffix(" lines").or_else(|| summary.strip_suffix(" line"))?;
+    number.replace(',', "").parse().ok()
+}
+
+/// `4.2 s`, `1:10`.
+fn call_time(took: Duration) -> String {
+    match took.as_secs() {
+        0..60 => format!("{:.1} s", took.as_secs_f32()),
+        _ => clock(took),
+    }
+}
+
+/// Number of lines of a call's output to show.
+pub(super) fn preview_lines(call: &ToolCallItem, open: bool) -> usize {
+    let ended_well = succeeded(call);
+    let quiet = call.result.as_ref().is_some_and(|result| result.summary == "no output");
+    match open {
+        _ if call.denied.is_some() || call.output.trim().is_empty() || quiet => 0,
+        true => usize::MAX,
+        false if !ended_well => FAILED_LINES,
+        // What they read is for the model; the user has the file.
+        false if GROUPED_TOOLS.contains(&call.name.as_str()) => 0,
+        false => OUTPUT_LINES,
+    }
+}
+
+/// The lines below a call's line.
+fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
+    let result = call.result.as_ref();
+    match result.and_then(|result| result.details.as_ref()) {
+        Some(ToolDetails::Diff { path, diff, .. }) => {
+            let file = DiffFile { path, highlighter: style.highlighter };
+            let key = style.keymap.label(KeyContext::Prompt, Action::Reader);
+            let rows = if open { usize::MAX } else { DIFF_LINES };
+            let limit = DiffLimit { rows, key: key.as_deref() };
+            let width = style.width.saturating_sub(2);
+            indent(diff_lines(diff, Some(file), width, limit, style.theme))
+        }
+        Some(ToolDetails::Todos { items }) => branched(todos(items, style), style.theme),
+        details => {
+            let mut text = call.output.trim_end();
+            if let Some(ToolDetails::Command { exit_code: Some(code @ 1..), .. }) = details {
+                // The line above says so already.
+                let told = text.strip_suffix(&format!("exit code {code}"));
+                text = told.filter(|rest| rest.is_empty() || rest.ends_with('\n')).unwrap_or(text);
+            }
+            let total = result.and_then(|result| counts_lines(&result.summary)).unwrap_or_default();
+            let kept = preview_lines(call, open);
+            output(text.trim_end(), kept, total, !succeeded(call), style)
+        }
+    }
+}
+
+fn todos(items: &[Todo], style: &ItemStyle<'_>) -> Vec<Line<'static>> {
+    let (theme, glyphs) = (style.theme, style.theme.glyphs);
+    let mut lines = Vec::new();
+    for item in items {
+        let (mark, mark_style, text_style) = match item.status {
+            TodoStatus::Completed => (glyphs.task_done, theme.good, theme.dim),
+            TodoStatus::InProgress => {
+                (glyphs.focus, theme.accent, theme.text.add_modifier(Modifier::BOLD))
+            }
+            TodoStatus::Pending => (glyphs.task_open, theme.dim, theme.text),
+        };
+        let width = style.prose.saturating_sub(4);
+        let text = one_line(&item.content);
+        lines.extend(hanging_lines(&format!("{mark} "), &text, mark_style, text_style, width));
+    }
+    lines
+}
