@@ -16,6 +16,19 @@ pub(super) enum WrapMode {
     Cells,
 }
 
+/// What stays on one line with the number before it.
+const UNITS: [&str; 41] = [
+    "%", "°C", "ns", "µs", "us", "ms", "s", "min", "h", "B", "kB", "KB", "MB", "GB", "TB", "KiB",
+    "MiB", "GiB", "Hz", "kHz", "MHz", "GHz", "px", "mm", "cm", "m", "km", "g", "kg", "byte",
+    "bytes", "hit", "hits", "line", "lines", "file", "files", "test", "tests", "token", "tokens",
+];
+
+/// Letters of the longest unit.
+const MAX_UNIT_LETTERS: usize = 6;
+
+/// In narrower lines, a unit may stand alone.
+const MIN_UNIT_WIDTH: usize = 20;
+
 /// Finds the lines of `text`, which has no newline. Calls `emit` with the byte range of each, in
 /// order, at least once.
 ///
@@ -34,6 +47,11 @@ pub(super) fn find_lines(
     while let Some((len, wide)) = grapheme_at(text, at) {
         if breaks == WrapMode::Words {
             if text.as_bytes()[at] == b' ' && len == 1 {
+                if rest >= MIN_UNIT_WIDTH && is_before_unit(text, at) {
+                    scan.fill(1);
+                    at += 1;
+                    continue;
+                }
                 scan.space(at);
                 at += 1;
                 continue;
@@ -66,6 +84,18 @@ pub(super) fn find_lines(
         _ => text.len(),
     };
     emit(scan.start..end.max(scan.start));
+}
+
+/// Whether the space at a byte stands between a number and its unit, where no line breaks.
+fn is_before_unit(text: &str, at: usize) -> bool {
+    if !text[..at].ends_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
+    let word = &text[at + 1..];
+    let longest = word.char_indices().nth(MAX_UNIT_LETTERS + 1).map_or(word.len(), |(end, _)| end);
+    let word = &word[..longest];
+    let end = word.find(|c: char| !c.is_alphabetic() && c != '%' && c != '°').unwrap_or(word.len());
+    UNITS.contains(&&word[..end])
 }
 
 /// A line being filled.
@@ -288,6 +318,21 @@ mod tests {
         assert_eq!(words("  indented text", 10), ["  indented", "text"]);
         assert_eq!(words("trailing   ", 8), ["trailing"]);
         assert_eq!(words("a\n\nb", 8), ["a", "", "b"]);
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(
+            words("it takes about 412 ms per read", 20),
+            ["it takes about", "412 ms per read"]
+        );
+        assert_eq!(
+            words("all of them passed, 214 tests.", 24),
+            ["all of them passed,", "214 tests."]
+        );
+        assert_eq!(words("it takes about 412 msgs", 20), ["it takes about 412", "msgs"]);
+        assert_eq!(words("in all a growth of 3 %, or", 20), ["in all a growth of", "3 %, or"]);
+        assert_eq!(words("it takes 412 ms", 12), ["it takes 412", "ms"], "narrow");
     }
 
     #[test]

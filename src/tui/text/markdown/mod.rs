@@ -79,7 +79,24 @@ struct RenderCache {
     /// Number of final rows laid out, and the state after them.
     rows: usize,
     settled: Savepoint,
+    /// The first row of the last table, and the state before it.
+    table: Option<(usize, Savepoint)>,
     fresh: bool,
+}
+
+impl RenderCache {
+    /// Forgets the lines from the first row of a table on.
+    fn rewind(&mut self, first: usize) {
+        self.fresh = false;
+        match self.table.take() {
+            _ if self.rows <= first => {}
+            Some((at, before)) if at == first => {
+                self.layout.restore(&before);
+                (self.rows, self.settled) = (first, before);
+            }
+            _ => *self = Self::default(),
+        }
+    }
 }
 
 impl MarkdownStream {
@@ -136,25 +153,27 @@ impl MarkdownStream {
         self.cache.fresh = false;
     }
 
-    /// Takes the reader's finished rows. When a table became wider, all rows are laid out again.
+    /// Takes the reader's finished rows. When a table became wider, its rows are laid out again.
     fn take_rows(&mut self) {
         self.rows.append(&mut self.reader.rows);
         for ShapeChange { from, to } in std::mem::take(&mut self.reader.reshaped) {
-            let mut found = false;
-            for row in self.rows.iter_mut().rev() {
+            let mut first = None;
+            for (at, row) in self.rows.iter_mut().enumerate().rev() {
                 match &mut row.body {
                     RowBody::Table { shape, .. } | RowBody::TableRule { shape }
                         if Arc::ptr_eq(shape, &from) =>
                     {
                         *shape = Arc::clone(&to);
-                        found = true;
+                        first = Some(at);
                     }
                     // Before the table's first row.
-                    _ if found => break,
+                    _ if first.is_some() => break,
                     _ => {}
                 }
             }
-            self.cache = RenderCache::default();
+            if let Some(first) = first {
+                self.cache.rewind(first);
+            }
         }
     }
 
@@ -175,9 +194,14 @@ impl MarkdownStream {
             return &self.cache.layout.lines;
         }
         let tail = self.coloured_tail();
-        let RenderCache { layout, settled, rows, fresh, .. } = &mut self.cache;
+        let RenderCache { layout, settled, rows, table, fresh, .. } = &mut self.cache;
         layout.restore(settled);
-        for row in &self.rows[*rows..] {
+        let mut in_table = rows.checked_sub(1).is_some_and(|last| self.rows[last].is_table());
+        for (at, row) in self.rows.iter().enumerate().skip(*rows) {
+            let was_in_table = std::mem::replace(&mut in_table, row.is_table());
+            if in_table && !was_in_table {
+                *table = Some((at, layout.savepoint()));
+            }
             layout.push(row, widths, theme);
         }
         *rows = self.rows.len();

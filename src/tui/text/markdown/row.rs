@@ -57,6 +57,13 @@ pub(super) struct Row {
     pub(super) body: RowBody,
 }
 
+impl Row {
+    /// Whether it is a part of a table.
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.body, RowBody::Table { .. } | RowBody::TableRule { .. })
+    }
+}
+
 impl Mark {
     /// The mark's width in cells, including the space behind it.
     pub(super) fn cells(&self) -> usize {

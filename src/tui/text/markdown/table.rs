@@ -7,15 +7,14 @@ use ratatui::style::Modifier;
 
 use super::inline;
 use super::row::RowBody;
-use super::table_shape::TableShape;
+use super::table_shape::{ColumnWidth, TableShape};
 use crate::tui::text::styled::{RoleStyle, StyledText};
-use crate::tui::text::width::width;
 
 /// Rows measured to choose the first widths. A later row that does not fit widens them.
 ///
 /// States of a table: waiting (rows are kept) → chosen (rows are emitted) → chosen again, any number
-/// of times. Each new choice widens a column by at least a quarter, so that there are few. It also
-/// applies to the rows already emitted, see [`ShapeChange`].
+/// of times. Each new choice widens a column by at least a quarter or is for a longer word, so that
+/// there are few. It also applies to the rows already emitted, see [`ShapeChange`].
 const ROWS_MEASURED: usize = 10;
 /// Maximum number of columns; a table with more stays text.
 const COLUMN_LIMIT: usize = 32;
@@ -79,12 +78,13 @@ impl MarkdownTable {
 
     fn freeze(&mut self) -> Vec<RowBody> {
         let waiting = std::mem::take(&mut self.waiting);
-        let preferred_width = |column: usize| {
-            waiting.iter().map(|row| width(&row[column].text)).max().unwrap_or(0).max(1)
+        let column = |at: usize| {
+            let cells = waiting.iter().map(|row| ColumnWidth::new(&row[at]));
+            cells.fold(ColumnWidth::default(), ColumnWidth::max)
         };
         let alignments = self.alignments.clone();
-        let preferred_widths = (0..alignments.len()).map(preferred_width).collect();
-        let shape = Arc::new(TableShape { alignments, preferred_widths });
+        let columns = (0..alignments.len()).map(column).collect();
+        let shape = Arc::new(TableShape { alignments, columns });
         self.shape = Some(Arc::clone(&shape));
         let mut bodies = Vec::with_capacity(waiting.len() + 1);
         for (at, cells) in waiting.into_iter().enumerate() {

@@ -8,8 +8,10 @@ use crate::tui::text::width::width;
 use crate::tui::text::wrap::{Indent, WrapMode};
 use crate::tui::theme::Theme;
 
-/// Cells up to this width widen their column; longer ones wrap, and widen it for their words.
-const SHORT_CELL: usize = 24;
+/// Widths above this count as this: no screen is wider.
+const MAX_CELL: usize = 400;
+/// Longer words may be broken to make room for other columns.
+const MAX_WORD: usize = 60;
 /// Cells between two columns: space, line, space.
 const COLUMN_GAP: usize = 3;
 /// Minimum width of a column; a table with less room is laid out as text.
@@ -19,47 +21,72 @@ const MIN_COLUMN_WIDTH: usize = 4;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TableShape {
     pub(super) alignments: Vec<Alignment>,
-    /// Preferred width of each column, in cells.
-    pub(super) preferred_widths: Vec<usize>,
+    pub(super) columns: Vec<ColumnWidth>,
+}
+
+/// What the cells of a column ask for, in cells of the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ColumnWidth {
+    /// The longest word or number, which is broken only if the table has no room.
+    word: usize,
+    /// The longest cell, which needs no second line then.
+    whole: usize,
+}
+
+impl ColumnWidth {
+    /// The widths that one cell asks for.
+    pub(super) fn new(cell: &StyledText) -> Self {
+        let word = cell.text.split(' ').map(width).max().unwrap_or_default();
+        Self { word: word.clamp(1, MAX_WORD), whole: width(&cell.text).clamp(1, MAX_CELL) }
+    }
+
+    /// The widths that fit both.
+    pub(super) fn max(self, other: Self) -> Self {
+        Self { word: self.word.max(other.word), whole: self.whole.max(other.whole) }
+    }
 }
 
 impl TableShape {
     /// The shape widened for this row; `None` if the row fits already.
     pub(super) fn widened(&self, cells: &[StyledText]) -> Option<Self> {
-        let mut preferred_widths = self.preferred_widths.clone();
-        for (preferred, cell) in preferred_widths.iter_mut().zip(cells) {
-            let whole = width(&cell.text);
-            let needed = match whole {
-                0..=SHORT_CELL => whole,
-                _ => cell.text.split(' ').map(width).max().unwrap_or(0).max(SHORT_CELL),
-            };
-            if needed > *preferred {
-                *preferred = needed.max(*preferred + *preferred / 4);
+        let mut columns = self.columns.clone();
+        for (column, cell) in columns.iter_mut().zip(cells) {
+            let before = *column;
+            *column = before.max(ColumnWidth::new(cell));
+            if column.whole > before.whole {
+                column.whole = column.whole.max(before.whole + before.whole / 4).min(MAX_CELL);
             }
         }
-        (preferred_widths != self.preferred_widths)
-            .then(|| Self { alignments: self.alignments.clone(), preferred_widths })
+        (columns != self.columns).then(|| Self { alignments: self.alignments.clone(), columns })
     }
 
     /// The column widths within `cells`; `None` if the columns do not fit side by side.
     fn fit(&self, cells: usize) -> Option<Vec<usize>> {
-        let columns = self.preferred_widths.len();
-        let room = cells.checked_sub(COLUMN_GAP * (columns - 1))?;
-        if self.preferred_widths.iter().sum::<usize>() <= room {
-            return Some(self.preferred_widths.clone());
-        }
-        if room < columns * MIN_COLUMN_WIDTH {
+        let count = self.columns.len();
+        let room = cells.checked_sub(COLUMN_GAP * (count - 1))?;
+        let at_level = |level: usize, least: &dyn Fn(&ColumnWidth) -> usize| -> Vec<usize> {
+            let width = |column: &ColumnWidth| level.clamp(least(column), column.whole);
+            self.columns.iter().map(width).collect()
+        };
+        let (word, none) = (|column: &ColumnWidth| column.word, |_: &ColumnWidth| 1);
+        let least: &dyn Fn(&ColumnWidth) -> usize =
+            if at_level(0, &word).iter().sum::<usize>() <= room { &word } else { &none };
+        if room < count * MIN_COLUMN_WIDTH && at_level(MAX_CELL, &none).iter().sum::<usize>() > room
+        {
             return None;
         }
-        // Narrow columns get their preferred width; the others share the rest.
-        let mut by_width: Vec<usize> = (0..columns).collect();
-        by_width.sort_by_key(|column| self.preferred_widths[*column]);
-        let mut widths = vec![0; columns];
-        let mut left = room;
-        for (done, column) in by_width.iter().enumerate() {
-            let share = left / (columns - done);
-            widths[*column] = self.preferred_widths[*column].min(share);
-            left -= widths[*column];
+        // Narrow columns get all they ask for; the others share the rest, up to the same level.
+        let fits = |level: usize| at_level(level, least).iter().sum::<usize>() <= room;
+        let (mut level, mut above) = (0, room.min(MAX_CELL) + 1);
+        while level + 1 < above {
+            let middle = usize::midpoint(level, above);
+            *(if fits(middle) { &mut level } else { &mut above }) = middle;
+        }
+        let mut widths = at_level(level, least);
+        let mut left = room - widths.iter().sum::<usize>();
+        for (width, column) in widths.iter_mut().zip(&self.columns) {
+            let more = usize::from(left > 0 && *width < column.whole);
+            (*width, left) = (*width + more, left - more);
         }
         Some(widths)
     }
@@ -177,12 +204,28 @@ fn push_spaces(count: usize, spans: &mut Vec<Span<'static>>) {
 mod tests {
     use super::*;
 
+    fn shape(columns: &[(usize, usize)]) -> TableShape {
+        let columns: Vec<_> = columns
+            .iter()
+            .map(|(word, whole)| ColumnWidth { word: *word, whole: *whole })
+            .collect();
+        TableShape { alignments: vec![Alignment::Left; columns.len()], columns }
+    }
+
     #[test]
     fn narrow_columns_keep_their_width_when_room_is_short() {
-        let shape =
-            TableShape { alignments: vec![Alignment::Left; 3], preferred_widths: vec![4, 50, 30] };
+        let shape = shape(&[(4, 4), (8, 50), (8, 30)]);
         assert_eq!(shape.fit(200), Some(vec![4, 50, 30]));
         assert_eq!(shape.fit(50), Some(vec![4, 20, 20]));
+        assert_eq!(shape.fit(51), Some(vec![4, 21, 20]));
         assert_eq!(shape.fit(12), None);
+    }
+
+    #[test]
+    fn words_are_broken_only_if_there_is_no_room_for_them() {
+        let shape = shape(&[(4, 4), (28, 50), (8, 30)]);
+        assert_eq!(shape.fit(50), Some(vec![4, 28, 12]));
+        assert_eq!(shape.fit(46), Some(vec![4, 28, 8]));
+        assert_eq!(shape.fit(44), Some(vec![4, 17, 17]));
     }
 }

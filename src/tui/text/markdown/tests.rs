@@ -212,7 +212,7 @@ type WorkCase = (&'static str, fn(usize) -> String, usize);
 
 #[test]
 fn work_is_linear_in_the_length_of_the_text() {
-    let kinds: [WorkCase; 6] = [
+    let kinds: [WorkCase; 8] = [
         ("list", |n| "- an item with `code` and **words** in it\n".repeat(n), 30),
         ("fence", |n| format!("```\n{}```\n", "let x = call(42); // code\n".repeat(n)), 10),
         ("paragraph", |n| "plain words that never end in one line ".repeat(n), 300),
@@ -225,6 +225,23 @@ fn work_is_linear_in_the_length_of_the_text() {
             "table",
             |n| format!("| a | b |\n|---|---|\n{}", "| cell | **other** cell |\n".repeat(n)),
             20,
+        ),
+        (
+            "widening tables",
+            |n| {
+                let rows = (1..=14).map(|row| format!("| {} | b |\n", "cell ".repeat(row)));
+                format!("| a | b |\n|---|---|\n{}\ntext\n\n", rows.collect::<String>())
+                    .repeat(n / 10)
+            },
+            60,
+        ),
+        (
+            "a widening table",
+            |n| {
+                let rows = (1..=n).map(|row| format!("| {} | b |\n", "x".repeat(row.min(60))));
+                format!("| a | b |\n|---|---|\n{}", rows.collect::<String>())
+            },
+            200,
         ),
         ("nested", |n| "> - a quote\n>   - with items\n>     1. in items\n".repeat(n), 10),
     ];
