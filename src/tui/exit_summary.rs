@@ -4,9 +4,14 @@ use std::time::Duration;
 
 use super::format::{clock, count, money};
 use super::labels;
-use super::text::sanitize;
+use super::layout::MAX_PROSE_WIDTH;
+use super::text::{Highlighter, MarkdownStream, Widths};
+use super::theme::Theme;
 use crate::tui::agents::{AgentSet, AgentState};
 use crate::tui::model::TuiModel;
+
+/// Narrower screens than this say nothing about the terminal afterwards.
+const MIN_WIDTH: u16 = 40;
 
 /// Upper bound on printed lines of the last answer.
 const ANSWER_LINES: usize = 200;
@@ -19,9 +24,7 @@ pub fn exit_summary(model: &TuiModel) -> Vec<String> {
     }
     let mut lines = Vec::new();
     if let Some(answer) = model.main.last_text() {
-        let clean = sanitize(answer.trim_end());
-        let all = clean.lines().count();
-        lines.extend(clean.lines().skip(all.saturating_sub(ANSWER_LINES)).map(str::to_owned));
+        lines.extend(rendered(model, answer));
         lines.push(String::new());
     }
     if let Some(line) = agents_summary(model) {
@@ -38,6 +41,17 @@ pub fn exit_summary(model: &TuiModel) -> Vec<String> {
         lines.push(format!("caliban --resume {id}"));
     }
     lines
+}
+
+/// The last lines of an answer, rendered for the width of the screen.
+fn rendered(model: &TuiModel, answer: &str) -> Vec<String> {
+    let mut theme = Theme::no_color();
+    theme.glyphs = model.settings.glyphs();
+    let mut text = MarkdownStream::whole(answer.trim_end(), &Highlighter::off());
+    let width = model.size.0.max(MIN_WIDTH);
+    let lines = text.lines(Widths { prose: width.min(MAX_PROSE_WIDTH), wide: width }, &theme);
+    let shown = lines.iter().skip(lines.len().saturating_sub(ANSWER_LINES));
+    shown.map(|line| line.to_string().trim_end().to_owned()).collect()
 }
 
 /// A line such as `3 agents · ✓2 ⊘1 · 0:41 · $0.11`.

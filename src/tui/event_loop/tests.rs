@@ -124,7 +124,7 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     assert_eq!(shutdown, Some(Command::Quit));
     let exit = exit.unwrap();
     assert_eq!(exit.signal, None);
-    assert_eq!(exit.summary.first().map(String::as_str), Some("A **streamed** word"));
+    assert_eq!(exit.summary.first().map(String::as_str), Some("A streamed word"));
     let output = display.0.lock().screen().contents();
     assert!(output.contains("A streamed word"), "{output}");
     let frames = terminal.frames();
