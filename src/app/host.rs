@@ -12,11 +12,14 @@ use nucleo_matcher::{Config, Matcher};
 use super::models::Models;
 use crate::command::doctor::Doctor;
 use crate::commands::{CommandOrigin, CommandSet, CommandSources};
-use crate::disk::{ProjectFolders, branch};
+use crate::config::SettingSources;
+use crate::disk::{ProjectFolders, ProjectScope, branch};
 use crate::exec::child_env;
-use crate::protocol::{EnvOverlay, count, lossy_path};
+use crate::memory::{Memory, MemorySources};
+use crate::permission::Gate;
+use crate::protocol::{EnvOverlay, count, lossy_path, printable_path};
 use crate::session::SessionStore;
-use crate::subagent::definition::Definition;
+use crate::subagent::definition::{Definition, DefinitionSource};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tool::mcp::Mcp;
 use crate::tool::{IgnoreFiles, walk};
@@ -33,6 +36,43 @@ const FILES_SHOWN: usize = 50;
 /// The maximum size of the prompt history, in bytes.
 const HISTORY_LIMIT: u64 = 256 * 1024;
 
+/// Where the instructions for agents are.
+#[derive(Clone)]
+pub(super) struct MemoryPlaces {
+    /// The user's configuration folder and `.claude` folder.
+    pub own: PathBuf,
+    pub claude: Option<PathBuf>,
+    pub home: Option<PathBuf>,
+    pub scope: ProjectScope,
+    pub sources: SettingSources,
+    /// Hides files that no agent may read.
+    pub gate: Gate,
+}
+
+impl MemoryPlaces {
+    /// The files that are read, as the user would name them. May block.
+    fn files(&self, cwd: &Path) -> Vec<String> {
+        let sources = MemorySources {
+            dir: cwd,
+            own: &self.own,
+            claude: self.claude.as_deref(),
+            home: self.home.as_deref(),
+            scope: &self.scope,
+            project: self.sources.project,
+            local: self.sources.local,
+        };
+        let unreadable = self.gate.unreadable(cwd, None);
+        let memory = Memory::read(&sources, &|file| unreadable.contains(file));
+        let at_home =
+            |path: &Path| Some(Path::new("~").join(path.strip_prefix(self.home.as_ref()?).ok()?));
+        let name = |path: &Path| match path.strip_prefix(cwd) {
+            Ok(below) => printable_path(below),
+            Err(_) => printable_path(&at_home(path).unwrap_or_else(|| path.to_owned())),
+        };
+        memory.files().map(name).collect()
+    }
+}
+
 /// The screen's access to the machine.
 pub(super) struct LocalHost {
     pub cwd: Arc<Path>,
@@ -40,6 +80,7 @@ pub(super) struct LocalHost {
     pub project: ProjectFolders,
     pub env: EnvOverlay,
     pub definitions: DefinitionSources,
+    pub memory: MemoryPlaces,
     pub custom: CommandSources,
     pub doctor: Doctor,
     pub store: SessionStore,
@@ -83,6 +124,26 @@ impl LocalHost {
             choices.collect()
         };
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
+    }
+
+    /// Says what was found in the project: instructions, and definitions of agents.
+    async fn notes(&self) -> Vec<String> {
+        let (cwd, memory) = (self.cwd.clone(), self.memory.clone());
+        let definitions = self.definitions.clone();
+        let find = move || {
+            let files = match &memory.files(&cwd)[..] {
+                [] => None,
+                [file] => Some(format!("{file} read")),
+                [first, second] => Some(format!("{first} and {second} read")),
+                more => Some(format!("{} read", count(more.len(), "instruction file"))),
+            };
+            let definitions = Definitions::load(&definitions);
+            let own =
+                definitions.iter().filter(|it| it.source != DefinitionSource::BuiltIn).count();
+            let agents = (own > 0).then(|| format!("{} defined", count(own, "agent")));
+            files.into_iter().chain(agents).collect()
+        };
+        tokio::task::spawn_blocking(find).await.unwrap_or_default()
     }
 
     async fn commands(&self) -> Vec<CommandChoice> {
@@ -192,6 +253,7 @@ impl ScreenHost for LocalHost {
                 servers.running = self.mcp.status();
             }
             HostRequest::Branch(branch) => *branch = self.branch().await,
+            HostRequest::Notes(notes) => *notes = self.notes().await,
             HostRequest::Edit(text) => {
                 if let Ok(draft) = text {
                     *text = self.edit(draft).await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::host::LocalHost;
+use super::host::{LocalHost, MemoryPlaces};
 use super::keys::UserKeymap;
 use super::models::Models;
 use super::parts::{self, COMMAND_CAPACITY, FrontendOptions};
@@ -131,6 +131,14 @@ pub(crate) fn show(
         project: setup.starts.project().clone(),
         env: setup.env.clone(),
         definitions: setup.definitions.clone(),
+        memory: MemoryPlaces {
+            own: setup.dirs.config.clone(),
+            claude: setup.dirs.claude.clone(),
+            home: setup.home(),
+            scope: setup.scope(),
+            sources: setup.loaded.project.sources,
+            gate: gate.clone(),
+        },
         custom: setup.custom(),
         doctor: Doctor::new(setup),
         store: setup.store(),

@@ -32,6 +32,8 @@ pub enum HostRequest {
     McpServers(McpServers),
     /// The git branch of the working directory.
     Branch(Option<String>),
+    /// Notes for the first line of the session, such as `AGENTS.md read`.
+    Notes(Vec<String>),
     /// The draft, replaced by the text that the user saved in an editor or by an error message. The
     /// terminal is in its normal state meanwhile.
     Edit(Result<String, String>),

@@ -98,6 +98,9 @@ pub fn start(
     if model.session.branch.is_none() {
         effects.push(ScreenEffect::Ask(HostRequest::Branch(None)));
     }
+    if model.session.notes.is_empty() {
+        effects.push(ScreenEffect::Ask(HostRequest::Notes(Vec::new())));
+    }
     if model.session.first_run.is_some() {
         effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
     }
@@ -215,6 +218,7 @@ fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
     match answered {
         HostRequest::Remember(_) => false,
         HostRequest::Branch(branch) => *branch != model.session.branch,
+        HostRequest::Notes(notes) => *notes != model.session.notes,
         _ => true,
     }
 }
@@ -248,6 +252,7 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
             page::fill(model, commands::MCP_TITLE, commands::server_lines(&servers));
         }
         HostRequest::Branch(branch) => model.session.branch = branch,
+        HostRequest::Notes(notes) => model.session.notes = notes,
         HostRequest::Edit(Ok(text)) => {
             model.composer.buffer.set(text.trim_end_matches('\n'));
             draft::edited(model, effects);
