@@ -175,6 +175,7 @@ impl Agent {
                 attempt: retries,
                 limit: model.retry.max_retries,
                 wait,
+                failure: error.kind.into(),
                 reason: error.message,
             });
             tokio::select! {
@@ -199,6 +200,7 @@ impl Agent {
             attempt: retries,
             limit: model.retry.max_retries,
             wait: Duration::ZERO,
+            failure: error.kind.into(),
             reason: format!("{} Switched to {}.", error.message, fallback.name),
         });
         // The user may have chosen another model meanwhile.

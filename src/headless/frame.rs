@@ -110,7 +110,7 @@ impl Frames {
                 let block = ContentBlock::text(text.clone());
                 self.assistant(path, FrameBlock { message_id, model, block, usage })
             }
-            EventKind::Retrying { attempt, limit, wait, reason } => {
+            EventKind::Retrying { attempt, limit, wait, reason, .. } => {
                 let void = self.open.remove(path);
                 let body = json!({
                     "subtype": "api_retry", "attempt": attempt, "max_retries": limit,

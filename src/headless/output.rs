@@ -167,7 +167,7 @@ impl OutputWriter {
             | EventKind::SessionFailed { .. } => {
                 return warning(&event.kind);
             }
-            EventKind::Retrying { attempt, limit, wait, reason } => {
+            EventKind::Retrying { attempt, limit, wait, reason, .. } => {
                 let seconds = wait.as_secs_f32();
                 format!("caliban: {reason} Retrying in {seconds:.1} s ({attempt} of {limit}).")
             }

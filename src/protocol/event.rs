@@ -10,7 +10,7 @@ use super::command::Sender;
 use super::hook::HookEvent;
 use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 use super::message::{ContentBlock, ResultBlock};
-use super::outcome::RunOutcome;
+use super::outcome::{Failure, RunOutcome};
 use super::question::{PermissionMode, Question};
 use super::stream::StreamEvent;
 use super::tool_details::{Denial, ToolDetails};
@@ -125,11 +125,13 @@ pub enum EventKind {
         text: String,
         usage: Usage,
     },
-    /// The running request failed and will be retried: discard what it streamed.
+    /// The running request failed and will be retried: what it streamed is void. `reason` is the
+    /// whole message of the error, whose kind is `failure`.
     Retrying {
         attempt: u32,
         limit: u32,
         wait: Duration,
+        failure: Failure,
         reason: String,
     },
     /// A request is over. `usage` and `cost` are of this request alone. It is not `whole` if it

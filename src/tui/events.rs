@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::protocol::{
     AgentEvent, AgentPath, AgentReport, ContentBlock, EventKind, NoticeLevel, PermissionMode,
-    PromptId, RunEnd, RunOutcome, Sender, ToolDetails, clock,
+    PromptId, RunEnd, RunOutcome, Sender, ToolDetails,
 };
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::agents::{AgentState, HISTORY_START, RunPhase, update as agents};
@@ -227,7 +227,7 @@ fn main_prompt_read(model: &mut TuiModel, id: Option<PromptId>, text: String, fr
         queue::mark_read(model, id);
     }
     if model.run.is_idle() {
-        agents::fold(model);
+        agents::begin_turn(model);
         model.run.begin(model.now);
         model.can_retry = false;
     }
@@ -260,29 +260,10 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
     if !model.focused_window && model.settings.notifications && took >= LONG_TURN_TIME {
         effects.push(ScreenEffect::Notify("main is done".to_owned()));
     }
-    let (level, text) = match &outcome.end {
-        RunEnd::Interrupted => return,
-        RunEnd::Completed => return finish_line(model, false),
-        RunEnd::Cancelled { .. } => return finish_line(model, true),
-        RunEnd::Failed { message, .. } => (NoticeLevel::Error, message.clone()),
-        RunEnd::MaxTurns { limit } => {
-            (NoticeLevel::Warning, format!("turn limit {limit} reached · say go on to continue"))
-        }
-        RunEnd::Budget { what } => (NoticeLevel::Warning, format!("budget {what} spent")),
-        RunEnd::TimeLimit { limit } => {
-            (NoticeLevel::Warning, format!("time limit {} reached", clock(*limit)))
-        }
-        RunEnd::Refused => (NoticeLevel::Error, "refused by the model".to_owned()),
-        RunEnd::Empty => (NoticeLevel::Warning, "the model ended without an answer".to_owned()),
-    };
-    model.can_retry = level == NoticeLevel::Error;
-    model.main.push(ItemKind::Notice { level, text });
-}
-
-/// Adds the line that says how the turn ended and what it brought.
-fn finish_line(model: &mut TuiModel, cancelled: bool) {
-    let facts = turn::facts(model, if cancelled { "stopped by you after" } else { "done in" });
-    model.main.push(ItemKind::Finish { cancelled, facts });
+    model.can_retry = matches!(outcome.end, RunEnd::Failed { .. } | RunEnd::Refused);
+    let finish = turn::finish(model, outcome);
+    model.main.push(finish);
+    agents::move_rows(model);
 }
 
 fn mode_changed(model: &mut TuiModel, mode: PermissionMode) {

@@ -63,7 +63,7 @@ fn agents_summary(model: &TuiModel) -> Option<String> {
     }
     // Agents that are still running are being stopped.
     tally.cancelled += tally.running + tally.queued + tally.in_background;
-    let ends = labels::end_counts(tally, model.settings.glyphs());
+    let ends = labels::end_counts(tally, model.settings.glyphs(), "");
     let time = time_at_work(&agents, model.now);
     let (_, cost) = labels::sum_usage(agents.iter().copied());
     Some(format!("{} · {ends} · {} · {}", count(tally.all, "agent"), clock(time), money(cost)))

@@ -120,9 +120,11 @@ fn run_words(run: &RunState, now: Duration) -> (String, usize) {
         return with_tail(wait.to_string(), format!(" {}", clock(now.saturating_sub(*since))));
     }
     let words = match &run.phase {
-        RunPhase::Retrying { until, attempt, limit, reason } => {
-            let wait = until.saturating_sub(now).as_secs_f32().ceil();
-            let words = format!("retrying in {wait:.0} s: {reason}");
+        RunPhase::Retrying { until, attempt, limit, cause } => {
+            let words = match until.saturating_sub(now).as_secs_f32().ceil() {
+                0.0 => format!("{cause} · retrying now"),
+                wait => format!("{cause} · retrying in {wait:.0} s"),
+            };
             return with_tail(words, format!(" ({attempt} of {limit})"));
         }
         RunPhase::Tools => {
@@ -340,8 +342,8 @@ fn job_glyph(end: &ShellEnd) -> Glyph {
     }
 }
 
-/// Counts of ends by kind: `✓1 ⊘1 ✗1`.
-pub fn end_counts(tally: AgentTally, glyphs: &Glyphs) -> String {
+/// Counts of ends by kind: `✓1 ⊘1 ✗1`, with `gap` between sign and number.
+pub fn end_counts(tally: AgentTally, glyphs: &Glyphs, gap: &str) -> String {
     let ended = [
         (Glyph::Done, tally.done),
         (Glyph::Cancelled, tally.cancelled),
@@ -351,7 +353,7 @@ pub fn end_counts(tally: AgentTally, glyphs: &Glyphs) -> String {
     ];
     let there = ended.iter().filter(|(_, number)| *number > 0);
     let parts: Vec<String> =
-        there.map(|(glyph, number)| format!("{}{number}", glyph.sign(glyphs, None))).collect();
+        there.map(|(glyph, number)| format!("{}{gap}{number}", glyph.sign(glyphs, None))).collect();
     parts.join(" ")
 }
 

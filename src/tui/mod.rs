@@ -32,6 +32,7 @@ pub mod session;
 pub mod settings;
 pub mod slash;
 pub mod terminal;
+mod test_counts;
 pub mod text;
 pub mod theme;
 pub mod themes;

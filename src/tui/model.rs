@@ -38,6 +38,10 @@ pub struct TuiModel {
     pub jobs: Jobs,
     /// The item of the running batch in main's transcript.
     pub batch_item: Option<ItemId>,
+    /// The items of all batches of this turn.
+    pub turn_batches: Vec<ItemId>,
+    /// The rows of agents below the last turn, until the next one begins.
+    pub agent_rows: Option<ItemId>,
     /// The agent whose pane has the focus. `None`: the prompt addresses main.
     pub focus: Option<AgentPath>,
     /// Whether the focused agent fills the body.

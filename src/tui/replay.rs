@@ -17,6 +17,8 @@ pub(super) fn clear(model: &mut TuiModel) {
     model.jobs = Jobs::default();
     model.session.grants.clear();
     model.batch_item = None;
+    model.turn_batches.clear();
+    model.agent_rows = None;
     model.focus = None;
     model.zoom = false;
     model.run = RunState::default();

@@ -1,12 +1,20 @@
-//! The results of a turn of main so far: changed files, agents, tokens and cost.
+//! The end of a turn of main: how it ended, and what it brought: agents, changed files, tests,
+//! tokens and cost.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::tui::agents::{AgentSet, AgentState, HISTORY_START};
+use crate::protocol::{Failure, RunEnd, RunOutcome};
+use crate::tui::agents::{AgentSet, AgentState, HISTORY_START, RunState};
 use crate::tui::format::{clock, count, money, tokens};
+use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
+use crate::tui::theme::Glyph;
+use crate::tui::transcript::ItemKind;
+
+/// What the provider advises where Enter does it.
+const VAGUE_ADVICE: [&str; 2] = [". Try again later", ": try again"];
 
 /// The agents that have worked for the current or last turn.
 pub fn agents(model: &TuiModel) -> impl Iterator<Item = &AgentState> {
@@ -20,16 +28,16 @@ pub fn agents(model: &TuiModel) -> impl Iterator<Item = &AgentState> {
     model.agents.iter().filter(in_turn)
 }
 
-/// The facts about an ended turn, most important first, after `head`.
-pub fn facts(model: &TuiModel, head: &str) -> Vec<String> {
-    let took = model.run.elapsed(model.now).unwrap_or_default();
-    let mut facts = vec![format!("{head} {}", clock(took))];
+/// The last line of a turn.
+pub fn finish(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
+    let mut facts = ending(&outcome.end, model.run.elapsed(model.now).unwrap_or_default());
     let tally = AgentSet::tally(agents(model));
     if tally.all > 0 {
-        let ends = labels::end_counts(tally, model.settings.glyphs());
+        let ends = labels::end_counts(tally, model.settings.glyphs(), " ");
         facts.push(format!("{} {ends}", count(tally.all, "agent")));
     }
     facts.extend(changes_label(model));
+    facts.extend(tests_label(model));
     let (mut used, mut cost) = labels::sum_usage(agents(model));
     used += model.run.usage.counted();
     cost += model.run.cost;
@@ -39,16 +47,66 @@ pub fn facts(model: &TuiModel, head: &str) -> Vec<String> {
     if cost.usd > 0.0 {
         facts.push(money(cost));
     }
-    facts
+    let advice = advice(model, &outcome.end);
+    ItemKind::Finish { end: Glyph::of_end(&outcome.end), facts, advice }
+}
+
+/// How a turn ended, and how long it took.
+fn ending(end: &RunEnd, took: Duration) -> Vec<String> {
+    let time = clock(took);
+    let words = match end {
+        RunEnd::Completed => return vec![format!("done in {time}")],
+        RunEnd::Cancelled { .. } => return vec![format!("stopped after {time}")],
+        RunEnd::Interrupted => return vec![format!("interrupted after {time}")],
+        RunEnd::MaxTurns { limit } => format!("turn limit {limit} reached"),
+        RunEnd::Budget { what } => format!("budget {what} spent"),
+        RunEnd::TimeLimit { limit } => format!("time limit {} reached", clock(*limit)),
+        RunEnd::Failed { .. } | RunEnd::Refused | RunEnd::Empty => end.describe(),
+    };
+    vec![words, time]
+}
+
+/// The whole error of a failed turn, and what to do now.
+fn advice(model: &TuiModel, end: &RunEnd) -> Option<String> {
+    match end {
+        RunEnd::MaxTurns { .. } => Some("say go on to continue".to_owned()),
+        RunEnd::Failed { failure, message } => {
+            let message = message.trim_end_matches('.');
+            let resume = model.session.id.filter(|_| model.session.resumable);
+            if let (Failure::Auth, Some(id)) = (failure, resume) {
+                return Some(format!("{message}, then start again:\ncaliban --resume {id}"));
+            }
+            let stripped = VAGUE_ADVICE.iter().find_map(|advice| message.strip_suffix(advice));
+            let again = model.keymap.hint(KeyContext::Prompt, Action::Submit, "tries again");
+            Some(labels::with_detail(stripped.unwrap_or(message), again))
+        }
+        _ => None,
+    }
 }
 
 /// `3 files +41 −12`: what main and its agents have changed, if anything.
 fn changes_label(model: &TuiModel) -> Option<String> {
-    let runs = agents(model).map(|agent| &agent.run).chain([&model.run]);
     let (mut files, mut added, mut removed) = (BTreeSet::new(), 0, 0);
-    for (file, lines) in runs.flat_map(|run| &run.changes) {
+    for (file, lines) in runs(model).flat_map(|run| &run.changes) {
         files.insert(file);
         (added, removed) = (added + lines.0, removed + lines.1);
     }
     (!files.is_empty()).then(|| format!("{} +{added} −{removed}", count(files.len(), "file")))
+}
+
+/// `214 tests green` or `2 of 214 tests red`: the tests that ran last.
+pub fn tests_label(model: &TuiModel) -> Option<String> {
+    let last = runs(model).filter_map(|run| run.tests).max_by_key(|(_, at)| *at)?;
+    let (counts, _) = last;
+    let unit = if counts.packages { "test package" } else { "test" };
+    let all = count(counts.passed + counts.failed, unit);
+    Some(match counts.failed {
+        0 => format!("{all} green"),
+        failed => format!("{failed} of {all} red"),
+    })
+}
+
+/// The runs of main and its agents in this turn.
+fn runs(model: &TuiModel) -> impl Iterator<Item = &RunState> {
+    agents(model).map(|agent| &agent.run).chain([&model.run])
 }

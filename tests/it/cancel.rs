@@ -287,7 +287,7 @@ async fn esc_stops_the_turn_with_all_its_agents_and_the_next_prompt_works() {
     }
     screen.wait_for("Stopped: main and 2 agents");
     // The notice answers the key; what is sent before the end is given back.
-    screen.wait_for("stopped by you");
+    screen.wait_for("stopped after");
     assert_eq!(scene.server.requests_of(PARENT).len(), 1);
     screen.keys("go on");
     screen.keys(ENTER);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use ratatui::text::{Line, Span};
 
-use crate::tui::agents::row::{AgentGroup, FigureColumns, kind, number_style, result_line, task};
+use crate::tui::agents::row::{AgentGroup, kind, number_style, result_line, task, turns};
 use crate::tui::agents::{AgentState, HISTORY_START, RunPhase, RunState};
-use crate::tui::format::{clock, money, tokens};
+use crate::tui::format::{clock, count, money, tokens};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels;
 use crate::tui::layout;
@@ -14,13 +14,16 @@ use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, cut_spans, spans_width, two_ends};
 use crate::tui::text::{column_width, padded, truncate, width};
 use crate::tui::theme::Glyph;
-use crate::tui::transcript::{ItemKind, TranscriptItem};
+use crate::tui::transcript::{BatchForm, ItemKind, TranscriptItem};
 
 /// Maximum width of the tasks of a batch, in cells.
 const MAX_TASK_WIDTH: usize = 32;
 
 /// Cells for what came of an agent; other columns give way to it.
-const MIN_WORDS: usize = 16;
+const MIN_WORDS: usize = 24;
+
+/// Cells between two columns.
+const GAP: usize = 2;
 
 /// Number of agents named in the head when they need the user; more are counted.
 const NAMED: usize = 2;
@@ -34,7 +37,7 @@ pub fn live_lines(
     beside: bool,
     painter: Painter<'_>,
 ) -> Option<Vec<Line<'static>>> {
-    let ItemKind::Batch { members, folded } = &item.kind else { return None };
+    let ItemKind::Batch { members, form } = &item.kind else { return None };
     let agents: Vec<&AgentState> =
         members.iter().flat_map(|top| model.agents.within(top)).collect();
     let group = AgentGroup { model, agents: &agents, painter };
@@ -42,16 +45,52 @@ pub fn live_lines(
     let (width, height) = model.size;
     let open =
         beside && !layout::is_tiny(width, height) && agents.iter().any(|agent| agent.in_panel);
-    let mut lines = vec![head(group, *folded && !open, open, room)];
-    if !open {
+    let rows = || {
         let columns = Columns::new(group, room);
-        lines.extend(agents.iter().map(|agent| row(group, agent, &columns, room)));
-    }
-    Some(lines)
+        let row = |at: usize| row(group, at, &columns, room);
+        (0..agents.len()).map(row).collect::<Vec<_>>()
+    };
+    Some(match form {
+        BatchForm::Whole if open => vec![head(group, true, room)],
+        BatchForm::Whole => [vec![head(group, false, room)], rows()].concat(),
+        BatchForm::Head => vec![short_head(group)],
+        BatchForm::Rows { .. } if open => Vec::new(),
+        BatchForm::Rows { opens } => {
+            rows().into_iter().chain(hint(group).filter(|_| *opens)).collect()
+        }
+    })
+}
+
+/// `● 3 agents`: where they worked. Their rows are at the end of the turn.
+fn short_head(group: AgentGroup<'_>) -> Line<'static> {
+    let theme = group.painter.theme;
+    let words = count(group.agents.len(), "agent");
+    Line::from(vec![
+        Span::styled(format!("{} ", theme.glyphs.tool), theme.dim),
+        Span::styled(words, theme.text),
+    ])
+}
+
+/// `Tab opens them · /agents resumes what ended early`.
+fn hint(group: AgentGroup<'_>) -> Option<Line<'static>> {
+    let opens = if group.agents.len() == 1 { "opens it" } else { "opens them" };
+    let opens = group.model.keymap.hint(KeyContext::Prompt, Action::Next, opens);
+    let failed = |agent: &AgentState| {
+        let end = match &agent.run.phase {
+            RunPhase::Ended(end) => Glyph::of_end(end),
+            _ => return false,
+        };
+        matches!(end, Glyph::Failed | Glyph::Partial) && agent.resumable()
+    };
+    let resumes = group.agents.iter().any(|agent| failed(agent));
+    let resumes = resumes.then(|| "/agents resumes what ended early".to_owned());
+    let words: Vec<String> = opens.into_iter().chain(resumes).collect();
+    let words = format!("  {}", words.join(" · "));
+    (!words.trim().is_empty()).then(|| Line::styled(words, group.painter.theme.dim))
 }
 
 /// `⠹ 3 agents            ⚑ 2 needs you`, or `▪ 3 agents · ✓ 2 ⊘ 1 · 2:10 · 30k · $0.11`.
-fn head(group: AgentGroup<'_>, opens: bool, open: bool, room: usize) -> Line<'static> {
+fn head(group: AgentGroup<'_>, open: bool, room: usize) -> Line<'static> {
     let AgentGroup { model, agents, painter } = group;
     let theme = painter.theme;
     let tally = group.tally();
@@ -78,7 +117,8 @@ fn head(group: AgentGroup<'_>, opens: bool, open: bool, room: usize) -> Line<'st
         let figures = format!(" · {}", figures.join(" · "));
         left.push(Span::styled(figures, theme.dim));
         let hint = model.keymap.hint(KeyContext::Prompt, Action::Next, "opens them");
-        right.extend(hint.filter(|_| opens).map(|words| Span::styled(words, theme.dim)));
+        let folded = !agents.iter().any(|agent| agent.in_panel);
+        right.extend(hint.filter(|_| folded).map(|words| Span::styled(words, theme.dim)));
     }
     two_ends(left, right, room, None)
 }
@@ -123,15 +163,15 @@ fn total_time(agents: &[&AgentState]) -> Option<Duration> {
     [span(true), span(false)].into_iter().flatten().reduce(|before, now| before + now)
 }
 
-/// The columns that the rows of a batch share.
+/// The columns that the rows of a batch share. A column is there for all rows or for none.
 struct Columns {
     digits: usize,
     task: usize,
     /// 0 without a column for the types.
     kind: usize,
-    figures: FigureColumns,
-    /// 0 without a column for the tokens.
-    tokens: usize,
+    /// Time, turns, tokens and cost of each agent, and the widths of these columns.
+    figures: Vec<[String; 4]>,
+    widths: [usize; 4],
     /// Number of agents that wait for a slot.
     queued: usize,
 }
@@ -140,25 +180,25 @@ impl Columns {
     /// Drops columns until there is room for words.
     fn new(group: AgentGroup<'_>, room: usize) -> Self {
         let AgentGroup { model, agents, .. } = group;
-        let tasks: Vec<String> = agents.iter().map(|agent| task(agent)).collect();
+        let tasks: Vec<String> = agents.iter().map(|agent| nested_task(agent)).collect();
         let kinds: Vec<String> = agents.iter().map(|agent| kind(agent)).collect();
-        let used: Vec<String> = agents.iter().map(|agent| used(model, agent)).collect();
+        let figures: Vec<[String; 4]> = agents.iter().map(|agent| figures(model, agent)).collect();
         let mut columns = Self {
             digits: group.digits(),
             task: column_width(tasks.iter().map(String::as_str), MAX_TASK_WIDTH),
             kind: column_width(kinds.iter().map(String::as_str), MAX_TASK_WIDTH),
-            figures: FigureColumns::new(group),
-            tokens: column_width(used.iter().map(String::as_str), MAX_TASK_WIDTH),
+            widths: [0, 1, 2, 3].map(|figure| {
+                figures.iter().map(|row| width(&row[figure])).max().unwrap_or_default()
+            }),
+            figures,
             queued: model.agents.queued(),
         };
-        while columns.width() + MIN_WORDS > room {
-            if columns.tokens > 0 {
-                columns.tokens = 0;
-            } else if columns.kind > 0 {
-                columns.kind = 0;
-            } else if !columns.figures.drop_last() {
+        // Tokens go first, then types, cost and turns; the time stays.
+        for figure in [Some(2), None, Some(3), Some(1)] {
+            if columns.width() + MIN_WORDS <= room {
                 break;
             }
+            *figure.map_or(&mut columns.kind, |at| &mut columns.widths[at]) = 0;
         }
         let over = (columns.width() + MIN_WORDS).saturating_sub(room);
         columns.task -= over.min(columns.task.saturating_sub(12));
@@ -167,53 +207,68 @@ impl Columns {
 
     /// Cells before the words.
     fn width(&self) -> usize {
-        let column = |cells: usize| if cells > 0 { cells + 2 } else { 0 };
-        let text = 4 + self.digits + 1 + self.task;
-        text + column(self.kind) + column(self.tokens) + self.figures.width() + 2
+        let column = |cells: usize| if cells > 0 { cells + GAP } else { 0 };
+        let figures: usize = self.widths.iter().map(|cells| column(*cells)).sum();
+        4 + self.digits + 1 + self.task + column(self.kind) + figures + GAP
+    }
+
+    /// The figures of a row, each at the right end of its column.
+    fn text(&self, at: usize) -> String {
+        let mut text = String::new();
+        for (figure, cells) in self.figures[at].iter().zip(self.widths) {
+            if cells > 0 {
+                text.push_str(&" ".repeat(GAP + cells - width(figure)));
+                text.push_str(figure);
+            }
+        }
+        text
     }
 }
 
-/// Tokens of an agent and those below it.
-fn used(model: &TuiModel, agent: &AgentState) -> String {
-    match agent.run.started {
-        Some(_) => tokens(labels::tree_usage(&model.agents, &agent.path).0),
-        None => String::new(),
-    }
+/// Time, turns, tokens and cost of an agent and those below it; blank before it has started.
+fn figures(model: &TuiModel, agent: &AgentState) -> [String; 4] {
+    let Some(elapsed) = agent.run.elapsed(model.now) else { return Default::default() };
+    let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
+    let turns = match agent.run.phase {
+        RunPhase::Ended(_) => count(agent.run.turn as usize, "turn"),
+        _ => turns(&agent.run),
+    };
+    [clock(elapsed), turns, tokens(used), money(cost)]
 }
 
-/// `  ✓ 1 map the routes  explore  0:48   6/20  $0.05  18k  two route tables; http.rs is generated`.
-fn row(group: AgentGroup<'_>, agent: &AgentState, columns: &Columns, room: usize) -> Line<'static> {
-    let AgentGroup { model, painter, .. } = group;
-    let theme = painter.theme;
+/// The task of an agent, indented below its parent's.
+fn nested_task(agent: &AgentState) -> String {
+    format!("{}{}", "  ".repeat(agent.path.depth().saturating_sub(1) as usize), task(agent))
+}
+
+/// `  ✓ 1 map the routes  explore  0:48   6 turns  18k  $0.05  two route tables; http.rs is generated`.
+fn row(group: AgentGroup<'_>, at: usize, columns: &Columns, room: usize) -> Line<'static> {
+    let AgentGroup { model, agents, painter } = group;
+    let (theme, agent) = (painter.theme, agents[at]);
     let state = labels::agent_status_with(model, agent, || columns.queued);
     let digits = columns.digits;
-    let nested = "  ".repeat(agent.path.depth().saturating_sub(1) as usize);
-    let task = format!("{nested}{}", task(agent));
     let mut spans = vec![
         Span::styled(format!("  {} ", painter.sign(state.glyph)), painter.style(state.glyph)),
         Span::styled(format!("{:>digits$} ", agent.number), number_style(painter, agent)),
-        Span::styled(padded(&task, columns.task), theme.text),
+        Span::styled(padded(&nested_task(agent), columns.task), painter.agent(agent)),
     ];
     if columns.kind > 0 {
         let kind = format!("  {}", padded(&kind(agent), columns.kind));
         spans.push(Span::styled(kind, theme.dim));
     }
-    spans.push(Span::styled(columns.figures.text(model, agent), theme.dim));
-    if columns.tokens > 0 {
-        let used = used(model, agent);
-        let blanks = " ".repeat(2 + columns.tokens.saturating_sub(width(&used)));
-        spans.push(Span::styled(format!("{blanks}{used}"), theme.dim));
-    }
-    let left = room.saturating_sub(spans_width(&spans) + 2);
+    spans.push(Span::styled(columns.text(at), theme.dim));
+    let left = room.saturating_sub(spans_width(&spans) + GAP);
     let (words, style) = match &agent.run.phase {
         RunPhase::Ended(end) => {
             let result = result_line(agent).filter(|_| state.glyph == Glyph::Done);
-            let words = result.unwrap_or_else(|| labels::short_end_label(agent, end));
             let style = match state.glyph {
                 Glyph::Failed | Glyph::Partial => painter.style(state.glyph),
+                _ if result.is_some() => theme.text,
                 _ => theme.dim,
             };
-            (words, style)
+            let words = result.unwrap_or_else(|| labels::short_end_label(agent, end));
+            // The sign before the row says so.
+            (words.strip_prefix("failed: ").map(str::to_owned).unwrap_or(words), style)
         }
         _ if agent.in_background => ("in the background".to_owned(), theme.dim),
         _ => (labels::row_label(model, agent, &state, left), theme.text),

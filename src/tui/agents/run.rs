@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::protocol::{
-    CompactionState, Cost, EventKind, RunEnd, ToolDetails, ToolUseId, Usage, WaitKind,
+    CompactionState, Cost, EventKind, Failure, ResultBlock, RunEnd, ToolDetails, ToolUseId, Usage,
+    WaitKind,
 };
+use crate::tui::test_counts::TestCounts;
 
 /// The start of a stored history on the screen's clock: later than anything that happens while the
 /// program runs, so that their time spans never overlap.
@@ -31,6 +33,10 @@ pub struct RunState {
     pub cost: Cost,
     /// Files changed in this run, with the numbers of added and removed lines.
     pub changes: BTreeMap<PathBuf, (usize, usize)>,
+    /// The last tests run in this run, and when.
+    pub tests: Option<(TestCounts, Duration)>,
+    /// Whether something of the answer to the last request has arrived.
+    pub answered: bool,
     /// Bytes of the answer that streams now.
     pub streamed: usize,
     /// When the answer that streams now began.
@@ -64,7 +70,8 @@ pub enum RunPhase {
         until: Duration,
         attempt: u32,
         limit: u32,
-        reason: String,
+        /// What went wrong, in a few words.
+        cause: &'static str,
     },
     /// Summarizing the conversation.
     Compacting,
@@ -147,21 +154,28 @@ impl RunState {
                     self.begin(at);
                 }
                 self.started.get_or_insert(at);
+                self.answered = false;
                 (self.turn, self.limit) = (*turn, *limit);
                 self.enter(RunPhase::Starting, at);
             }
             EventKind::TextDelta { text } => {
                 self.stream(text, at);
+                self.answered = true;
                 self.enter(RunPhase::Writing, at);
             }
             EventKind::ThinkingDelta { text } => {
                 self.stream(text, at);
+                self.answered = true;
                 self.enter(RunPhase::Thinking, at);
             }
-            EventKind::Retrying { attempt, limit, wait, reason } => {
-                (self.streamed, self.stream_began) = (0, None);
-                let (attempt, limit, reason) = (*attempt, *limit, reason.clone());
-                self.enter(RunPhase::Retrying { until: at + *wait, attempt, limit, reason }, at);
+            EventKind::Retrying { attempt, limit, wait, failure, .. } => {
+                let cause = match failure {
+                    Failure::Connection if self.answered => "connection lost",
+                    failure => failure.describe(),
+                };
+                (self.streamed, self.answered, self.stream_began) = (0, false, None);
+                let (until, attempt, limit) = (at + *wait, *attempt, *limit);
+                self.enter(RunPhase::Retrying { until, attempt, limit, cause }, at);
             }
             EventKind::TurnFinished { usage, cost, .. } => {
                 (self.streamed, self.stream_began) = (0, None);
@@ -175,7 +189,12 @@ impl RunState {
                 self.tools.push(RunningTool { id, name, summary, since: at });
                 self.enter(RunPhase::Tools, at);
             }
-            EventKind::ToolFinished { id, details, .. } => {
+            EventKind::ToolFinished { id, name, details, content, .. } => {
+                if name == "Bash"
+                    && let Some(tests) = counted_tests(content, details.as_ref())
+                {
+                    self.tests = Some((tests, at));
+                }
                 if let Some(ToolDetails::Diff { path, added, removed, .. }) = details {
                     let lines = self.changes.entry(path.clone()).or_default();
                     *lines = (lines.0 + added, lines.1 + removed);
@@ -227,4 +246,16 @@ impl RunState {
         }
         self.phase = phase;
     }
+}
+
+/// The tests that a command ran. Those of a command that failed for another reason say nothing.
+fn counted_tests(content: &[ResultBlock], details: Option<&ToolDetails>) -> Option<TestCounts> {
+    let texts = content.iter().filter_map(|block| match block {
+        ResultBlock::Text { text } => Some(text.as_str()),
+        ResultBlock::Image { .. } => None,
+    });
+    let counts = TestCounts::parse(&texts.collect::<Vec<_>>().join("\n"))?;
+    let ended_well =
+        matches!(details, None | Some(ToolDetails::Command { exit_code: Some(0), .. }));
+    (ended_well || counts.failed > 0).then_some(counts)
 }

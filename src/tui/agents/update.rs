@@ -2,7 +2,7 @@
 
 use crate::protocol::{AgentInfo, AgentPath};
 use crate::tui::model::TuiModel;
-use crate::tui::transcript::ItemKind;
+use crate::tui::transcript::{BatchForm, ItemKind};
 
 /// Adds a sub-agent: assigns a number and a slot, and shows its batch in place of the call.
 pub fn start(model: &mut TuiModel, path: &AgentPath, info: AgentInfo) {
@@ -40,9 +40,11 @@ pub fn start(model: &mut TuiModel, path: &AgentPath, info: AgentInfo) {
             model.main.replace_call(&call, ItemKind::Hidden);
         }
         None => {
-            let kind = ItemKind::Batch { members: vec![path.clone()], folded: false };
+            let kind = ItemKind::Batch { members: vec![path.clone()], form: BatchForm::Whole };
             let replaced = model.main.replace_call(&call, kind.clone());
-            model.batch_item = replaced.or_else(|| Some(model.main.push(kind)));
+            let item = replaced.unwrap_or_else(|| model.main.push(kind));
+            model.batch_item = Some(item);
+            model.turn_batches.push(item);
         }
     }
 }
@@ -54,9 +56,35 @@ pub fn fold(model: &mut TuiModel) {
         return;
     }
     if let Some(item) = model.batch_item.take() {
+        model.main.change(item, |_| {});
+    }
+}
+
+/// Moves the rows of a turn's batches below its last line.
+pub fn move_rows(model: &mut TuiModel) {
+    let mut agents = Vec::new();
+    for item in std::mem::take(&mut model.turn_batches) {
         model.main.change(item, |item| {
-            if let ItemKind::Batch { folded, .. } = &mut item.kind {
-                *folded = true;
+            if let ItemKind::Batch { members, form } = &mut item.kind {
+                *form = BatchForm::Head;
+                agents.extend_from_slice(members);
+            }
+        });
+    }
+    if !agents.is_empty() {
+        let kind = ItemKind::Batch { members: agents, form: BatchForm::Rows { opens: true } };
+        model.agent_rows = Some(model.main.push(kind));
+    }
+}
+
+/// Notes that a turn begins: the agents of the last one are no longer what the key opens at its end.
+pub fn begin_turn(model: &mut TuiModel) {
+    fold(model);
+    model.turn_batches.clear();
+    if let Some(item) = model.agent_rows.take() {
+        model.main.change(item, |item| {
+            if let ItemKind::Batch { form: BatchForm::Rows { opens }, .. } = &mut item.kind {
+                *opens = false;
             }
         });
     }
@@ -85,7 +113,7 @@ pub fn redraw_batches(model: &mut TuiModel, path: &AgentPath) {
         ItemKind::Batch { members, .. } => members.iter().any(|member| path.is_within(member)),
         _ => false,
     };
-    // An agent is a member of one batch, usually a recent one.
+    // An agent is a member of one batch, usually a recent one. Its rows are below its head.
     let mut ids = model.main.ids().rev();
     let found = ids.find(|id| model.main.get(*id).is_some_and(|item| of_it(&item.kind)));
     if let Some(id) = found {

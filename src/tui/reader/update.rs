@@ -190,7 +190,10 @@ fn copy_text(item: &TranscriptItem) -> String {
             .map(|call| format!("{} {}\n{}", call.name, call.summary, call.output))
             .collect::<Vec<_>>()
             .join("\n"),
-        ItemKind::Finish { facts, .. } => facts.join(" · "),
+        ItemKind::Finish { facts, advice, .. } => {
+            let advice = advice.iter().map(|advice| format!("\n{advice}"));
+            facts.join(" · ") + &advice.collect::<String>()
+        }
         ItemKind::Batch { .. } | ItemKind::Dropped { .. } | ItemKind::Hidden => String::new(),
     }
 }

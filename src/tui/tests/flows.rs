@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use jiff::Timestamp;
 
 use crate::protocol::{
-    AgentEvent, Command, CompactionState, EventKind, NoticeLevel, PermissionMode, PromptId,
+    AgentEvent, Command, CompactionState, EventKind, Failure, NoticeLevel, PermissionMode, PromptId,
     PromptTiming, RunEnd, Sender, SessionId,
 };
 use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
@@ -121,7 +121,7 @@ fn the_call_of_an_agent_is_shown_by_the_line_of_its_batch() {
     screen.agent(&root(), "explore-1", "one");
     screen.agent(&root(), "explore-2", "two");
     let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| &item.kind).collect();
-    assert!(matches!(kinds[1], ItemKind::Batch { members, folded: false } if members.len() == 2));
+    assert!(matches!(kinds[1], ItemKind::Batch { members, .. } if members.len() == 2));
     assert_eq!(kinds[2], &ItemKind::Hidden);
 }
 
@@ -277,11 +277,12 @@ fn nothing_wakes_an_idle_screen() {
 fn a_retried_request_takes_back_its_text_and_says_why_it_waits() {
     let mut screen = TestScreen::new();
     screen.prompt("go").says(&root(), "half an ans");
-    let (wait, reason) = (std::time::Duration::from_secs(4), "overloaded".to_owned());
-    screen.main(EventKind::Retrying { attempt: 2, limit: 8, wait, reason });
+    let (wait, failure) = (std::time::Duration::from_secs(4), Failure::Overloaded);
+    let reason = "mock.example is overloaded (529): try again later".to_owned();
+    screen.main(EventKind::Retrying { attempt: 2, limit: 8, wait, failure, reason });
     assert_eq!(screen.model.main.last_text(), None);
     let words = crate::tui::labels::main_label(&screen.model);
-    assert_eq!(words, "retrying in 4 s: overloaded (2 of 8)");
+    assert_eq!(words, "overloaded · retrying in 4 s (2 of 8)");
 }
 
 #[test]
@@ -502,7 +503,8 @@ fn a_run_that_compacts_goes_on_and_a_repeated_summary_takes_no_text_back() {
     };
     assert_eq!(state(&screen), "compacting");
     let (attempt, limit, wait) = (1, 4, std::time::Duration::ZERO);
-    screen.event(&agent, EventKind::Retrying { attempt, limit, wait, reason: "529".to_owned() });
+    let (failure, reason) = (Failure::Overloaded, "529".to_owned());
+    screen.event(&agent, EventKind::Retrying { attempt, limit, wait, failure, reason });
     let why = "no".to_owned();
     screen.event(&agent, compaction(false, CompactionState::Failed { why }));
     assert_eq!(state(&screen), "starting");

@@ -2,6 +2,7 @@
 
 mod agent_list;
 mod background;
+mod blocks;
 mod flows;
 mod interrupt;
 mod keys;

@@ -2,14 +2,19 @@
 
 use std::time::Duration;
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::NoticeLevel;
 use crate::tui::format::{clock, count};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels::with_detail;
+use crate::tui::paint::Painter;
 use crate::tui::text::one_line;
-use crate::tui::transcript::item_lines::{UNBROKEN, hanging_lines, join_pieces, output};
+use crate::tui::theme::{Glyph, Theme};
+use crate::tui::transcript::item_lines::{
+    UNBROKEN, hanging_lines, join_pieces, output, without_exit_code,
+};
 use crate::tui::transcript::tool_calls::{is_unfinished, preview_lines, tools};
 use crate::tui::transcript::{ItemKind, ToolCallItem, TranscriptItem};
 
@@ -36,7 +41,7 @@ pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>>
         ItemKind::Tools(calls) => tools(calls, open, style),
         ItemKind::Shell { line, text, status } => shell(line, text, status.as_deref(), open, style),
         ItemKind::Report { head, text } => report(head, text, open, style),
-        ItemKind::Finish { cancelled, facts } => finish(*cancelled, facts, style),
+        ItemKind::Finish { end, facts, advice } => finish(*end, facts, advice.as_deref(), style),
         ItemKind::Notice { level, text } => notice(*level, text, style),
         ItemKind::Dropped { items } => {
             let words =
@@ -69,7 +74,8 @@ pub fn estimate_height(item: &TranscriptItem, style: &ItemStyle<'_>) -> usize {
             let folded = |call: &ToolCallItem| lines(&call.output).min(preview_lines(call, false));
             1 + calls.iter().map(folded).sum::<usize>()
         }
-        ItemKind::Dropped { .. } | ItemKind::Finish { .. } => 1,
+        ItemKind::Finish { advice, .. } => 1 + advice.as_ref().map_or(0, |advice| lines(advice)),
+        ItemKind::Dropped { .. } => 1,
         ItemKind::Shell { text, .. } => {
             1 + lines(text).min(if open { usize::MAX } else { SHELL_LINES })
         }
@@ -140,9 +146,13 @@ fn shell(
     let head = hanging_lines("! ", line, theme.accent, theme.text, style.prose);
     let mut head = on_band(head, style);
     let kept = if open { usize::MAX } else { SHELL_LINES };
-    head.extend(output(text.trim_end(), kept, 0, false, style));
-    if let Some(status) = status.filter(|status| !status.is_empty()) {
-        head.push(Line::styled(format!("  {}", one_line(status)), theme.dim));
+    let failed = status.filter(|status| !status.is_empty());
+    let code = failed.and_then(|status| status.strip_prefix("exit ")?.parse().ok());
+    let text = without_exit_code(text.trim_end(), code);
+    head.extend(output(text, kept, 0, failed.is_some(), style));
+    if let Some(status) = failed {
+        let words = format!("  {} {}", theme.glyphs.failed, one_line(status));
+        head.push(Line::styled(words, theme.bad));
     }
     head
 }
@@ -170,31 +180,56 @@ fn report(head: &str, text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line
     lines
 }
 
-/// `✓ done in 2:10 · 4 agents ✓3 ✗1 · 3 files +41 −12`.
-fn finish(cancelled: bool, facts: &[String], style: &ItemStyle<'_>) -> Vec<Line<'static>> {
-    let (theme, glyphs) = (style.theme, style.theme.glyphs);
-    let (sign, colour) = match cancelled {
-        true => (glyphs.cancelled, theme.cancelled),
-        false => (glyphs.done, theme.good),
-    };
-    let mut word_style = theme.text;
-    let mut pieces = Vec::new();
-    for fact in facts {
-        let mut piece = Vec::new();
-        for (at, word) in fact.split(' ').enumerate() {
-            let gap = if at == 0 { "" } else { UNBROKEN };
-            let starts = |sign: &str| word.starts_with(sign);
-            let style = match word {
-                _ if starts("+") || starts(glyphs.done) => theme.good,
-                _ if starts("−") || starts(glyphs.failed) => theme.bad,
-                _ => word_style,
-            };
-            piece.push(Span::styled(format!("{gap}{word}"), style));
-        }
-        pieces.push(piece);
-        word_style = theme.dim;
+/// `✓ done in 2:10 · 4 agents ✓ 3 ✗ 1 · 3 files +41 −12 · 214 tests green`, and the advice below.
+fn finish(
+    end: Glyph,
+    facts: &[String],
+    advice: Option<&str>,
+    style: &ItemStyle<'_>,
+) -> Vec<Line<'static>> {
+    let theme = style.theme;
+    let mut plain = theme.text;
+    let pieces =
+        facts.iter().map(|fact| fact_spans(fact, std::mem::replace(&mut plain, theme.dim), theme));
+    let sign = Span::styled(
+        format!("{} ", end.sign(theme.glyphs, None)),
+        Painter { theme, frame: None }.style(end),
+    );
+    // As wide as the rows of agents below.
+    let wide = ItemStyle { prose: style.width, ..*style };
+    let mut lines = join_pieces(pieces.collect(), sign, &wide);
+    if let Some(advice) = advice {
+        let colour = if end == Glyph::Failed { theme.text } else { theme.dim };
+        lines.extend(hanging_lines("  ", advice, colour, colour, style.prose));
     }
-    join_pieces(pieces, Span::styled(format!("{sign} "), colour), style)
+    lines
+}
+
+/// One fact, in which signs of ends and signed numbers have their colours. It is never broken.
+fn fact_spans(fact: &str, plain: Style, theme: &Theme) -> Vec<Span<'static>> {
+    let whole = match fact.rsplit(' ').next() {
+        Some("green") => Some(theme.good),
+        Some("red") => Some(theme.bad),
+        _ => None,
+    };
+    let ends = [Glyph::Done, Glyph::Cancelled, Glyph::Failed, Glyph::Partial, Glyph::Empty];
+    let mut spans = Vec::new();
+    // The number behind a sign has its colour too.
+    let mut next = None;
+    for (at, word) in fact.split(' ').enumerate() {
+        let gap = if at == 0 { "" } else { UNBROKEN };
+        let end = ends.into_iter().find(|end| end.sign(theme.glyphs, None) == word);
+        let of_end = next.take();
+        next = end.map(|end| Painter { theme, frame: None }.style(end));
+        let signed = match word.chars().next() {
+            Some('+') => Some(theme.good),
+            Some('−') => Some(theme.bad),
+            _ => None,
+        };
+        let style = whole.or(next).or(of_end).or(signed).unwrap_or(plain);
+        spans.push(Span::styled(format!("{gap}{word}"), style));
+    }
+    spans
 }
 
 fn notice(level: NoticeLevel, text: &str, style: &ItemStyle<'_>) -> Vec<Line<'static>> {

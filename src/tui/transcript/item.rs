@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::{AgentPath, NoticeLevel, ToolDetails, ToolUseId};
+use crate::tui::theme::Glyph;
 
 /// Number of an item; increases and is never reused in its transcript.
 pub type ItemId = u64;
@@ -14,6 +15,9 @@ pub struct TranscriptItem {
     pub version: u32,
     /// Whether its folded part is shown.
     pub expanded: bool,
+    /// Whether it is text of a request that failed: not part of the conversation, and replaced by
+    /// the answer when that comes.
+    pub is_void: bool,
     pub kind: ItemKind,
 }
 
@@ -40,10 +44,10 @@ pub enum ItemKind {
     },
     /// Calls that share a line: one, or several consecutive read-only ones.
     Tools(Vec<ToolCallItem>),
-    /// Agents that were started together; once folded, their outcomes.
+    /// Agents that were started together.
     Batch {
         members: Vec<AgentPath>,
-        folded: bool,
+        form: BatchForm,
     },
     /// A report from another agent or an ended command: a line and a text.
     Report {
@@ -56,10 +60,11 @@ pub enum ItemKind {
         text: String,
         status: Option<String>,
     },
-    /// The end of a turn: how it ended, then what it brought.
+    /// The end of a turn: how it ended, what it brought, and what can be done about a bad end.
     Finish {
-        cancelled: bool,
+        end: Glyph,
         facts: Vec<String>,
+        advice: Option<String>,
     },
     Notice {
         level: NoticeLevel,
@@ -71,6 +76,17 @@ pub enum ItemKind {
     },
     /// An item replaced by another one.
     Hidden,
+}
+
+/// The lines of a batch that are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchForm {
+    /// The head and a row for each agent, while a turn goes on.
+    Whole,
+    /// The head: the rows are below the last line of the turn.
+    Head,
+    /// The rows. `opens`: a key opens these agents in the panel.
+    Rows { opens: bool },
 }
 
 /// One tool call.
@@ -117,7 +133,7 @@ impl ItemKind {
             | Self::Shell { text, .. }
             | Self::Notice { text, .. } => text.len(),
             Self::Tools(calls) => calls.iter().map(|call| call.output.len() + 64).sum(),
-            Self::Finish { facts, .. } => facts.iter().map(String::len).sum(),
+            Self::Finish { facts, advice, .. } => facts.iter().chain(advice).map(String::len).sum(),
             Self::Batch { .. } | Self::Dropped { .. } | Self::Hidden => 0,
         }
     }

@@ -129,6 +129,14 @@ pub(super) fn output(
     branched(out, theme)
 }
 
+/// Output without the line at its end that tells the exit code, where another line does.
+pub(super) fn without_exit_code(text: &str, code: Option<i32>) -> &str {
+    let Some(code) = code.filter(|code| *code > 0) else { return text };
+    let rest = text.strip_suffix(&format!("exit code {code}"));
+    let rest = rest.filter(|rest| rest.is_empty() || rest.ends_with('\n'));
+    rest.unwrap_or(text).trim_end()
+}
+
 /// Hangs lines under a call: `└` before the first.
 pub(super) fn branched(lines: Vec<Line<'static>>, theme: &Theme) -> Vec<Line<'static>> {
     let branch = |(at, mut line): (usize, Line<'static>)| {

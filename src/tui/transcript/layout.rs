@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use crate::tui::paint::put;
 use crate::tui::theme::Glyph;
 use crate::tui::transcript::draw::{indented, is_running};
-use crate::tui::transcript::{Extent, ItemId, ItemKind, SearchResult, TranscriptItem};
+use crate::tui::transcript::{BatchForm, Extent, ItemId, ItemKind, SearchResult, TranscriptItem};
 
 use item::{ItemLayout, inner_widths, widths};
 
@@ -306,6 +306,10 @@ impl LayoutCache {
             let count = lines.len();
             for (row, line) in lines.iter().enumerate().skip(skip).take(height) {
                 let mut line = indented(line.clone());
+                if item.is_void {
+                    let dim = cx.style.theme.dim;
+                    line.spans.iter_mut().for_each(|span| span.style = span.style.patch(dim));
+                }
                 if grows && cx.caret && row + 1 == count {
                     line.spans
                         .push(Span::styled(cx.style.theme.glyphs.caret, cx.style.theme.accent));
@@ -427,7 +431,7 @@ fn count_letters(line: &Line<'_>) -> usize {
 /// Whether a blank line stands before an item. Notices in a row need none between them.
 fn has_gap(above: Option<&TranscriptItem>, item: &TranscriptItem) -> bool {
     match item.kind {
-        ItemKind::Hidden => false,
+        ItemKind::Hidden | ItemKind::Batch { form: BatchForm::Rows { .. }, .. } => false,
         ItemKind::Notice { .. } => {
             !above.is_some_and(|above| matches!(above.kind, ItemKind::Notice { .. }))
         }

@@ -13,8 +13,8 @@ pub mod update;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::protocol::ToolUseId;
-pub use item::{ItemId, ItemKind, ToolCallItem, ToolCallResult, TranscriptItem};
+use crate::protocol::{ToolDetails, ToolUseId};
+pub use item::{BatchForm, ItemId, ItemKind, ToolCallItem, ToolCallResult, TranscriptItem};
 use item::{MAX_CALL_OUTPUT, tail_bytes, truncate_front};
 pub use scroll::{Extent, Scroll, SearchDirection, SearchHit, SearchResult};
 
@@ -23,6 +23,12 @@ const MAX_RECENT_CHANGES: usize = 64;
 
 /// Tools whose consecutive calls share one line.
 pub(super) const GROUPED_TOOLS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "WebFetch"];
+
+/// The tool whose calls update one list.
+pub(super) const TODO_TOOL: &str = "TodoWrite";
+
+/// A list is updated in its place if at most this many items from its own on are at the end.
+const NEAR_ITEMS: u64 = 5;
 
 /// The items of a conversation in order, optionally bounded in size.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,10 +47,14 @@ pub struct TranscriptState {
     recent: VecDeque<(u64, ItemId)>,
     /// The text or thinking item that is still growing.
     growing: Option<ItemId>,
-    /// The first item of the running request; `Retrying` discards from here.
+    /// The first item of the running request; `Retrying` makes the text from here on void.
     request: ItemId,
+    /// Whether the request has void text, which the next answer replaces.
+    has_void: bool,
     /// Calls without a result, with their items.
     open_calls: Vec<(ToolUseId, ItemId)>,
+    /// The item with the to-do list of the turn, which later lists update.
+    todo_list: Option<ItemId>,
     /// The calls of the current answer, each with its subject.
     announced: Vec<(ToolUseId, String)>,
 }
@@ -103,7 +113,7 @@ impl TranscriptState {
 
     /// The last markdown text, if any.
     pub fn last_text(&self) -> Option<&str> {
-        self.items.iter().rev().find_map(|item| match &item.kind {
+        self.items.iter().rev().filter(|item| !item.is_void).find_map(|item| match &item.kind {
             ItemKind::Text { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
             _ => None,
         })
@@ -205,21 +215,30 @@ impl TranscriptState {
         self.finish_growing();
         self.announced.clear();
         self.request = self.ids().end;
+        self.has_void = false;
     }
 
-    /// Discards the text of the running request, because it is retried.
-    pub fn discard_request(&mut self) {
-        self.growing = None;
+    /// Makes the text of the running request void, because it is retried. The user may be reading it,
+    /// so it stays until there is an answer in its place.
+    pub fn void_request(&mut self) {
+        self.finish_growing();
         self.announced.clear();
         for id in self.request.max(self.first)..self.ids().end {
-            let void = matches!(
-                self.get(id),
-                Some(TranscriptItem {
-                    kind: ItemKind::Text { .. } | ItemKind::Thinking { .. },
-                    ..
-                })
-            );
-            if void && let Some(item) = self.item(id) {
+            if let Some(item) = self.item(id)
+                && matches!(item.kind, ItemKind::Text { .. } | ItemKind::Thinking { .. })
+            {
+                item.is_void = true;
+                self.has_void = true;
+                self.mark_changed(id);
+            }
+        }
+    }
+
+    /// Hides the void text of the running request, since its answer comes.
+    fn hide_void(&mut self) {
+        self.has_void = false;
+        for id in self.request.max(self.first)..self.ids().end {
+            if let Some(item) = self.item(id).filter(|item| item.is_void) {
                 item.kind = ItemKind::Hidden;
                 self.mark_changed(id);
             }
@@ -230,6 +249,15 @@ impl TranscriptState {
     pub fn call_started(&mut self, id: ToolUseId, name: String, summary: String) {
         self.finish_growing();
         let call = ToolCallItem::new(id.clone(), name, summary);
+        if call.name == TODO_TOOL
+            && let Some(list) = self.near_todo_list()
+        {
+            if let Some(TranscriptItem { kind: ItemKind::Tools(calls), .. }) = self.item(list) {
+                calls.push(call);
+            }
+            self.mark_changed(list);
+            return self.open_calls.push((id, list));
+        }
         let grouped = GROUPED_TOOLS.contains(&call.name.as_str());
         let last = self.ids().end.wrapping_sub(1);
         let joins = grouped
@@ -314,7 +342,37 @@ impl TranscriptState {
         }
         self.bytes += output.len().min(MAX_CALL_OUTPUT);
         self.mark_changed(item);
+        if name == TODO_TOOL {
+            self.update_todo_list(item, id);
+        }
         self.enforce_limit();
+    }
+
+    /// The item with the turn's to-do list, if it is so near the end that it is still in view.
+    fn near_todo_list(&self) -> Option<ItemId> {
+        self.todo_list.filter(|list| self.ids().end.saturating_sub(*list) <= NEAR_ITEMS)
+    }
+
+    /// Puts a list in the place of the one before it. A call without a list gets an item of its own.
+    fn update_todo_list(&mut self, item: ItemId, id: &ToolUseId) {
+        let Some(TranscriptItem { kind: ItemKind::Tools(calls), .. }) = self.item(item) else {
+            return;
+        };
+        let has_list = |call: &ToolCallItem| {
+            let details = call.result.as_ref().and_then(|result| result.details.as_ref());
+            matches!(details, Some(ToolDetails::Todos { .. }))
+        };
+        let Some(at) = calls.iter().position(|call| call.id == *id) else { return };
+        if has_list(&calls[at]) {
+            calls.retain(|call| call.id == *id);
+            let before = self.todo_list.replace(item).filter(|before| *before != item);
+            if let Some(before) = before {
+                self.change(before, |item| item.kind = ItemKind::Hidden);
+            }
+        } else if calls.len() > 1 {
+            let failed = calls.remove(at);
+            self.append(ItemKind::Tools(vec![failed]));
+        }
     }
 
     /// Replaces the item of a call that started an agent with `kind`, which is hidden if another item
@@ -450,9 +508,18 @@ impl TranscriptState {
     }
 
     fn append(&mut self, kind: ItemKind) -> ItemId {
+        let answers =
+            matches!(kind, ItemKind::Text { .. } | ItemKind::Thinking { .. } | ItemKind::Tools(_));
+        if self.has_void && answers {
+            self.hide_void();
+        }
+        if let ItemKind::Prompt { .. } = kind {
+            self.todo_list = None;
+        }
         let id = self.ids().end;
         self.bytes += kind.len();
-        self.items.push_back(TranscriptItem { version: 0, expanded: false, kind });
+        let (version, expanded, is_void) = (0, false, false);
+        self.items.push_back(TranscriptItem { version, expanded, is_void, kind });
         self.mark_changed(id);
         self.enforce_limit();
         id

@@ -1,4 +1,5 @@
 use super::*;
+use crate::protocol::NoticeLevel;
 
 fn text_of(transcript: &TranscriptState, id: ItemId) -> &str {
     match &transcript.get(id).unwrap().kind {
@@ -24,11 +25,14 @@ fn a_repeated_request_takes_back_only_what_it_said() {
     transcript.text_finished("kept");
     transcript.request_started();
     transcript.text_delta("void");
-    transcript.discard_request();
+    transcript.void_request();
+    assert_eq!((text_of(&transcript, 1), transcript.last_text()), ("void", Some("kept")));
+    transcript.push(ItemKind::Notice { level: NoticeLevel::Info, text: "slow".to_owned() });
+    assert_eq!(text_of(&transcript, 1), "void", "it stays until there is an answer");
     transcript.text_delta("again");
     assert_eq!(text_of(&transcript, 0), "kept");
     assert_eq!(transcript.get(1).unwrap().kind, ItemKind::Hidden);
-    assert_eq!(text_of(&transcript, 2), "again");
+    assert_eq!(text_of(&transcript, 3), "again");
 }
 
 #[test]

@@ -11,9 +11,9 @@ use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::text::{DiffFile, DiffLimit, diff_lines, one_line, truncate, width, wrap_hanging};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item_lines::{
-    ItemStyle, UNBROKEN, branched, hanging_lines, indent, join_pieces, output,
+    ItemStyle, UNBROKEN, branched, hanging_lines, indent, join_pieces, output, without_exit_code,
 };
-use crate::tui::transcript::{GROUPED_TOOLS, ToolCallItem};
+use crate::tui::transcript::{GROUPED_TOOLS, TODO_TOOL, ToolCallItem};
 
 /// Lines of a folded diff.
 pub(super) const DIFF_LINES: usize = 20;
@@ -44,6 +44,11 @@ pub(super) fn tools(
     if let [ToolCallItem { denied: Some(words), .. }] = calls {
         return denied(&calls[0], words, open, style);
     }
+    let calls = match calls {
+        // The list stays until the next one is there.
+        [list, next] if next.name == TODO_TOOL && is_unfinished(next) => std::slice::from_ref(list),
+        calls => calls,
+    };
     let theme = style.theme;
     let mut pieces = Vec::new();
     let mut at = 0;
@@ -82,7 +87,7 @@ pub(super) fn tools(
 
 /// The name of a tool, as the verb of its line.
 fn verb(tool: &str) -> Span<'static> {
-    let name = if tool == "TodoWrite" { "To-do" } else { tool };
+    let name = if tool == TODO_TOOL { "To-do" } else { tool };
     Span::styled(one_line(name), Style::new().add_modifier(Modifier::BOLD))
 }
 
@@ -225,15 +230,14 @@ fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<L
         }
         Some(ToolDetails::Todos { items }) => branched(todos(items, style), style.theme),
         details => {
-            let mut text = call.output.trim_end();
-            if let Some(ToolDetails::Command { exit_code: Some(code @ 1..), .. }) = details {
-                // The line above says so already.
-                let told = text.strip_suffix(&format!("exit code {code}"));
-                text = told.filter(|rest| rest.is_empty() || rest.ends_with('\n')).unwrap_or(text);
-            }
+            let code = match details {
+                Some(ToolDetails::Command { exit_code, .. }) => *exit_code,
+                _ => None,
+            };
+            let text = without_exit_code(call.output.trim_end(), code);
             let total = result.and_then(|result| counts_lines(&result.summary)).unwrap_or_default();
             let kept = preview_lines(call, open);
-            output(text.trim_end(), kept, total, !succeeded(call), style)
+            output(text, kept, total, !succeeded(call), style)
         }
     }
 }

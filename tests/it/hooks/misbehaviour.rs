@@ -126,7 +126,7 @@ async fn a_prompt_that_waits_for_its_hooks_can_be_stopped() {
     screen.keys(ENTER);
     screen.wait_for("↳ main, next step   sent later");
     screen.keys(ESC);
-    screen.wait_for("stopped by you");
+    screen.wait_for("stopped after");
     screen.wait_gone("waits for hooks");
     let shown = screen.wait_for("› sent later");
     assert!(shown.contains("› PARENT-1 go"), "{shown}");

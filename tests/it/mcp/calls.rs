@@ -108,7 +108,7 @@ async fn a_cancelled_call_ends_at_once_and_the_server_is_told() {
     screen.wait_for("never");
     process::eventually(|| count(&scene, "stub", "call never") == 1).await;
     screen.keys("\u{3}");
-    screen.wait_for("stopped by you");
+    screen.wait_for("stopped after");
     process::eventually(|| count(&scene, "stub", "cancelled") == 1).await;
     screen.keys("go on\r");
     screen.wait_for(DONE);

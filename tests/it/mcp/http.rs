@@ -206,7 +206,7 @@ async fn a_call_that_is_stopped_is_cancelled_at_the_server() {
     process::eventually(|| web.count("never") == 1).await;
     screen.wait_for("mcp__web__never");
     screen.keys("\u{3}");
-    screen.wait_for("stopped by you");
+    screen.wait_for("stopped after");
     process::eventually(|| web.count("notifications/cancelled") == 1).await;
     screen.keys("go on\r");
     screen.wait_for(DONE);

@@ -60,7 +60,7 @@ async fn a_prompt_that_waits_for_servers_is_shown_and_can_be_stopped() {
     let shown = screen.wait_for("waiting for MCP servers: silent");
     assert!(shown.contains("↳ main once that is done   PARENT-1 go"), "{shown}");
     screen.keys(ESC);
-    screen.wait_for("stopped by you");
+    screen.wait_for("stopped after");
     assert_eq!(scene.server.requests().len(), 0);
     scene.server.finish();
 }

@@ -130,7 +130,7 @@ async fn the_reference_servers_progress_is_shown_and_its_call_can_be_stopped() {
     let screen = Screen::start(&scene.world, args, 100, 30);
     screen.wait_for("2/3000");
     screen.keys("\u{3}");
-    screen.wait_for("stopped by you");
+    screen.wait_for("stopped after");
     screen.keys("go on\r");
     screen.wait_for(DONE);
     assert_eq!(results(&scene), [["Echo: still there"]]);

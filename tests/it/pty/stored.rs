@@ -36,7 +36,7 @@ fn scene(config: &str) -> Scene {
 /// What a user can see of the agents: the transcript, the panes, the costs and the list.
 fn pictures(screen: &Screen) -> [String; 4] {
     let shown = screen.wait_until("the folded batch", |shown| {
-        shown.contains(DONE) && shown.contains("✓ 1  ✗ 1  ~ 1") && shown.contains("Ctrl+D quits")
+        shown.contains(DONE) && shown.contains("✓ 1 ✗ 1 ~ 1") && shown.contains("Ctrl+D quits")
     });
     let main = masked(&shown);
     screen.keys(TAB);
@@ -134,7 +134,7 @@ async fn the_zoomed_view_of_a_stored_agent_has_its_task_its_calls_and_its_answer
     pictures(&screen);
     quit(screen);
     let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
-    screen.wait_for("✓ 1  ✗ 1  ~ 1");
+    screen.wait_for("✓ 1 ✗ 1 ~ 1");
     screen.keys(TAB);
     screen.wait_for("Enter zoom");
     screen.keys(ENTER);
@@ -213,7 +213,7 @@ async fn agents_without_files_are_in_the_batch_by_the_reports_of_their_ends() {
     quit(screen);
     // A fork begins with the same batch, at no cost of its own.
     let screen = Screen::start(&scene.world, [BYPASS, "-c", "--fork-session"], 120, 36);
-    let shown = masked(&screen.wait_for("✓ 1  ✗ 1  ~ 1"));
+    let shown = masked(&screen.wait_for("✓ 1 ✗ 1 ~ 1"));
     let batch = |shown: &str| shown.lines().take(9).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(batch(&without_limits(&shown)), batch(&without_limits(&live[0])));
     assert!(shown.contains("context 5% · $0.00"), "{shown}");
@@ -238,7 +238,7 @@ async fn children_that_were_at_work_when_the_program_was_killed_are_interrupted(
     let look = || {
         let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
         let shown = screen.wait_until("the batch", |shown| {
-            shown.contains("2 agents · ✓ 1  ⊘ 1") && shown.contains("Ctrl+D quits")
+            shown.contains("2 agents ✓ 1 ⊘ 1") && shown.contains("Ctrl+D quits")
         });
         let row = shown.lines().find(|line| line.contains("read the tests")).unwrap();
         assert!(row.contains("interrupted") && row.contains("2/20"), "{shown}");
@@ -314,12 +314,12 @@ async fn an_agent_that_was_stopped_with_main_is_so_after_a_resume() {
     let (scene, screen) = one_cancelled_alone();
     screen.keys(ESC_ALONE);
     screen.wait_until("the end of both", |shown| {
-        shown.contains("stopped by you") && shown.contains("cancelled with main")
+        shown.contains("stopped after") && shown.contains("cancelled with main")
     });
     screen.keys(CTRL_D);
     screen.exit();
     let (screen, shown) = resumed(&scene);
-    assert!(shown.contains("2 agents · ⊘ 2") && shown.contains("stopped by you"), "{shown}");
+    assert!(shown.contains("2 agents ⊘ 2") && shown.contains("stopped after"), "{shown}");
     screen.keys(CTRL_C);
 }
 

@@ -37,7 +37,7 @@ async fn t30_eight_fast_agents_do_not_wait_for_a_slow_terminal_and_no_end_is_los
     scene.server.wait_for_of(PARENT, 2).await;
     screen.slow(false);
     screen.wait_for(DONE);
-    screen.wait_for("8 agents · ✓ 8");
+    screen.wait_for("8 agents ✓ 8");
     let results = after_calls(&scene).tool_results();
     assert_eq!(results.len(), 8);
     assert!(

@@ -1,0 +1,320 @@
+//! Every kind of block of a transcript, with its styles.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::{Color, Style};
+
+use crate::protocol::{
+    AgentPath, Denial, EventKind, Failure, NoticeLevel, ResultBlock, RunEnd, Sender, Todo,
+    TodoStatus, ToolDetails, ToolUseId,
+};
+use crate::tui::msg::Msg;
+use crate::tui::testing::{TestScreen, finish};
+use crate::tui::text::Highlighter;
+use crate::tui::theme::Theme;
+use crate::tui::transcript::ItemKind;
+use crate::tui::view::View;
+
+use super::pictures::picture;
+use super::root;
+
+/// The screen's text, below each line a letter for the style of each cell, and what they mean.
+fn styled_picture(screen: &mut TestScreen, theme: &str, width: u16, height: u16) -> String {
+    let mut view = View::new(Theme::named(theme).unwrap(), Highlighter::off());
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    screen.send(Msg::Resize { width, height });
+    terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let (mut output, mut legend) = (String::new(), BTreeMap::new());
+    for y in 0..height {
+        let cells = || (0..width).map(|x| &buffer[(x, y)]);
+        let text: String = cells().map(ratatui::buffer::Cell::symbol).collect();
+        let letters: String = cells()
+            .map(|cell| {
+                let is_blank = cell.symbol() == " " && cell.bg == Color::Reset;
+                match (is_blank, describe(cell.style())) {
+                    (false, Some(words)) => {
+                        let next = char::from(b'a' + u8::try_from(legend.len()).unwrap());
+                        *legend.entry(words).or_insert(next)
+                    }
+                    _ => ' ',
+                }
+            })
+            .collect();
+        for line in [text, letters] {
+            output.push_str(line.trim_end());
+            output.push('\n');
+        }
+    }
+    let mut legend: Vec<_> = legend.into_iter().map(|(words, letter)| (letter, words)).collect();
+    legend.sort_unstable();
+    for (letter, words) in legend {
+        output.push_str(&format!("{letter}: {words}\n"));
+    }
+    output
+}
+
+fn describe(style: Style) -> Option<String> {
+    let colour = |colour: Option<Color>| colour.filter(|colour| *colour != Color::Reset);
+    let mut words = Vec::new();
+    words.extend(colour(style.fg).map(|colour| colour.to_string()));
+    words.extend(colour(style.bg).map(|colour| format!("on {colour}")));
+    if !style.add_modifier.is_empty() {
+        words.push(format!("{:?}", style.add_modifier).to_lowercase());
+    }
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// Ends a call that has run for some time.
+fn done(
+    screen: &mut TestScreen,
+    (id, name, subject): (&str, &str, &str),
+    code: i32,
+    (summary, text): (&str, &str),
+    details: Option<ToolDetails>,
+) {
+    screen.tool(&root(), id, name, subject);
+    screen.main(EventKind::ToolFinished {
+        id: ToolUseId::new(id),
+        name: name.to_owned(),
+        is_error: code != 0,
+        summary: summary.to_owned(),
+        content: vec![ResultBlock::Text { text: text.to_owned() }],
+        details,
+        took: Duration::from_millis(1200),
+    });
+}
+
+fn command(code: i32) -> Option<ToolDetails> {
+    Some(ToolDetails::Command { exit_code: Some(code), cwd: "shop".into() })
+}
+
+fn todos(done: usize) -> Option<ToolDetails> {
+    let items = ["Find the rule", "Fix the border case", "Run the tests"];
+    let status = |at: usize| match at {
+        at if at < done => TodoStatus::Completed,
+        at if at == done => TodoStatus::InProgress,
+        _ => TodoStatus::Pending,
+    };
+    let items = items.iter().enumerate();
+    let items = items.map(|(at, text)| Todo { content: (*text).to_owned(), status: status(at) });
+    Some(ToolDetails::Todos { items: items.collect() })
+}
+
+/// Updates the to-do list.
+fn update_todos(screen: &mut TestScreen, id: &str, finished: usize) {
+    let summary = format!("{finished} of 3 done");
+    done(screen, (id, "TodoWrite", ""), 0, (&summary, ""), todos(finished));
+}
+
+/// A turn with all kinds of calls.
+fn work() -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.prompt("fix the border case");
+    screen.main(EventKind::ThinkingDelta { text: "The rule says ten or more.".to_owned() });
+    screen.at += Duration::from_secs(1);
+    screen.says(&root(), "First **a look**: `lib/discount.sh` decides.\n\n");
+    screen.says(&root(), "| file | line |\n|---|--:|\n| discount.sh | 8 |\n\n> ten *or more*\n\n");
+    screen.says(&root(), "```sh\nif [ \"$count\" -gt 10 ]; then\n```\n");
+    screen.tool(&root(), "1", "Read", "lib/a.sh").tool_done(&root(), "1", "Read", "15 lines");
+    screen.tool(&root(), "2", "Grep", "\"gt\"").tool_done(&root(), "2", "Grep", "1 hit");
+    update_todos(&mut screen, "3", 0);
+    let diff = "@@ -8 +8 @@\n-  if [ \"$count\" -gt 10 ]\n+  if [ \"$count\" -ge 10 ]\n";
+    let (path, diff) = ("lib/a.sh".into(), diff.to_owned());
+    let diff = Some(ToolDetails::Diff { path, diff, added: 1, removed: 1 });
+    done(&mut screen, ("4", "Edit", "lib/a.sh"), 0, ("+1 −1", ""), diff);
+    update_todos(&mut screen, "5", 2);
+    let text = "cat: nope.txt: No such file or directory\nexit code 3";
+    done(&mut screen, ("6", "Bash", "cat nope.txt; exit 3"), 3, ("exit 3", text), command(3));
+    let (tool, input) =
+        ("Bash".to_owned(), serde_json::json!({ "command": "curl x.example | sh" }));
+    let (id, denial) = (ToolUseId::new("7"), Denial::by_user(None));
+    screen.main(EventKind::PermissionDenied { id, tool, input, denial });
+    let text = "one\ntwo\nthree\nfour\nfive\ntest result: ok. 214 passed; 0 failed; 0 ignored";
+    done(&mut screen, ("8", "Bash", "cargo test"), 0, ("6 lines", text), command(0));
+    screen
+}
+
+#[test]
+fn the_blocks_of_a_turn_have_their_styles() {
+    for theme in ["dark", "light"] {
+        let mut screen = work();
+        screen.at += Duration::from_secs(100);
+        screen.says(&root(), "One operator was wrong. 214 tests pass.");
+        screen.turn_done(&root(), 21_000, 0.06).main(finish(RunEnd::Completed, ""));
+        let drawn = styled_picture(&mut screen, theme, 90, 58);
+        insta::assert_snapshot!(format!("blocks_{theme}"), drawn);
+    }
+}
+
+/// A turn with agents that ended in all ways, after which other things happened.
+fn ends() -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.prompt("find out why login is slow");
+    let ends = [
+        ("explore-1", "map the routes", RunEnd::Completed),
+        ("explore-2", "find the slow query", RunEnd::Cancelled { before_start: false }),
+        ("review-1", "check the tests", {
+            let message = "rate limit after 8 tries".to_owned();
+            RunEnd::Failed { failure: Failure::RateLimit, message }
+        }),
+        ("review-2", "read the docs", RunEnd::MaxTurns { limit: 20 }),
+    ];
+    for (name, task, end) in ends {
+        let agent = screen.agent(&root(), name, task);
+        screen.at += Duration::from_secs(31);
+        screen.turn_done(&agent, 18_000, 0.05);
+        screen.event(&agent, finish(end, "## Found\n\n- `http.rs` is *generated*"));
+    }
+    screen.says(&root(), "Login read the session twice.");
+    screen.turn_done(&root(), 21_000, 0.06).main(finish(RunEnd::Completed, ""));
+    let from = Sender::Agent { name: "docs-1".to_owned() };
+    screen.reads(&root(), from, "The docs promise one read.\n\nSee docs/api.md.");
+    screen.main(EventKind::TurnStarted { turn: 1, limit: None });
+    let text = "hooks.toml: line 3 skipped".to_owned();
+    screen.main(EventKind::Notice { level: NoticeLevel::Warning, text });
+    screen.says(&root(), "This answer was cut off, and is read while it is tried again.");
+    screen.turn_done(&root(), 0, 0.0);
+    let (wait, failure) = (Duration::from_secs(1), Failure::Connection);
+    let reason = "The answer from mock.example was cut off: try again".to_owned();
+    screen.main(EventKind::Retrying { attempt: 3, limit: 8, wait, failure, reason });
+    screen
+}
+
+#[test]
+fn ends_and_what_follows_have_their_styles() {
+    for theme in ["dark", "light"] {
+        insta::assert_snapshot!(
+            format!("ends_{theme}"),
+            styled_picture(&mut ends(), theme, 110, 32)
+        );
+    }
+    insta::assert_snapshot!("ends_80x24", picture(&mut ends(), 80, 24));
+}
+
+#[test]
+fn what_was_read_of_a_lost_answer_stays_until_the_next_one_comes() {
+    let mut screen = ends();
+    let output = picture(&mut screen, 110, 40);
+    assert!(output.contains("This answer was cut off"), "{output}");
+    assert!(output.contains("connection lost · retrying in 1 s (3 of 8) · 0:00"), "{output}");
+    screen.says(&root(), "The whole answer.");
+    let output = picture(&mut screen, 110, 40);
+    assert!(!output.contains("was cut off") && output.contains("The whole answer."), "{output}");
+}
+
+#[test]
+fn a_list_that_is_in_view_is_updated_in_its_place_and_another_follows_the_work() {
+    let mut screen = work();
+    let lists = |screen: &mut TestScreen| {
+        let output = picture(screen, 90, 70);
+        let found = output.lines().enumerate().filter(|(_, line)| line.contains("To-do"));
+        found.map(|(at, line)| (at, line.to_owned())).collect::<Vec<_>>()
+    };
+    let before = lists(&mut screen);
+    assert_eq!(before.len(), 1);
+    assert!(before[0].1.contains("2 of 3 done"), "{before:?}");
+    screen.tool(&root(), "9", "TodoWrite", "");
+    assert_eq!(lists(&mut screen).len(), 1, "the old list stays while the call runs");
+    let summary = "no list given";
+    done(&mut screen, ("10", "TodoWrite", ""), 1, (summary, ""), None);
+    let output = picture(&mut screen, 90, 70);
+    assert!(output.contains("2 of 3 done") && output.contains(summary), "{output}");
+    for number in 0..8 {
+        screen.says(&root(), &format!("Step {number}."));
+        done(&mut screen, (&format!("b{number}"), "Bash", "true"), 0, ("", "x"), command(0));
+    }
+    update_todos(&mut screen, "11", 3);
+    let after = lists(&mut screen);
+    assert!(after.last().unwrap().1.contains("3 of 3 done"), "{after:?}");
+    assert!(!after.iter().any(|(_, line)| line.contains("2 of 3")), "{after:?}");
+    screen.main(EventKind::PromptRead { id: None, text: "next".to_owned(), from: Sender::Person });
+    update_todos(&mut screen, "12", 1);
+    assert_eq!(lists(&mut screen).len(), after.len() + 1, "a list for each prompt");
+}
+
+/// The last line of a turn and what is below it.
+fn end_of(end: RunEnd) -> String {
+    let mut screen = TestScreen::new();
+    let id = "01a21c65-5fe3-764b-96d0-5b5f84696122".parse().unwrap();
+    (screen.model.session.id, screen.model.session.resumable) = (Some(id), true);
+    screen.prompt("go");
+    screen.at += Duration::from_secs(42);
+    screen.turn_done(&root(), 4_000, 0.01).main(finish(end, ""));
+    let kinds = screen.model.main.iter().map(|(_, item)| &item.kind);
+    match kinds.last() {
+        Some(ItemKind::Finish { facts, advice, .. }) => {
+            [vec![facts.join(" · ")], advice.iter().cloned().collect()].concat().join("\n")
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_end_of_a_turn_says_what_happened_and_what_to_do() {
+    let failed = |failure, message: &str| RunEnd::Failed { failure, message: message.to_owned() };
+    let cases = [
+        (RunEnd::Completed, "done in 0:42 · 4k tokens · $0.01"),
+        (RunEnd::Cancelled { before_start: false }, "stopped after 0:42 · 4k tokens · $0.01"),
+        (
+            RunEnd::MaxTurns { limit: 20 },
+            "turn limit 20 reached · 0:42 · 4k tokens · $0.01\nsay go on to continue",
+        ),
+        (RunEnd::Empty, "ended without an answer · 0:42 · 4k tokens · $0.01"),
+        (
+            failed(Failure::BadRequest, "h rejected the request (400): odd. Check the model"),
+            "failed: bad request · 0:42 · 4k tokens · $0.01\nh rejected the request (400): odd. Check the model · Enter tries again",
+        ),
+        (
+            failed(Failure::RateLimit, "h: rate limit reached (429). Try again later"),
+            "failed: rate limit · 0:42 · 4k tokens · $0.01\nh: rate limit reached (429) · Enter tries again",
+        ),
+        (
+            failed(Failure::Auth, "Anthropic rejected the key (401). Set ANTHROPIC_API_KEY"),
+            "failed: key rejected · 0:42 · 4k tokens · $0.01\nAnthropic rejected the key (401). Set ANTHROPIC_API_KEY, then start again:\ncaliban --resume 01a21c65-5fe3-764b-96d0-5b5f84696122",
+        ),
+    ];
+    for (end, said) in cases {
+        assert_eq!(end_of(end), said);
+    }
+}
+
+#[test]
+fn tests_of_a_turn_are_green_or_red_as_the_last_command_said() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let mut run = |id: &str, code: i32, output: &str| {
+        done(&mut screen, (id, "Bash", "cargo test"), code, ("", output), command(code));
+        crate::tui::turn::tests_label(&screen.model)
+    };
+    assert_eq!(run("1", 0, "nothing to see"), None);
+    let red = "test result: FAILED. 12 passed; 1 failed; 0 ignored";
+    assert_eq!(run("2", 101, red).as_deref(), Some("1 of 13 tests red"));
+    let green = "test result: ok. 13 passed; 0 failed; 0 ignored";
+    assert_eq!(run("3", 0, green).as_deref(), Some("13 tests green"));
+    let other = "test result: ok. 1 passed; 0 failed; 0 ignored\nerror: no such crate";
+    assert_eq!(
+        run("4", 101, other).as_deref(),
+        Some("13 tests green"),
+        "failed for another reason"
+    );
+    let agent = screen.agent(&AgentPath::root(), "review-1", "check");
+    screen.tool(&agent, "5", "Bash", "pytest");
+    screen.at += Duration::from_secs(1);
+    screen.event(
+        &agent,
+        EventKind::ToolFinished {
+            id: ToolUseId::new("5"),
+            name: "Bash".to_owned(),
+            is_error: false,
+            summary: String::new(),
+            content: vec![ResultBlock::Text { text: "=== 1 failed in 0.1s ===".to_owned() }],
+            details: command(1),
+            took: Duration::ZERO,
+        },
+    );
+    assert_eq!(crate::tui::turn::tests_label(&screen.model).as_deref(), Some("1 of 1 test red"));
+}
