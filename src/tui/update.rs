@@ -161,9 +161,9 @@ fn frame_drawn(model: &mut TuiModel, metrics: Metrics) {
     };
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         settle(&mut reader.scroll, metrics.reader);
-        if let Some(search) = metrics.search {
-            reader::found(reader, search, metrics.reader);
-        }
+    }
+    if let Some(search) = metrics.search {
+        reader::found(model, search, metrics.reader);
     }
     let zoomed = model.focus.clone().filter(|_| model.zoom);
     match zoomed.and_then(|path| model.agents.get_mut(&path)) {

@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
 use ratatui::text::Span;
 
 use crate::protocol::AgentPath;
@@ -57,6 +58,11 @@ impl ReaderLayout {
         let extent = self.cache.draw(&cx, below.as_position(), below.height, buffer);
         paint::highlight(buffer, below, &reader.query, theme.selection);
         let found = self.cache.found();
+        if let Some(row) = found.and_then(|found| found.row) {
+            let line = Rect { y: below.y + row, height: 1, ..below };
+            let style = theme.focus.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+            paint::highlight(buffer, line, &reader.query, style);
+        }
         let words = Span::styled(title(model, reader, extent, found), theme.accent);
         let rule = Some((theme.glyphs.rule, theme.dim));
         let line = paint::two_ends(vec![words], Vec::new(), usize::from(width), rule);

@@ -48,7 +48,9 @@ impl Reader {
         let pieces = [
             Some(moves.join(", ")).filter(|words| !words.is_empty()),
             Some(search).filter(|words| !words.is_empty()),
-            marks.map(|keys| format!("{keys} jump")),
+            marks.map(|keys| {
+                format!("{keys} {}", if self.path.is_root() { "prompts" } else { "calls" })
+            }),
             hint(Action::Expand, "expand"),
             hint(Action::Copy, "copy"),
             hint(Action::Next, "next agent"),

@@ -132,14 +132,18 @@ fn find(model: &mut TuiModel, seek: SearchDirection) {
 }
 
 /// Applies the search result of a frame: the reader stays at that position.
-pub fn found(reader: &mut Reader, search: SearchResult, extent: Extent) {
-    if !search.requested {
-        return;
-    }
-    reader.seek = None;
-    if let Some(hit) = search.hit {
-        (reader.at, reader.hit) = (Some(hit.item), Some(hit));
-        reader.scroll = Scroll { top: Some(extent.top), goto: None, seen: extent.grown };
+pub fn found(model: &mut TuiModel, search: SearchResult, extent: Extent) {
+    let Some(Overlay::Reader(reader)) = &mut model.overlay else { return };
+    let Some(seek) = reader.seek.take_if(|_| search.requested) else { return };
+    let Some(hit) = search.hit else { return };
+    (reader.at, reader.hit) = (Some(hit.item), Some(hit));
+    reader.scroll = Scroll { top: Some(extent.top), goto: None, seen: extent.grown };
+    if search.wrapped {
+        model.say(match seek {
+            _ if search.total == 1 => "the only match",
+            SearchDirection::Forward => "past the end · on from the top",
+            SearchDirection::Backward => "past the top · on from the end",
+        });
     }
 }
 
@@ -154,8 +158,10 @@ fn jump_to_mark(model: &mut TuiModel, forward: bool) {
         ItemKind::Tools(_) => !main,
         _ => false,
     };
-    if let Some(item) = find_round(transcript, from, forward, is_mark) {
-        scroll_to_item(model, item);
+    match find_round(transcript, from, forward, is_mark) {
+        Some(item) => scroll_to_item(model, item),
+        None if main => model.say("no prompt here"),
+        None => model.say("no tool call here"),
     }
 }
 

@@ -74,4 +74,8 @@ pub struct SearchResult {
     pub hit: Option<SearchHit>,
     pub number: usize,
     pub total: usize,
+    /// Whether the requested search went past an end and continued at the other one.
+    pub wrapped: bool,
+    /// The row of the current match in the frame.
+    pub row: Option<u16>,
 }

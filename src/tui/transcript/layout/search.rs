@@ -7,7 +7,7 @@ use crate::tui::transcript::draw::ItemStyle;
 use crate::tui::transcript::layout::context::RenderContext;
 use crate::tui::transcript::layout::item::{ItemLayout, widths};
 use crate::tui::transcript::layout::{LayoutCache, LinePos};
-use crate::tui::transcript::{SearchDirection, SearchHit, SearchResult};
+use crate::tui::transcript::{ItemKind, SearchDirection, SearchHit, SearchResult};
 
 /// Cells that wrapped text may leave free at the end of a line.
 const WRAP_SLACK: usize = 3;
@@ -45,12 +45,30 @@ impl LayoutCache {
         let hit = at.and_then(|at| all.get(at).copied());
         let number = hit.and(at).map_or(0, |at| at + 1);
         let requested = find.seek.is_some();
-        self.found = Some(SearchResult { requested, hit, number, total: all.len() });
+        let wrapped = match (find.seek, at) {
+            (Some(SearchDirection::Forward), Some(at)) => before + usize::from(at_hit) > at,
+            (Some(SearchDirection::Backward), Some(at)) => at >= before,
+            _ => false,
+        };
+        let found = SearchResult { requested, hit, number, total: all.len(), wrapped, row: None };
+        self.found = Some(found);
         let hit = hit.filter(|_| requested)?;
         let at = usize::try_from(hit.item.checked_sub(self.first)?).ok()?;
         let line = hit.line + usize::from(self.items.get(at)?.gap);
         let line = isize::try_from(line).ok()?.saturating_sub_unsigned(height / 2);
         Some(self.offset_pos(at + 1, line, cx))
+    }
+
+    /// Notes the row of the current hit in a view that starts at the line `top`.
+    pub(super) fn locate_hit(&mut self, top: usize, height: usize) {
+        let Some(found) = self.found else { return };
+        let row = found.hit.and_then(|hit| {
+            let at = usize::try_from(hit.item.checked_sub(self.first)?).ok()?;
+            let line = self.start(at + 1) + usize::from(self.items.get(at)?.gap) + hit.line;
+            let row = line.checked_sub(top).filter(|row| *row < height)?;
+            u16::try_from(row).ok()
+        });
+        self.found = Some(SearchResult { row, ..found });
     }
 
     /// Converts a position into a line of an item.
@@ -68,11 +86,16 @@ impl LayoutCache {
             query.clone_into(&mut self.query);
             self.items.iter_mut().for_each(|item| item.hits = None);
         }
+        let wanted = letters(query);
         for at in 0..self.items.len() {
             if self.items[at].hits.is_some() {
                 continue;
             }
             let Some(item) = cx.transcript.get(self.first + at as u64) else { continue };
+            if !may_match(&item.kind, &wanted) {
+                self.items[at].hits = Some(Vec::new());
+                continue;
+            }
             let passing = self.items[at].cached_lines() == 0;
             if passing {
                 self.lay_out(at, item, cx);
@@ -90,6 +113,23 @@ impl LayoutCache {
         });
         hits.collect()
     }
+}
+
+/// The letters of a text, lower case.
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether an item can match a search for these letters. Saves the layout of most of a long
+/// transcript: rendering plain prose changes signs, blanks and numbers, but no letters.
+fn may_match(kind: &ItemKind, wanted: &str) -> bool {
+    let text = match kind {
+        ItemKind::Prompt { text, task: false } => text,
+        // Entities, tags and links may be shown otherwise.
+        ItemKind::Text { text, .. } if !text.contains(['&', '<']) && !text.contains("](") => text,
+        _ => return true,
+    };
+    wanted.is_empty() || letters(text).contains(wanted)
 }
 
 impl ItemLayout {

@@ -5,7 +5,7 @@ use crate::tui::keymap::Keymap;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::ItemStyle;
-use crate::tui::transcript::{Scroll, TranscriptState};
+use crate::tui::transcript::{Scroll, SearchDirection, TranscriptState};
 
 const AREA: Rect = Rect { x: 0, y: 0, width: 60, height: 20 };
 
@@ -100,4 +100,26 @@ fn the_place_holds_at_another_width_and_while_text_comes_below() {
     let narrow = Rect { width: 40, ..AREA };
     let (_, lines) = draw(&mut layout, &transcript, at(later.top), narrow);
     assert_eq!(lines[1], "› question 100");
+}
+
+#[test]
+fn a_search_lays_out_only_what_may_match() {
+    let (mut transcript, mut layout) = (long(1000), LayoutCache::default());
+    transcript.text_finished("The **nee**dle is here, [here](there) and in a&#98;c.");
+    transcript.push(ItemKind::Prompt { text: "later".to_owned(), task: false });
+    let (theme, highlighter) = (Theme::default(), Highlighter::off());
+    let (width, prose, full) = (AREA.width, AREA.width, true);
+    let keymap = &Keymap::default();
+    let style = ItemStyle { theme: &theme, width, prose, full, keymap, highlighter: &highlighter };
+    for query in ["NEEDLE is", "abc"] {
+        let seek = Some(SearchDirection::Forward);
+        let cx = RenderContext {
+            find: Some(FindRequest { query, hit: None, seek }),
+            ..RenderContext::new(style, &highlighter, &transcript, Scroll::default())
+        };
+        let mut buffer = Buffer::empty(AREA);
+        layout.draw(&cx, AREA.as_position(), AREA.height, &mut buffer);
+        assert_eq!(layout.found().map(|found| found.total), Some(1), "{query}");
+        assert!(layout.exact_count() < 60, "{}", layout.exact_count());
+    }
 }
