@@ -26,6 +26,9 @@ const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(100);
 /// must not pass as keys.
 const GROUND_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The most bytes of that answer. What is longer is none, but keys that the user presses meanwhile.
+const MAX_GROUND_BYTES: usize = 64;
+
 /// The start of the answer with the background's colour.
 const GROUND_BEGIN: &[u8] = b"\x1b]11;";
 
@@ -103,7 +106,7 @@ impl PendingInput {
 
     /// Whether the bytes are, or may become, the answer with the background's colour.
     fn is_ground(&self) -> bool {
-        self.bytes.starts_with(GROUND_BEGIN)
+        self.bytes.starts_with(GROUND_BEGIN) && self.bytes.len() <= MAX_GROUND_BYTES
             || self.bytes.len() > 2 && GROUND_BEGIN.starts_with(&self.bytes)
     }
 

@@ -151,6 +151,13 @@ fn a_late_or_endless_answer_about_the_background_types_nothing() {
     typed.expire(now + GROUND_TIMEOUT);
     typed.push(b"abc", now);
     assert_eq!(drain(&mut typed), letters("abc"));
+    // Who types on does not lose more for it.
+    typed.push(b"\x1b]11;rgb:", now);
+    typed.push(&[b'x'; MAX_GROUND_BYTES], now);
+    assert_eq!(typed.deadline(), Some(now + SEQUENCE_TIMEOUT));
+    typed.expire(now + SEQUENCE_TIMEOUT);
+    typed.push(b"abc", now);
+    assert_eq!(drain(&mut typed), letters("abc"));
 }
 
 #[test]
