@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -196,7 +197,8 @@ impl Theme {
             Style::new().add_modifier(match role {
                 "dim" | "cancelled" | "comment" | "quote" => Modifier::DIM,
                 "accent" | "band" | "question" | "bad" | "code" | "keyword" => Modifier::BOLD,
-                "heading" | "alarm" => Modifier::BOLD | Modifier::UNDERLINED,
+                "heading" => Modifier::BOLD | Modifier::UNDERLINED,
+                "alarm" => Modifier::BOLD | Modifier::REVERSED,
                 "link" => Modifier::UNDERLINED,
                 "selection" | "focus" => Modifier::REVERSED,
                 _ => Modifier::empty(),
@@ -251,6 +253,15 @@ impl Theme {
     /// The colour depth that the theme is adapted to.
     pub fn depth(&self) -> ColorDepth {
         self.depth
+    }
+
+    /// A line in styles from elsewhere, in colours that the terminal has.
+    pub fn fitted(&self, mut line: Line<'static>) -> Line<'static> {
+        for span in &mut line.spans {
+            span.style.fg = span.style.fg.and_then(|color| self.depth.nearest(color));
+            span.style.bg = span.style.bg.and_then(|color| self.depth.nearest(color));
+        }
+        line
     }
 
     /// A hash of the theme, as a key for caches of drawn text.

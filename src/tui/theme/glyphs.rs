@@ -184,6 +184,42 @@ impl Glyphs {
         if few || locale.is_some_and(|locale| !is_utf8(locale)) { &ASCII } else { &UNICODE }
     }
 
+    /// All signs, in one order for both sets. A spinner counts as its first frame.
+    fn signs(&self) -> [&'static str; 30] {
+        [
+            self.queued,
+            self.waits,
+            self.asks,
+            self.done,
+            self.partial,
+            self.cancelled,
+            self.failed,
+            self.empty,
+            self.spinner[0],
+            self.focus,
+            self.prompt,
+            self.bar,
+            self.tool,
+            self.caret,
+            self.bullet,
+            self.task_open,
+            self.task_done,
+            self.rule,
+            self.vertical,
+            self.thumb,
+            self.cross,
+            self.top_left,
+            self.top_right,
+            self.bottom_left,
+            self.bottom_right,
+            self.branch,
+            self.last_branch,
+            self.down,
+            self.dot,
+            self.more,
+        ]
+    }
+
     /// Replaces non-ASCII characters in drawn text, if these are the ASCII glyphs.
     pub fn replace_non_ascii(&self, buffer: &mut Buffer) {
         if self.name != ASCII.name {
@@ -204,29 +240,25 @@ fn is_utf8(locale: &str) -> bool {
     code.eq_ignore_ascii_case("utf-8") || code.eq_ignore_ascii_case("utf8")
 }
 
-/// ASCII replacement of a sign that texts on the screen use.
+/// ASCII replacement of a sign, whoever drew it. Letters of other scripts stay.
 fn ascii_for(symbol: &str) -> Option<&'static str> {
-    Some(match symbol {
-        "·" | "–" | "—" | "−" => "-",
-        "…" => "~",
-        "↓" => "v",
-        "↑" => "^",
-        "→" | "↳" => ">",
-        "←" => "<",
-        _ => {
-            let pairs = [
-                (UNICODE.asks, ASCII.asks),
-                (UNICODE.done, ASCII.done),
-                (UNICODE.failed, ASCII.failed),
-                (UNICODE.vertical, ASCII.vertical),
-                (UNICODE.rule, ASCII.rule),
-                (UNICODE.more, ASCII.more),
-                (UNICODE.focus, ASCII.focus),
-                (UNICODE.prompt, ASCII.prompt),
-                (UNICODE.last_branch, ASCII.last_branch),
-            ];
-            pairs.into_iter().find(|(sign, _)| *sign == symbol)?.1
-        }
+    let (unicode, ascii) = (UNICODE.signs(), ASCII.signs());
+    if let Some(at) = unicode.iter().position(|sign| *sign == symbol) {
+        return Some(ascii[at]).filter(|ascii| *ascii != symbol);
+    }
+    Some(match symbol.chars().next()? {
+        '–' | '—' | '−' => "-",
+        '…' => "~",
+        '↑' => "^",
+        '←' | '⟨' | '‹' => "<",
+        '⟩' => ">",
+        // Other arrows, pictures of control characters, frames, blocks, signs, and spinners.
+        '\u{2190}'..='\u{21ff}' => ">",
+        '\u{2400}'..='\u{243f}' => "^",
+        '\u{2500}'..='\u{257f}' => "+",
+        '\u{2580}'..='\u{259f}' => "#",
+        '\u{2200}'..='\u{22ff}' | '\u{25a0}'..='\u{27bf}' | '\u{2800}'..='\u{28ff}' => "*",
+        _ => return None,
     })
 }
 
@@ -257,6 +289,18 @@ mod tests {
         }
         assert_eq!(glyphs(&[("LC_ALL", "C"), ("LANG", "C.UTF-8")]), &ASCII);
         assert_eq!(glyphs(&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")]), &UNICODE);
+    }
+
+    #[test]
+    fn no_sign_is_left_beside_the_ascii_ones() {
+        let text = format!("{}– — − … ↑ ← → ↳ ⟨U+202E⟩ ␍ ◐ █ ⣿ ▪ é 日", UNICODE.signs().concat());
+        let mut buffer = Buffer::with_lines([text.as_str()]);
+        UNICODE.replace_non_ascii(&mut buffer);
+        assert_eq!(buffer, Buffer::with_lines([text.as_str()]));
+        ASCII.replace_non_ascii(&mut buffer);
+        let shown: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
+        let left: String = shown.chars().filter(|c| !c.is_ascii()).collect();
+        assert_eq!(left, "é日", "{shown}");
     }
 
     #[test]
