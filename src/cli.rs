@@ -243,6 +243,10 @@ pub struct CommonArgs {
     /// Don't use colors; NO_COLOR does the same.
     #[arg(long, global = true)]
     pub no_color: bool,
+
+    /// Print lines that screen readers can follow, instead of drawing a screen.
+    #[arg(long, global = true)]
+    pub screen_reader: bool,
 }
 
 /// The tools or rules of one option.
@@ -344,6 +348,7 @@ impl Cli {
             thinking: model.thinking(),
             fallback_model: model.fallback_model.clone(),
             theme: common.theme.clone(),
+            screen_reader: common.screen_reader,
             no_sub_agent: tools.no_sub_agent,
             settings: tools.settings.clone(),
             setting_sources: tools.setting_sources.unwrap_or_default(),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use ignore::overrides::Override;
@@ -10,6 +11,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 
 use super::models::Models;
+use super::own_command::OwnCommand;
 use crate::command::doctor::Doctor;
 use crate::commands::{CommandOrigin, CommandSet, CommandSources};
 use crate::config::SettingSources;
@@ -73,6 +75,10 @@ impl MemoryPlaces {
     }
 }
 
+/// Time limits of the user's commands.
+const NOTIFY_LIMIT: Duration = Duration::from_secs(10);
+const STATUS_LINE_LIMIT: Duration = Duration::from_secs(3);
+
 /// The screen's access to the machine.
 pub(super) struct LocalHost {
     pub cwd: Arc<Path>,
@@ -91,6 +97,9 @@ pub(super) struct LocalHost {
     /// The file of the prompt history; absent if nothing is stored.
     pub history: Option<PathBuf>,
     pub mcp: Mcp,
+    /// The user's commands that notify and that print the status line.
+    pub notify: Option<OwnCommand>,
+    pub status_line: Option<OwnCommand>,
 }
 
 impl LocalHost {
@@ -260,6 +269,16 @@ impl ScreenHost for LocalHost {
                 }
             }
             HostRequest::Remember(prompt) => self.remember(prompt).await,
+            HostRequest::Notify { text, result } => {
+                if let Some(command) = &self.notify {
+                    *result = command.run(b"", Some(text), NOTIFY_LIMIT).await.map(drop);
+                }
+            }
+            HostRequest::StatusLine { input, line } => {
+                if let Some(command) = &self.status_line {
+                    *line = command.run(input.as_bytes(), None, STATUS_LINE_LIMIT).await;
+                }
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod keys;
 mod log;
 mod main_agent;
 mod models;
+mod own_command;
 pub(crate) mod parts;
 mod prompt;
 mod protected;

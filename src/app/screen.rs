@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use super::host::{LocalHost, MemoryPlaces};
 use super::keys::UserKeymap;
 use super::models::Models;
+use super::own_command::OwnCommand;
 use super::parts::{self, COMMAND_CAPACITY, FrontendOptions};
 use super::setup::{AppError, Setup, session};
 use super::{keys, log, resumed};
@@ -23,7 +24,7 @@ use crate::protocol::{Command, EnvOverlay, EventQueue, NoticeLevel, SessionId, p
 use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::tool::mcp::Mcp;
 use crate::tui::session::{FirstRun, ScreenSession};
-use crate::tui::settings::{MotionMode, PaneLayout, StartInfo, TuiSettings};
+use crate::tui::settings::{MotionMode, NotificationMethod, PaneLayout, StartInfo, TuiSettings};
 use crate::tui::themes::ThemeSource;
 use crate::tui::{self, PendingInput, TrustAnswer, TrustItem, TrustQuestion, TuiIo};
 
@@ -146,6 +147,12 @@ pub(crate) fn show(
         secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
         history: start.stored.then(|| setup.dirs.data.join(HISTORY_FILE)),
         mcp,
+        notify: OwnCommand::from_config(
+            setup,
+            "notify_command",
+            config.tui.notify_command.as_ref(),
+        ),
+        status_line: OwnCommand::from_config(setup, "status_line", config.tui.status_line.as_ref()),
     };
     let window = (!start.scripted).then(|| label(config, setup)).flatten();
     let window = window.map(|name| catalogue.get(catalogue.resolve_alias(&name)).context_window);
@@ -253,12 +260,26 @@ pub(crate) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
             config::PanesSetting::Rows => PaneLayout::Rows,
         },
         motion: match tui.motion {
-            config::MotionSetting::Full => MotionMode::Full,
-            config::MotionSetting::Reduced => MotionMode::Reduced,
+            config::MotionSetting::Full if !tui.screen_reader => MotionMode::Full,
+            config::MotionSetting::Full | config::MotionSetting::Reduced => MotionMode::Reduced,
         },
-        mouse: tui.mouse,
-        notifications: true,
+        mouse: tui.mouse && !tui.screen_reader,
+        screen_reader: tui.screen_reader,
+        notifications: match tui.notifications {
+            config::NotificationsSetting::Auto => NotificationMethod::Auto,
+            config::NotificationsSetting::Off => NotificationMethod::Off,
+            config::NotificationsSetting::Bell => NotificationMethod::Bell,
+            config::NotificationsSetting::Osc9 => NotificationMethod::Osc9,
+            config::NotificationsSetting::Osc99 => NotificationMethod::Osc99,
+            config::NotificationsSetting::Osc777 => NotificationMethod::Osc777,
+        },
+        notify_command: tui.notify_command.is_some(),
+        status_line: tui.status_line.is_some(),
         no_color: no_color || setup.env.non_empty("NO_COLOR").is_some(),
+        host: nix::unistd::gethostname()
+            .ok()
+            .and_then(|name| name.into_string().ok())
+            .unwrap_or_default(),
         env: setup.env.clone(),
     }
 }

@@ -140,6 +140,7 @@ fn setup(cli: &Cli, env: &EnvOverlay, root: &Path, print: bool) -> Result<Setup,
     let overrides = Overrides {
         allow: demo_rules(print).into_iter().map(str::to_owned).collect(),
         theme: cli.common.theme.clone(),
+        screen_reader: cli.common.screen_reader,
         log_level: cli.common.log_level.clone(),
         ..Overrides::default()
     };

@@ -198,6 +198,10 @@ fn is_table(schema: &Schema) -> bool {
 /// Checks that a value other than a table fits its schema. The error continues a sentence that starts with the key.
 pub fn check_value(value: &Value, schema: &Schema) -> Result<(), String> {
     if let Some(options) = choices(schema) {
+        let on = value.as_bool().map(Schema::Bool);
+        if on.is_some_and(|on| schema["enum"].as_array().is_some_and(|all| all.contains(&on))) {
+            return Ok(());
+        }
         return match value.as_str() {
             Some(text) if options.contains(&text) => Ok(()),
             Some(text) => Err(format!("cannot be {text:?}; allowed: {}", options.join(", "))),

@@ -40,6 +40,7 @@ pub struct Overrides {
     pub thinking: Option<ThinkingOverride>,
     pub fallback_model: Option<String>,
     pub theme: Option<String>,
+    pub screen_reader: bool,
     pub no_sub_agent: bool,
     /// `--settings`: JSON or a settings.json file.
     pub settings: Option<String>,
@@ -77,6 +78,11 @@ impl Overrides {
             ("--max-budget-usd", "budget.max_usd", self.max_usd.map(Value::Float)),
             ("--log-level", "log.level", text(&self.log_level)),
             ("--theme", "tui.theme", text(&self.theme)),
+            (
+                "--screen-reader",
+                "tui.screen_reader",
+                self.screen_reader.then_some(Value::Boolean(true)),
+            ),
             (
                 "--no-sub-agent",
                 "subagents.enabled",

@@ -369,6 +369,51 @@ pub struct TuiConfig {
     pub motion: MotionSetting,
     /// Whether the mouse scrolls, focuses and selects.
     pub mouse: bool,
+    /// Whether the screen is a sequence of lines that screen readers can follow.
+    pub screen_reader: bool,
+    /// How the terminal notifies the user while its window has no focus. `true` is `auto`, `false` is `off`.
+    #[serde(deserialize_with = "notifications")]
+    #[schemars(schema_with = "notifications_schema")]
+    pub notifications: NotificationsSetting,
+    /// A command that notifies instead of the terminal. Its first argument is the message.
+    #[schemars(length(min = 1))]
+    pub notify_command: Option<String>,
+    /// A command whose first line of output is the status line. It gets the state of the session as JSON.
+    #[schemars(length(min = 1))]
+    pub status_line: Option<String>,
+}
+
+/// How the terminal notifies the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NotificationsSetting {
+    Auto,
+    Off,
+    Bell,
+    Osc9,
+    Osc99,
+    Osc777,
+}
+
+/// Reads a way to notify, or a bool.
+fn notifications<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<NotificationsSetting, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Setting {
+        On(bool),
+        Way(NotificationsSetting),
+    }
+    Ok(match Setting::deserialize(deserializer)? {
+        Setting::On(true) => NotificationsSetting::Auto,
+        Setting::On(false) => NotificationsSetting::Off,
+        Setting::Way(way) => way,
+    })
+}
+
+fn notifications_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "enum": ["auto", "off", "bell", "osc9", "osc99", "osc777", true, false] })
 }
 
 /// Where sub-agents are shown.

@@ -244,6 +244,8 @@ pub(super) fn widens(setting: &Setting, below: &Table) -> bool {
                 before().map_or(f64::from(MIN_OUTPUT_TOKENS), |most| limit_value(&key, Some(most)));
             limit_value(&key, Some(&setting.value)) > most
         }
+        // They run code.
+        "tui.notify_command" | "tui.status_line" => true,
         key if LIMIT_KEYS.contains(&key) => {
             limit_value(key, Some(&setting.value)) > limit_value(key, before())
         }

@@ -14,7 +14,7 @@ use crate::tui::labels::{OWN_CLOCK_AFTER, StatusLabel};
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, two_ends};
 use crate::tui::session::FirstRun;
-use crate::tui::text::{one_line, truncate, width, wrap_hanging};
+use crate::tui::text::{one_line, styled_line, truncate, width, wrap_hanging};
 use crate::tui::theme::{Glyph, Theme};
 use crate::tui::turn;
 
@@ -168,6 +168,14 @@ pub fn status(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static
         PermissionMode::BypassPermissions => Span::styled(session.mode.name(), theme.alarm),
         mode => Span::styled(mode.name(), theme.dim),
     };
+    if let Some(own) = &model.status_line.text {
+        let mut spans = vec![Span::raw(" ")];
+        if session.mode == PermissionMode::BypassPermissions {
+            spans.extend([mode, Span::raw(" ")]);
+        }
+        spans.extend(theme.fitted(styled_line(own)).spans);
+        return two_ends(spans, Vec::new(), usize::from(room), None);
+    }
     let mut parts = vec![session.model.clone()];
     if session.scripted {
         parts.push("scripted model".to_owned());

@@ -23,10 +23,11 @@ use super::exit_summary::exit_summary;
 use super::host::{HostRequest, ScreenHost};
 use super::keyboard::{Input, Keyboard, PendingInput};
 use super::keymap::{Keymap, KeymapError};
+use super::linear::{LinearScreen, Occasion};
 use super::model::{DrawUrgency, TuiModel};
 use super::msg::{Msg, ScreenEffect};
 use super::settings::{MotionMode, ScreenExit, StartInfo, TuiSettings};
-use super::terminal::{GuardOptions, TerminalGuard};
+use super::terminal::{GuardOptions, LinkBase, TerminalGuard, has_links};
 use super::text::Highlighter;
 use super::theme::{ColorDepth, Ground, Theme, ThemeError};
 use super::themes::ThemeSet;
@@ -35,6 +36,9 @@ use super::view::View;
 
 /// The shortest time from a frame to one that shows what agents did.
 const FRAME_TIME: Duration = Duration::from_millis(16);
+
+/// When a terminal that does not read is tried again.
+pub(super) const BEHIND_PAUSE: Duration = Duration::from_millis(50);
 
 /// How long text in panes may wait for its frame.
 const LAZY_FRAME_TIME: Duration = Duration::from_millis(100);
@@ -90,9 +94,21 @@ pub async fn run(mut io: TuiIo, host: Arc<dyn ScreenHost>) -> Result<ScreenExit,
     first_theme(&io.settings, &themes)?;
     io.start.notices.extend(problems.into_iter().map(|why| (NoticeLevel::Warning, why)));
     let keyboard = Keyboard::open(std::mem::take(&mut io.pending))?;
-    let options = GuardOptions { mouse: io.settings.mouse, log: io.log.clone() };
+    let env = &io.settings.env;
+    let links = has_links(env).then(|| LinkBase {
+        host: io.settings.host.clone(),
+        folder: io.start.session.folder.clone(),
+        home: env.get_os("HOME").map(Into::into),
+    });
+    let (mouse, lines) = (io.settings.mouse, io.settings.screen_reader);
+    let options = GuardOptions { mouse, log: io.log.clone(), lines, links };
     let mut guard = TerminalGuard::enter(&options)?;
-    run_on(io, host, themes, &mut guard, keyboard).await
+    let mut exit = run_on(io, host, themes, &mut guard, keyboard).await?;
+    if guard.leave().is_err() {
+        // A terminal that does not read must not hold up the end.
+        exit.summary.clear();
+    }
+    Ok(exit)
 }
 
 /// The themes for this terminal, and a line for each file of the user with mistakes.
@@ -132,6 +148,8 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
     let highlighter = Highlighter::new(move || notify.notify_one());
     let view = View::with_themes(themes, &model, highlighter)?;
     let mut screen = EventLoop {
+        linear: model.settings.screen_reader.then(LinearScreen::default),
+        occasion: Occasion::default(),
         model,
         view,
         host,
@@ -229,6 +247,9 @@ async fn next_ready<I: Stream + Unpin>(input: &mut I) -> Option<I::Item> {
 struct EventLoop<'a> {
     model: TuiModel,
     view: View,
+    /// The screen for screen readers, if that is shown, and what it is to say with the next frame.
+    linear: Option<LinearScreen>,
+    occasion: Occasion,
     host: Arc<dyn ScreenHost>,
     terminal: &'a mut TerminalGuard,
     start: Instant,
@@ -280,7 +301,8 @@ impl EventLoop<'_> {
     ) -> Result<Option<i32>, TuiError> {
         let far = self.start + Duration::from_secs(u32::MAX.into());
         let wake = self.model.next_wake().map(|at| self.start + at);
-        let frame = self.next_frame();
+        let behind = self.terminal.is_behind()?.then(|| Instant::now() + BEHIND_PAUSE);
+        let frame = behind.or_else(|| self.next_frame());
         let full = !self.outbox.is_empty();
         let commands = self.commands.clone();
         tokio::select! {
@@ -292,6 +314,7 @@ impl EventLoop<'_> {
             },
             number = signals.next() => return Ok(Some(number)),
             Some(answered) = self.requests.next(), if !self.requests.is_empty() => {
+                self.occasion.input = true;
                 self.update(|at| Msg::Host { answered, at })?;
             }
             () = sleep_until(frame.unwrap_or(far)), if frame.is_some() => {}
@@ -343,6 +366,7 @@ impl EventLoop<'_> {
             Input::Event(event) => event,
             Input::Ground(ground) => return self.update(|_| Msg::Ground(ground)),
         };
+        self.occasion.input |= matches!(event, Event::Key(_) | Event::Paste(_));
         match event {
             Event::Key(key) => self.update(|at| Msg::Key { key, at }),
             Event::Paste(text) => self.update(|at| Msg::Paste { text, at }),
@@ -387,10 +411,16 @@ impl EventLoop<'_> {
                         self.model.say(problem.to_string());
                     }
                 }
-                ScreenEffect::Notify(text) => self.terminal.notify(&text)?,
+                ScreenEffect::Notify(text) => {
+                    let TuiSettings { notifications, env, .. } = &self.model.settings;
+                    self.terminal.notify(*notifications, env, &text)?;
+                }
                 ScreenEffect::Edit(draft) => self.edit = Some(draft),
                 ScreenEffect::Mouse(on) => self.terminal.set_mouse(on)?,
-                ScreenEffect::Redraw => self.terminal.redraw()?,
+                ScreenEffect::Redraw => {
+                    self.occasion.asked = true;
+                    self.terminal.redraw()?;
+                }
                 ScreenEffect::Suspend => {
                     self.terminal.stop()?;
                     self.model.draw = DrawUrgency::Now;
@@ -430,7 +460,9 @@ impl EventLoop<'_> {
     }
 
     fn draw_if_due(&mut self) -> Result<(), TuiError> {
-        if self.next_frame().is_some_and(|due| due <= Instant::now()) {
+        let due = self.next_frame().is_some_and(|due| due <= Instant::now());
+        // A terminal that does not read gets no more frames; agents and keys go on.
+        if due && !self.terminal.is_behind()? {
             self.draw()?;
         }
         Ok(())
@@ -439,11 +471,20 @@ impl EventLoop<'_> {
     fn draw(&mut self) -> Result<(), TuiError> {
         let (model, view) = (&self.model, &mut self.view);
         let mut size = model.size;
-        self.terminal.draw(|frame| {
-            let area = frame.area();
-            size = (area.width, area.height);
-            view.draw(model, frame);
-        })?;
+        let occasion = std::mem::take(&mut self.occasion);
+        match &mut self.linear {
+            Some(linear) => {
+                let width = self.terminal.size().map_or(model.size.0, |size| size.width);
+                size = LinearScreen::size(width);
+                let frame = linear.frame(model, view, width, occasion);
+                self.terminal.print(&frame.lines, frame.prompt)?;
+            }
+            None => self.terminal.draw(|frame| {
+                let area = frame.area();
+                size = (area.width, area.height);
+                view.draw(model, frame);
+            })?,
+        }
         self.terminal.set_title(&chrome::title(model))?;
         let metrics = self.view.metrics().clone();
         self.model.size = size;

@@ -11,6 +11,7 @@ use crate::tui::agents::{AgentState, HISTORY_START, RunPhase, update as agents};
 use crate::tui::background::update as background;
 use crate::tui::model::{DrawUrgency, TuiModel};
 use crate::tui::msg::ScreenEffect;
+use crate::tui::notify::notify;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::update as question;
 use crate::tui::queue::update as queue;
@@ -257,8 +258,13 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
     question::withdraw(model, &AgentPath::root());
     request_fold(model);
     let took = model.run.elapsed(model.now).unwrap_or_default();
-    if !model.focused_window && model.settings.notifications && took >= LONG_TURN_TIME {
-        effects.push(ScreenEffect::Notify("main is done".to_owned()));
+    let text = match &outcome.end {
+        RunEnd::Cancelled { .. } => None,
+        RunEnd::Failed { failure, .. } => Some(format!("main failed: {}", failure.describe())),
+        _ => Some("main is done".to_owned()),
+    };
+    if let Some(text) = text.filter(|_| took >= LONG_TURN_TIME) {
+        notify(model, text, effects);
     }
     model.can_retry = matches!(outcome.end, RunEnd::Failed { .. } | RunEnd::Refused);
     let finish = turn::finish(model, outcome);

@@ -23,7 +23,8 @@ pub fn exit_summary(model: &TuiModel) -> Vec<String> {
         return Vec::new();
     }
     let mut lines = Vec::new();
-    if let Some(answer) = model.main.last_text() {
+    // With a screen reader, it stands on the terminal already.
+    if let Some(answer) = model.main.last_text().filter(|_| !model.settings.screen_reader) {
         lines.extend(rendered(model, answer));
         lines.push(String::new());
     }

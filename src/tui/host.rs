@@ -39,6 +39,10 @@ pub enum HostRequest {
     Edit(Result<String, String>),
     /// A prompt to keep in the history.
     Remember(String),
+    /// A text of which the user's command notifies, and how that went.
+    Notify { text: String, result: Result<(), String> },
+    /// The state of the session for the user's command, and the line that it prints.
+    StatusLine { input: String, line: Result<String, String> },
 }
 
 /// A sub-agent definition for lists.

@@ -51,6 +51,8 @@ pub struct TuiModel {
     pub questions: QuestionQueue,
     pub overlay: Option<Overlay>,
     pub notice: Option<Notice>,
+    pub notify_command: NotifyCommandState,
+    pub status_line: StatusLineState,
     pub shell: Option<RunningShell>,
     pub keys: KeyTimes,
     /// Text selected with the mouse, or being selected.
@@ -144,6 +146,38 @@ pub enum NoticeCause {
 pub struct RunningShell {
     pub line: String,
     pub since: Duration,
+}
+
+/// The state of the user's command for notifications.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotifyCommandState {
+    /// It runs for an earlier notification.
+    pub running: bool,
+    /// It failed, so the terminal notifies instead.
+    pub failed: bool,
+}
+
+/// The state of the user's status line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StatusLineState {
+    /// The line as the command printed it. `None`: the usual status line is shown.
+    pub text: Option<String>,
+    /// The last input of the command.
+    pub input: String,
+    pub running: bool,
+    /// Something may have changed since the last start.
+    pub stale: bool,
+    /// When it may start again.
+    pub next: Duration,
+    pub failures: u32,
+    pub reported: bool,
+}
+
+impl StatusLineState {
+    /// When the command is to start, if it is.
+    pub fn next_start(&self) -> Option<Duration> {
+        (self.stale && !self.running).then_some(self.next)
+    }
 }
 
 /// Earlier keys that other keys depend on.
@@ -326,6 +360,7 @@ impl TuiModel {
             self.agents.next_expiry(self.focus.as_ref()),
             self.agents.next_shrink(self.now),
             self.jobs.next_expiry(),
+            self.status_line.next_start(),
         ];
         let all =
             [animation, notice, question, self.questions.pause_until, self.questions.notify_at];

@@ -16,10 +16,17 @@ pub struct TuiSettings {
     pub panes: PaneLayout,
     pub motion: MotionMode,
     pub mouse: bool,
-    /// Whether to notify through the terminal of questions and ends of long turns while its window has
-    /// no focus.
-    pub notifications: bool,
+    /// How to notify of questions and ends of long turns while the window has no focus.
+    pub notifications: NotificationMethod,
+    /// Whether a command of the user notifies instead of the terminal.
+    pub notify_command: bool,
+    /// Whether the screen is a sequence of lines for screen readers.
+    pub screen_reader: bool,
+    /// Whether a command of the user prints the status line.
+    pub status_line: bool,
     pub no_color: bool,
+    /// The name of this machine.
+    pub host: String,
     /// Environment variables about the terminal.
     pub env: EnvOverlay,
 }
@@ -29,6 +36,19 @@ impl TuiSettings {
     pub fn glyphs(&self) -> &'static Glyphs {
         Glyphs::for_terminal(&self.env)
     }
+}
+
+/// How the terminal notifies the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NotificationMethod {
+    /// In the way that suits the terminal.
+    #[default]
+    Auto,
+    Off,
+    Bell,
+    Osc9,
+    Osc99,
+    Osc777,
 }
 
 /// Position of the agent panes.

@@ -10,23 +10,35 @@ use std::thread::{self, ThreadId};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::buffer::Cell;
 use ratatui::layout::Size;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
-use crate::protocol::printable;
+use crate::protocol::{EnvOverlay, printable};
 
+use super::settings::NotificationMethod;
 use super::text::{CopyError, one_line, osc52};
 
+mod lines;
+mod links;
+mod notification;
 mod output;
 
+pub use lines::PromptRows;
+pub use links::{LinkBase, has_links};
+
+use links::Link;
 use output::{
-    FRAME_BEGIN, FRAME_END, KEYBOARD_PUSH, MOUSE_OFF, MOUSE_ON, TITLE_SAVE, TerminalModes,
-    TerminalOutput,
+    CURSOR_RESTORE, CURSOR_SAVE, FRAME_BEGIN, FRAME_END, KEYBOARD_PUSH, MOUSE_OFF, MOUSE_ON,
+    TITLE_SAVE, TerminalModes, TerminalOutput, open_output,
 };
 
 /// Frames up to this size are remembered, so that a repeated one is not written.
 const SMALL_FRAME: usize = 256;
+
+/// Cells of the largest terminal that is drawn on.
+const MAX_CELLS: usize = 1_000_000;
 
 /// Asks for the background's colour, which some terminals answer.
 pub(super) const ASK_GROUND: &str = "\x1b]11;?\x1b\\";
@@ -37,6 +49,10 @@ pub struct GuardOptions {
     pub mouse: bool,
     /// Log file to name after a panic.
     pub log: Option<PathBuf>,
+    /// Whether to print lines on the terminal's own screen instead of drawing frames.
+    pub lines: bool,
+    /// Where the links of paths lead, if the terminal has links.
+    pub links: Option<LinkBase>,
 }
 
 /// Owns the terminal and restores it when dropped. Must stay on the thread that entered it.
@@ -45,15 +61,28 @@ pub struct TerminalGuard {
     output: TerminalOutput,
     title: String,
     last_frame: Vec<u8>,
+    link_base: Option<LinkBase>,
+    /// The links of the last frame.
+    links: Vec<Link>,
+    /// The prompt below the printed lines.
+    prompt: Option<PromptRows>,
 }
 
 impl TerminalGuard {
     /// Takes the terminal on stdout.
     pub fn enter(options: &GuardOptions) -> io::Result<Self> {
-        let modes = TerminalModes { raw: true, mouse: options.mouse, ..TerminalModes::default() };
-        let output = TerminalOutput::new(Box::new(io::stdout()), modes);
+        let (columns, rows) = crossterm::terminal::size()?;
+        if usize::from(columns) * usize::from(rows) > MAX_CELLS {
+            let why = format!("it has {columns} columns and {rows} rows, which is too large");
+            return Err(io::Error::other(why));
+        }
+        let (mouse, lines) = (options.mouse && !options.lines, options.lines);
+        let modes = TerminalModes { raw: true, mouse, lines, ..TerminalModes::default() };
+        let output = TerminalOutput::new(open_output(), modes);
         install_panic_hook(output.clone(), options.log.clone());
-        Self::with_output(output, Viewport::Fullscreen)
+        let mut guard = Self::with_output(output, Viewport::Fullscreen)?;
+        guard.link_base.clone_from(&options.links);
+        Ok(guard)
     }
 
     fn with_output(output: TerminalOutput, viewport: Viewport) -> io::Result<Self> {
@@ -63,9 +92,15 @@ impl TerminalGuard {
             TerminalOptions { viewport },
         );
         match made {
-            Ok(terminal) => {
-                Ok(Self { terminal, output, title: String::new(), last_frame: Vec::new() })
-            }
+            Ok(terminal) => Ok(Self {
+                terminal,
+                output,
+                title: String::new(),
+                last_frame: Vec::new(),
+                link_base: None,
+                links: Vec::new(),
+                prompt: None,
+            }),
             Err(error) => {
                 output.sink().leave()?;
                 Err(error)
@@ -77,12 +112,17 @@ impl TerminalGuard {
     /// while the terminal is released.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         let mut sink = self.output.sink();
-        if !sink.modes.entered {
+        let absurd = sink.modes.raw
+            && self
+                .terminal
+                .size()
+                .is_ok_and(|size| usize::from(size.width) * usize::from(size.height) > MAX_CELLS);
+        if !sink.modes.entered || absurd {
             return Ok(());
         }
         sink.put(FRAME_BEGIN);
         drop(sink);
-        let drawn = self.terminal.draw(render).map(|_| ());
+        let drawn = self.draw_linked(render);
         let mut sink = self.output.sink();
         if let Err(error) = drawn {
             sink.buffer.clear();
@@ -98,6 +138,67 @@ impl TerminalGuard {
             self.last_frame.extend_from_slice(&sink.buffer);
         }
         sink.send()
+    }
+
+    /// Prints lines, and the prompt below them. Writes only what has changed.
+    pub fn print(&mut self, lines: &[String], prompt: PromptRows) -> io::Result<()> {
+        let mut sink = self.output.sink();
+        if !sink.modes.entered {
+            return Ok(());
+        }
+        let out = lines::update(self.prompt.as_ref(), lines, &prompt);
+        self.prompt = Some(prompt);
+        if out.is_empty() {
+            return Ok(());
+        }
+        sink.put(&out);
+        sink.send()
+    }
+
+    /// Draws a frame, then the links that have changed in it.
+    fn draw_linked(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let size = self.terminal.get_frame().area();
+        let drawn = self.terminal.draw(render)?;
+        let Some(base) = &self.link_base else { return Ok(()) };
+        let links = links::find(drawn.buffer, base);
+        if drawn.area != size {
+            // The terminal was cleared.
+            self.links.clear();
+        }
+        let gone = self.links.iter().filter(|link| !links.contains(link));
+        let plain: Vec<(u16, u16, Cell)> = gone
+            .flat_map(|link| (link.x..).zip(&link.cells).map(|(x, _)| (x, link.y)))
+            .map(|(x, y)| (x, y, drawn.buffer[(x, y)].clone()))
+            .collect();
+        let new: Vec<&Link> = links.iter().filter(|link| !self.links.contains(link)).collect();
+        if plain.is_empty() && new.is_empty() {
+            return Ok(());
+        }
+        let backend = self.terminal.backend_mut();
+        self.output.sink().put(CURSOR_SAVE);
+        backend.draw(plain.iter().map(|(x, y, cell)| (*x, *y, cell)))?;
+        for link in new {
+            self.output.sink().put(&format!("\x1b]8;;{}\x1b\\", link.uri));
+            backend.draw((link.x..).zip(&link.cells).map(|(x, cell)| (x, link.y, cell)))?;
+            self.output.sink().put("\x1b]8;;\x1b\\");
+        }
+        self.output.sink().put(CURSOR_RESTORE);
+        self.links = links;
+        Ok(())
+    }
+
+    /// Whether the terminal does not read at present. Writes first what it takes of earlier output.
+    pub fn is_behind(&mut self) -> io::Result<bool> {
+        let mut sink = self.output.sink();
+        if sink.is_behind() {
+            sink.write_backlog()?;
+        }
+        Ok(sink.is_behind())
+    }
+
+    /// Gives the terminal back. The error says that it may not show this, because it does not read.
+    pub fn leave(&mut self) -> io::Result<()> {
+        self.output.sink().leave()
     }
 
     /// Requests unambiguous keys without waiting for a response. Call it after the first frame.
@@ -126,6 +227,10 @@ impl TerminalGuard {
     /// Makes the next frame a full redraw.
     pub fn redraw(&mut self) -> io::Result<()> {
         self.last_frame.clear();
+        self.links.clear();
+        if self.output.sink().modes.lines {
+            return Ok(());
+        }
         // Resizing to the same size clears both screens without asking where the cursor is.
         let area = self.terminal.get_frame().area();
         self.terminal.resize(area)
@@ -133,6 +238,7 @@ impl TerminalGuard {
 
     /// Releases the terminal for a while, as for an editor.
     pub fn suspend(&mut self) -> io::Result<()> {
+        self.prompt = None;
         self.output.sink().leave()
     }
 
@@ -194,10 +300,18 @@ impl TerminalGuard {
         sink.send().map_err(|error| CopyError::Terminal(error.to_string()))
     }
 
-    /// Notifies the user: a desktop notification where supported, and the bell.
-    pub fn notify(&mut self, text: &str) -> io::Result<()> {
+    /// Notifies the user of a text.
+    pub fn notify(
+        &mut self,
+        method: NotificationMethod,
+        env: &EnvOverlay,
+        text: &str,
+    ) -> io::Result<()> {
         let mut sink = self.output.sink();
-        sink.put(&format!("\x1b]9;{}\x1b\\\x07", one_line(text)));
+        if !sink.modes.entered {
+            return Ok(());
+        }
+        sink.put(&notification::sequence(method, env, text));
         sink.send()
     }
 }
@@ -357,6 +471,65 @@ mod tests {
         guard.redraw().unwrap();
         guard.draw(draw).unwrap();
         assert!(paper.take().concat().contains("hello"));
+    }
+
+    #[test]
+    fn a_path_is_drawn_as_a_link_once_and_plain_again_when_it_is_none() {
+        let (mut guard, paper) = guard(false);
+        guard.link_base = Some(LinkBase { folder: "/p".into(), ..LinkBase::default() });
+        let mut show = |text: &'static str| {
+            guard.draw(|frame| frame.render_widget(text, frame.area())).unwrap();
+            paper.take().concat()
+        };
+        let link = "\x1b]8;;file:///p/a/b.rs\x1b\\";
+        let first = show("see a/b.rs");
+        assert_eq!(first.matches(link).count(), 1, "{first:?}");
+        let shown = first.split(link).nth(1).unwrap();
+        assert!(shown.contains("a/b.rs") && shown.contains("\x1b]8;;\x1b\\"), "{first:?}");
+        assert!(first.find(CURSOR_SAVE) < first.find(link), "{first:?}");
+        assert_eq!(show("see a/b.rs").matches("]8;").count(), 0);
+        let longer = show("see a/b.rs!");
+        assert!(longer.contains('!') && !longer.contains("]8;"), "{longer:?}");
+        let gone = show("see a/b.rs:x");
+        assert!(gone.contains("a/b.rs") && !gone.contains("]8;"), "{gone:?}");
+    }
+
+    /// A terminal that reads a few bytes, then none until it is told to.
+    #[derive(Clone, Default)]
+    struct SlowTerminal {
+        room: Arc<Mutex<usize>>,
+        log: WriteLog,
+    }
+
+    impl Write for SlowTerminal {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut room = self.room.lock().unwrap();
+            let taken = (*room).min(bytes.len());
+            if taken == 0 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            *room -= taken;
+            self.log.write(&bytes[..taken])
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_terminal_that_does_not_read_gets_the_rest_later_and_is_not_waited_for_long() {
+        let slow = SlowTerminal::default();
+        *slow.room.lock().unwrap() = ENTER.len() + 30;
+        let mut guard = TerminalGuard::for_test(slow.clone(), 20, 2);
+        assert!(!guard.is_behind().unwrap());
+        guard.draw(|frame| frame.render_widget("hello", frame.area())).unwrap();
+        assert!(guard.is_behind().unwrap());
+        *slow.room.lock().unwrap() = usize::MAX / 2;
+        assert!(!guard.is_behind().unwrap());
+        let all = slow.log.take().concat();
+        assert!(all.contains("hello") && all.ends_with(FRAME_END), "{all:?}");
+        *slow.room.lock().unwrap() = 0;
+        assert_eq!(guard.leave().unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl TestScreen {
             ..ScreenSession::default()
         };
         let start = StartInfo { session, ..StartInfo::default() };
-        let settings = TuiSettings { mouse: true, notifications: true, ..TuiSettings::default() };
+        let settings = TuiSettings { mouse: true, ..TuiSettings::default() };
         let model = TuiModel::new(start, settings, Keymap::built_in().unwrap(), Vec::new());
         Self { model, at: Duration::from_secs(10), effects: Vec::new() }
     }

@@ -12,17 +12,19 @@ use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::Keymap;
 use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, TuiModel};
 use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::notify::{self, notify};
 use crate::tui::overlay::{Overlay, update as overlay};
 use crate::tui::picker::{PickerRows, update as picker};
 use crate::tui::question::update as question;
 use crate::tui::reader::update as reader;
 use crate::tui::slash::update as commands;
 use crate::tui::transcript::{Extent, Scroll};
-use crate::tui::{events, mouse, page, replay};
+use crate::tui::{events, mouse, page, replay, status_line};
 
 /// Applies a message to the model. Nothing else changes the model.
 pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
     let mut effects = Vec::new();
+    let changed = !matches!(msg, Msg::Tick { .. } | Msg::Window { .. });
     match msg {
         Msg::Drawn(metrics) => {
             frame_drawn(model, *metrics);
@@ -78,6 +80,7 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
     expire(model, &mut effects);
     replay::request_transcripts(model, &mut effects);
     question::open_if_due(model);
+    status_line::refresh(model, changed, &mut effects);
     if model.notice_is_over() {
         model.notice = None;
         model.draw = DrawUrgency::Now;
@@ -204,19 +207,18 @@ fn expire(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     }
 }
 
-fn notify_question(model: &TuiModel, effects: &mut Vec<ScreenEffect>) {
-    if let Some(waiting) = model.questions.waiting.front()
-        && !model.focused_window
-        && model.settings.notifications
-    {
-        effects.push(ScreenEffect::Notify(format!("{} needs you", waiting.question.agent)));
+fn notify_question(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    if let Some(waiting) = model.questions.waiting.front() {
+        let text = format!("{} needs you: {}", waiting.question.agent, waiting.question.tool);
+        notify(model, text, effects);
     }
 }
 
 /// Whether a reply changes anything visible.
 fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
     match answered {
-        HostRequest::Remember(_) => false,
+        HostRequest::Remember(_) | HostRequest::StatusLine { .. } => false,
+        HostRequest::Notify { result, .. } => result.is_err(),
         HostRequest::Branch(branch) => *branch != model.session.branch,
         HostRequest::Notes(notes) => *notes != model.session.notes,
         _ => true,
@@ -259,5 +261,9 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         }
         HostRequest::Edit(Err(problem)) => model.say(problem),
         HostRequest::Remember(_) => {}
+        HostRequest::Notify { text, result } => {
+            notify::command_ended(model, text, result, effects);
+        }
+        HostRequest::StatusLine { line, .. } => status_line::printed(model, line),
     }
 }

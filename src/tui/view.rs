@@ -30,9 +30,9 @@ use crate::tui::settings::MotionMode;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::{Ground, Theme, ThemeError};
 use crate::tui::themes::ThemeSet;
-use crate::tui::transcript::draw::ItemStyle;
+use crate::tui::transcript::draw::{ItemStyle, lines};
 use crate::tui::transcript::layout::{LayoutCache, RenderContext};
-use crate::tui::transcript::{Extent, Scroll};
+use crate::tui::transcript::{Extent, Scroll, TranscriptItem};
 use crate::tui::{agents, chrome, hint, page};
 
 /// Number of sub-agent transcripts whose layout is kept though they are not on the screen.
@@ -56,7 +56,19 @@ pub struct View {
     /// Targets of the last frame by area; later entries lie on top.
     hit_areas: Vec<(Rect, HitKind)>,
     metrics: Metrics,
+    places: Places,
     selected: String,
+}
+
+/// Where the parts of the last frame are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    pub body: Rect,
+    pub queue: Rect,
+    pub prompt: Rect,
+    pub hint: Rect,
+    pub status: Rect,
+    pub cursor: Option<Position>,
 }
 
 impl View {
@@ -75,6 +87,7 @@ impl View {
             reader: ReaderLayout::default(),
             hit_areas: Vec::new(),
             metrics: Metrics::default(),
+            places: Places::default(),
             selected: String::new(),
         }
     }
@@ -104,6 +117,31 @@ impl View {
         if let Ok(theme) = themes.get(name, *ground) {
             self.theme = Arc::new(theme);
         }
+    }
+
+    /// The theme of the last frame.
+    pub fn theme(&self) -> &Theme {
+        &self.theme
+    }
+
+    /// Where the parts of the last frame are.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Targets of the last frame by area; later ones lie on top.
+    pub fn hit_areas(&self) -> impl Iterator<Item = &(Rect, HitKind)> {
+        self.hit_areas.iter()
+    }
+
+    /// The lines of an item of a transcript, other than its text.
+    pub fn item_lines(
+        &self,
+        model: &TuiModel,
+        item: &TranscriptItem,
+        width: u16,
+    ) -> Vec<Line<'static>> {
+        lines(item, &item_style(model, &self.theme, &self.highlighter, width, width))
     }
 
     /// Sizes of the parts of the last frame.
@@ -177,16 +215,18 @@ impl View {
             panes: model.settings.panes,
         });
         let buffer = frame.buffer_mut();
-        self.draw_body(model, &layout, painter, buffer);
-        if let Some(panel) = &layout.panel {
-            let areas = panes::draw(model, panel, painter, buffer);
-            let panes = areas.len().saturating_sub(usize::from(panel.open.is_some()));
-            let columns = usize::from(panel.columns);
-            self.metrics.pane_rows = (columns > 1).then(|| panes.div_ceil(columns));
+        if !model.settings.screen_reader {
+            self.draw_body(model, &layout, painter, buffer);
+            if let Some(panel) = &layout.panel {
+                let areas = panes::draw(model, panel, painter, buffer);
+                let panes = areas.len().saturating_sub(usize::from(panel.open.is_some()));
+                let columns = usize::from(panel.columns);
+                self.metrics.pane_rows = (columns > 1).then(|| panes.div_ceil(columns));
+                self.draw_panes(model, areas, buffer);
+            }
+            let areas = background::draw(model, layout.background, painter, buffer);
             self.draw_panes(model, areas, buffer);
         }
-        let areas = background::draw(model, layout.background, painter, buffer);
-        self.draw_panes(model, areas, buffer);
         let mut cursor = self.draw_overlay(model, &layout, painter, buffer);
         put_all(
             buffer,
@@ -210,6 +250,9 @@ impl View {
             Some(selection) => selection.highlight(buffer, theme.selection),
             None => String::new(),
         };
+        let (body, queue, prompt) = (layout.body, layout.queue, layout.prompt);
+        let (hint, status) = (layout.hint, layout.status);
+        self.places = Places { body, queue, prompt, hint, status, cursor };
         if let Some(cursor) = cursor {
             frame.set_cursor_position(cursor);
         }

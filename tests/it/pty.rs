@@ -1,7 +1,9 @@
 //! The screen as a person sees it, on a real terminal.
 
+mod around;
 mod background;
 mod keyboard;
+mod linear;
 mod question;
 mod sizes;
 mod stored;

@@ -130,3 +130,68 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     let frames = terminal.frames();
     assert!(frames < 12, "{frames} frames");
 }
+
+/// A terminal that only counts what it gets.
+#[derive(Clone, Default)]
+struct Counter(Arc<Mutex<usize>>);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        *self.0.lock() += bytes.len();
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Types so many letters, each after a pause, and waits. Returns the number of frames and bytes.
+async fn drawn(keys: usize, wait: Duration, motion: MotionMode, busy: bool) -> (usize, usize) {
+    let (commands, _sent) = mpsc::channel(8);
+    let events = EventQueue::unbounded();
+    if busy {
+        let text = "go".to_owned();
+        events.sink().emit(EventKind::PromptRead { id: None, text, from: Sender::Person });
+        events.sink().emit(EventKind::TurnStarted { turn: 1, limit: None });
+    }
+    let mut io = connected(commands, events);
+    io.settings.motion = motion;
+    let counter = Counter::default();
+    let mut terminal = TerminalGuard::for_test(counter.clone(), 120, 40);
+    // Some time for what is known only after the first frame.
+    let start = Duration::from_millis(200);
+    let keys = stream::unfold(0, move |at| async move {
+        match at {
+            0 => tokio::time::sleep(start).await,
+            at if at < keys => tokio::time::sleep(Duration::from_millis(40)).await,
+            _ => tokio::time::sleep(wait).await,
+        }
+        (at < keys).then(|| (key(KeyCode::Char('x'), KeyModifiers::NONE), at + 1))
+    });
+    let keys = Box::pin(keys);
+    run_on(io, Arc::new(NoHost), themes(), &mut terminal, keys).await.unwrap();
+    let bytes = *counter.0.lock();
+    (terminal.frames(), bytes)
+}
+
+#[tokio::test]
+async fn a_key_takes_one_small_frame_and_an_idle_screen_none() {
+    let short = Duration::from_millis(100);
+    let (before, bytes_before) = drawn(1, short, MotionMode::Full, false).await;
+    let (idle, _) = drawn(1, Duration::from_millis(1500), MotionMode::Full, false).await;
+    assert_eq!(idle, before, "nothing changes");
+    let (after, bytes) = drawn(21, short, MotionMode::Full, false).await;
+    assert!((1..=20).contains(&(after - before)), "{before} frames, then {after}");
+    let most = (bytes - bytes_before) / 20;
+    assert!(most < 300, "{most} bytes for a letter");
+}
+
+#[tokio::test]
+async fn with_reduced_motion_nothing_turns() {
+    let time = Duration::from_millis(2500);
+    let (full, _) = drawn(1, time, MotionMode::Full, true).await;
+    let (reduced, _) = drawn(1, time, MotionMode::Reduced, true).await;
+    let (short, _) = drawn(1, Duration::from_millis(100), MotionMode::Reduced, true).await;
+    assert!(full > reduced + 4, "{full} frames, {reduced} with reduced motion");
+    assert!(reduced <= short + 1, "{reduced} frames, {short} at once");
+}

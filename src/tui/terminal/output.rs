@@ -1,12 +1,26 @@
 //! The buffer for terminal output, and the terminal modes that were switched on.
 
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use nix::fcntl::OFlag;
+use nix::sys::stat::Mode;
 use parking_lot::{Mutex, MutexGuard};
+
+/// How long the terminal may take to read the end.
+const LEAVE_TIME: Duration = Duration::from_millis(500);
+
+/// The pause before the terminal is tried again meanwhile.
+const LEAVE_PAUSE: Duration = Duration::from_millis(10);
 
 /// Alternate screen, bracketed paste, focus changes.
 pub(super) const ENTER: &str = "\x1b[?1049h\x1b[?2004h\x1b[?1004h";
+/// The same without the alternate screen.
+pub(super) const ENTER_LINES: &str = "\x1b[?2004h\x1b[?1004h";
+pub(super) const LEAVE_LINES: &str = "\x1b[?1004l\x1b[?2004l\r\n\x1b[J";
 pub(super) const LEAVE: &str = "\x1b[?1004l\x1b[?2004l\x1b[?1049l";
 /// Presses, drags and the wheel, in the form without a limit on columns.
 pub(super) const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
@@ -17,6 +31,9 @@ pub(super) const KEYBOARD_POP: &str = "\x1b[<1u";
 /// Synchronized update: the terminal shows everything between these two at once.
 pub(super) const FRAME_BEGIN: &str = "\x1b[?2026h";
 pub(super) const FRAME_END: &str = "\x1b[?2026l";
+/// Saves and restores the cursor.
+pub(super) const CURSOR_SAVE: &str = "\x1b7";
+pub(super) const CURSOR_RESTORE: &str = "\x1b8";
 /// Saves and restores the terminal's own title.
 pub(super) const TITLE_SAVE: &str = "\x1b[22;2t";
 pub(super) const TITLE_RESTORE: &str = "\x1b]2;\x1b\\\x1b[23;2t";
@@ -30,6 +47,8 @@ pub(super) struct Sink {
     out: Box<dyn Write + Send>,
     /// Bytes to write with the next [`Sink::send`].
     pub(super) buffer: Vec<u8>,
+    /// Bytes that were sent and that the terminal has not taken yet.
+    backlog: Vec<u8>,
     pub(super) modes: TerminalModes,
 }
 
@@ -43,11 +62,14 @@ pub(super) struct TerminalModes {
     pub(super) mouse: bool,
     pub(super) keyboard: bool,
     pub(super) titled: bool,
+    /// Prints lines on the terminal's own screen.
+    pub(super) lines: bool,
 }
 
 impl TerminalOutput {
     pub(super) fn new(out: Box<dyn Write + Send>, modes: TerminalModes) -> Self {
-        Self(Arc::new(Mutex::new(Sink { out, buffer: Vec::new(), modes })))
+        let (buffer, backlog) = (Vec::new(), Vec::new());
+        Self(Arc::new(Mutex::new(Sink { out, buffer, backlog, modes })))
     }
 
     /// Locks the sink. A panic while drawing leaves it in a state that [`Sink::leave`] can handle.
@@ -73,13 +95,40 @@ impl Sink {
         self.buffer.extend_from_slice(text.as_bytes());
     }
 
-    /// Writes the buffer in one go.
+    /// Writes the buffer in one go. A terminal that does not read gets the rest later.
     pub(super) fn send(&mut self) -> io::Result<()> {
-        let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
-        self.buffer.clear();
+        self.backlog.append(&mut self.buffer);
         // A screenful of styles is enough; don't keep the memory of one huge paste.
         self.buffer.shrink_to(1 << 16);
+        self.write_backlog()
+    }
+
+    /// Writes what the terminal takes of the bytes that were sent.
+    pub(super) fn write_backlog(&mut self) -> io::Result<()> {
+        let mut sent = 0;
+        let written = loop {
+            if sent == self.backlog.len() {
+                break self.out.flush();
+            }
+            match self.out.write(&self.backlog[sent..]) {
+                Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => sent += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        if written.is_err() {
+            sent = self.backlog.len();
+        }
+        self.backlog.drain(..sent);
+        self.backlog.shrink_to(1 << 16);
         written
+    }
+
+    /// Whether the terminal has not taken all that was sent.
+    pub(super) fn is_behind(&self) -> bool {
+        !self.backlog.is_empty()
     }
 
     pub(super) fn enter(&mut self) -> io::Result<()> {
@@ -90,7 +139,7 @@ impl Sink {
             crossterm::terminal::enable_raw_mode()?;
         }
         self.modes.entered = true;
-        self.put(ENTER);
+        self.put(if self.modes.lines { ENTER_LINES } else { ENTER });
         if self.modes.mouse {
             self.put(MOUSE_ON);
         }
@@ -119,11 +168,45 @@ impl Sink {
             self.put(TITLE_RESTORE);
         }
         self.put(RESET);
-        self.put(LEAVE);
-        let written = self.send();
+        self.put(if self.modes.lines { LEAVE_LINES } else { LEAVE });
+        let mut written = self.send();
+        let began = Instant::now();
+        while written.is_ok() && self.is_behind() {
+            if began.elapsed() > LEAVE_TIME {
+                self.backlog.clear();
+                written = Err(io::ErrorKind::TimedOut.into());
+                break;
+            }
+            thread::sleep(LEAVE_PAUSE);
+            written = self.write_backlog();
+        }
         if self.modes.raw {
             crossterm::terminal::disable_raw_mode()?;
         }
         written
+    }
+}
+
+/// The terminal on stdout, opened anew so that a write never waits: a terminal that does not read
+/// must not hold up keys and signals. Stdout itself stays as it is, for the shell that shares it.
+struct TerminalDevice(OwnedFd);
+
+impl Write for TerminalDevice {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(nix::unistd::write(&self.0, bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Opens the terminal on stdout; stdout itself if that is no terminal.
+pub(super) fn open_output() -> Box<dyn Write + Send> {
+    let flags = OFlag::O_WRONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+    let path = nix::unistd::ttyname(io::stdout());
+    match path.and_then(|path| nix::fcntl::open(&path, flags, Mode::empty())) {
+        Ok(device) => Box::new(TerminalDevice(device)),
+        Err(_) => Box::new(io::stdout()),
     }
 }

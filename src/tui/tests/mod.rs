@@ -1,11 +1,13 @@
 //! The screen as the user sees it: keys and events in, commands and pictures out.
 
 mod agent_list;
+mod around;
 mod background;
 mod blocks;
 mod flows;
 mod interrupt;
 mod keys;
+mod linear;
 mod panes;
 mod pictures;
 mod prompt;

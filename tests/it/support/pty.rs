@@ -163,6 +163,17 @@ impl Screen {
         self.contents().lines().nth(row).unwrap_or_default().trim_end().to_owned()
     }
 
+    /// Waits until the terminal's own cursor is there and visible.
+    #[track_caller]
+    pub fn wait_for_cursor(&self, row: u16, column: u16) {
+        let waited = self.state.wait_blocking(|terminal| {
+            let screen = terminal.parser.screen();
+            let there = !screen.hide_cursor() && screen.cursor_position() == (row, column);
+            there.then_some(())
+        });
+        assert!(waited.is_ok(), "the cursor is not in {row}, {column}:\n{}", self.contents());
+    }
+
     pub fn pid(&self) -> u32 {
         self.pid
     }
@@ -178,6 +189,18 @@ impl Screen {
         let more = |terminal: &Terminal| (terminal.raw.len() > before).then_some(());
         let _ = self.state.wait_blocking_for(time, more);
         self.state.read(|terminal| terminal.raw[before..].to_vec())
+    }
+
+    /// Waits until the program has written this, be it text or a sequence.
+    #[track_caller]
+    pub fn wait_written(&self, bytes: &str) {
+        let bytes = bytes.as_bytes();
+        let has = |terminal: &Terminal| {
+            terminal.raw.windows(bytes.len()).any(|window| window == bytes).then_some(())
+        };
+        if self.state.wait_blocking(has).is_err() {
+            panic!("{bytes:?} was never written; the screen:\n{}", self.contents());
+        }
     }
 
     /// Waits until the text is on the screen; answers with the whole screen.
@@ -204,6 +227,13 @@ impl Screen {
         waited.unwrap_or_else(|TooLate| {
             panic!("waited in vain for {what}; the screen:\n{}", self.contents())
         })
+    }
+
+    /// Waits for the program's end, also while nothing is read from it.
+    #[track_caller]
+    pub fn wait_ended(&self) {
+        let ended = self.state.wait_blocking(|terminal| terminal.exit.is_some().then_some(()));
+        assert!(ended.is_ok(), "the program did not end");
     }
 
     /// Waits for the program's end.

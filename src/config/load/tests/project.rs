@@ -317,6 +317,8 @@ fn a_key_counts_for_a_project_only_where_somebody_has_decided_that_it_does() {
         "tui.panes",
         "tui.motion",
         "tui.mouse",
+        "tui.screen_reader",
+        "tui.notifications",
         "log.level",
     ];
     assert_eq!(free, expected);

@@ -1,0 +1,64 @@
+//! Says when agents start, queue and end.
+
+use std::collections::HashMap;
+
+use crate::protocol::AgentPath;
+use crate::tui::agents::{AgentState, RunPhase};
+use crate::tui::format::clock;
+use crate::tui::labels;
+use crate::tui::model::TuiModel;
+use crate::tui::text::{one_line, truncate};
+
+/// Cells of an agent's result in the line about its end.
+const RESULT_WIDTH: usize = 200;
+
+/// What was said last of an agent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Queued,
+    Running,
+    Ended,
+}
+
+/// What was said of each agent.
+#[derive(Default)]
+pub(super) struct AgentLog(HashMap<AgentPath, Stage>);
+
+impl AgentLog {
+    pub fn say(&mut self, model: &TuiModel, lines: &mut Vec<String>) {
+        for agent in model.agents.iter() {
+            let stage = match &agent.run.phase {
+                RunPhase::Ended(_) => Stage::Ended,
+                RunPhase::Queued { .. } => Stage::Queued,
+                _ => Stage::Running,
+            };
+            let before = self.0.insert(agent.path.clone(), stage);
+            match (before, stage) {
+                // Agents of a stored session.
+                (None, Stage::Ended) => {}
+                (before, stage) if before == Some(stage) => {}
+                (_, Stage::Queued) => lines.push(format!("Queued: {}.", title(agent))),
+                (Some(Stage::Ended), Stage::Running) => {
+                    lines.push(format!("Resumed: {}.", title(agent)));
+                }
+                (_, Stage::Running) => lines.push(format!("Started: {}.", title(agent))),
+                (_, Stage::Ended) => lines.push(end(model, agent)),
+            }
+        }
+    }
+}
+
+/// `agent 2, find the slow query (explore-2)`.
+pub(super) fn title(agent: &AgentState) -> String {
+    let task = one_line(&agent.info.description);
+    format!("agent {}, {task} ({})", agent.number, one_line(&agent.info.name))
+}
+
+fn end(model: &TuiModel, agent: &AgentState) -> String {
+    let state = labels::agent_status(model, agent).text;
+    let time = agent.run.elapsed(model.now).map(clock).unwrap_or_default();
+    let text = agent.outcome.as_ref().map(|outcome| outcome.text.as_str()).unwrap_or_default();
+    let first = text.lines().map(one_line).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = format!("Ended, {state}, {time}: {}. {first}", title(agent));
+    truncate(line.trim_end(), RESULT_WIDTH).into_owned()
+}

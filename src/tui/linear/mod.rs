@@ -1,0 +1,307 @@
+//! The screen as lines for screen readers: no frames, no columns, nothing that moves. What happens
+//! is said once, in order, and stays; below it is the line that keys go to.
+//!
+//! Keys and state are those of the other screen. What covers the body there is drawn aside, and its
+//! text becomes lines.
+
+mod agents;
+mod transcript;
+mod words;
+
+use std::collections::HashMap;
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::layout::{Position, Rect};
+
+use crate::protocol::{AgentPath, PermissionMode, SessionId};
+use crate::tui::chrome;
+use crate::tui::labels;
+use crate::tui::model::TuiModel;
+use crate::tui::msg::HitKind;
+use crate::tui::overlay::Overlay;
+use crate::tui::terminal::PromptRows;
+use crate::tui::view::View;
+
+use agents::AgentLog;
+use transcript::TranscriptLog;
+use words::clean_row;
+pub use words::{Row, clean_rows};
+
+/// Widest line that is drawn aside, and the lines that fit: a question should be whole.
+const MAX_WIDTH: u16 = 100;
+const MIN_WIDTH: u16 = 40;
+const HEIGHT: u16 = 60;
+
+/// Stands for the second cell of a wide character in a row.
+const WIDE: &str = "\0";
+
+/// Reasons to say more than what happened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Occasion {
+    /// A key was pressed or an answer came, so what covers the body may have changed.
+    pub input: bool,
+    /// The user asks where they are.
+    pub asked: bool,
+}
+
+/// What to print.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinearFrame {
+    pub lines: Vec<String>,
+    pub prompt: PromptRows,
+}
+
+/// What has been said.
+#[derive(Default)]
+pub struct LinearScreen {
+    aside: Option<Terminal<TestBackend>>,
+    session: Option<SessionId>,
+    started: bool,
+    transcripts: HashMap<AgentPath, TranscriptLog>,
+    agents: AgentLog,
+    /// The agent whose transcript is read.
+    reading: Option<AgentPath>,
+    focus: Option<AgentPath>,
+    mode: PermissionMode,
+    busy: bool,
+    notice: String,
+    /// What covers the body, and its rows.
+    cover: Option<String>,
+    rows: Vec<words::Row>,
+}
+
+impl LinearScreen {
+    /// The size in which things are drawn aside on a terminal of this width.
+    pub fn size(width: u16) -> (u16, u16) {
+        (width.clamp(MIN_WIDTH, MAX_WIDTH), HEIGHT)
+    }
+
+    /// Says what is new, and shows the line that keys go to.
+    pub fn frame(
+        &mut self,
+        model: &TuiModel,
+        view: &mut View,
+        width: u16,
+        occasion: Occasion,
+    ) -> LinearFrame {
+        let (width, height) = Self::size(width);
+        let rows = self.draw_aside(model, view, Rect::new(0, 0, width, height));
+        let mut lines = Vec::new();
+        if !std::mem::replace(&mut self.started, true) {
+            let head = chrome::session_header(model, view.theme(), width);
+            lines.extend(head.iter().map(|line| clean_row(&line.to_string()).text));
+            let model_name = Some(model.session.model.as_str()).filter(|name| !name.is_empty());
+            lines.push(format!(
+                "Model {}, mode {}.",
+                model_name.unwrap_or("none"),
+                model.session.mode.name()
+            ));
+            lines.push(
+                "Lines for screen readers. ? lists the keys, Ctrl+L says where you are.".into(),
+            );
+            self.mode = model.session.mode;
+        }
+        if self.session != model.session.id {
+            self.session = model.session.id;
+            self.transcripts.clear();
+        }
+        self.say_work(model, &mut lines);
+        self.agents.say(model, &mut lines);
+        self.say_transcript(model, view, width, &mut lines);
+        self.say_focus(model, &mut lines);
+        self.say_cover(model, view, &rows, occasion, &mut lines);
+        self.say_notice(model, &mut lines);
+        if occasion.asked {
+            self.say_all(model, view, &rows, &mut lines);
+        }
+        lines.retain(|line| !line.trim().is_empty());
+        LinearFrame { lines, prompt: prompt(model, view, &rows) }
+    }
+
+    /// Draws what the other screen has besides transcripts and panes, and returns its rows.
+    fn draw_aside(&mut self, model: &TuiModel, view: &mut View, area: Rect) -> Vec<String> {
+        if self.aside.as_ref().is_none_or(|aside| aside.backend().buffer().area != area) {
+            self.aside = Terminal::new(TestBackend::new(area.width, area.height)).ok();
+        }
+        let Some(aside) = &mut self.aside else { return Vec::new() };
+        // Drawing into memory cannot fail.
+        let _ = aside.draw(|frame| view.draw(model, frame));
+        let buffer = aside.backend().buffer();
+        let row = |y| {
+            let mut wide = false;
+            let cells = (0..area.width).map(|x| {
+                let symbol = if wide { WIDE } else { buffer[(x, y)].symbol() };
+                wide = crate::tui::text::width(symbol) > 1;
+                symbol
+            });
+            cells.collect()
+        };
+        (0..area.height).map(row).collect()
+    }
+
+    fn say_work(&mut self, model: &TuiModel, lines: &mut Vec<String>) {
+        let busy = model.main_is_busy();
+        if busy && !self.busy {
+            lines.push("Main is working. Esc stops it.".to_owned());
+        }
+        self.busy = busy;
+        if self.mode != model.session.mode {
+            self.mode = model.session.mode;
+            lines.push(format!("Mode {}: {}.", self.mode.name(), labels::mode_label(self.mode)));
+        }
+    }
+
+    fn say_transcript(
+        &mut self,
+        model: &TuiModel,
+        view: &View,
+        width: u16,
+        lines: &mut Vec<String>,
+    ) {
+        let agent = model.zoomed();
+        let path = agent.map_or_else(AgentPath::root, |agent| agent.path.clone());
+        if self.reading.as_ref().is_some_and(|before| *before != path) {
+            lines.push(match agent {
+                Some(agent) => format!("Transcript of {}:", agents::title(agent)),
+                None => "Transcript of main:".to_owned(),
+            });
+        }
+        let name = agent.map_or("main", |agent| &agent.info.name);
+        let log = self.transcripts.entry(path.clone()).or_default();
+        log.say(model.transcript(&path), name, |item| view.item_lines(model, item, width), lines);
+        self.reading = Some(path);
+    }
+
+    fn say_focus(&mut self, model: &TuiModel, lines: &mut Vec<String>) {
+        if self.focus == model.focus {
+            return;
+        }
+        self.focus.clone_from(&model.focus);
+        lines.push(match model.focused() {
+            Some(agent) => {
+                let state = labels::agent_status(model, agent).text;
+                format!("Messages go to {}: {state}.", agents::title(agent))
+            }
+            None => "Messages go to main.".to_owned(),
+        });
+    }
+
+    /// Says what covers the body when it opens, and what a key has changed in it.
+    fn say_cover(
+        &mut self,
+        model: &TuiModel,
+        view: &View,
+        rows: &[String],
+        occasion: Occasion,
+        lines: &mut Vec<String>,
+    ) {
+        let cover = cover(model);
+        let opened = cover != self.cover;
+        if !opened && !occasion.input {
+            return;
+        }
+        let rows = match cover {
+            Some(_) => words::rows(rows, view.places().body, &answers(view)),
+            None => Vec::new(),
+        };
+        if opened && let Some(cover) = &cover {
+            let name = cover.split('#').next().unwrap_or_default();
+            lines.push(format!("{name}:"));
+        }
+        let before = if opened { Vec::new() } else { std::mem::take(&mut self.rows) };
+        lines.extend(rows.iter().filter(|row| row.is_new(&before)).map(words::Row::line));
+        (self.cover, self.rows) = (cover, rows);
+    }
+
+    fn say_notice(&mut self, model: &TuiModel, lines: &mut Vec<String>) {
+        let text = model.notice.as_ref().map(|notice| notice.text.as_str()).unwrap_or_default();
+        if self.notice != text {
+            text.clone_into(&mut self.notice);
+            lines.push(clean_row(text).text);
+        }
+    }
+
+    /// Says what works, what waits and what the keys do.
+    fn say_all(&self, model: &TuiModel, view: &View, rows: &[String], lines: &mut Vec<String>) {
+        let places = view.places();
+        let working = model.agents.alive().map(|agent| {
+            format!("{}: {}", agents::title(agent), labels::agent_status(model, agent).text)
+        });
+        let main = labels::main_label(model);
+        lines.push(format!("Main: {}", if main.is_empty() { "idle" } else { &main }));
+        lines.extend(working);
+        lines.extend(self.rows.iter().map(words::Row::line));
+        for area in [places.queue, places.status, places.hint] {
+            lines.extend(words::rows(rows, area, &[]).iter().map(words::Row::line));
+        }
+    }
+}
+
+/// The name of what covers the body; behind `#`, what makes it another one.
+fn cover(model: &TuiModel) -> Option<String> {
+    Some(match &model.overlay {
+        Some(Overlay::Reader(_)) => "Reader".to_owned(),
+        Some(Overlay::Question { .. }) => "The question in full".to_owned(),
+        Some(Overlay::Help { .. }) => "Help".to_owned(),
+        Some(Overlay::Page { title, .. }) => format!("Page {title}"),
+        Some(Overlay::Agents(_)) => "List of agents".to_owned(),
+        Some(Overlay::AgentPicker(_)) => "Choose an agent".to_owned(),
+        Some(Overlay::Picker(picker)) => format!("List {}", picker.title),
+        Some(Overlay::History(_)) => "Search in the prompts".to_owned(),
+        None => match &model.questions.open {
+            Some(open) => format!("Question#{}", open.id.0),
+            None if model.composer.menu.is_some() => "Suggestions".to_owned(),
+            None => return None,
+        },
+    })
+}
+
+/// The areas of the answers to the open question, by digit.
+fn answers(view: &View) -> Vec<(Rect, u8)> {
+    let answers = view.hit_areas().filter_map(|(area, kind)| match kind {
+        HitKind::Answer(digit) => Some((*area, *digit)),
+        _ => None,
+    });
+    answers.collect()
+}
+
+/// The line that keys go to: a text field of what covers the body, the draft, or what the keys do.
+fn prompt(model: &TuiModel, view: &View, rows: &[String]) -> PromptRows {
+    let places = view.places();
+    let text = |y: u16| {
+        let row = rows.get(usize::from(y)).map_or("", |row| row.trim_end());
+        row.replace(WIDE, "")
+    };
+    // Digits answer an open question; the draft gets all other keys.
+    let answers = model.composer.is_empty()
+        && model.questions.open.as_ref().is_some_and(|open| open.keyboard);
+    let in_draft = |cursor: &Position| places.prompt.contains(*cursor);
+    match places.cursor.filter(|cursor| !answers || !in_draft(cursor)) {
+        Some(Position { x, y }) if places.prompt.contains(Position { x, y }) => {
+            let area = places.prompt;
+            let draft = |y: u16| text(y).chars().skip(1).collect::<String>();
+            let mut rows: Vec<String> = (area.y..area.bottom()).map(draft).collect();
+            if model.composer.is_empty() {
+                rows = vec![" ".to_owned()];
+            }
+            rows[0].insert(0, '>');
+            rows.iter_mut().skip(1).for_each(|row| row.insert(0, ' '));
+            PromptRows { rows, row: y - area.y, column: x }
+        }
+        Some(Position { x, y }) => {
+            let plain = |c: char| match c {
+                '\u{2500}'..='\u{259f}' => ' ',
+                '›' => '>',
+                c => c,
+            };
+            let field: String = text(y).chars().map(plain).collect();
+            PromptRows { rows: vec![field.trim_end().to_owned()], row: 0, column: x }
+        }
+        None => {
+            let hint = clean_row(&text(places.hint.y)).text;
+            let column = u16::try_from(crate::tui::text::width(&hint)).unwrap_or_default();
+            PromptRows { rows: vec![hint], row: 0, column }
+        }
+    }
+}

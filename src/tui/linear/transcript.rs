@@ -1,0 +1,77 @@
+//! Says the items of a transcript, each once it is complete; text, line by line as it comes.
+
+use std::collections::BTreeMap;
+
+use ratatui::text::Line;
+
+use super::words::clean_rows;
+use crate::tui::format::count;
+use crate::tui::text::sanitize;
+use crate::tui::transcript::draw::is_running;
+use crate::tui::transcript::{ItemId, ItemKind, TranscriptItem, TranscriptState};
+
+/// Items of a transcript that are said when it is opened.
+const LAST_ITEMS: u64 = 20;
+
+/// How far a transcript was read.
+#[derive(Default)]
+pub(super) struct TranscriptLog {
+    /// The first item that was not seen yet; `None` before the first time.
+    next: Option<ItemId>,
+    /// Items that are not complete, with the bytes of their text that were said.
+    open: BTreeMap<ItemId, usize>,
+}
+
+impl TranscriptLog {
+    /// Says what is new. `drawn` draws an item other than text.
+    pub fn say(
+        &mut self,
+        transcript: &TranscriptState,
+        name: &str,
+        drawn: impl Fn(&TranscriptItem) -> Vec<Line<'static>>,
+        lines: &mut Vec<String>,
+    ) {
+        let ids = transcript.ids();
+        let next = self.next.filter(|next| *next <= ids.end).unwrap_or_else(|| {
+            let first = ids.start.max(ids.end.saturating_sub(LAST_ITEMS));
+            if let Ok(older @ 1..) = usize::try_from(first - ids.start) {
+                lines.push(format!("{}; Ctrl+O reads them all.", count(older, "older entry")));
+            }
+            first
+        });
+        let open: Vec<ItemId> = self.open.keys().copied().collect();
+        for id in open.into_iter().chain(next..ids.end) {
+            let said = self.open.remove(&id).unwrap_or_default();
+            let Some(item) = transcript.get(id) else { continue };
+            match &item.kind {
+                ItemKind::Text { text, done, .. } => {
+                    let said = if text.is_char_boundary(said) { said } else { 0 };
+                    let end =
+                        if *done { text.len() } else { text.rfind('\n').map_or(0, |at| at + 1) };
+                    if end > said {
+                        let first = if said == 0 { format!("{name}: ") } else { String::new() };
+                        let new = format!("{first}{}", sanitize(text[said..end].trim_end()));
+                        lines.extend(new.lines().map(str::to_owned));
+                    }
+                    if !done {
+                        self.open.insert(id, end.max(said));
+                    }
+                }
+                ItemKind::Thinking { .. } | ItemKind::Batch { .. } | ItemKind::Hidden => {}
+                ItemKind::Shell { status: None, .. } => drop(self.open.insert(id, 0)),
+                ItemKind::Tools(_) if is_running(item) => drop(self.open.insert(id, 0)),
+                ItemKind::Prompt { text, task } => {
+                    let who = if *task { "Task" } else { "You" };
+                    let text = format!("{who}: {}", sanitize(text));
+                    lines.extend(text.lines().map(str::to_owned));
+                }
+                _ => {
+                    let rows: Vec<String> = drawn(item).iter().map(Line::to_string).collect();
+                    let rows = clean_rows(rows.iter().map(String::as_str));
+                    lines.extend(rows.into_iter().map(|row| row.text));
+                }
+            }
+        }
+        self.next = Some(ids.end);
+    }
+}

@@ -1,0 +1,141 @@
+//! Turns drawn rows into words: without frames, and with words for signs.
+
+use ratatui::layout::Rect;
+
+/// Signs of states, and the words that say the same.
+const SIGNS: [(char, &str); 5] =
+    [('✓', "done"), ('✗', "failed"), ('⊘', "cancelled"), ('∅', "empty"), ('▸', "")];
+
+/// A row of a list or a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    pub text: String,
+    pub selected: bool,
+}
+
+impl Row {
+    /// Whether it says something that these rows did not.
+    pub fn is_new(&self, before: &[Self]) -> bool {
+        let same = || before.iter().filter(|row| row.text == self.text);
+        if self.selected { !same().any(|row| row.selected) } else { same().next().is_none() }
+    }
+
+    pub fn line(&self) -> String {
+        let selected = if self.selected { "Selected: " } else { "" };
+        format!("{selected}{}", self.text)
+    }
+}
+
+/// A drawn row in words.
+pub fn clean_row(row: &str) -> Row {
+    let mut text = String::with_capacity(row.len());
+    let mut letters = row.chars().peekable();
+    let mut selected = false;
+    while let Some(c) = letters.next() {
+        selected |= c == '▸';
+        if let Some((_, word)) = SIGNS.iter().find(|(sign, _)| *sign == c) {
+            let rest: String = letters.clone().skip_while(|c| *c == ' ').take(word.len()).collect();
+            if rest != *word {
+                text.push_str(word);
+                text.extend((!word.is_empty() && letters.peek() != Some(&' ')).then_some(' '));
+            }
+            continue;
+        }
+        match c {
+            // Frames, bars, spinners and dots.
+            '\u{2500}'..='\u{259f}' | '\u{2800}'..='\u{28ff}' => text.push(' '),
+            '●' | '◐' | '◌' | '◦' | '•' | '⚑' | '›' | '⋮' | '↓' | '↑' => {}
+            '·' => {
+                text.truncate(text.trim_end().len());
+                text.push(',');
+            }
+            // The second cell of a wide character.
+            '\0' => {}
+            '−' | '–' => text.push('-'),
+            '…' => text.push_str("..."),
+            c => text.push(c),
+        }
+    }
+    Row { text: narrowed(&text), selected }
+}
+
+/// Runs of more than two blanks become two; those at the ends go.
+fn narrowed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut blanks = 0;
+    for c in text.trim().chars() {
+        blanks = if c == ' ' { blanks + 1 } else { 0 };
+        if blanks <= 2 {
+            out.push(c);
+        }
+    }
+    out.trim_start_matches(", ").to_owned()
+}
+
+/// The rows of an area in words, without empty ones.
+pub fn clean_rows<'a>(rows: impl Iterator<Item = &'a str>) -> Vec<Row> {
+    rows.map(clean_row).filter(|row| !row.text.is_empty()).collect()
+}
+
+/// The rows of an area. The answers in it stand one below the other, in order.
+pub fn rows(rows: &[String], area: Rect, answers: &[(Rect, u8)]) -> Vec<Row> {
+    let (mut above, mut digits, mut below) = (Vec::new(), Vec::new(), Vec::new());
+    for y in area.top()..area.bottom() {
+        let Some(row) = rows.get(usize::from(y)) else { break };
+        let mut rest: Vec<char> = row.chars().collect();
+        let on_row = || answers.iter().filter(move |(area, _)| area.y == y && !area.is_empty());
+        for (answer, digit) in on_row() {
+            let cells = usize::from(answer.x)..usize::from(answer.right()).min(rest.len());
+            let text: String = rest.get(cells.clone()).unwrap_or_default().iter().collect();
+            digits.push((*digit, clean_row(&text)));
+            rest.iter_mut().take(cells.end).skip(cells.start).for_each(|c| *c = ' ');
+        }
+        let rest = clean_row(&rest.iter().collect::<String>());
+        if on_row().next().is_some() || !digits.is_empty() {
+            below.push(rest);
+        } else {
+            above.push(rest);
+        }
+    }
+    digits.sort_by_key(|(digit, _)| *digit);
+    let digits = digits.into_iter().map(|(_, row)| row);
+    above.into_iter().chain(digits).chain(below).filter(|row| !row.text.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clean(row: &str) -> String {
+        clean_row(row).line()
+    }
+
+    #[test]
+    fn frames_go_and_signs_become_words() {
+        for (row, words) in [
+            (
+                "╭─ ⚑ main wants to run a command ───────── 1 of 2 ─╮",
+                "main wants to run a command  1 of 2",
+            ),
+            ("│ 1  Yes                                           │", "1  Yes"),
+            ("╰──────────────────────────────────────────────────╯", ""),
+            ("▸ /model   switch model", "Selected: /model  switch model"),
+            ("● Read lib/a.sh   12 lines", "Read lib/a.sh  12 lines"),
+            ("✓ done in 0:10 · 3 agents ✓ 2 ✗ 1", "done in 0:10, 3 agents done 2 failed 1"),
+            ("  └ … +5 lines · Ctrl+O", "... +5 lines, Ctrl+O"),
+        ] {
+            assert_eq!(clean(row), words, "{row}");
+        }
+    }
+
+    #[test]
+    fn answers_in_two_columns_stand_one_below_the_other() {
+        let drawn = ["│ call", "│ 1 Yes     4 No, say why", "│ 2 Always  Esc No"];
+        let drawn: Vec<String> = drawn.iter().map(|row| format!("{row:30}")).collect();
+        let at = |x, y, width, digit| (Rect::new(x, y, width, 1), digit);
+        let answers = [at(2, 1, 5, 1), at(12, 1, 13, 4), at(2, 2, 8, 2)];
+        let found = rows(&drawn, Rect::new(0, 0, 30, 3), &answers);
+        let found: Vec<String> = found.iter().map(Row::line).collect();
+        assert_eq!(found, ["call", "1 Yes", "2 Always", "4 No, say why", "Esc No"]);
+    }
+}

@@ -1,0 +1,105 @@
+//! The screen as lines for screen readers.
+
+use crossterm::event::KeyCode;
+
+use crate::protocol::{Failure, RunEnd};
+use crate::tui::linear::{LinearFrame, LinearScreen, Occasion};
+use crate::tui::msg::Msg;
+use crate::tui::settings::MotionMode;
+use crate::tui::testing::{TestScreen, finish};
+use crate::tui::text::Highlighter;
+use crate::tui::theme::Theme;
+use crate::tui::view::View;
+
+use super::root;
+
+/// A screen with its lines.
+struct Lines {
+    screen: TestScreen,
+    view: View,
+    linear: LinearScreen,
+}
+
+impl Lines {
+    fn new() -> Self {
+        let mut screen = TestScreen::new();
+        screen.model.settings.screen_reader = true;
+        screen.model.settings.motion = MotionMode::Reduced;
+        screen.model.size = LinearScreen::size(80);
+        let view = View::new(Theme::default(), Highlighter::off());
+        let mut lines = Self { screen, view, linear: LinearScreen::default() };
+        lines.frame(false);
+        lines
+    }
+
+    fn frame(&mut self, input: bool) -> LinearFrame {
+        let occasion = Occasion { input, asked: false };
+        let frame = self.linear.frame(&self.screen.model, &mut self.view, 80, occasion);
+        let metrics = Box::new(self.view.metrics().clone());
+        self.screen.send(Msg::Drawn(metrics));
+        frame
+    }
+
+    /// What is said, in one text.
+    fn said(&mut self) -> String {
+        self.frame(true).lines.join("\n")
+    }
+}
+
+#[test]
+fn each_thing_is_said_once_and_time_alone_says_nothing() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go").says(&root(), "First line\nsecond");
+    assert_eq!(lines.said(), "Main is working. Esc stops it.\nYou: go\nmain: First line");
+    lines.screen.says(&root(), " half");
+    assert_eq!(lines.said(), "");
+    lines.screen.tool(&root(), "1", "Read", "src/a.rs");
+    assert_eq!(lines.said(), "second half");
+    let before = lines.frame(false);
+    lines.screen.wait(30_000);
+    assert_eq!(lines.frame(false), before, "nothing moves");
+    lines.screen.tool_done(&root(), "1", "Read", "12 lines");
+    assert_eq!(lines.said(), "Read src/a.rs  12 lines");
+}
+
+#[test]
+fn agents_are_said_to_start_to_fail_and_to_be_written_to() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go");
+    let agent = lines.screen.agent(&root(), "explore-1", "map the routes");
+    assert!(lines.said().ends_with("Started: agent 1, map the routes (explore-1)."));
+    lines.screen.key(KeyCode::Tab);
+    assert!(lines.said().starts_with("Messages go to agent 1, map the routes (explore-1): "));
+    lines.screen.says(&agent, "not read\n").enter();
+    let said = lines.said();
+    assert!(
+        said.starts_with("Transcript of agent 1, map the routes (explore-1):\nTask: "),
+        "{said}"
+    );
+    assert!(said.ends_with("explore-1: not read"), "{said}");
+    let end = RunEnd::Failed { failure: Failure::RateLimit, message: String::new() };
+    lines.screen.event(&agent, finish(end, ""));
+    let said = lines.said();
+    assert!(said.starts_with("Ended, failed: rate limit, 0:00: agent 1, map the routes"), "{said}");
+}
+
+#[test]
+fn a_question_is_numbered_lines_and_its_text_field_is_the_last_line() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go").asks(&root(), 1, "main", "psql shop").wait(2000);
+    let frame = lines.frame(false);
+    let said = frame.lines.join("\n");
+    assert!(said.contains("Question:\nmain wants to run a command"), "{said}");
+    let answers: Vec<&String> =
+        frame.lines.iter().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
+    let digits: Vec<&str> = answers.iter().map(|line| &line[..1]).collect();
+    assert_eq!(digits, ["1", "2", "3", "4", "5"], "{said}");
+    assert!(frame.prompt.rows[0].starts_with("1-5 answer"), "{:?}", frame.prompt);
+    lines.screen.write("4");
+    assert!(lines.said().contains("What should main do instead?"));
+    lines.screen.write("use sqlite");
+    let prompt = lines.frame(true).prompt;
+    assert!(prompt.rows[0].trim().starts_with("> use sqlite"), "{prompt:?}");
+    let typed = prompt.rows[0].find("sqlite").unwrap() + "sqlite".len();
+    assert_eq!(usize::from(prompt.column), typed);
+}
