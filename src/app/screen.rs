@@ -252,6 +252,10 @@ pub(crate) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
     let tui = &setup.loaded.config.tui;
     TuiSettings {
         theme: tui.theme.clone().unwrap_or_default(),
+        theme_place: match setup.loaded.origins.get("tui.theme") {
+            place @ Origin::File { .. } => Some(place.to_string()),
+            _ => None,
+        },
         theme_files: theme_files(&setup.dirs.themes()),
         panes: match tui.panes {
             config::PanesSetting::Auto => PaneLayout::Auto,

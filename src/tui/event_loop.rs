@@ -91,7 +91,12 @@ pub struct TuiIo {
 /// Must run on the calling thread, not in a spawned task: a panic on that thread restores the terminal.
 pub async fn run(mut io: TuiIo, host: Arc<dyn ScreenHost>) -> Result<ScreenExit, TuiError> {
     let (themes, problems) = load_themes(&io.settings);
-    first_theme(&io.settings, &themes)?;
+    if let Err(error) = first_theme(&io.settings, &themes) {
+        let Some(place) = &io.settings.theme_place else { return Err(error.into()) };
+        let why = format!("{place}: {error}. Using auto");
+        io.start.notices.push((NoticeLevel::Warning, why));
+        io.settings.theme.clear();
+    }
     io.start.notices.extend(problems.into_iter().map(|why| (NoticeLevel::Warning, why)));
     let keyboard = Keyboard::open(std::mem::take(&mut io.pending))?;
     let env = &io.settings.env;
@@ -127,7 +132,13 @@ fn first_theme(settings: &TuiSettings, themes: &ThemeSet) -> Result<Theme, Theme
 
 /// Resolves the theme from the settings and the terminal.
 pub(super) fn resolve_theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
-    first_theme(settings, &load_themes(settings).0)
+    let themes = load_themes(settings).0;
+    match first_theme(settings, &themes) {
+        Err(_) if settings.theme_place.is_some() => {
+            first_theme(&TuiSettings { theme: String::new(), ..settings.clone() }, &themes)
+        }
+        theme => theme,
+    }
 }
 
 /// Like [`run`], on a given terminal and input. The input must not read ahead, since an editor may own

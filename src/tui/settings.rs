@@ -11,6 +11,8 @@ use super::themes::ThemeSource;
 pub struct TuiSettings {
     /// Name of a theme, or empty to choose one for the terminal.
     pub theme: String,
+    /// The place in a file that names the theme: there, an unknown one only causes a notice.
+    pub theme_place: Option<String>,
     /// The user's theme files.
     pub theme_files: Vec<ThemeSource>,
     pub panes: PaneLayout,

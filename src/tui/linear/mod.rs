@@ -107,8 +107,8 @@ impl LinearScreen {
             self.transcripts.clear();
         }
         self.say_work(model, &mut lines);
-        self.agents.say(model, &mut lines);
         self.say_transcript(model, view, width, &mut lines);
+        self.agents.say(model, &mut lines);
         self.say_focus(model, &mut lines);
         self.say_cover(model, view, &rows, occasion, &mut lines);
         self.say_notice(model, &mut lines);

@@ -175,3 +175,15 @@ async fn a_terminal_that_does_not_read_holds_up_neither_agents_nor_the_end() {
     assert_eq!(screen.exit().exit, Ok(143));
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn an_unknown_theme_in_a_file_is_named_with_those_that_there_are_and_does_no_harm() {
+    let scene = Scene::new();
+    scene.world.config("[tui]\ntheme = \"neon\"\n");
+    let screen = Screen::start(&scene.world, NOTHING, 160, 24);
+    let shown = screen.wait_for("unknown theme \"neon\"; choose one of auto, dark");
+    assert!(shown.contains("config.toml:2:") && shown.contains("Using auto"), "{shown}");
+    screen.wait_for("? keys");
+    let left = Screen::start(&scene.world, ["--theme", "neon"], 160, 24).exit();
+    assert_eq!(left.exit, Ok(2));
+}
