@@ -95,7 +95,7 @@ async fn a_project_that_is_not_trusted_starts_no_command() {
     let line =
         "status_line = \"touch made.txt; echo EVIL-66\"\nnotify_command = \"touch made.txt\"";
     scene.world.write(".caliban/config.toml", &format!("[tui]\n{line}\n"));
-    scene.server.when(PARENT).reply(text(DONE)).then(text("again"));
+    scene.server.when(PARENT).reply(text(DONE));
     let screen = Screen::start(&scene.world, NOTHING, 100, 30);
     let shown = screen.wait_for("2  not now");
     assert!(shown.contains("tui.status_line: touch made.txt; echo EVIL-66"), "{shown}");
