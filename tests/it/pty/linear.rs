@@ -53,6 +53,7 @@ async fn a_session_is_a_sequence_of_lines() {
 #[tokio::test]
 async fn a_letter_is_echoed_alone_and_lists_say_what_is_selected() {
     let scene = Scene::new();
+    scene.server.offer(&["claude-sonnet-5"]);
     let screen = start(&scene);
     screen.keys("hell");
     screen.wait_for("> hell");
