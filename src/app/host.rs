@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ignore::overrides::Override;
+use jiff::Timestamp;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 
@@ -20,7 +21,7 @@ use crate::exec::child_env;
 use crate::memory::{Memory, MemorySources};
 use crate::permission::Gate;
 use crate::protocol::{EnvOverlay, count, lossy_path, printable_path};
-use crate::session::SessionStore;
+use crate::session::{SessionPreview, SessionStore, SessionSummary};
 use crate::subagent::definition::{Definition, DefinitionSource};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tool::mcp::Mcp;
@@ -34,6 +35,15 @@ const FILES_SEARCHED: usize = 50_000;
 
 /// The maximum number of search results.
 const FILES_SHOWN: usize = 50;
+
+/// The most sessions with a preview of their last answer.
+const SESSIONS_PREVIEWED: usize = 200;
+
+/// The most bytes of session files that are read to add up costs.
+const PREVIEW_BYTES: u64 = 24 << 20;
+
+/// The most characters of a last answer.
+const ANSWER_CHARS: usize = 1_200;
 
 /// The maximum size of the prompt history, in bytes.
 const HISTORY_LIMIT: u64 = 256 * 1024;
@@ -174,18 +184,23 @@ impl LocalHost {
     async fn sessions(&self) -> Vec<SessionChoice> {
         let (store, cwd) = (self.store.clone(), self.cwd.clone());
         let list = move || {
-            let here =
-                store.list().into_iter().filter(|session| lossy_path::is_same(&session.cwd, &cwd));
-            here.map(|session| SessionChoice {
-                id: session.id,
-                title: session.first_prompt.clone(),
-                detail: format!(
-                    "{} · {}",
-                    session.last.strftime("%Y-%m-%d %H:%MZ"),
-                    count(usize::try_from(session.messages).unwrap_or(usize::MAX), "message")
-                ),
-            })
-            .collect()
+            let mut here = store.list();
+            here.retain(|session| lossy_path::is_same(&session.cwd, &cwd));
+            let ids: Vec<_> = here.iter().take(SESSIONS_PREVIEWED).map(|it| it.id).collect();
+            let mut previews = store.previews(&ids, PREVIEW_BYTES).into_iter();
+            let now = Timestamp::now();
+            let choice = |session: SessionSummary| {
+                let SessionPreview { answer, cost } = previews.next().unwrap_or_default();
+                SessionChoice {
+                    id: session.id,
+                    title: session.first_prompt,
+                    age: age(now, session.last),
+                    agents: session.agents,
+                    cost,
+                    answer: answer.chars().take(ANSWER_CHARS).collect(),
+                }
+            };
+            here.into_iter().map(choice).collect()
         };
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
     }
@@ -256,7 +271,7 @@ impl ScreenHost for LocalHost {
             HostRequest::Sessions(sessions) => *sessions = self.sessions().await,
             HostRequest::Models(models) => *models = self.models().await,
             HostRequest::LocalServers(servers) => *servers = self.local_servers().await,
-            HostRequest::Doctor(lines) => *lines = self.doctor.lines().await,
+            HostRequest::Doctor(lines) => *lines = self.doctor.page().await,
             HostRequest::McpServers(servers) => {
                 servers.notes = self.doctor.mcp_notes().await;
                 servers.running = self.mcp.status();
@@ -313,6 +328,19 @@ fn append(path: &Path, prompt: &str) -> std::io::Result<()> {
     file.write_all(line.as_bytes())
 }
 
+/// Returns how long ago something was: `2 min ago`, after a week the date.
+fn age(now: Timestamp, then: Timestamp) -> String {
+    let seconds = now.duration_since(then).as_secs();
+    match seconds {
+        ..60 => "just now".to_owned(),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..86_400 => format!("{} h ago", seconds / 3_600),
+        86_400..172_800 => "yesterday".to_owned(),
+        172_800..604_800 => format!("{} days ago", seconds / 86_400),
+        _ => then.strftime("%Y-%m-%d").to_string(),
+    }
+}
+
 /// Returns the files that match a query best, as paths below `cwd`.
 fn best_files(cwd: &Path, query: &str) -> Vec<String> {
     let Ok(root) = cwd.canonicalize() else { return Vec::new() };
@@ -327,4 +355,23 @@ fn best_files(cwd: &Path, query: &str) -> Vec<String> {
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
     let matches = pattern.match_list(files, &mut matcher);
     matches.into_iter().take(FILES_SHOWN).map(|(path, _)| path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_told_in_the_largest_unit() {
+        let now: Timestamp = "2026-05-20T12:00:00Z".parse().unwrap();
+        let ago =
+            |seconds: i64| age(now, Timestamp::from_second(now.as_second() - seconds).unwrap());
+        assert_eq!(ago(-5), "just now", "the clock was set back");
+        assert_eq!((ago(59), ago(60)), ("just now".to_owned(), "1 min ago".to_owned()));
+        assert_eq!((ago(7_300), ago(90_000)), ("2 h ago".to_owned(), "yesterday".to_owned()));
+        assert_eq!(
+            (ago(200_000), ago(864_000)),
+            ("2 days ago".to_owned(), "2026-05-10".to_owned())
+        );
+    }
 }

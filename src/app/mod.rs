@@ -1,8 +1,9 @@
 //! The composition root: configuration in, a running program out. The only module that knows all others.
 
+use screen::ScreenEnd;
 use setup::{AppError, Setup};
 
-use crate::cli::{AuthAction, Cli, CliCommand, ConfigAction, PermissionsAction};
+use crate::cli::{AuthAction, Cli, CliCommand, ConfigAction, PermissionsAction, PrintArgs};
 use crate::command;
 use crate::exec::sandbox::{ProcessBounds, ReadBounds};
 use crate::protocol::EnvOverlay;
@@ -25,6 +26,7 @@ mod rule_stamps;
 mod rules;
 pub(crate) mod screen;
 pub(crate) mod setup;
+pub(crate) mod theme;
 
 pub use headless::refuse_handshake;
 
@@ -36,7 +38,12 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
     let setup = || Setup::load(cli, env.clone(), &cli.overrides());
     let report = match &cli.command {
         None if cli.print.print => return headless::run(cli, setup()),
-        None => return screen::run(cli, setup()?),
+        None => {
+            return match screen::run(cli, setup()?)? {
+                ScreenEnd::Exit(code) => Ok(code),
+                ScreenEnd::Demo => command::demo::run(cli, env, &PrintArgs::default()),
+            };
+        }
         Some(CliCommand::Demo(print)) => return command::demo::run(cli, env, print),
         Some(CliCommand::Doctor) => return command::doctor::run(cli, env),
         Some(CliCommand::Sandbox { write, read_only, read, project, git, program }) => {
@@ -76,7 +83,9 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
             command::config::schema()
         }
         Some(CliCommand::Config { action }) => {
-            let setup = setup()?;
+            let mut setup = setup()?;
+            let problem = theme::check(&setup).err();
+            setup.loaded.notices.extend(problem);
             command::config::config(&action.clone().unwrap_or_default(), &setup.loaded, &setup.env)
         }
     };

@@ -1,7 +1,7 @@
 //! Starts the screen: asks about trust, draws the first frame, then starts the backend.
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -12,35 +12,41 @@ use super::models::Models;
 use super::own_command::OwnCommand;
 use super::parts::{self, COMMAND_CAPACITY, FrontendOptions};
 use super::setup::{AppError, Setup, session};
-use super::{keys, log, resumed};
+use super::{keys, log, resumed, theme};
 use crate::cli::Cli;
 use crate::command::CommandReport;
 use crate::command::doctor::Doctor;
 use crate::config::models::Catalogue;
-use crate::config::{self, Config, Origin, ProjectStart, UntrustedItem};
+use crate::config::{self, Config, LoadedConfig, Origin, ProjectStart, UntrustedItem};
 use crate::headless::say_remaining;
 use crate::permission::Gate;
-use crate::protocol::{Command, EnvOverlay, EventQueue, NoticeLevel, SessionId, printable_path};
+use crate::protocol::{Command, EnvOverlay, EventQueue, NoticeLevel, SessionId};
 use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::tool::mcp::Mcp;
-use crate::tui::session::{FirstRun, ScreenSession};
+use crate::tui::FirstRun;
+use crate::tui::session::{ScreenRule, ScreenSession};
 use crate::tui::settings::{MotionMode, NotificationMethod, PaneLayout, StartInfo, TuiSettings};
-use crate::tui::themes::ThemeSource;
 use crate::tui::{self, PendingInput, TrustAnswer, TrustItem, TrustQuestion, TuiIo};
-
-/// The most bytes of a theme file.
-const MAX_THEME_BYTES: u64 = 64 * 1024;
 
 /// The prompt history in the data folder.
 const HISTORY_FILE: &str = "history.jsonl";
 
-/// Shows the screen until the user quits, and returns the exit code.
-pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
+/// How the screen ended.
+pub(crate) enum ScreenEnd {
+    /// The exit code.
+    Exit(u8),
+    /// The user wants to see the demo.
+    Demo,
+}
+
+/// Shows the screen until the user quits.
+pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<ScreenEnd, AppError> {
     setup.check_depth()?;
     check_terminal(&setup.env)?;
+    check_command(cli)?;
     let (mut setup, typed) = match resolve_trust(cli, setup)? {
         TrustOutcome::Start(setup, typed) => (*setup, typed),
-        TrustOutcome::Exit(code) => return Ok(code),
+        TrustOutcome::Exit(code) => return Ok(ScreenEnd::Exit(code)),
     };
     setup.check_sandbox()?;
     let open = session(&cli.session, &setup)?;
@@ -78,6 +84,17 @@ pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         theirs.parts(options, for_gate, model, models, for_catalogue)
     };
     show(&setup, parts, Screen { events, catalogue, models: Some(models), gate, open, start, mcp })
+}
+
+/// Refuses a single word as a prompt where there is no terminal for it: it was meant as a command.
+fn check_command(cli: &Cli) -> Result<(), AppError> {
+    let word = cli.prompt.as_deref().filter(|prompt| !prompt.contains(char::is_whitespace));
+    match word {
+        Some(word) if !io::stdout().is_terminal() => Err(AppError::Usage(format!(
+            "unknown command {word:?}; caliban --help lists the commands, and caliban -p {word} sends it as a prompt"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a terminal that cannot move its cursor.
@@ -121,7 +138,7 @@ pub(crate) fn show(
     setup: &Setup,
     parts: impl Future<Output = RuntimeParts> + Send + 'static,
     shown: Screen,
-) -> Result<u8, AppError> {
+) -> Result<ScreenEnd, AppError> {
     let config = &setup.loaded.config;
     let log = log::start(setup)?;
     let Screen { events, catalogue, models, gate, open, mut start, mcp } = shown;
@@ -184,7 +201,11 @@ pub(crate) fn show(
         let exit = exit?;
         let text = exit.summary.iter().map(|line| format!("{line}\n")).collect();
         let code = CommandReport { text, ..CommandReport::default() }.print();
-        Ok(exit.signal.map_or(code, |signal| u8::try_from(128 + signal).unwrap_or(1)))
+        Ok(match exit.signal {
+            Some(signal) => ScreenEnd::Exit(u8::try_from(128 + signal).unwrap_or(1)),
+            None if exit.demo => ScreenEnd::Demo,
+            None => ScreenEnd::Exit(code),
+        })
     })
 }
 
@@ -215,7 +236,7 @@ fn info(setup: &Setup, gate: &Gate, start: ScreenStart) -> StartInfo {
         scripted: start.scripted,
         max_usd: config.budget.max_usd,
         first_run: (choice.is_none() && !start.scripted).then(FirstRun::default),
-        rules: rules(config),
+        rules: rules(&setup.loaded),
         resumable: start.stored,
         ..ScreenSession::default()
     };
@@ -232,14 +253,20 @@ fn notices(setup: &Setup) -> Vec<(NoticeLevel, String)> {
     notices.map(|notice| (NoticeLevel::Warning, notice.clone())).collect()
 }
 
-/// Returns the configured rules, one per line.
-fn rules(config: &Config) -> Vec<String> {
-    let lists = &config.permissions;
+/// Returns the configured rules, each with its file and line.
+fn rules(loaded: &LoadedConfig) -> Vec<ScreenRule> {
+    let lists = &loaded.config.permissions;
     let named = [("deny", &lists.deny), ("ask", &lists.ask), ("allow", &lists.allow)];
-    let lines = named
-        .into_iter()
-        .flat_map(|(name, rules)| rules.iter().map(move |rule| format!("{name} {rule}")));
-    lines.collect()
+    let of_list = |(list, rules): (&str, &Vec<String>)| -> Vec<ScreenRule> {
+        let key = format!("permissions.{list}");
+        let rule = |(at, rule): (usize, &String)| ScreenRule {
+            list: list.to_owned(),
+            rule: rule.clone(),
+            origin: loaded.origins.get_entry(&key, at).to_string(),
+        };
+        rules.iter().enumerate().map(rule).collect()
+    };
+    named.into_iter().flat_map(of_list).collect()
 }
 
 /// Returns the folder's name, which serves as the project's name.
@@ -256,7 +283,7 @@ pub(crate) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
             place @ Origin::File { .. } => Some(place.to_string()),
             _ => None,
         },
-        theme_files: theme_files(&setup.dirs.themes()),
+        theme_files: theme::files(&setup.dirs.themes()),
         panes: match tui.panes {
             config::PanesSetting::Auto => PaneLayout::Auto,
             config::PanesSetting::Right => PaneLayout::Right,
@@ -286,27 +313,6 @@ pub(crate) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
             .unwrap_or_default(),
         env: setup.env.clone(),
     }
-}
-
-/// Reads the user's theme files, in the order of their names.
-fn theme_files(folder: &Path) -> Vec<ThemeSource> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|name| name == "toml") && path.is_file());
-    paths.sort();
-    let source = |path: &PathBuf| {
-        let name = path.file_stem()?.to_str()?.to_owned();
-        let text = read_theme(path).map_err(|error| error.to_string());
-        Some(ThemeSource { name, path: printable_path(path), text })
-    };
-    paths.iter().filter_map(source).collect()
-}
-
-/// Reads a theme file. Bounded, since it is read before the first frame.
-fn read_theme(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(path)?.take(MAX_THEME_BYTES).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// The result of the question.

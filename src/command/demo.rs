@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::app::headless::{self, HeadlessParts};
 use crate::app::parts::{self, FrontendOptions};
-use crate::app::screen::{self, Screen, ScreenStart};
+use crate::app::screen::{self, Screen, ScreenEnd, ScreenStart};
 use crate::app::setup::{AppError, Setup};
 use crate::cli::{Cli, PrintArgs};
 use crate::config::models::{Catalogue, ModelInfo, Price, Pricing};
@@ -99,11 +99,12 @@ pub(crate) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         scripted: true,
         typed: PendingInput::default(),
     };
-    screen::show(
-        &setup,
-        async { parts },
-        Screen { events, catalogue, models: None, gate, open, start, mcp },
-    )
+    let shown = Screen { events, catalogue, models: None, gate, open, start, mcp };
+    match screen::show(&setup, async { parts }, shown)? {
+        ScreenEnd::Exit(code) => Ok(code),
+        // The demo has a model, and so no list that offers it.
+        ScreenEnd::Demo => Ok(0),
+    }
 }
 
 /// Returns the model that plays the script, and the prompt that the script begins with.

@@ -14,6 +14,8 @@ use crate::protocol::{
 
 /// Maximum number of lines to search for the first prompt.
 const TOP_LINES: usize = 20;
+/// Maximum number of lines to search for the last answer.
+const TAIL_LINES: usize = 12;
 /// Maximum characters of the first prompt to show.
 const PROMPT_CHARS: usize = 200;
 
@@ -31,6 +33,15 @@ pub struct SessionSummary {
     pub messages: u64,
     /// Sub-agents of any depth.
     pub agents: usize,
+}
+
+/// The end of a stored session, for a list to choose from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionPreview {
+    /// The last answer; empty if it is not near the end.
+    pub answer: String,
+    /// The cost of all its requests; `None` if its files are too large to add it up.
+    pub cost: Option<Cost>,
 }
 
 /// One stored sub-agent.
@@ -94,6 +105,42 @@ pub fn summarize_agent(path: &Path) -> io::Result<AgentSummary> {
     let last = last.unwrap_or(header.created);
     let AgentHeader { version, created: started, agent: meta } = header;
     Ok(AgentSummary { meta, version, started, last, end, messages })
+}
+
+/// Returns the last answer of a session's main agent, if it is among the last lines.
+pub fn last_answer(dir: &Path) -> Option<String> {
+    let lines = reverse_lines(&dir.join("transcript.jsonl")).ok()?;
+    for line in lines.take(TAIL_LINES) {
+        let Ok(Record::Message(MessageRecord { message, .. })) = Record::parse(&line.ok()?) else {
+            continue;
+        };
+        let texts = message.content.iter().filter_map(|block| match block {
+            ContentBlock::Text { text, .. } => Some(text.trim()),
+            _ => None,
+        });
+        let text = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+        if message.role == Role::Assistant && !text.is_empty() {
+            return Some(text);
+        }
+    }
+    None
+}
+
+/// Returns the sizes of a session's files together, in bytes.
+pub fn total_size(dir: &Path) -> u64 {
+    let size = |path: PathBuf| fs::metadata(path).map_or(0, |file| file.len());
+    let files = agent_files(dir).into_iter().chain([dir.join("transcript.jsonl")]);
+    files.map(size).sum()
+}
+
+/// Returns the cost of all agents of a session. Reads all of its files.
+pub fn session_cost(dir: &Path) -> Cost {
+    let files = agent_files(dir).into_iter().chain([dir.join("transcript.jsonl")]);
+    let mut sum = Cost::default();
+    for (_, cost) in files.filter_map(|path| total_spent(&path).ok()) {
+        sum += cost;
+    }
+    sum
 }
 
 /// Returns the cost of one agent's requests in all of its runs, without agents below it.

@@ -16,7 +16,7 @@ mod sync;
 mod transcript;
 mod writer;
 
-pub use list::{AgentSummary, SessionSummary};
+pub use list::{AgentSummary, SessionPreview, SessionSummary};
 pub use record::{AgentHeader, Record, SessionHeader, VERSION};
 pub use repair::{AgentCallResult, EndAsResult};
 pub use store::find::{FindError, IdMatch};

@@ -1,20 +1,19 @@
 //! The lines around the body: the first line of a session, the rule above the prompt, the status.
 
-use ratatui::style::Style;
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::PermissionMode;
 use crate::tui::agents::row::{task, turns};
 use crate::tui::agents::{AgentState, RunPhase, RunState};
+use crate::tui::first_run::draw as first_run;
 use crate::tui::format::{clock, count, spent, tokens};
-use crate::tui::host::LocalServer;
 use crate::tui::interrupt::InterruptAction;
 use crate::tui::labels;
 use crate::tui::labels::{OWN_CLOCK_AFTER, StatusLabel};
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, two_ends};
-use crate::tui::session::FirstRun;
-use crate::tui::text::{one_line, styled_line, truncate, width, wrap_hanging};
+use crate::tui::text::{one_line, styled_line, truncate, width};
 use crate::tui::theme::{Glyph, Theme};
 use crate::tui::turn;
 
@@ -214,48 +213,17 @@ pub fn title(model: &TuiModel) -> String {
     }
 }
 
-/// The first line of a session, and the setup hints if there is no model.
+/// The first line of a session, or the ways to begin if there is no model.
 pub fn session_header(model: &TuiModel, theme: &Theme, width: u16) -> Vec<Line<'static>> {
     let session = &model.session;
-    let mut words = format!("  caliban · {}", location(model));
+    if let Some(first) = &session.first_run {
+        return first_run::head(model, first, &location(model), theme, width);
+    }
+    let mut words = format!(" · {}", location(model));
     for note in &session.notes {
         words.push_str(&format!(" · {note}"));
     }
-    let mut lines = vec![Line::styled(words, theme.dim)];
-    if let Some(first) = &session.first_run {
-        lines.extend(first_run_lines(first, theme.text, width));
-    }
-    lines
-}
-
-/// Ways to get a model, with the local servers found so far.
-fn first_run_lines(first: &FirstRun, style: Style, width: u16) -> Vec<Line<'static>> {
-    let mut words = vec![
-        "No model yet. One of these is enough:".to_owned(),
-        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY, GEMINI_API_KEY), then start again"
-            .to_owned(),
-    ];
-    match &first.found {
-        None => words.push("  a local server: looking for one".to_owned()),
-        Some(found) if found.is_empty() => words.push(
-            "  a local server: none on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
-                .to_owned(),
-        ),
-        Some(found) => words.extend(found.iter().map(server_line)),
-    }
-    words.push("  caliban demo: three agents on a sample project, no key, no network".to_owned());
-    let (first, rest) = (Line::raw("  "), Line::raw("      "));
-    let wrapped = words
-        .into_iter()
-        .flat_map(|words| wrap_hanging(&Line::styled(words, style), width, &first, &rest));
-    wrapped.collect()
-}
-
-/// The line for a server that answered.
-fn server_line(server: &LocalServer) -> String {
-    let name = one_line(&server.name);
-    match server.models.len() {
-        0 => format!("  found {name} without a model: pull one, then /model"),
-        many => format!("  found {name} with {}: /model picks one", count(many, "model")),
-    }
+    let name = theme.accent.add_modifier(Modifier::BOLD);
+    let pieces = [Span::raw("  "), Span::styled("caliban", name), Span::styled(words, theme.dim)];
+    vec![Line::from_iter(pieces)]
 }

@@ -130,6 +130,14 @@ fn first_theme(settings: &TuiSettings, themes: &ThemeSet) -> Result<Theme, Theme
     themes.get(&settings.theme, Ground::from_env(&settings.env).unwrap_or_default())
 }
 
+/// Checks that the theme of the settings exists and can be read.
+///
+/// # Errors
+/// If it does not; the message lists the themes.
+pub fn check_theme(settings: &TuiSettings) -> Result<(), ThemeError> {
+    resolve_theme(settings).map(drop)
+}
+
 /// Resolves the theme from the settings and the terminal.
 pub(super) fn resolve_theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
     let themes = load_themes(settings).0;
@@ -202,7 +210,8 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
         screen.model.exit_in_turn = screen.model.main_is_busy();
         let _ = screen.commands.try_send(Command::Shutdown);
     }
-    Ok(ScreenExit { summary: exit_summary(&screen.model), signal })
+    let demo = screen.model.play_demo && signal.is_none();
+    Ok(ScreenExit { summary: exit_summary(&screen.model), demo, signal })
 }
 
 /// The number of SIGHUP: the terminal was closed.

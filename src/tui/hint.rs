@@ -2,17 +2,18 @@
 
 use ratatui::text::{Line, Span};
 
+use crate::tui::first_run::draw as first_run;
 use crate::tui::format::count;
 use crate::tui::interrupt::{self, InterruptAction};
 use crate::tui::keymap::{Action, KeyContext, fixed_hint};
 use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::overlay::Overlay;
+use crate::tui::page::draw as page;
 use crate::tui::paint::{Painter, two_ends};
 use crate::tui::picker::draw as picker;
-use crate::tui::question::QuestionFrame;
 use crate::tui::question::hint as question;
 use crate::tui::text::{truncate, width};
-use crate::tui::{focus, labels, page};
+use crate::tui::{focus, labels};
 
 /// Maximum clauses of the hints on the prompt, of which one piece may have two.
 const MAX_CLAUSES: usize = 3;
@@ -20,11 +21,12 @@ const MAX_CLAUSES: usize = 3;
 /// Cells between the keys and a notice beside them, including the blanks at the edges.
 const NOTICE_GAP: usize = 5;
 
-/// Hints for Ctrl+C, Esc and other keys, most important first. `frame` is the question in the frame
-/// being drawn.
-fn hint_pieces(model: &TuiModel, frame: Option<&QuestionFrame>) -> Vec<String> {
+/// Hints for Ctrl+C, Esc and other keys, most important first. The sizes are those of the frame being
+/// drawn.
+fn hint_pieces(model: &TuiModel, metrics: &Metrics) -> Vec<String> {
+    let frame = metrics.question.as_ref();
     match &model.overlay {
-        Some(overlay) => overlay_hint(model, overlay),
+        Some(overlay) => overlay_hint(model, overlay, metrics),
         None => question::hint(model, frame).unwrap_or_else(|| {
             let mut clauses = 0;
             let mut pieces = prompt_hint(model);
@@ -38,12 +40,12 @@ fn hint_pieces(model: &TuiModel, frame: Option<&QuestionFrame>) -> Vec<String> {
 }
 
 /// Hints for the keys of an overlay, most important first.
-fn overlay_hint(model: &TuiModel, overlay: &Overlay) -> Vec<String> {
+fn overlay_hint(model: &TuiModel, overlay: &Overlay, metrics: &Metrics) -> Vec<String> {
     match overlay {
         Overlay::Agents(list) => list.hint(model),
         Overlay::Picker(_) => picker::hint(model),
-        Overlay::Help { .. } | Overlay::Page { .. } => page::hint(model, "Esc closes"),
-        Overlay::Question { .. } => page::hint(model, "Esc back"),
+        Overlay::Help { .. } | Overlay::Page(_) => page::hint(model, metrics.page, "Esc closes"),
+        Overlay::Question { .. } => page::hint(model, metrics.page, "Esc back"),
         Overlay::History(_) => picker::history_hint(model),
         Overlay::Reader(reader) => reader.hint(&model.keymap),
         Overlay::AgentPicker(which) => which.hint(model),
@@ -74,6 +76,9 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
         let pieces =
             [fixed_hint("Esc ends the selection"), interrupt, fixed_hint("typing replaces it")];
         return pieces.into_iter().flatten().collect();
+    }
+    if let Some(first) = model.session.first_run.as_ref().filter(|_| model.shows_setup()) {
+        return first_run::hint(model, first);
     }
     if let Some(agent) = model.focused() {
         return focus::hint(model, agent, &model.interrupt_action());
@@ -122,7 +127,7 @@ pub fn draw(model: &TuiModel, metrics: &Metrics, room: u16, painter: Painter<'_>
     if model.closing {
         return alone(&closing_words(model), theme.question);
     }
-    let pieces = hint_pieces(model, metrics.question.as_ref());
+    let pieces = hint_pieces(model, metrics);
     let Some(notice) = &model.notice else { return alone(&fitting(&pieces, room), theme.dim) };
     let notice = &notice.text;
     let beside = room.saturating_sub(width(notice) + NOTICE_GAP);

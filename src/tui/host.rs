@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 
-use crate::protocol::{McpStatus, SessionId};
+use crate::protocol::{Cost, McpStatus, SessionId};
+
+use super::page::PageLine;
 
 /// Answers the requests of the screen, which must not touch the machine itself.
 #[async_trait]
@@ -12,7 +14,7 @@ pub trait ScreenHost: Send + Sync {
 }
 
 /// A request to the host. It holds its own reply: empty on the way there, filled in on the way back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum HostRequest {
     /// Paths below the working directory that match the query, best first, up to 50.
     Files { query: String, paths: Vec<String> },
@@ -26,8 +28,8 @@ pub enum HostRequest {
     Models(ModelList),
     /// Model servers on this machine that respond on their usual ports.
     LocalServers(Vec<LocalServer>),
-    /// Results of the checks of `/doctor`, one per line.
-    Doctor(Vec<String>),
+    /// Results of the checks of `/doctor`.
+    Doctor(Vec<PageLine>),
     /// The MCP servers of the session and their states.
     McpServers(McpServers),
     /// The git branch of the working directory.
@@ -69,13 +71,19 @@ pub struct CommandChoice {
 }
 
 /// A stored session for the picker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SessionChoice {
     pub id: SessionId,
     /// Its first prompt, on one line.
     pub title: String,
-    /// Age and size, such as `2026-05-06 09:30Z · 6 messages`.
-    pub detail: String,
+    /// Such as `2 min ago`.
+    pub age: String,
+    /// Number of its sub-agents.
+    pub agents: usize,
+    /// Cost of all its requests; `None` if adding them up would take too long.
+    pub cost: Option<Cost>,
+    /// The end of the last answer, as Markdown.
+    pub answer: String,
 }
 
 /// A model for the picker.

@@ -13,7 +13,7 @@ use crate::tui::overlay::Overlay;
 use crate::tui::question::{NO_DIGIT, QUIET_TIME, QuestionFrame, QuestionQueue};
 use crate::tui::queue::PromptQueue;
 use crate::tui::selection::MouseSelection;
-use crate::tui::session::ScreenSession;
+use crate::tui::session::{ScreenRule, ScreenSession};
 use crate::tui::settings::{MotionMode, StartInfo, TuiSettings};
 use crate::tui::theme::Ground;
 use crate::tui::themes::ThemeChoice;
@@ -65,6 +65,8 @@ pub struct TuiModel {
     pub closing_until: Option<Duration>,
     /// Whether main was working when the user quit.
     pub exit_in_turn: bool,
+    /// Whether the demo follows when the screen has closed.
+    pub play_demo: bool,
     /// When the user stopped the turn; cleared by the next prompt.
     pub stopped_at: Option<Duration>,
     /// Main has written text after its agents ended: they fold as soon as no pane has the focus.
@@ -292,6 +294,31 @@ impl TuiModel {
     /// Width of a line of the draft, in cells.
     pub fn prompt_width(&self) -> usize {
         usize::from(self.size.0).saturating_sub(PROMPT_MARGIN).max(1)
+    }
+
+    /// Whether the keys act in the list of ways to begin without a model: it is on the screen, and
+    /// nothing else wants them.
+    pub fn shows_setup(&self) -> bool {
+        let is_notice = |kind: &ItemKind| matches!(kind, ItemKind::Notice { .. });
+        self.session.first_run.is_some()
+            && self.overlay.is_none()
+            && self.questions.open.is_none()
+            && self.focus.is_none()
+            && self.composer.is_empty()
+            && self.main.iter().all(|(_, item)| is_notice(&item.kind))
+    }
+
+    /// The permission rules in force, including those allowed until an agent ends.
+    pub fn rules(&self) -> Vec<ScreenRule> {
+        let grants = self.session.grants.iter().map(|(path, rule)| ScreenRule {
+            list: "allow".to_owned(),
+            rule: rule.clone(),
+            origin: match path.is_root() {
+                true => "main, this session".to_owned(),
+                false => format!("{}, until it ends", self.name(path)),
+            },
+        });
+        self.session.rules.iter().cloned().chain(grants).collect()
     }
 
     /// The display name of an agent.

@@ -5,14 +5,15 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::tui::composer::draft;
+use crate::tui::focus;
 use crate::tui::format::count;
 use crate::tui::model::{DrawUrgency, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
 use crate::tui::overlay::Overlay;
+use crate::tui::page::update as page;
 use crate::tui::question::{QuestionStage, update as question};
 use crate::tui::selection::MouseSelection;
 use crate::tui::transcript::expand;
-use crate::tui::{focus, page};
 
 /// Lines per step of the wheel.
 const WHEEL_LINES: isize = 3;

@@ -120,30 +120,6 @@ pub fn cut_spans(spans: &mut Vec<Span<'static>>, room: usize) {
     *spans = truncate_line(Line::from(std::mem::take(spans)), room).spans;
 }
 
-/// Draws rows, scrolled to show the selected one. A `selected` out of range selects none.
-pub fn draw_rows(
-    lines: Vec<Line<'static>>,
-    selected: usize,
-    area: Rect,
-    painter: Painter<'_>,
-    buffer: &mut Buffer,
-) {
-    let height = usize::from(area.height);
-    let first = if selected < lines.len() { (selected + 1).saturating_sub(height) } else { 0 };
-    for (at, line) in lines.into_iter().enumerate().skip(first).take(height) {
-        let chosen = at == selected;
-        let mark = if chosen { painter.theme.glyphs.focus } else { " " };
-        let mut spans = vec![Span::styled(mark, painter.theme.accent), Span::raw(" ")];
-        spans.extend(line.spans);
-        cut_spans(&mut spans, usize::from(area.width));
-        let mut line = Line::from(spans);
-        if chosen {
-            line = line.patch_style(painter.theme.selection);
-        }
-        put(buffer, area, at - first, &line);
-    }
-}
-
 /// Highlights a text in an area, ignoring case.
 pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     let letters: Vec<char> = text.to_lowercase().chars().collect();
@@ -237,4 +213,26 @@ pub fn frame_with(
         buffer.set_string(area.right() - 1, y, glyphs.vertical, style);
     }
     Rect::new(area.x + 2, area.y + 1, area.width.saturating_sub(4), area.height - 2)
+}
+
+/// Marks the visible part of lines on the border to the right of an area, if not all are visible: the
+/// first visible one, the number of visible ones, and the number of all.
+pub fn scrollbar(
+    buffer: &mut Buffer,
+    area: Rect,
+    (top, height, all): (usize, usize, usize),
+    painter: Painter<'_>,
+    style: Style,
+) {
+    if height == 0 || height >= all {
+        return;
+    }
+    let size = (height * height / all).max(1);
+    let from = top * (height - size) / (all - height).max(1);
+    for row in from..from + size {
+        let Ok(row) = u16::try_from(row) else { return };
+        if let Some(cell) = buffer.cell_mut((area.right() + 1, area.y + row)) {
+            cell.set_symbol(painter.theme.glyphs.thumb).set_style(style);
+        }
+    }
 }

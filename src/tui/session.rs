@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::protocol::{AgentPath, Cost, PermissionMode, SessionId};
+use crate::protocol::{AgentPath, Cost, PermissionMode, RuleFile, SessionId};
 
-use super::host::LocalServer;
+use super::first_run::FirstRun;
 
 /// Facts about the session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,15 +36,29 @@ pub struct ScreenSession {
     pub resumable: bool,
     /// Notes after the name on the first line, such as `AGENTS.md read`.
     pub notes: Vec<String>,
-    /// Permission rules in force, one per line.
-    pub rules: Vec<String>,
+    /// Permission rules in force.
+    pub rules: Vec<ScreenRule>,
     /// Rules allowed until an agent ends, each with that agent.
     pub grants: Vec<(AgentPath, String)>,
 }
 
-/// The state when no model is configured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FirstRun {
-    /// Servers found on this machine; `None` until the search is done.
-    pub found: Option<Vec<LocalServer>>,
+/// A permission rule in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScreenRule {
+    /// `allow`, `ask` or `deny`.
+    pub list: String,
+    pub rule: String,
+    /// The file and line, or how long it applies.
+    pub origin: String,
+}
+
+impl ScreenRule {
+    /// A rule that an answer has written into a file.
+    pub fn always(rule: &str, file: RuleFile) -> Self {
+        let origin = match file {
+            RuleFile::Local => ".caliban/config.local.toml",
+            RuleFile::Shared => ".caliban/config.toml",
+        };
+        Self { list: "allow".to_owned(), rule: rule.to_owned(), origin: origin.to_owned() }
+    }
 }

@@ -90,6 +90,8 @@ pub struct StartInfo {
 pub struct ScreenExit {
     /// The summary to print afterwards; empty if no prompt was sent.
     pub summary: Vec<String>,
+    /// Whether the user chose the demo.
+    pub demo: bool,
     /// The signal that ended it, if one did.
     pub signal: Option<i32>,
 }

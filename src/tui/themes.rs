@@ -62,10 +62,10 @@ impl ThemeSet {
     /// The themes in the order of the list.
     pub fn choices(&self) -> Vec<ThemeChoice> {
         let built_in = [
-            ("auto", "dark or light, as the terminal's background is"),
+            ("auto", "dark or light, like the terminal"),
             ("dark", "for a dark background"),
             ("light", "for a light background"),
-            ("contrast", "high contrast, dark or light as the background is"),
+            ("contrast", "high contrast, dark or light"),
             ("terminal", "the terminal's own 16 colours"),
         ];
         let built_in = built_in.into_iter();

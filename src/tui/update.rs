@@ -7,19 +7,21 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::tui::composer::paste::{self, PASTE_TOO_LARGE};
 use crate::tui::composer::{as_prompt, draft, update as prompt};
-use crate::tui::host::{HostRequest, ModelList};
+use crate::tui::first_run::update as first_run;
+use crate::tui::host::HostRequest;
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::Keymap;
 use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, TuiModel};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::notify::{self, notify};
 use crate::tui::overlay::{Overlay, update as overlay};
-use crate::tui::picker::{PickerRows, update as picker};
+use crate::tui::page::update as page;
+use crate::tui::picker::{PickerRows, open, update as picker};
 use crate::tui::question::update as question;
 use crate::tui::reader::update as reader;
 use crate::tui::slash::update as commands;
 use crate::tui::transcript::{Extent, Scroll};
-use crate::tui::{events, mouse, page, replay, status_line};
+use crate::tui::{events, mouse, replay, status_line};
 
 /// Applies a message to the model. Nothing else changes the model.
 pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
@@ -108,7 +110,7 @@ pub fn start(
         effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
     }
     if pick_session {
-        commands::pick_session(model, &mut effects);
+        open::sessions(model, &mut effects);
     }
     if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
         model.composer.buffer.set(&as_prompt(&prompt));
@@ -241,15 +243,8 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
             sessions.retain(|session| Some(session.id) != model.session.id);
             picker::fill(model, PickerRows::Sessions(sessions));
         }
-        HostRequest::Models(ModelList { choices, notes }) => {
-            picker::fill(model, PickerRows::Models(choices));
-            picker::set_notes(model, notes);
-        }
-        HostRequest::LocalServers(servers) => {
-            if let Some(first) = &mut model.session.first_run {
-                first.found = Some(servers);
-            }
-        }
+        HostRequest::Models(list) => picker::fill_models(model, list),
+        HostRequest::LocalServers(servers) => first_run::servers_found(model, servers),
         HostRequest::McpServers(servers) => {
             page::fill(model, commands::MCP_TITLE, commands::server_lines(&servers));
         }

@@ -20,6 +20,7 @@ use crate::tui::layout::{LayoutInput, MAX_PROSE_WIDTH, ScreenLayout};
 use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget};
 use crate::tui::overlay::Overlay;
+use crate::tui::page::draw as page;
 use crate::tui::paint::{Painter, put, put_all};
 use crate::tui::picker::draw as picker;
 use crate::tui::question::content::QuestionContent;
@@ -33,7 +34,7 @@ use crate::tui::themes::ThemeSet;
 use crate::tui::transcript::draw::{ItemStyle, lines};
 use crate::tui::transcript::layout::{LayoutCache, RenderContext};
 use crate::tui::transcript::{Extent, Scroll, TranscriptItem};
-use crate::tui::{agents, chrome, hint, page};
+use crate::tui::{agents, chrome, hint};
 
 /// Number of sub-agent transcripts whose layout is kept though they are not on the screen.
 const SPARE_AGENT_LAYOUTS: usize = 8;
@@ -395,6 +396,7 @@ impl View {
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let body = layout.body;
+        let mut cursor = None;
         let extent = match &model.overlay {
             Some(Overlay::Reader(reader)) => {
                 let drawn =
@@ -413,11 +415,9 @@ impl View {
             Some(Overlay::Help { scroll }) => {
                 page::draw_help(&model.keymap, *scroll, body, painter, buffer)
             }
-            Some(Overlay::Page { title, lines, scroll }) => {
-                page::draw(title, lines, *scroll, body, painter, buffer)
-            }
+            Some(Overlay::Page(shown)) => page::draw(shown, body, painter, buffer),
             Some(Overlay::Agents(list)) => {
-                agents::list::draw::draw(model, list, body, painter, buffer);
+                cursor = agents::list::draw::draw(model, list, body, painter, buffer);
                 Extent::default()
             }
             Some(Overlay::AgentPicker(which)) => {
@@ -425,11 +425,11 @@ impl View {
                 Extent::default()
             }
             Some(Overlay::Picker(list)) => {
-                picker::draw(model, list, body, painter, buffer);
+                cursor = picker::draw(list, body, painter, &self.highlighter, buffer);
                 Extent::default()
             }
             Some(Overlay::History(search)) => {
-                picker::draw_history(model, search, body, painter, buffer);
+                cursor = picker::draw_history(model, search, body, painter, buffer);
                 Extent::default()
             }
             None => {
@@ -443,7 +443,7 @@ impl View {
         };
         self.metrics.page = extent;
         self.hit_areas.push((body, HitKind::Overlay));
-        None
+        cursor
     }
 }
 

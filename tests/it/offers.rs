@@ -107,7 +107,7 @@ async fn a_server_on_this_machine_is_found_and_usable_without_a_key() {
         scene.server.offer(&["qwen-66", "qwen-77"]);
         scene.server.when("TASK-1").reply(text("from next door"));
         let screen = Screen::start(&scene.world, [], 100, 30);
-        screen.wait_for(&format!("found {called} with 2 models: /model picks one"));
+        screen.wait_for(&format!("found {called} with 2 models"));
         send(&screen, "/model");
         let shown = screen.wait_for("qwen-77");
         assert!(shown.contains(called), "{shown}");

@@ -153,12 +153,12 @@ async fn without_a_key_or_a_server_the_screen_says_what_to_do_and_keeps_the_draf
     scene.world.unset("ANTHROPIC_BASE_URL").unset("OPENAI_BASE_URL");
     let screen = Screen::start(&scene.world, [], 100, 30);
     let shown = screen.wait_for("No model yet");
-    for part in ["ANTHROPIC_API_KEY", "caliban demo"] {
+    for part in ["ANTHROPIC_API_KEY", "watch the demo"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     // Whether the usual ports have a server is up to the machine; that it was looked for is said either way.
     screen.wait_until("word of a local server", |shown| {
-        shown.contains("a local server: none on") || shown.contains("    found ")
+        shown.contains("none on :11434") || shown.contains("   found ")
     });
     send(&screen, "hello there");
     screen.wait_for("your text stays here");

@@ -7,6 +7,7 @@ use tokio::time::timeout;
 
 use super::super::{CommandReport, columns};
 use crate::protocol::printable;
+use crate::tui::page::{PageLine, Tone};
 
 /// The timeout of a check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(8);
@@ -100,8 +101,25 @@ async fn examine_within(limit: Duration, checks: Vec<Check>) -> Vec<Finding> {
     join_all(all).await.into_iter().flatten().collect()
 }
 
+/// Formats the findings as lines of a page, each state in its look.
+pub fn page(findings: &[Finding]) -> Vec<PageLine> {
+    let about = findings.iter().map(|finding| finding.about.len()).max().unwrap_or(0);
+    let line = |finding: &Finding| {
+        let tone = match finding.state {
+            FindingState::Ok => Tone::Good,
+            FindingState::Note => Tone::Dim,
+            FindingState::Wrong => Tone::Bad,
+        };
+        let state = format!("{:<5}  ", finding.state.word());
+        let about = format!("{:<about$}  ", finding.about);
+        let text = printable(&finding.text).replace('\n', " ");
+        PageLine::row([(&*state, tone), (&*about, Tone::Strong)], text)
+    };
+    findings.iter().map(line).collect()
+}
+
 /// Formats the findings as lines.
-pub fn lines(findings: &[Finding]) -> Vec<String> {
+fn lines(findings: &[Finding]) -> Vec<String> {
     let row = |Finding { state, about, text }: &Finding| {
         [state.word().to_owned(), (*about).to_owned(), printable(text).replace('\n', " ")]
     };
@@ -144,6 +162,13 @@ mod tests {
                 "note   first   Ok(())",
                 "ok     second  one two",
             ]
+        );
+        let page = page(&findings);
+        let tones: Vec<Tone> = page.iter().map(|line| line.0[0].1).collect();
+        assert_eq!(tones, [Tone::Bad, Tone::Dim, Tone::Good]);
+        assert_eq!(
+            page[2],
+            PageLine::row([("ok     ", Tone::Good), ("second  ", Tone::Strong)], "one two")
         );
         assert!(report(&findings).broken && !report(&findings[1..]).broken);
     }

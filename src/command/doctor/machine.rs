@@ -1,5 +1,6 @@
 //! Checks the machine: git, sandbox support of the kernel, free disk space.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use nix::sys::statvfs::statvfs;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::finding::Finding;
+use super::finding::{Finding, FindingState};
 use crate::exec::sandbox::available;
 use crate::protocol::EnvOverlay;
 
@@ -76,20 +77,31 @@ pub fn sandbox() -> Finding {
     }
 }
 
-/// Checks that sessions and logs can be stored in these folders.
+/// Checks that sessions and logs can be stored in these folders. Of those on one disk, which all have
+/// the same room, names only the first, unless something is wrong with another.
 pub fn disk(folders: &[PathBuf]) -> Vec<Finding> {
-    let mut seen = Vec::new();
-    let fresh = folders.iter().filter(|folder| {
-        let is_new = !seen.contains(*folder);
-        seen.push((*folder).clone());
-        is_new
-    });
-    fresh.map(|folder| check_space(folder)).collect()
+    let mut disks = Vec::new();
+    let mut findings: Vec<Finding> = Vec::new();
+    for folder in folders {
+        let disk = existing(folder).metadata().ok().map(|found| found.dev());
+        let found = check_space(folder);
+        let known = disk.is_some() && disks.contains(&disk);
+        if !known || found.state == FindingState::Wrong && !findings.contains(&found) {
+            findings.push(found);
+        }
+        disks.push(disk);
+    }
+    findings
+}
+
+/// Returns the folder, or the closest one above it that exists.
+fn existing(folder: &Path) -> &Path {
+    folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder)
 }
 
 fn check_space(folder: &Path) -> Finding {
     let shown = folder.display();
-    let there = folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder);
+    let there = existing(folder);
     // Writing a temporary file is more reliable than checking permission bits.
     if let Err(error) = tempfile::Builder::new().prefix(".caliban-doctor-").tempfile_in(there) {
         return Finding::wrong("disk", format!("cannot write to {shown}: {error}"));
@@ -117,7 +129,6 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::FindingState;
     use super::*;
 
     #[test]

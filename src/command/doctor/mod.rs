@@ -10,6 +10,7 @@ use super::mcp::ServerRow;
 use crate::app::keys::{self, UserKeymap};
 use crate::app::parts;
 use crate::app::setup::{AppError, Setup, working_dir};
+use crate::app::theme;
 use crate::cli::Cli;
 use crate::commands::CommandSet;
 use crate::config::models::Catalogue;
@@ -19,6 +20,7 @@ use crate::exec::child_env;
 use crate::memory::{Memory, MemorySources};
 use crate::protocol::{EnvOverlay, McpState, count, printable_path};
 use crate::subagent::registry::{DefinitionSources, Definitions};
+use crate::tui::page::PageLine;
 
 mod files;
 mod finding;
@@ -27,7 +29,7 @@ mod machine;
 mod providers;
 mod terminal;
 
-use finding::{Check, Finding, examine, lines, report};
+use finding::{Check, Finding, examine, page, report};
 
 /// The timeout for MCP servers to answer. Including their shutdown, it is less than that of a check.
 const MCP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -85,8 +87,8 @@ impl Doctor {
     }
 
     /// Returns the findings as lines for the screen.
-    pub async fn lines(&self) -> Vec<String> {
-        lines(&self.findings().await)
+    pub async fn page(&self) -> Vec<PageLine> {
+        page(&self.findings().await)
     }
 
     /// Runs all checks. An unreadable configuration only skips those that depend on it.
@@ -224,6 +226,9 @@ fn config(setup: &Setup) -> Vec<Finding> {
     let waits = [setup.trust.notice(untrusted), setup.trust.start_notice(starts)];
     let mut findings = files::config(&setup.loaded);
     let (broken, _) = setup.mcp_problems();
+    if let Err(why) = theme::check(setup) {
+        findings.push(Finding::wrong("config", why));
+    }
     findings.retain(|finding| {
         !waits.contains(&Some(finding.text.clone())) && !broken.contains(&finding.text)
     });

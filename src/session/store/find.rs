@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use super::super::list::{self, SessionSummary};
+use super::super::list::{self, SessionPreview, SessionSummary};
 use super::SessionStore;
 use crate::protocol::{AgentId, SessionId, lossy_path};
 
@@ -41,6 +41,21 @@ impl SessionStore {
             ids.iter().filter_map(|id| list::summarize_session(&self.dir(*id)).ok()).collect();
         all.sort_by_key(|session| std::cmp::Reverse((session.last, session.id)));
         all
+    }
+
+    /// Reads more about sessions for a list: the last answer of each, and its cost as long as all files
+    /// read for that stay below `max_bytes`.
+    pub fn previews(&self, ids: &[SessionId], max_bytes: u64) -> Vec<SessionPreview> {
+        let mut read = 0;
+        let preview = |id: &SessionId| {
+            let dir = self.dir(*id);
+            let answer = list::last_answer(&dir).unwrap_or_default();
+            let size = list::total_size(&dir);
+            let fits = read + size <= max_bytes;
+            read += if fits { size } else { 0 };
+            SessionPreview { answer, cost: fits.then(|| list::session_cost(&dir)) }
+        };
+        ids.iter().map(preview).collect()
     }
 
     /// Finds the session whose id starts with `prefix`, which must be unique.

@@ -10,7 +10,7 @@ use crate::protocol::{
     RequestCost, ResultBlock, SpawnTerms, SpendingJournal, ToolDetails, ToolUseId, TranscriptEntry,
     Usage, remark,
 };
-use crate::session::AgentCallResult;
+use crate::session::{AgentCallResult, SessionPreview};
 
 mod sub_agents;
 mod summary;
@@ -153,6 +153,28 @@ async fn what_is_written_is_read_again_and_nothing_is_there_before_the_first_mes
     assert_eq!(transcript.session.unwrap().cwd, bench.dir.path());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&bench.file(id)), mode(&bench.store.dir(id))), (0o600, 0o700));
+}
+
+#[tokio::test]
+async fn a_list_has_the_last_answer_and_the_cost_of_what_is_small_enough() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    let usage = Usage { output_tokens: 7, ..Usage::default() };
+    let spent = RequestCost { usage, cost: Cost::known(0.5), model: "m", agent: None };
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&said("first"), Some("m")).await.unwrap();
+    journal.spent(spent).await.unwrap();
+    journal.append(&said("**last**"), Some("m")).await.unwrap();
+    journal.append(&call("c1"), Some("m")).await.unwrap();
+    journal.append(&result("c1", "found", false), None).await.unwrap();
+    journal.finish(&outcome()).await.unwrap();
+    let size = fs::metadata(bench.file(id)).unwrap().len();
+    let previews = bench.store.previews(&[id, id], size + 1);
+    assert_eq!(
+        previews[0],
+        SessionPreview { answer: "**last**".to_owned(), cost: Some(spent.cost) }
+    );
+    assert_eq!((previews[1].answer.as_str(), previews[1].cost), ("**last**", None));
 }
 
 #[tokio::test]

@@ -4,18 +4,22 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::tui::composer::TextBuffer;
+use crate::tui::composer::{MenuItem, MenuKind, TextBuffer};
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, clear, put, put_all, two_ends};
-use crate::tui::text::{column_width, padded, truncate};
+use crate::tui::paint::{Painter, cut_spans, put, put_all, spans_width};
+use crate::tui::popup::{self, PopupTitle, draw_rows};
+use crate::tui::text::{TextFilter, truncate, width};
 use crate::tui::theme::Theme;
 
 /// Maximum number of visible menu rows.
-const MENU_ROWS: u16 = 8;
+const MENU_ROWS: usize = 10;
+
+/// Maximum width of the names in the menu, in cells.
+const MAX_LABEL_WIDTH: usize = 60;
 
 /// Cells before the draft, for the prompt's sign.
 const PROMPT_SIGN_CELLS: u16 = 2;
@@ -148,28 +152,36 @@ pub fn draw_menu(
 ) {
     let Some(menu) = &model.composer.menu else { return };
     let theme = painter.theme;
-    let count = u16::try_from(menu.items.len()).unwrap_or(u16::MAX);
-    let rows = count.min(MENU_ROWS).min(bottom);
-    if rows == 0 {
+    let (mut labels, mut details) = (0, 0);
+    for item in &menu.items {
+        labels = width(&item.insert).max(labels);
+        details = width(&item.detail).max(details);
+    }
+    let labels = labels.min(MAX_LABEL_WIDTH);
+    let rows = menu.items.len().min(MENU_ROWS);
+    let area = popup::place(Rect::new(0, 0, screen, bottom), 2 + labels + 2 + details, rows);
+    if area.height < 3 {
         return;
     }
-    let area = Rect::new(0, bottom - rows, screen, rows);
-    clear(buffer, area);
-    let visible = usize::from(rows);
-    let first = (menu.selected + 1).saturating_sub(visible);
-    let label = column_width(menu.items.iter().map(|item| &*item.insert), 60);
-    for (at, item) in menu.items.iter().enumerate().skip(first).take(visible) {
-        let chosen = at == menu.selected;
-        let mark = if chosen { theme.glyphs.focus } else { " " };
-        let style = if chosen { theme.selection } else { theme.text };
-        let name = padded(&item.insert, label);
-        let left = vec![
-            Span::styled(mark, theme.accent),
-            Span::raw(" "),
-            Span::styled(name, style),
-            Span::raw("  "),
-            Span::styled(item.detail.clone(), theme.dim),
-        ];
-        put(buffer, area, at - first, &two_ends(left, Vec::new(), usize::from(screen), None));
-    }
+    let name = match menu.kind {
+        MenuKind::Command => "commands",
+        MenuKind::Mention => "agents and files",
+        MenuKind::Path => "files",
+    };
+    let all = menu.items.len();
+    let note = popup::position(menu.selected, all, all, area.height - 2);
+    let title = PopupTitle { name, filter: None, note };
+    let (inner, _) = popup::draw(&title, area, painter, buffer);
+    let mut filter = TextFilter::new(&menu.query);
+    let hit = theme.accent.add_modifier(Modifier::BOLD);
+    let line = |item: &MenuItem| {
+        let mut spans = filter.name_spans(&item.insert, theme.text, hit);
+        cut_spans(&mut spans, labels);
+        let blanks = labels.saturating_sub(spans_width(&spans)) + 2;
+        spans.push(Span::raw(" ".repeat(blanks)));
+        spans.push(Span::styled(item.detail.clone(), theme.dim));
+        Line::from(spans)
+    };
+    let lines = menu.items.iter().map(line).collect();
+    draw_rows(lines, menu.selected, inner, painter, buffer);
 }

@@ -8,6 +8,7 @@ use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
 use crate::tui::composer::{MenuKind, Movement, draft, mention};
+use crate::tui::first_run::update as first_run;
 use crate::tui::focus;
 use crate::tui::format::count;
 use crate::tui::host::{CommandChoice, HostRequest};
@@ -34,7 +35,8 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
     {
         // A digit between two questions is meant for the next one, which is not visible yet.
         let meant = letter.is_ascii_digit() && model.composer.is_empty();
-        if !(meant && model.questions.is_between()) {
+        let is_for_question = meant && model.questions.is_between();
+        if !is_for_question && !first_run::type_letter(model, letter, effects) {
             draft::type_letter(model, letter, effects);
         }
     }
@@ -42,6 +44,9 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
 
 fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEffect>) {
     if menu_action(model, action, effects) {
+        return;
+    }
+    if first_run::handle_action(model, action, effects) {
         return;
     }
     let empty = model.composer.is_empty();

@@ -244,7 +244,7 @@ fn cover(model: &TuiModel) -> Option<String> {
         Some(Overlay::Reader(_)) => "Reader".to_owned(),
         Some(Overlay::Question { .. }) => "The question in full".to_owned(),
         Some(Overlay::Help { .. }) => "Help".to_owned(),
-        Some(Overlay::Page { title, .. }) => format!("Page {title}"),
+        Some(Overlay::Page(page)) => format!("Page {}", page.title),
         Some(Overlay::Agents(_)) => "List of agents".to_owned(),
         Some(Overlay::AgentPicker(_)) => "Choose an agent".to_owned(),
         Some(Overlay::Picker(picker)) => format!("List {}", picker.title),

@@ -10,6 +10,7 @@ use crate::tui::agents::list::AgentList;
 use crate::tui::agents::picker::AgentPicker;
 use crate::tui::composer::TextBuffer;
 use crate::tui::keymap::plain_char;
+use crate::tui::page::Page;
 use crate::tui::picker::{HistorySearch, Picker};
 use crate::tui::reader::Reader;
 
@@ -24,12 +25,8 @@ pub enum Overlay {
     Help {
         scroll: usize,
     },
-    /// `/cost` and the like: a title and lines.
-    Page {
-        title: String,
-        lines: Vec<String>,
-        scroll: usize,
-    },
+    /// `/cost` and the like.
+    Page(Page),
     /// Ctrl+O on a question: its content with more room.
     Question {
         id: QuestionId,

@@ -9,7 +9,7 @@ use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
-use crate::tui::page;
+use crate::tui::page::update as page;
 use crate::tui::picker::update as picker;
 use crate::tui::reader::update as reader;
 
@@ -32,7 +32,7 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
         Some(Overlay::Picker(_)) => picker::press(model, key, action, effects),
         Some(Overlay::History(_)) => picker::press_history(model, key, action, effects),
         Some(Overlay::AgentPicker(_)) => agent_picker::press(model, key, action, effects),
-        Some(Overlay::Help { .. } | Overlay::Page { .. } | Overlay::Question { .. }) => {
+        Some(Overlay::Help { .. } | Overlay::Page(_) | Overlay::Question { .. }) => {
             page::press(model, key, action);
         }
         Some(Overlay::Reader(_)) | None => {}

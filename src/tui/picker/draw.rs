@@ -1,170 +1,272 @@
 //! Draws the lists to choose from, and their hints.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Modifier;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, draw_rows, frame, put, put_all};
+use crate::tui::paint::{Painter, cut_spans, put_all, spans_width, two_ends};
+use crate::tui::picker::preview::Preview;
+use crate::tui::picker::rows::PickerRow;
 use crate::tui::picker::{HistorySearch, Picker, PickerRows};
-use crate::tui::text::{column_width, one_line, padded, whole_diff};
+use crate::tui::popup::{self, PopupTitle, draw_rows};
+use crate::tui::text::{
+    Highlighter, TextFilter, column_width, one_line, padded, width, wrap_hanging,
+};
+use crate::tui::theme::Theme;
 
-/// Draws a picker.
+/// Maximum width of the labels beside details, in cells.
+const MAX_LABEL_WIDTH: usize = 60;
+
+/// Cells between two columns.
+const GAP: usize = 2;
+
+/// Cells before a row, for the mark of the selection.
+const MARK: usize = 2;
+
+/// Cells between the rows and a preview, with a line in the middle.
+const PREVIEW_GAP: u16 = 3;
+
+/// Minimum width of a row with figures at its end, in cells.
+const MIN_FIGURES_WIDTH: usize = 30;
+
+/// Minimum width of the rows, in cells.
+const MIN_WIDTH: usize = 36;
+
+/// Minimum lines of a list with a preview, so that it does not jump with each row.
+const PREVIEW_LINES: usize = 14;
+
+/// Draws a picker. Returns the cursor of its filter.
 pub fn draw(
-    model: &TuiModel,
     picker: &Picker,
     area: Rect,
     painter: Painter<'_>,
+    highlighter: &Highlighter,
     buffer: &mut Buffer,
-) {
-    let title = if picker.filter.is_empty() {
-        picker.title.clone()
-    } else {
-        format!("{} · {}", picker.title, picker.filter.text())
-    };
-    let inner = frame(buffer, area, painter.theme, painter.theme.accent, &title, &footer(model));
-    let found = picker.matching();
-    let names = column_width(found.iter().map(|row| &*row.label), 60);
-    let mut lines: Vec<Line<'static>> = found
-        .iter()
-        .map(|row| {
-            Line::from(vec![
-                Span::raw(format!("{}  ", padded(&one_line(&row.label), names))),
-                Span::styled(one_line(&row.detail), painter.theme.dim),
-            ])
-        })
-        .collect();
-    if lines.is_empty() {
-        let words = match &picker.rows {
-            PickerRows::Loading => "loading",
-            _ if !picker.filter.is_empty() => "no match",
-            PickerRows::Sessions(_) => "no other sessions in this directory",
-            PickerRows::Models(_) => {
-                "no known models · /model NAME takes any name your provider knows"
-            }
-            PickerRows::Modes(_) | PickerRows::Themes(_) => "",
-        };
-        lines.push(Line::styled(words, painter.theme.dim));
-    }
-    let selected = picker.selected.min(lines.len() - 1);
-    let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(1);
-    // Reserve up to a third of the height for notes.
-    let kept = u16::try_from(picker.notes.len()).unwrap_or(u16::MAX).min(inner.height / 3);
-    let above = Rect { height: inner.height - kept, ..inner };
-    draw_rows(lines, selected, above, painter, buffer);
-    let below = inner.height.saturating_sub(used).max(kept);
-    let area = Rect { y: inner.bottom() - below, height: below, ..inner };
-    if matches!(picker.rows, PickerRows::Themes(_)) {
-        put_all(buffer, Rect { y: area.y, ..area }, &theme_sample(painter));
-    }
-    for (at, note) in picker.notes.iter().enumerate() {
-        put(buffer, area, at, &Line::styled(one_line(note), painter.theme.dim));
-    }
-}
-
-/// A few lines in the theme's colours, to choose one by.
-fn theme_sample(painter: Painter<'_>) -> Vec<Line<'static>> {
+) -> Option<Position> {
     let theme = painter.theme;
-    let glyphs = theme.glyphs;
-    let word = |text: &str, style| Span::styled(text.to_owned(), style);
-    let agents =
-        ["1 map the routes  ", "2 find the query  ", "3 check the tests  ", "4 read the docs"];
-    let agents = agents.into_iter().enumerate().map(|(at, name)| word(name, theme.agent(None, at)));
-    let diff = "@@ -8 +8 @@\n-  if count > bulk_from {\n+  if count >= bulk_from {\n";
-    let mut lines = vec![
-        Line::from(vec![
-            word(glyphs.prompt, theme.accent),
-            word(" find out why login is slow", theme.text),
-        ]),
-        Line::default(),
-        Line::from(vec![
-            word(&format!("{} ", glyphs.done), theme.good),
-            word("Read src/session.rs", theme.text),
-            word("  88 lines", theme.dim),
-        ]),
-        Line::from(vec![
-            word(&format!("{} ", glyphs.failed), theme.bad),
-            word("Bash cargo test", theme.text),
-            word("  exit 1", theme.dim),
-        ]),
-        Line::from(vec![
-            word(&format!("{} ", glyphs.asks), theme.question),
-            word("main wants to edit ", theme.text),
-            word("src/session.rs", theme.text.add_modifier(Modifier::BOLD)),
-        ]),
-        Line::default(),
-        Line::from(vec![
-            word("The session is read twice, by ", theme.text),
-            word("fn guard()", theme.code),
-            word(" and by the handler.", theme.text),
-        ]),
-        Line::from(vec![
-            word("let ", theme.keyword),
-            word("row", theme.text),
-            word(" = ", theme.text),
-            word("query", theme.function),
-            word("(", theme.text),
-            word("\"sessions\"", theme.string),
-            word(", ", theme.text),
-            word("1", theme.number),
-            word("); ", theme.text),
-            word("// twice", theme.comment),
-        ]),
-    ];
-    lines.extend(whole_diff(diff, None, 60, theme));
-    lines.push(Line::default());
-    lines.push(agents.collect());
-    lines
+    let (rows, all) = (picker.matching(), picker.all());
+    let selected = picker.selected.min(rows.len().saturating_sub(1));
+    let room = popup::room(area).0;
+    let preview = Preview::new(picker, selected, room, painter, highlighter);
+    let beside = preview.as_ref().map_or(0, |preview| preview.width + PREVIEW_GAP);
+    let columns = Columns::new(&all);
+    let least = if all.is_empty() { width(empty_words(picker)) } else { longest_heading(&all) };
+    let cells = columns.cells.max(least) + MARK + usize::from(beside);
+    let cells = cells.clamp(MIN_WIDTH.min(usize::from(room)), usize::from(room));
+    let list_room = cells.saturating_sub(usize::from(beside) + MARK);
+    let (lines, at) = list_lines(picker, &rows, selected, &columns, list_room, theme);
+    let notes = notes(picker, room, theme);
+    let least = preview.as_ref().map_or(0, |preview| preview.lines.len().max(PREVIEW_LINES));
+    let wanted = lines.len().max(unfiltered_lines(&all)).max(least) + notes.len();
+    let widest = notes.iter().map(Line::width).max().unwrap_or(0).max(cells);
+    let area = popup::place(area, widest, wanted);
+    let height = area.height.saturating_sub(2);
+    // Reserve up to a third of the height for notes.
+    let kept = u16::try_from(notes.len()).unwrap_or(u16::MAX).min(height / 3);
+    let note = popup::position(selected, rows.len(), all.len(), height - kept);
+    let title = PopupTitle { name: &picker.title, filter: Some(&picker.filter), note };
+    let (inner, cursor) = popup::draw(&title, area, painter, buffer);
+    let whole = Rect { height: inner.height.saturating_sub(kept), ..inner };
+    let list = Rect { width: whole.width.saturating_sub(beside), ..whole };
+    if let Some(preview) = preview {
+        for y in list.top()..list.bottom() {
+            buffer.set_string(list.right() + 1, y, theme.glyphs.vertical, theme.dim);
+        }
+        let x = list.right() + PREVIEW_GAP;
+        let right = Rect { x, width: whole.right().saturating_sub(x), ..whole };
+        put_all(buffer, right, &preview.lines);
+    }
+    draw_rows(lines, at, list, painter, buffer);
+    put_all(buffer, Rect { y: whole.bottom(), height: kept, ..inner }, &notes);
+    cursor
 }
 
-fn footer(model: &TuiModel) -> String {
-    let take = model.keymap.hint(KeyContext::List, Action::Submit, "selects");
-    take.into_iter().chain(Some("Esc closes".to_owned())).collect::<Vec<_>>().join(" · ")
+/// The lines of the rows with their headings, and the index of the selected one.
+fn list_lines(
+    picker: &Picker,
+    rows: &[PickerRow],
+    selected: usize,
+    columns: &Columns,
+    room: usize,
+    theme: &Theme,
+) -> (Vec<Line<'static>>, usize) {
+    let mut filter = TextFilter::new(picker.filter.text());
+    let mut lines = Vec::new();
+    let (mut at, mut section) = (usize::MAX, None);
+    for (index, row) in rows.iter().enumerate() {
+        if row.section != section {
+            section = row.section;
+            lines.extend((!lines.is_empty()).then(Line::default));
+            lines.push(Line::styled(section.unwrap_or_default(), theme.dim));
+        }
+        if index == selected {
+            at = lines.len();
+        }
+        lines.push(columns.line(row, &mut filter, room, theme));
+    }
+    if rows.is_empty() {
+        lines.push(Line::styled(empty_words(picker), theme.dim));
+    }
+    (lines, at)
+}
+
+/// The number of lines without a filter. The box keeps that size, so that it does not move while a
+/// filter is typed.
+fn unfiltered_lines(all: &[PickerRow]) -> usize {
+    let headed = all.iter().any(|row| row.section.is_some());
+    all.len() + if headed { 2 } else { 0 }
+}
+
+/// The words of a picker without rows.
+fn empty_words(picker: &Picker) -> &'static str {
+    match &picker.rows {
+        PickerRows::Loading => "loading …",
+        _ if !picker.filter.is_empty() => "no match",
+        PickerRows::Sessions(_) => "no other sessions in this directory",
+        PickerRows::Models(_) => "no known models · /model NAME takes any name your provider knows",
+        PickerRows::Ways(_) | PickerRows::Permissions { .. } | PickerRows::Themes(_) => "",
+    }
+}
+
+/// The notes, below a blank line.
+fn notes(picker: &Picker, room: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let rest = Line::raw("  ");
+    let wrap = |note: &String| {
+        wrap_hanging(&Line::styled(one_line(note), theme.dim), room, &Line::default(), &rest)
+    };
+    let blank = (!picker.notes.is_empty()).then(Line::default);
+    blank.into_iter().chain(picker.notes.iter().flat_map(wrap)).collect()
+}
+
+fn longest_heading(rows: &[PickerRow]) -> usize {
+    rows.iter().filter_map(|row| row.section).map(width).max().unwrap_or(0)
+}
+
+/// The widths of the columns of all rows. Each kind of row has its own.
+struct Columns {
+    kinds: Vec<(Option<&'static str>, KindColumns)>,
+    /// Cells of the widest row.
+    cells: usize,
+}
+
+struct KindColumns {
+    lead: usize,
+    label: usize,
+    figures: Vec<usize>,
+}
+
+impl Columns {
+    fn new(rows: &[PickerRow]) -> Self {
+        let mut kinds: Vec<(Option<&'static str>, KindColumns)> = Vec::new();
+        let mut cells = 0;
+        for section in [None, rows.iter().find_map(|row| row.section)] {
+            let of = || rows.iter().filter(move |row| row.section == section);
+            if kinds.iter().any(|(known, _)| *known == section) || of().next().is_none() {
+                continue;
+            }
+            let with_details = of().any(|row| !row.detail.is_empty());
+            let most = if with_details { MAX_LABEL_WIDTH } else { usize::MAX };
+            let count = of().map(|row| row.figures.len()).max().unwrap_or(0);
+            let figure =
+                |at: usize| of().filter_map(|row| row.figures.get(at)).map(|it| width(it)).max();
+            let columns = KindColumns {
+                lead: column_width(of().map(|row| &*row.lead), 20),
+                label: column_width(of().map(|row| &*row.label), most),
+                figures: (0..count).map(|at| figure(at).unwrap_or(0)).collect(),
+            };
+            let gap = |cells: usize| if cells > 0 { cells + GAP } else { 0 };
+            let figures: usize = columns.figures.iter().map(|cells| gap(*cells)).sum();
+            // `two_ends` leaves a blank before them.
+            let figures = figures + usize::from(figures > 0);
+            let detail = of().map(|row| width(&row.detail)).max().unwrap_or(0);
+            cells = cells.max(gap(columns.lead) + columns.label + gap(detail) + figures);
+            kinds.push((section, columns));
+        }
+        Self { kinds, cells }
+    }
+
+    fn line(
+        &self,
+        row: &PickerRow,
+        filter: &mut TextFilter,
+        room: usize,
+        theme: &Theme,
+    ) -> Line<'static> {
+        let Some((_, columns)) = self.kinds.iter().find(|(section, _)| *section == row.section)
+        else {
+            return Line::default();
+        };
+        let mut left = Vec::new();
+        if columns.lead > 0 {
+            left.push(Span::styled(padded(&row.lead, columns.lead + GAP), theme.dim));
+        }
+        let hit = |style: Style| style.patch(theme.accent).add_modifier(Modifier::BOLD);
+        let named = !row.filtered().0.is_empty();
+        let mut label = match named {
+            true => filter.name_spans(&row.label, theme.text, hit(theme.text)),
+            false => filter.rest_spans(&row.label, theme.text, hit(theme.text)),
+        };
+        if !row.detail.is_empty() {
+            cut_spans(&mut label, columns.label);
+            let blanks = columns.label.saturating_sub(spans_width(&label)) + GAP;
+            label.push(Span::raw(" ".repeat(blanks)));
+            label.extend(filter.rest_spans(&row.detail, theme.dim, hit(theme.dim)));
+        }
+        left.extend(label);
+        let has_room = room >= MIN_FIGURES_WIDTH;
+        let figures = columns.figures.iter().enumerate();
+        let figures = figures.filter(|(_, cells)| **cells > 0 && has_room);
+        let figures = figures.map(|(at, cells)| {
+            let text = row.figures.get(at).map(String::as_str).unwrap_or_default();
+            Span::styled(format!("{}{text}", padded("", GAP + cells - width(text))), theme.dim)
+        });
+        two_ends(left, figures.collect(), room, None)
+    }
 }
 
 /// Hints for the keys of a picker.
 pub fn hint(model: &TuiModel) -> Vec<String> {
     let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
+    let arrows = arrows.map(|arrows| format!("{arrows} choose"));
     let take = model.keymap.hint(KeyContext::List, Action::Submit, "selects");
-    let before = ["type to filter".to_owned()].into_iter().chain(arrows).chain(take);
-    before.chain(["Esc closes".to_owned()]).collect()
+    arrows.into_iter().chain(take).chain(["Esc closes".to_owned()]).collect()
 }
 
-/// Draws the history search, the newest match at the bottom, next to the prompt.
+/// Draws the history search, the newest match at the bottom, next to the prompt. Returns the cursor.
 pub fn draw_history(
     model: &TuiModel,
     search: &HistorySearch,
     area: Rect,
     painter: Painter<'_>,
     buffer: &mut Buffer,
-) {
-    let title = format!("history: {}", search.query.text());
-    let inner = frame(buffer, area, painter.theme, painter.theme.accent, &title, &footer(model));
+) -> Option<Position> {
+    let theme = painter.theme;
     let found = model.composer.search(search.query.text());
-    let lines: Vec<Line<'static>> =
-        found.iter().rev().map(|prompt| Line::raw(one_line(prompt))).collect();
+    let all = model.composer.search("").len();
+    let mut filter = TextFilter::new(search.query.text());
+    let hit = theme.accent.add_modifier(Modifier::BOLD);
+    let lines: Vec<Line<'static>> = found
+        .iter()
+        .rev()
+        .map(|prompt| Line::from(filter.rest_spans(&one_line(prompt), theme.text, hit)))
+        .collect();
+    let selected = found.len().saturating_sub(1 + search.selected);
+    let area = popup::place(area, usize::from(area.width), all.max(1));
+    let note = popup::position(search.selected, found.len(), all, area.height.saturating_sub(2));
+    let title = PopupTitle { name: "history", filter: Some(&search.query), note };
+    let (inner, cursor) = popup::draw(&title, area, painter, buffer);
     if lines.is_empty() {
-        return draw_rows(
-            vec![Line::styled("no match", painter.theme.dim)],
-            0,
-            inner,
-            painter,
-            buffer,
-        );
+        let none = vec![Line::styled("no match", theme.dim)];
+        draw_rows(none, usize::MAX, inner, painter, buffer);
+        return cursor;
     }
-    let selected = lines.len() - 1 - search.selected.min(lines.len() - 1);
-    let height = usize::from(inner.height).min(lines.len());
-    let low = Rect::new(
-        inner.x,
-        inner.bottom() - u16::try_from(height).unwrap_or(0),
-        inner.width,
-        u16::try_from(height).unwrap_or(0),
-    );
-    let first = if selected + height > lines.len() { lines.len() - height } else { selected };
-    let window: Vec<Line<'static>> = lines.into_iter().skip(first).take(height).collect();
-    draw_rows(window, selected - first, low, painter, buffer);
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(inner.height);
+    let low = Rect { y: inner.bottom() - height, height, ..inner };
+    draw_rows(lines, selected, low, painter, buffer);
+    cursor
 }
 
 /// Hints for the keys of the history search.

@@ -1,12 +1,16 @@
 //! Lists to choose from: stored sessions, models, permission modes, and the prompt history.
 
 pub mod draw;
+pub mod open;
+mod preview;
 mod rows;
 pub mod update;
 
 use crate::protocol::PermissionMode;
 use crate::tui::composer::TextBuffer;
+use crate::tui::first_run::SetupRow;
 use crate::tui::host::{ModelChoice, SessionChoice};
+use crate::tui::session::ScreenRule;
 use crate::tui::themes::ThemeChoice;
 
 /// A list to choose one row from.
@@ -16,6 +20,8 @@ pub struct Picker {
     pub filter: TextBuffer,
     pub selected: usize,
     pub rows: PickerRows,
+    /// The label of the row that is in force now.
+    pub current: String,
     /// Read-only lines below the rows.
     pub notes: Vec<String>,
 }
@@ -27,15 +33,26 @@ pub enum PickerRows {
     Loading,
     Sessions(Vec<SessionChoice>),
     Models(Vec<ModelChoice>),
-    Modes(Vec<PermissionMode>),
+    /// Ways to get a model, while there is none.
+    Ways(Vec<SetupRow>),
+    Permissions {
+        modes: Vec<PermissionMode>,
+        rules: Vec<ScreenRule>,
+    },
     /// The selected one is shown at once.
     Themes(Vec<ThemeChoice>),
 }
 
 impl Picker {
     pub fn new(title: &str, rows: PickerRows) -> Self {
-        let title = title.to_owned();
-        Self { title, filter: TextBuffer::default(), selected: 0, rows, notes: Vec::new() }
+        Self {
+            title: title.to_owned(),
+            filter: TextBuffer::default(),
+            selected: 0,
+            rows,
+            current: String::new(),
+            notes: Vec::new(),
+        }
     }
 }
 

@@ -1,37 +1,74 @@
 //! The rows of a picker that match its filter.
 
 use crate::protocol::{PermissionMode, SessionId};
-use crate::tui::host::ModelChoice;
+use crate::tui::first_run::{SetupRow, SetupWay};
+use crate::tui::format::{count, money};
+use crate::tui::host::{ModelChoice, SessionChoice};
 use crate::tui::labels::mode_label;
 use crate::tui::picker::{Picker, PickerRows};
+use crate::tui::session::ScreenRule;
+use crate::tui::text::{TextFilter, one_line};
+use crate::tui::themes::ThemeChoice;
+
+/// The heading of the rules.
+const RULES: &str = "rules in force";
 
 /// The value of a chosen row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PickerChoice {
     Session(SessionId),
     Model(ModelChoice),
+    Way(SetupWay),
     Mode(PermissionMode),
+    /// A rule can only be read; the text says where.
+    Rule(String),
     Theme(String),
 }
 
 /// One row of a picker: its text and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PickerRow {
+    /// The heading above the first row of its kind.
+    pub section: Option<&'static str>,
+    /// A short column before the label.
+    pub lead: String,
     pub label: String,
     pub detail: String,
+    /// Columns at the right end.
+    pub figures: Vec<String>,
     pub choice: PickerChoice,
 }
 
+impl PickerRow {
+    fn new(label: &str, detail: &str, choice: PickerChoice) -> Self {
+        Self {
+            section: None,
+            lead: String::new(),
+            label: one_line(label),
+            detail: one_line(detail),
+            figures: Vec::new(),
+            choice,
+        }
+    }
+
+    /// The text that a filter compares: what may have other letters between, and the rest.
+    pub fn filtered(&self) -> (&str, &str) {
+        match self.choice {
+            // A prompt has nearly all letters.
+            PickerChoice::Session(_) => ("", &self.label),
+            _ => (&self.label, &self.detail),
+        }
+    }
+}
+
 impl Picker {
-    /// The rows that match the filter.
+    /// The rows that match the filter: the best match first, but each kind together and sessions by
+    /// their age.
     pub fn matching(&self) -> Vec<PickerRow> {
-        let filter = self.filter.text().to_lowercase();
-        let fits = |row: &PickerRow| {
-            filter.split_whitespace().all(|word| {
-                row.label.to_lowercase().contains(word) || row.detail.to_lowercase().contains(word)
-            })
-        };
-        self.all().into_iter().filter(fits).collect()
+        let mut filter = TextFilter::new(self.filter.text());
+        let mut rows = filter.matching(self.all(), PickerRow::filtered);
+        rows.sort_by_key(|row| row.section.is_some());
+        rows
     }
 
     /// The theme to preview: the selected one, if this is a list of themes.
@@ -43,41 +80,65 @@ impl Picker {
         }
     }
 
-    fn all(&self) -> Vec<PickerRow> {
-        match &self.rows {
+    /// The rows, whatever the filter.
+    pub fn all(&self) -> Vec<PickerRow> {
+        let mut rows: Vec<PickerRow> = match &self.rows {
             PickerRows::Loading => Vec::new(),
-            PickerRows::Sessions(sessions) => sessions
-                .iter()
-                .map(|session| PickerRow {
-                    label: session.title.clone(),
-                    detail: session.detail.clone(),
-                    choice: PickerChoice::Session(session.id),
-                })
-                .collect(),
-            PickerRows::Models(models) => models
-                .iter()
-                .map(|model| PickerRow {
-                    label: model.name.clone(),
-                    detail: model.detail.clone(),
-                    choice: PickerChoice::Model(model.clone()),
-                })
-                .collect(),
-            PickerRows::Modes(modes) => modes
-                .iter()
-                .map(|mode| PickerRow {
-                    label: mode.name().to_owned(),
-                    detail: mode_label(*mode).to_owned(),
-                    choice: PickerChoice::Mode(*mode),
-                })
-                .collect(),
-            PickerRows::Themes(themes) => themes
-                .iter()
-                .map(|theme| PickerRow {
-                    label: theme.name.clone(),
-                    detail: theme.about.clone(),
-                    choice: PickerChoice::Theme(theme.name.clone()),
-                })
-                .collect(),
+            PickerRows::Sessions(sessions) => sessions.iter().map(session_row).collect(),
+            PickerRows::Models(models) => {
+                let row = |model: &ModelChoice| {
+                    PickerRow::new(&model.name, &model.detail, PickerChoice::Model(model.clone()))
+                };
+                models.iter().map(row).collect()
+            }
+            PickerRows::Ways(ways) => {
+                let row = |way: &SetupRow| {
+                    PickerRow::new(way.label, &way.detail, PickerChoice::Way(way.way))
+                };
+                ways.iter().map(row).collect()
+            }
+            PickerRows::Permissions { modes, rules } => {
+                let mode = |mode: &PermissionMode| {
+                    PickerRow::new(mode.name(), mode_label(*mode), PickerChoice::Mode(*mode))
+                };
+                modes.iter().map(mode).chain(rules.iter().map(rule_row)).collect()
+            }
+            PickerRows::Themes(themes) => {
+                let row = |theme: &ThemeChoice| {
+                    let choice = PickerChoice::Theme(theme.name.clone());
+                    PickerRow::new(&theme.name, &theme.about, choice)
+                };
+                themes.iter().map(row).collect()
+            }
+        };
+        for row in rows.iter_mut().filter(|row| row.section.is_none()) {
+            if !self.current.is_empty() && row.label == self.current {
+                row.figures.push("in use".to_owned());
+            }
         }
+        rows
+    }
+}
+
+fn session_row(session: &SessionChoice) -> PickerRow {
+    let agents = match session.agents {
+        0 => String::new(),
+        agents => count(agents, "agent"),
+    };
+    let cost = session.cost.map(money).unwrap_or_default();
+    let choice = PickerChoice::Session(session.id);
+    PickerRow {
+        lead: session.age.clone(),
+        figures: vec![agents, cost],
+        ..PickerRow::new(&session.title, "", choice)
+    }
+}
+
+fn rule_row(rule: &ScreenRule) -> PickerRow {
+    let choice = PickerChoice::Rule(rule.origin.clone());
+    PickerRow {
+        section: Some(RULES),
+        lead: rule.list.clone(),
+        ..PickerRow::new(&rule.rule, &rule.origin, choice)
     }
 }

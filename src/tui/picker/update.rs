@@ -5,12 +5,14 @@ use crossterm::event::KeyEvent;
 use crate::protocol::Command;
 use crate::tui::composer::draft;
 use crate::tui::composer::edit::edit_text;
+use crate::tui::first_run::update as first_run;
+use crate::tui::host::ModelList;
 use crate::tui::keymap::Action;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection, type_filter};
 use crate::tui::picker::PickerRows;
-use crate::tui::picker::rows::PickerChoice;
+use crate::tui::picker::rows::{PickerChoice, PickerRow};
 
 /// Fills an open picker with its rows.
 pub fn fill(model: &mut TuiModel, rows: PickerRows) {
@@ -21,11 +23,17 @@ pub fn fill(model: &mut TuiModel, rows: PickerRows) {
     }
 }
 
-/// Sets the notes of the open model picker.
-pub fn set_notes(model: &mut TuiModel, notes: Vec<String>) {
+/// Fills an open picker with models; without any, and without a configured one, with the ways to get
+/// one.
+pub fn fill_models(model: &mut TuiModel, ModelList { choices, notes }: ModelList) {
+    let ways = model.session.first_run.as_ref().filter(|_| choices.is_empty());
+    let rows = ways.map_or(PickerRows::Models(choices), |first| PickerRows::Ways(first.rows()));
     if let Some(Overlay::Picker(picker)) = &mut model.overlay
-        && matches!(picker.rows, PickerRows::Models(_))
+        && picker.rows == PickerRows::Loading
     {
+        let current = |row: &PickerRow| row.label == picker.current;
+        picker.rows = rows;
+        picker.selected = picker.all().iter().position(current).unwrap_or(0);
         picker.notes = notes;
     }
 }
@@ -46,12 +54,14 @@ pub fn press(
         Some(Action::Up | Action::Down) => {
             cycle_selection(&mut picker.selected, rows.len(), action == Some(Action::Down));
         }
-        Some(Action::Submit) => {
-            if let Some(row) = rows.into_iter().nth(picker.selected) {
+        Some(Action::Submit) => match rows.into_iter().nth(picker.selected).map(|row| row.choice) {
+            Some(PickerChoice::Rule(origin)) => model.say(format!("to change it: {origin}")),
+            Some(choice) => {
                 model.overlay = None;
-                apply_choice(model, row.choice, effects);
+                apply_choice(model, choice, effects);
             }
-        }
+            None => {}
+        },
         Some(edit) => {
             edit_text(&mut picker.filter, edit);
         }
@@ -67,6 +77,8 @@ fn apply_choice(model: &mut TuiModel, choice: PickerChoice, effects: &mut Vec<Sc
             let provider = Some(choice.provider);
             effects.push(ScreenEffect::Send(Command::SetModel { provider, model: choice.name }));
         }
+        PickerChoice::Way(way) => first_run::choose(model, way, effects),
+        PickerChoice::Rule(_) => {}
         PickerChoice::Mode(mode) => {
             effects.push(ScreenEffect::Send(Command::SetMode { mode, answers: false }));
         }

@@ -12,7 +12,7 @@ use ratatui::text::Span;
 use crate::protocol::{AgentPath, Question, QuestionId};
 use crate::tui::layout::ScreenLayout;
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{BorderText, Painter, frame_with, put, spans_width};
+use crate::tui::paint::{BorderText, Painter, frame_with, put, scrollbar, spans_width};
 use crate::tui::question::answers::{AnswerBlock, AnswerLayout};
 use crate::tui::question::content::{QuestionContent, QuestionContext, WrappedContent};
 use crate::tui::question::{
@@ -148,7 +148,7 @@ pub fn draw_content(
         put(buffer, inner, row, line);
         extend_ground(buffer, inner, row);
     }
-    draw_thumb(buffer, inner, (top, height, lines.len()), painter, style);
+    scrollbar(buffer, inner, (top, height, lines.len()), painter, style);
     let end = width >= MIN_WIDTH && height > 0 && top + height >= lines.len();
     let extent = Extent { total: lines.len(), height, top, ..Extent::default() };
     let too_large = content.is_too_large(question, painter.theme);
@@ -236,7 +236,7 @@ fn draw_box(
         put(buffer, inner, row, line);
         extend_ground(buffer, inner, row);
     }
-    draw_thumb(buffer, inner, (top, fits.content, wrapped.lines.len()), painter, style);
+    scrollbar(buffer, inner, (top, fits.content, wrapped.lines.len()), painter, style);
     let answers_top = fits.content + fits.reason_gap + fits.gap;
     // Keep the text field's cursor in view.
     let typed = lower.cursor.map_or(0, |(row, _)| (row + 1).saturating_sub(fits.lower));
@@ -274,27 +274,6 @@ fn extend_ground(buffer: &mut Buffer, inner: Rect, row: usize) {
     for x in [inner.x.saturating_sub(1), inner.right()] {
         if let Some(cell) = buffer.cell_mut((x, y)) {
             cell.set_bg(ground);
-        }
-    }
-}
-
-/// Marks the visible part of the content on the right border, if it is not all.
-fn draw_thumb(
-    buffer: &mut Buffer,
-    inner: Rect,
-    (top, height, all): (usize, usize, usize),
-    painter: Painter<'_>,
-    style: Style,
-) {
-    if height == 0 || height >= all {
-        return;
-    }
-    let size = (height * height / all).max(1);
-    let from = top * (height - size) / (all - height).max(1);
-    for row in from..from + size {
-        let Ok(row) = u16::try_from(row) else { return };
-        if let Some(cell) = buffer.cell_mut((inner.right() + 1, inner.y + row)) {
-            cell.set_symbol(painter.theme.glyphs.thumb).set_style(style);
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::{AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME};
+use crate::tui::session::ScreenRule;
 use crate::tui::text::{one_line, truncate};
 use crate::tui::theme::Glyph;
 use crate::tui::transcript::ItemKind;
@@ -99,8 +100,9 @@ pub fn closed(model: &mut TuiModel, id: QuestionId, allowed: Option<bool>) {
 fn keep_rules(model: &mut TuiModel, answered: &AnsweredQuestion) {
     let question = &answered.waiting.question;
     match &answered.answer {
-        Answer::Always { rules, .. } => {
-            model.session.rules.extend(rules.iter().map(|rule| format!("allow {rule}")));
+        Answer::Always { rules, file } => {
+            let added = rules.iter().map(|rule| ScreenRule::always(rule, *file));
+            model.session.rules.extend(added);
             model.say(format!("allowed always: {}", rules.join(", ")));
         }
         Answer::Session => {

@@ -7,7 +7,7 @@ use crate::tui::composer::MenuItem;
 use crate::tui::host::{CommandChoice, HostRequest};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
-use crate::tui::text::{one_line, truncate};
+use crate::tui::text::{TextFilter, one_line, truncate};
 
 /// Every command with its description, in the order of the menu.
 pub const COMMANDS: [(&str, &str); 17] = [
@@ -38,21 +38,18 @@ pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect
     }
 }
 
-/// The menu rows for the text after the slash: built-in commands, then custom ones.
+/// The menu rows for the text after the slash, the best match first; without one, built-in commands,
+/// then custom ones.
 pub fn matching(written: &[CommandChoice], query: &str) -> Vec<MenuItem> {
-    let query = query.to_lowercase();
     let ours = COMMANDS.iter().map(|(name, words)| ((*name).to_owned(), (*words).to_owned()));
     let written = written.iter().map(|command| {
         let hint = command.argument_hint.as_deref().map(|hint| format!(" · {hint}"));
         let detail = format!("{}{}", command.description, hint.unwrap_or_default());
         (command.name.clone(), truncate(&one_line(&detail), 60).into_owned())
     });
-    let (mut first, rest): (Vec<_>, Vec<_>) = ours
-        .chain(written)
-        .filter(|(name, _)| name.to_lowercase().contains(&query))
-        .partition(|(name, _)| name.to_lowercase().starts_with(&query));
-    first.extend(rest);
-    first
+    // Not by their descriptions: Enter runs what is selected.
+    let found = TextFilter::new(query).matching(ours.chain(written).collect(), |row| (&*row.0, ""));
+    found
         .into_iter()
         .map(|(name, detail)| MenuItem { insert: format!("/{name}"), detail })
         .collect()

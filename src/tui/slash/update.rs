@@ -2,20 +2,22 @@
 
 use std::time::Duration;
 
-use crate::protocol::{Command, PermissionMode};
+use crate::protocol::{Command, McpState};
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::composer::draft;
 use crate::tui::format::{count, money, tokens};
-use crate::tui::host::{HostRequest, McpServers, ModelList};
+use crate::tui::host::{HostRequest, McpServers};
 use crate::tui::interrupt::stop;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
-use crate::tui::picker::{Picker, PickerRows, update as picker};
+use crate::tui::page::{PageLine, Tone, update as page};
+use crate::tui::picker::{open, update as picker};
 use crate::tui::reader::update as reader;
+use crate::tui::session::ScreenRule;
 use crate::tui::slash::{COMMANDS, command_name, is_custom_command};
-use crate::tui::text::{one_line, padded, width};
-use crate::tui::{focus, labels, page};
+use crate::tui::text::{column_width, one_line, padded, width};
+use crate::tui::{focus, labels};
 
 /// The title of the `/doctor` page.
 pub const DOCTOR_TITLE: &str = "doctor";
@@ -24,15 +26,6 @@ pub const MCP_TITLE: &str = "mcp";
 
 /// Time within which a second `/clear` confirms the first.
 const CLEAR_CONFIRM_TIME: Duration = Duration::from_secs(4);
-
-/// The modes that `/permissions` offers.
-const MODES: [PermissionMode; 5] = [
-    PermissionMode::Default,
-    PermissionMode::AcceptEdits,
-    PermissionMode::Plan,
-    PermissionMode::DontAsk,
-    PermissionMode::BypassPermissions,
-];
 
 /// Runs the draft if it is a command. Returns false when it is not.
 pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) -> bool {
@@ -66,22 +59,16 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
     match name {
         "help" => model.overlay = Some(Overlay::Help { scroll: 0 }),
         "agents" => agent_list::open(model, effects),
-        "model" if argument.is_empty() => {
-            effects.push(ScreenEffect::Ask(HostRequest::Models(ModelList::default())));
-            if model.session.first_run.is_some() {
-                effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
-            }
-            model.overlay = Some(Overlay::Picker(Picker::new("model", PickerRows::Loading)));
-        }
+        "model" if argument.is_empty() => open::models(model, effects),
         "model" => {
             let provider = local_provider(model, argument);
             let model = argument.to_owned();
             effects.push(ScreenEffect::Send(Command::SetModel { provider, model }));
         }
-        "permissions" => permissions(model),
+        "permissions" => open::permissions(model),
         "theme" => theme(model, argument),
         "mcp" => {
-            page::open(model, MCP_TITLE, vec!["loading …".to_owned()]);
+            page::open(model, MCP_TITLE, vec!["loading …".into()]);
             effects.push(ScreenEffect::Ask(HostRequest::McpServers(McpServers::default())));
         }
         "compact" => {
@@ -93,14 +80,14 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             focus::leave(model);
             match argument.parse() {
                 Ok(id) => effects.push(ScreenEffect::Send(Command::Resume(id))),
-                Err(_) => pick_session(model, effects),
+                Err(_) => open::sessions(model, effects),
             }
         }
         "cost" => page::open(model, "cost", cost_lines(model)),
         "status" => page::open(model, "status", status_lines(model)),
         "doctor" => {
             effects.push(ScreenEffect::Ask(HostRequest::Doctor(Vec::new())));
-            page::open(model, DOCTOR_TITLE, vec!["checking …".to_owned()]);
+            page::open(model, DOCTOR_TITLE, vec!["checking …".into()]);
         }
         "copy" => copy(model, effects),
         "read" => reader::open(model, effects),
@@ -110,24 +97,36 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
 }
 
 /// Lines for each server with its tools and last error, then the notes on other servers.
-pub fn server_lines(McpServers { running: servers, notes }: &McpServers) -> Vec<String> {
+pub fn server_lines(McpServers { running: servers, notes }: &McpServers) -> Vec<PageLine> {
     if servers.is_empty() && notes.is_empty() {
-        return vec!["no servers · add one with caliban mcp add".to_owned()];
+        return vec!["no servers · add one with caliban mcp add".into()];
     }
     let names = servers.iter().map(|server| width(&server.name)).max().unwrap_or(0);
     let mut lines = Vec::new();
     for server in servers {
-        let tools = count(server.tools.len(), "tool");
+        let tools = format!("  {:>8}  ", count(server.tools.len(), "tool"));
         let (name, state) = (padded(&server.name, names), padded(server.state.label(), 9));
-        lines.push(format!("{name}  {state}  {tools:>8}  {}", server.about));
+        let tone = match server.state {
+            McpState::Pending => Tone::Dim,
+            McpState::Connected => Tone::Good,
+            McpState::Failed => Tone::Bad,
+        };
+        let before =
+            [(&*name, Tone::Strong), ("  ", Tone::Plain), (&*state, tone), (&*tools, Tone::Plain)];
+        lines.push(PageLine::row(before, server.about.clone()));
+        let below = padded("", names + 2);
+        let line = |word: &str, text: &str, tone| {
+            let before = [(below.clone(), Tone::Plain), (word.to_owned(), Tone::Dim)];
+            PageLine(before.into_iter().chain([(text.to_owned(), tone)]).collect())
+        };
         if !server.tools.is_empty() {
-            lines.push(format!("{}  offers: {}", padded("", names), server.tools.join(", ")));
+            lines.push(line("offers: ", &server.tools.join(", "), Tone::Dim));
         }
         if let Some(error) = &server.error {
-            lines.push(format!("{}  last error: {error}", padded("", names)));
+            lines.push(line("last error: ", error, Tone::Plain));
         }
     }
-    lines.extend(notes.iter().map(|note| one_line(note)));
+    lines.extend(notes.iter().map(|note| PageLine::toned(one_line(note), Tone::Dim)));
     lines
 }
 
@@ -138,30 +137,11 @@ fn local_provider(model: &TuiModel, name: &str) -> Option<String> {
     Some(server.provider.clone())
 }
 
-/// Opens the list of stored sessions.
-pub fn pick_session(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    effects.push(ScreenEffect::Ask(HostRequest::Sessions(Vec::new())));
-    model.overlay = Some(Overlay::Picker(Picker::new("resume", PickerRows::Loading)));
-}
-
-/// Opens the picker of modes, with the current one selected.
-fn permissions(model: &mut TuiModel) {
-    let mut picker = Picker::new("permission mode", PickerRows::Modes(MODES.to_vec()));
-    picker.selected = MODES.iter().position(|mode| *mode == model.session.mode).unwrap_or(0);
-    picker.notes.extend(rule_lines(model));
-    model.overlay = Some(Overlay::Picker(picker));
-}
-
-/// Takes the named theme for the session, or opens the list with the current one selected.
+/// Takes the named theme for the session, or opens the list.
 fn theme(model: &mut TuiModel, name: &str) {
-    let choices = model.themes.choices.clone();
     if name.is_empty() {
-        let current = &model.settings.theme;
-        let at = choices.iter().position(|choice| choice.name == *current).unwrap_or(0);
-        let mut picker = Picker::new("theme", PickerRows::Themes(choices));
-        picker.selected = at;
-        model.overlay = Some(Overlay::Picker(picker));
-    } else if choices.iter().any(|choice| choice.name == name) {
+        open::themes(model);
+    } else if model.themes.choices.iter().any(|choice| choice.name == name) {
         picker::choose_theme(model, name.to_owned());
     } else {
         model.say(format!("there is no theme {} · /theme lists them", one_line(name)));
@@ -193,57 +173,54 @@ fn copy(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     effects.push(ScreenEffect::Copy(text));
 }
 
-fn cost_lines(model: &TuiModel) -> Vec<String> {
-    let mut lines = vec![format!("session   {}   agents included", money(model.total_cost()))];
-    lines.push(format!("context   {} tokens of the last request", tokens(model.run.context)));
+fn cost_lines(model: &TuiModel) -> Vec<PageLine> {
+    let (cost, context) = (money(model.total_cost()), tokens(model.run.context));
+    let mut lines = vec![
+        fact("session   ", format!("{cost}   agents included")),
+        fact("context   ", format!("{context} tokens of the last request")),
+    ];
     if model.agents.iter().next().is_some() {
-        lines.push(String::new());
+        lines.push("".into());
     }
     let names = model.agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0);
     for agent in model.agents.iter() {
         let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
-        lines.push(format!(
-            "{} {:>6}  {:>6}  {}",
-            padded(&agent.info.name, names),
-            tokens(used),
-            money(cost),
-            agent.info.description
-        ));
+        let name = padded(&agent.info.name, names);
+        let figures = format!(" {:>6}  {:>6}  ", tokens(used), money(cost));
+        let before = [(&*name, Tone::Plain), (&*figures, Tone::Dim)];
+        lines.push(PageLine::row(before, agent.info.description.clone()));
     }
     lines
 }
 
-fn status_lines(model: &TuiModel) -> Vec<String> {
+fn status_lines(model: &TuiModel) -> Vec<PageLine> {
     let session = &model.session;
+    let mode = format!("{}: {}", session.mode.name(), labels::mode_label(session.mode));
     let mut lines = vec![
-        format!("caliban     {}", session.version),
-        format!("session     {}", session.id.map_or("none".to_owned(), |id| id.to_string())),
-        format!("model       {}", session.model),
-        format!("permissions {}: {}", session.mode.name(), labels::mode_label(session.mode)),
-        format!("directory   {}", session.cwd),
+        fact("caliban     ", session.version.clone()),
+        fact("session     ", session.id.map_or("none".to_owned(), |id| id.to_string())),
+        fact("model       ", session.model.clone()),
+        fact("permissions ", mode),
+        fact("directory   ", session.cwd.clone()),
     ];
     if let Some(branch) = &session.branch {
-        lines.push(format!("branch      {branch}"));
+        lines.push(fact("branch      ", branch.clone()));
     }
-    lines.extend(session.notes.iter().map(|note| format!("            {note}")));
-    let rules = rule_lines(model);
+    lines.extend(session.notes.iter().map(|note| fact("            ", note.clone())));
+    let rules = model.rules();
     if !rules.is_empty() {
-        lines.push(String::new());
-        lines.extend(rules);
+        lines.extend(["".into(), PageLine::toned("rules in force", Tone::Dim)]);
     }
+    let cells = column_width(rules.iter().map(|rule| &*rule.rule), 40) + 2;
+    lines.extend(rules.into_iter().map(|ScreenRule { list, rule, origin }| {
+        let rule = format!("{}  ", padded(&rule, cells.max(width(&rule)) - 2));
+        let before = [(format!("  {list:<5} "), Tone::Dim), (rule, Tone::Plain)];
+        PageLine(before.into_iter().chain([(origin, Tone::Dim)]).collect())
+    }));
     lines
 }
 
-/// The rules in force, including those allowed until an agent ends.
-fn rule_lines(model: &TuiModel) -> Vec<String> {
-    let session = &model.session;
-    let mut lines: Vec<String> = session.rules.iter().map(|rule| format!("  {rule}")).collect();
-    lines.extend(session.grants.iter().map(|(path, rule)| match path.is_root() {
-        true => format!("  allow {rule} · main, this session"),
-        false => format!("  allow {rule} · {}, until it ends", model.name(path)),
-    }));
-    if !lines.is_empty() {
-        lines.insert(0, "rules in force".to_owned());
-    }
-    lines
+/// A line with a name and a value.
+fn fact(name: &str, value: String) -> PageLine {
+    PageLine::row([(name, Tone::Dim)], value)
 }

@@ -7,9 +7,11 @@ use crate::tui::agents::list::rows::ListRow;
 use crate::tui::host::HostRequest;
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
+use crate::tui::page::PageLine;
 use crate::tui::testing::{TestScreen, agent_choice, finish};
 use crate::tui::transcript::ItemKind;
 
+use super::pictures::picture;
 use super::root;
 
 fn defined(screen: &mut TestScreen, names: &[&str]) {
@@ -129,8 +131,8 @@ fn enter_on_a_definition_mentions_it_and_on_a_command_shows_it() {
     assert_eq!(screen.model.composer.text(), "@agent-explore ");
     screen.model.composer.discard();
     screen.write("/agents").enter().key(KeyCode::Down).enter();
-    let Some(Overlay::Page { lines, .. }) = &screen.model.overlay else { panic!() };
-    assert_eq!(lines, &["running · main", "", "npm run dev"]);
+    let Some(Overlay::Page(page)) = &screen.model.overlay else { panic!() };
+    assert_eq!(page.lines, ["running · main", "", "npm run dev"].map(PageLine::from));
 }
 
 #[test]
@@ -196,18 +198,19 @@ fn what_was_allowed_until_an_agent_ends_stands_in_permissions_until_then() {
     screen.prompt("go");
     let agent = screen.agent(&root(), "explore-2", "query");
     screen.asks(&agent, 7, "explore-2", "psql shop").write("2");
-    let notes = |screen: &mut TestScreen| -> String {
+    let shown = |screen: &mut TestScreen| -> String {
         screen.write("/permissions").enter();
-        let Some(Overlay::Picker(picker)) = screen.model.overlay.take() else { panic!() };
-        picker.notes.join("\n")
+        let shown = picture(screen, 120, 40);
+        screen.model.overlay = None;
+        shown
     };
-    let line = "allow Bash(psql:*) · explore-2, until it ends";
-    assert!(!notes(&mut screen).contains(line), "nobody has said yet that it counts");
+    let line = "allow  Bash(psql:*)  explore-2, until it ends";
+    assert!(!shown(&mut screen).contains(line), "nobody has said yet that it counts");
     let id = crate::protocol::QuestionId(7);
     screen.event(&agent, crate::protocol::EventKind::QuestionClosed { id, allowed: Some(true) });
-    assert!(notes(&mut screen).contains(line));
+    assert!(shown(&mut screen).contains(line));
     screen.event(&agent, finish(RunEnd::Completed, ""));
-    assert!(!notes(&mut screen).contains(line));
+    assert!(!shown(&mut screen).contains(line));
 }
 
 #[test]

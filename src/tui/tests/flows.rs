@@ -523,7 +523,10 @@ fn the_session_that_is_open_is_not_offered_again() {
     let choice = |id: SessionId, title: &str| SessionChoice {
         id,
         title: title.to_owned(),
-        detail: "1 message".to_owned(),
+        age: "2 min ago".to_owned(),
+        agents: 0,
+        cost: None,
+        answer: String::new(),
     };
     screen.write("/resume").enter();
     let sessions = vec![choice(open, "OPEN-1"), choice(SessionId::generate(), "OTHER-2")];

@@ -8,6 +8,7 @@ mod flows;
 mod interrupt;
 mod keys;
 mod linear;
+mod overlays;
 mod panes;
 mod pictures;
 mod prompt;

@@ -442,7 +442,7 @@ fn without_a_model_the_first_screen_says_what_is_enough() {
     screen.model.session.first_run = Some(crate::tui::FirstRun::default());
     let asked = start(&mut screen.model, None, false);
     assert_eq!(asked, [ScreenEffect::Ask(HostRequest::LocalServers(Vec::new()))]);
-    insta::assert_snapshot!("first_run_looking", picture(&mut screen, 100, 12));
+    insta::assert_snapshot!("first_run_looking", picture(&mut screen, 100, 14));
     let server = |name: &str, models: &[&str], provider: &str| LocalServer {
         name: name.to_owned(),
         models: models.iter().copied().map(str::to_owned).collect(),
@@ -452,7 +452,7 @@ fn without_a_model_the_first_screen_says_what_is_enough() {
     let models = ["qwen3-coder", "gpt-oss"];
     let found = vec![server("Ollama", &models, "ollama"), server("llama.cpp", &[], "llamacpp")];
     screen.send(Msg::Host { answered: HostRequest::LocalServers(found), at });
-    insta::assert_snapshot!("first_run_found", picture(&mut screen, 100, 12));
+    insta::assert_snapshot!("first_run_servers", picture(&mut screen, 100, 14));
     screen.write("hello").enter();
     assert_eq!(screen.model.composer.text(), "hello");
     assert_eq!(screen.notice(), "No model yet: your text stays here · /model");
@@ -519,6 +519,8 @@ fn a_newline_in_a_name_begins_no_line_of_a_page_or_of_the_head() {
     assert!(output.contains("/a model       forged"), "{output}");
     screen.write("/status").enter();
     let output = picture(&mut screen, 80, 24);
-    let column = |text: &str| output.lines().find_map(|line| line.find(text)).unwrap();
-    assert_eq!(column("model       forged"), column("directory   /a") + 2, "{output}");
+    let mut lines = output.lines().skip_while(|line| !line.contains("directory   /a"));
+    let mut column = |text: &str| lines.next().and_then(|line| line.find(text)).unwrap();
+    let value = column("/a");
+    assert_eq!(column("model       forged"), value + 2, "{output}");
 }

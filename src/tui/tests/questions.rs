@@ -9,6 +9,7 @@ use crate::protocol::{
     RunEnd, ToolDetails, ToolUseId, Usage,
 };
 use crate::tui::msg::Msg;
+use crate::tui::session::ScreenRule;
 use crate::tui::testing::{TestScreen, finish};
 
 use super::pictures::picture;
@@ -225,7 +226,8 @@ fn a_rule_has_a_receipt_once_it_counts() {
     assert!(screen.model.session.rules.is_empty());
     screen.event(&agent, EventKind::QuestionClosed { id: QuestionId(1), allowed: Some(true) });
     assert_eq!(screen.notice(), "allowed always: Bash(psql:*)");
-    assert_eq!(screen.model.session.rules, ["allow Bash(psql:*)"]);
+    let rule = ScreenRule::always("Bash(psql:*)", RuleFile::Local);
+    assert_eq!(screen.model.session.rules, [rule]);
     let (mut screen, agent, _) = always();
     screen.event(&agent, EventKind::QuestionClosed { id: QuestionId(1), allowed: None });
     assert_eq!(screen.notice(), "");

@@ -4,6 +4,7 @@
 
 mod clipboard;
 mod diff;
+mod filter;
 mod highlight;
 mod markdown;
 mod sanitize;
@@ -14,6 +15,7 @@ mod wrap;
 
 pub use clipboard::{COPY_LIMIT, CopyError, osc52};
 pub use diff::{DiffFile, DiffLimit, count_changes, diff_lines, whole_diff};
+pub use filter::TextFilter;
 pub use highlight::Highlighter;
 pub use markdown::{MarkdownStream, Widths};
 pub use sanitize::{one_line, reveal, sanitize};

@@ -1,7 +1,7 @@
 //! `/agents`: rows under three headings, and details of the selected definition below.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::tui::agents::AgentState;
@@ -9,9 +9,11 @@ use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
 use crate::tui::format::clock;
+use crate::tui::host::AgentChoice;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, draw_rows, frame, put_all, two_ends};
+use crate::tui::paint::{Painter, put_all, two_ends};
+use crate::tui::popup::{self, PopupTitle, draw_rows};
 use crate::tui::text::{column_width, one_line, padded, wrap_text};
 
 /// Maximum number of detail lines below the list.
@@ -20,40 +22,55 @@ const ABOUT_LINES: usize = 4;
 /// Minimum number of lines of the list beside details.
 const LIST_LINES: u16 = 4;
 
-/// Draws the list.
+/// Draws the list. Returns the cursor of its filter.
 pub fn draw(
     model: &TuiModel,
     list: &AgentList,
     area: Rect,
     painter: Painter<'_>,
     buffer: &mut Buffer,
-) {
-    let title = if list.filtering {
-        format!("agents · filter: {}", list.filter.text())
-    } else {
-        "agents".to_owned()
-    };
-    let mut inner = frame(buffer, area, painter.theme, painter.theme.accent, &title, "Esc closes");
+) -> Option<Position> {
+    let room = popup::room(area).0;
     let found = list.rows(model);
-    if let Some(ListRow::Definition(chosen)) = list.selected_row(model) {
-        let words = format!(
-            "{}\ntools: {} · model: {} · {}",
-            one_line(&chosen.description),
-            one_line(&chosen.tools),
-            one_line(&chosen.model),
-            one_line(&chosen.origin)
-        );
-        let mut about = wrap_text(&words, inner.width.max(1), painter.theme.dim);
+    let (lines, selected) = all_lines(model, list, &found, room, painter);
+    let about = |definition: &AgentChoice| {
+        let mut about = wrap_text(&definition_words(definition), room.max(1), painter.theme.dim);
         about.truncate(ABOUT_LINES);
-        let height = u16::try_from(about.len()).unwrap_or(0);
-        if inner.height > height + LIST_LINES {
-            let below = Rect { y: inner.bottom() - height, height, ..inner };
-            put_all(buffer, below, &about);
-            inner.height -= height + 1;
+        about
+    };
+    // As much for each of them, so that the box does not move with the selection.
+    let about_lines = list.definitions.iter().flatten().map(|it| about(it).len()).max();
+    let about_lines = about_lines.map_or(0, |lines| lines + 1);
+    let area = popup::place(area, usize::from(room), lines.len() + about_lines);
+    let filter = Some(&list.filter).filter(|_| list.filtering);
+    let cut = lines.len() + about_lines > usize::from(area.height.saturating_sub(2));
+    let note = match cut && !found.is_empty() {
+        true => format!("{} of {}", list.selected.min(found.len() - 1) + 1, found.len()),
+        false => String::new(),
+    };
+    let title = PopupTitle { name: "agents", filter, note };
+    let (mut inner, cursor) = popup::draw(&title, area, painter, buffer);
+    let height = u16::try_from(about_lines).unwrap_or(u16::MAX);
+    if inner.height >= height + LIST_LINES {
+        let below =
+            Rect { y: inner.bottom() - height + 1, height: height.saturating_sub(1), ..inner };
+        inner.height -= height;
+        if let Some(ListRow::Definition(chosen)) = list.selected_row(model) {
+            put_all(buffer, below, &about(&chosen));
         }
     }
-    let (lines, selected) = all_lines(model, list, &found, inner.width, painter);
     draw_rows(lines, selected, inner, painter, buffer);
+    cursor
+}
+
+fn definition_words(definition: &AgentChoice) -> String {
+    format!(
+        "{}\ntools: {} · model: {} · {}",
+        one_line(&definition.description),
+        one_line(&definition.tools),
+        one_line(&definition.model),
+        one_line(&definition.origin)
+    )
 }
 
 /// The rows with their headings, and the index of the selected line.

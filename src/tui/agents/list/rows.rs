@@ -7,6 +7,7 @@ use crate::tui::background::Job;
 use crate::tui::host::AgentChoice;
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::TuiModel;
+use crate::tui::text::TextFilter;
 
 /// One row of the list of agents.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,24 +69,22 @@ impl ListRow {
 impl AgentList {
     /// The rows that match the filter.
     pub fn rows(&self, model: &TuiModel) -> Vec<ListRow> {
-        let filter = self.filter.text().to_lowercase();
-        let fits = |name: &str, words: &str| {
-            let text = format!("{name} {words}").to_lowercase();
-            filter.split_whitespace().all(|word| text.contains(word))
-        };
+        let mut filter = TextFilter::new(self.filter.text());
         let mut rows = Vec::new();
         for alive in [true, false] {
-            let agents = model.agents.iter().filter(|agent| {
-                agent.alive() == alive && fits(&agent.info.name, &agent.info.description)
+            let agents = model.agents.iter().filter(|agent| agent.alive() == alive).collect();
+            let agents = filter.matching(agents, |agent: &&AgentState| {
+                (&*agent.info.name, &*agent.info.description)
             });
-            rows.extend(agents.map(|agent| ListRow::Agent(agent.path.clone())));
-            let jobs = model.jobs.iter();
-            let jobs = jobs.filter(|job| job.alive() == alive && fits(&job.id, &job.command));
-            rows.extend(jobs.map(|job| ListRow::Job(job.id.clone())));
+            rows.extend(agents.into_iter().map(|agent| ListRow::Agent(agent.path.clone())));
+            let jobs = model.jobs.iter().filter(|job| job.alive() == alive).collect();
+            let jobs = filter.matching(jobs, |job: &&Job| (&*job.id, &*job.command));
+            rows.extend(jobs.into_iter().map(|job| ListRow::Job(job.id.clone())));
         }
-        let definitions = self.definitions.iter().flatten();
-        let fitting = definitions.filter(|found| fits(&found.name, &found.description));
-        rows.extend(fitting.map(|definition| ListRow::Definition(definition.clone())));
+        let definitions = self.definitions.iter().flatten().collect();
+        let fitting = filter
+            .matching(definitions, |found: &&AgentChoice| (&*found.name, &*found.description));
+        rows.extend(fitting.into_iter().map(|found| ListRow::Definition(found.clone())));
         rows
     }
 

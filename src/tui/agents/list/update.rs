@@ -7,13 +7,14 @@ use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::background::{Job, update as background};
 use crate::tui::composer::edit::edit_text;
+use crate::tui::focus;
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::stop;
 use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection};
-use crate::tui::{focus, page};
+use crate::tui::page::{PageLine, update as page};
 
 /// Opens the list of agents and requests the definitions.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
@@ -95,13 +96,13 @@ fn open_row(model: &mut TuiModel, row: Option<ListRow>) {
     }
 }
 
-fn job_lines(model: &TuiModel, job: &Job) -> Vec<String> {
+fn job_lines(model: &TuiModel, job: &Job) -> Vec<PageLine> {
     let end = match &job.ended {
         None => "running".to_owned(),
         Some((_, end)) => end.to_string(),
     };
-    let mut lines = vec![format!("{} · {}", end, model.name(&job.path)), String::new()];
-    lines.extend(job.command.lines().map(str::to_owned));
+    let mut lines = vec![format!("{} · {}", end, model.name(&job.path)).into(), "".into()];
+    lines.extend(job.command.lines().map(PageLine::from));
     lines
 }
 

@@ -8,7 +8,8 @@ use crate::tui::agents::picker::{AgentAction, AgentPicker};
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, draw_rows, frame};
+use crate::tui::paint::{Painter, frame};
+use crate::tui::popup::draw_rows;
 use crate::tui::{labels, layout};
 
 /// Draws the list at the bottom of the area.

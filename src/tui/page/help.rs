@@ -1,110 +1,37 @@
-//! Pages of lines over the body: the help, with the keys as the user's keymap names them, and what
-//! commands such as `/cost` show.
+//! The help: the keys as the user's keymap names them, and the commands.
 
-use crossterm::event::KeyEvent;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
-use crate::tui::model::TuiModel;
-use crate::tui::overlay::Overlay;
-use crate::tui::paint::{Painter, frame, put};
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::paint::Painter;
 use crate::tui::slash::COMMANDS;
-use crate::tui::text::{sanitize, truncate, width, wrap_hanging, wrap_text};
-use crate::tui::transcript::Extent;
+use crate::tui::text::{padded, truncate, width, wrap_hanging};
 
-/// Opens a page.
-pub fn open(model: &mut TuiModel, title: &str, lines: Vec<String>) {
-    model.overlay = Some(Overlay::Page { title: title.to_owned(), lines, scroll: 0 });
-}
+/// Minimum width of the help in two columns.
+const TWO_COLUMNS: u16 = 140;
 
-/// Fills the page with this title, if it is still open.
-pub fn fill(model: &mut TuiModel, name: &str, found: Vec<String>) {
-    if let Some(Overlay::Page { title, lines, .. }) = &mut model.overlay
-        && title == name
-    {
-        *lines = found;
+/// Cells between the columns.
+const GAP: u16 = 4;
+
+/// The help's lines, in two columns if there is room.
+pub fn lines(keymap: &Keymap, room: u16, painter: Painter<'_>) -> Vec<Line<'static>> {
+    if room < TWO_COLUMNS {
+        return help_lines(keymap, room, painter);
     }
-}
-
-/// Handles a key on a page.
-pub fn press(model: &mut TuiModel, key: KeyEvent, action: Option<Action>) {
-    let step = model.metrics.page.page_step();
-    match (plain_char(key), action) {
-        (Some('q' | '?'), _) | (_, Some(Action::Submit | Action::Reader)) => model.overlay = None,
-        (Some('j'), _) | (_, Some(Action::Down)) => scroll(model, 1),
-        (Some('k'), _) | (_, Some(Action::Up)) => scroll(model, -1),
-        (Some(' '), _) | (_, Some(Action::PageDown)) => scroll(model, step),
-        (Some('b'), _) | (_, Some(Action::PageUp)) => scroll(model, -step),
-        (Some('g'), _) | (_, Some(Action::Home)) => scroll(model, isize::MIN / 2),
-        (Some('G'), _) | (_, Some(Action::End)) => scroll(model, isize::MAX / 2),
-        _ => {}
-    }
-}
-
-/// Scrolls the open page by lines, no further than its end.
-pub fn scroll(model: &mut TuiModel, lines: isize) {
-    let last = model.metrics.page.last_top();
-    if let Some(
-        Overlay::Help { scroll } | Overlay::Page { scroll, .. } | Overlay::Question { scroll, .. },
-    ) = &mut model.overlay
-    {
-        *scroll = scroll.saturating_add_signed(lines).min(last);
-    }
-}
-
-/// Hints for the keys; `close` says what Esc does.
-pub fn hint(model: &TuiModel, close: &str) -> Vec<String> {
-    let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
-    let scroll = arrows.map(|arrows| format!("{arrows} scroll"));
-    scroll.into_iter().chain([close.to_owned()]).collect()
-}
-
-/// Draws the help.
-pub fn draw_help(
-    keymap: &Keymap,
-    scroll: usize,
-    area: Rect,
-    painter: Painter<'_>,
-    buffer: &mut Buffer,
-) -> Extent {
-    let lines = help_lines(keymap, area.width.saturating_sub(4), painter);
-    draw_lines("keys and commands", &lines, scroll, area, painter, buffer)
-}
-
-/// Draws a page. Returns its extent.
-pub fn draw(
-    title: &str,
-    lines: &[String],
-    scroll: usize,
-    area: Rect,
-    painter: Painter<'_>,
-    buffer: &mut Buffer,
-) -> Extent {
-    let room = area.width.saturating_sub(4);
-    // Indent after a newline, so that a name or an error cannot fake a line of the page.
-    let indented = |line: &String| sanitize(line).replace('\n', "\n  ");
-    let wrapped =
-        lines.iter().flat_map(|line| wrap_text(&indented(line), room, painter.theme.text));
-    draw_lines(title, &wrapped.collect::<Vec<_>>(), scroll, area, painter, buffer)
-}
-
-fn draw_lines(
-    title: &str,
-    lines: &[Line<'static>],
-    scroll: usize,
-    area: Rect,
-    painter: Painter<'_>,
-    buffer: &mut Buffer,
-) -> Extent {
-    let inner = frame(buffer, area, painter.theme, painter.theme.accent, title, "Esc closes");
-    let height = usize::from(inner.height);
-    let top = scroll.min(lines.len().saturating_sub(height));
-    for (row, line) in lines.iter().skip(top).take(height).enumerate() {
-        put(buffer, inner, row, line);
-    }
-    Extent { total: lines.len(), height, top, ..Extent::default() }
+    let column = (room - GAP) / 2;
+    let lines = help_lines(keymap, column, painter);
+    let half = lines.len().div_ceil(2);
+    let (left, right) = lines.split_at(half);
+    let cells = usize::from(column + GAP);
+    let beside = |(at, line): (usize, &Line<'static>)| {
+        let mut spans = line.spans.clone();
+        if let Some(other) = right.get(at) {
+            spans.push(Span::raw(padded("", cells.saturating_sub(line.width()))));
+            spans.extend(other.spans.iter().cloned());
+        }
+        Line::from(spans)
+    };
+    left.iter().enumerate().map(beside).collect()
 }
 
 /// Minimum width of the key column, in cells.

@@ -1,0 +1,135 @@
+//! Draws pages and the help, and their hints.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use crate::tui::keymap::{Action, KeyContext, Keymap};
+use crate::tui::model::TuiModel;
+use crate::tui::page::{Page, PageLine, Tone, help};
+use crate::tui::paint::{Painter, put, scrollbar};
+use crate::tui::popup::{self, PopupTitle};
+use crate::tui::text::{sanitize, width, wrap_hanging};
+use crate::tui::theme::Theme;
+use crate::tui::transcript::Extent;
+
+/// Maximum width of a page's text, in cells.
+const MAX_WIDTH: u16 = 110;
+
+/// Indent of wrapped lines whose text begins too far to the right.
+const SHORT_INDENT: usize = 4;
+
+/// Hints for the keys on a page of this extent; `close` says what Esc does.
+pub fn hint(model: &TuiModel, page: Extent, close: &str) -> Vec<String> {
+    let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
+    let scroll = arrows.map(|arrows| format!("{arrows} scroll"));
+    let scroll = scroll.filter(|_| page.total > page.height);
+    scroll.into_iter().chain([close.to_owned()]).collect()
+}
+
+/// Draws the help.
+pub fn draw_help(
+    keymap: &Keymap,
+    scroll: usize,
+    area: Rect,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) -> Extent {
+    let lines = help::lines(keymap, popup::room(area).0, painter);
+    draw_lines("keys and commands", &lines, scroll, area, painter, buffer)
+}
+
+/// Draws a page. Returns its extent.
+pub fn draw(page: &Page, area: Rect, painter: Painter<'_>, buffer: &mut Buffer) -> Extent {
+    let room = popup::room(area).0.min(MAX_WIDTH);
+    let lines: Vec<_> =
+        page.lines.iter().flat_map(|line| wrapped(line, room, painter.theme)).collect();
+    draw_lines(&page.title, &lines, page.scroll, area, painter, buffer)
+}
+
+fn draw_lines(
+    title: &str,
+    lines: &[Line<'static>],
+    scroll: usize,
+    area: Rect,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) -> Extent {
+    let cells = lines.iter().map(Line::width).max().unwrap_or(0);
+    let area = popup::place(area, cells, lines.len());
+    let height = usize::from(area.height.saturating_sub(2));
+    let top = scroll.min(lines.len().saturating_sub(height));
+    let note = match height < lines.len() {
+        true => format!("{}–{} of {}", top + 1, top + height, lines.len()),
+        false => String::new(),
+    };
+    let title = PopupTitle { name: title, filter: None, note };
+    let (inner, _) = popup::draw(&title, area, painter, buffer);
+    for (row, line) in lines.iter().skip(top).take(height).enumerate() {
+        put(buffer, inner, row, line);
+    }
+    scrollbar(buffer, inner, (top, height, lines.len()), painter, painter.theme.accent);
+    Extent { total: lines.len(), height, top, ..Extent::default() }
+}
+
+/// The lines of a line of a page at this width.
+fn wrapped(line: &PageLine, room: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let Some((last, before)) = line.0.split_last() else { return vec![Line::default()] };
+    let span = |(text, tone): &(String, Tone)| {
+        Span::styled(sanitize(text).into_owned(), style(*tone, theme))
+    };
+    let mut first = Line::from(before.iter().map(span).collect::<Vec<_>>());
+    let hang = match first.width() {
+        far if far > usize::from(room) / 2 => SHORT_INDENT,
+        far => far,
+    };
+    let text = sanitize(&last.0);
+    // Indent after a newline, so that a name or an error cannot fake a line of the page.
+    let mut rest =
+        Line::from(" ".repeat(hang + width(&text[..text.len() - text.trim_start().len()])));
+    let mut lines = Vec::new();
+    for part in text.split('\n') {
+        let part = Line::styled(part.to_owned(), style(last.1, theme));
+        lines.extend(wrap_hanging(&part, room, &first, &rest));
+        rest = Line::from(" ".repeat(hang + 2));
+        first = rest.clone();
+    }
+    lines
+}
+
+fn style(tone: Tone, theme: &Theme) -> Style {
+    match tone {
+        Tone::Plain => theme.text,
+        Tone::Dim => theme.dim,
+        Tone::Strong => theme.text.add_modifier(Modifier::BOLD),
+        Tone::Good => theme.good,
+        Tone::Bad => theme.bad.add_modifier(Modifier::BOLD),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(line: &PageLine, room: u16) -> Vec<String> {
+        let lines = wrapped(line, room, &Theme::default());
+        lines.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn wrapped_text_hangs_under_its_own_start() {
+        let line =
+            PageLine::row([("ok", Tone::Good), ("  git  ", Tone::Dim)], "a longer text here");
+        assert_eq!(texts(&line, 22), ["ok  git  a longer text", "         here"]);
+        assert_eq!(texts(&line, 16), ["ok  git  a", "    longer text", "    here"]);
+        assert_eq!(texts(&"  two words".into(), 7), ["  two", "  words"]);
+        assert_eq!(texts(&PageLine::default(), 16), [""]);
+    }
+
+    #[test]
+    fn a_newline_begins_no_line_at_the_edge() {
+        let line = PageLine::row([("name  ", Tone::Plain)], "first\nok  forged");
+        assert_eq!(texts(&line, 40), ["name  first", "        ok  forged"]);
+    }
+}

@@ -1,0 +1,50 @@
+//! Pages of lines above the prompt: the help, and what commands such as `/cost` show.
+
+pub mod draw;
+mod help;
+pub mod update;
+
+/// An open page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    pub title: String,
+    pub lines: Vec<PageLine>,
+    pub scroll: usize,
+}
+
+/// A line of a page, in pieces. The last one is wrapped, and hangs under its own start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageLine(pub Vec<(String, Tone)>);
+
+/// The look of a piece of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    #[default]
+    Plain,
+    Dim,
+    Strong,
+    Good,
+    Bad,
+}
+
+impl PageLine {
+    /// A line with pieces before its text.
+    pub fn row<'a>(
+        before: impl IntoIterator<Item = (&'a str, Tone)>,
+        text: impl Into<String>,
+    ) -> Self {
+        let before = before.into_iter().map(|(text, tone)| (text.to_owned(), tone));
+        Self(before.chain([(text.into(), Tone::Plain)]).collect())
+    }
+
+    /// A line in one tone.
+    pub fn toned(text: impl Into<String>, tone: Tone) -> Self {
+        Self(vec![(text.into(), tone)])
+    }
+}
+
+impl<T: Into<String>> From<T> for PageLine {
+    fn from(text: T) -> Self {
+        Self::toned(text, Tone::Plain)
+    }
+}

@@ -1,0 +1,59 @@
+//! Opening the lists to choose from.
+
+use crate::protocol::PermissionMode;
+use crate::tui::host::{HostRequest, ModelList};
+use crate::tui::model::TuiModel;
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::Overlay;
+use crate::tui::picker::{Picker, PickerRows};
+
+/// The modes that `/permissions` offers.
+const MODES: [PermissionMode; 5] = [
+    PermissionMode::Default,
+    PermissionMode::AcceptEdits,
+    PermissionMode::Plan,
+    PermissionMode::DontAsk,
+    PermissionMode::BypassPermissions,
+];
+
+/// Opens the list of models.
+pub fn models(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    effects.push(ScreenEffect::Ask(HostRequest::Models(ModelList::default())));
+    if model.session.first_run.is_some() {
+        effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
+    }
+    let current = model.session.model.clone();
+    let picker = Picker { current, ..Picker::new("model", PickerRows::Loading) };
+    model.overlay = Some(Overlay::Picker(picker));
+}
+
+/// Opens the list of stored sessions.
+pub fn sessions(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    effects.push(ScreenEffect::Ask(HostRequest::Sessions(Vec::new())));
+    model.overlay = Some(Overlay::Picker(Picker::new("resume", PickerRows::Loading)));
+}
+
+/// Opens the list of modes, with the current one selected, and of the rules in force.
+pub fn permissions(model: &mut TuiModel) {
+    let rules = model.rules();
+    let mut picker =
+        Picker::new("permissions", PickerRows::Permissions { modes: MODES.to_vec(), rules });
+    model.session.mode.name().clone_into(&mut picker.current);
+    picker.selected = MODES.iter().position(|mode| *mode == model.session.mode).unwrap_or(0);
+    if model.rules().is_empty() {
+        picker.notes.push("no rules yet: the answer 3 to a question writes one".to_owned());
+    }
+    model.overlay = Some(Overlay::Picker(picker));
+}
+
+/// Opens the list of themes, with the current one selected.
+pub fn themes(model: &mut TuiModel) {
+    let choices = model.themes.choices.clone();
+    let current = match model.settings.theme.as_str() {
+        "" => "auto".to_owned(),
+        name => name.to_owned(),
+    };
+    let at = choices.iter().position(|choice| choice.name == current).unwrap_or(0);
+    let picker = Picker::new("theme", PickerRows::Themes(choices));
+    model.overlay = Some(Overlay::Picker(Picker { selected: at, current, ..picker }));
+}

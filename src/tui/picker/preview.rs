@@ -1,0 +1,122 @@
+//! What stands beside the rows of a picker: a theme's colours, a session's last answer.
+
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+
+use crate::tui::host::SessionChoice;
+use crate::tui::paint::Painter;
+use crate::tui::picker::rows::PickerChoice;
+use crate::tui::picker::{Picker, PickerRows};
+use crate::tui::text::{Highlighter, MarkdownStream, Widths, whole_diff};
+
+/// Minimum width of a picker with a preview beside its rows.
+const MIN_WIDTH: u16 = 100;
+
+/// Width of the sample of a theme.
+const SAMPLE_WIDTH: u16 = 54;
+
+/// The most lines of a last answer.
+const ANSWER_LINES: usize = 14;
+
+/// Lines beside the rows of a picker, and their width.
+pub struct Preview {
+    pub width: u16,
+    pub lines: Vec<Line<'static>>,
+}
+
+impl Preview {
+    /// The preview for the selected row, if the picker has one and `room` cells are enough for both.
+    pub fn new(
+        picker: &Picker,
+        selected: usize,
+        room: u16,
+        painter: Painter<'_>,
+        highlighter: &Highlighter,
+    ) -> Option<Self> {
+        if room < MIN_WIDTH {
+            return None;
+        }
+        match &picker.rows {
+            PickerRows::Themes(_) => {
+                Some(Self { width: SAMPLE_WIDTH, lines: theme_sample(painter) })
+            }
+            PickerRows::Sessions(sessions) if !sessions.is_empty() => {
+                let width = room * 2 / 5;
+                let rows = picker.matching();
+                let chosen = rows.get(selected).and_then(|row| {
+                    let is_chosen =
+                        |session: &&SessionChoice| row.choice == PickerChoice::Session(session.id);
+                    sessions.iter().find(is_chosen)
+                });
+                let answer = chosen.map(|session| session.answer.as_str()).unwrap_or_default();
+                let widths = Widths { prose: width, wide: width };
+                let mut lines = MarkdownStream::whole(answer, highlighter)
+                    .lines(widths, painter.theme)
+                    .to_vec();
+                if lines.is_empty() {
+                    lines.push(Line::styled("no answer yet", painter.theme.dim));
+                }
+                if lines.len() > ANSWER_LINES {
+                    lines.truncate(ANSWER_LINES - 1);
+                    lines.push(Line::styled("…", painter.theme.dim));
+                }
+                Some(Self { width, lines })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A few lines in the theme's colours, to choose one by.
+fn theme_sample(painter: Painter<'_>) -> Vec<Line<'static>> {
+    let theme = painter.theme;
+    let glyphs = theme.glyphs;
+    let word = |text: &str, style| Span::styled(text.to_owned(), style);
+    let agents = ["1 map the routes  ", "2 find the query  ", "3 run the tests"];
+    let agents = agents.into_iter().enumerate().map(|(at, name)| word(name, theme.agent(None, at)));
+    let diff = "@@ -8 +8 @@\n-  if count > bulk_from {\n+  if count >= bulk_from {\n";
+    let mut lines = vec![
+        Line::from(vec![
+            word(glyphs.prompt, theme.accent),
+            word(" find out why login is slow", theme.text),
+        ]),
+        Line::default(),
+        Line::from(vec![
+            word(&format!("{} ", glyphs.done), theme.good),
+            word("Read src/session.rs", theme.text),
+            word("  88 lines", theme.dim),
+        ]),
+        Line::from(vec![
+            word(&format!("{} ", glyphs.failed), theme.bad),
+            word("Bash cargo test", theme.text),
+            word("  exit 1", theme.dim),
+        ]),
+        Line::from(vec![
+            word(&format!("{} ", glyphs.asks), theme.question),
+            word("main wants to edit ", theme.text),
+            word("src/session.rs", theme.text.add_modifier(Modifier::BOLD)),
+        ]),
+        Line::default(),
+        Line::from(vec![
+            word("It is read twice, by ", theme.text),
+            word("fn guard()", theme.code),
+            word(" and the handler.", theme.text),
+        ]),
+        Line::from(vec![
+            word("let ", theme.keyword),
+            word("row", theme.text),
+            word(" = ", theme.text),
+            word("query", theme.function),
+            word("(", theme.text),
+            word("\"sessions\"", theme.string),
+            word(", ", theme.text),
+            word("1", theme.number),
+            word("); ", theme.text),
+            word("// twice", theme.comment),
+        ]),
+    ];
+    lines.extend(whole_diff(diff, None, SAMPLE_WIDTH, theme));
+    lines.push(Line::default());
+    lines.push(agents.collect());
+    lines
+}

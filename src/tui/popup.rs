@@ -1,0 +1,160 @@
+//! Boxes above the prompt, as large as their content: lists to choose from, and pages.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use crate::tui::composer::TextBuffer;
+use crate::tui::paint::{BorderText, Painter, cut_spans, frame_with, put, scrollbar, spans_width};
+use crate::tui::text::{truncate, width};
+use crate::tui::theme::Theme;
+
+/// Minimum width of a box, in cells.
+const MIN_WIDTH: usize = 40;
+
+/// Width of a screen below which a box itself says how to close it.
+const NARROW: u16 = 40;
+
+/// Minimum height of a box, if the content needs it.
+const MIN_HEIGHT: u16 = 10;
+
+/// Lines above a box in which the transcript stays visible.
+const LINES_ABOVE: u16 = 3;
+
+/// Cells at the sides of the content: the border and a blank.
+const SIDES: u16 = 4;
+
+/// The upper border of a box.
+#[derive(Default)]
+pub struct PopupTitle<'a> {
+    pub name: &'a str,
+    /// What was typed to filter the rows; `None` if they have no filter.
+    pub filter: Option<&'a TextBuffer>,
+    /// At the right end, such as `8 of 16`.
+    pub note: String,
+}
+
+/// The room that the content of a box has in an area, without its border.
+pub fn room(area: Rect) -> (u16, u16) {
+    (area.width.saturating_sub(SIDES), tallest(area).saturating_sub(2))
+}
+
+/// The height of the tallest box in an area.
+fn tallest(area: Rect) -> u16 {
+    area.height.saturating_sub(LINES_ABOVE).max(MIN_HEIGHT).min(area.height)
+}
+
+/// The part of an area for a box with so many cells and lines of content, directly above what is below.
+pub fn place(area: Rect, cells: usize, lines: usize) -> Rect {
+    let cells = u16::try_from(cells.max(MIN_WIDTH)).unwrap_or(u16::MAX);
+    let width = cells.saturating_add(SIDES).min(area.width);
+    let lines = u16::try_from(lines.max(1)).unwrap_or(u16::MAX);
+    let height = lines.saturating_add(2).min(tallest(area));
+    Rect::new(area.x, area.bottom() - height, width, height)
+}
+
+/// Draws an empty box. Returns the area inside, and the cursor of its filter.
+pub fn draw(
+    title: &PopupTitle<'_>,
+    area: Rect,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) -> (Rect, Option<Position>) {
+    let theme = painter.theme;
+    let mut left =
+        vec![Span::styled(title.name.to_owned(), theme.accent.add_modifier(Modifier::BOLD))];
+    let note = Some(&title.note).filter(|note| !note.is_empty());
+    let right =
+        note.map(|note| Span::styled(note.clone(), theme.dim)).into_iter().collect::<Vec<_>>();
+    let mut cursor = None;
+    if let Some(filter) = title.filter {
+        left.push(Span::styled(format!(" {} ", theme.glyphs.prompt), theme.dim));
+        let before = spans_width(&left);
+        if filter.is_empty() {
+            left.push(Span::styled("type to filter", theme.dim));
+        } else {
+            let room = usize::from(area.width).saturating_sub(before + spans_width(&right) + 9);
+            left.push(Span::styled(truncate(filter.text(), room).into_owned(), theme.text));
+        }
+        let typed = width(&filter.text()[..filter.cursor()]);
+        let column = u16::try_from(before + typed + 2).unwrap_or(u16::MAX);
+        let at = Position { x: area.x.saturating_add(column), y: area.y };
+        cursor = Some(at).filter(|at| at.x + 2 < area.right());
+    }
+    // A narrow screen has no line for hints.
+    let close = (area.width < NARROW).then(|| Span::styled("Esc closes", theme.dim));
+    let foot = BorderText { left: close.into_iter().collect(), right: Vec::new() };
+    let title = BorderText { left, right };
+    (frame_with(buffer, area, theme, theme.dim, title, foot), cursor)
+}
+
+/// Draws rows, scrolled so that the selected one is in the middle, with a scrollbar in the border to
+/// the right. A `selected` out of range selects none.
+pub fn draw_rows(
+    lines: Vec<Line<'static>>,
+    selected: usize,
+    area: Rect,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) {
+    let (height, all) = (usize::from(area.height), lines.len());
+    let middle = if selected < all { selected.saturating_sub(height / 2) } else { 0 };
+    let first = middle.min(all.saturating_sub(height));
+    for (at, line) in lines.into_iter().enumerate().skip(first).take(height) {
+        let chosen = at == selected;
+        let mark = if chosen { painter.theme.glyphs.focus } else { " " };
+        let mut spans = vec![Span::styled(mark, painter.theme.accent), Span::raw(" ")];
+        spans.extend(line.spans.into_iter().map(|span| span.patch_style(line.style)));
+        cut_spans(&mut spans, usize::from(area.width));
+        put(buffer, area, at - first, &Line::from(spans));
+        if let Some(y) = u16::try_from(at - first).ok().filter(|_| chosen) {
+            let row = Rect { y: area.y + y, height: 1, ..area };
+            buffer.set_style(row.intersection(area), selection(painter.theme));
+        }
+    }
+    scrollbar(buffer, area, (first, height, all), painter, painter.theme.accent);
+}
+
+/// The style of the selected row. One that is reversed has no room for faint or coloured text.
+fn selection(theme: &Theme) -> Style {
+    let style = theme.selection;
+    match style.add_modifier.contains(Modifier::REVERSED) {
+        true => style.fg(Color::Reset).bg(Color::Reset).remove_modifier(Modifier::DIM),
+        false => style,
+    }
+}
+
+/// `8 of 16` for a list that is cut or filtered, otherwise nothing.
+pub fn position(selected: usize, found: usize, all: usize, height: u16) -> String {
+    if found > usize::from(height) {
+        format!("{} of {found}", selected + 1)
+    } else if found < all {
+        format!("{found} of {all}")
+    } else {
+        String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_is_as_large_as_its_content_and_leaves_some_of_the_transcript() {
+        let body = Rect::new(0, 0, 120, 36);
+        assert_eq!(place(body, 60, 5), Rect::new(0, 29, 64, 7));
+        assert_eq!(place(body, 3, 0), Rect::new(0, 33, 44, 3));
+        assert_eq!(place(body, 500, 500), Rect::new(0, 3, 120, 33));
+        assert_eq!(place(Rect::new(0, 0, 60, 12), 90, 50), Rect::new(0, 2, 60, 10));
+        assert_eq!(place(Rect::new(0, 0, 30, 4), 90, 50), Rect::new(0, 0, 30, 4));
+    }
+
+    #[test]
+    fn a_count_stands_where_something_is_left_out() {
+        assert_eq!(position(0, 5, 5, 8), "");
+        assert_eq!(position(7, 16, 16, 8), "8 of 16");
+        assert_eq!(position(0, 3, 16, 8), "3 of 16");
+        assert_eq!(position(1, 12, 16, 8), "2 of 12");
+    }
+}

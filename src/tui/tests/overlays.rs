@@ -1,0 +1,321 @@
+//! Lists and pages above the prompt, as text and styles.
+
+use std::fmt::Write as _;
+
+use crossterm::event::KeyCode;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::Style;
+
+use crate::protocol::{AgentPath, Cost, McpState, McpStatus, RunEnd, SessionId};
+use crate::tui::FirstRun;
+use crate::tui::host::{
+    CommandChoice, HostRequest, LocalServer, McpServers, ModelChoice, ModelList, SessionChoice,
+};
+use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::page::{PageLine, Tone};
+use crate::tui::session::ScreenRule;
+use crate::tui::testing::{TestScreen, agent_choice, finish};
+use crate::tui::text::Highlighter;
+use crate::tui::theme::Theme;
+use crate::tui::themes::ThemeSet;
+use crate::tui::view::View;
+
+/// The sizes at which each dialog is looked at.
+const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+
+/// The names of styles.
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// The screen as text, each styled line followed by a line of letters for its styles.
+fn styled(screen: &mut TestScreen, width: u16, height: u16) -> String {
+    let mut view = View::new(Theme::named("dark").unwrap(), Highlighter::off());
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    screen.send(Msg::Resize { width, height });
+    terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
+    screen.send(Msg::Drawn(Box::new(view.metrics().clone())));
+    let buffer = terminal.backend().buffer();
+    let (mut out, mut styles) = (String::new(), vec![Style::reset()]);
+    for y in 0..height {
+        let (mut text, mut letters) = (String::new(), String::new());
+        for x in 0..width {
+            let cell = &buffer[(x, y)];
+            text.push_str(cell.symbol());
+            let style = cell.style();
+            let at = styles.iter().position(|known| *known == style).unwrap_or_else(|| {
+                styles.push(style);
+                styles.len() - 1
+            });
+            let blank = at == 0 || cell.symbol() == " " && style.bg == styles[0].bg;
+            letters.push(if blank { ' ' } else { LETTERS.chars().nth(at - 1).unwrap() });
+        }
+        writeln!(out, "{}", text.trim_end()).unwrap();
+        if !letters.trim().is_empty() {
+            writeln!(out, "{}", letters.trim_end()).unwrap();
+        }
+    }
+    for (style, letter) in styles.iter().skip(1).zip(LETTERS.chars()) {
+        let colour = |color: Option<ratatui::style::Color>| color.unwrap_or_default().to_string();
+        let (front, back) = (colour(style.fg), colour(style.bg));
+        writeln!(out, "{letter} {front} on {back} {:?}", style.add_modifier).unwrap();
+    }
+    out
+}
+
+fn snapshots(name: &str, screen: &mut TestScreen) {
+    for (width, height) in SIZES {
+        let shown = styled(screen, width, height);
+        insta::assert_snapshot!(format!("{name}_{width}x{height}"), shown);
+    }
+}
+
+/// A session in which something was said.
+fn talked() -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.prompt("find out why login is slow");
+    screen.says(
+        &AgentPath::root(),
+        "Login reads the session twice: in the guard and in the handler.",
+    );
+    screen.turn_done(&AgentPath::root(), 21_000, 0.06).main(finish(RunEnd::Completed, ""));
+    screen
+}
+
+fn reply(screen: &mut TestScreen, answered: HostRequest) {
+    let at = screen.at;
+    screen.send(Msg::Host { answered, at });
+}
+
+fn models() -> Vec<ModelChoice> {
+    let model = |name: &str, detail: &str| ModelChoice {
+        provider: "anthropic".to_owned(),
+        name: name.to_owned(),
+        detail: detail.to_owned(),
+    };
+    vec![
+        model("opus-4-8", "Anthropic · 200k window"),
+        model("sonnet-5", "Anthropic · 200k window"),
+        model("haiku-4-5", "Anthropic · 200k window"),
+        model("qwen3-coder", "Ollama · 32k window"),
+    ]
+}
+
+fn first_run() -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.model.session.first_run = Some(FirstRun { found: Some(Vec::new()), selected: 0 });
+    screen
+}
+
+#[test]
+fn a_list_of_models_marks_the_one_in_use_and_the_letters_of_the_filter() {
+    let mut screen = talked();
+    screen.write("/model").enter();
+    let notes = vec!["OpenAI: OPENAI_API_KEY is rejected (401): check it".to_owned()];
+    reply(&mut screen, HostRequest::Models(ModelList { choices: models(), notes }));
+    snapshots("model", &mut screen);
+    screen.write("o5");
+    snapshots("model_filter", &mut screen);
+}
+
+#[test]
+fn permissions_list_the_modes_and_the_rules_with_their_files() {
+    let mut screen = talked();
+    let rule = |list: &str, rule: &str, origin: &str| ScreenRule {
+        list: list.to_owned(),
+        rule: rule.to_owned(),
+        origin: origin.to_owned(),
+    };
+    screen.model.session.rules = vec![
+        rule("deny", "Read(.env)", ".claude/settings.json:4"),
+        rule("allow", "Bash(cargo test:*)", ".caliban/config.local.toml:3"),
+        rule("allow", "Edit(src/**)", "/home/ann/.config/caliban/config.toml:12"),
+    ];
+    screen.write("/permissions").enter();
+    snapshots("permissions", &mut screen);
+    for _ in 0..5 {
+        screen.key(KeyCode::Down);
+    }
+    screen.enter();
+    assert_eq!(screen.notice(), "to change it: .claude/settings.json:4");
+    assert!(screen.model.overlay.is_some(), "a rule can only be read");
+    screen.esc().wait(300).write("/status").enter();
+    snapshots("status", &mut screen);
+}
+
+#[test]
+fn the_sessions_show_age_agents_cost_and_the_last_answer() {
+    let mut screen = talked();
+    let session = |age: &str, title: &str, agents, usd: Option<f64>, answer: &str| SessionChoice {
+        id: SessionId::generate(),
+        title: title.to_owned(),
+        age: age.to_owned(),
+        agents,
+        cost: usd.map(Cost::known),
+        answer: answer.to_owned(),
+    };
+    let answer = "**Login reads the session twice.** I removed the second read:\n\n\
+                  - `src/session.rs:88` keeps the row\n- 214 tests pass\n";
+    let sessions = vec![
+        session("2 min ago", "Find out why login is slow and fix it.", 3, Some(0.61), answer),
+        session("3 h ago", "Add a dark theme", 0, Some(0.02), "Done."),
+        session(
+            "yesterday",
+            "What does the border case in lib/discount.sh do, and who calls it? Answer with file and line.",
+            12,
+            None,
+            "",
+        ),
+    ];
+    reply(screen.write("/resume ").enter(), HostRequest::Sessions(sessions));
+    snapshots("resume", &mut screen);
+    screen.write("dark");
+    snapshots("resume_filter", &mut screen);
+}
+
+#[test]
+fn themes_have_a_sample_beside_them_on_a_wide_screen() {
+    let mut screen = talked();
+    let (themes, _) = ThemeSet::new(&[], &[("COLORTERM", "truecolor")].into_iter().collect());
+    screen.model.themes.choices = themes.choices();
+    screen.write("/theme").enter();
+    snapshots("theme", &mut screen);
+}
+
+#[test]
+fn pages_are_as_large_as_their_text_and_hang_their_lines() {
+    let mut screen = talked();
+    screen.write("/doctor").enter();
+    let row = |state: &str, tone, about: &str, text: &str| {
+        let (state, about) = (format!("{state:<7}"), format!("{about:<10}"));
+        PageLine::row([(&*state, tone), (&*about, Tone::Strong)], text)
+    };
+    let long = "no model yet: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name a server with --provider";
+    let lines = vec![
+        row("WRONG", Tone::Bad, "key", long),
+        row("ok", Tone::Good, "agents", "explore, general-purpose, plan"),
+        row(
+            "note",
+            Tone::Dim,
+            "terminal",
+            "Shift+Enter may act as Enter here: Ctrl+J always makes a new line",
+        ),
+    ];
+    reply(&mut screen, HostRequest::Doctor(lines));
+    snapshots("doctor", &mut screen);
+    screen.esc().wait(300).write("/mcp").enter();
+    let running = vec![
+        McpStatus {
+            name: "docs".to_owned(),
+            state: McpState::Connected,
+            tools: vec!["search".to_owned(), "read".to_owned()],
+            error: None,
+            about: "npx -y @modelcontextprotocol/server-filesystem docs".to_owned(),
+        },
+        McpStatus {
+            name: "db".to_owned(),
+            state: McpState::Failed,
+            tools: Vec::new(),
+            error: Some("program not found: /opt/db/server".to_owned()),
+            about: "/opt/db/server --read-only".to_owned(),
+        },
+    ];
+    reply(&mut screen, HostRequest::McpServers(McpServers { running, notes: Vec::new() }));
+    snapshots("mcp", &mut screen);
+    screen.esc().wait(300).write("?");
+    snapshots("help", &mut screen);
+}
+
+#[test]
+fn the_menu_of_commands_finds_by_letters_and_counts_what_it_hides() {
+    let mut screen = talked();
+    screen.write("/");
+    reply(&mut screen, HostRequest::Commands(Vec::new()));
+    snapshots("commands", &mut screen);
+    screen.write("co");
+    snapshots("commands_filter", &mut screen);
+    let written = |name: &str| CommandChoice {
+        name: name.to_owned(),
+        description: "Mends".to_owned(),
+        argument_hint: None,
+    };
+    let names = |typed: &str| -> Vec<String> {
+        let found = crate::tui::slash::matching(&[written("gh:model")], typed);
+        found.into_iter().map(|item| item.insert).collect()
+    };
+    assert_eq!(names("model"), ["/model", "/gh:model"]);
+    assert_eq!(names("cpt"), ["/compact"]);
+}
+
+#[test]
+fn the_agents_and_their_definitions_stand_above_the_prompt() {
+    let mut screen = talked();
+    screen.prompt("map it");
+    screen.agent(&AgentPath::root(), "explore-1", "map the routes");
+    screen.write("/agents").enter();
+    let choices = ["explore", "general-purpose", "plan"].map(agent_choice).to_vec();
+    reply(&mut screen, HostRequest::Agents(choices));
+    snapshots("agents", &mut screen);
+    screen.write("/gp");
+    snapshots("agents_filter", &mut screen);
+}
+
+#[test]
+fn the_history_search_stands_above_the_prompt() {
+    let mut screen = talked();
+    for text in ["fix login", "read the docs", "fix logout"] {
+        screen.model.composer.remember(text);
+    }
+    screen.ctrl('r').write("fix");
+    snapshots("history", &mut screen);
+}
+
+#[test]
+fn without_a_model_arrows_and_enter_choose_a_way() {
+    let mut screen = first_run();
+    snapshots("first_run", &mut screen);
+    let small = styled(&mut screen, 60, 15);
+    insta::assert_snapshot!("first_run_60x15", small);
+    screen.key(KeyCode::Down).enter();
+    snapshots("first_run_key", &mut screen);
+    screen.esc().wait(300).key(KeyCode::Down);
+    screen.effects.clear();
+    screen.write("r");
+    let looks = ScreenEffect::Ask(HostRequest::LocalServers(Vec::new()));
+    assert_eq!(screen.effects, [looks]);
+    assert_eq!(screen.model.composer.text(), "", "`r` acts in the list");
+    assert_eq!(screen.model.session.first_run.as_ref().unwrap().found, None);
+    screen.key(KeyCode::Down).write("run").key(KeyCode::Down).enter();
+    assert_eq!(screen.model.composer.text(), "run", "anywhere else it is text");
+    assert!(!screen.model.play_demo, "with a draft, Enter sends");
+    screen.model.composer.discard();
+    screen.effects.clear();
+    screen.enter();
+    assert!(screen.model.play_demo && screen.effects.contains(&ScreenEffect::Quit));
+}
+
+#[test]
+fn models_of_a_local_server_are_picked_from_the_list() {
+    let mut screen = first_run();
+    let server = LocalServer {
+        name: "Ollama".to_owned(),
+        models: vec!["qwen3-coder".to_owned()],
+        provider: "ollama".to_owned(),
+    };
+    reply(&mut screen, HostRequest::LocalServers(vec![server]));
+    screen.key(KeyCode::Up);
+    snapshots("first_run_found", &mut screen);
+    screen.effects.clear();
+    screen.enter();
+    assert!(screen.effects.contains(&ScreenEffect::Ask(HostRequest::Models(ModelList::default()))));
+    assert!(screen.model.overlay.is_some());
+}
+
+#[test]
+fn the_list_of_models_is_no_dead_end_without_one() {
+    let mut screen = first_run();
+    screen.write("/model").enter();
+    reply(&mut screen, HostRequest::Models(ModelList::default()));
+    snapshots("model_none", &mut screen);
+    screen.enter();
+    assert!(screen.model.play_demo);
+}
