@@ -99,6 +99,22 @@ async fn completions_are_scripts_that_their_shells_accept() {
 }
 
 #[tokio::test]
+async fn one_word_without_a_terminal_is_an_unknown_command() {
+    let scene = Scene::new();
+    let run = scene.world.run(["frobnicate"]).finish().await;
+    run.assert_code(2);
+    assert!(run.stderr.contains("unknown command \"frobnicate\"; caliban --help"), "{run}");
+}
+
+#[tokio::test]
+async fn the_theme_in_a_file_is_checked_where_the_configuration_is() {
+    let scene = Scene::new();
+    scene.world.config("[tui]\ntheme = \"neon\"\n");
+    let shown = said(&scene, &["config", "show"]).await;
+    assert!(shown.contains("config.toml:2: unknown theme \"neon\"; choose one of auto"), "{shown}");
+}
+
+#[tokio::test]
 async fn a_scripted_provider_goes_by_the_name_that_the_configuration_gives_it() {
     let scene = Scene::new();
     let says = "[says]\nunmatched = \"u\"\nstuck = \"s\"\naside = \"a\"\n";

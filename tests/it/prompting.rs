@@ -167,6 +167,26 @@ async fn without_a_key_or_a_server_the_screen_says_what_to_do_and_keeps_the_draf
 }
 
 #[tokio::test]
+async fn without_a_key_enter_starts_the_demo_and_the_terminal_comes_back() {
+    let mut scene = Scene::new();
+    scene.world.unset("ANTHROPIC_API_KEY").unset("OPENAI_API_KEY");
+    scene.world.unset("ANTHROPIC_BASE_URL").unset("OPENAI_BASE_URL");
+    let screen = Screen::start(&scene.world, [], 100, 30);
+    screen.wait_for("Enter starts it");
+    screen.keys(ENTER);
+    screen.wait_for("Ten teas should get the bulk discount");
+    screen.wait_for("3 agents");
+    // Twice, since agents are working.
+    screen.keys("\u{4}");
+    screen.wait_for("again stops them and quits");
+    screen.keys("\u{4}");
+    let left = screen.exit();
+    assert_eq!(left.exit, Ok(0));
+    left.assert_restored();
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_command_of_ones_own_runs_without_the_model() {
     let scene = Scene::new();
     let screen = Screen::start(&scene.world, [], 100, 30);

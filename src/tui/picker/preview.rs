@@ -54,7 +54,7 @@ impl Preview {
                     .lines(widths, painter.theme)
                     .to_vec();
                 if lines.is_empty() {
-                    lines.push(Line::styled("no answer yet", painter.theme.dim));
+                    lines.push(Line::styled("no preview", painter.theme.dim));
                 }
                 if lines.len() > ANSWER_LINES {
                     lines.truncate(ANSWER_LINES - 1);

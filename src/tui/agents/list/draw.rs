@@ -1,4 +1,4 @@
-//! `/agents`: rows under three headings, and details of the selected definition below.
+//! `/agents`: rows under three headings, and details of the selected one below.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -9,7 +9,6 @@ use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
 use crate::tui::format::clock;
-use crate::tui::host::AgentChoice;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, put_all, two_ends};
@@ -18,6 +17,9 @@ use crate::tui::text::{column_width, one_line, padded, wrap_text};
 
 /// Maximum number of detail lines below the list.
 const ABOUT_LINES: usize = 4;
+
+/// The most bytes of a task below the list.
+const MAX_TASK_BYTES: usize = 1000;
 
 /// Minimum number of lines of the list beside details.
 const LIST_LINES: u16 = 4;
@@ -33,14 +35,13 @@ pub fn draw(
     let room = popup::room(area).0;
     let found = list.rows(model);
     let (lines, selected) = all_lines(model, list, &found, room, painter);
-    let about = |definition: &AgentChoice| {
-        let mut about = wrap_text(&definition_words(definition), room.max(1), painter.theme.dim);
+    let about = |row: &ListRow| {
+        let mut about = wrap_text(&about_words(model, row), room.max(1), painter.theme.dim);
         about.truncate(ABOUT_LINES);
         about
     };
-    // As much for each of them, so that the box does not move with the selection.
-    let about_lines = list.definitions.iter().flatten().map(|it| about(it).len()).max();
-    let about_lines = about_lines.map_or(0, |lines| lines + 1);
+    // As much for each row, so that the box does not move with the selection.
+    let about_lines = found.iter().map(|row| about(row).len()).max().map_or(0, |lines| lines + 1);
     let area = popup::place(area, usize::from(room), lines.len() + about_lines);
     let filter = Some(&list.filter).filter(|_| list.filtering);
     let cut = lines.len() + about_lines > usize::from(area.height.saturating_sub(2));
@@ -55,7 +56,7 @@ pub fn draw(
         let below =
             Rect { y: inner.bottom() - height + 1, height: height.saturating_sub(1), ..inner };
         inner.height -= height;
-        if let Some(ListRow::Definition(chosen)) = list.selected_row(model) {
+        if let Some(chosen) = list.selected_row(model) {
             put_all(buffer, below, &about(&chosen));
         }
     }
@@ -63,14 +64,25 @@ pub fn draw(
     cursor
 }
 
-fn definition_words(definition: &AgentChoice) -> String {
-    format!(
-        "{}\ntools: {} · model: {} · {}",
-        one_line(&definition.description),
-        one_line(&definition.tools),
-        one_line(&definition.model),
-        one_line(&definition.origin)
-    )
+/// What is known about a row besides its line.
+fn about_words(model: &TuiModel, row: &ListRow) -> String {
+    match row {
+        ListRow::Definition(definition) => format!(
+            "{}\ntools: {} · model: {} · {}",
+            one_line(&definition.description),
+            one_line(&definition.tools),
+            one_line(&definition.model),
+            one_line(&definition.origin)
+        ),
+        ListRow::Agent(path) => {
+            let task = model.agents.get(path).map_or("", |agent| &*agent.info.prompt);
+            let start = &task[..task.floor_char_boundary(MAX_TASK_BYTES)];
+            format!("task: {}", one_line(start))
+        }
+        ListRow::Job(id) => {
+            model.jobs.get(id).map(|job| one_line(&job.command)).unwrap_or_default()
+        }
+    }
 }
 
 /// The rows with their headings, and the index of the selected line.
