@@ -115,18 +115,31 @@ impl LayoutCache {
     }
 }
 
-/// The letters of a text, lower case.
+/// The letters and digits of a text, lower case.
 fn letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect()
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a line is an item of a numbered list, which may be shown with another number.
+fn is_numbered(line: &str) -> bool {
+    let item = line.trim_start_matches(|c: char| c.is_whitespace() || ">-*+".contains(c));
+    let behind = item.trim_start_matches(|c: char| c.is_ascii_digit());
+    behind.len() < item.len() && behind.starts_with(['.', ')'])
 }
 
 /// Whether an item can match a search for these letters. Saves the layout of most of a long
-/// transcript: rendering plain prose changes signs, blanks and numbers, but no letters.
+/// transcript: rendering plain prose changes signs and blanks, but no letters.
 fn may_match(kind: &ItemKind, wanted: &str) -> bool {
     let text = match kind {
         ItemKind::Prompt { text, task: false } => text,
         // Entities, tags and links may be shown otherwise.
-        ItemKind::Text { text, .. } if !text.contains(['&', '<']) && !text.contains("](") => text,
+        ItemKind::Text { text, .. }
+            if !text.contains(['&', '<'])
+                && !text.contains("](")
+                && !text.lines().any(is_numbered) =>
+        {
+            text
+        }
         _ => return true,
     };
     wanted.is_empty() || letters(text).contains(wanted)

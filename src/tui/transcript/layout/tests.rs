@@ -106,12 +106,13 @@ fn the_place_holds_at_another_width_and_while_text_comes_below() {
 fn a_search_lays_out_only_what_may_match() {
     let (mut transcript, mut layout) = (long(1000), LayoutCache::default());
     transcript.text_finished("The **nee**dle is here, [here](there) and in a&#98;c.");
+    transcript.text_finished("1. first\n1. second\n");
     transcript.push(ItemKind::Prompt { text: "later".to_owned(), task: false });
     let (theme, highlighter) = (Theme::default(), Highlighter::off());
     let (width, prose, full) = (AREA.width, AREA.width, true);
     let keymap = &Keymap::default();
     let style = ItemStyle { theme: &theme, width, prose, full, keymap, highlighter: &highlighter };
-    for query in ["NEEDLE is", "abc"] {
+    for query in ["NEEDLE is", "abc", "question 700", "2. second"] {
         let seek = Some(SearchDirection::Forward);
         let cx = RenderContext {
             find: Some(FindRequest { query, hit: None, seek }),
