@@ -21,6 +21,7 @@ use super::spelling::{Piece, Spelling, spell, unquoted};
 use super::wrapper::{self, InnerCommand};
 
 mod built_in;
+mod clone;
 mod compiler;
 mod dotnet;
 mod entry;
@@ -101,6 +102,9 @@ fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger>
     dangers.extend(git_config::find(name, words, &spelled));
     dangers.extend(git_operands(name, &spelled, bases));
     dangers.extend(operand::find(name, &spelled, bases));
+    if name == "gh" {
+        dangers.extend(clone::find_gh(words, &spelled, bases));
+    }
     let mut end = end_of_options(name, &spelled);
     dangers.extend(known::find(name, &spelled, end));
     if let Some(place) = operand::npx_command(name, &spelled) {
@@ -175,6 +179,7 @@ fn git_operands(name: &str, spelled: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<
     let sub_command = spelled[place].exact().unwrap_or_default();
     let mut dangers = remote::find(sub_command, place, spelled, bases);
     dangers.extend(strategy::find(sub_command, place, spelled));
+    dangers.extend(clone::find(sub_command, place, spelled, bases));
     dangers.extend(read_file::find(sub_command, place, spelled, bases));
     dangers
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::place::leads_out;
 use super::sub_command::is_everyday;
 use super::{Danger, Spelling};
-use crate::disk::{checkout_root, has_entry_behind_link, normalize, resolve};
+use crate::disk::{checkout_root, has_entry_behind_link, named_git_dirs, normalize, resolve};
+use crate::permission::spelling::Piece;
 
 /// A sub-command that takes its message from a file.
 struct MessageCommand {
@@ -54,8 +55,10 @@ const TEXTS: &[(&str, &str)] = &[
 ];
 
 /// Long options that take a text.
-const LONG_TEXTS: &str =
-    "--message --grep --author --committer --format --pretty --date --trailer --line-prefix";
+const LONG_TEXTS: &str = "--message --grep --author --committer --format --pretty --date --trailer --line-prefix --since --until --after --before";
+
+/// Maximum letters of one word that are read as options with a file.
+const MAX_LETTERS: usize = 32;
 
 /// Finds words of the everyday sub-command at `place` that name a file which may be outside the
 /// repository, or outside `bases` if the sub-command takes its message from there.
@@ -143,7 +146,11 @@ fn own_files(
             own.next().map_or(Vec::new(), |(at, _)| danger("git's own files", at))
         }
         "am" => {
-            let mut lists = rest().filter(|(_, word)| !is_dashed(word) && lists_mail(word, bases));
+            let is_list = |at: usize, word: &Spelling<'_>| {
+                is_other_mail_format(word, words.get(at + 1))
+                    || !is_dashed(word) && lists_mail(word, bases)
+            };
+            let mut lists = rest().filter(|(at, word)| is_list(*at, word));
             lists.next().map_or(Vec::new(), |(at, _)| danger("a list of files with mail", at))
         }
         _ if !is_listed(NO_CONTENT, sub_command)
@@ -173,13 +180,18 @@ fn is_dashed(word: &Spelling<'_>) -> bool {
 }
 
 /// Whether the word names or leads to a git folder or something in one.
-fn is_of_git(word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
+pub fn is_of_git(word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
     let has_git = |path: &Path| path.components().any(|part| is_git_folder(part.as_os_str()));
     let text = word.outline();
-    let is_git = |real: Option<PathBuf>| real.is_none_or(|real| has_git(&real));
-    word.exact().is_none()
-        || has_git(Path::new(&text))
-        || bases.iter().any(|base| readings(&text, base).into_iter().any(is_git))
+    let is_own = |base: &PathBuf| {
+        let (own, common) = named_git_dirs(&checkout_root(base));
+        let dirs: Vec<PathBuf> =
+            [Some(own), common].into_iter().flatten().filter_map(|dir| resolve(&dir)).collect();
+        readings(&text, base).into_iter().any(|real| {
+            real.is_none_or(|real| has_git(&real) || dirs.iter().any(|dir| real.starts_with(dir)))
+        })
+    };
+    word.exact().is_none() || has_git(Path::new(&text)) || bases.iter().any(is_own)
 }
 
 /// Whether the word may be a folder with mail, or a file that lists files with mail.
@@ -192,6 +204,16 @@ fn lists_mail(word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
         Ok(_) => true,
         Err(_) => false,
     })
+}
+
+/// Whether the word is the option for a format of mail other than mbox.
+fn is_other_mail_format(word: &Spelling<'_>, next: Option<&Spelling<'_>>) -> bool {
+    let text = word.outline();
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (text.as_str(), next.and_then(Spelling::exact)),
+    };
+    name.len() > 2 && "--patch-format".starts_with(name) && value != Some("mbox")
 }
 
 /// Whether the path is one in the checkout to git, but a link on the way leads elsewhere.
@@ -264,12 +286,35 @@ fn is_outside(word: &Spelling<'_>, sub_command: &str, bases: &[PathBuf]) -> bool
     let path = match (text.strip_prefix('-'), text.split_once('=')) {
         (None, _) => text.as_str(),
         (Some(_), Some((name, _))) if is_long_text(name) => return false,
+        (Some(_), Some((name, _))) if name.starts_with("--") && has_unknown_text(word) => {
+            return true;
+        }
         (Some(_), Some((name, value))) if name.starts_with("--") => value,
         (Some(cluster), _) => {
             let end = cluster.find(|letter: char| !letter.is_ascii_alphabetic());
             let letters = &cluster[..end.unwrap_or(cluster.len())];
-            if letters.contains(|letter| takes_text(letter, sub_command)) {
+            let text_at = letters.find(|letter| takes_text(letter, sub_command));
+            // Any of the letters may take the rest of the word as the name of a file.
+            let is_letter = |(_, c): &(usize, char)| c.is_ascii_alphanumeric();
+            let letters_before = cluster.char_indices().take_while(is_letter);
+            let mut values = letters_before
+                .take(text_at.unwrap_or(MAX_LETTERS))
+                .map(|(at, _)| &cluster[at + 1..]);
+            let leads_out = |value: &str| {
+                let exists = |base: &PathBuf| {
+                    let first = value.split('/').next().unwrap_or_default();
+                    !first.is_empty() && base.join(first).symlink_metadata().is_ok()
+                };
+                bases.iter().any(|base| exists(base) && leads_out_of_checkout(value, base))
+            };
+            if word.exact().is_some() && values.any(leads_out) {
+                return true;
+            }
+            if text_at.is_some() {
                 return false;
+            }
+            if has_unknown_text(word) {
+                return true;
             }
             &cluster[letters.len()..]
         }
@@ -280,6 +325,12 @@ fn is_outside(word: &Spelling<'_>, sub_command: &str, bases: &[PathBuf]) -> bool
         Spelling::Open(_) => leaves,
         Spelling::Plain(_) => bases.iter().any(|base| leads_out_of_checkout(path, base)),
     }
+}
+
+/// Whether a part of the word may be any text: no name of the line, nor one that a glob matches.
+fn has_unknown_text(word: &Spelling<'_>) -> bool {
+    let is_unknown = |piece: &Piece| matches!(piece, Piece::Any | Piece::Limit);
+    matches!(word, Spelling::Open(pieces) if pieces.iter().any(is_unknown))
 }
 
 fn leads_out_of_checkout(path: &str, base: &Path) -> bool {

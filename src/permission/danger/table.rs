@@ -313,6 +313,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
          --test-model --launch --script-new-process --dashboard --extra-submit --add-notes -A",
     ),
     ("gh/download", "=R -O -D --output --dir"),
+    ("gh/auth", "=h -t --show-token"),
     ("gh/config", "set"),
     ("gh/alias", "set import delete"),
     ("gh/extension gh/extensions gh/ext", "install exec upgrade create remove"),

@@ -79,7 +79,7 @@ fn a_rule_for_git_is_about_files_of_the_repository() {
         ("Bash(git mv:*)", "git mv -f a src/b"),
         ("Bash(git rm:*)", "git rm -r --cached '*.log'"),
         ("Bash(git grep:*)", "git grep -n x -- src"),
-        ("Bash(git clone:*)", "git clone https://h/x ../x"),
+        ("Bash(git clone:*)", "git clone https://h/x src/x"),
     ]);
 }
 
@@ -215,4 +215,71 @@ fn a_folder_counts_before_an_address_of_the_same_name() {
         fs::create_dir_all(bench.root.join("project").join(folder)).unwrap();
     }
     bench.asks(["git clone host:x", "git clone https://example.org/x"]);
+}
+
+#[test]
+fn git_makes_folders_only_inside_and_never_among_its_own_files() {
+    asked_about(&[
+        ("Bash(git clone:*)", "git clone https://h/x .git/hooks"),
+        ("Bash(git clone:*)", "git clone https://h/x src/../.git/hooks"),
+        ("Bash(git clone:*)", "git clone https://h/x ../x"),
+        ("Bash(git clone:*)", "git clone https://h/x ~/.config/x"),
+        ("Bash(git clone:*)", "git clone https://h/x escape/x"),
+        ("Bash(git clone:*)", "git clone https://h/escape"),
+        ("Bash(git clone:*)", "git clone h:a/escape.git"),
+        ("Bash(git clone:*)", "git clone --depth 1 -- https://h/x /x"),
+        ("Bash(git clone https://h/x:*)", "git clone https://h/x ../x"),
+        ("Bash(git init:*)", "git init ../z"),
+        ("Bash(git init:*)", "git init .git/hooks"),
+        ("Bash(git worktree:*)", "git worktree add .git/hooks x"),
+        ("Bash(git worktree add:*)", "git worktree add -b y .GIT/hooks x"),
+        ("Bash(git worktree:*)", "git worktree move x .git/hooks"),
+        ("Bash(gh repo clone:*)", "gh repo clone x/y ../z"),
+        ("Bash(gh repo clone:*)", "gh repo clone x/y -- --upload-pack=touch"),
+        ("Bash(gh repo clone:*)", "gh repo clone x/y -- -u touch"),
+        ("Bash(gh repo clone:*)", "gh repo clone x/y -- -c a.b=c"),
+        ("Bash(gh repo clone:*)", "gh repo clone x/y z -- --template=lk"),
+        ("Bash(gh repo clone:*)", "gh repo clone x/y -- --separate=x"),
+        ("Bash(gh repo:*)", "gh repo clone x/y -- --upl=touch"),
+        ("Bash(gh repo:*)", "gh repo fork x/y --clone -- --upl=touch"),
+        ("Bash(gh:*)", "gh auth status --show-token"),
+        ("Bash(gh auth status:*)", "gh auth status -t"),
+        ("Bash(gh auth:*)", "gh auth status -at"),
+    ]);
+    covered(&[
+        ("Bash(git clone https://h/x ../x:*)", "git clone https://h/x ../x"),
+        ("Bash(git clone:*)", "git clone -b main https://h/x.git src/x"),
+        ("Bash(git init:*)", "git init -b main sub"),
+        ("Bash(git worktree:*)", "git worktree add -b y ../x main"),
+        ("Bash(gh repo clone:*)", "gh repo clone x/y z -- --depth 1"),
+        ("Bash(gh repo:*)", "gh repo clone x/y"),
+        ("Bash(gh auth status:*)", "gh auth status -h github.com"),
+    ]);
+}
+
+#[test]
+fn no_prefix_covers_git_subtree_whose_words_are_split_again() {
+    for line in [
+        "git subtree push -P src evil main",
+        "git subtree add -P z evil main",
+        "git subtree split --onto 'HEAD --output=/x'",
+    ] {
+        let bench =
+            JudgeFixture::new().allow("Bash(git subtree:*)").allow("Bash(git subtree * main)");
+        let judgement = bench.allow("Bash(git:*)").bash_judgement(line);
+        assert_eq!(judgement.decision, Ask, "{line}");
+        assert!(judgement.why.contains("splits its words"), "{}", judgement.why);
+    }
+    covered(&[("Bash(git subtree pull -P src evil main)", "git subtree pull -P src evil main")]);
+}
+
+#[test]
+fn git_am_takes_mail_in_no_other_format_than_its_own() {
+    asked_about(&[
+        ("Bash(git am:*)", "git am --patch-format=stgit-series x"),
+        ("Bash(git am:*)", "git am --patch-format stgit-series x"),
+        ("Bash(git am:*)", "git am --patch-f=hg x"),
+        ("Bash(git am:*)", "git am --p=hg x"),
+    ]);
+    covered(&[("Bash(git am:*)", "git am --patch-format=mbox x")]);
 }

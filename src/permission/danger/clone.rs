@@ -1,0 +1,70 @@
+//! Folders that git makes: those of `git clone`, `git init` and `git worktree`. A rule covers those
+//! inside the folder that the command runs in, but none among git's own files.
+
+use std::path::PathBuf;
+
+use super::place::leads_out;
+use super::read_file::is_of_git;
+use super::{Danger, Spelling, find_within};
+use crate::permission::script::Word;
+
+/// Finds folders after the sub-command at `place` that lie elsewhere.
+pub fn find(
+    sub_command: &str,
+    place: usize,
+    words: &[Spelling<'_>],
+    bases: &[PathBuf],
+) -> Vec<Danger> {
+    if !matches!(sub_command, "clone" | "init" | "worktree") {
+        return Vec::new();
+    }
+    let mut dangers = Vec::new();
+    for (at, word) in words.iter().enumerate().skip(place + 1) {
+        let Some(text) = word.exact().filter(|text| !text.starts_with('-')) else { continue };
+        let written = |option: &str| Danger::new(option, text, at);
+        // Without a second word, the folder has the last name of the address.
+        let last = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or(text);
+        let last = last.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(last);
+        let names = if sub_command == "clone" { [text, last] } else { [text, text] };
+        let folders = names.map(|name| Spelling::Plain(name.into()));
+        if folders.iter().any(|folder| is_of_git(folder, bases)) {
+            dangers.push(written("git's own files"));
+        } else if sub_command != "worktree"
+            && folders.iter().zip(names).any(|(folder, name)| leads_out(name, folder, bases))
+        {
+            dangers.push(written("a folder outside"));
+        }
+    }
+    dangers
+}
+
+/// Finds the dangers of `gh repo clone` and `fork`: what is behind the mark is for `git clone`.
+pub fn find_gh(words: &[Word], spelled: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
+    let exact = |place: usize| spelled.get(place).and_then(Spelling::exact);
+    let is_clone = |place: &usize| {
+        exact(*place) == Some("repo") && matches!(exact(place + 1), Some("clone" | "fork"))
+    };
+    let Some(place) = (1..spelled.len()).find(is_clone).map(|place| place + 1) else {
+        return Vec::new();
+    };
+    let literal = |text: &str| Word { text: text.to_owned(), raw: text.to_owned(), literal: true };
+    let mark = (place..spelled.len()).find(|at| exact(*at) == Some("--")).unwrap_or(words.len());
+    let is_operand = |at: &usize| !exact(*at).is_some_and(|text| text.starts_with('-'));
+    // The repository, which gh may know by a short name, then the folder.
+    let operands: Vec<usize> = (place + 1..mark).filter(is_operand).collect();
+    let repository = operands.first().copied().unwrap_or(usize::MAX);
+    let address = format!("https://github.com/{}", exact(repository).unwrap_or("x"));
+    let mut places = vec![usize::MAX, usize::MAX, repository];
+    let mut clone = ["git", "clone", &address].map(literal).to_vec();
+    let rest = operands.into_iter().skip(1).chain(mark + 1..words.len());
+    for at in rest {
+        clone.push(words[at].clone());
+        places.push(at);
+    }
+    // The rule names the sub-command.
+    let found = find_within(&clone, bases, 0)
+        .into_iter()
+        .filter(|danger| danger.place != 1);
+    let at = |danger: &Danger| places.get(danger.place).copied().unwrap_or(usize::MAX);
+    found.map(|danger| Danger { place: at(&danger), ..danger }).collect()
+}
