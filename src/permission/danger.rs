@@ -28,6 +28,7 @@ mod entry;
 mod form;
 mod git_config;
 mod known;
+mod make;
 mod open;
 mod operand;
 mod place;

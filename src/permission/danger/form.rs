@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::place::leads_out;
-use super::{Spelling, compiler, dotnet};
+use super::{Spelling, compiler, dotnet, make};
 
 /// Last words of long options that name a program, for any program.
 const RUNS: &str = "browser cmd command editor exec executable hook hooks interpreter launcher pager plugin plugins \
@@ -24,11 +24,11 @@ pub fn find(
     let before = words.last().and_then(Spelling::exact).unwrap_or_default();
     let word = spelled.exact()?;
     match name {
-        "make" | "gmake" => make_word(word),
+        "make" | "gmake" => make::find(spelled, bases),
         // The words after the mark are make's.
         "cmake" => {
             let mark = words.iter().any(|word| word.exact() == Some("--"));
-            mark.then(|| make_word(word)).flatten()
+            mark.then(|| make::find(spelled, bases)).flatten()
         }
         "ssh" | "scp" | "sftp" => ssh_setting(word, before),
         "psql" | "mysql" | "mariadb" => {
@@ -79,21 +79,6 @@ pub fn telling_option(word: &str) -> Option<String> {
         is(WRITES, &format!("{before}-{last}")) || last == "report" && before != "cov"
     });
     (is(RUNS, last) || writes).then(|| option.to_owned())
-}
-
-/// The danger in an argument of make, which passes variables to its shell and expands `$(shell …)` in them.
-fn make_word(word: &str) -> Option<String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-+,:".contains(c);
-    let Some((variable, value)) = word.split_once('=') else {
-        // Pattern rules pass the name of a goal to a shell.
-        let is_goal = !word.starts_with('-');
-        let is_plain = word.chars().all(|c| plain(c) || "/@%~".contains(c));
-        return (is_goal && !is_plain).then(|| "a goal that a shell reads".to_owned());
-    };
-    let decides = matches!(variable, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | "GNUMAKEFLAGS")
-        || variable.ends_with(['!', ':', '+', '?'])
-        || variable.contains("MAKEFILE");
-    (decides || !value.chars().all(plain)).then(|| variable.to_owned())
 }
 
 /// An address that git runs as a command line.

@@ -405,3 +405,39 @@ fn a_formatter_is_offered_as_the_exact_call() {
     let suggestions = JudgeFixture::new().bash_judgement("pytest --collect-only").suggestions;
     assert_eq!(suggestions, ["Bash(pytest:*)"]);
 }
+
+#[test]
+fn a_word_of_make_is_a_plain_goal_variable_or_option() {
+    asked_about(&[
+        ("Bash(make test:*)", "make test 'x$(file >x,hello)=1'"),
+        ("Bash(make test:*)", "make test $'x$(eval define SHELL\\nid\\nendef)=1'"),
+        ("Bash(make test:*)", "make test PATH=bin"),
+        ("Bash(make test:*)", "make test LD_LIBRARY_PATH=bin LD_PRELOAD=x.so"),
+        ("Bash(make test:*)", "make test BASH_ENV=rc"),
+        ("Bash(make test:*)", "make test PYTHONPATH=."),
+        ("Bash(make test:*)", "make test PERL5OPT=-Mx"),
+        ("Bash(make test:*)", "make test RUBYOPT=-rx"),
+        ("Bash(make test:*)", "make test GIT_SSH_COMMAND=touch"),
+        ("Bash(make test:*)", "make test CARGO_HOME=x"),
+        ("Bash(make test:*)", "make test npm_config_script_shell=x"),
+        ("Bash(make test:*)", "make test HOME=src"),
+        ("Bash(make test:*)", "make test MAKEFILES=x"),
+        ("Bash(make test:*)", "make test SHELL=sh"),
+        ("Bash(make test:*)", "make test x.y=1"),
+        ("Bash(make test:*)", "make test x::=1"),
+        ("Bash(make test:*)", "make test PREFIX=.."),
+        ("Bash(make test:*)", "make test /tmp/foo"),
+        ("Bash(make test:*)", "make test ../foo"),
+        ("Bash(make test:*)", "make test escape/foo"),
+        ("Bash(make test:*)", "make test --new-option=x"),
+        ("Bash(make test:*)", "make test -e"),
+        ("Bash(cmake --build:*)", "cmake --build . -- -f x"),
+        ("Bash(cmake --build:*)", "cmake --build . -- 'a$(file >x,y)=1'"),
+    ]);
+    allowed(&[
+        ("Bash(make test:*)", "make test V=1 -j4"),
+        ("Bash(make -C src:*)", "make -C src -sk all"),
+        ("Bash(make:*)", "make --no-print-directory --jobs=4 build/a_b.o lib%.a c++ BUILD=release"),
+        ("Bash(cmake --build:*)", "cmake --build . -- -j4"),
+    ]);
+}
