@@ -31,6 +31,7 @@ mod known;
 mod make;
 mod open;
 mod operand;
+mod package_runner;
 mod place;
 mod read_file;
 mod remote;

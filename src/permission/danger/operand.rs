@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::{Danger, OPEN_WORDS, Spelling};
+use super::{Danger, OPEN_WORDS, Spelling, package_runner};
 
 /// Finds such words after the name of the program, which runs in one of `bases`.
 pub fn find(name: &str, words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
@@ -81,15 +81,15 @@ const SCRIPT_OPTIONS: &str = "--all --bail --check --ci --color --coverage --det
                               --host --invert --json --lib --list --listTests --maxWorkers --max-warnings --minify \
                               --mode --name --no-color --no-coverage --no-watch --noEmit --only --onlyChanged \
                               --only-changed --open --parallel --pass-with-no-tests --passWithNoTests --port \
-                              --pretty --prod --production --project --quiet --retries --retry --run --runInBand \
+                              --pretty --prod --production --quiet --retries --retry --run --runInBand \
                               --shard --silent --sourcemap --strict --test-name-pattern --test-only \
                               --testNamePattern --testPathPattern --testPathPatterns --timeout --update \
-                              --updateSnapshot --verbose --version --watch --watchAll --workers -b -g -h \
+                              --updateSnapshot --verbose --version --watch --watchAll --workers -g -h \
                               -q -s -t -v -w";
 
-/// Finds what a package script is handed on: which program gets it, only the script says, so a rule
-/// covers no option that may name a file or a program. `is_listed` knows the programs that have a
-/// table of their own.
+/// Finds options of npm, pnpm and yarn, and what they hand a script on: which program gets it, only
+/// the script says, so a rule covers no option that may name a file or a program. `is_listed` knows
+/// the programs that have a table of their own.
 pub fn script_options(
     name: &str,
     words: &[Spelling<'_>],
@@ -98,23 +98,30 @@ pub fn script_options(
     let exact = |place: usize| words.get(place).and_then(Spelling::exact);
     let is_operand = |place: &usize| exact(*place).is_some_and(|text| !text.starts_with('-'));
     let mut operands = (1..words.len()).filter(is_operand);
-    let Some(first) = operands.next() else { return Vec::new() };
-    let runs = matches!(exact(first), Some("run" | "run-script" | "rum" | "urn"));
-    let script = if runs { operands.next() } else { Some(first) };
-    let Some(script) = script else { return Vec::new() };
-    let sub_command = exact(first).unwrap_or_default();
+    let first = operands.next();
+    let sub_command = first.and_then(exact).unwrap_or_default();
+    let runs = matches!(sub_command, "run" | "run-script" | "rum" | "urn");
+    let starts = matches!(sub_command, "exec" | "dlx" | "x");
+    let script = if runs || starts { operands.next() } else { first };
+    let is_own = PACKAGES.contains(&sub_command)
+        || matches!(sub_command, "create" | "config" | "workspace")
+        || name == "bun" && matches!(sub_command, "test" | "build");
+    let mut dangers = Vec::new();
+    if matches!(name, "npm" | "pnpm" | "yarn") {
+        let hands_on = !is_own || matches!(sub_command, "create" | "workspace");
+        let end = package_runner::own_words(name, words, script.filter(|_| hands_on));
+        dangers = package_runner::find(words, end);
+    }
+    let Some(script) = script else { return dangers };
     let is_script = match name {
         "npm" => runs || matches!(sub_command, "test" | "t" | "tst" | "start" | "stop" | "restart"),
         "pnpm" | "yarn" | "bun" => {
-            let is_own = PACKAGES.contains(&sub_command)
-                || matches!(sub_command, "exec" | "dlx" | "x" | "create" | "config" | "workspace")
-                || name == "bun" && matches!(sub_command, "test" | "build");
-            !is_own && !is_listed(exact(script).unwrap_or_default(), &words[script..])
+            !is_own && !starts && !is_listed(exact(script).unwrap_or_default(), &words[script..])
         }
         _ => false,
     };
     if !is_script {
-        return Vec::new();
+        return dangers;
     }
     // npm keeps what stands before the mark.
     let start = match name {
@@ -143,7 +150,8 @@ pub fn script_options(
             (beginning.is_empty() || beginning.starts_with('-')).then(|| danger(OPEN_WORDS, place))
         }
     });
-    settings.chain(found).collect()
+    dangers.extend(settings.chain(found));
+    dangers
 }
 
 fn danger(option: &str, place: usize) -> Danger {

@@ -118,6 +118,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "=Fjp !--target --config --manifest-path --target-dir --logfile --out-dir --artifact-dir -C -Z --codegen @*",
     ),
     ("cargo/clippy", "-o --emit"),
+    ("cargo/doc cargo/rustdoc", "--open"),
     (
         "cargo/nextest",
         "--extract-to --archive-file --tool-config-file --config-file --debugger --tracer",

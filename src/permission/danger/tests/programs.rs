@@ -441,3 +441,30 @@ fn a_word_of_make_is_a_plain_goal_variable_or_option() {
         ("Bash(cmake --build:*)", "cmake --build . -- -j4"),
     ]);
 }
+
+#[test]
+fn npm_and_its_like_have_only_harmless_options_of_their_own() {
+    asked_about(&[
+        ("Bash(npm run test:*)", "npm run test --node_options=--require=/x.js"),
+        ("Bash(npm run test:*)", "npm run test --Node-Options=--require=/x.js"),
+        ("Bash(npm run test:*)", "npm run test --logs_dir=/x"),
+        ("Bash(npm run test:*)", "npm run test --new-option=x"),
+        ("Bash(npm test:*)", "npm test --USERCONFIG=x"),
+        ("Bash(npm exec:*)", "npm exec --Call=x"),
+        ("Bash(npm install:*)", "npm install --node-gyp=./x"),
+        ("Bash(npm install:*)", "npm install -g x"),
+        ("Bash(npm pack:*)", "npm pack --pack-destination=../x"),
+        ("Bash(pnpm install:*)", "pnpm install --pnpmfile=../x"),
+        ("Bash(pnpm install:*)", "pnpm install --config.pnpmfile=../x"),
+        ("Bash(pnpm install:*)", "pnpm install --modules-dir=../x"),
+        ("Bash(pnpm run:*)", "pnpm run --config.node-options=x test"),
+        ("Bash(yarn install:*)", "yarn install --modules-folder ../x"),
+    ]);
+    allowed(&[
+        ("Bash(npm run test:*)", "npm run test --silent -ws --if-present"),
+        ("Bash(npm install:*)", "npm install --ignore-scripts --No-Audit --no_fund -D x"),
+        ("Bash(npm run test:*)", "npm run test -w web"),
+        ("Bash(pnpm exec:*)", "pnpm exec own --new-option"),
+        ("Bash(yarn workspace:*)", "yarn workspace web test --new-option"),
+    ]);
+}
