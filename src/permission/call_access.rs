@@ -9,6 +9,7 @@ use super::base_dirs::BaseDirs;
 use super::call::Call;
 use super::doubt::doubt;
 use super::mentions::MentionedFiles;
+use super::mentions::readings::{Readings, readings};
 use super::path::PathTarget;
 use super::pattern_roots::AgentRoots;
 use super::places::Places;
@@ -65,6 +66,8 @@ pub struct ShellLine {
     home: Option<PathBuf>,
     /// Files that the words of its commands may name; looked up on demand.
     mentioned: OnceCell<MentionedFiles>,
+    /// What bash may make of each of its commands; looked up on demand.
+    readings: OnceCell<Vec<Readings>>,
     /// Why it may contain any command; computed on demand.
     doubt: OnceCell<Option<String>>,
     /// Files that it redirects to and from, also inside texts that it runs.
@@ -82,6 +85,16 @@ impl ShellLine {
         let home = self.home.as_deref();
         self.mentioned
             .get_or_init(|| MentionedFiles::from_script(&self.script, &self.bases.all, home))
+    }
+
+    /// The commands that bash may make of this one of the line.
+    pub fn readings(&self, command: &SimpleCommand) -> Option<&Readings> {
+        let BaseDirs { shell, is_open, .. } = &self.bases;
+        let all = self
+            .readings
+            .get_or_init(|| readings(&self.script, shell, !is_open, self.home.as_deref()));
+        let at = self.script.commands.iter().position(|own| own == command)?;
+        all.get(at)
     }
 
     /// Why the line may contain any command, whatever a rule names.
@@ -177,6 +190,7 @@ fn shell_items(line: &str, cwd: &Path, places: &Places) -> (Vec<AccessItem>, She
     let home = places.shell_home.clone();
     let line = line.to_owned();
     let (mentioned, doubt, led_away) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+    let readings = OnceCell::new();
     let other_git = [const { OnceCell::new() }; 2];
     let shell = ShellLine {
         line,
@@ -184,6 +198,7 @@ fn shell_items(line: &str, cwd: &Path, places: &Places) -> (Vec<AccessItem>, She
         bases,
         home,
         mentioned,
+        readings,
         doubt,
         written,
         read,

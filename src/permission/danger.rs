@@ -64,6 +64,11 @@ impl Danger {
         Self { option: option.into(), written: written.into(), place, values: "" }
     }
 
+    /// Stands for an option that words known only at run time may turn out to be.
+    pub fn unknown_words() -> Self {
+        Self::new(OPEN_WORDS, "", usize::MAX)
+    }
+
     /// Whether one of the words of a rule names the option.
     pub fn is_named(&self, rule: &str) -> bool {
         let letter = self.option.strip_prefix('-').filter(|letter| letter.chars().count() == 1);
@@ -83,26 +88,45 @@ impl Danger {
 
 /// Finds the dangerous options of a command that runs in one of `bases`; its first word is the program.
 pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
-    find_within(words, bases, 0)
+    find_within(words, bases, Search::default())
 }
 
-/// The same for a command behind this many runners.
-fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger> {
+/// The same for a command that bash may make of one that was searched: only its words are new.
+pub fn find_in_reading(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
+    find_within(words, bases, Search { is_reading: true, ..Search::default() })
+}
+
+/// How a command is searched.
+#[derive(Clone, Copy, Default)]
+struct Search {
+    /// How many runners stand before it.
+    runners: usize,
+    /// The files that no word shows are already known.
+    is_reading: bool,
+}
+
+impl Search {
+    fn behind_runner(self) -> Self {
+        Self { runners: self.runners + 1, ..self }
+    }
+}
+
+fn find_within(words: &[Word], bases: &[PathBuf], search: Search) -> Vec<Danger> {
     let Some(program) = words.first() else { return Vec::new() };
-    if runners > MAX_RUNNERS {
-        return vec![Danger::new(OPEN_WORDS, "", usize::MAX)];
+    if search.runners > MAX_RUNNERS {
+        return vec![Danger::unknown_words()];
     }
     let name = listed_name(&program.text);
     let spelled = spell(words);
     if spelled.len() != words.len() {
         return match expanded(words) {
-            Some(words) => find_within(&words, bases, runners),
-            None => vec![Danger::new(OPEN_WORDS, "", usize::MAX)],
+            Some(words) => find_within(&words, bases, search),
+            None => vec![Danger::unknown_words()],
         };
     }
     let mut dangers = sub_command::find(name, &spelled);
     dangers.extend(git_config::find(name, words, &spelled));
-    dangers.extend(git_operands(name, &spelled, bases));
+    dangers.extend(git_operands(name, &spelled, bases, search));
     dangers.extend(operand::find(name, &spelled, bases));
     if name == "gh" {
         dangers.extend(clone::find_gh(words, &spelled, bases));
@@ -111,7 +135,7 @@ fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger>
     dangers.extend(known::find(name, &spelled, end));
     if let Some(place) = operand::npx_command(name, &spelled) {
         end = place;
-        let inner = find_within(&words[place..], bases, runners + 1).into_iter();
+        let inner = find_within(&words[place..], bases, search.behind_runner()).into_iter();
         dangers.extend(
             inner.map(|danger| Danger { place: danger.place.saturating_add(place), ..danger }),
         );
@@ -124,21 +148,22 @@ fn find_within(words: &[Word], bases: &[PathBuf], runners: usize) -> Vec<Danger>
         let mark = inner.iter().position(|word| word.literal && word.text == "--");
         mark.map(|mark| inner.remove(mark));
         let behind = |at: usize| usize::from(mark.is_some_and(|mark| at >= mark));
-        let found = find_within(&inner, bases, runners + 1).into_iter();
+        let found = find_within(&inner, bases, search.behind_runner()).into_iter();
         dangers.extend(found.map(|danger| {
             let at = danger.place.saturating_add(behind(danger.place));
             Danger { place: at.saturating_add(place), ..danger }
         }));
     }
     dangers.extend(operand::script_options(name, &spelled, is_listed));
-    let words = CommandWords { name, words, spelled: &spelled, bases };
+    let rows: Vec<&'static str> = rows(name, &spelled).collect();
+    let words = CommandWords { name, words, spelled: &spelled, rows: &rows, bases };
     dangers.extend(words.options(end, &dangers));
     // The text after the mark may be an address as well.
     for (place, word) in spelled.iter().enumerate().skip(end) {
         let option = word.exact().and_then(|text| form::address(name, text));
         dangers.extend(option.map(|option| Danger::new(option.clone(), option, place)));
     }
-    let values = rows(name, &spelled).map(values_of).find(|values| !values.is_empty());
+    let values = rows.into_iter().map(values_of).find(|values| !values.is_empty());
     for danger in dangers.iter_mut().filter(|danger| danger.values.is_empty()) {
         danger.values = values.unwrap_or_default();
     }
@@ -173,7 +198,12 @@ fn expanded(words: &[Word]) -> Option<Vec<Word>> {
 }
 
 /// Operands and strategies of git, which depend on its sub-command.
-fn git_operands(name: &str, spelled: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
+fn git_operands(
+    name: &str,
+    spelled: &[Spelling<'_>],
+    bases: &[PathBuf],
+    search: Search,
+) -> Vec<Danger> {
     let place = Program::named(name)
         .filter(|_| name == "git")
         .and_then(|program| git_config::sub_command(program, spelled));
@@ -183,6 +213,9 @@ fn git_operands(name: &str, spelled: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<
     dangers.extend(strategy::find(sub_command, place, spelled));
     dangers.extend(clone::find(sub_command, place, spelled, bases));
     dangers.extend(read_file::find(sub_command, place, spelled, bases));
+    if !search.is_reading {
+        dangers.extend(read_file::find_unseen(sub_command, bases));
+    }
     dangers
 }
 
@@ -191,6 +224,8 @@ struct CommandWords<'a> {
     name: &'a str,
     words: &'a [Word],
     spelled: &'a [Spelling<'a>],
+    /// The rows of the table for the program and its sub-command.
+    rows: &'a [&'static str],
     bases: &'a [PathBuf],
 }
 
@@ -250,7 +285,9 @@ impl CommandWords<'_> {
         let word = &self.spelled[place];
         let beginning = word.beginning();
         let previous = self.spelled.get(place - 1).and_then(Spelling::exact).unwrap_or_default();
-        let is_open_name = beginning.starts_with("--") && !beginning.contains('=');
+        // A lone dash may begin a long option.
+        let is_open_name =
+            beginning == "-" || beginning.starts_with("--") && !beginning.contains('=');
         is_open_name
             || entries.iter().any(|entry| entry.may_be_in(&beginning, place))
             || may_be_any && !is_message(self.name, self.spelled, self.words, place)
@@ -265,9 +302,8 @@ impl CommandWords<'_> {
 
     /// Whether the table lists an option of this name as harmless.
     fn is_harmless(&self, option: &str) -> bool {
-        let mut rows = rows(self.name, self.spelled);
         let is_option = |word: &str| word.strip_prefix('!') == Some(option);
-        rows.any(|row| row.split_whitespace().any(is_option))
+        self.rows.iter().any(|row| row.split_whitespace().any(is_option))
     }
 }
 

@@ -16,6 +16,7 @@ use super::writers::{self, WriteEffect};
 mod input;
 pub mod lookup;
 pub mod named;
+pub mod readings;
 
 use lookup::FileLookup;
 use named::NamedFiles;

@@ -95,6 +95,7 @@ impl Rule {
                 let covers = |command| {
                     pattern.allows(command, bases)
                         && !pattern.is_misled(command, &shell.line, bases)
+                        && pattern.allows_readings(shell.readings(command), bases)
                         && self.elsewhere(pattern, command, effects, places).is_none()
                 };
                 // The author knew this very line, but not everything it may amount to elsewhere.
@@ -237,9 +238,14 @@ impl Rule {
         if let Some(danger) = pattern.exception(command, bases) {
             return Some(Exception::Danger(danger));
         }
-        let is_covered = pattern.allows(command, bases);
-        let why = || self.elsewhere(pattern, command, effects, places);
-        is_covered.then(why).flatten().map(Exception::Elsewhere)
+        if !pattern.allows(command, bases) {
+            return None;
+        }
+        if let Some(why) = self.elsewhere(pattern, command, effects, places) {
+            return Some(Exception::Elsewhere(why));
+        }
+        let is_covered = pattern.allows_readings(shell.readings(command), bases);
+        (!is_covered).then(|| Exception::Danger(Danger::unknown_words()))
     }
 
     /// Whether the rule is for reading or writing files.

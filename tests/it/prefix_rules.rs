@@ -104,3 +104,40 @@ async fn a_setting_of_ssh_behind_a_mark_starts_no_program_of_the_project() {
     }
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_name_of_a_file_is_no_command_line_by_way_of_a_glob() {
+    let scene = Scene::new();
+    let project = scene.world.project_dir();
+    scene.world.write("a.txt", "a\n");
+    scene.world.write(&format!("-xtouch {FIRED}"), "");
+    git(&project, &["init", "-q", "-b", "main"]);
+    git(&project, &["config", "user.name", "A"]);
+    git(&project, &["config", "user.email", "a@example.com"]);
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-qm", "first"]);
+    git(&project, &["branch", "feat"]);
+    git(&project, &["commit", "-q", "--allow-empty", "-m", "second"]);
+    let line = "for f in -*; do git rebase -f feat \"$f\"; done";
+    assert!(fires(&scene, line), "git itself takes the name for an option");
+    let error = call(&scene, "Bash(git rebase:*)", line).await.unwrap();
+    assert!(error.contains("words known only at run time"), "{error}");
+    assert!(!scene.world.exists(FIRED));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_name_of_a_file_sets_no_variable_of_make() {
+    let scene = Scene::new();
+    scene.world.write("Makefile", "test:\n\t@true\n");
+    scene.world.write(&format!("x:=$(shell touch {FIRED})"), "");
+    let lines = ["make test x*", "make test 'y$(shell touch fired)=1'"];
+    for line in lines {
+        assert!(fires(&scene, line), "make itself runs it: {line}");
+        let error = call(&scene, "Bash(make test:*)", line).await.unwrap();
+        assert!(error.contains("no rule allows make with"), "{error}");
+        assert!(!scene.world.exists(FIRED), "{line}");
+    }
+    assert_eq!(call(&scene, "Bash(make test:*)", "make test V=1 -j2").await, None);
+    scene.server.finish();
+}

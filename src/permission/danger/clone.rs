@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::place::leads_out;
 use super::read_file::is_of_git;
-use super::{Danger, Spelling, find_within};
+use super::{Danger, Search, Spelling, find_within};
 use crate::permission::script::Word;
 
 /// Finds folders after the sub-command at `place` that lie elsewhere.
@@ -62,7 +62,7 @@ pub fn find_gh(words: &[Word], spelled: &[Spelling<'_>], bases: &[PathBuf]) -> V
         places.push(at);
     }
     // The rule names the sub-command.
-    let found = find_within(&clone, bases, 0)
+    let found = find_within(&clone, bases, Search::default())
         .into_iter()
         .filter(|danger| danger.place != 1);
     let at = |danger: &Danger| places.get(danger.place).copied().unwrap_or(usize::MAX);

@@ -163,7 +163,10 @@ impl OptionEntry<'_> {
             return self.option.starts_with(beginning);
         }
         let Some(cluster) = beginning.strip_prefix('-') else {
-            return self.option.ends_with('*') && self.is(beginning, None, place);
+            // A sub-command.
+            let is_word = !self.option.starts_with('-') && !beginning.is_empty();
+            return self.option.ends_with('*') && self.is(beginning, None, place)
+                || is_word && self.option.starts_with(beginning);
         };
         let is_letter = self.option.len() == 2 && self.option.starts_with('-');
         let has_value = cluster.chars().any(|letter| self.takes_rest(letter));

@@ -123,8 +123,17 @@ fn is_operand(words: &[Spelling<'_>], at: usize) -> bool {
     !is_option(&words[at]) && !is_option(&words[at - 1])
 }
 
-/// Finds files that no path in the line shows: git names them itself, or finds them in the index
-/// and follows a link that has replaced a folder. Also words that are git's own files.
+/// Finds files that no word shows: git finds them in the index, and follows a link that has replaced
+/// a folder. Only a rule for the whole line can name them.
+pub fn find_unseen(sub_command: &str, bases: &[PathBuf]) -> Option<Danger> {
+    let is_searched =
+        !matches!(sub_command, "help" | "mv" | "am") && !is_listed(NO_CONTENT, sub_command);
+    let has_link = |base: &PathBuf| has_entry_behind_link(&checkout_root(base));
+    let found = is_searched && bases.iter().any(has_link);
+    found.then(|| Danger::new("a folder that has become a link", "", usize::MAX))
+}
+
+/// Finds files that git names itself, and words that are git's own files.
 fn own_files(
     sub_command: &str,
     place: usize,
@@ -133,10 +142,11 @@ fn own_files(
 ) -> Vec<Danger> {
     let rest = || words.iter().enumerate().skip(place + 1);
     let danger = |option: &str, at: usize| vec![Danger::new(option, "", at)];
-    // Only a rule for the whole line can name something that no word shows.
-    let unseen = |option: &str| danger(option, usize::MAX);
     match sub_command {
-        "format-patch" if !is_for_stdout(words, place) => unseen("files that git names"),
+        // No word shows them, so only a rule for the whole line can name them.
+        "format-patch" if !is_for_stdout(words, place) => {
+            danger("files that git names", usize::MAX)
+        }
         "help" => {
             let mut pages = rest().filter(|(_, word)| word.outline().contains('/'));
             pages.next().map_or(Vec::new(), |(at, _)| danger("a manual page by its path", at))
@@ -152,11 +162,6 @@ fn own_files(
             };
             let mut lists = rest().filter(|(at, word)| is_list(*at, word));
             lists.next().map_or(Vec::new(), |(at, _)| danger("a list of files with mail", at))
-        }
-        _ if !is_listed(NO_CONTENT, sub_command)
-            && bases.iter().any(|base| has_entry_behind_link(&checkout_root(base))) =>
-        {
-            unseen("a folder that has become a link")
         }
         _ => Vec::new(),
     }

@@ -7,6 +7,7 @@ mod coverage;
 mod git;
 mod place;
 mod programs;
+mod run_time;
 mod values;
 
 #[test]

@@ -87,9 +87,9 @@ fn known_values(script: &Script, home: Option<&Path>) -> KnownValues {
 }
 
 /// Stands for white space in a value, where bash may split it.
-const BLANK: Piece = Piece::Char('\0');
+pub(super) const BLANK: Piece = Piece::Char('\0');
 
-fn mark_blank(piece: Piece) -> Piece {
+pub(super) fn mark_blank(piece: Piece) -> Piece {
     if matches!(piece, Piece::Char(c) if c.is_whitespace()) { BLANK } else { piece }
 }
 
@@ -128,7 +128,7 @@ pub struct FileLookup<'a> {
     /// Folders that relative names refer to.
     pub bases: Vec<PathBuf>,
     home: Option<&'a Path>,
-    values: KnownValues,
+    pub(super) values: KnownValues,
     /// Steps left; absent once the limit was exceeded.
     left: Option<usize>,
 }
@@ -216,7 +216,7 @@ impl<'a> FileLookup<'a> {
         }
         self.spend(texts.iter().map(Vec::len).sum::<usize>() / 8);
         let mut all: Vec<Vec<Piece>> = Vec::new();
-        for text in texts.iter().flat_map(|text| self.substituted(text)) {
+        for text in texts.iter().flat_map(|text| self.substituted(text, MAX_TEXTS)) {
             let parts: Vec<&[Piece]> = text.split(|piece| *piece == BLANK).collect();
             if parts.len() > 1 {
                 let parts = parts.into_iter().filter(|part| !part.is_empty());
@@ -231,8 +231,9 @@ impl<'a> FileLookup<'a> {
         all
     }
 
-    /// The texts that the known values of variables make of one; unknown variables stay open.
-    fn substituted(&self, text: &[Piece]) -> Vec<Vec<Piece>> {
+    /// The texts that the known values of variables make of one, up to a limit; unknown variables
+    /// stay open.
+    pub(super) fn substituted(&self, text: &[Piece], limit: usize) -> Vec<Vec<Piece>> {
         let mut texts: Vec<Vec<Piece>> = vec![Vec::new()];
         for (at, piece) in text.iter().enumerate() {
             let Piece::Variable(name) = piece else {
@@ -252,7 +253,7 @@ impl<'a> FileLookup<'a> {
                 }
                 _ => vec![vec![Piece::Any]],
             };
-            if texts.len() * values.len() > MAX_TEXTS {
+            if texts.len() * values.len() > limit {
                 return vec![vec![Piece::Limit]];
             }
             let with = |text: &Vec<Piece>| -> Vec<Vec<Piece>> {
@@ -396,7 +397,7 @@ impl<'a> FileLookup<'a> {
     }
 
     /// Takes steps from those left.
-    fn spend(&mut self, steps: usize) -> bool {
+    pub(super) fn spend(&mut self, steps: usize) -> bool {
         self.left = self.left.and_then(|left| left.checked_sub(steps));
         self.left.is_some()
     }

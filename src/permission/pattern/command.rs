@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::compare::{compare, wild};
 use super::restriction::Restriction;
 use crate::permission::danger::{self, Danger};
+use crate::permission::mentions::readings::Readings;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
 
@@ -77,6 +78,19 @@ impl CommandPattern {
     /// that names that program too. The command runs in one of `bases`.
     pub fn allows(&self, command: &SimpleCommand, bases: &[PathBuf]) -> bool {
         self.covers(command) && self.unnamed(command, bases).is_none()
+    }
+
+    /// Whether the rule covers all commands that bash may make of one that it covers.
+    pub fn allows_readings(&self, readings: Option<&Readings>, bases: &[PathBuf]) -> bool {
+        let is_covered = |command: &SimpleCommand| {
+            let (words, start) = (&command.words, start_of(&command.words));
+            let own = words.get(start..).unwrap_or_default();
+            let dangers = danger::find_in_reading(own, bases);
+            self.covers(command) && dangers.iter().all(|danger| self.names(danger, start, words))
+        };
+        let allows =
+            |readings: &Readings| !readings.is_open && readings.commands.iter().all(is_covered);
+        matches!(self, Self::Exact(_)) || readings.is_some_and(allows)
     }
 
     /// The dangerous option that alone keeps the rule from covering the command.

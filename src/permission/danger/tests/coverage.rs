@@ -93,7 +93,7 @@ fn a_rule_covers_the_options_that_it_names_and_those_that_do_no_harm() {
         ("Bash(git -C sub:*)", "for n in 4 -5; do git -C sub log -n $n; done"),
         ("Bash(go test:*)", "go test -coverprofile=cover.out ./..."),
         ("Bash(mytool:*)", "mytool -n$x"),
-        ("Bash(git diff:*)", "git diff -- *"),
+        ("Bash(git diff:*)", "git diff -- *.md"),
         ("Bash(git diff:*)", "f=a; git diff $f"),
         ("Bash(git diff:*)", "git diff src/*.rs \"a$(echo b)\""),
         ("Bash(git add:*)", "git add \"$PWD/a\" {a,b}/*.rs"),

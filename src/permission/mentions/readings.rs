@@ -1,0 +1,376 @@
+//! The commands that bash may make of one with words known only at run time. A glob counts as the
+//! names that it matches now, and a variable as the values that the line gives it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::lookup::{BLANK, FileLookup, mark_blank};
+use crate::permission::script::{Script, SimpleCommand, Word};
+use crate::permission::spelling::{Piece, fits, globbed, spell};
+
+/// Maximum names of a glob that are read one by one; of more, only the form counts.
+const MAX_NAMES: usize = 256;
+/// Maximum commands that the words of one may make.
+const MAX_COMMANDS: usize = 256;
+/// Maximum words of all commands that are made of those of one line.
+const MAX_WORDS: usize = 20_000;
+
+/// The commands that bash may make of one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Readings {
+    /// None if all its words are certain.
+    pub commands: Vec<SimpleCommand>,
+    /// Whether one of its words may be something else, and not even its form is harmless.
+    pub is_open: bool,
+}
+
+/// A word that bash may make of another.
+enum Reading {
+    /// These words.
+    Words(Vec<String>),
+    /// The word itself: one of unknown text, or many names that are harmless by their form.
+    Same,
+    /// Anything.
+    Open,
+}
+
+/// The names in folders, each with whether it is a link.
+type FolderNames = BTreeMap<PathBuf, Vec<(String, bool)>>;
+
+/// A name that a glob matches.
+struct GlobName {
+    text: String,
+    path: PathBuf,
+    passes_link: bool,
+}
+
+/// The readings of each command of the script; its names are relative to `bases`, or to any folder
+/// if these are not all.
+pub fn readings(
+    script: &Script,
+    bases: &[PathBuf],
+    is_all: bool,
+    home: Option<&Path>,
+) -> Vec<Readings> {
+    let mut real: Vec<PathBuf> = Vec::new();
+    for base in bases {
+        let base = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
+        if !real.contains(&base) {
+            real.push(base);
+        }
+    }
+    let lookup = FileLookup::new(script, real, home);
+    let mut reader = Reader {
+        lookup,
+        is_all,
+        is_behind_mark: false,
+        folders: FolderNames::new(),
+        left: MAX_WORDS,
+    };
+    reader.add_names_to_values();
+    script.commands.iter().map(|command| reader.command(command)).collect()
+}
+
+struct Reader<'a> {
+    lookup: FileLookup<'a>,
+    is_all: bool,
+    /// Whether a `--` stands before the word, which ends the options.
+    is_behind_mark: bool,
+    folders: FolderNames,
+    /// Words left to make.
+    left: usize,
+}
+
+impl Reader<'_> {
+    /// Adds the names that a loop makes of a glob to the values of its variable.
+    fn add_names_to_values(&mut self) {
+        for name in self.lookup.values.keys().cloned().collect::<Vec<_>>() {
+            let values = self.lookup.values.get(&name).cloned().unwrap_or_default();
+            let mut added = Vec::new();
+            for part in values.iter().flat_map(|text| text.split(|piece| *piece == BLANK)) {
+                if !has_glob(part) || part.contains(&Piece::Any) || part.contains(&Piece::Limit) {
+                    continue;
+                }
+                let chars =
+                    |name: &GlobName| name.text.chars().map(Piece::Char).map(mark_blank).collect();
+                match self.names(part) {
+                    Some(names) if names.len() <= MAX_NAMES => {
+                        added.extend(names.iter().map(chars));
+                    }
+                    Some(names) if names.iter().all(GlobName::is_harmless) => {}
+                    None if is_harmless(&beginning(part)) => {}
+                    _ => added.push(vec![Piece::Limit]),
+                }
+            }
+            self.lookup.values.entry(name).or_default().extend(added);
+        }
+    }
+
+    fn command(&mut self, command: &SimpleCommand) -> Readings {
+        let open = Readings { commands: Vec::new(), is_open: true };
+        if command.words.iter().all(|word| word.literal) {
+            return Readings::default();
+        }
+        let mut all: Vec<Vec<Word>> = vec![Vec::new()];
+        self.is_behind_mark = false;
+        for word in &command.words {
+            self.is_behind_mark |= word.literal && word.text == "--";
+            let Some(readings) = self.word(word) else { return open };
+            let length: usize = readings.iter().map(Vec::len).sum();
+            let made = all.len() * length + all.iter().map(Vec::len).sum::<usize>();
+            if all.len() * readings.len() > MAX_COMMANDS || made > self.left {
+                return open;
+            }
+            let with = |words: &Vec<Word>| -> Vec<Vec<Word>> {
+                readings.iter().map(|own| [words.as_slice(), own].concat()).collect()
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        self.left = self.left.saturating_sub(all.iter().map(Vec::len).sum());
+        let commands = all.into_iter().map(|words| SimpleCommand { words, ..command.clone() });
+        Readings { commands: commands.collect(), is_open: false }
+    }
+
+    /// The lists of words that bash may make of this one; `None` if it may be anything.
+    fn word(&mut self, word: &Word) -> Option<Vec<Vec<Word>>> {
+        let same = || vec![word.clone()];
+        if word.literal {
+            return Some(vec![same()]);
+        }
+        let mut all: Vec<Vec<Word>> = vec![Vec::new()];
+        // Braces make several words of one.
+        for spelled in spell(std::slice::from_ref(word)) {
+            let mut own: Vec<Vec<Word>> = Vec::new();
+            for reading in self.readings(&spelled.into_pieces(), is_one_word(&word.raw)) {
+                let words = match reading {
+                    Reading::Words(texts) => texts.into_iter().map(literal_word).collect(),
+                    Reading::Same => same(),
+                    Reading::Open => return None,
+                };
+                if !own.contains(&words) {
+                    own.push(words);
+                }
+            }
+            if all.len() * own.len() > MAX_COMMANDS {
+                return None;
+            }
+            let with = |words: &Vec<Word>| -> Vec<Vec<Word>> {
+                own.iter().map(|own| [words.as_slice(), own].concat()).collect()
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        Some(all)
+    }
+
+    /// What bash may make of the pieces of a word; in quotes, they stay one.
+    fn readings(&mut self, pieces: &[Piece], is_quoted: bool) -> Vec<Reading> {
+        let has_variable = pieces.iter().any(|piece| matches!(piece, Piece::Variable(_)));
+        let mut readings = Vec::new();
+        for text in self.lookup.substituted(pieces, MAX_COMMANDS) {
+            if text.contains(&Piece::Limit) {
+                return vec![Reading::Open];
+            }
+            if text.iter().any(|piece| matches!(piece, Piece::Any | Piece::Variable(_))) {
+                let is_open = has_glob(&text) && !self.is_harmless(&text);
+                readings.push(if is_open { Reading::Open } else { Reading::Same });
+                continue;
+            }
+            if !has_variable {
+                self.expand(&text, &mut readings);
+                continue;
+            }
+            // In quotes it stays as it is.
+            let blank =
+                |piece: &Piece| if *piece == BLANK { Piece::Char(' ') } else { piece.clone() };
+            let whole: Vec<Piece> = text.iter().map(blank).collect();
+            let is_known = !has_glob(&whole)
+                || self.is_harmless(&whole)
+                || self.names(&whole).is_some_and(|names| !names.is_empty());
+            if !is_known {
+                return vec![Reading::Open];
+            }
+            readings.push(Reading::Words(vec![pattern_text(&whole)]));
+            if is_quoted {
+                continue;
+            }
+            let parts = text.split(|piece| *piece == BLANK).filter(|part| !part.is_empty());
+            let parts: Vec<Vec<Piece>> = parts.map(globbed).collect();
+            if parts.len() > 1 {
+                let mut words = Vec::new();
+                for part in parts {
+                    let mut own = Vec::new();
+                    self.expand(&part, &mut own);
+                    match own.pop() {
+                        Some(Reading::Words(texts)) if own.is_empty() => words.extend(texts),
+                        // Several folders, or too many names.
+                        _ => return vec![Reading::Open],
+                    }
+                }
+                readings.push(Reading::Words(words));
+            } else if let Some(part) = parts.first() {
+                self.expand(part, &mut readings);
+            }
+        }
+        readings
+    }
+
+    /// Adds what bash makes of a word with globs and nothing else that is uncertain.
+    fn expand(&mut self, text: &[Piece], readings: &mut Vec<Reading>) {
+        if !has_glob(text) {
+            readings.push(Reading::Words(vec![pattern_text(text)]));
+            return;
+        }
+        let is_harmless = self.is_harmless(text);
+        if !self.is_all {
+            readings.push(if is_harmless { Reading::Same } else { Reading::Open });
+            return;
+        }
+        for base in self.lookup.bases.clone() {
+            let reading = match self.glob(&base, text) {
+                None => Reading::Open,
+                // It stays as it is.
+                Some(names) if names.is_empty() && is_harmless => {
+                    Reading::Words(vec![pattern_text(text)])
+                }
+                Some(names) if names.is_empty() => Reading::Open,
+                Some(names) if names.len() <= MAX_NAMES => {
+                    Reading::Words(names.into_iter().map(|name| name.text).collect())
+                }
+                Some(names) if names.iter().all(GlobName::is_harmless) => Reading::Same,
+                Some(_) => Reading::Open,
+            };
+            readings.push(reading);
+        }
+    }
+
+    /// Whether a word with this glob is harmless whatever it matches.
+    fn is_harmless(&self, text: &[Piece]) -> bool {
+        let beginning = beginning(text);
+        is_harmless(&beginning) || beginning.is_empty() && self.is_behind_mark
+    }
+
+    /// The names that the text matches in any of the folders; `None` if they are not all known.
+    fn names(&mut self, text: &[Piece]) -> Option<Vec<GlobName>> {
+        if !has_glob(text) {
+            return Some(Vec::new());
+        }
+        let mut all = Vec::new();
+        for base in self.lookup.bases.clone() {
+            all.extend(self.glob(&base, text).filter(|_| self.is_all)?);
+        }
+        Some(all)
+    }
+
+    /// The names that the pattern matches from the folder, as bash writes them; `None` if there are
+    /// more than can be looked at.
+    fn glob(&mut self, base: &Path, pattern: &[Piece]) -> Option<Vec<GlobName>> {
+        let is_absolute = pattern.first() == Some(&Piece::Char('/'));
+        let start = if is_absolute { Path::new("/") } else { base };
+        let mut found =
+            vec![GlobName { text: String::new(), path: start.to_owned(), passes_link: false }];
+        for (at, part) in pattern.split(|piece| *piece == Piece::Char('/')).enumerate() {
+            if at > 0 {
+                found.retain(|name| at == 1 || name.path.is_dir());
+                found.iter_mut().for_each(|name| name.text.push('/'));
+            }
+            if part.is_empty() {
+                continue;
+            }
+            let mut next = Vec::new();
+            for folder in found {
+                self.lookup.spend(1).then_some(())?;
+                if !has_glob(part) {
+                    let name = pattern_text(part);
+                    let path = folder.path.join(&name);
+                    if let Ok(kind) = path.symlink_metadata() {
+                        next.push(folder.with(&name, path, kind.is_symlink()));
+                    }
+                    continue;
+                }
+                // A locale may count other letters in a range.
+                let any = |piece: &Piece| match piece {
+                    Piece::Set(_) => Piece::One,
+                    piece => piece.clone(),
+                };
+                let part: Vec<Piece> = part.iter().map(any).collect();
+                let shows_hidden = part.first() == Some(&Piece::Char('.'));
+                for (name, is_link) in self.list(&folder.path)? {
+                    let is_meant = shows_hidden || !name.starts_with('.');
+                    if is_meant && fits(&part, &name.chars().collect::<Vec<_>>()) {
+                        next.push(folder.with(name, folder.path.join(name), *is_link));
+                    }
+                }
+            }
+            found = next;
+        }
+        found.sort_by(|one, other| one.text.cmp(&other.text));
+        Some(found)
+    }
+
+    /// The names in a folder; each folder is read once.
+    fn list(&mut self, folder: &Path) -> Option<&Vec<(String, bool)>> {
+        if !self.folders.contains_key(folder) {
+            let mut names = Vec::new();
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                self.lookup.spend(1).then_some(())?;
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                names.push((entry.file_name().to_string_lossy().into_owned(), is_link));
+            }
+            self.folders.insert(folder.to_owned(), names);
+        }
+        self.folders.get(folder)
+    }
+}
+
+impl GlobName {
+    fn with(&self, name: &str, path: PathBuf, is_link: bool) -> Self {
+        let text = format!("{}{name}", self.text);
+        Self { text, path, passes_link: self.passes_link || is_link }
+    }
+
+    fn is_harmless(&self) -> bool {
+        is_harmless(&self.text) && !self.passes_link
+    }
+}
+
+/// Whether the word, as written, is in one pair of double quotes.
+fn is_one_word(raw: &str) -> bool {
+    let inside = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inside.is_some_and(|text| !text.contains(['"', '\\', '`', '@']) && !text.contains("$("))
+}
+
+fn beginning(text: &[Piece]) -> String {
+    let certain = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
+    text.iter().map_while(certain).collect()
+}
+
+fn has_glob(text: &[Piece]) -> bool {
+    text.iter().any(|piece| matches!(piece, Piece::Star | Piece::One | Piece::Set(_)))
+}
+
+/// The text of a word that bash leaves as it is.
+fn pattern_text(text: &[Piece]) -> String {
+    let char = |piece: &Piece| match piece {
+        Piece::Char(c) => *c,
+        Piece::Star => '*',
+        _ => '?',
+    };
+    text.iter().map(char).collect()
+}
+
+/// Whether a word that begins like this is no option, no setting, no address and no file of options.
+fn is_harmless(beginning: &str) -> bool {
+    let (option, value) = match beginning.split_once('=') {
+        Some((option, value)) if option.len() > 2 && option.starts_with("--") => (option, value),
+        _ => ("", beginning),
+    };
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./+ ".contains(c);
+    let is_path = |c: char| c.is_alphanumeric() || "_./".contains(c);
+    let is_known_option = !option.is_empty() && value.is_empty();
+    (is_known_option || value.starts_with(is_path)) && value.chars().all(is_plain)
+}
+
+fn literal_word(text: String) -> Word {
+    Word { raw: text.clone(), text, literal: true }
+}
