@@ -6,8 +6,8 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use jiff::Timestamp;
 
 use crate::protocol::{
-    AgentEvent, Command, CompactionState, EventKind, Failure, NoticeLevel, PermissionMode, PromptId,
-    PromptTiming, RunEnd, Sender, SessionId,
+    AgentEvent, Command, CompactionState, EventKind, Failure, NoticeLevel, PermissionMode,
+    PromptId, PromptTiming, RunEnd, Sender, SessionId,
 };
 use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
 use crate::tui::msg::{Msg, ScreenEffect};

@@ -60,7 +60,7 @@ async fn the_list_of_agents_has_definitions_and_enter_mentions_one() {
     assert!(shown.contains("model: ") && shown.contains("built in"), "{shown}");
     assert!(!shown.contains("b background") && !shown.contains("r resume"), "{shown}");
     screen.keys("/plan");
-    screen.wait_for("filter: plan");
+    screen.wait_for("agents › plan");
     screen.keys(ENTER);
     screen.wait_for("› @agent-plan");
     scene.server.finish();
