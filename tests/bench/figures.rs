@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::model::{Answer, ModelServer};
+use super::model::{Answer, ModelServer, Pieces};
 use super::record::{LAST_WORDS, SESSION, store};
 use super::terminal::{FRAME_END, Terminal};
 use super::workspace::{Workspace, program};
@@ -118,9 +118,9 @@ fn idle() -> Vec<(&'static str, f64)> {
     vec![("ms CPU in 3 s", cpu), ("bytes", bytes), ("MB", process::memory_mb(terminal.pid()))]
 }
 
-fn list(lines: usize) -> Vec<String> {
+fn list(lines: usize) -> Pieces {
     let line = |n| format!("- item {n} of the list, with a few words and some `code`\n");
-    (1..=lines).map(line).chain([format!("\n{MARK}")]).collect()
+    Box::new((1..=lines).map(line).chain([format!("\n{MARK}")]))
 }
 
 /// From the prompt to the last line on the screen, streamed as fast as it is read.
@@ -169,8 +169,7 @@ fn words(count: usize, pause: Duration) -> Answer {
         n if n % 12 == 0 => format!("word{n}\n"),
         n => format!("word{n} "),
     };
-    let pieces = (1..=count).map(word);
-    Answer::Text { pieces: pieces.collect(), pause }
+    Answer::Text { pieces: Box::new((1..=count).map(word)), pause }
 }
 
 /// Keys while 32 sub-agents write a hundred pieces a second each.

@@ -12,10 +12,14 @@ use tokio::net::{TcpListener, TcpStream};
 /// How long anything is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The pieces of a text.
+pub type Pieces = Box<dyn Iterator<Item = String> + Send>;
+
 /// One answer of the model.
 pub enum Answer {
-    /// Text in pieces, with a pause before each.
-    Text { pieces: Vec<String>, pause: Duration },
+    /// Text in pieces, with a pause before each. Made as they are sent: a thousand streams that end
+    /// must not keep the server busy with forgetting the rest.
+    Text { pieces: Pieces, pause: Duration },
     /// Calls of `AgentTool`, one for each prompt.
     Agents(Vec<String>),
 }
@@ -120,7 +124,7 @@ async fn serve(mut connection: TcpStream, script: Script, streams: Arc<Streams>)
         let (first, turn) = conversation(&body);
         let answer = script(&first, turn);
         streams.begin();
-        let whole = stream(&mut connection, &answer).await.is_ok();
+        let whole = stream(&mut connection, answer).await.is_ok();
         streams.end();
         if !whole {
             return;
@@ -161,7 +165,7 @@ fn conversation(body: &[u8]) -> (String, usize) {
 }
 
 /// Streams an answer. Fails as soon as the client closes the connection.
-async fn stream(connection: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
+async fn stream(connection: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
     let head =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     let message = json!({
@@ -178,7 +182,7 @@ async fn stream(connection: &mut TcpStream, answer: &Answer) -> std::io::Result<
             let mut next = tokio::time::Instant::now();
             for piece in pieces {
                 if !pause.is_zero() {
-                    next += *pause;
+                    next += pause;
                     wait_or_close(connection, next).await?;
                 }
                 let delta = block_delta(0, &json!({ "type": "text_delta", "text": piece }));
@@ -188,7 +192,7 @@ async fn stream(connection: &mut TcpStream, answer: &Answer) -> std::io::Result<
             "end_turn"
         }
         Answer::Agents(prompts) => {
-            for (index, prompt) in prompts.iter().enumerate() {
+            for (index, prompt) in prompts.into_iter().enumerate() {
                 let id = format!("toolu_{index}");
                 let block =
                     json!({ "type": "tool_use", "id": id, "name": "AgentTool", "input": {} });
