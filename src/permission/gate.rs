@@ -98,6 +98,7 @@ impl Gate {
         let folders = settings.dirs.iter().chain([&settings.project_dir]).cloned();
         let session = ProjectFolders::new(folders, settings.home.as_deref());
         let places = Places {
+            starts: settings.dirs.clone().into(),
             dirs: settings.dirs.into(),
             session,
             shell_home: settings.home.clone(),

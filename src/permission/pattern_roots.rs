@@ -48,7 +48,8 @@ impl AgentRoots {
         let projects = unique([&places.project].into_iter().chain(&*places.roots));
         let checkout = AgentCheckout::find(places, &projects, cwd);
         let cwd = cwd.to_owned();
-        let all = unique(projects.iter().chain([&cwd]).chain(places.dirs.iter()).chain(more));
+        let dirs = places.dirs.iter().chain(&*places.starts);
+        let all = unique(projects.iter().chain([&cwd]).chain(dirs).chain(more));
         let anywhere = PatternRoots::new(&all, Path::new(""), checkout.as_ref());
         Self { all, of_project: projects.len(), checkout, anywhere }
     }
@@ -144,7 +145,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use super::{AgentRoots, Path};
+    use super::{AgentRoots, Path, PathBuf};
     use crate::permission::judge::Decision::Allow;
     use crate::permission::judge::testing::JudgeFixture;
     use crate::permission::path::PathTarget;
@@ -272,5 +273,21 @@ mod tests {
                 assert_eq!(pattern.restricts(&other, &starts), expected, "{rule}");
             }
         }
+    }
+
+    #[test]
+    fn a_relative_pattern_starts_in_a_directory_of_the_session_in_a_checkout_too() {
+        let bench = JudgeFixture::new();
+        let (root, project) = (bench.root.clone(), bench.root.join("project"));
+        let checkout = root.join("checkout");
+        for folder in [project.join("lib"), checkout.join("lib")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        let mut places = bench.places;
+        places.starts = vec![project.clone(), project.join("lib")].into();
+        (places.dirs, places.bound) = (vec![checkout.clone()].into(), Some(checkout.clone()));
+        let roots = AgentRoots::new(&places, &checkout, &[]).relative(Path::new("s"));
+        let folders: Vec<PathBuf> = roots.iter().map(|root| root.folder.clone()).collect();
+        assert!(folders.contains(&checkout.join("lib/s")), "{folders:?}");
     }
 }

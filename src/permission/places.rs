@@ -17,6 +17,9 @@ use crate::protocol::{BashVersion, EnvOverlay, ReadOnly};
 pub struct Places {
     /// The working directories: reading inside is free. Absolute.
     pub dirs: WorkingDirs,
+    /// The session's working directories, where relative patterns of deny and ask rules start even
+    /// for an agent that works in a folder of its own. Absolute.
+    pub starts: Arc<[PathBuf]>,
     /// The user's home, for `~` in rules.
     pub home: Option<PathBuf>,
     /// The `HOME` that the agent's commands have.

@@ -185,3 +185,14 @@ impl Script {
         self.repeats || self.nested.iter().any(Self::repeats_anywhere)
     }
 }
+
+/// Whether `printf` sets a variable: with `-v`, or by `%n` in its format. Any word may be the format.
+pub fn printf_sets(arguments: &[Word]) -> bool {
+    let is_count = |text: &str| {
+        text.replace("%%", "").split('%').skip(1).any(|conversion| {
+            let between = |c: char| c.is_ascii_digit() || " #+-.'*hjlLqtzZ".contains(c);
+            conversion.trim_start_matches(between).starts_with('n')
+        })
+    };
+    arguments.iter().any(|word| word.text.starts_with("-v") || is_count(&word.text))
+}

@@ -22,20 +22,29 @@ pub fn find(
     for (at, word) in words.iter().enumerate().skip(place + 1) {
         let Some(text) = word.exact().filter(|text| !text.starts_with('-')) else { continue };
         let written = |option: &str| Danger::new(option, text, at);
-        // Without a second word, the folder has the last name of the address.
-        let last = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or(text);
-        let last = last.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(last);
-        let names = if sub_command == "clone" { [text, last] } else { [text, text] };
-        let folders = names.map(|name| Spelling::Plain(name.into()));
-        if folders.iter().any(|folder| is_of_git(folder, bases)) {
+        let mut names = vec![text.to_owned()];
+        if sub_command == "clone" {
+            names.extend(names_in_address(text));
+        }
+        let plain = |name: &String| Spelling::Plain(name.clone().into());
+        let is_outside = |name: &String| leads_out(name, &plain(name), bases);
+        if names.iter().any(|name| is_of_git(&plain(name), bases)) {
             dangers.push(written("git's own files"));
-        } else if sub_command != "worktree"
-            && folders.iter().zip(names).any(|(folder, name)| leads_out(name, folder, bases))
-        {
+        } else if sub_command != "worktree" && names.iter().any(is_outside) {
             dangers.push(written("a folder outside"));
         }
     }
     dangers
+}
+
+/// The names that git may give to the folder of a clone without a second word. Git strips ports,
+/// blanks and endings by rules of its own, so each part of the address counts, in every form.
+fn names_in_address(address: &str) -> impl Iterator<Item = String> {
+    let parts = address.split(['/', ':', '@']).map(str::trim).filter(|part| !part.is_empty());
+    parts.flat_map(|part| {
+        let stem = part.trim_end_matches(".bundle").trim_end_matches(".git").trim();
+        [part.to_owned(), stem.to_owned(), format!("{stem}.git")]
+    })
 }
 
 /// Finds the dangers of `gh repo clone` and `fork`: what is behind the mark is for `git clone`.

@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use super::place::leads_out;
 use super::{Spelling, compiler, dotnet, make};
 
+/// Options of bash's `set` that make a script strict or tell what it does, by letter and by name.
+const STRICT_LETTERS: &str = "eEuvxo";
+const STRICT_NAMES: [&str; 6] = ["errexit", "errtrace", "nounset", "pipefail", "verbose", "xtrace"];
+
 /// Last words of long options that name a program, for any program.
 const RUNS: &str = "browser cmd command editor exec executable hook hooks interpreter launcher pager plugin plugins \
     preprocessor program shell";
@@ -47,6 +51,14 @@ pub fn find(
         .find(|start| word.starts_with(**start))
         .map(|_| word.split('=').next().unwrap_or(word).to_owned()),
         "git" => address(name, word),
+        // Other settings change what the rest of the line means.
+        "set" => (!is_harmless_setting(word)).then(|| format!("set {word}")),
+        // It runs the words behind it.
+        "jobs" => word.starts_with('-').then(|| word.trim_start_matches('-')).and_then(|letters| {
+            letters.contains(|letter| !"lnprs".contains(letter)).then(|| word.to_owned())
+        }),
+        // It may read and write files, and put lines into the history.
+        "history" => word.contains(|c: char| !c.is_ascii_digit()).then(|| word.to_owned()),
         "curl" => curl_format(word, before),
         _ if MOUNTERS.contains(&name) => mount(spelled, before, bases),
         "pytest" | "py.test" => {
@@ -58,6 +70,14 @@ pub fn find(
         "pandoc" => word.contains(".lua").then(|| "a Lua script".to_owned()),
         "dotnet" | "msbuild" => dotnet::find(word, words, bases),
         _ => compiler::find(name, spelled, words, bases),
+    }
+}
+
+/// Whether a word of `set` is one of the options for scripts, which leave the meaning of words alone.
+fn is_harmless_setting(word: &str) -> bool {
+    match word.strip_prefix(['-', '+']) {
+        Some(letters) => letters.chars().all(|letter| STRICT_LETTERS.contains(letter)),
+        None => STRICT_NAMES.contains(&word),
     }
 }
 

@@ -626,6 +626,31 @@ fn an_option_in_a_rule_is_covered_at_its_place_alone() {
 }
 
 #[test]
+fn a_builtin_that_changes_the_rest_of_the_line_is_asked_about() {
+    asked_about(&[
+        ("Bash(printf:*)", "printf %n PATH; cat a.txt"),
+        ("Bash(printf:*)", "printf '%s%n' x PATH; cat a.txt"),
+        ("Bash(printf:*)", "printf -- '%-3.2hhn' PATH; cat a.txt"),
+        ("Bash(printf:*)", "printf $'%\\x6e' PATH; cat a.txt"),
+        ("Bash(set:*)", "set -k; cat a.txt"),
+        ("Bash(set:*)", "set -o keyword; cat a.txt"),
+        ("Bash(set:*)", "set -H -o history"),
+        ("Bash(set -e:*)", "set -e -k"),
+        ("Bash(set -euo pipefail:*)", "set -euo pipefail -k"),
+        ("Bash(jobs:*)", "jobs -x id"),
+        ("Bash(history:*)", "history -w /x"),
+    ]);
+    covered(&[
+        ("Bash(printf:*)", "printf '%s\\n' name"),
+        ("Bash(printf:*)", "printf '100%% new\\n'"),
+        ("Bash(set:*)", "set -euo pipefail"),
+        ("Bash(set:*)", "set +x"),
+        ("Bash(jobs:*)", "jobs -l"),
+        ("Bash(history:*)", "history 20"),
+    ]);
+}
+
+#[test]
 fn runners_of_runners_are_looked_behind_up_to_a_bound() {
     for runner in ["npm ", "npx "] {
         let line = runner.repeat(4_000);

@@ -10,7 +10,7 @@ use url::Url;
 use super::named::NamedFiles;
 use crate::disk::checkout_root;
 use crate::permission::path::PathTarget;
-use crate::permission::script::{Script, Word};
+use crate::permission::script::{Script, Word, printf_sets};
 use crate::permission::spelling::{Piece, Spelling, fill_defaults, fits, globbed, spell};
 use crate::permission::{variables, wrapper};
 
@@ -61,8 +61,7 @@ fn known_values(script: &Script, home: Option<&Path>) -> KnownValues {
     let mut values = KnownValues::new();
     let sets = |words: &[Word]| {
         let program = words.first().map_or("", |word| base_name(&word.text));
-        let has_target = || words.iter().any(|word| word.text.starts_with("-v"));
-        SETTERS.contains(&program) || program == "printf" && has_target()
+        SETTERS.contains(&program) || program == "printf" && printf_sets(words)
     };
     let commands = script.all_commands();
     let is_set = commands

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Splitter, expansion, named_children};
-use crate::permission::script::{Assignment, SimpleCommand, VariableValue, Word};
+use crate::permission::script::{Assignment, SimpleCommand, VariableValue, Word, printf_sets};
 
 /// These change a program's output, not its effects: colors, logging, time zone, language, number of threads.
 const HARMLESS: &[&str] = &[
@@ -55,10 +55,7 @@ pub fn sets_variables(command: &SimpleCommand) -> bool {
     let is_foreign = |word: &Word| !word.literal || !is_private(&word.text);
     match command.program() {
         "let" => true,
-        "printf" => {
-            some(|word| word.text.starts_with("-v"))
-                || arguments.first().is_some_and(|it| !it.literal)
-        }
+        "printf" => printf_sets(arguments) || arguments.first().is_some_and(|it| !it.literal),
         "hash" | "wait" => some(is_option),
         "getopts" | "mapfile" | "read" | "readarray" => {
             arguments.iter().filter(|word| !word.text.starts_with('-')).any(is_foreign)

@@ -3,7 +3,7 @@
 use super::mention::occurrences;
 use crate::permission::interpreter::interprets;
 use crate::permission::program::base_name;
-use crate::permission::script::{Script, SimpleCommand, Word};
+use crate::permission::script::{Script, SimpleCommand, Word, printf_sets};
 use crate::permission::spelling::{Piece, Spelling, fill_defaults, spell, unquoted};
 use crate::permission::variables;
 use crate::permission::wrapper;
@@ -141,7 +141,7 @@ fn set_by(commands: &[&SimpleCommand]) -> Option<Vec<String>> {
                 _ if DECLARERS.contains(&program) && !arguments.iter().all(is_assignment) => {
                     return None;
                 }
-                "printf" if !arguments.iter().any(|word| word.text.starts_with("-v")) => {}
+                "printf" if !printf_sets(arguments) => {}
                 _ if READERS.contains(&program) => {
                     if !arguments.iter().all(|word| word.literal) {
                         return None;
