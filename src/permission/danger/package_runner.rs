@@ -2,6 +2,7 @@
 //! under names that it reads in any case and with underscores, so only known ones are covered.
 
 use super::{Danger, Spelling};
+use crate::permission::program::base_name;
 
 /// Options that name no file and no program, and choose no other folder.
 const HARMLESS: &str = "\
@@ -18,6 +19,22 @@ const HARMLESS: &str = "\
 /// Letters that may stand together after a dash.
 const LETTERS: &str = "BDEFOPSTWadfhHlnpqrsvwy?";
 
+/// Sub-commands of npm that neither start a program by its name nor lead elsewhere. What scripts do,
+/// a rule for npm covers.
+const NPM: &str = "\
+    add audit bin cache ci clean-install dedupe diff docs doctor explain find-dupes fund help i info install \
+    install-ci-test install-test it list ll la ls outdated pack ping prefix prune publish query r rb rebuild remove \
+    restart rm root rum run run-script s search show start stop t test tst un uninstall unlink up update upgrade v \
+    version view whoami why";
+
+/// The opposite of pnpm and yarn, for which every other word is a script.
+const STARTS: &str = "\
+    approve-builds config constraints create dlx edit env exec explore init link ln node patch patch-commit plugin \
+    plugins policies self-update server set setup store unplug workspace workspaces x";
+
+/// Options before a sub-command whose value is the next word.
+const TAKES_VALUE: &str = "-w --workspace --filter -F --loglevel";
+
 /// The position behind which the words are no longer the program's own: those of a script, or of a
 /// program that it starts.
 pub fn own_words(name: &str, words: &[Spelling<'_>], script: Option<usize>) -> usize {
@@ -33,6 +50,21 @@ pub fn own_words(name: &str, words: &[Spelling<'_>], script: Option<usize>) -> u
 /// Finds options of npm, pnpm or yarn before `end` that are not known to be harmless.
 pub fn find(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
     let mut dangers = Vec::new();
+    let lists = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
+    let program = words.first().and_then(Spelling::exact).unwrap_or_default();
+    let is_value =
+        |place: usize| words[place - 1].exact().is_some_and(|before| lists(TAKES_VALUE, before));
+    let sub_command =
+        (1..end.min(words.len())).filter(|place| !is_value(*place)).find_map(|place| {
+            Some((place, words[place].exact().filter(|word| !word.starts_with('-'))?))
+        });
+    if let Some((place, word)) = sub_command {
+        let is_everyday =
+            if base_name(program) == "npm" { lists(NPM, word) } else { !lists(STARTS, word) };
+        if !is_everyday {
+            dangers.push(Danger::new(word, word, place));
+        }
+    }
     for (place, word) in words.iter().enumerate().take(end).skip(1) {
         let Some(text) = word.exact().filter(|text| text.starts_with('-')) else { continue };
         if !is_harmless(text) {

@@ -638,6 +638,14 @@ fn a_builtin_that_changes_the_rest_of_the_line_is_asked_about() {
         ("Bash(set -e:*)", "set -e -k"),
         ("Bash(set -euo pipefail:*)", "set -euo pipefail -k"),
         ("Bash(jobs:*)", "jobs -x id"),
+        ("Bash(read:*)", "read -aPATH <<< 0; cat a.txt"),
+        ("Bash(read:*)", "read -raPATH <<< 0; cat a.txt"),
+        ("Bash(npm:*)", "npm explore x 'id > /x'"),
+        ("Bash(npm:*)", "npm exec sh x"),
+        ("Bash(npm:*)", "npm config set script-shell x"),
+        ("Bash(pnpm:*)", "pnpm exec sh -c id"),
+        ("Bash(pnpm:*)", "pnpm -r exec rm x"),
+        ("Bash(yarn:*)", "yarn exec bash x"),
         ("Bash(history:*)", "history -w /x"),
     ]);
     covered(&[
@@ -646,6 +654,11 @@ fn a_builtin_that_changes_the_rest_of_the_line_is_asked_about() {
         ("Bash(set:*)", "set -euo pipefail"),
         ("Bash(set:*)", "set +x"),
         ("Bash(jobs:*)", "jobs -l"),
+        ("Bash(npm:*)", "npm run build"),
+        ("Bash(npm:*)", "npm ci"),
+        ("Bash(npm:*)", "npm -w app run build"),
+        ("Bash(pnpm:*)", "pnpm build"),
+        ("Bash(yarn:*)", "yarn test"),
         ("Bash(history:*)", "history 20"),
     ]);
 }

@@ -58,7 +58,14 @@ pub fn sets_variables(command: &SimpleCommand) -> bool {
         "printf" => printf_sets(arguments) || arguments.first().is_some_and(|it| !it.literal),
         "hash" | "wait" => some(is_option),
         "getopts" | "mapfile" | "read" | "readarray" => {
-            arguments.iter().filter(|word| !word.text.starts_with('-')).any(is_foreign)
+            // `read -aNAME` sets an array.
+            let joined =
+                |word: &Word| match word.text.strip_prefix('-').map(|it| it.split_once('a')) {
+                    Some(Some((_, name))) => !name.is_empty() && !is_private(name),
+                    Some(None) => false,
+                    None => is_foreign(word),
+                };
+            arguments.iter().any(joined)
         }
         "[" | "declare" | "export" | "local" | "readonly" | "test" | "typeset" | "unset" => {
             some(|word| word.text.contains('['))
