@@ -66,7 +66,7 @@ pub struct ShellLine {
     home: Option<PathBuf>,
     /// Files that the words of its commands may name; looked up on demand.
     mentioned: OnceCell<MentionedFiles>,
-    /// What bash may make of each of its commands; looked up on demand.
+    /// The readings that bash may give each of its commands; looked up on demand.
     readings: OnceCell<Vec<Readings>>,
     /// Why it may contain any command; computed on demand.
     doubt: OnceCell<Option<String>>,

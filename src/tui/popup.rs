@@ -29,7 +29,7 @@ const SIDES: u16 = 4;
 #[derive(Default)]
 pub struct PopupTitle<'a> {
     pub name: &'a str,
-    /// What was typed to filter the rows; `None` if they have no filter.
+    /// The text that filters the rows; `None` if they have no filter.
     pub filter: Option<&'a TextBuffer>,
     /// At the right end, such as `8 of 16`.
     pub note: String,

@@ -13,7 +13,7 @@ use crate::tui::model::TuiModel;
 use crate::tui::theme::Glyph;
 use crate::tui::transcript::ItemKind;
 
-/// What the provider advises where Enter does it.
+/// The provider's advice where Enter follows it.
 const VAGUE_ADVICE: [&str; 2] = [". Try again later", ": try again"];
 
 /// The agents that have worked for the current or last turn.

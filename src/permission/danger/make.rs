@@ -25,8 +25,8 @@ const LONG_OPTIONS: &str = "\
 const LETTERS: &str = "BSbdhijklmnoOpqRrstvwW";
 const LETTERS_WITH_VALUE: &str = "jloOW";
 
-/// What keeps a prefix rule from covering the word: anything but a plain goal below the folder, a
-/// plain variable or a harmless option.
+/// The reason why a prefix rule does not cover the word: it is no plain goal below the folder, no
+/// plain variable and no harmless option.
 pub fn find(spelled: &Spelling<'_>, bases: &[PathBuf]) -> Option<String> {
     let word = spelled.exact()?;
     if let Some(option) = word.strip_prefix('-') {

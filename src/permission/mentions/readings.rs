@@ -163,7 +163,7 @@ impl Reader<'_> {
         Some(all)
     }
 
-    /// What bash may make of the pieces of a word; in quotes, they stay one.
+    /// The words that bash may make of the pieces of one; in quotes, they stay one.
     fn readings(&mut self, pieces: &[Piece], is_quoted: bool) -> Vec<Reading> {
         let has_variable = pieces.iter().any(|piece| matches!(piece, Piece::Variable(_)));
         let mut readings = Vec::new();

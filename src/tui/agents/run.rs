@@ -70,7 +70,7 @@ pub enum RunPhase {
         until: Duration,
         attempt: u32,
         limit: u32,
-        /// What went wrong, in a few words.
+        /// The failure, in a few words.
         cause: &'static str,
     },
     /// Summarizing the conversation.

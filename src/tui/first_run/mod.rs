@@ -32,7 +32,7 @@ pub struct SetupRow {
     pub way: SetupWay,
     pub label: &'static str,
     pub detail: String,
-    /// What Enter does.
+    /// The effect of Enter.
     pub action: &'static str,
 }
 

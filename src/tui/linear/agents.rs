@@ -12,7 +12,7 @@ use crate::tui::text::{one_line, truncate};
 /// Cells of an agent's result in the line about its end.
 const RESULT_WIDTH: usize = 200;
 
-/// What was said last of an agent.
+/// The state of an agent as it was last said.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Queued,
@@ -20,7 +20,7 @@ enum Stage {
     Ended,
 }
 
-/// What was said of each agent.
+/// The same for each agent.
 #[derive(Default)]
 pub(super) struct AgentLog(HashMap<AgentPath, Stage>);
 

@@ -45,14 +45,14 @@ pub struct Occasion {
     pub asked: bool,
 }
 
-/// What to print.
+/// The lines to print.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinearFrame {
     pub lines: Vec<String>,
     pub prompt: PromptRows,
 }
 
-/// What has been said.
+/// The state as it was last said.
 #[derive(Default)]
 pub struct LinearScreen {
     aside: Option<Terminal<TestBackend>>,
@@ -66,7 +66,7 @@ pub struct LinearScreen {
     mode: PermissionMode,
     busy: bool,
     notice: String,
-    /// What covers the body, and its rows.
+    /// The overlay, and its rows.
     cover: Option<String>,
     rows: Vec<words::Row>,
 }

@@ -1,4 +1,4 @@
-//! What stands beside the rows of a picker: a theme's colours, a session's last answer.
+//! The preview beside the rows of a picker: a theme's colours, a session's last answer.
 
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};

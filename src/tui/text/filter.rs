@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 /// The rank of a word in a name over one in other text.
 const NAME_RANK: u32 = 1 << 16;
 
-/// What was typed to filter a list. Each of its words must be in a row's name, perhaps with other
+/// The text that filters a list. Each of its words must be in a row's name, perhaps with other
 /// letters between, or literally in the row's other text.
 pub struct TextFilter {
     words: Vec<[Atom; 2]>,

@@ -16,7 +16,7 @@ pub(super) enum WrapMode {
     Cells,
 }
 
-/// What stays on one line with the number before it.
+/// Words that stay on one line with the number before them.
 const UNITS: [&str; 41] = [
     "%", "°C", "ns", "µs", "us", "ms", "s", "min", "h", "B", "kB", "KB", "MB", "GB", "TB", "KiB",
     "MiB", "GiB", "Hz", "kHz", "MHz", "GHz", "px", "mm", "cm", "m", "km", "g", "kg", "byte",

@@ -64,7 +64,7 @@ pub fn draw(
     cursor
 }
 
-/// What is known about a row besides its line.
+/// Facts about a row besides its line.
 fn about_words(model: &TuiModel, row: &ListRow) -> String {
     match row {
         ListRow::Definition(definition) => format!(

@@ -24,7 +24,7 @@ pub(super) struct TableShape {
     pub(super) columns: Vec<ColumnWidth>,
 }
 
-/// What the cells of a column ask for, in cells of the screen.
+/// The room that the cells of a column ask for, in cells of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ColumnWidth {
     /// The longest word or number, which is broken only if the table has no room.
