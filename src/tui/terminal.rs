@@ -494,7 +494,7 @@ mod tests {
         assert!(gone.contains("a/b.rs") && !gone.contains("]8;"), "{gone:?}");
     }
 
-    /// A terminal that reads a few bytes, then none until it is told to.
+    /// A terminal that reads a few bytes, then none until the test releases it.
     #[derive(Clone, Default)]
     struct SlowTerminal {
         room: Arc<Mutex<usize>>,

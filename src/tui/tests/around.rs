@@ -1,4 +1,4 @@
-//! What surrounds the screen: notifications and the user's own status line.
+//! Notifications and the user's own status line.
 
 use std::time::Duration;
 

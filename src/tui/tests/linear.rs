@@ -40,7 +40,7 @@ impl Lines {
         frame
     }
 
-    /// What is said, in one text.
+    /// All announced lines as one text.
     fn said(&mut self) -> String {
         self.frame(true).lines.join("\n")
     }
