@@ -7,6 +7,7 @@ use std::process::Command;
 
 use crate::support::scene::{Scene, bash};
 use crate::support::script::{text, tool_use};
+use crate::support::skip;
 
 /// The file that the project's program leaves.
 const FIRED: &str = "fired";
@@ -131,13 +132,20 @@ async fn a_name_of_a_file_sets_no_variable_of_make() {
     let scene = Scene::new();
     scene.world.write("Makefile", "test:\n\t@true\n");
     scene.world.write(&format!("x:=$(shell touch {FIRED})"), "");
+    let has_make = Command::new("make").arg("--version").output().is_ok();
     let lines = ["make test x*", "make test 'y$(shell touch fired)=1'"];
     for line in lines {
-        assert!(fires(&scene, line), "make itself runs it: {line}");
+        if has_make {
+            assert!(fires(&scene, line), "make itself runs it: {line}");
+        }
         let error = call(&scene, "Bash(make test:*)", line).await.unwrap();
         assert!(error.contains("no rule allows make with"), "{error}");
         assert!(!scene.world.exists(FIRED), "{line}");
     }
-    assert_eq!(call(&scene, "Bash(make test:*)", "make test V=1 -j2").await, None);
+    if has_make {
+        assert_eq!(call(&scene, "Bash(make test:*)", "make test V=1 -j2").await, None);
+    } else {
+        skip("a_name_of_a_file_sets_no_variable_of_make", "no make to compare the judge with");
+    }
     scene.server.finish();
 }
