@@ -144,7 +144,7 @@ impl Agent {
                 HookInput::PostToolUse { call, response: &outcome.content, took }
             }
             Ok(outcome) => {
-                error = joined_text(&outcome.content);
+                error = ResultBlock::joined_text(&outcome.content);
                 HookInput::PostToolUseFailure { call, error: &error, interrupted: false, took }
             }
             Err(ToolError::Soft { kind, message, .. }) => {
@@ -346,13 +346,4 @@ fn with_context(error: ToolError, context: Option<&str>) -> ToolError {
         Some(context) => error.with_context(context),
         None => error,
     }
-}
-
-/// All text of a result.
-fn joined_text(content: &[ResultBlock]) -> String {
-    let texts = content.iter().filter_map(|block| match block {
-        ResultBlock::Text { text } => Some(text.as_str()),
-        ResultBlock::Image { .. } => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

@@ -48,11 +48,7 @@ impl Asker for AskTool {
         // Dropping this future cancels the call at the server.
         let outcome = self.servers.call(&self.name, input, &CancellationToken::new()).await;
         let outcome = outcome.map_err(|error| error.to_string())?;
-        let texts = outcome.content.iter().filter_map(|block| match block {
-            ResultBlock::Text { text } => Some(text.as_str()),
-            ResultBlock::Image { .. } => None,
-        });
-        let text = texts.collect::<Vec<_>>().join("\n");
+        let text = ResultBlock::joined_text(&outcome.content);
         if outcome.is_error {
             return Err(text);
         }

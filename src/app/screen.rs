@@ -17,15 +17,15 @@ use crate::cli::Cli;
 use crate::command::CommandReport;
 use crate::command::doctor::Doctor;
 use crate::config::models::Catalogue;
-use crate::config::{self, Config, LoadedConfig, Origin, ProjectStart, UntrustedItem};
+use crate::config::{Config, LoadedConfig, Origin, ProjectStart, UntrustedItem};
 use crate::headless::say_remaining;
 use crate::permission::Gate;
-use crate::protocol::{Command, EnvOverlay, EventQueue, NoticeLevel, SessionId};
+use crate::protocol::{Command, EnvOverlay, EventQueue, MotionMode, NoticeLevel, SessionId};
 use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::tool::mcp::Mcp;
 use crate::tui::FirstRun;
 use crate::tui::session::{ScreenRule, ScreenSession};
-use crate::tui::settings::{MotionMode, NotificationMethod, PaneLayout, StartInfo, TuiSettings};
+use crate::tui::settings::{StartInfo, TuiSettings};
 use crate::tui::{self, PendingInput, TrustAnswer, TrustItem, TrustQuestion, TuiIo};
 
 /// The prompt history in the data folder.
@@ -284,26 +284,11 @@ pub(crate) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
             _ => None,
         },
         theme_files: theme::files(&setup.dirs.themes()),
-        panes: match tui.panes {
-            config::PanesSetting::Auto => PaneLayout::Auto,
-            config::PanesSetting::Right => PaneLayout::Right,
-            config::PanesSetting::Below => PaneLayout::Below,
-            config::PanesSetting::Rows => PaneLayout::Rows,
-        },
-        motion: match tui.motion {
-            config::MotionSetting::Full if !tui.screen_reader => MotionMode::Full,
-            config::MotionSetting::Full | config::MotionSetting::Reduced => MotionMode::Reduced,
-        },
+        panes: tui.panes,
+        motion: if tui.screen_reader { MotionMode::Reduced } else { tui.motion },
         mouse: tui.mouse && !tui.screen_reader,
         screen_reader: tui.screen_reader,
-        notifications: match tui.notifications {
-            config::NotificationsSetting::Auto => NotificationMethod::Auto,
-            config::NotificationsSetting::Off => NotificationMethod::Off,
-            config::NotificationsSetting::Bell => NotificationMethod::Bell,
-            config::NotificationsSetting::Osc9 => NotificationMethod::Osc9,
-            config::NotificationsSetting::Osc99 => NotificationMethod::Osc99,
-            config::NotificationsSetting::Osc777 => NotificationMethod::Osc777,
-        },
+        notifications: tui.notifications,
         notify_command: tui.notify_command.is_some(),
         status_line: tui.status_line.is_some(),
         no_color: no_color || setup.env.non_empty("NO_COLOR").is_some(),

@@ -100,7 +100,8 @@ impl Budget {
         self.chain().any(|account| account.0.limits.usd.is_some())
     }
 
-    /// Names the limit that allows no further request; `None` while something is left.
+    /// Names the limit that allows no further request; `None` while something is left, of which
+    /// [`Budget::reserve`] may still refuse a part.
     pub fn used_up(&self) -> Option<String> {
         let shared = self.chain().find_map(|account| {
             let Limits { usd, tokens, .. } = account.0.limits;
@@ -264,7 +265,7 @@ impl Budget {
 
 impl BudgetLedger {
     /// The rest of a dollar limit, excluding reserved money.
-    pub(super) fn left(&self, limit: f64) -> f64 {
+    pub(super) fn unreserved(&self, limit: f64) -> f64 {
         (self.unspent(limit) - self.reserved).max(0.0)
     }
 

@@ -120,7 +120,7 @@ impl BudgetLedger {
         estimate: Estimate,
         wanted: f64,
     ) -> Result<Option<f64>, BudgetExhausted> {
-        let left = self.left(limit);
+        let left = self.unreserved(limit);
         if left + ROUNDING_USD >= wanted {
             return Ok(Some(wanted));
         }
@@ -147,7 +147,7 @@ impl Reservation {
             accounts.iter().map(|account| account.lock()).collect();
         for (account, ledger) in accounts.iter().zip(&ledgers) {
             if let Some(limit) = account.0.limits.usd
-                && ledger.left(limit) + ROUNDING_USD < more
+                && ledger.unreserved(limit) + ROUNDING_USD < more
             {
                 return Err(usd_exhausted(limit));
             }

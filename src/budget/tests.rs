@@ -151,7 +151,7 @@ async fn money_that_is_reserved_is_waited_for_and_what_settles_below_goes_on() {
     assert!(poll(request.as_mut()).is_none());
     held.settle(output(1), Cost::known(0.01));
     let reservation = request.await.unwrap();
-    assert!((tree.lock().left(1.0) - 0.19).abs() < ROUNDING_USD);
+    assert!((tree.lock().unreserved(1.0) - 0.19).abs() < ROUNDING_USD);
     drop(reservation);
 }
 
@@ -197,7 +197,7 @@ fn t15_a_grant_grows_while_there_is_room_and_not_beyond() {
     let _other = granted(&tree, 0.1, 0.4);
     assert_eq!(one.reserve_for(0.5), Ok(()));
     assert_eq!(why(one.reserve_for(0.51)).as_deref(), Some("$1.00"));
-    let free = tree.lock().left(1.0);
+    let free = tree.lock().unreserved(1.0);
     assert_eq!((free, tree.left().usd), (0.0, Some(1.0)));
 }
 
@@ -221,7 +221,7 @@ fn t16_threads_side_by_side_never_set_aside_more_than_there_is() {
                 start.wait();
                 for _ in 0..500 {
                     if let Ok(Some(reservation)) = child.try_reserve(costs(0.01, 0.2)) {
-                        let left = tree.lock().left(1.0);
+                        let left = tree.lock().unreserved(1.0);
                         assert!(left >= 0.0);
                         reservation.settle(output(1), Cost::known(0.003));
                     }

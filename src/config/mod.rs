@@ -62,8 +62,8 @@ pub use project_start::{EntryCwd, ProjectStart};
 pub use provider::{INHERIT, KeySource, ProviderChoice, base_url_variable, default_model};
 pub use schema::{
     AgentToolName, AgentToolset, BudgetConfig, ChildAuth, ChildPermissions, Config, HookEntry,
-    LogConfig, ModelConfig, MotionSetting, NotificationsSetting, OnLimit, OnViolation,
-    PanesSetting, PermissionsConfig, ProviderConfig, ProviderKind, SubagentsConfig, TuiConfig,
+    LogConfig, ModelConfig, OnLimit, OnViolation, PermissionsConfig, ProviderConfig, ProviderKind,
+    SubagentsConfig, TuiConfig,
 };
 pub use setting_sources::SettingSources;
 pub use settings_file::{

@@ -15,7 +15,9 @@ use serde_json::Value;
 
 use super::mcp_entry::McpServerConfig;
 use super::project_start::EntryCwd;
-use crate::protocol::{HookEvent, PermissionMode, Secret, lossy_path};
+use crate::protocol::{
+    HookEvent, MotionMode, NotificationMethod, PaneLayout, PermissionMode, Secret, lossy_path,
+};
 use crate::spanned::non_blank;
 
 /// The whole configuration, all layers merged.
@@ -365,8 +367,8 @@ pub struct TuiConfig {
     #[schemars(length(min = 1))]
     pub theme: Option<String>,
     /// Where sub-agents are shown.
-    pub panes: PanesSetting,
-    pub motion: MotionSetting,
+    pub panes: PaneLayout,
+    pub motion: MotionMode,
     /// Whether the mouse scrolls, focuses and selects.
     pub mouse: bool,
     /// Whether the screen is a sequence of lines that screen readers can follow.
@@ -374,7 +376,7 @@ pub struct TuiConfig {
     /// How the terminal notifies the user while its window has no focus. `true` is `auto`, `false` is `off`.
     #[serde(deserialize_with = "notifications")]
     #[schemars(schema_with = "notifications_schema")]
-    pub notifications: NotificationsSetting,
+    pub notifications: NotificationMethod,
     /// A command that notifies instead of the terminal. Its first argument is the message.
     #[schemars(length(min = 1))]
     pub notify_command: Option<String>,
@@ -383,55 +385,25 @@ pub struct TuiConfig {
     pub status_line: Option<String>,
 }
 
-/// How the terminal notifies the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NotificationsSetting {
-    Auto,
-    Off,
-    Bell,
-    Osc9,
-    Osc99,
-    Osc777,
-}
-
 /// Reads a way to notify, or a bool.
 fn notifications<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
-) -> Result<NotificationsSetting, D::Error> {
+) -> Result<NotificationMethod, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Setting {
         On(bool),
-        Way(NotificationsSetting),
+        Way(NotificationMethod),
     }
     Ok(match Setting::deserialize(deserializer)? {
-        Setting::On(true) => NotificationsSetting::Auto,
-        Setting::On(false) => NotificationsSetting::Off,
+        Setting::On(true) => NotificationMethod::Auto,
+        Setting::On(false) => NotificationMethod::Off,
         Setting::Way(way) => way,
     })
 }
 
 fn notifications_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "enum": ["auto", "off", "bell", "osc9", "osc99", "osc777", true, false] })
-}
-
-/// Where sub-agents are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PanesSetting {
-    Auto,
-    Right,
-    Below,
-    Rows,
-}
-
-/// How much moves on the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum MotionSetting {
-    Full,
-    Reduced,
 }
 
 /// The log file.

@@ -83,7 +83,7 @@ pub struct ShellCall<'a> {
 }
 
 impl ShellCall<'_> {
-    fn leave(&self) -> StopConditions {
+    fn stop_conditions(&self) -> StopConditions {
         StopConditions { began: Instant::now(), limit: self.limit, cancel: self.cancel.clone() }
     }
 }
@@ -156,23 +156,24 @@ impl Shell {
         call: ShellCall<'_>,
         show: impl FnMut(String) + Send,
     ) -> Result<ShellOutcome, ExecError> {
-        let leave = call.leave();
+        let stop = call.stop_conditions();
         let StartedShell { mut group, cwd, lost } = self.spawn(&call, start.directory)?;
-        let words = group.take_stderr();
+        let directory_report = group.take_stderr();
         let mut pump = Pump::new(group.take_output(), show);
-        let exit = run_to_exit(&mut group, &mut pump, &leave).await?;
+        let exit = run_to_exit(&mut group, &mut pump, &stop).await?;
         // The command itself could report any folder.
         let may_stand = |end: &PathBuf| {
             let bounds = call.read_only.map(|bounds| &bounds.folders);
             bounds.is_none_or(|folders| folders.iter().any(|folder| end.starts_with(folder)))
         };
-        if let Some(end) = words.and_then(directory::read_end_directory).filter(may_stand)
+        if let Some(end) =
+            directory_report.and_then(directory::read_end_directory).filter(may_stand)
             && end != cwd
         {
             self.move_to(end, start.order);
         }
         let output = pump.finish();
-        Ok(ShellOutcome { exit, output, cwd: self.cwd(), took: leave.began.elapsed(), lost })
+        Ok(ShellOutcome { exit, output, cwd: self.cwd(), took: stop.began.elapsed(), lost })
     }
 
     /// Starts one command in the background, in a given directory. It does not change the shell's
@@ -184,8 +185,8 @@ impl Shell {
         call: ShellCall<'_>,
         tell: impl FnMut(ShellState) + Send + 'static,
     ) -> Result<BackgroundShell, ExecError> {
-        let leave = call.leave();
-        Ok(BackgroundShell::follow(self.spawn(&call, directory)?, leave, tell))
+        let stop = call.stop_conditions();
+        Ok(BackgroundShell::follow(self.spawn(&call, directory)?, stop, tell))
     }
 
     fn spawn(&self, call: &ShellCall<'_>, cwd: &Path) -> Result<StartedShell, ExecError> {

@@ -119,7 +119,7 @@ fn finished_call(finished: &FinishedCall<'_>) -> Value {
 
 /// A tool's result in the shape that scripts expect.
 fn response(call: HookToolCall<'_>, content: &[ResultBlock]) -> Value {
-    let text = join_texts(content);
+    let text = ResultBlock::joined_text(content);
     match call.tool {
         "Bash" => json!({ "stdout": text, "stderr": "", "interrupted": false, "isImage": false }),
         "Write" | "Edit" => {
@@ -127,14 +127,6 @@ fn response(call: HookToolCall<'_>, content: &[ResultBlock]) -> Value {
         }
         _ => json!({ "content": content }),
     }
-}
-
-fn join_texts(content: &[ResultBlock]) -> String {
-    let texts = content.iter().filter_map(|block| match block {
-        ResultBlock::Text { text } => Some(text.as_str()),
-        ResultBlock::Image { .. } => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn notification_text(kind: NotificationKind<'_>) -> (&'static str, String) {

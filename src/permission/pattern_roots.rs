@@ -237,17 +237,17 @@ mod tests {
         symlink("alias", project.join("moved")).unwrap();
         symlink("open", checkout.join("moved")).unwrap();
         fs::write(checkout.join("open/key"), "x").unwrap();
-        symlink(&root, root.join("home/work")).unwrap();
-        symlink("work/project/moved", root.join("home/far")).unwrap();
+        symlink(&root, root.join("home/code")).unwrap();
+        symlink("code/project/moved", root.join("home/far")).unwrap();
         let absolute = |rule: &str| rule.replace("ROOT", &root.display().to_string());
         for (rule, file) in [
-            ("Read(~/work/project/.env)", ".env"),
-            ("Read(/ROOT/home/work/project/.env)", ".env"),
-            ("Read(~/work/*/.env)", ".env"),
-            ("Read(~/work/**/.env)", ".env"),
-            ("Read(~/work/**)", "open/key"),
-            ("Read(~/work/project/alias/**)", "secrets/key"),
-            ("Read(~/work/project/alias/**)", "alias/key"),
+            ("Read(~/code/project/.env)", ".env"),
+            ("Read(/ROOT/home/code/project/.env)", ".env"),
+            ("Read(~/code/*/.env)", ".env"),
+            ("Read(~/code/**/.env)", ".env"),
+            ("Read(~/code/**)", "open/key"),
+            ("Read(~/code/project/alias/**)", "secrets/key"),
+            ("Read(~/code/project/alias/**)", "alias/key"),
             ("Read(/ROOT/project/alias/**)", "secrets/key"),
             ("Read(/ROOT/project/alias/key)", "secrets/key"),
             ("Read(/alias/key)", "secrets/key"),
@@ -268,7 +268,7 @@ mod tests {
                 assert_eq!(pattern.restricts(&target, &starts), Restriction::Yes, "{rule} {file}");
                 assert!(pattern.may_lie_in(&checkout, &starts), "{rule}");
                 let other = PathTarget::new(&checkout, Path::new("open/other"));
-                let is_meant = rule.ends_with("work/**)");
+                let is_meant = rule.ends_with("code/**)");
                 let expected = Restriction::certain(is_meant);
                 assert_eq!(pattern.restricts(&other, &starts), expected, "{rule}");
             }

@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod command;
+pub mod display;
 pub mod env;
 pub mod escape;
 pub mod event;
@@ -33,6 +34,7 @@ pub mod wait;
 
 pub use access::{Access, BashVersion, PathTarget, ReadOnly};
 pub use command::{Command, PromptTiming, QueuedPrompt, Sender};
+pub use display::{MotionMode, NotificationMethod, PaneLayout};
 pub use env::{DEPTH_VARIABLE, EnvOverlay};
 pub use escape::EscapeReader;
 pub use event::{

@@ -35,9 +35,11 @@ impl RetryPolicy {
     }
 }
 
-/// Doubles from half a second to eight, minus up to a quarter so that agents do not all retry at the same moment.
+/// Doubles from [`FIRST_DELAY`] to [`MAX_DELAY`], minus up to a quarter so that agents do not all
+/// retry at the same moment.
 fn backoff(attempt: u32) -> Duration {
-    let doublings = attempt.saturating_sub(1).min(4);
+    // More doublings would overflow.
+    let doublings = attempt.saturating_sub(1).min(16);
     let full = (FIRST_DELAY * 2_u32.pow(doublings)).min(MAX_DELAY);
     full.mul_f64(1.0 - 0.25 * fastrand::f64())
 }

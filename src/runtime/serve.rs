@@ -289,7 +289,7 @@ impl Runtime {
         }
     }
 
-    /// Resolves a model in the background.
+    /// Changes the permission mode, also for open questions if `answers`.
     fn set_mode(&self, mode: PermissionMode, answers: bool) {
         let gate = &self.parts.agents.gate;
         let changed = if answers { gate.set_mode(mode) } else { gate.set_mode_for_new_calls(mode) };
@@ -299,6 +299,7 @@ impl Runtime {
         }
     }
 
+    /// Resolves a model in the background.
     fn set_model(&self, provider: Option<String>, name: String) {
         let (models, resolved) = (self.parts.agents.models.clone(), self.resolved.0.clone());
         tokio::spawn(async move {

@@ -27,13 +27,13 @@ pub struct LineAppender<F> {
     file: F,
     /// The length up to the last whole line.
     whole_len: u64,
-    /// A write failed, so there may be a partial line after `good`.
+    /// A write failed, so there may be a partial line after `whole_len`.
     torn: bool,
 }
 
 impl<F: Truncate> LineAppender<F> {
-    pub fn new(file: F, good: u64) -> Self {
-        Self { file, whole_len: good, torn: false }
+    pub fn new(file: F, whole_len: u64) -> Self {
+        Self { file, whole_len, torn: false }
     }
 
     /// Writes whole lines at once. After an error none of them counts.

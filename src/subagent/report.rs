@@ -51,8 +51,8 @@ impl Reporter<'_> {
     pub fn report(&self, outcome: &RunOutcome) -> (String, AgentReport) {
         let whole = sanitize(&outcome.text);
         let total = whole.chars().count();
-        let fits = self.max_chars == 0 || total <= self.max_chars;
-        let plain = fits && outcome.end == RunEnd::Completed && self.note.is_none();
+        let is_whole = self.max_chars == 0 || total <= self.max_chars;
+        let plain = is_whole && outcome.end == RunEnd::Completed && self.note.is_none();
         let (text, shown) =
             if plain { (whole, total) } else { self.with_note(outcome, &whole, total) };
         (text, self.figures(outcome, shown, total))

@@ -8,7 +8,7 @@ use crate::tui::agents::row::{task, turns};
 use crate::tui::agents::{AgentState, RunPhase, RunState};
 use crate::tui::first_run::draw as first_run;
 use crate::tui::format::{clock, count, spent, tokens};
-use crate::tui::interrupt::InterruptAction;
+use crate::tui::interrupt;
 use crate::tui::labels;
 use crate::tui::labels::{OWN_CLOCK_AFTER, StatusLabel};
 use crate::tui::model::TuiModel;
@@ -91,13 +91,7 @@ pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> 
     rest.extend(run.elapsed(model.now).map(clock));
     rest.extend(work_tokens(model, run));
     rest.extend(run.rate(model.now).map(|rate| format!("{rate} tokens/s")));
-    match model.escape_action() {
-        InterruptAction::Stop if model.agents.foreground().next().is_some() => {
-            rest.push("Esc stops all".to_owned());
-        }
-        InterruptAction::Stop => rest.push("Esc stops".to_owned()),
-        _ => {}
-    }
+    rest.extend(interrupt::stop_hint(model).map(str::to_owned));
     let room = usize::from(room).saturating_sub(2);
     let mut rest: String = rest.iter().map(|piece| format!(" · {piece}")).collect();
     if room < width(&rest) + MIN_WORK_WIDTH {

@@ -16,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
-use crate::protocol::{AgentEvent, Command, EventQueue, NoticeLevel};
+use crate::protocol::{AgentEvent, Command, EventQueue, MotionMode, NoticeLevel};
 
 use super::chrome;
 use super::exit_summary::exit_summary;
@@ -26,7 +26,7 @@ use super::keymap::{Keymap, KeymapError};
 use super::linear::{LinearScreen, Occasion};
 use super::model::{DrawUrgency, TuiModel};
 use super::msg::{Msg, ScreenEffect};
-use super::settings::{MotionMode, ScreenExit, StartInfo, TuiSettings};
+use super::settings::{ScreenExit, StartInfo, TuiSettings};
 use super::terminal::{GuardOptions, LinkBase, TerminalGuard, has_links};
 use super::text::Highlighter;
 use super::theme::{ColorDepth, Ground, Theme, ThemeError};

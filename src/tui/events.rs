@@ -267,7 +267,7 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
         notify(model, text, effects);
     }
     model.can_retry = matches!(outcome.end, RunEnd::Failed { .. } | RunEnd::Refused);
-    let finish = turn::finish(model, outcome);
+    let finish = turn::finish_item(model, outcome);
     model.main.push(finish);
     agents::move_rows(model);
 }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::tui::settings::PaneLayout;
+use crate::protocol::PaneLayout;
 
 /// Maximum lines of the prompt.
 const MAX_PROMPT_LINES: u16 = 8;

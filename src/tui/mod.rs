@@ -52,7 +52,7 @@ pub use first_run::FirstRun;
 pub use host::ScreenHost;
 pub use keyboard::PendingInput;
 pub use keymap::{Keymap, KeymapError};
-pub use settings::{MotionMode, PaneLayout, ScreenExit, StartInfo, TuiSettings};
+pub use settings::{ScreenExit, StartInfo, TuiSettings};
 pub use trust::ask::ask_trust;
 pub use trust::{TrustAnswer, TrustItem, TrustQuestion};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::{AgentPath, Cost, PermissionMode};
+use crate::protocol::{AgentPath, Cost, MotionMode, PermissionMode};
 use crate::tui::agents::{AgentSet, AgentState, RunState};
 use crate::tui::background::Jobs;
 use crate::tui::composer::Composer;
@@ -14,7 +14,7 @@ use crate::tui::question::{NO_DIGIT, QUIET_TIME, QuestionFrame, QuestionQueue};
 use crate::tui::queue::PromptQueue;
 use crate::tui::selection::MouseSelection;
 use crate::tui::session::{ScreenRule, ScreenSession};
-use crate::tui::settings::{MotionMode, StartInfo, TuiSettings};
+use crate::tui::settings::{StartInfo, TuiSettings};
 use crate::tui::theme::Ground;
 use crate::tui::themes::ThemeChoice;
 use crate::tui::transcript::{Extent, ItemId, ItemKind, Scroll, SearchResult, TranscriptState};

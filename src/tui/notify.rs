@@ -1,10 +1,9 @@
 //! Notifies the user while the window has no focus: through the terminal, or by their command.
 
-use crate::protocol::NoticeLevel;
+use crate::protocol::{NoticeLevel, NotificationMethod};
 use crate::tui::host::HostRequest;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
-use crate::tui::settings::NotificationMethod;
 use crate::tui::transcript::ItemKind;
 
 /// Notifies the user of something, unless they are looking at the screen. While their command runs,

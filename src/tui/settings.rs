@@ -1,6 +1,6 @@
 //! The screen's settings and start information, and its result on exit.
 
-use crate::protocol::{EnvOverlay, NoticeLevel};
+use crate::protocol::{EnvOverlay, MotionMode, NoticeLevel, NotificationMethod, PaneLayout};
 
 use super::session::ScreenSession;
 use super::theme::Glyphs;
@@ -38,39 +38,6 @@ impl TuiSettings {
     pub fn glyphs(&self) -> &'static Glyphs {
         Glyphs::for_terminal(&self.env)
     }
-}
-
-/// How the terminal notifies the user.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NotificationMethod {
-    /// In the way that suits the terminal.
-    #[default]
-    Auto,
-    Off,
-    Bell,
-    Osc9,
-    Osc99,
-    Osc777,
-}
-
-/// Position of the agent panes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PaneLayout {
-    /// Depends on the size of the screen.
-    #[default]
-    Auto,
-    Right,
-    Below,
-    Rows,
-}
-
-/// Amount of animation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MotionMode {
-    #[default]
-    Full,
-    /// No spinner, text twice a second, clocks every ten seconds.
-    Reduced,
 }
 
 /// Data for the first frame.

@@ -3,10 +3,8 @@
 //! All output goes through one buffer that is written once per frame. The terminal is asked for its
 //! background's colour only, and nothing waits for the answer.
 
-use std::io::{self, Write};
-use std::panic::PanicHookInfo;
+use std::io;
 use std::path::PathBuf;
-use std::thread::{self, ThreadId};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -15,15 +13,15 @@ use ratatui::buffer::Cell;
 use ratatui::layout::Size;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
-use crate::protocol::{EnvOverlay, printable};
+use crate::protocol::{EnvOverlay, NotificationMethod};
 
-use super::settings::NotificationMethod;
 use super::text::{CopyError, one_line, osc52};
 
 mod lines;
 mod links;
 mod notification;
 mod output;
+mod panic_hook;
 
 pub use lines::PromptRows;
 pub use links::{LinkBase, has_links};
@@ -79,7 +77,7 @@ impl TerminalGuard {
         let (mouse, lines) = (options.mouse && !options.lines, options.lines);
         let modes = TerminalModes { raw: true, mouse, lines, ..TerminalModes::default() };
         let output = TerminalOutput::new(open_output(), modes);
-        install_panic_hook(output.clone(), options.log.clone());
+        panic_hook::install(output.clone(), options.log.clone());
         let mut guard = Self::with_output(output, Viewport::Fullscreen)?;
         guard.link_base.clone_from(&options.links);
         Ok(guard)
@@ -319,7 +317,7 @@ impl TerminalGuard {
 #[cfg(test)]
 impl TerminalGuard {
     /// A terminal of this size that is written to `out`.
-    pub fn for_test(out: impl Write + Send + 'static, width: u16, height: u16) -> Self {
+    pub fn for_test(out: impl io::Write + Send + 'static, width: u16, height: u16) -> Self {
         let output = TerminalOutput::new(Box::new(out), TerminalModes::default());
         let area = ratatui::layout::Rect::new(0, 0, width, height);
         Self::with_output(output, Viewport::Fixed(area)).unwrap()
@@ -338,74 +336,16 @@ impl Drop for TerminalGuard {
     }
 }
 
-/// Installs a panic hook. A panic on the screen's thread restores the terminal before printing the
-/// message. A panic on another thread is a failed task, which its owner reports; printing it would
-/// garble the screen.
-fn install_panic_hook(output: TerminalOutput, log: Option<PathBuf>) {
-    let previous = std::panic::take_hook();
-    let owner = thread::current().id();
-    std::panic::set_hook(Box::new(move |panic| {
-        let (message, location) = describe(panic);
-        tracing::error!(message, place = location, "panic");
-        match on_panic(&output, owner) {
-            PanicPlace::NoScreen => previous(panic),
-            PanicPlace::OtherThread => {}
-            PanicPlace::Screen => {
-                let mut text =
-                    format!("caliban crashed because of a bug: {message} ({location})\n");
-                if let Some(log) = &log {
-                    text.push_str(&format!("Please report it with the end of {}\n", log.display()));
-                }
-                let _ = io::stderr().write_all(printable(&text).as_bytes());
-            }
-        }
-    }));
-}
-
-/// Where a panic happened.
-#[derive(Debug, PartialEq, Eq)]
-enum PanicPlace {
-    Screen,
-    OtherThread,
-    NoScreen,
-}
-
-/// Restores the terminal if the panic is on the screen's own thread.
-fn on_panic(output: &TerminalOutput, owner: ThreadId) -> PanicPlace {
-    // The panicking thread may hold the lock and must not wait for itself.
-    let mut sink = match output.0.try_lock() {
-        Some(sink) => sink,
-        None if thread::current().id() == owner => return PanicPlace::Screen,
-        None => return PanicPlace::OtherThread,
-    };
-    if !sink.modes.entered {
-        return PanicPlace::NoScreen;
-    }
-    if thread::current().id() != owner {
-        return PanicPlace::OtherThread;
-    }
-    let _ = sink.leave();
-    PanicPlace::Screen
-}
-
-fn describe(panic: &PanicHookInfo<'_>) -> (String, String) {
-    let payload = panic.payload();
-    let message = payload
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".into());
-    let location = panic.location().map(ToString::to_string).unwrap_or_default();
-    (message, location)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::sync::{Arc, Mutex};
+    use std::thread;
 
     use ratatui::layout::Rect;
 
     use super::output::{ENTER, KEYBOARD_POP, LEAVE, RESET, TITLE_RESTORE};
+    use super::panic_hook::{PanicPlace, on_panic};
     use super::*;
 
     /// A writer that records each write.

@@ -11,7 +11,7 @@ use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::theme::Glyph;
-use crate::tui::transcript::ItemKind;
+use crate::tui::transcript::{FinishFact, ItemKind};
 
 /// The provider's advice where Enter follows it.
 const VAGUE_ADVICE: [&str; 2] = [". Try again later", ": try again"];
@@ -29,23 +29,25 @@ pub fn agents(model: &TuiModel) -> impl Iterator<Item = &AgentState> {
 }
 
 /// The last line of a turn.
-pub fn finish(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
-    let mut facts = ending(&outcome.end, model.run.elapsed(model.now).unwrap_or_default());
+pub fn finish_item(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
+    let took = model.run.elapsed(model.now).unwrap_or_default();
+    let mut facts: Vec<FinishFact> =
+        ending(&outcome.end, took).into_iter().map(FinishFact::from).collect();
     let tally = AgentSet::tally(agents(model));
     if tally.all > 0 {
         let ends = labels::end_counts(tally, model.settings.glyphs(), " ");
-        facts.push(format!("{} {ends}", count(tally.all, "agent")));
+        facts.push(format!("{} {ends}", count(tally.all, "agent")).into());
     }
-    facts.extend(changes_label(model));
-    facts.extend(tests_label(model));
+    facts.extend(changes_label(model).map(FinishFact::from));
+    facts.extend(tests_fact(model));
     let (mut used, mut cost) = labels::sum_usage(agents(model));
     used += model.run.usage.counted();
     cost += model.run.cost;
     if used > 0 {
-        facts.push(format!("{} tokens", tokens(used)));
+        facts.push(format!("{} tokens", tokens(used)).into());
     }
     if cost.usd > 0.0 {
-        facts.push(money(cost));
+        facts.push(money(cost).into());
     }
     let advice = advice(model, &outcome.end);
     ItemKind::Finish { end: Glyph::of_end(&outcome.end), facts, advice }
@@ -95,15 +97,16 @@ fn changes_label(model: &TuiModel) -> Option<String> {
 }
 
 /// `214 tests green` or `2 of 214 tests red`: the tests that ran last.
-pub fn tests_label(model: &TuiModel) -> Option<String> {
+pub fn tests_fact(model: &TuiModel) -> Option<FinishFact> {
     let last = runs(model).filter_map(|run| run.tests).max_by_key(|(_, at)| *at)?;
     let (counts, _) = last;
     let unit = if counts.packages { "test package" } else { "test" };
     let all = count(counts.passed + counts.failed, unit);
-    Some(match counts.failed {
+    let text = match counts.failed {
         0 => format!("{all} green"),
         failed => format!("{failed} of {all} red"),
-    })
+    };
+    Some(FinishFact { text, good: Some(counts.failed == 0) })
 }
 
 /// The runs of main and its agents in this turn.

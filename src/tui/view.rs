@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
-use crate::protocol::AgentPath;
+use crate::protocol::{AgentPath, MotionMode};
 use crate::tui::agents::live::LiveItems;
 use crate::tui::agents::panes::{PaneArea, PaneAreas};
 use crate::tui::agents::{AgentState, batch, panes};
@@ -27,7 +27,6 @@ use crate::tui::question::content::QuestionContent;
 use crate::tui::question::draw as question;
 use crate::tui::queue::draw as queue;
 use crate::tui::reader::draw::ReaderLayout;
-use crate::tui::settings::MotionMode;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::{Ground, Theme, ThemeError};
 use crate::tui::themes::ThemeSet;

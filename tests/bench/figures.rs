@@ -127,9 +127,7 @@ fn list(lines: usize) -> Pieces {
 fn list_lines<const LINES: usize>() -> Vec<(&'static str, f64)> {
     let server =
         ModelServer::start(|_, _| Answer::Text { pieces: list(LINES), pause: Duration::ZERO });
-    let workspace = Workspace::new(&server.url());
-    let mut terminal = Terminal::start(&workspace, &[]);
-    terminal.wait_for(FRAME_END, 0);
+    let (_workspace, mut terminal) = start_screen(&server);
     terminal.wait_for_silence(Duration::from_millis(300));
     let cpu = process::cpu_ms(terminal.pid());
     terminal.keys("go\r");
@@ -149,18 +147,29 @@ fn echo_in_list() -> Vec<(&'static str, f64)> {
         pieces: list(2_000),
         pause: Duration::from_micros(2_500),
     });
-    let workspace = Workspace::new(&server.url());
-    let mut terminal = Terminal::start(&workspace, &[]);
-    terminal.wait_for(FRAME_END, 0);
+    let (_workspace, mut terminal) = start_screen(&server);
     terminal.keys("go\r");
     terminal.wait_for(b"item", 0);
     std::thread::sleep(Duration::from_millis(300));
     echo_values(&terminal.echoes(80))
 }
 
-/// The parent's first answer starts `count` sub-agents; each of them writes so many words.
-fn agents(count: usize) -> Answer {
-    Answer::Agents((0..count).map(|n| format!("child {n} of many")).collect())
+/// The screen after its first frame, with the folders that it works in.
+fn start_screen(server: &ModelServer) -> (Workspace, Terminal) {
+    let workspace = Workspace::new(&server.url());
+    let mut terminal = Terminal::start(&workspace, &[]);
+    terminal.wait_for(FRAME_END, 0);
+    (workspace, terminal)
+}
+
+/// The parent's first answer starts `count` sub-agents; each of them writes 2,000 words, with a pause
+/// after each.
+fn server_with_agents(count: usize, pause: Duration) -> ModelServer {
+    ModelServer::start(move |first, turn| match (first.contains("child"), turn) {
+        (true, _) => words(2_000, pause),
+        (false, 0) => Answer::Agents((0..count).map(|n| format!("child {n} of many")).collect()),
+        (false, _) => words(1, Duration::ZERO),
+    })
 }
 
 fn words(count: usize, pause: Duration) -> Answer {
@@ -174,14 +183,8 @@ fn words(count: usize, pause: Duration) -> Answer {
 
 /// Keys while 32 sub-agents write a hundred pieces a second each.
 fn echo_among_agents() -> Vec<(&'static str, f64)> {
-    let server = ModelServer::start(|first, turn| match (first.contains("child"), turn) {
-        (true, _) => words(2_000, Duration::from_millis(10)),
-        (false, 0) => agents(32),
-        (false, _) => words(1, Duration::ZERO),
-    });
-    let workspace = Workspace::new(&server.url());
-    let mut terminal = Terminal::start(&workspace, &[]);
-    terminal.wait_for(FRAME_END, 0);
+    let server = server_with_agents(32, Duration::from_millis(10));
+    let (_workspace, mut terminal) = start_screen(&server);
     terminal.keys("go\r");
     server.wait_for_open(32);
     terminal.wait_for(MARK.as_bytes(), 0);
@@ -190,14 +193,8 @@ fn echo_among_agents() -> Vec<(&'static str, f64)> {
 
 /// From Esc to the end of the last stream.
 fn stop() -> Vec<(&'static str, f64)> {
-    let server = ModelServer::start(|first, turn| match (first.contains("child"), turn) {
-        (true, _) => words(2_000, Duration::from_millis(10)),
-        (false, 0) => agents(8),
-        (false, _) => words(1, Duration::ZERO),
-    });
-    let workspace = Workspace::new(&server.url());
-    let mut terminal = Terminal::start(&workspace, &[]);
-    terminal.wait_for(FRAME_END, 0);
+    let server = server_with_agents(8, Duration::from_millis(10));
+    let (_workspace, mut terminal) = start_screen(&server);
     terminal.keys("go\r");
     server.wait_for_open(8);
     terminal.wait_for(MARK.as_bytes(), 0);
@@ -214,14 +211,8 @@ fn stop_ms(terminal: &mut Terminal, server: &ModelServer) -> f64 {
 /// A thousand sub-agents, each of which writes a word a second.
 fn thousand_agents() -> Vec<(&'static str, f64)> {
     const COUNT: usize = 1_000;
-    let server = ModelServer::start(|first, turn| match (first.contains("child"), turn) {
-        (true, _) => words(2_000, Duration::from_secs(1)),
-        (false, 0) => agents(COUNT),
-        (false, _) => words(1, Duration::ZERO),
-    });
-    let workspace = Workspace::new(&server.url());
-    let mut terminal = Terminal::start(&workspace, &[]);
-    terminal.wait_for(FRAME_END, 0);
+    let server = server_with_agents(COUNT, Duration::from_secs(1));
+    let (_workspace, mut terminal) = start_screen(&server);
     terminal.wait_for_silence(Duration::from_millis(500));
     let before = process::memory_mb(terminal.pid());
     terminal.keys("go\r");

@@ -25,7 +25,9 @@ pub enum Answer {
 }
 
 /// Chooses an answer from the conversation's first text and the number of answers before.
-type Script = fn(&str, usize) -> Answer;
+pub trait Script: Fn(&str, usize) -> Answer + Copy + Send + Sync + 'static {}
+
+impl<F: Fn(&str, usize) -> Answer + Copy + Send + Sync + 'static> Script for F {}
 
 /// The server. Runs until the program ends.
 pub struct ModelServer {
@@ -50,7 +52,7 @@ struct StreamState {
 
 impl ModelServer {
     /// Starts a server on a free port, on a thread of its own.
-    pub fn start(script: Script) -> Self {
+    pub fn start(script: impl Script) -> Self {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         listener.set_nonblocking(true).expect("a socket that does not block");
         let address = listener.local_addr().expect("an address");
@@ -117,7 +119,7 @@ impl Streams {
 }
 
 /// Answers the requests of one connection until it is closed.
-async fn serve(mut connection: TcpStream, script: Script, streams: Arc<Streams>) {
+async fn serve(mut connection: TcpStream, script: impl Script, streams: Arc<Streams>) {
     let _ = connection.set_nodelay(true);
     let mut buffer = Vec::new();
     while let Some(body) = read_request(&mut connection, &mut buffer).await {

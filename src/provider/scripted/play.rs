@@ -79,7 +79,10 @@ fn follow(agent: &ScriptedAgent, played: &[Message]) -> Option<FilledReply> {
                 continue;
             };
             if let Some(name) = names.get(tool_use_id) {
-                results.insert(name, ScriptedResult { text: joined(content), failed: *is_error });
+                results.insert(
+                    name,
+                    ScriptedResult { text: ResultBlock::joined_text(content), failed: *is_error },
+                );
             }
         }
     }
@@ -104,14 +107,6 @@ fn fill(reply: &ScriptedReply, results: &ScriptedResults<'_>) -> Option<FilledRe
         text: reply.text.fill(results)?,
         calls: calls.collect::<Option<_>>()?,
     })
-}
-
-fn joined(content: &[ResultBlock]) -> String {
-    let texts = content.iter().filter_map(|block| match block {
-        ResultBlock::Text { text } => Some(text.as_str()),
-        ResultBlock::Image { .. } => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

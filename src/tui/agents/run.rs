@@ -250,11 +250,7 @@ impl RunState {
 
 /// The tests that a command ran. Those of a command that failed for another reason say nothing.
 fn counted_tests(content: &[ResultBlock], details: Option<&ToolDetails>) -> Option<TestCounts> {
-    let texts = content.iter().filter_map(|block| match block {
-        ResultBlock::Text { text } => Some(text.as_str()),
-        ResultBlock::Image { .. } => None,
-    });
-    let counts = TestCounts::parse(&texts.collect::<Vec<_>>().join("\n"))?;
+    let counts = TestCounts::parse(&ResultBlock::joined_text(content))?;
     let ended_well =
         matches!(details, None | Some(ToolDetails::Command { exit_code: Some(0), .. }));
     (ended_well || counts.failed > 0).then_some(counts)

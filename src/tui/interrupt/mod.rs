@@ -178,25 +178,27 @@ impl TuiModel {
     }
 }
 
+/// What Esc stops now, if it stops anything.
+pub fn stop_hint(model: &TuiModel) -> Option<&'static str> {
+    let has_agents = model.agents.foreground().next().is_some();
+    let hint = if has_agents { "Esc stops all" } else { "Esc stops" };
+    (model.escape_action() == InterruptAction::Stop).then_some(hint)
+}
+
 /// Hints for Ctrl+C and Esc on the prompt; `None` if they do nothing notable.
 pub fn hint(model: &TuiModel) -> Option<Vec<String>> {
     let (interrupt, escape) = (model.interrupt_action(), model.escape_action());
-    // With agents, the line about the work says it, where there is one.
+    // The line about the work says it too, where there is one.
     let (width, height) = model.size;
-    let told = !layout::is_small(width, height);
-    let stops = (escape == InterruptAction::Stop).then(|| match model.agents.foreground().next() {
-        Some(_) if told => None,
-        Some(_) => Some("Esc stops all".to_owned()),
-        None => Some("Esc stops main".to_owned()),
-    });
-    let stops = stops.flatten();
+    let stop = stop_hint(model).map(str::to_owned);
+    let stops = stop.clone().filter(|_| layout::is_small(width, height));
     // With a question waiting, the key shows that.
     let agents = model.keymap.hint(KeyContext::Prompt, Action::Next, "agents");
     let agents = agents.filter(|_| model.questions.waiting.is_empty());
     let pieces = match (&interrupt, &escape) {
         (InterruptAction::Stop, InterruptAction::Stop) => vec![fixed_hint("Esc to stop")],
         (InterruptAction::ClearDraft, InterruptAction::Stop) => {
-            vec![fixed_hint("Esc stops main"), fixed_hint("Ctrl+C clears the draft")]
+            vec![stop, fixed_hint("Ctrl+C clears the draft")]
         }
         (InterruptAction::ClearDraft, InterruptAction::Requeue) => {
             vec![fixed_hint("Esc puts it back")]

@@ -29,9 +29,9 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
             | InterruptAction::EndSelection
             | InterruptAction::StepBack
     );
-    if let Some((deaf, until)) = &mut model.keys.muted
+    if let Some((muted, until)) = &mut model.keys.muted
         && !leaves
-        && *deaf == key
+        && *muted == key
         && now < *until
     {
         *until = now + KEY_MUTE_TIME;
@@ -47,7 +47,7 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
             | InterruptAction::HasEnded(_)
             | InterruptAction::ClearDraft
     );
-    let closes = counts || step == InterruptAction::ClearDraft;
+    let mutes = counts || step == InterruptAction::ClearDraft;
     // With agents in the background, the next Ctrl+C cancels those first.
     let nothing_else = model.agents.background().next().is_none();
     let arms = step == InterruptAction::Stop && key == InterruptKey::Interrupt && nothing_else;
@@ -58,7 +58,7 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
             notice.text.push_str(" · Ctrl+C again quits");
         }
     }
-    if closes {
+    if mutes {
         model.keys.muted = Some((key, now + KEY_MUTE_TIME));
     }
 }

@@ -16,6 +16,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::protocol::{AgentPath, PermissionMode, SessionId};
 use crate::tui::chrome;
+use crate::tui::interrupt::stop_hint;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::HitKind;
@@ -143,7 +144,8 @@ impl LinearScreen {
     fn say_work(&mut self, model: &TuiModel, lines: &mut Vec<String>) {
         let busy = model.main_is_busy();
         if busy && !self.busy {
-            lines.push("Main is working. Esc stops it.".to_owned());
+            let stop = stop_hint(model).map_or("", |_| " Esc stops it.");
+            lines.push(format!("Main is working.{stop}"));
         }
         self.busy = busy;
         if self.mode != model.session.mode {

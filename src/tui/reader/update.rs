@@ -198,6 +198,7 @@ fn copy_text(item: &TranscriptItem) -> String {
             .join("\n"),
         ItemKind::Finish { facts, advice, .. } => {
             let advice = advice.iter().map(|advice| format!("\n{advice}"));
+            let facts: Vec<_> = facts.iter().map(|fact| fact.text.as_str()).collect();
             facts.join(" · ") + &advice.collect::<String>()
         }
         ItemKind::Batch { .. } | ItemKind::Dropped { .. } | ItemKind::Hidden => String::new(),

@@ -7,7 +7,7 @@ use crate::tui::agents::list::update as agent_list;
 use crate::tui::composer::draft;
 use crate::tui::format::{count, money, tokens};
 use crate::tui::host::{HostRequest, McpServers};
-use crate::tui::interrupt::stop;
+use crate::tui::interrupt::{stop, stop_hint};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
@@ -42,7 +42,8 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
     }
     let name = name.to_owned();
     if matches!(name.as_str(), "compact" | "clear" | "resume") && model.main_is_busy() {
-        model.say(format!("/{name} must wait: main is working · Esc stops it"));
+        let waits = format!("/{name} must wait: main is working");
+        model.say(labels::with_detail(&waits, stop_hint(model).map(|_| "Esc stops it".to_owned())));
         return true;
     }
     if name == "edit" {

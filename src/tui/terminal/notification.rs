@@ -1,7 +1,6 @@
 //! The sequences by which terminals notify the user, plain and through tmux.
 
-use crate::protocol::EnvOverlay;
-use crate::tui::settings::NotificationMethod;
+use crate::protocol::{EnvOverlay, NotificationMethod};
 use crate::tui::text::{one_line, truncate};
 
 /// Cells of a notification; desktops cut longer ones.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use crate::protocol::NotificationMethod;
 use crate::protocol::{EventKind, Failure, PermissionMode, RunEnd};
 use crate::tui::host::HostRequest;
 use crate::tui::msg::{Msg, ScreenEffect};
-use crate::tui::settings::NotificationMethod;
 use crate::tui::testing::{TestScreen, finish};
 
 use super::pictures::picture;

@@ -247,6 +247,7 @@ fn end_of(end: RunEnd) -> String {
     let kinds = screen.model.main.iter().map(|(_, item)| &item.kind);
     match kinds.last() {
         Some(ItemKind::Finish { facts, advice, .. }) => {
+            let facts: Vec<_> = facts.iter().map(|fact| fact.text.as_str()).collect();
             [vec![facts.join(" · ")], advice.iter().cloned().collect()].concat().join("\n")
         }
         other => panic!("{other:?}"),
@@ -288,7 +289,7 @@ fn tests_of_a_turn_are_green_or_red_as_the_last_command_said() {
     screen.prompt("go");
     let mut run = |id: &str, code: i32, output: &str| {
         done(&mut screen, (id, "Bash", "cargo test"), code, ("", output), command(code));
-        crate::tui::turn::tests_label(&screen.model)
+        crate::tui::turn::tests_fact(&screen.model).map(|fact| fact.text)
     };
     assert_eq!(run("1", 0, "nothing to see"), None);
     let red = "test result: FAILED. 12 passed; 1 failed; 0 ignored";
@@ -316,5 +317,8 @@ fn tests_of_a_turn_are_green_or_red_as_the_last_command_said() {
             took: Duration::ZERO,
         },
     );
-    assert_eq!(crate::tui::turn::tests_label(&screen.model).as_deref(), Some("1 of 1 test red"));
+    assert_eq!(
+        crate::tui::turn::tests_fact(&screen.model).map(|fact| fact.text).as_deref(),
+        Some("1 of 1 test red")
+    );
 }

@@ -2,10 +2,10 @@
 
 use crossterm::event::KeyCode;
 
+use crate::protocol::MotionMode;
 use crate::protocol::{Failure, RunEnd};
 use crate::tui::linear::{LinearFrame, LinearScreen, Occasion};
 use crate::tui::msg::Msg;
-use crate::tui::settings::MotionMode;
 use crate::tui::testing::{TestScreen, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;

@@ -7,9 +7,9 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Modifier;
 
+use crate::protocol::MotionMode;
 use crate::protocol::{AgentPath, EventKind, Failure, RunEnd};
 use crate::tui::msg::Msg;
-use crate::tui::settings::MotionMode;
 use crate::tui::testing::{TestScreen, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;

@@ -16,7 +16,7 @@ use crate::tui::transcript::item_lines::{
     UNBROKEN, hanging_lines, join_pieces, output, without_exit_code,
 };
 use crate::tui::transcript::tool_calls::{is_unfinished, preview_lines, tools};
-use crate::tui::transcript::{ItemKind, ToolCallItem, TranscriptItem};
+use crate::tui::transcript::{FinishFact, ItemKind, ToolCallItem, TranscriptItem};
 
 pub use super::item_lines::{ItemStyle, indented};
 
@@ -41,7 +41,9 @@ pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>>
         ItemKind::Tools(calls) => tools(calls, open, style),
         ItemKind::Shell { line, text, status } => shell(line, text, status.as_deref(), open, style),
         ItemKind::Report { head, text } => report(head, text, open, style),
-        ItemKind::Finish { end, facts, advice } => finish(*end, facts, advice.as_deref(), style),
+        ItemKind::Finish { end, facts, advice } => {
+            finish_lines(*end, facts, advice.as_deref(), style)
+        }
         ItemKind::Notice { level, text } => notice(*level, text, style),
         ItemKind::Dropped { items } => {
             let words =
@@ -181,9 +183,9 @@ fn report(head: &str, text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line
 }
 
 /// `✓ done in 2:10 · 4 agents ✓ 3 ✗ 1 · 3 files +41 −12 · 214 tests green`, and the advice below.
-fn finish(
+fn finish_lines(
     end: Glyph,
-    facts: &[String],
+    facts: &[FinishFact],
     advice: Option<&str>,
     style: &ItemStyle<'_>,
 ) -> Vec<Line<'static>> {
@@ -206,17 +208,13 @@ fn finish(
 }
 
 /// One fact, in which signs of ends and signed numbers have their colours. It is never broken.
-fn fact_spans(fact: &str, plain: Style, theme: &Theme) -> Vec<Span<'static>> {
-    let whole = match fact.rsplit(' ').next() {
-        Some("green") => Some(theme.good),
-        Some("red") => Some(theme.bad),
-        _ => None,
-    };
+fn fact_spans(fact: &FinishFact, plain: Style, theme: &Theme) -> Vec<Span<'static>> {
+    let whole = fact.good.map(|good| if good { theme.good } else { theme.bad });
     let ends = [Glyph::Done, Glyph::Cancelled, Glyph::Failed, Glyph::Partial, Glyph::Empty];
     let mut spans = Vec::new();
     // The number behind a sign has its colour too.
     let mut next = None;
-    for (at, word) in fact.split(' ').enumerate() {
+    for (at, word) in fact.text.split(' ').enumerate() {
         let gap = if at == 0 { "" } else { UNBROKEN };
         let end = ends.into_iter().find(|end| end.sign(theme.glyphs, None) == word);
         let of_end = next.take();

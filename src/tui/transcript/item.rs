@@ -63,7 +63,7 @@ pub enum ItemKind {
     /// The end of a turn: how it ended, what it brought, and what can be done about a bad end.
     Finish {
         end: Glyph,
-        facts: Vec<String>,
+        facts: Vec<FinishFact>,
         advice: Option<String>,
     },
     Notice {
@@ -110,6 +110,20 @@ impl ToolCallItem {
     }
 }
 
+/// One thing that a turn brought, such as `3 files +41 −12`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishFact {
+    pub text: String,
+    /// Whether the whole of it is good or bad news, if it is one of both.
+    pub good: Option<bool>,
+}
+
+impl From<String> for FinishFact {
+    fn from(text: String) -> Self {
+        Self { text, good: None }
+    }
+}
+
 /// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCallResult {
@@ -119,7 +133,8 @@ pub struct ToolCallResult {
     pub took: Duration,
 }
 
-/// Bytes of a call's output kept for the screen. The transcript on disk has all of it.
+/// Bytes of a call's output kept for the screen. The transcript on disk has the whole
+/// result; that of a command was cut when it ran (`Capture::MODEL_LIMITS`).
 pub const MAX_CALL_OUTPUT: usize = 64 * 1024;
 
 impl ItemKind {
@@ -133,7 +148,9 @@ impl ItemKind {
             | Self::Shell { text, .. }
             | Self::Notice { text, .. } => text.len(),
             Self::Tools(calls) => calls.iter().map(|call| call.output.len() + 64).sum(),
-            Self::Finish { facts, advice, .. } => facts.iter().chain(advice).map(String::len).sum(),
+            Self::Finish { facts, advice, .. } => {
+                facts.iter().map(|fact| &fact.text).chain(advice).map(String::len).sum()
+            }
             Self::Batch { .. } | Self::Dropped { .. } | Self::Hidden => 0,
         }
     }

@@ -14,7 +14,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::protocol::{ToolDetails, ToolUseId};
-pub use item::{BatchForm, ItemId, ItemKind, ToolCallItem, ToolCallResult, TranscriptItem};
+pub use item::{
+    BatchForm, FinishFact, ItemId, ItemKind, ToolCallItem, ToolCallResult, TranscriptItem,
+};
 use item::{MAX_CALL_OUTPUT, tail_bytes, truncate_front};
 pub use scroll::{Extent, Scroll, SearchDirection, SearchHit, SearchResult};
 

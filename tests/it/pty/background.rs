@@ -33,7 +33,7 @@ async fn s3_6_ctrl_b_moves_a_running_agent_to_the_background_and_its_result_come
     let shown = screen.wait_for("in the background");
     assert!(!shown.contains("waits for"), "{shown}");
     // Esc never stops it: main rests by now, and the key after it shows that it was taken.
-    screen.wait_gone("Esc stops main");
+    screen.wait_gone("Esc stops");
     screen.keys(ESC_ALONE);
     screen.keys("x");
     screen.wait_for("› x");

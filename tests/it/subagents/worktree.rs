@@ -268,13 +268,13 @@ async fn opened_by_a_reader(pipe: PathBuf) -> File {
 #[tokio::test]
 async fn a_rule_through_a_link_holds_for_an_isolated_child_as_for_its_parent() {
     for (settings, list) in [
-        ("[permissions]\ndeny = [\"Read(~/work/project/secret)\"]\n", ""),
-        ("[permissions]\ndeny = [\"Read(~/work/*/secret)\"]\n", ""),
-        ("", "disallowedTools: Read(~/work/project/secret)\n"),
+        ("[permissions]\ndeny = [\"Read(~/code/project/secret)\"]\n", ""),
+        ("[permissions]\ndeny = [\"Read(~/code/*/secret)\"]\n", ""),
+        ("", "disallowedTools: Read(~/code/project/secret)\n"),
     ] {
         let scene = scene_with(list);
         scene.world.config(settings);
-        symlink(scene.world.root(), scene.world.home_dir().join("work")).unwrap();
+        symlink(scene.world.root(), scene.world.home_dir().join("code")).unwrap();
         scene.world.write("secret", "TOP-4711\n");
         git(&scene, "add -A");
         git(&scene, "commit -qm second");
