@@ -21,7 +21,7 @@ pub enum NotificationMethod {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PaneLayout {
-    /// Depends on the size of the screen.
+    // Depends on the size of the screen.
     #[default]
     Auto,
     Right,
@@ -35,6 +35,6 @@ pub enum PaneLayout {
 pub enum MotionMode {
     #[default]
     Full,
-    /// No spinner, text twice a second, clocks every ten seconds.
+    // No spinner, text twice a second, clocks every ten seconds.
     Reduced,
 }

@@ -157,7 +157,7 @@ fn echo_in_list() -> Vec<(&'static str, f64)> {
 /// The screen after its first frame, with the folders that it works in.
 fn start_screen(server: &ModelServer) -> (Workspace, Terminal) {
     let workspace = Workspace::new(&server.url());
-    let mut terminal = Terminal::start(&workspace, &[]);
+    let terminal = Terminal::start(&workspace, &[]);
     terminal.wait_for(FRAME_END, 0);
     (workspace, terminal)
 }
