@@ -102,7 +102,7 @@ pub fn load_project(
 ) -> Result<LoadedConfig, ConfigError> {
     let LayerReader {
         mut layers,
-        mut untrusted,
+        mut trust_filter,
         mut starts,
         files,
         settings,
@@ -123,11 +123,11 @@ pub fn load_project(
     let tables = mcp::from_tables(&config.mcp_servers, &layers.origins)?;
     let disabled: Vec<&str> =
         settings.iter().flat_map(|file| &file.keys.disabled_servers).map(String::as_str).collect();
-    let admits = |thing| untrusted.admit_item(thing);
+    let admits = |thing| trust_filter.admit_item(thing);
     let mcp =
         mcp::collect(sources, &project, tables, &disabled, &mut notices, &mut starts, admits)?;
     let Layers { merged, origins } = layers;
-    let (untrusted, starts) = (untrusted.items, starts.waiting);
+    let (untrusted, starts) = (trust_filter.items, starts.waiting);
     Ok(LoadedConfig {
         config,
         origins,

@@ -29,7 +29,7 @@ pub(super) struct LayerReader<'a> {
     /// The folder above the project's `.claude`.
     claude_root: &'a Path,
     pub layers: Layers,
-    pub untrusted: TrustFilter<'a>,
+    pub trust_filter: TrustFilter<'a>,
     pub starts: StartResolver<'a>,
     /// The files that were looked for, and whether each exists.
     pub files: Vec<(PathBuf, bool)>,
@@ -49,7 +49,7 @@ impl<'a> LayerReader<'a> {
             sources,
             claude_root: &project.claude_root,
             layers: Layers::default(),
-            untrusted: TrustFilter::new(sources.trust, sources.cwd, home),
+            trust_filter: TrustFilter::new(sources.trust, sources.cwd, home),
             starts: StartResolver::new(sources.trust, project, sources.dirs, sources.cwd),
             files: Vec::new(),
             settings: Vec::new(),
@@ -129,8 +129,8 @@ impl<'a> LayerReader<'a> {
         let settings = read_settings(&path, self.sources.cwd)?;
         self.note_file(path, settings.is_some());
         let Some(mut settings) = settings else { return Ok(()) };
-        hooks::retain(&mut settings, |hook| self.untrusted.admit_item(hook.untrusted_item()))?;
-        let settings = self.untrusted.filter_settings(settings, &self.layers.merged);
+        hooks::retain(&mut settings, |hook| self.trust_filter.admit_item(hook.untrusted_item()))?;
+        let settings = self.trust_filter.filter_settings(settings, &self.layers.merged);
         self.layers.add(settings);
         Ok(())
     }
@@ -172,11 +172,11 @@ impl<'a> LayerReader<'a> {
         if own {
             self.add_user_layer(layer);
         } else {
-            layer = self.untrusted.filter_settings(layer, &self.layers.merged);
+            layer = self.trust_filter.filter_settings(layer, &self.layers.merged);
             self.layers.add(layer);
         }
         for variable in settings_layer::variables(&file)? {
-            if own || self.untrusted.admit_item(variable.untrusted_item()) {
+            if own || self.trust_filter.admit_item(variable.untrusted_item()) {
                 self.variables.set(variable);
             }
         }
@@ -189,7 +189,7 @@ impl<'a> LayerReader<'a> {
                 }
                 SettingsOwner::Flag => self.hooks.push(hook.in_folder(self.sources.cwd)),
                 SettingsOwner::Shared | SettingsOwner::Local => {
-                    if self.untrusted.admit_item(hook.untrusted_item()) {
+                    if self.trust_filter.admit_item(hook.untrusted_item()) {
                         self.hooks.push(hook.in_folder(self.claude_root));
                     }
                 }
