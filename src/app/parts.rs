@@ -66,11 +66,6 @@ impl FrontendOptions {
     }
 }
 
-/// Returns the sandbox for commands, if the kernel supports it.
-fn sandbox() -> Option<Sandbox> {
-    config::env::program().ok().and_then(|program| Sandbox::new(&program))
-}
-
 impl Setup {
     /// Builds the gate. It follows changes of the configured rules and reports problems with them to `events`.
     pub fn gate(&self, interactive: bool, events: &EventQueue) -> Result<Gate, AppError> {
@@ -87,7 +82,7 @@ impl Setup {
             project_roots: self.loaded.project.roots(),
             protected: self.protected(),
             env: self.command_env(),
-            has_sandbox: sandbox().is_some(),
+            has_sandbox: Sandbox::for_this_program().is_some(),
             bash: Some(&exec::BASH_VERSION),
             bypass_disabled: self.loaded.bypass_disabled,
         };
@@ -161,7 +156,7 @@ impl Setup {
             let unreadable = judge.unreadable(cwd, named);
             move |file| unreadable.contains(file)
         });
-        let sandbox = sandbox();
+        let sandbox = Sandbox::for_this_program();
         let tree = AgentTree::new(SlotLimits::from_config(&config.subagents));
         let builtin = BuiltinSettings {
             home: self.home(),

@@ -34,11 +34,6 @@ pub(super) fn project_dirs() -> Option<ProjectDirs> {
     ProjectDirs::from("", "", "caliban")
 }
 
-/// The path of this program.
-pub fn program() -> io::Result<PathBuf> {
-    env::current_exe()
-}
-
 /// The program's arguments, starting with its own name.
 pub fn args() -> impl Iterator<Item = OsString> {
     env::args_os()

@@ -182,7 +182,8 @@ impl ProcessGroup {
         let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no bash");
         let bash = bash(env).ok_or_else(missing)?;
         let mut words = vec![start.into()];
-        words.extend(confine.map(Confinement::launcher).unwrap_or_default());
+        let (launcher, _open) = launcher(confine)?;
+        words.extend(launcher);
         words.push(bash.into());
         words.extend(["-c", line].map(OsString::from));
         let script = if supervisor.is_some() { START_SUPERVISED } else { START };
@@ -200,7 +201,7 @@ impl ProcessGroup {
         // Only the program's end of the pipe outlives the start: another process that holds it can only read.
         fcntl(&theirs, FcntlArg::F_SETFD(FdFlag::empty()))?;
         let number = theirs.as_raw_fd();
-        let mut words = confinement.map(Confinement::launcher).unwrap_or_default();
+        let (mut words, _open) = launcher(confinement)?;
         words.push(program.into());
         words.extend(args.iter().cloned());
         let command = match supervisor {
@@ -376,6 +377,12 @@ fn command(
 }
 
 /// Starts a command with three pipes, as the leader of a session.
+/// The words that start the launcher, if the command is confined, and what must be open meanwhile.
+fn launcher(confinement: Option<&Confinement>) -> io::Result<(Vec<OsString>, Option<OwnedFd>)> {
+    let launcher = confinement.map(Confinement::launcher).transpose()?;
+    Ok(launcher.map_or_else(Default::default, |(words, file)| (words, Some(file))))
+}
+
 fn spawn(mut command: Command, cwd: &Path) -> io::Result<Box<dyn ChildWrapper>> {
     command.current_dir(cwd);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -3,9 +3,13 @@
 //! restricts itself, and becomes the command.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use nix::unistd::dup;
 
 #[cfg(target_os = "linux")]
 mod landlock;
@@ -39,7 +43,9 @@ const GIT_PLACES: [&str; 9] = [
 /// Confines commands. Exists only where the kernel supports it.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
-    launcher: Arc<Path>,
+    program: Arc<Path>,
+    /// The program, held open: its path may lead to another file by now, which nobody has judged.
+    launcher: Arc<File>,
 }
 
 /// The limits for one command.
@@ -105,9 +111,15 @@ pub enum SandboxError {
 }
 
 impl Sandbox {
-    /// Creates a sandbox with our own binary as the launcher. `None` if the kernel does not support it.
-    pub fn new(launcher: &Path) -> Option<Self> {
-        available().then(|| Self { launcher: launcher.into() })
+    /// A sandbox whose launcher is this very program, even if its file is replaced while it runs.
+    pub fn for_this_program() -> Option<Self> {
+        Self::new(Path::new("/proc/self/exe"))
+    }
+
+    /// A sandbox whose launcher is the caliban at `program`. `None` if the kernel does not support it.
+    pub fn new(program: &Path) -> Option<Self> {
+        let launcher = File::open(program).ok().filter(|_| available())?.into();
+        Some(Self { program: program.into(), launcher })
     }
 
     /// Confines writes to `write` and `temp`: folders, created if missing. Commands get `temp` as
@@ -138,12 +150,15 @@ impl Confinement {
 
     /// Returns a supervisor for confined commands: the launcher is our own binary, which can be one too.
     pub fn supervisor(&self) -> Option<Supervisor> {
-        Supervisor::new(&self.sandbox.launcher)
+        Supervisor::new(&self.sandbox.program)
     }
 
-    /// Returns the words that go before a command's own.
-    pub(super) fn launcher(&self) -> Vec<OsString> {
-        let mut words = vec![self.sandbox.launcher.as_os_str().to_owned(), COMMAND.into()];
+    /// Returns the words that go before a command's own, and the descriptor of the launcher, which
+    /// they name: it must be open while the command starts.
+    pub(super) fn launcher(&self) -> io::Result<(Vec<OsString>, OwnedFd)> {
+        let launcher = dup(&*self.sandbox.launcher)?;
+        let path = format!("/proc/self/fd/{}", launcher.as_raw_fd());
+        let mut words = vec![path.into(), COMMAND.into()];
         let SandboxBounds { write, read, temp: _ } = &self.bounds;
         let mut add = |option: &str, path: &Path| words.extend([option.into(), path.into()]);
         write.iter().for_each(|folder| add("--write", folder));
@@ -154,7 +169,7 @@ impl Confinement {
             words.extend(uses_git.then(|| "--git".into()));
         }
         words.push("--".into());
-        words
+        Ok((words, launcher))
     }
 
     /// Returns the environment of a confined command. One with its own folder for temporary files

@@ -307,3 +307,28 @@ async fn a_redirect_follows_no_link_that_appears_after_the_judgement() {
     assert_eq!(std::fs::read_dir(project.join("sub")).unwrap().count(), 1);
     assert_ne!(run("echo x > sub/a", "out").await, CommandExit::Code(0), "the folder is a link");
 }
+
+#[tokio::test]
+async fn a_program_in_the_place_of_caliban_does_not_confine_its_commands() {
+    let test = "a_program_in_the_place_of_caliban_does_not_confine_its_commands";
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().canonicalize().unwrap();
+    let program = project.join("caliban");
+    std::fs::copy(env!("CARGO_BIN_EXE_caliban"), &program).unwrap();
+    let Some(sandbox) = Sandbox::new(&program) else {
+        return skip(test, "there is no Landlock here");
+    };
+    let script = project.join("script");
+    std::fs::write(&script, "#!/bin/sh\ntouch fired\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(script, program).unwrap();
+    let shell = Shell::new(project.as_path().into(), [].into()).with_sandbox(Some(&sandbox));
+    let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
+    let cancel = CancellationToken::new();
+    let bounds = ReadOnly { folders: [project.clone()].into(), ..ReadOnly::default() };
+    let (line, read_only) = ("pwd; ls; : > made", Some(&bounds));
+    let call = ShellCall { line, env: &env, depth: 0, limit: None, cancel: &cancel, read_only };
+    let outcome = shell.run(call, |_| {}).await.unwrap();
+    assert!(outcome.output.text.starts_with(&format!("{}\ncaliban\n", project.display())));
+    assert!(!project.join("fired").exists() && !project.join("made").exists());
+}
