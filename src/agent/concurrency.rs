@@ -12,6 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tool::{BlockingPool, FileLock};
 
+/// While agents end together, permits come back in pauses shorter than this.
+const ENDING_PAUSE: Duration = Duration::from_millis(5);
+
 /// The concurrency limits of one session. Clones share them.
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimit {
@@ -68,6 +71,19 @@ impl ConcurrencyLimit {
             permit = self.permits.clone().acquire_owned() => permit.ok().map(Permit),
         }
     }
+
+    /// Waits while other agents give permits back.
+    pub async fn wait_for_ending(&self) {
+        let mut free = self.permits.available_permits();
+        loop {
+            tokio::time::sleep(ENDING_PAUSE).await;
+            let now = self.permits.available_permits();
+            if now <= free {
+                return;
+            }
+            free = now;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +91,31 @@ mod tests {
     use futures_util::poll;
 
     use super::*;
+
+    #[tokio::test]
+    async fn agents_that_end_together_all_give_their_permits_back_first() {
+        let operations = ConcurrencyLimit::new(1_000);
+        let go = CancellationToken::new();
+        let ended: Vec<_> = (0..1_000)
+            .map(|_| {
+                let (operations, go) = (operations.clone(), go.clone());
+                tokio::spawn(async move {
+                    let permit = operations.acquire(&CancellationToken::new()).await;
+                    go.cancelled().await;
+                    drop(permit);
+                    operations.wait_for_ending().await;
+                    operations.permits.available_permits()
+                })
+            })
+            .collect();
+        while operations.permits.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        go.cancel();
+        for free in ended {
+            assert_eq!(free.await.unwrap(), 1_000);
+        }
+    }
 
     #[tokio::test]
     async fn who_waits_longest_is_next_and_a_cancelled_one_holds_nobody_up() {

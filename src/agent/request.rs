@@ -146,7 +146,7 @@ impl Agent {
             if run.cancel.is_cancelled() {
                 // Who stops a thousand agents closes all of their streams before the first of them
                 // writes down how far it came.
-                tokio::task::yield_now().await;
+                self.setup.concurrency.wait_for_ending().await;
             }
             let (model, partial) = self.settle(attempt, run).await;
             let error = match received {

@@ -197,7 +197,7 @@ impl Runtime {
     /// Stops the run, and a compaction that has not started.
     fn cancel_turn(&mut self) {
         if let Some(run) = &self.run {
-            run.cancel.cancel();
+            self.tree.cancel_main_run(&run.cancel);
         }
         let before = self.deferred.len();
         self.deferred.retain(|command| !matches!(command, Command::Compact { .. }));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::entry::{AgentEntry, AgentResult, AgentSnapshot, AgentStatus};
@@ -94,6 +95,13 @@ impl AgentTree {
     /// background first: then it continues, and the call no longer waits.
     pub fn cancel_waited(&self, id: AgentId, overdue: Option<Duration>) -> bool {
         self.lock().cancel_waited(id, overdue)
+    }
+
+    /// Cancels main's run and the agents that its calls wait for, all at once. Each call would
+    /// cancel its own agent, but those that are cancelled first would be ending by then, and in the
+    /// way of the others.
+    pub fn cancel_main_run(&self, run: &CancellationToken) {
+        self.lock().cancel_main_run(run);
     }
 
     /// Cancels everything below an agent, and waits until all of it has ended.

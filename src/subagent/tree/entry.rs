@@ -177,7 +177,7 @@ impl AgentEntry {
 
     /// Whether it is below `path`, at any depth.
     pub fn is_below(&self, path: &AgentPath) -> bool {
-        self.path != *path && self.path.is_within(path)
+        self.path.depth() > path.depth() && self.path.is_within(path)
     }
 
     /// The token that cancels it and the channel that reports its end.

@@ -324,6 +324,15 @@ impl TreeState {
         }
     }
 
+    /// Cancels main's run and the agents that its calls wait for.
+    pub fn cancel_main_run(&mut self, run: &CancellationToken) {
+        let waited_for = self.entries.values().filter(|entry| {
+            entry.path.depth() == 1 && !entry.background && !entry.status().is_final()
+        });
+        let agents: Vec<_> = waited_for.map(|entry| entry.cancel.clone()).collect();
+        self.fire(&AgentPath::root(), std::iter::once(run.clone()).chain(agents));
+    }
+
     /// Fires tokens of agents at `path` or below it, and records for each agent that this cancels
     /// and that a call waits for that the run of its parent was stopped.
     pub fn fire(&mut self, path: &AgentPath, tokens: impl IntoIterator<Item = CancellationToken>) {
