@@ -91,7 +91,10 @@ pub struct TuiIo {
 /// Must run on the calling thread, not in a spawned task: a panic on that thread restores the terminal.
 pub async fn run(mut io: TuiIo, host: Arc<dyn ScreenHost>) -> Result<ScreenExit, TuiError> {
     let (themes, problems) = load_themes(&io.settings);
-    if let Err(error) = first_theme(&io.settings, &themes) {
+    // Reading a theme takes longer than most of the start, and `auto` needs no check.
+    if !io.settings.theme.is_empty()
+        && let Err(error) = first_theme(&io.settings, &themes)
+    {
         let Some(place) = &io.settings.theme_place else { return Err(error.into()) };
         let why = format!("{place}: {error}. Using auto");
         io.start.notices.push((NoticeLevel::Warning, why));
@@ -163,7 +166,6 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
     let notify = Arc::clone(&coloured);
     let mut model = TuiModel::new(io.start, io.settings, io.keymap, io.history);
     model.themes.choices = themes.choices();
-    let rich = first_theme(&model.settings, &themes)?.depth() == ColorDepth::True;
     let highlighter = Highlighter::new(move || notify.notify_one());
     let view = View::with_themes(themes, &model, highlighter)?;
     let mut screen = EventLoop {
@@ -181,6 +183,7 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
         edit: None,
         quit: false,
     };
+    let rich = screen.view.theme().depth() == ColorDepth::True;
     screen.draw()?;
     screen.terminal.after_first_frame()?;
     if rich {
