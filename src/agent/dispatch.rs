@@ -100,7 +100,7 @@ impl Agent {
         calls.enumerate().map(|(order, (id, name, input, malformed))| {
             let directory = self.setup.tools.get(&name).and_then(|tool| tool.directory());
             let directory = directory.map_or_else(|| self.setup.cwd.clone(), Arc::from);
-            ToolCall { id, name, input, malformed, directory, order }
+            ToolCall { id, name, input: *input, malformed, directory, order }
         })
     }
 
@@ -158,8 +158,9 @@ impl Agent {
         };
         let ToolOutcome { content, is_error, summary, details } = outcome;
         let call = notes.summary.get().cloned().unwrap_or_default();
+        let (tool_use_id, details) = (id, details.map(Box::new));
         let result =
-            ContentBlock::ToolResult { tool_use_id: id, content, is_error, call, summary, details };
+            ContentBlock::ToolResult { tool_use_id, content, is_error, call, summary, details };
         self.keep_result(&result, running).await;
         run.events.emit(finished);
         (result, fatal)

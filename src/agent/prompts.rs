@@ -1,5 +1,7 @@
 //! Prompts on their way into a conversation: those that start a run, and those queued meanwhile.
 
+use std::sync::Arc;
+
 use super::run::{AgentRun, ForcedCall};
 use super::state::Agent;
 use crate::protocol::{
@@ -94,6 +96,7 @@ pub(super) fn read_prompt(
     let note = (!notes.is_empty()).then(|| redactor.without_keys(notes.join("\n\n")));
     let command = command.map(|text| redactor.without_keys(text));
     let text = if from == Sender::Person { text } else { redactor.without_keys(text) };
+    let text: Arc<str> = text.into();
     events.emit(EventKind::PromptRead { id, text: text.clone(), from });
     // Results come first in a message: every provider requires it.
     blocks.splice(0..0, results);

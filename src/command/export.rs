@@ -150,7 +150,7 @@ mod tests {
             Message::assistant(vec![ContentBlock::ToolUse {
                 id: id.clone(),
                 name: "Read".to_owned(),
-                input: json!({"file_path": "a.md"}),
+                input: Box::new(json!({"file_path": "a.md"})),
                 malformed: None,
             }]),
             Message::user(vec![ContentBlock::result(

@@ -235,7 +235,7 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
                 ContentBlock::ToolUse {
                     id: call.clone(),
                     name: "Grep".to_owned(),
-                    input: json!({"pattern": "fn\u{1b}"}),
+                    input: Box::new(json!({"pattern": "fn\u{1b}"})),
                     malformed: None,
                 },
             ]),

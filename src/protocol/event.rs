@@ -1,6 +1,7 @@
 //! Events of agents while they work. Plain data: the screen and the headless writers draw from it.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -72,7 +73,7 @@ pub enum EventKind {
     /// A prompt entered this agent's conversation.
     PromptRead {
         id: Option<PromptId>,
-        text: String,
+        text: Arc<str>,
         /// The author of the prompt.
         #[serde(default)]
         from: Sender,

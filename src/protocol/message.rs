@@ -1,5 +1,7 @@
 //! The conversation: messages made of content blocks, in the shape that all providers map to.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -56,7 +58,7 @@ impl Message {
     }
 
     /// Creates a user message of one text.
-    pub fn user_text(text: impl Into<String>) -> Self {
+    pub fn user_text(text: impl Into<Arc<str>>) -> Self {
         Self::user(vec![ContentBlock::text(text)])
     }
 
@@ -75,12 +77,11 @@ impl Message {
     pub fn reported_agents(&self) -> impl Iterator<Item = AgentId> {
         self.content.iter().filter_map(|block| match block {
             ContentBlock::Text { report, .. } => *report,
-            ContentBlock::ToolResult { details: Some(ToolDetails::Agent(report)), .. } => {
-                Some(report.agent_id)
-            }
-            ContentBlock::ToolResult {
-                details: Some(ToolDetails::Reported { agent_id }), ..
-            } => Some(*agent_id),
+            ContentBlock::ToolResult { details, .. } => match details.as_deref() {
+                Some(ToolDetails::Agent(report)) => Some(report.agent_id),
+                Some(ToolDetails::Reported { agent_id }) => Some(*agent_id),
+                _ => None,
+            },
             _ => None,
         })
     }
@@ -94,12 +95,13 @@ impl Message {
     }
 }
 
-/// One piece of a message.
+/// One piece of a message. What texts do not have is in boxes: a long session has many texts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
     Text {
-        text: String,
+        /// Shared with the screen: the texts are most of what a long session takes.
+        text: Arc<str>,
         /// Whether it was added by hooks, commands or the program itself for the model to read.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
@@ -128,7 +130,7 @@ pub enum ContentBlock {
         id: ToolUseId,
         name: String,
         /// Always a JSON object, as the wires demand; empty when `malformed` is set.
-        input: Value,
+        input: Box<Value>,
         /// The model's original input, if it was not a JSON object; such a call is answered, never run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         malformed: Option<String>,
@@ -148,7 +150,7 @@ pub enum ContentBlock {
         summary: String,
         /// Details for the screen and the transcript only; never sent to a model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        details: Option<ToolDetails>,
+        details: Option<Box<ToolDetails>>,
     },
     Image {
         source: ImageSource,
@@ -157,23 +159,23 @@ pub enum ContentBlock {
 
 impl ContentBlock {
     /// Creates a text block.
-    pub fn text(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::Text { text: text.into(), aside: false, report: None, summary: false, shell: None }
     }
 
     /// Creates a text for the model beside the user's own.
-    pub fn aside(text: impl Into<String>) -> Self {
+    pub fn aside(text: impl Into<Arc<str>>) -> Self {
         Self::Text { text: text.into(), aside: true, report: None, summary: false, shell: None }
     }
 
     /// Creates a block for a command that the user ran, with its output.
     pub fn shell_run(run: ShellRun, printed: &str) -> Self {
-        let text = run.head() + printed;
+        let text = (run.head() + printed).into();
         Self::Text { text, aside: true, report: None, summary: false, shell: Some(run) }
     }
 
     /// Creates the summary that replaces a conversation.
-    pub fn summary(text: impl Into<String>) -> Self {
+    pub fn summary(text: impl Into<Arc<str>>) -> Self {
         Self::Text { text: text.into(), aside: false, report: None, summary: true, shell: None }
     }
 

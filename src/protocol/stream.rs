@@ -258,7 +258,8 @@ impl PartialBlock {
             Self::Redacted(data) => Some(ContentBlock::RedactedThinking { data: data.clone() }),
             Self::ToolUse { id, name, json } => {
                 let (input, malformed) = parse_input(json);
-                Some(ContentBlock::ToolUse { id: id.clone(), name: name.clone(), input, malformed })
+                let (id, name, input) = (id.clone(), name.clone(), Box::new(input));
+                Some(ContentBlock::ToolUse { id, name, input, malformed })
             }
         }
     }

@@ -260,7 +260,7 @@ mod tests {
         let Some(ContentBlock::ToolUse { name, input, .. }) = message.content.last() else {
             panic!("no call in {message:?}");
         };
-        assert_eq!((name.as_str(), input), ("Read", &json!({"file_path": "a", "limit": 3})));
+        assert_eq!((name.as_str(), &**input), ("Read", &json!({"file_path": "a", "limit": 3})));
     }
 
     #[test]

@@ -104,6 +104,10 @@ impl<F: Fn(&ToolUseId) -> ContentBlock> ConversationRepair<F> {
 
     /// Adds results first, one for each open call; then everything else.
     fn user(&mut self, message: Message) {
+        let is_result = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
+        if self.open.is_empty() && !message.content.iter().any(is_result) {
+            return self.push(message);
+        }
         let open = std::mem::take(&mut self.open);
         let mut content = Vec::new();
         let mut rest = Vec::new();
@@ -130,6 +134,7 @@ impl<F: Fn(&ToolUseId) -> ContentBlock> ConversationRepair<F> {
             content.push(self.placeholder_result(id));
         }
         content.append(&mut rest);
+        content.shrink_to_fit();
         if !content.is_empty() {
             self.push(Message::user(content));
         }
@@ -225,7 +230,7 @@ pub(super) fn missing_results<'a>(
             is_error,
             call: String::new(),
             summary: String::new(),
-            details: Some(details),
+            details: Some(Box::new(details)),
         }
     }
 }
@@ -245,7 +250,7 @@ mod tests {
                 let call = |id| ContentBlock::ToolUse {
                     id,
                     name: "Read".to_owned(),
-                    input: json!({}),
+                    input: Box::new(json!({})),
                     malformed: None,
                 };
                 let text = std::iter::once(ContentBlock::text("hm"));

@@ -202,7 +202,7 @@ impl<'a> Replay<'a> {
                 }
                 ContentBlock::Text { text, aside: true, .. } if remark::is_remark(text) => {}
                 ContentBlock::Text { text, aside: true, .. } => {
-                    self.push(EventKind::Aside { text: text.clone() });
+                    self.push(EventKind::Aside { text: text.to_string() });
                 }
                 ContentBlock::Text { text, report, .. } if !goes_on => {
                     let from = report.map_or(Sender::Person, |id| self.sender(id));
@@ -217,7 +217,7 @@ impl<'a> Replay<'a> {
                     details,
                 } => {
                     self.set_call_summary(tool_use_id, call);
-                    self.add_result(tool_use_id, content, *is_error, summary, details.as_ref());
+                    self.add_result(tool_use_id, content, *is_error, summary, details.as_deref());
                 }
                 _ => {}
             }

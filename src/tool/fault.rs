@@ -42,7 +42,7 @@ pub fn from_env(env: &EnvOverlay) -> Option<Arc<dyn Tool>> {
 pub fn panic_if_asked(tools: &ToolRegistry, calls: &[ContentBlock]) {
     let asks = |call: &ContentBlock| match call {
         ContentBlock::ToolUse { name, input, .. } if *name == SPEC.name => {
-            FaultInput::deserialize(input).is_ok_and(|input| input.outside)
+            FaultInput::deserialize(&**input).is_ok_and(|input| input.outside)
         }
         _ => false,
     };

@@ -1,5 +1,6 @@
 //! Applies agent events to the model.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::protocol::{
@@ -105,7 +106,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             request_fold(model);
             let head = format!("{name} answers");
             model.main.push(ItemKind::Report { head, text: String::new() });
-            model.main.push(ItemKind::Text { text, done: true, edition: 0 });
+            model.main.text_finished(text);
         }
         EventKind::WaitBegan(_) if model.run.is_idle() => queue::mark_held(model),
         EventKind::PromptRefused { id, text, why } => {
@@ -118,7 +119,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
         }
         EventKind::BlockFinished { block: ContentBlock::Text { text, .. }, .. } => {
             main_text_arrived(model, &text);
-            model.main.text_finished(&text);
+            model.main.text_finished(text);
         }
         EventKind::Aside { text } => {
             let text = labels::aside_label(&text);
@@ -223,7 +224,7 @@ fn agent_finished(model: &mut TuiModel, path: &AgentPath, outcome: RunOutcome) {
 }
 
 /// Adds a prompt that main has read, and starts its turn.
-fn main_prompt_read(model: &mut TuiModel, id: Option<PromptId>, text: String, from: &Sender) {
+fn main_prompt_read(model: &mut TuiModel, id: Option<PromptId>, text: Arc<str>, from: &Sender) {
     if let Some(id) = id {
         queue::mark_read(model, id);
     }

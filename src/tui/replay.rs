@@ -1,5 +1,7 @@
 //! Agents of a stored session. All have ended; each conversation is read when it is first shown.
 
+use std::sync::Arc;
+
 use crate::protocol::{AgentInfo, AgentPath, Command, Cost, EventKind, RunEnd, RunOutcome, Sender};
 use crate::tui::agents::{AgentState, RunState, TranscriptLocation, update as agents};
 use crate::tui::background::{Jobs, update as background};
@@ -38,7 +40,7 @@ pub(super) fn end_agents(model: &mut TuiModel) {
             agent.outcome = Some(outcome);
         }
         if let Some(outcome) = &agent.outcome {
-            agent.transcript.text_finished(&outcome.text);
+            agent.transcript.text_finished(outcome.text.as_str());
         }
         if agent.location == TranscriptLocation::Loaded {
             agent.location = TranscriptLocation::OnDisk;
@@ -110,7 +112,7 @@ pub(super) fn transcript_read(model: &mut TuiModel, path: &AgentPath, events: Ve
 }
 
 /// The item for a stored prompt. The first prompt of an agent is its task.
-fn read_item(model: &mut TuiModel, path: &AgentPath, text: String, from: &Sender) -> ItemKind {
+fn read_item(model: &mut TuiModel, path: &AgentPath, text: Arc<str>, from: &Sender) -> ItemKind {
     let task = model.transcript(path).is_empty();
     let report = background::report_item(model, path, from, &text);
     report.unwrap_or(ItemKind::Prompt { text, task })

@@ -152,7 +152,7 @@ impl TestScreen {
 
     /// Sends a prompt of the user, which main reads and starts working on.
     pub fn prompt(&mut self, text: &str) -> &mut Self {
-        self.main(EventKind::PromptRead { id: None, text: text.to_owned(), from: Sender::Person });
+        self.main(EventKind::PromptRead { id: None, text: text.into(), from: Sender::Person });
         self.main(EventKind::TurnStarted { turn: 1, limit: None })
     }
 
@@ -203,7 +203,7 @@ impl TestScreen {
 
     /// Adds a message that was not typed by the user to a conversation.
     pub fn reads(&mut self, path: &AgentPath, from: Sender, text: &str) -> &mut Self {
-        self.event(path, EventKind::PromptRead { id: None, text: text.to_owned(), from })
+        self.event(path, EventKind::PromptRead { id: None, text: text.into(), from })
     }
 
     pub fn tool(&mut self, path: &AgentPath, id: &str, name: &str, summary: &str) -> &mut Self {

@@ -24,7 +24,7 @@ fn conversation(letters: &str) -> Vec<Message> {
             ContentBlock::ToolUse {
                 id: ToolUseId::new(format!("call{at}")),
                 name: "Read".to_owned(),
-                input: json!({}),
+                input: Box::new(json!({})),
                 malformed: None,
             },
         ]),

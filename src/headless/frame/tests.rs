@@ -78,7 +78,7 @@ fn main_is_shown_to_read_what_agents_and_jobs_told_it_and_not_what_was_typed() {
     let mut frames = open();
     let root = AgentPath::root();
     let name = || "explore-1".to_owned();
-    let read = |from| EventKind::PromptRead { id: None, text: "done: 3 hits".to_owned(), from };
+    let read = |from| EventKind::PromptRead { id: None, text: "done: 3 hits".into(), from };
     assert_eq!(frames_of(&mut frames, &root, read(Sender::Person)), Vec::<Value>::new());
     for from in [Sender::Agent { name: name() }, Sender::Job { name: name() }] {
         let frame = one(&mut frames, &root, read(from));

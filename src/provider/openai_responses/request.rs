@@ -220,7 +220,7 @@ fn assistant<'a>(turn: &Turn<'a>, input: &mut Vec<InputItem<'a>>) {
                 input.extend(reasoning::decode(signature).map(InputItem::Reasoning));
             }
             ContentBlock::Text { text, .. } => {
-                let content = ResponsesContent::Text(text.clone());
+                let content = ResponsesContent::Text(text.to_string());
                 input.push(InputItem::Own(BuiltItem::Message { role: Role::Assistant, content }));
             }
             ContentBlock::ToolUse { id, name, input: arguments, .. } => {

@@ -160,7 +160,7 @@ mod tests {
                 ("@", tool) => Message::assistant(vec![ContentBlock::ToolUse {
                     id: id(),
                     name: tool.to_owned(),
-                    input: json!({}),
+                    input: Box::new(json!({})),
                     malformed: None,
                 }]),
                 (".", text) => Message::assistant(vec![ContentBlock::text(text)]),

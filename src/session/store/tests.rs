@@ -46,7 +46,7 @@ fn call(id: &str) -> Message {
     Message::assistant(vec![ContentBlock::ToolUse {
         id: ToolUseId::new(id),
         name: "AgentTool".to_owned(),
-        input: json!({"prompt": "look"}),
+        input: Box::new(json!({"prompt": "look"})),
         malformed: None,
     }])
 }
@@ -297,7 +297,8 @@ async fn a_history_has_no_remarks_of_the_program_for_the_model() {
     journal.append(&Message::user(prompt), None).await.unwrap();
     drop(journal);
     let told = bench.open(id).history.into_iter().filter_map(|event| match event.kind {
-        EventKind::Aside { text } | EventKind::PromptRead { text, .. } => Some(text),
+        EventKind::Aside { text } => Some(text),
+        EventKind::PromptRead { text, .. } => Some(text.to_string()),
         _ => None,
     });
     assert_eq!(told.collect::<Vec<_>>(), ["a hook has said this", "go on"]);

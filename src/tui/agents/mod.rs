@@ -196,7 +196,7 @@ impl AgentSet {
         }
         let number = self.free_number();
         let mut transcript = TranscriptState::bounded(MAX_AGENT_TEXT);
-        transcript.push(ItemKind::Prompt { text: info.prompt.clone(), task: true });
+        transcript.push(ItemKind::Prompt { text: info.prompt.as_str().into(), task: true });
         let mut run = RunState { last_activity: at, ..RunState::default() };
         run.phase = RunPhase::Starting;
         run.since = at;

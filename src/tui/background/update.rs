@@ -1,6 +1,8 @@
 //! Background agents and commands: moving them there, resuming ended agents, and showing their
 //! results.
 
+use std::sync::Arc;
+
 use crate::protocol::{
     AgentPath, Command, EventKind, PromptId, RunEnd, RunOutcome, Sender, ShellId,
 };
@@ -109,10 +111,10 @@ pub fn agent_prompt_read(
     model: &mut TuiModel,
     path: &AgentPath,
     id: Option<PromptId>,
-    text: String,
+    text: Arc<str>,
     from: &Sender,
 ) {
-    let task = model.agents.get(path).is_some_and(|agent| agent.info.prompt == text);
+    let task = model.agents.get(path).is_some_and(|agent| agent.info.prompt == *text);
     if id.is_none() && task {
         return;
     }

@@ -84,7 +84,7 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     let events = EventQueue::unbounded();
     events.sink().emit(EventKind::PromptRead {
         id: None,
-        text: "earlier".to_owned(),
+        text: "earlier".into(),
         from: Sender::Person,
     });
     events.sink().emit(EventKind::TextDelta { text: "A **streamed** word".to_owned() });
@@ -150,7 +150,7 @@ async fn drawn(keys: usize, wait: Duration, motion: MotionMode, busy: bool) -> (
     let (commands, _sent) = mpsc::channel(8);
     let events = EventQueue::unbounded();
     if busy {
-        let text = "go".to_owned();
+        let text = "go".into();
         events.sink().emit(EventKind::PromptRead { id: None, text, from: Sender::Person });
         events.sink().emit(EventKind::TurnStarted { turn: 1, limit: None });
     }

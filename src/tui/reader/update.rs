@@ -185,10 +185,9 @@ fn find_round(
 /// The text of an item for copying.
 fn copy_text(item: &TranscriptItem) -> String {
     match &item.kind {
-        ItemKind::Prompt { text, .. }
-        | ItemKind::Text { text, .. }
-        | ItemKind::Thinking { text, .. }
-        | ItemKind::Notice { text, .. } => text.clone(),
+        ItemKind::Prompt { text, .. } => text.to_string(),
+        ItemKind::Text { text, .. } => text.to_string(),
+        ItemKind::Thinking { text, .. } | ItemKind::Notice { text, .. } => text.clone(),
         ItemKind::Report { head, text } => format!("{head}\n{text}"),
         ItemKind::Shell { line, text, .. } => format!("! {line}\n{text}"),
         ItemKind::Tools(calls) => calls

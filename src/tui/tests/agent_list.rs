@@ -259,7 +259,7 @@ fn the_conversations_of_stored_agents_are_asked_for_when_they_can_be_seen() {
     screen.opened(vec![
         (&paths[0], EventKind::Started(info("explore-1"))),
         (&paths[0], finish(RunEnd::Completed, "LAST")),
-        (&root(), EventKind::PromptRead { id: None, text: "go".to_owned(), from: Sender::Person }),
+        (&root(), EventKind::PromptRead { id: None, text: "go".into(), from: Sender::Person }),
         (&paths[1], EventKind::Started(info("explore-2"))),
         (&paths[1], finish(RunEnd::Completed, "LAST")),
     ]);
@@ -268,7 +268,7 @@ fn the_conversations_of_stored_agents_are_asked_for_when_they_can_be_seen() {
     let ids = paths.clone().map(|path| path.id().unwrap());
     assert_eq!(screen.sent(), [Command::ReadTranscript(ids[1])], "only the last batch is seen");
     let task = "Please map.".to_owned();
-    let read = EventKind::PromptRead { id: None, text: task, from: Sender::Person };
+    let read = EventKind::PromptRead { id: None, text: task.into(), from: Sender::Person };
     let block = crate::protocol::ContentBlock::text("WHOLE");
     let said = EventKind::BlockFinished {
         message_id: String::new(),
@@ -282,7 +282,7 @@ fn the_conversations_of_stored_agents_are_asked_for_when_they_can_be_seen() {
         items
             .map(|(_, item)| match &item.kind {
                 ItemKind::Prompt { text, task: true } => format!("task: {text}"),
-                ItemKind::Text { text, .. } => text.clone(),
+                ItemKind::Text { text, .. } => text.to_string(),
                 other => format!("{other:?}"),
             })
             .collect()

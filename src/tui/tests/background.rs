@@ -8,7 +8,7 @@ use crate::tui::labels::{agent_status, main_label};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, agent_info, finish};
-use crate::tui::transcript::{ItemKind, Scroll};
+use crate::tui::transcript::{AnswerText, ItemKind, Scroll};
 
 use super::{busy, root};
 
@@ -434,7 +434,7 @@ fn a_verbatim_answer_stands_in_mains_transcript_and_is_what_copy_takes() {
     let head = "explore-1 answers".to_owned();
     let expected = [
         ItemKind::Report { head, text: String::new() },
-        ItemKind::Text { text, done: true, edition: 0 },
+        ItemKind::Text { text: AnswerText::Whole(text.into()), done: true, edition: 0 },
     ];
     assert_eq!(items[items.len() - 2..], expected);
     assert_eq!(screen.model.main.last_text(), Some("# All of it"));

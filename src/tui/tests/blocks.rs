@@ -231,7 +231,7 @@ fn a_list_that_is_in_view_is_updated_in_its_place_and_another_follows_the_work()
     let after = lists(&mut screen);
     assert!(after.last().unwrap().1.contains("3 of 3 done"), "{after:?}");
     assert!(!after.iter().any(|(_, line)| line.contains("2 of 3")), "{after:?}");
-    screen.main(EventKind::PromptRead { id: None, text: "next".to_owned(), from: Sender::Person });
+    screen.main(EventKind::PromptRead { id: None, text: "next".into(), from: Sender::Person });
     update_todos(&mut screen, "12", 1);
     assert_eq!(lists(&mut screen).len(), after.len() + 1, "a list for each prompt");
 }

@@ -38,14 +38,14 @@ fn a_prompt_to_idle_main_never_stands_in_the_queue_and_a_later_one_does() {
     assert_eq!(screen.model.queue.visible().count(), 0);
     screen.main(EventKind::PromptRead {
         id: Some(PromptId(1)),
-        text: "one".to_owned(),
+        text: "one".into(),
         from: Sender::Person,
     });
     screen.write("two").enter();
     assert_eq!(screen.model.queue.visible().count(), 1);
     screen.main(EventKind::PromptRead {
         id: Some(PromptId(2)),
-        text: "two".to_owned(),
+        text: "two".into(),
         from: Sender::Person,
     });
     assert_eq!(screen.model.queue.list, []);
@@ -229,16 +229,13 @@ fn another_session_replaces_what_is_shown() {
     let first = SessionId::generate();
     screen.main(EventKind::SessionOpened { id: first, history: Vec::new(), forked: false });
     screen.prompt("go").main(finish(RunEnd::Completed, ""));
-    let read = |text: &str| EventKind::PromptRead {
-        id: None,
-        text: text.to_owned(),
-        from: Sender::Person,
-    };
+    let read =
+        |text: &str| EventKind::PromptRead { id: None, text: text.into(), from: Sender::Person };
     let state = CompactionState::Done { before_tokens: 170_000, after_tokens: 4_000 };
     let compacted = EventKind::Compaction { by_hand: true, state };
     screen.opened(vec![(&root(), read("earlier")), (&root(), compacted), (&root(), read("later"))]);
     let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
-    let prompt = |text: &str| ItemKind::Prompt { text: text.to_owned(), task: false };
+    let prompt = |text: &str| ItemKind::Prompt { text: text.into(), task: false };
     let text = "compacted: 170k to 4k tokens · continues from a summary".to_owned();
     let mark = ItemKind::Notice { level: NoticeLevel::Info, text };
     assert_eq!(kinds, [prompt("earlier"), mark, prompt("later")]);
@@ -291,7 +288,7 @@ fn empty_enter_tries_a_failed_turn_again() {
     screen.write("hello").enter();
     screen.main(EventKind::PromptRead {
         id: Some(PromptId(1)),
-        text: "hello".to_owned(),
+        text: "hello".into(),
         from: Sender::Person,
     });
     let failure = crate::protocol::Failure::Connection;
@@ -538,11 +535,8 @@ fn the_session_that_is_open_is_not_offered_again() {
 #[test]
 fn the_end_of_a_long_session_is_shown_until_all_of_it_is_there() {
     let mut screen = TestScreen::new();
-    let read = |text: &str| EventKind::PromptRead {
-        id: None,
-        text: text.to_owned(),
-        from: Sender::Person,
-    };
+    let read =
+        |text: &str| EventKind::PromptRead { id: None, text: text.into(), from: Sender::Person };
     let at = Timestamp::from_second(9).unwrap();
     let last = AgentEvent { path: root(), seq: 0, at, kind: read("last") };
     screen.main(EventKind::SessionPreview { history: vec![last] });

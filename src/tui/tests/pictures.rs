@@ -478,7 +478,7 @@ fn only_what_is_visible_is_drawn_and_scrolling_holds_its_place() {
     for number in 0..300 {
         screen.main(EventKind::PromptRead {
             id: None,
-            text: format!("prompt {number}"),
+            text: format!("prompt {number}").into(),
             from: Sender::Person,
         });
         screen.main(EventKind::TextDelta { text: format!("answer {number}") });
@@ -488,11 +488,7 @@ fn only_what_is_visible_is_drawn_and_scrolling_holds_its_place() {
     picture(&mut screen);
     screen.key(KeyCode::PageUp);
     let held = picture(&mut screen);
-    screen.main(EventKind::PromptRead {
-        id: None,
-        text: "one more".to_owned(),
-        from: Sender::Person,
-    });
+    screen.main(EventKind::PromptRead { id: None, text: "one more".into(), from: Sender::Person });
     let after = picture(&mut screen);
     assert_eq!(held.lines().next(), after.lines().next());
     assert!(after.contains("↓ 2 new · End"), "{after}");

@@ -329,7 +329,7 @@ fn a_call_that_never_ran_stays_with_its_command() {
         block: ContentBlock::ToolUse {
             id: ToolUseId::new("ask-1"),
             name: "Bash".to_owned(),
-            input: serde_json::json!({ "command": "rm -r x" }),
+            input: Box::new(serde_json::json!({ "command": "rm -r x" })),
             malformed: None,
         },
         usage: Usage::default(),

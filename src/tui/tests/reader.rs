@@ -15,7 +15,7 @@ fn the_reader_goes_from_prompt_to_prompt_shows_what_it_found_and_reaches_folded_
     for number in 0..3 {
         screen.main(EventKind::PromptRead {
             id: None,
-            text: format!("prompt {number}"),
+            text: format!("prompt {number}").into(),
             from: Sender::Person,
         });
         screen.main(EventKind::TextDelta { text: format!("Answer **{number}**") });

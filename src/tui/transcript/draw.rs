@@ -34,7 +34,7 @@ pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>>
     match &item.kind {
         ItemKind::Prompt { text, task: false } => prompt(text, style),
         ItemKind::Prompt { text, task: true } => {
-            let text = if style.full { text.clone() } else { one_line(text) };
+            let text = if style.full { text.to_string() } else { one_line(text) };
             hanging_lines("  task: ", &text, theme.dim, theme.dim, style.prose)
         }
         ItemKind::Thinking { text, took, .. } => thinking(text, *took, open, style),
@@ -62,9 +62,9 @@ pub fn estimate_height(item: &TranscriptItem, style: &ItemStyle<'_>) -> usize {
         1 + breaks + text.len() / usize::from(style.prose.max(1))
     };
     match &item.kind {
-        ItemKind::Prompt { text, .. }
-        | ItemKind::Text { text, .. }
-        | ItemKind::Notice { text, .. } => lines(text),
+        ItemKind::Prompt { text, .. } => lines(text),
+        ItemKind::Text { text, .. } => lines(text),
+        ItemKind::Notice { text, .. } => lines(text),
         ItemKind::Report { text, .. } => {
             1 + lines(text).min(if open { usize::MAX } else { REPORT_LINES })
         }

@@ -1,5 +1,7 @@
 //! One entry of a transcript.
 
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::protocol::{AgentPath, NoticeLevel, ToolDetails, ToolUseId};
@@ -26,13 +28,13 @@ pub struct TranscriptItem {
 pub enum ItemKind {
     /// A prompt of the user, or the `task` from the parent.
     Prompt {
-        text: String,
+        text: Arc<str>,
         task: bool,
     },
     /// Markdown from the model; `done` once it is complete. `edition` counts how often the text was
     /// replaced instead of extended.
     Text {
-        text: String,
+        text: AnswerText,
         done: bool,
         edition: u32,
     },
@@ -76,6 +78,32 @@ pub enum ItemKind {
     },
     /// An item replaced by another one.
     Hidden,
+}
+
+/// The text of an answer.
+#[derive(Clone, Debug, Eq)]
+pub enum AnswerText {
+    /// As far as it was streamed.
+    Partial(String),
+    /// Shared with the conversation.
+    Whole(Arc<str>),
+}
+
+impl Deref for AnswerText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Partial(text) => text,
+            Self::Whole(text) => text,
+        }
+    }
+}
+
+impl PartialEq for AnswerText {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
 }
 
 /// The lines of a batch that are shown.
@@ -141,9 +169,9 @@ impl ItemKind {
     /// Approximate number of bytes of text.
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Prompt { text, .. }
-            | Self::Text { text, .. }
-            | Self::Thinking { text, .. }
+            Self::Prompt { text, .. } => text.len(),
+            Self::Text { text, .. } => text.len(),
+            Self::Thinking { text, .. }
             | Self::Report { text, .. }
             | Self::Shell { text, .. }
             | Self::Notice { text, .. } => text.len(),

@@ -11,7 +11,7 @@ use crate::tui::theme::Glyph;
 use crate::tui::transcript::draw::{indented, is_running};
 use crate::tui::transcript::{BatchForm, Extent, ItemId, ItemKind, SearchResult, TranscriptItem};
 
-use item::{ItemLayout, inner_widths, widths};
+use item::{DrawnItem, ItemLayout, inner_widths, widths};
 
 pub use context::{FindRequest, RenderContext};
 
@@ -302,8 +302,8 @@ impl LayoutCache {
         let (blank, skip) = (gap.saturating_sub(skip), skip.saturating_sub(gap));
         let height = usize::from(area.height).saturating_sub(blank);
         let grows = matches!(&item.kind, ItemKind::Text { done: false, .. });
-        if let Some(stream) = &mut layout.stream {
-            let lines = stream.0.lines(widths(&cx.style), cx.style.theme);
+        if let Some(DrawnItem::Text(stream)) = layout.drawn.as_deref_mut() {
+            let lines = stream.markdown.lines(widths(&cx.style), cx.style.theme);
             let count = lines.len();
             for (row, line) in lines.iter().enumerate().skip(skip).take(height) {
                 let mut line = indented(line.clone());
@@ -317,7 +317,7 @@ impl LayoutCache {
                 }
                 put(buffer, area, blank + row - skip, &line);
             }
-        } else if let Some(lines) = &layout.lines {
+        } else if let Some(DrawnItem::Lines(lines)) = layout.drawn.as_deref() {
             for (row, line) in lines.iter().skip(skip).take(height).enumerate() {
                 put(buffer, area, blank + row, line);
             }
@@ -417,8 +417,7 @@ impl LayoutCache {
             if visible.contains(&(at + 1)) || at == last {
                 self.cached_lines += layout.cached_lines();
             } else {
-                layout.lines = None;
-                layout.stream = None;
+                layout.drawn = None;
             }
         }
     }

@@ -11,11 +11,13 @@ mod tool_calls;
 pub mod update;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::protocol::{ToolDetails, ToolUseId};
 pub use item::{
-    BatchForm, FinishFact, ItemId, ItemKind, ToolCallItem, ToolCallResult, TranscriptItem,
+    AnswerText, BatchForm, FinishFact, ItemId, ItemKind, ToolCallItem, ToolCallResult,
+    TranscriptItem,
 };
 use item::{MAX_CALL_OUTPUT, tail_bytes, truncate_front};
 pub use scroll::{Extent, Scroll, SearchDirection, SearchHit, SearchResult};
@@ -116,7 +118,7 @@ impl TranscriptState {
     /// The last markdown text, if any.
     pub fn last_text(&self) -> Option<&str> {
         self.items.iter().rev().filter(|item| !item.is_void).find_map(|item| match &item.kind {
-            ItemKind::Text { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
+            ItemKind::Text { text, .. } if !text.trim().is_empty() => Some(&**text),
             _ => None,
         })
     }
@@ -134,7 +136,10 @@ impl TranscriptState {
     /// Appends to the text of the answer.
     pub fn text_delta(&mut self, more: &str) {
         if let Some(id) = self.growing
-            && let Some(TranscriptItem { kind: ItemKind::Text { text, .. }, .. }) = self.item(id)
+            && let Some(TranscriptItem {
+                kind: ItemKind::Text { text: AnswerText::Partial(text), .. },
+                ..
+            }) = self.item(id)
         {
             text.push_str(more);
             self.bytes += more.len();
@@ -146,7 +151,7 @@ impl TranscriptState {
         }
         self.finish_growing();
         let id = self.append(ItemKind::Text {
-            text: more.trim_start_matches('\n').to_owned(),
+            text: AnswerText::Partial(more.trim_start_matches('\n').to_owned()),
             done: false,
             edition: 0,
         });
@@ -170,13 +175,15 @@ impl TranscriptState {
     }
 
     /// Completes a text block: replaces the deltas before it.
-    pub fn text_finished(&mut self, whole: &str) {
+    pub fn text_finished(&mut self, whole: impl Into<Arc<str>>) {
+        let whole = whole.into();
         let grown = self.growing.filter(|id| {
             matches!(self.get(*id), Some(TranscriptItem { kind: ItemKind::Text { .. }, .. }))
         });
         let Some(id) = grown else {
             if !whole.trim().is_empty() {
-                self.push(ItemKind::Text { text: whole.trim().to_owned(), done: true, edition: 0 });
+                let text = AnswerText::Whole(shared_part(&whole, whole.trim()));
+                self.push(ItemKind::Text { text, done: true, edition: 0 });
             }
             return;
         };
@@ -185,14 +192,12 @@ impl TranscriptState {
             self.item(id)
         {
             let old = text.len();
-            let whole = whole.trim_start_matches('\n');
-            // The deltas usually add up to the same text; copy only if they don't.
-            if text != whole {
-                whole.clone_into(text);
-                *edition += 1;
-            }
+            let shown = whole.trim_start_matches('\n');
+            // The deltas usually add up to the same text.
+            *edition += u32::from(**text != *shown);
+            *text = AnswerText::Whole(shared_part(&whole, shown));
             *done = true;
-            self.bytes = (before + whole.len()).saturating_sub(old);
+            self.bytes = (before + shown.len()).saturating_sub(old);
         }
         self.growing = None;
         self.mark_changed(id);
@@ -566,6 +571,11 @@ impl TranscriptState {
         self.recent.clear();
         self.revision += 1;
     }
+}
+
+/// A part of a text, which is shared if it is all of it.
+fn shared_part(whole: &Arc<str>, part: &str) -> Arc<str> {
+    if part.len() == whole.len() { whole.clone() } else { part.into() }
 }
 
 #[cfg(test)]

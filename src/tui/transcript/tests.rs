@@ -3,7 +3,8 @@ use crate::protocol::NoticeLevel;
 
 fn text_of(transcript: &TranscriptState, id: ItemId) -> &str {
     match &transcript.get(id).unwrap().kind {
-        ItemKind::Text { text, .. } | ItemKind::Thinking { text, .. } => text,
+        ItemKind::Text { text, .. } => text,
+        ItemKind::Thinking { text, .. } => text,
         other => panic!("not a text: {other:?}"),
     }
 }
@@ -48,7 +49,7 @@ fn reading_calls_in_a_row_share_an_item_and_others_do_not() {
 fn a_bounded_transcript_gives_up_its_oldest_items_and_says_so() {
     let mut transcript = TranscriptState::bounded(1000);
     for _ in 0..20 {
-        transcript.text_finished(&"x".repeat(100));
+        transcript.text_finished("x".repeat(100));
     }
     assert!(transcript.iter().count() < 12);
     let (_, front) = transcript.iter().next().unwrap();

@@ -15,7 +15,7 @@ pub fn transcribe(transcript: &mut TranscriptState, kind: EventKind, now: Durati
         EventKind::TextDelta { text } => transcript.text_delta(&text),
         EventKind::ThinkingDelta { text } => transcript.thinking_delta(&text, now),
         EventKind::BlockFinished { block, .. } => match block {
-            ContentBlock::Text { text, .. } => transcript.text_finished(&text),
+            ContentBlock::Text { text, .. } => transcript.text_finished(text),
             ContentBlock::Thinking { thinking, .. } => transcript.thinking_finished(&thinking, now),
             ContentBlock::ToolUse { id, input, .. } => {
                 transcript.call_announced(id, labels::call_subject("", &input).trim().to_owned());

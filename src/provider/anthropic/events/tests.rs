@@ -84,7 +84,7 @@ fn a_whole_answer_is_read() {
         ContentBlock::ToolUse {
             id: ToolUseId::new("toolu_1"),
             name: "Read".into(),
-            input: json!({"a": 1}),
+            input: Box::new(json!({"a": 1})),
             malformed: None,
         },
     ];
@@ -143,7 +143,7 @@ fn an_input_given_whole_at_the_start_counts_unless_pieces_follow() {
         events.extend(deltas);
         events.push(message_stop());
         match &reply(&events).content[0] {
-            ContentBlock::ToolUse { input, .. } => input.clone(),
+            ContentBlock::ToolUse { input, .. } => (**input).clone(),
             other => panic!("{other:?}"),
         }
     };

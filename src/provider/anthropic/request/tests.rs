@@ -29,7 +29,7 @@ fn call(id: &str) -> ContentBlock {
     ContentBlock::ToolUse {
         id: ToolUseId::new(id),
         name: "Read".into(),
-        input: json!({"file_path": "b", "limit": 1}),
+        input: Box::new(json!({"file_path": "b", "limit": 1})),
         malformed: Some("{".into()),
     }
 }
@@ -47,7 +47,7 @@ fn result(id: &str, content: Vec<ResultBlock>, is_error: bool) -> ContentBlock {
         is_error,
         call: "secret-call".to_owned(),
         summary: "secret-summary".to_owned(),
-        details: Some(details),
+        details: Some(Box::new(details)),
     }
 }
 
@@ -60,7 +60,7 @@ fn mark() -> Value {
 }
 
 fn tool(name: &str) -> ToolSpec {
-    let input_schema = json!({"type": "object"});
+    let input_schema = json!({"type": "object"}).into();
     ToolSpec { name: name.into(), description: "d".into(), input_schema }
 }
 
@@ -91,7 +91,7 @@ fn a_body_holds_what_the_api_asks_for_and_nothing_else() {
     let tools = [ToolSpec {
         name: "Read".into(),
         description: "Reads.".into(),
-        input_schema: json!({"type": "object", "properties": {"b": {}, "a": {}}}),
+        input_schema: json!({"type": "object", "properties": {"b": {}, "a": {}}}).into(),
     }];
     let body = json_of(&request(&[Message::user_text("hello")], &tools));
     let expected = json!({

@@ -35,7 +35,12 @@ fn call(id: &str, args: &Value) -> Value {
 }
 
 fn tool_use(id: &str, input: Value) -> ContentBlock {
-    ContentBlock::ToolUse { id: ToolUseId::new(id), name: "Read".into(), input, malformed: None }
+    ContentBlock::ToolUse {
+        id: ToolUseId::new(id),
+        name: "Read".into(),
+        input: Box::new(input),
+        malformed: None,
+    }
 }
 
 #[test]

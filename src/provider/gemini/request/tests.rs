@@ -28,13 +28,19 @@ fn contents(model: &str, messages: &[Message]) -> Value {
 }
 
 fn read() -> ToolSpec {
-    let input_schema = json!({"type": "object", "properties": {"p": {"type": ["string", "null"]}}});
+    let input_schema =
+        json!({"type": "object", "properties": {"p": {"type": ["string", "null"]}}}).into();
     ToolSpec { name: "Read".into(), description: "Reads.".into(), input_schema }
 }
 
 fn call(id: &str, name: &str) -> ContentBlock {
     let id = ToolUseId::new(id);
-    ContentBlock::ToolUse { id, name: name.into(), input: json!({"p": "a"}), malformed: None }
+    ContentBlock::ToolUse {
+        id,
+        name: name.into(),
+        input: Box::new(json!({"p": "a"})),
+        malformed: None,
+    }
 }
 
 fn result(id: &str, content: Vec<ResultBlock>, is_error: bool) -> ContentBlock {

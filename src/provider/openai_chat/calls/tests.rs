@@ -25,7 +25,7 @@ fn calls(lists: &[Value]) -> Vec<(String, String, Value)> {
                 assert_eq!(malformed, None);
                 let id = id.as_str();
                 let made_up = id.len() == 37 && id.starts_with("call_");
-                (if made_up { String::new() } else { id.to_owned() }, name, input)
+                (if made_up { String::new() } else { id.to_owned() }, name, *input)
             }
             other => panic!("{other:?}"),
         })

@@ -70,7 +70,7 @@ fn a_whole_answer_is_read() {
         ContentBlock::ToolUse {
             id: ToolUseId::new("a"),
             name: "Read".into(),
-            input: json!({}),
+            input: Box::new(json!({})),
             malformed: None,
         },
     ];

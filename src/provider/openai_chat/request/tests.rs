@@ -31,7 +31,7 @@ fn call(id: &str) -> ContentBlock {
     ContentBlock::ToolUse {
         id: ToolUseId::new(id),
         name: "Read".into(),
-        input: json!({"b": 1, "a": 2}),
+        input: Box::new(json!({"b": 1, "a": 2})),
         malformed: Some("{".into()),
     }
 }
@@ -43,12 +43,12 @@ fn result(id: &str, content: Vec<ResultBlock>, is_error: bool) -> ContentBlock {
         is_error,
         call: "secret-call".to_owned(),
         summary: "secret-summary".to_owned(),
-        details: Some(ToolDetails::Diff {
+        details: Some(Box::new(ToolDetails::Diff {
             path: "secret-detail".into(),
             diff: String::new(),
             added: 0,
             removed: 0,
-        }),
+        })),
     }
 }
 
@@ -59,7 +59,7 @@ fn image(data: &str) -> ImageSource {
 #[test]
 fn s2_14_a_tool_is_forced_by_its_name() {
     let messages = [Message::user(vec![ContentBlock::text("go")])];
-    let input_schema = json!({"type": "object"});
+    let input_schema = json!({"type": "object"}).into();
     let tools = [ToolSpec { name: "AgentTool".into(), description: "d".into(), input_schema }];
     let choice = |tool_choice| {
         let request = ModelRequest { tool_choice, ..request(&messages, &tools) };
@@ -80,7 +80,7 @@ fn a_body_holds_what_the_wire_asks_for_and_nothing_else() {
     let tools = [ToolSpec {
         name: "Read".into(),
         description: "Reads.".into(),
-        input_schema: json!({"type": "object"}),
+        input_schema: json!({"type": "object"}).into(),
     }];
     let expected = json!({
         "model": "llama3",

@@ -50,7 +50,7 @@ fn tool_use(id: &str, path: &str) -> ContentBlock {
     ContentBlock::ToolUse {
         id: ToolUseId::new(id),
         name: "Read".into(),
-        input: json!({"p": path}),
+        input: Box::new(json!({"p": path})),
         malformed: None,
     }
 }
@@ -138,7 +138,7 @@ fn items_that_do_not_stream_are_read_when_they_are_whole() {
             panic!("{reply:?}")
         };
         assert!(id.is_generated(), "{id}");
-        assert_eq!(*input, json!({"p": "a"}));
+        assert_eq!(**input, json!({"p": "a"}));
         assert!(!reply.id.is_empty());
     }
 }

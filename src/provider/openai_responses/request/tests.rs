@@ -27,7 +27,7 @@ fn input_of(messages: &[Message]) -> Value {
 }
 
 fn read() -> ToolSpec {
-    let input_schema = json!({"type": "object"});
+    let input_schema = json!({"type": "object"}).into();
     ToolSpec { name: "Read".into(), description: "Reads.".into(), input_schema }
 }
 
@@ -35,7 +35,7 @@ fn call(id: &str) -> ContentBlock {
     ContentBlock::ToolUse {
         id: ToolUseId::new(id),
         name: "Read".into(),
-        input: json!({"b": 1, "a": 2}),
+        input: Box::new(json!({"b": 1, "a": 2})),
         malformed: Some("{".into()),
     }
 }

@@ -139,7 +139,7 @@ async fn an_end_that_main_has_not_read_of_is_found_until_it_has() {
     };
     let read = async || {
         let report = ContentBlock::Text {
-            text: "it is done".to_owned(),
+            text: "it is done".into(),
             aside: false,
             report: Some(agent),
             summary: false,
@@ -266,7 +266,7 @@ async fn a_history_has_each_agent_with_its_turns_ends_and_costs() {
             messages: 1,
         };
         let AgentCallResult { text, is_error, details } = worded(&summary).unwrap();
-        (vec![ResultBlock::text(text)], is_error, Some(details))
+        (vec![ResultBlock::text(text)], is_error, Some(Box::new(details)))
     });
     let [first, last] = results;
     let content = [("c1", first), ("c2", (Vec::new(), false, None)), ("c3", last)].map(

@@ -141,7 +141,7 @@ async fn a_long_session_shows_its_end_before_it_is_read() {
     }
     let texts: Vec<String> = (bench.store.preview(id).unwrap().into_iter())
         .filter_map(|event| match event.kind {
-            EventKind::PromptRead { text, .. } => Some(text),
+            EventKind::PromptRead { text, .. } => Some(text.to_string()),
             _ => None,
         })
         .collect();

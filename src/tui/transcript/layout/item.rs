@@ -18,11 +18,24 @@ pub(super) struct ItemLayout {
     pub(super) expanded: bool,
     /// Whether a blank line precedes it.
     pub(super) gap: bool,
-    pub(super) lines: Option<Vec<Line<'static>>>,
+    /// Its lines, while they are needed. In a box: a long transcript has many items, and few of
+    /// them have lines.
+    pub(super) drawn: Option<Box<DrawnItem>>,
     /// Lines that match the search, once searched.
-    pub(super) hits: Option<Vec<usize>>,
-    /// The growing markdown, with the bytes and the edition read so far.
-    pub(super) stream: Option<Box<(MarkdownStream, usize, u32)>>,
+    pub(super) hits: Option<Box<[usize]>>,
+}
+
+/// The lines of an item.
+pub(super) enum DrawnItem {
+    Lines(Vec<Line<'static>>),
+    Text(Box<TextStream>),
+}
+
+/// Markdown that may grow, with the bytes and the edition read so far.
+pub(super) struct TextStream {
+    pub(super) markdown: MarkdownStream,
+    read: usize,
+    edition: u32,
 }
 
 impl ItemLayout {
@@ -32,7 +45,7 @@ impl ItemLayout {
 
     /// Number of cached lines.
     pub(super) fn cached_lines(&self) -> usize {
-        if self.lines.is_some() || self.stream.is_some() { self.height } else { 0 }
+        if self.drawn.is_some() { self.height } else { 0 }
     }
 
     /// Estimates the height without laying anything out.
@@ -46,43 +59,43 @@ impl ItemLayout {
         self.exact = true;
         self.hits = None;
         if let ItemKind::Text { text, done, edition } = &item.kind {
-            self.lines = None;
             self.lay_out_text(text, *done, *edition, cx);
             return;
         }
-        self.stream = None;
         let lines = (cx.live)(item).unwrap_or_else(|| draw::lines(item, &cx.style));
         self.height = lines.len();
-        self.lines = Some(lines);
+        self.drawn = Some(Box::new(DrawnItem::Lines(lines)));
     }
 
     /// The cached lines, if any; those of markdown at other widths are rendered again.
     pub(super) fn lines(&mut self, widths: Widths, theme: &Theme) -> &[Line<'static>] {
-        match (&mut self.stream, &self.lines) {
-            (Some(stream), _) => stream.0.lines(widths, theme),
-            (None, Some(lines)) => lines,
-            (None, None) => &[],
+        match self.drawn.as_deref_mut() {
+            Some(DrawnItem::Text(stream)) => stream.markdown.lines(widths, theme),
+            Some(DrawnItem::Lines(lines)) => lines,
+            None => &[],
         }
     }
 
     /// Feeds only new text to the markdown stream.
     fn lay_out_text(&mut self, text: &str, done: bool, edition: u32, cx: &RenderContext<'_>) {
-        let continues = self
-            .stream
-            .as_ref()
-            .is_some_and(|stream| stream.2 == edition && stream.1 <= text.len());
+        let continues = matches!(
+            self.drawn.as_deref(),
+            Some(DrawnItem::Text(stream)) if stream.edition == edition && stream.read <= text.len()
+        );
         if !continues {
-            self.stream = Some(Box::new((MarkdownStream::new(cx.highlighter), 0, edition)));
+            let markdown = MarkdownStream::new(cx.highlighter);
+            let stream = TextStream { markdown, read: 0, edition };
+            self.drawn = Some(Box::new(DrawnItem::Text(Box::new(stream))));
         }
-        let Some(stream) = &mut self.stream else { return };
-        if let Some(more) = text.get(stream.1..) {
-            stream.0.push(more);
-            stream.1 = text.len();
+        let Some(DrawnItem::Text(stream)) = self.drawn.as_deref_mut() else { return };
+        if let Some(more) = text.get(stream.read..) {
+            stream.markdown.push(more);
+            stream.read = text.len();
         }
         if done {
-            stream.0.finish();
+            stream.markdown.finish();
         }
-        self.height = stream.0.lines(widths(&cx.style), cx.style.theme).len();
+        self.height = stream.markdown.lines(widths(&cx.style), cx.style.theme).len();
     }
 }
 

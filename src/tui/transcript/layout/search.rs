@@ -93,7 +93,7 @@ impl LayoutCache {
             }
             let Some(item) = cx.transcript.get(self.first + at as u64) else { continue };
             if !may_match(&item.kind, &wanted) {
-                self.items[at].hits = Some(Vec::new());
+                self.items[at].hits = Some(Box::default());
                 continue;
             }
             let passing = self.items[at].cached_lines() == 0;
@@ -103,7 +103,7 @@ impl LayoutCache {
             self.items[at].hits = Some(self.items[at].matching_lines(query, &cx.style));
             if passing {
                 self.cached_lines = self.cached_lines.saturating_sub(self.items[at].cached_lines());
-                (self.items[at].lines, self.items[at].stream) = (None, None);
+                self.items[at].drawn = None;
             }
         }
         self.count_lines();
@@ -131,7 +131,7 @@ fn is_numbered(line: &str) -> bool {
 /// transcript: rendering plain prose changes signs and blanks, but no letters.
 fn may_match(kind: &ItemKind, wanted: &str) -> bool {
     let text = match kind {
-        ItemKind::Prompt { text, task: false } => text,
+        ItemKind::Prompt { text, task: false } => &**text,
         // Entities, tags and links may be shown otherwise.
         ItemKind::Text { text, .. }
             if !text.contains(['&', '<'])
@@ -146,14 +146,14 @@ fn may_match(kind: &ItemKind, wanted: &str) -> bool {
 }
 
 impl ItemLayout {
-    fn matching_lines(&mut self, query: &str, style: &ItemStyle<'_>) -> Vec<usize> {
+    fn matching_lines(&mut self, query: &str, style: &ItemStyle<'_>) -> Box<[usize]> {
         matching_lines(self.lines(widths(style), style.theme), query, style.width)
     }
 }
 
 /// The indices of the lines that contain `query`, which is lower case. A match across a wrap counts
 /// for the line where it starts.
-fn matching_lines(lines: &[Line<'_>], query: &str, room: u16) -> Vec<usize> {
+fn matching_lines(lines: &[Line<'_>], query: &str, room: u16) -> Box<[usize]> {
     let texts: Vec<String> = lines.iter().map(|line| line.to_string().to_lowercase()).collect();
     let full = usize::from(room).saturating_sub(WRAP_SLACK);
     let wrapped = |at: usize| {

@@ -12,10 +12,10 @@ const AREA: Rect = Rect { x: 0, y: 0, width: 60, height: 20 };
 fn long(messages: usize) -> TranscriptState {
     let mut transcript = TranscriptState::default();
     for at in 0..messages {
-        let text = format!("question {at}");
+        let text = format!("question {at}").into();
         transcript.push(ItemKind::Prompt { text, task: false });
         let text = format!("Answer {at}. {}\n\n- one\n- two\n\nend {at}", "many words ".repeat(40));
-        transcript.text_finished(&text);
+        transcript.text_finished(text);
     }
     transcript
 }
@@ -84,7 +84,7 @@ fn the_place_holds_at_another_width_and_while_text_comes_below() {
     let there = Scroll { top: Some(0), goto: Some(200), seen: 0 };
     let (extent, lines) = draw(&mut layout, &transcript, there, AREA);
     assert_eq!(lines[1], "› question 100");
-    transcript.push(ItemKind::Prompt { text: "later".to_owned(), task: false });
+    transcript.push(ItemKind::Prompt { text: "later".into(), task: false });
     let (later, same) = draw(&mut layout, &transcript, at(extent.top), AREA);
     assert_eq!((&same, later.grown - extent.grown), (&lines, 2));
     // Within an item, the line at the top begins with the same words, or those before them.
@@ -107,7 +107,7 @@ fn a_search_lays_out_only_what_may_match() {
     let (mut transcript, mut layout) = (long(1000), LayoutCache::default());
     transcript.text_finished("The **nee**dle is here, [here](there) and in a&#98;c.");
     transcript.text_finished("1. first\n1. second\n");
-    transcript.push(ItemKind::Prompt { text: "later".to_owned(), task: false });
+    transcript.push(ItemKind::Prompt { text: "later".into(), task: false });
     let (theme, highlighter) = (Theme::default(), Highlighter::off());
     let (width, prose, full) = (AREA.width, AREA.width, true);
     let keymap = &Keymap::default();
