@@ -65,10 +65,10 @@ pub(super) fn mask_specs<'a>(redactor: &Redactor, specs: &'a [ToolSpec]) -> Cow<
     let mut masked = Cow::Borrowed(specs);
     for (index, ToolSpec { name: _, description, input_schema }) in specs.iter().enumerate() {
         if let Cow::Owned(description) = redactor.mask_keys(description) {
-            masked.to_mut()[index].description = description;
+            masked.to_mut()[index].description = description.into();
         }
         if let Cow::Owned(input_schema) = redactor.mask_json(input_schema) {
-            masked.to_mut()[index].input_schema = input_schema;
+            masked.to_mut()[index].input_schema = input_schema.into();
         }
     }
     masked

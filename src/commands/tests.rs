@@ -284,7 +284,7 @@ fn models_are_told_of_skills_in_few_words_however_many_there_are() {
         let files: Vec<(&str, &str)> =
             files[..count].iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let top = world(&files);
-        skill_tool(&sources(&top), &load(&top)).map(|tool| tool.spec().description.clone())
+        skill_tool(&sources(&top), &load(&top)).map(|tool| tool.spec().description.to_string())
     };
     assert_eq!(told(0), None);
     let one = told(1).unwrap();

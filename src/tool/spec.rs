@@ -1,6 +1,8 @@
 //! A tool as a model sees it: name, description and a small JSON schema generated from the Rust type
 //! of its input; and the parser of such inputs, with helpful errors.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -10,9 +12,9 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ToolSpec {
     pub name: String,
-    pub description: String,
-    /// A JSON schema of type `object`.
-    pub input_schema: Value,
+    pub description: Arc<str>,
+    /// A JSON schema of type `object`. Shared by all agents that have the tool.
+    pub input_schema: Arc<Value>,
 }
 
 /// The error of an invalid input.
@@ -25,8 +27,8 @@ impl ToolSpec {
     pub fn new<T: JsonSchema>(name: &str, description: &str) -> Self {
         Self {
             name: name.to_owned(),
-            description: description.trim().to_owned(),
-            input_schema: schema_for::<T>(),
+            description: description.trim().into(),
+            input_schema: Arc::new(schema_for::<T>()),
         }
     }
 
@@ -49,7 +51,8 @@ impl ToolSpec {
 
     /// Removes one of the fields.
     pub fn without_field(mut self, name: &str) -> Self {
-        if let Some(fields) = self.input_schema["properties"].as_object_mut() {
+        let schema = Arc::make_mut(&mut self.input_schema);
+        if let Some(fields) = schema["properties"].as_object_mut() {
             fields.shift_remove(name);
         }
         self
@@ -57,7 +60,8 @@ impl ToolSpec {
 
     /// Removes the descriptions inside of one of the fields, if the names are clear enough.
     pub fn with_bare_field(mut self, name: &str) -> Self {
-        let inner = self.input_schema["properties"][name]["properties"].as_object_mut();
+        let schema = Arc::make_mut(&mut self.input_schema);
+        let inner = schema["properties"][name]["properties"].as_object_mut();
         for field in inner.into_iter().flat_map(serde_json::Map::values_mut) {
             field.as_object_mut().and_then(|field| field.shift_remove("description"));
         }
@@ -71,7 +75,8 @@ impl ToolSpec {
 
     /// Replaces the description of one of the fields.
     pub fn with_field_text(mut self, name: &str, text: &str) -> Self {
-        if let Some(field) = self.input_schema["properties"].get_mut(name) {
+        let schema = Arc::make_mut(&mut self.input_schema);
+        if let Some(field) = schema["properties"].get_mut(name) {
             field["description"] = text.into();
         }
         self

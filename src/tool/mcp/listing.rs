@@ -139,8 +139,8 @@ fn read(server: &str, entry: &Value) -> Result<ListedTool, String> {
     let clean = OutputCleaner::clean(text);
     let spec = ToolSpec {
         name: mcp_name::tool_name(server, remote),
-        description: clean.trim().chars().take(MAX_DESCRIPTION_CHARS).collect(),
-        input_schema: Value::Object(schema),
+        description: clean.trim().chars().take(MAX_DESCRIPTION_CHARS).collect::<String>().into(),
+        input_schema: Value::Object(schema).into(),
     };
     Ok(ListedTool { remote: remote.to_owned(), spec })
 }
@@ -186,8 +186,8 @@ mod tests {
         ]));
         let spec = |name: &str, description: &str, input_schema: Value| ToolSpec {
             name: name.to_owned(),
-            description: description.to_owned(),
-            input_schema,
+            description: description.into(),
+            input_schema: input_schema.into(),
         };
         let specs: Vec<_> = all.tools.into_iter().map(|tool| tool.spec).collect();
         let bare = json!({"type": "object", "properties": {}});
@@ -207,7 +207,7 @@ mod tests {
             "oneOf": any, "anyOf": any, "allOf": any, "not": {}, "enum": [{}],
         }}]));
         let expected = json!({"type": "object", "properties": inside});
-        assert_eq!(all.tools[0].spec.input_schema, expected);
+        assert_eq!(*all.tools[0].spec.input_schema, expected);
     }
 
     #[test]
