@@ -310,6 +310,19 @@ async fn a_stop_of_mains_run_cancels_agents_with_their_parents() {
 }
 
 #[tokio::test]
+async fn a_stop_of_the_turn_cancels_what_main_waits_for_and_nothing_else() {
+    let fixture = TreeFixture::new(8, 8);
+    let ([parent, child], aside) = (parent_and_child(&fixture), fixture.spawn().unwrap());
+    let path = AgentPath::root().child(aside.id());
+    let below = fixture.tree.join(fixture.below(&path, false, true)).unwrap();
+    let run = CancellationToken::new();
+    fixture.tree.cancel_main_run(&run);
+    assert!(run.is_cancelled());
+    assert!(!aside.cancel().is_cancelled() && !below.cancel().is_cancelled());
+    assert_eq!(with_parent(&fixture, [parent, child]).await, [true, true]);
+}
+
+#[tokio::test]
 async fn the_end_of_the_program_cancels_waited_agents_with_their_parents() {
     let fixture = TreeFixture::new(8, 8);
     let ([parent, child], aside) = (parent_and_child(&fixture), fixture.spawn().unwrap());
