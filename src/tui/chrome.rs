@@ -109,7 +109,7 @@ pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> 
 /// The state of main.
 fn main_state(model: &TuiModel) -> StatusLabel {
     let mut questions = model.questions.waiting.iter();
-    let agents = model.awaited_agents().len();
+    let agents = labels::awaited_by_main(model);
     let (glyph, text) = if model.run.cancelling {
         (Glyph::Spinner, "stopping".to_owned())
     } else if questions.any(|waiting| waiting.question.path.is_root()) {
@@ -169,7 +169,10 @@ pub fn status(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static
         spans.extend(theme.fitted(styled_line(own)).spans);
         return two_ends(spans, Vec::new(), usize::from(room), None);
     }
-    let mut parts = vec![session.model.clone()];
+    let mut parts = match (session.scripted, session.model.as_str()) {
+        (true, "scripted") => Vec::new(),
+        _ => vec![session.model.clone()],
+    };
     if session.scripted {
         parts.push("scripted model".to_owned());
     }

@@ -153,7 +153,13 @@ fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
     if another || !history.is_empty() {
         replay::clear(model);
     }
-    let Some(first) = history.first().map(|event| event.at) else { return };
+    let Some(first) = history.first().map(|event| event.at) else {
+        if another {
+            model.session.prompts = 0;
+            model.say("cleared · this is a new session");
+        }
+        return;
+    };
     let now = model.now;
     // Old events cause no notifications.
     let mut ignored = Vec::new();
@@ -208,11 +214,17 @@ fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
 fn agent_finished(model: &mut TuiModel, path: &AgentPath, outcome: RunOutcome) {
     queue::mark_orphaned(model, path);
     let with_main = model.run.cancelling;
+    let above = path.parent().and_then(|parent| model.agents.get(&parent));
+    let with_parent = above.is_some_and(|parent| {
+        let gone = matches!(parent.run.phase, RunPhase::Ended(RunEnd::Cancelled { .. }));
+        parent.run.cancelling || gone
+    });
     let Some(agent) = model.agents.get_mut(path) else { return };
     agent.transcript.finish_growing();
     agent.transcript.close_calls();
     agent.outcome = Some(outcome);
     agent.stopped_with_main = with_main && !agent.in_background;
+    agent.stopped_with_parent = with_parent;
     model.session.grants.retain(|(of, _)| of != path);
     question::withdraw(model, path);
     agents::redraw_batches(model, path);

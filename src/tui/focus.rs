@@ -131,13 +131,18 @@ pub fn hint(model: &TuiModel, agent: &AgentState, interrupt: &InterruptAction) -
     let next = hint(Action::Next, "next").filter(|_| several);
     if model.zoom {
         let reads = hint(Action::Reader, "read and search");
-        let pieces = [fixed_hint("Esc all agents"), cancel, next, reads];
+        let pieces = [fixed_hint("Esc back"), cancel, next, reads];
         return pieces.into_iter().flatten().collect();
     }
     let enter = match (model.composer.is_empty(), agent.alive()) {
         (true, _) => hint(Action::Submit, "zoom"),
         (false, true) => hint(Action::Submit, "sends it there"),
-        (false, false) => hint(Action::Submit, "twice sends it to main"),
+        (false, false) => {
+            let draft = model.composer.buffer.full_text();
+            let again = model.keys.send_to_main.as_ref() == Some(&draft);
+            let sends = if again { "sends it to main" } else { "twice sends it to main" };
+            hint(Action::Submit, sends)
+        }
     };
     [cancel, enter, fixed_hint("Esc back"), next].into_iter().flatten().collect()
 }

@@ -11,6 +11,7 @@ use crate::tui::overlay::Overlay;
 use crate::tui::page::draw as page;
 use crate::tui::paint::{Painter, two_ends};
 use crate::tui::picker::draw as picker;
+use crate::tui::question::draw::BACK_TO_ANSWERS;
 use crate::tui::question::hint as question;
 use crate::tui::text::{truncate, width};
 use crate::tui::{focus, labels};
@@ -45,7 +46,7 @@ fn overlay_hint(model: &TuiModel, overlay: &Overlay, metrics: &Metrics) -> Vec<S
         Overlay::Agents(list) => list.hint(model),
         Overlay::Picker(_) => picker::hint(model),
         Overlay::Help { .. } | Overlay::Page(_) => page::hint(model, metrics.page, "Esc closes"),
-        Overlay::Question { .. } => page::hint(model, metrics.page, "Esc back"),
+        Overlay::Question { .. } => page::hint(model, metrics.page, BACK_TO_ANSWERS),
         Overlay::History(_) => picker::history_hint(model),
         Overlay::Reader(reader) => reader.hint(&model.keymap),
         Overlay::AgentPicker(which) => which.hint(model),
@@ -95,7 +96,8 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
         Some(ways) => words.extend(ways),
         None if model.main_is_busy() => words.push("stopping".to_owned()),
         None if draft => {
-            words.extend(hint(Action::Submit, "sends"));
+            let runs = model.composer.is_shell_line();
+            words.extend(hint(Action::Submit, if runs { "runs it" } else { "sends" }));
             words.push("Ctrl+C clears the draft".to_owned());
             words.extend(hint(Action::Newline, "new line"));
         }

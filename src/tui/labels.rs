@@ -82,7 +82,8 @@ pub fn agent_status_with(
         let all = queued().max(place);
         return label(Glyph::Queued, format!("queued, {} of {all}", ordinal(place)));
     }
-    let children = model.agents.awaited_by(&agent.path).count();
+    let awaited = model.agents.awaited_by(&agent.path);
+    let children = awaited.filter(|child| is_child(child, &agent.path)).count();
     if children > 0 {
         return label(Glyph::Waits, waiting_words(model, agent, children));
     }
@@ -90,11 +91,26 @@ pub fn agent_status_with(
     StatusLabel { glyph: Glyph::Spinner, text, tail }
 }
 
+/// Whether an agent was started by the one at this path, not by another one below it.
+fn is_child(agent: &AgentState, path: &AgentPath) -> bool {
+    agent.path.depth() == path.depth() + 1
+}
+
+/// The number of agents that main waits for, without those that they have started themselves.
+pub fn awaited_by_main(model: &TuiModel) -> usize {
+    let awaited = model.awaited_agents();
+    let root = AgentPath::root();
+    match awaited.iter().filter(|agent| is_child(agent, &root)).count() {
+        0 => awaited.len(),
+        children => children,
+    }
+}
+
 /// `waiting for 2 agents`, or `waiting, 1 of 2 back` once some have ended.
 fn waiting_words(model: &TuiModel, agent: &AgentState, working: usize) -> String {
     let below = model.agents.within(&agent.path);
     let back = below.filter(|child| {
-        let direct = child.path.depth() == agent.path.depth() + 1 && !child.in_background;
+        let direct = is_child(child, &agent.path) && !child.in_background;
         direct && child.run.ended.is_some_and(|at| !child.alive() && at >= agent.run.since)
     });
     match back.count() {
@@ -254,6 +270,9 @@ pub fn agent_end_label(agent: &AgentState, end: &RunEnd) -> String {
         RunEnd::Cancelled { before_start: false } if agent.stopped_with_main => {
             "cancelled with main".to_owned()
         }
+        RunEnd::Cancelled { .. } if agent.stopped_with_parent => {
+            "cancelled with its parent".to_owned()
+        }
         end => end_label(end),
     }
 }
@@ -383,7 +402,7 @@ pub fn main_label(model: &TuiModel) -> String {
     if model.questions.waiting.iter().any(|waiting| waiting.question.path.is_root()) {
         return "waiting for you".to_owned();
     }
-    let agents = model.awaited_agents().len();
+    let agents = awaited_by_main(model);
     if agents > 0 {
         return format!("waiting for {}", count(agents, "agent"));
     }

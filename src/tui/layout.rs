@@ -269,7 +269,7 @@ impl ScreenLayout {
         let open = if needs.focused { OPEN_LINES.min(body.height / 3) } else { 0 };
         let gap = u16::from(open > 0 && body.height >= ROOMY_LINES);
         let most = body.height.saturating_sub(MIN_TRANSCRIPT_LINES + 2 + open + gap).max(1);
-        let good = body.height.div_ceil(2).saturating_sub(2).clamp(1, most);
+        let good = body.height.div_ceil(2).clamp(1, most);
         let widest = (body.width / LINE_WIDTH).max(1);
         let columns = (1..widest).find(|columns| agents.div_ceil(*columns) <= good);
         let columns = columns.unwrap_or(widest);

@@ -141,6 +141,8 @@ pub enum NoticeCause {
     EmptyPrompt,
     /// There is no model, and no overlay is open to choose one.
     NoModel,
+    /// The reader is open.
+    Reader,
 }
 
 /// The running `!` command of the user.
@@ -193,8 +195,8 @@ pub struct KeyTimes {
     pub quit_by_eof: Option<Duration>,
     /// The key that is ignored, and until when.
     pub muted: Option<(InterruptKey, Duration)>,
-    /// A draft to an ended agent that another Enter sends to main, and until when.
-    pub send_to_main: Option<(String, Duration)>,
+    /// A draft to an ended agent that another Enter sends to main.
+    pub send_to_main: Option<String>,
     /// Until when a second `/clear` confirms the first.
     pub clear_armed: Option<Duration>,
     /// The mode that Shift+Tab has chosen, until it applies.
@@ -326,7 +328,7 @@ impl TuiModel {
         self.agents.get(path).map_or("main", |agent| &agent.info.name)
     }
 
-    /// The number and the name of an agent, or `main`.
+    /// What hints, notices and questions call an agent: `agent 2`, or `main`.
     pub fn label(&self, path: &AgentPath) -> String {
         self.agents.get(path).map_or_else(|| "main".to_owned(), AgentState::label)
     }
@@ -355,6 +357,7 @@ impl TuiModel {
                     NoticeCause::NoModel => {
                         self.overlay.is_some() || self.session.first_run.is_none()
                     }
+                    NoticeCause::Reader => !matches!(self.overlay, Some(Overlay::Reader(_))),
                 }
         })
     }

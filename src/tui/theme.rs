@@ -199,7 +199,7 @@ impl Theme {
                 "accent" | "band" | "question" | "bad" | "code" | "keyword" => Modifier::BOLD,
                 "heading" => Modifier::BOLD | Modifier::UNDERLINED,
                 "alarm" => Modifier::BOLD | Modifier::REVERSED,
-                "link" => Modifier::UNDERLINED,
+                "link" | "added-word" | "removed-word" => Modifier::UNDERLINED,
                 "selection" | "focus" => Modifier::REVERSED,
                 _ => Modifier::empty(),
             })

@@ -397,11 +397,11 @@ async fn questions_of_several_agents_come_one_after_the_other_each_with_its_aske
     let screen = Screen::start(&scene.world, args, 120, 40);
     let first = screen.wait_for("wants to run a command");
     // Which of the two comes first is open; both are asked, and each answer is for its own.
-    let is_first = first.contains("general-purpose-1 wants to run a command");
+    let is_first = first.contains("agent 1 wants to run a command");
     let (now, then) = if is_first { ("a", "b") } else { ("b", "a") };
     let asker = |file: &str| match file {
-        "a" => "general-purpose-1 wants to run a command",
-        _ => "general-purpose-2 wants to run a command",
+        "a" => "agent 1 wants to run a command",
+        _ => "agent 2 wants to run a command",
     };
     assert!(first.contains(asker(now)), "{first}");
     screen.keys("1");

@@ -64,6 +64,7 @@ impl AgentSet {
         agent.info = AgentInfo { background: true, ..info };
         agent.outcome = None;
         agent.stopped_with_main = false;
+        agent.stopped_with_parent = false;
         agent.result_read = false;
         agent.in_background = true;
         agent.in_panel = false;

@@ -89,7 +89,7 @@ fn hint(group: AgentGroup<'_>) -> Option<Line<'static>> {
     (!words.trim().is_empty()).then(|| Line::styled(words, group.painter.theme.dim))
 }
 
-/// `⠹ 3 agents            ⚑ 2 needs you`, or `▪ 3 agents · ✓ 2 ⊘ 1 · 2:10 · 30k · $0.11`.
+/// `⠹ 3 agents      ⚑ agent 2 needs you`, or `▪ 3 agents · ✓ 2 ⊘ 1 · 2:10 · 30k · $0.11`.
 fn head(group: AgentGroup<'_>, open: bool, room: usize) -> Line<'static> {
     let AgentGroup { model, agents, painter } = group;
     let theme = painter.theme;
@@ -123,7 +123,7 @@ fn head(group: AgentGroup<'_>, open: bool, room: usize) -> Line<'static> {
     two_ends(left, right, room, None)
 }
 
-/// `⚑ 2 needs you`, with the numbers of the agents.
+/// `⚑ agent 2 needs you`, with the numbers of the agents.
 fn asking(group: AgentGroup<'_>) -> Vec<Span<'static>> {
     let AgentGroup { model, agents, painter } = group;
     let style = painter.style(Glyph::Asks);
@@ -133,7 +133,9 @@ fn asking(group: AgentGroup<'_>) -> Vec<Span<'static>> {
     let mut spans = vec![Span::styled(format!("{} ", painter.sign(Glyph::Asks)), style)];
     match asking.len() {
         0 => return Vec::new(),
-        1..=NAMED => {
+        named @ 1..=NAMED => {
+            let noun = if named == 1 { "agent " } else { "agents " };
+            spans.push(Span::styled(noun, style));
             for (at, agent) in asking.iter().enumerate() {
                 if at > 0 {
                     spans.push(Span::styled(" and ", style));
@@ -231,6 +233,8 @@ fn figures(model: &TuiModel, agent: &AgentState) -> [String; 4] {
     let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
     let turns = match agent.run.phase {
         RunPhase::Ended(_) => count(agent.run.turn as usize, "turn"),
+        // The others of the batch have ended.
+        _ if agent.in_background => count(agent.run.turn as usize, "turn"),
         _ => turns(&agent.run),
     };
     [clock(elapsed), turns, tokens(used), money(cost)]

@@ -67,6 +67,16 @@ impl<'a> LiveItems<'a> {
             ItemKind::Thinking { text, took: None, .. } if self.tail.is_some() => {
                 Some(self.thinking(text, room))
             }
+            // On one line, so that no pane begins in the middle of a task.
+            ItemKind::Prompt { text, task: true } if self.tail.is_some() => {
+                let words = format!("  task: {}", one_line(text));
+                let words = truncate(&words, usize::from(room)).into_owned();
+                Some(vec![Line::styled(words, self.painter.theme.dim)])
+            }
+            // Their own panes are below, and the live line counts them.
+            ItemKind::Tools(calls) if self.tail.is_some() && self.has_panes(calls) => {
+                Some(Vec::new())
+            }
             ItemKind::Tools(calls) => {
                 let child = |call: &ToolCallItem| self.children.contains_key(&call.id);
                 let running = |call: &ToolCallItem| call.result.is_none() && call.denied.is_none();
@@ -76,6 +86,11 @@ impl<'a> LiveItems<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Whether all calls have started agents that have panes of their own.
+    fn has_panes(&self, calls: &[ToolCallItem]) -> bool {
+        calls.iter().all(|call| self.children.get(&call.id).is_some_and(|child| child.in_panel))
     }
 
     fn thinking(&self, text: &str, room: u16) -> Vec<Line<'static>> {

@@ -65,6 +65,8 @@ pub struct AgentState {
     pub outcome: Option<RunOutcome>,
     /// Whether it ended because main was stopped.
     pub stopped_with_main: bool,
+    /// Whether it was cancelled together with another agent above it.
+    pub stopped_with_parent: bool,
     /// Scroll position in its pane.
     pub scroll: Scroll,
     /// Number of its batch: agents of one batch are shown and folded together.
@@ -82,9 +84,9 @@ pub struct AgentState {
 }
 
 impl AgentState {
-    /// Its number and its name: `2 explore-2`.
+    /// What hints, notices and questions call it: `agent 2`.
     pub fn label(&self) -> String {
-        format!("{} {}", self.number, self.info.name)
+        format!("agent {}", self.number)
     }
 
     pub fn alive(&self) -> bool {
@@ -218,6 +220,7 @@ impl AgentSet {
             location: TranscriptLocation::Loaded,
             outcome: None,
             stopped_with_main: false,
+            stopped_with_parent: false,
             scroll: Scroll::default(),
             batch: if aside { 0 } else { self.batch },
             in_panel: !aside,

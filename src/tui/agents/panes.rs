@@ -511,35 +511,50 @@ fn zoom_figures(
     spans
 }
 
-/// `others  ●1 ✓  ●3 ⠹ writing`, by their numbers; if not all fit, the most telling ones.
+/// `others  ●1 map the routes ✓  ●3 check the tests ⠹ writing`, by their numbers; without tasks if they do
+/// not fit, and only the most telling ones if the numbers do not.
 fn others(
     model: &TuiModel,
     agent: &AgentState,
     room: usize,
     painter: Painter<'_>,
 ) -> Vec<Span<'static>> {
-    let theme = painter.theme;
     let mut others = model.agents.visible();
     others.retain(|other| other.path != agent.path);
     let fitting = (room / OTHER_WIDTH).saturating_sub(3).max(1);
     let mut shown = most_telling(AgentGroup { model, agents: &others, painter }, fitting);
     shown.sort_by_key(|other| other.number);
+    let group = AgentGroup { model, agents: &shown, painter };
+    let spans = other_spans(group, others.len(), true);
+    match spans_width(&spans) + 1 <= room {
+        true => spans,
+        false => other_spans(group, others.len(), false),
+    }
+}
+
+fn other_spans(group: AgentGroup<'_>, all: usize, tasks: bool) -> Vec<Span<'static>> {
+    let AgentGroup { model, agents: shown, painter } = group;
+    let theme = painter.theme;
     let mut spans = Vec::new();
     for (at, other) in shown.iter().enumerate() {
         let state = labels::agent_status(model, other);
-        let words = match other.alive() && others.len() < 4 {
+        let words = match other.alive() && all < 4 {
             true => format!(" {}", state.fitted(16)),
             false => String::new(),
         };
         spans.push(Span::styled(if at == 0 { "others  " } else { "  " }, theme.dim));
         let number = format!("{}{}", theme.glyphs.tool, other.number);
         spans.push(Span::styled(number, number_style(painter, other)));
+        if tasks {
+            let task = format!(" {}", truncate(&task(other), MIN_TASK_WIDTH + 4));
+            spans.push(Span::styled(task, theme.text));
+        }
         let sign = format!(" {}", painter.sign(state.glyph));
         spans.push(Span::styled(sign, painter.style(state.glyph)));
         spans.push(Span::styled(words, theme.dim));
     }
-    if others.len() > shown.len() {
-        let more = others.len() - shown.len();
+    if all > shown.len() {
+        let more = all - shown.len();
         spans.push(Span::styled(format!("  +{more} more"), theme.dim));
     }
     spans

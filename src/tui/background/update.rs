@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::protocol::{
     AgentPath, Command, EventKind, PromptId, RunEnd, RunOutcome, Sender, ShellId,
 };
+use crate::tui::agents::row::task;
 use crate::tui::agents::{AgentState, update as agents};
 use crate::tui::interrupt::stop;
 use crate::tui::labels;
@@ -95,13 +96,13 @@ pub fn report_item(
     Some(ItemKind::Report { head, text: text.to_owned() })
 }
 
-/// A line such as `explore-1 reports · turn limit, partial`, and the agent's text without the notes
-/// added for the model.
+/// A line such as `agent 3 reports · check the tests · turn limit, partial`, and the agent's text without
+/// the notes added for the model.
 fn report_head<'a>(agent: &AgentState, outcome: &'a RunOutcome) -> (String, &'a str) {
-    let name = &agent.info.name;
+    let name = format!("{} reports · {}", agent.label(), task(agent));
     let head = match &outcome.end {
-        RunEnd::Completed => format!("{name} reports"),
-        end => format!("{name} reports · {}", labels::short_end_label(agent, end)),
+        RunEnd::Completed => name,
+        end => format!("{name} · {}", labels::short_end_label(agent, end)),
     };
     (head, &outcome.text)
 }

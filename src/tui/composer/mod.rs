@@ -50,6 +50,8 @@ pub fn as_prompt(text: &str) -> Cow<'_, str> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecalledMessage {
     pub to: AgentPath,
+    /// The message as it was in the queue.
+    pub text: String,
     pub when: PromptTiming,
 }
 

@@ -15,7 +15,7 @@ use crate::tui::host::{CommandChoice, HostRequest};
 use crate::tui::interrupt::{QUIT_CONFIRM_TIME, stop};
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::labels::with_detail;
-use crate::tui::model::{NOTICE_TIME, Notice, NoticeCause, RunningShell, TuiModel};
+use crate::tui::model::{Notice, NoticeCause, RunningShell, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::picker::HistorySearch;
@@ -237,10 +237,10 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let ended = model.focused().filter(|agent| !agent.alive()).map(AgentState::label);
     if let Some(name) = ended {
         let again = model.keys.send_to_main.take();
-        if again.is_none_or(|(draft, until)| draft != text || until < model.now) {
+        if again.is_none_or(|draft| draft != text) {
             let sends =
                 model.keymap.hint(KeyContext::Prompt, Action::Submit, "again sends it to main");
-            model.keys.send_to_main = Some((text, model.now + NOTICE_TIME));
+            model.keys.send_to_main = Some(text);
             model.say(with_detail(&format!("{name} has ended"), sends));
             return;
         }

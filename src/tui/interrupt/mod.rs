@@ -107,7 +107,7 @@ impl TuiModel {
         if self.composer.buffer.selection().is_some() {
             return InterruptAction::EndSelection;
         }
-        if self.composer.recalled.is_some() {
+        if self.recalled_is_awaited() {
             return InterruptAction::Requeue;
         }
         if self.focused().is_some() {
@@ -120,6 +120,16 @@ impl TuiModel {
             return InterruptAction::Stop;
         }
         InterruptAction::Nothing
+    }
+
+    /// Whether the prompt holds a message taken back from the queue of an agent that still works. Once it
+    /// has stopped, a message put back would be sent at once, so the message is a draft like any other.
+    fn recalled_is_awaited(&self) -> bool {
+        let recalled = self.composer.recalled.as_ref().map(|recalled| &recalled.to);
+        recalled.is_some_and(|to| match self.agents.get(to) {
+            Some(agent) => agent.alive(),
+            None => to.is_root() && self.main_is_busy(),
+        })
     }
 
     /// The action on an overlay, a question or a menu, if one is open.
@@ -201,7 +211,7 @@ pub fn hint(model: &TuiModel) -> Option<Vec<String>> {
             vec![stop, fixed_hint("Ctrl+C clears the draft")]
         }
         (InterruptAction::ClearDraft, InterruptAction::Requeue) => {
-            vec![fixed_hint("Esc puts it back")]
+            vec![fixed_hint("Esc puts it back in the queue")]
         }
         (InterruptAction::Cancel(path), _) => {
             vec![Some(format!("Ctrl+C cancels {}", model.label(path))), stops, agents]

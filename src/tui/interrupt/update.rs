@@ -2,6 +2,7 @@
 
 use crate::protocol::{Answer, Command, QueuedPrompt};
 use crate::tui::agents::picker::{AgentAction, update as picker};
+use crate::tui::composer::as_prompt;
 use crate::tui::focus;
 use crate::tui::interrupt::{InterruptAction, KEY_MUTE_TIME, QUIT_CONFIRM_TIME, stop};
 use crate::tui::keymap::{Action, KeyContext};
@@ -123,14 +124,20 @@ fn kill_shell(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.say(text);
 }
 
-/// Puts the message in the prompt back into the queue.
+/// Puts the message in the prompt back into the queue, as it was. What was changed in it is not sent by a
+/// way out, but kept in the history.
 fn requeue_taken(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(taken) = model.composer.recalled.take() else { return };
-    let text = model.composer.buffer.full_text();
-    model.composer.discard();
+    let text = taken.text;
+    let is_changed = model.composer.buffer.full_text() != as_prompt(&text);
+    if is_changed {
+        model.composer.take();
+    } else {
+        model.composer.discard();
+    }
     model.session.prompts += usize::from(taken.to.is_root());
     let id = model.queue.enqueue(taken.to.clone(), &text, taken.when, model.now);
     let prompt = QueuedPrompt::typed(id, text, taken.when);
     effects.push(ScreenEffect::Send(Command::Prompt { to: taken.to, prompt }));
-    model.say("back in the queue");
+    model.say(if is_changed { "back in the queue as it was" } else { "back in the queue" });
 }

@@ -109,14 +109,14 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
     rows.into_iter().flatten().collect()
 }
 
-/// The prompt's keys for `actions`: `Up, Down`, or `Ctrl+U K` where they share a modifier.
+/// The prompt's keys for `actions`: `Up, Down`, or `Ctrl+U/K` where they share a modifier.
 fn key_labels(keymap: &Keymap, actions: &[Action]) -> Option<String> {
     let mut text = String::new();
     let mut held = String::new();
     for label in actions.iter().filter_map(|action| keymap.label(KeyContext::Prompt, *action)) {
         let (before, _) = label.rsplit_once('+').unwrap_or_default();
         match label.strip_prefix(&format!("{held}+")) {
-            Some(key) if !held.is_empty() => text.push_str(&format!(" {key}")),
+            Some(key) if !held.is_empty() => text.push_str(&format!("/{key}")),
             _ if text.is_empty() => text.push_str(&label),
             _ => text.push_str(&format!(", {label}")),
         }

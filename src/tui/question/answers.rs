@@ -196,7 +196,9 @@ impl AnswerBlock {
         let mut line = Line::default();
         for answer in answers {
             let cells = label_width(answer);
-            if line.width() > 0 && line.width() + GAP + cells > room {
+            // A no never stands beside a yes.
+            let turns = answer.0 == NO_DIGIT;
+            if line.width() > 0 && (turns || line.width() + GAP + cells > room) {
                 self.lines.push(std::mem::take(&mut line));
             }
             if cells > room {

@@ -52,19 +52,13 @@ pub struct QuestionContext<'a> {
     folder: &'a Path,
     /// The asking agent's task in a few words.
     task: Option<&'a str>,
-    /// The number of the asking agent; `None` for main.
-    pub number: Option<usize>,
 }
 
 impl<'a> QuestionContext<'a> {
     pub fn new(model: &'a TuiModel, question: &Question) -> Self {
         let agent = model.agents.get(&question.path);
         let task = agent.map(|agent| agent.info.description.as_str());
-        Self {
-            folder: &model.session.folder,
-            task: task.filter(|task| !task.is_empty()),
-            number: agent.map(|agent| agent.number),
-        }
+        Self { folder: &model.session.folder, task: task.filter(|task| !task.is_empty()) }
     }
 }
 
@@ -171,12 +165,11 @@ pub fn asker(question: &Question) -> String {
 }
 
 /// Whether a title of this many cells can hold the whole sentence.
-pub fn fits_title(question: &Question, context: QuestionContext<'_>, room: u16) -> bool {
-    let number = context.number.map_or(0, |number| number.to_string().len() + 1);
-    number + width(&sentence(question)) + TITLE_MARGIN <= usize::from(room)
+pub fn fits_title(question: &Question, room: u16) -> bool {
+    width(&sentence(question)) + TITLE_MARGIN <= usize::from(room)
 }
 
-/// The request as a sentence: `explore-2 wants to edit src/main.rs`.
+/// The request as a sentence: `agent 2 wants to edit src/main.rs`.
 fn sentence(question: &Question) -> String {
     let (verb, object) = request(question);
     format!("{} wants to {verb}{object}", asker(question))
@@ -244,7 +237,7 @@ fn wrap_content(
     theme: &Theme,
 ) -> WrappedContent {
     let mut lines = Vec::new();
-    if !fits_title(question, context, width.saturating_add(4)) {
+    if !fits_title(question, width.saturating_add(4)) {
         lines.extend(wrap_text(&sanitize(&sentence(question)), width, theme.text));
     }
     let inner = width.saturating_sub(2).max(1);

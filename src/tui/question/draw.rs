@@ -29,6 +29,12 @@ const ROOMY_CONTENT_LINES: usize = 8;
 /// If more than one in so many lines of a call wraps beside the panes, the question covers them.
 const FEW_WRAPS: usize = 5;
 
+/// What Esc does in the content in full, where no answer has a key.
+pub const BACK_TO_ANSWERS: &str = "Esc back to the answers";
+
+/// Cells of a title's border and the blanks in it.
+const BORDER_LOSS: usize = 7;
+
 /// Width in cells below which the content is unreadable.
 const MIN_WIDTH: u16 = 12;
 
@@ -138,9 +144,12 @@ pub fn draw_content(
     let wrapped = content.wrapped(question, context, width, painter.theme);
     let lines = &wrapped.lines;
     let style = colour(model, &question.path, painter);
-    let title = title(model, question, context, wrapped.changes, style, area.width, painter);
-    let foot =
-        BorderText { left: vec![], right: vec![Span::styled("Esc back", painter.theme.dim)] };
+    let rows = inner_size(area).1.min(lines.len());
+    let first = scroll.min(lines.len() - rows);
+    let seen = Extent { total: lines.len(), height: rows, top: first, ..Extent::default() };
+    let title = title(model, question, wrapped.changes, seen, area.width, painter);
+    let back = Span::styled(BACK_TO_ANSWERS, painter.theme.dim);
+    let foot = BorderText { left: vec![], right: vec![back] };
     let inner = frame_with(buffer, area, painter.theme, style, title, foot);
     let height = usize::from(inner.height).min(lines.len());
     let top = scroll.min(lines.len() - height);
@@ -227,7 +236,8 @@ fn draw_box(
     let foot = Span::styled(foot, if live { theme.dim } else { theme.question });
     let foot = BorderText { left: Vec::new(), right: vec![foot] };
     let context = QuestionContext::new(model, question);
-    let title = title(model, question, context, wrapped.changes, asker, area.width, painter);
+    let seen = drawn.content;
+    let title = title(model, question, wrapped.changes, seen, area.width, painter);
     let inner = frame_with(buffer, area, theme, style, title, foot);
     let top = drawn.content.top;
     for (at, line) in wrapped.lines.iter().enumerate().skip(top).take(fits.content) {
@@ -278,46 +288,51 @@ fn extend_ground(buffer: &mut Buffer, inner: Rect, row: usize) {
     }
 }
 
-/// `⚑ 2 explore-2 wants to edit src/main.rs` on the left, `+1 −1 · 1 of 2` on the right.
+/// `⚑ agent 2 wants to edit src/main.rs` on the left, `+1 −1 · lines 1–9 of 30 · 1 of 2` on the right:
+/// the changed lines, the visible ones if not all are, and the place among several questions. With little
+/// room, the visible lines go first, then the changed ones.
 fn title(
     model: &TuiModel,
     question: &Question,
-    context: QuestionContext<'_>,
     (added, removed): (usize, usize),
-    asker: Style,
+    seen: Extent,
     room: u16,
     painter: Painter<'_>,
 ) -> BorderText {
     let theme = painter.theme;
+    let asker = colour(model, &question.path, painter);
     let (number, all) = model.questions.place_in_queue(question.id);
     let bold = Modifier::BOLD;
     let mut left = vec![
         Span::styled(format!("{} ", theme.glyphs.asks), theme.question),
-        Span::styled(
-            context.number.map(|number| format!("{number} ")).unwrap_or_default(),
-            asker.add_modifier(bold),
-        ),
         Span::styled(content::asker(question), asker.add_modifier(bold)),
     ];
-    if content::fits_title(question, context, room) {
+    if content::fits_title(question, room) {
         let (verb, object) = content::request(question);
         left.push(Span::styled(format!(" wants to {verb}"), theme.text));
         left.push(Span::styled(object, theme.text.add_modifier(bold)));
     } else {
         left.push(Span::styled(" needs you", theme.text));
     }
-    let mut right = vec![Span::styled(format!("{number} of {all}"), theme.dim)];
     let counts = [(added, "+", theme.added), (removed, "−", theme.removed)];
     let counts = counts.into_iter().filter(|(lines, ..)| *lines > 0);
-    let mut counts: Vec<Span<'static>> =
-        counts.map(|(lines, sign, style)| Span::styled(format!("{sign}{lines} "), style)).collect();
-    if !counts.is_empty() {
-        counts.push(Span::styled(format!("{} ", theme.glyphs.dot), theme.dim));
-        let least = spans_width(&left) + spans_width(&right) + spans_width(&counts) + 7;
-        if least <= usize::from(room) {
-            right.splice(0..0, counts);
-        }
-    }
+    let counts = counts
+        .map(|(lines, sign, style)| vec![Span::styled(format!("{sign}{lines}"), style)])
+        .collect::<Vec<_>>()
+        .join(&[Span::raw(" ")][..]);
+    let counts = Some(counts).filter(|spans| !spans.is_empty());
+    let (first, last) = (seen.top + 1, seen.top + seen.height);
+    let words = |words: String| vec![Span::styled(words, theme.dim)];
+    let lines = words(format!("lines {first}–{last} of {}", seen.total));
+    let lines = Some(lines).filter(|_| seen.height < seen.total);
+    let place = Some(words(format!("{number} of {all}"))).filter(|_| all > 1);
+    let dot = words(format!(" {} ", theme.glyphs.dot));
+    let forms = [[&counts, &lines, &place], [&counts, &None, &place]];
+    let forms = forms
+        .map(|pieces| pieces.into_iter().flatten().cloned().collect::<Vec<_>>().join(&dot[..]));
+    let room = usize::from(room).saturating_sub(spans_width(&left) + BORDER_LOSS);
+    let right = forms.into_iter().find(|right| spans_width(right) <= room);
+    let right = right.or(place).unwrap_or_default();
     BorderText { left, right }
 }
 

@@ -31,7 +31,9 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
             [Some(answers_hint(&model.keymap)), fixed_hint("4, 5 and Esc say no")]
         }
         (QuestionStage::Choose, true) if dead => {
-            [Some(rest_hint(&waiting.question, &model.keymap)), fixed_hint("4, 5 and Esc say no")]
+            let held = frame.is_some_and(|frame| frame.held);
+            let rest = rest_hint(&waiting.question, held, &model.keymap);
+            [Some(rest), fixed_hint("4, 5 and Esc say no")]
         }
         (QuestionStage::Choose, true) => {
             let digits =
@@ -84,7 +86,7 @@ pub fn footer(model: &TuiModel, drawn: &QuestionFrame, names_esc: bool) -> Strin
         (QuestionStage::Choose, true) if drawn.available.is_empty() => {
             let below = drawn.content.total - drawn.content.top - drawn.content.height;
             let below = format!("⋮ {} below", count(below, "line"));
-            [Some(below), Some(rest_hint(question, keymap)), None]
+            [Some(below), Some(rest_hint(question, drawn.held, keymap)), None]
         }
         (QuestionStage::Choose, true) => {
             let no = fixed_hint("Esc no").filter(|_| !names_esc);
@@ -123,12 +125,16 @@ fn cut_hint(drawn: &QuestionFrame) -> String {
     format!("{} {fit} here; {} {work}", list(&drawn.clipped), list(&drawn.available))
 }
 
-/// `PgDn or End shows the rest · then 1–3`; without a rule, 1 is the only yes.
-fn rest_hint(question: &Question, keymap: &Keymap) -> String {
+/// `PgDn or End shows the rest · then 1–3`; without a rule, 1 is the only yes. Answers that are `held`
+/// back come after another press.
+fn rest_hint(question: &Question, held: bool, keymap: &Keymap) -> String {
     let keys = [Action::PageDown, Action::End];
     let keys: Vec<String> =
         keys.into_iter().filter_map(|action| keymap.label(KeyContext::Prompt, action)).collect();
     let keys = if keys.is_empty() { "the wheel".to_owned() } else { keys.join(" or ") };
+    if held {
+        return format!("{keys} shows the rest, then the answers");
+    }
     let last = QuestionQueue::choices(question).iter().filter(|digit| **digit < NO_DIGIT).max();
     let yes = match last {
         None | Some(1) => "1".to_owned(),

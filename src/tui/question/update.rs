@@ -29,9 +29,12 @@ const MAX_RULES: usize = 4000;
 const NOTIFY_AFTER: Duration = Duration::from_secs(3);
 
 /// Adds a new question.
-pub fn add_question(model: &mut TuiModel, question: Question) {
-    let name = model.agents.get(&question.path).map(AgentState::label);
-    let name = name.unwrap_or_else(|| question.agent.clone());
+pub fn add_question(model: &mut TuiModel, mut question: Question) {
+    // Named as everywhere on the screen.
+    if let Some(agent) = model.agents.get(&question.path) {
+        question.agent = agent.label();
+    }
+    let name = question.agent.clone();
     let now = model.now;
     model.questions.ask(question, now);
     model.questions.notify_at = (!model.focused_window).then_some(now + NOTIFY_AFTER);
@@ -109,7 +112,8 @@ fn keep_rules(model: &mut TuiModel, answered: &AnsweredQuestion) {
             let grants = question.rules.iter().map(|rule| (question.path.clone(), rule.clone()));
             model.session.grants.extend(grants);
             let rules = question.rules.join(", ");
-            model.say(format!("allowed until it ends: {rules} ({})", question.agent));
+            let until = if question.path.is_root() { "in this session" } else { "until it ends" };
+            model.say(format!("allowed for {} {until}: {rules}", question.agent));
         }
         _ => {}
     }

@@ -141,5 +141,6 @@ fn restore_to_prompt(model: &mut TuiModel, queued: &QueuedMessage) {
     let text = as_prompt(&queued.text);
     let text = if draft.is_empty() { text.into_owned() } else { format!("{text}\n{draft}") };
     model.composer.buffer.set(&text);
-    model.composer.recalled = Some(RecalledMessage { to: queued.to.clone(), when: queued.when });
+    let (to, text, when) = (queued.to.clone(), queued.text.clone(), queued.when);
+    model.composer.recalled = Some(RecalledMessage { to, text, when });
 }

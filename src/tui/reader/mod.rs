@@ -51,7 +51,7 @@ impl Reader {
             marks.map(|keys| {
                 format!("{keys} {}", if self.path.is_root() { "prompts" } else { "calls" })
             }),
-            hint(Action::Expand, "expand"),
+            hint(Action::Expand, "fold"),
             hint(Action::Copy, "copy"),
             hint(Action::Next, "next agent"),
             Some("Esc back".to_owned()),

@@ -7,7 +7,7 @@ use crate::tui::composer::TextBuffer;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
-use crate::tui::model::TuiModel;
+use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::reader::Reader;
@@ -116,6 +116,8 @@ fn scroll_to_item(model: &mut TuiModel, item: ItemId) {
 }
 
 fn search(model: &mut TuiModel, query: String) {
+    // What it says is about the search before.
+    model.notice = None;
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.query = query;
         (reader.at, reader.hit) = (None, None);
@@ -139,11 +141,12 @@ pub fn found(model: &mut TuiModel, search: SearchResult, extent: Extent) {
     (reader.at, reader.hit) = (Some(hit.item), Some(hit));
     reader.scroll = Scroll { top: Some(extent.top), goto: None, seen: extent.grown };
     if search.wrapped {
-        model.say(match seek {
+        let words = match seek {
             _ if search.total == 1 => "the only match",
             SearchDirection::Forward => "past the end · on from the top",
             SearchDirection::Backward => "past the top · on from the end",
-        });
+        };
+        model.say_while(NoticeCause::Reader, words);
     }
 }
 
@@ -158,14 +161,21 @@ fn jump_to_mark(model: &mut TuiModel, forward: bool) {
         ItemKind::Tools(_) => !main,
         _ => false,
     };
-    match find_round(transcript, from, forward, is_mark) {
-        Some(item) => scroll_to_item(model, item),
-        None if main => model.say("no prompt here"),
-        None => model.say("no tool call here"),
+    let found = find_round(transcript, from, forward, is_mark);
+    if let Some(item) = found {
+        scroll_to_item(model, item);
     }
+    let words = match (found, main) {
+        (Some(item), true) if item == from => "the only prompt",
+        (Some(item), false) if item == from => "the only tool call",
+        (Some(_), _) => return,
+        (None, true) => "no prompt here",
+        (None, false) => "no tool call here",
+    };
+    model.say_while(NoticeCause::Reader, words);
 }
 
-/// The first matching item after (or before) `from`, wrapping around.
+/// The first matching item after (or before) `from`, wrapping around up to `from` itself.
 fn find_round(
     transcript: &TranscriptState,
     from: ItemId,
@@ -176,7 +186,7 @@ fn find_round(
     let fits = |id: &ItemId| transcript.get(*id).is_some_and(&matches);
     let from = from.clamp(ids.start, ids.end);
     if forward {
-        (from + 1..ids.end).chain(ids.start..from.min(ids.end)).find(fits)
+        (from + 1..ids.end).chain(ids.start..ids.end.min(from + 1)).find(fits)
     } else {
         (ids.start..from).rev().chain((from..ids.end).rev()).find(fits)
     }
@@ -218,10 +228,10 @@ fn expand(model: &mut TuiModel) {
         None => &mut model.main,
     };
     if !transcript.get(item).is_some_and(is_foldable) {
-        model.say("nothing to fold here");
+        model.say_while(NoticeCause::Reader, "nothing to fold here");
         return;
     }
-    transcript.change(item, |item| item.expanded = !item.expanded);
+    transcript.change(item, |item| item.folded = !item.folded);
     scroll_to_item(model, item);
 }
 

@@ -62,16 +62,13 @@ fn the_filter_looks_at_names_titles_and_commands() {
 #[test]
 fn keys_are_named_only_where_they_do_something() {
     let (mut screen, ..) = open_list();
-    assert_eq!(
-        keys(&screen),
-        "Enter open · x cancel · b background · a cancel all · / filter · Esc closes"
-    );
+    assert_eq!(keys(&screen), "Enter open · x cancel, b background · Esc closes");
     screen.key(KeyCode::Down);
-    assert_eq!(keys(&screen), "Enter open · x kill · a cancel all · / filter · Esc closes");
+    assert_eq!(keys(&screen), "Enter open · x kill · Esc closes");
     screen.key(KeyCode::Down);
-    assert_eq!(keys(&screen), "Enter open · r resume · a cancel all · / filter · Esc closes");
+    assert_eq!(keys(&screen), "Enter open · r resume · Esc closes");
     screen.key(KeyCode::Down);
-    assert_eq!(keys(&screen), "Enter mentions it · a cancel all · / filter · Esc closes");
+    assert_eq!(keys(&screen), "Enter mentions it · / filter · Esc closes");
 }
 
 #[test]
@@ -82,7 +79,7 @@ fn b_moves_x_cancels_and_r_resumes_the_chosen_one() {
     assert_eq!(screen.sent(), []);
     screen.write("b");
     assert_eq!(screen.sent(), [Command::Background(running)]);
-    assert_eq!(screen.notice(), "1 explore-1 is in the background now · main continues");
+    assert_eq!(screen.notice(), "agent 1 is in the background now · main continues");
     screen.write("x");
     assert_eq!(screen.sent(), [Command::Cancel(running)]);
     screen.key(KeyCode::Down).write("x").write("x");
@@ -91,7 +88,7 @@ fn b_moves_x_cancels_and_r_resumes_the_chosen_one() {
     assert_eq!(screen.sent(), []);
     screen.write("r");
     assert_eq!(screen.sent(), [Command::ResumeAgent(ended)]);
-    assert_eq!(screen.notice(), "2 plan-1 resumes in the background");
+    assert_eq!(screen.notice(), "agent 2 resumes in the background");
 }
 
 #[test]
@@ -107,7 +104,7 @@ fn a_key_never_hits_the_neighbour_of_an_agent_that_ended() {
     let (mut screen, running, _) = open_list();
     screen.event(&running, finish(RunEnd::Completed, "")).write("x");
     assert_eq!(screen.sent(), []);
-    assert_eq!(screen.notice(), "1 explore-1 has ended (done) · Esc back");
+    assert_eq!(screen.notice(), "agent 1 has ended (done) · Esc back");
 }
 
 #[test]

@@ -42,17 +42,14 @@ fn ctrl_b_on_the_empty_prompt_moves_the_focused_agent() {
     screen.key(KeyCode::Tab).ctrl('b');
     let first = screen.model.focus.clone().unwrap();
     assert_eq!(screen.sent(), [Command::Background(first.id().unwrap())]);
-    assert_eq!(screen.notice(), "1 explore-1 is in the background now · main waits for 2");
+    assert_eq!(screen.notice(), "agent 1 is in the background now · main waits for 2");
     screen.event(&first, EventKind::MovedToBackground);
     assert_eq!(names(&screen.model.agents.panel()), ["explore-2", "explore-3"]);
     assert_eq!(names(&screen.model.agents.strip()), ["explore-1"]);
     assert_eq!(screen.model.focus.as_ref(), Some(&first));
     assert_eq!(main_label(&screen.model), "waiting for 2 agents");
     screen.ctrl('b');
-    assert_eq!(
-        (screen.sent(), screen.notice()),
-        (vec![], "1 explore-1 is already in the background")
-    );
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "agent 1 is already in the background"));
 }
 
 #[test]
@@ -64,12 +61,12 @@ fn ctrl_b_without_focus_moves_the_only_running_agent() {
     screen.background(&root(), "docs-1", "docs");
     screen.ctrl('b');
     assert_eq!(screen.sent(), [Command::Background(running.id().unwrap())]);
-    assert_eq!(screen.notice(), "1 explore-1 is in the background now · main waits for 1");
+    assert_eq!(screen.notice(), "agent 1 is in the background now · main waits for 1");
     screen.event(&running, EventKind::MovedToBackground).event(&queued, cancelled());
     let last = screen.agent(&root(), "explore-3", "three");
     screen.ctrl('b');
     assert_eq!(screen.sent(), [Command::Background(last.id().unwrap())]);
-    assert_eq!(screen.notice(), "2 explore-3 is in the background now · main continues");
+    assert_eq!(screen.notice(), "agent 2 is in the background now · main continues");
 }
 
 #[test]
@@ -117,13 +114,10 @@ fn ctrl_b_on_a_queued_or_ended_agent_only_says_so() {
     screen.key(KeyCode::Tab).ctrl('b');
     assert_eq!(
         (screen.sent(), screen.notice()),
-        (vec![], "1 explore-1 has not started · x in /agents cancels it")
+        (vec![], "agent 1 has not started · x in /agents cancels it")
     );
     screen.event(&queued, finish(RunEnd::Completed, "")).ctrl('b');
-    assert_eq!(
-        (screen.sent(), screen.notice()),
-        (vec![], "1 explore-1 has ended (done) · Esc back")
-    );
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "agent 1 has ended (done) · Esc back"));
 }
 
 #[test]
@@ -296,7 +290,7 @@ fn a_result_that_comes_by_itself_begins_a_turn_and_moves_no_focus() {
     assert_eq!(screen.model.focus.as_ref(), Some(&paths[1]));
     assert_eq!(screen.model.main_scroll.top, Some(0));
     let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
-    let (head, text) = ("docs-1 reports".to_owned(), "Nothing.".to_owned());
+    let (head, text) = ("agent 1 reports · look".to_owned(), "Nothing.".to_owned());
     assert_eq!(last, Some(ItemKind::Report { head, text }));
 }
 
@@ -314,7 +308,8 @@ fn a_report_says_when_it_is_not_of_an_agent_that_is_done() {
     screen.event(&paths[0], finish(RunEnd::MaxTurns { limit: 20 }, "half"));
     screen.reads(&root(), agent("docs-1"), "[docs-1 has ended]\n\nhalf");
     let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
-    let (head, text) = ("docs-1 reports · turn limit, partial".to_owned(), "half".to_owned());
+    let (head, text) =
+        ("agent 1 reports · look · turn limit, partial".to_owned(), "half".to_owned());
     assert_eq!(last, Some(ItemKind::Report { head, text }));
 }
 

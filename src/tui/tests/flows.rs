@@ -62,7 +62,7 @@ fn a_message_goes_to_the_focused_agent_and_never_to_an_ended_one() {
     assert_eq!(screen.model.queue.list[0].state, MessageState::Orphaned);
     screen.write("again").enter();
     assert_eq!(screen.sent(), []);
-    assert_eq!(screen.notice(), "1 explore-1 has ended · Enter again sends it to main");
+    assert_eq!(screen.notice(), "agent 1 has ended · Enter again sends it to main");
     assert_eq!(screen.model.composer.text(), "again");
     screen.write("!").enter();
     assert_eq!(screen.sent(), [], "another draft");

@@ -52,7 +52,7 @@ fn in_cancel_which_rows_never_shift_and_an_ended_agent_cannot_be_picked() {
     assert_eq!(screen.sent(), []);
     screen.write("2");
     assert_eq!(screen.sent(), [Command::Cancel(second.id().unwrap())]);
-    assert_eq!(screen.notice(), "2 explore-2 cancelled · partial text goes to main");
+    assert_eq!(screen.notice(), "agent 2 cancelled · partial text goes to main");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn both_keys_say_no_to_a_question_that_has_the_keyboard() {
         };
         let answer = Answer::No { reason: None };
         assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(7), answer }]);
-        assert_eq!(screen.notice(), "denied: Bash psql shop (explore-2)");
+        assert_eq!(screen.notice(), "denied: Bash psql shop (agent 1)");
     }
 }
 
@@ -100,18 +100,54 @@ fn a_message_taken_back_goes_back_with_esc() {
 }
 
 #[test]
+fn esc_never_sends_a_changed_message_that_was_taken_back() {
+    let mut screen = busy();
+    screen.write("delete the old files").enter();
+    let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
+    screen.key(KeyCode::Up);
+    screen.main(EventKind::PromptReturned { id: prompt.id, text: prompt.text }).sent();
+    screen.write(", but keep").esc();
+    assert_eq!(screen.notice(), "back in the queue as it was");
+    let sent = screen.sent();
+    assert!(
+        matches!(&sent[..], [Command::Prompt { prompt, .. }] if prompt.text == "delete the old files"),
+        "{sent:?}"
+    );
+    screen.ctrl('r').write("but keep");
+    let output = super::pictures::picture(&mut screen, 100, 30);
+    assert!(output.contains("delete the old files, but keep"), "it is in the history: {output}");
+}
+
+#[test]
+fn a_message_taken_back_is_a_draft_once_its_agent_has_stopped() {
+    let mut screen = busy();
+    screen.write("also this").enter();
+    let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
+    screen.key(KeyCode::Up);
+    screen.main(EventKind::PromptReturned { id: prompt.id, text: prompt.text });
+    let output = super::pictures::picture(&mut screen, 100, 30);
+    assert!(output.contains("Esc puts it back in the queue · Enter queues it"), "{output}");
+    screen.main(finish(RunEnd::Completed, "")).sent();
+    let output = super::pictures::picture(&mut screen, 100, 30);
+    assert!(output.contains("Enter sends · Ctrl+C clears the draft"), "{output}");
+    screen.wait(300).esc();
+    assert_eq!(screen.sent(), [], "nothing is sent by the way out");
+    assert_eq!(screen.model.composer.text(), "also this");
+}
+
+#[test]
 fn ctrl_c_cancels_the_focused_agent_and_keeps_the_focus() {
     let mut screen = busy();
     screen.agent(&root(), "explore-1", "one");
     let second = screen.agent(&root(), "explore-2", "two");
     screen.key(KeyCode::Tab).key(KeyCode::Tab).ctrl('c');
     assert_eq!(screen.sent(), [Command::Cancel(second.id().unwrap())]);
-    assert_eq!(screen.notice(), "2 explore-2 cancelled · partial text goes to main");
+    assert_eq!(screen.notice(), "agent 2 cancelled · partial text goes to main");
     screen.event(&second, finish(RunEnd::Cancelled { before_start: false }, ""));
     assert_eq!(screen.model.focus.as_ref(), Some(&second));
     screen.wait(300).ctrl('c');
     assert_eq!(screen.sent(), []);
-    assert_eq!(screen.notice(), "2 explore-2 has ended (cancelled by you) · Esc back");
+    assert_eq!(screen.notice(), "agent 2 has ended (cancelled by you) · Esc back");
 }
 
 #[test]
@@ -122,7 +158,7 @@ fn a_queued_agent_is_cancelled_before_it_started() {
     screen.event(&queued, EventKind::Queued { place: 1 });
     screen.chord(KeyCode::Char('2'), KeyModifiers::ALT).ctrl('c');
     assert_eq!(screen.sent(), [Command::Cancel(queued.id().unwrap())]);
-    assert_eq!(screen.notice(), "2 explore-4 cancelled before it started");
+    assert_eq!(screen.notice(), "agent 2 cancelled before it started");
 }
 
 #[test]
@@ -371,6 +407,33 @@ fn cancel_which_takes_the_numbers_of_the_panes() {
 }
 
 #[test]
+fn cancel_which_takes_numbers_of_two_digits() {
+    let many = || {
+        let mut screen = busy();
+        let paths: Vec<_> =
+            (1..=12).map(|n| screen.agent(&root(), &format!("explore-{n}"), "one")).collect();
+        screen.ctrl('c');
+        (screen, paths)
+    };
+    let (mut screen, paths) = many();
+    assert!(super::pictures::picture(&mut screen, 100, 40).contains("1–12 or ↑↓ Enter picks"));
+    screen.write("1");
+    assert_eq!(screen.sent(), [], "10 to 12 begin like that");
+    screen.write("2");
+    assert_eq!(screen.sent(), [Command::Cancel(paths[11].id().unwrap())]);
+    assert_eq!(screen.model.composer.text(), "");
+    let (mut screen, paths) = many();
+    screen.write("1").enter();
+    assert_eq!(screen.sent(), [Command::Cancel(paths[0].id().unwrap())]);
+    let (mut screen, paths) = many();
+    screen.write("3");
+    assert_eq!(screen.sent(), [Command::Cancel(paths[2].id().unwrap())]);
+    let (mut screen, _) = many();
+    screen.write("1").esc();
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "nothing cancelled"));
+}
+
+#[test]
 fn background_which_takes_the_numbers_of_the_panes() {
     let (mut screen, [_, second, _]) = second_and_third();
     screen.ctrl('b').write("1");
@@ -389,7 +452,7 @@ fn every_place_shows_an_agent_by_the_same_number() {
     screen.enter();
     let output = super::pictures::picture(&mut screen, 100, 30);
     assert!(output.starts_with(" main › 2 one  explore-2 · sonnet-5"), "{output}");
-    assert!(output.contains("others  ●1 ✓  ●3 "), "{output}");
+    assert!(output.contains("others  ●1 one ✓  ●3 one "), "{output}");
     screen.esc().wait(300).esc().wait(300).write("/agents").enter();
     let output = super::pictures::picture(&mut screen, 100, 30);
     assert!(output.contains("2 one  explore-2"), "{output}");
@@ -409,7 +472,7 @@ fn the_text_of_a_cancelled_agent_goes_to_its_parent_unless_that_was_stopped_too(
         crate::tui::labels::partial_text_note(&screen.model, agent)
     };
     screen.event(&child, cancelled());
-    let to_parent = Some("partial text goes to 1 general-purpose-1".to_owned());
+    let to_parent = Some("partial text goes to agent 1".to_owned());
     assert_eq!(partial(&screen, &child), to_parent);
     screen.event(&other, cancelled()).event(&parent, cancelled());
     assert_eq!(partial(&screen, &other), None, "nobody reads it");

@@ -112,27 +112,27 @@ fn many_agents_at_the_sizes_that_matter() {
 
 #[test]
 fn left_and_right_go_to_the_column_beside() {
-    let (mut screen, paths) = many(32);
+    let (mut screen, paths) = many(53);
     screen.model.focus = Some(paths[4].clone());
     picture(&mut screen, 120, 40);
     let mut goes = |key: KeyCode, to: usize| {
         screen.key(key);
         assert_eq!(screen.model.focus.as_ref(), Some(&paths[to]), "{key:?}");
     };
-    goes(KeyCode::Right, 15);
-    goes(KeyCode::Right, 26);
+    goes(KeyCode::Right, 22);
+    goes(KeyCode::Right, 40);
     goes(KeyCode::Right, 4);
-    goes(KeyCode::Left, 26);
-    goes(KeyCode::Down, 27);
-    goes(KeyCode::Left, 16);
-    goes(KeyCode::Up, 15);
+    goes(KeyCode::Left, 40);
+    goes(KeyCode::Down, 41);
+    goes(KeyCode::Left, 23);
+    goes(KeyCode::Up, 22);
     // The last column has one row less.
     goes(KeyCode::Left, 4);
-    for at in 5..=10 {
+    for at in 5..=17 {
         goes(KeyCode::Down, at);
     }
-    goes(KeyCode::Left, 21);
-    goes(KeyCode::Right, 10);
+    goes(KeyCode::Left, 35);
+    goes(KeyCode::Right, 17);
 }
 
 /// The number of lines of each pane on the right.
@@ -265,4 +265,79 @@ fn most_lines_of_a_pane_hold_text() {
         let filled = lines.iter().filter(|line| !line.trim_matches(['│', ' ']).is_empty()).count();
         assert!(filled * 3 >= lines.len() * 2, "{filled} of {}: {output}", lines.len());
     }
+}
+
+/// Two agents, the first with calls and a failure that are wider than its pane.
+fn wide_calls() -> (TestScreen, [AgentPath; 2]) {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let task = "follow the price through all files of the shop and name each place that changes it";
+    let first = screen.agent(&AgentPath::root(), "explore-1", task);
+    let second = screen.agent(&AgentPath::root(), "explore-2", "wait");
+    let long = r#""\b(line_total|unit_price|bulk_discount)\b""#;
+    screen.tool(&first, "1", "Grep", long).tool_done(&first, "1", "Grep", "8 hits");
+    screen.says(&first, "Now the callers.");
+    screen.tool(&first, "2", "Read", "bin/receipt.sh");
+    screen.tool_done(&first, "2", "Read", "15 lines");
+    let long = r#""^check .*(discount|full price)" in tests/run.sh"#;
+    screen.tool(&first, "3", "Grep", long).tool_done(&first, "3", "Grep", "4 hits");
+    (screen, [first, second])
+}
+
+#[test]
+fn a_call_in_a_pane_keeps_its_result_and_says_what_is_cut() {
+    let (mut screen, _) = wide_calls();
+    let output = picture(&mut screen, 120, 40);
+    for words in ["8 hits", "…   4 hits", "Read bin/receipt.sh   15 lines", "task: Please follow"]
+    {
+        assert!(output.contains(words), "{words}: {output}");
+    }
+    // Each call alone, on at most two lines.
+    let grep = output.lines().filter(|line| line.contains("▌● Grep") || line.contains("▌  Grep"));
+    assert_eq!(grep.count(), 2, "{output}");
+    let task = output.lines().filter(|line| line.contains("each place")).count();
+    assert_eq!(task, 0, "the task is one line: {output}");
+}
+
+#[test]
+fn the_panes_of_children_are_not_listed_in_their_parents_pane() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let parent = screen.agent(&AgentPath::root(), "general-purpose-1", "plan it");
+    screen.says(&parent, "Two below me.");
+    screen.agent(&parent, "explore-1", "read the docs");
+    screen.agent(&parent, "explore-2", "check the cache");
+    let output = picture(&mut screen, 120, 40);
+    assert_eq!(output.matches("2 read the docs").count(), 1, "{output}");
+    assert!(output.contains("waiting for 2 agents"), "{output}");
+    screen.key(KeyCode::Tab).enter();
+    let output = picture(&mut screen, 120, 40);
+    assert!(output.contains("read the docs"), "zoomed, it lists them: {output}");
+}
+
+#[test]
+fn main_names_the_agents_that_need_the_user() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let names = ["explore-1", "explore-2", "explore-3"];
+    let paths = names.map(|name| screen.agent(&AgentPath::root(), name, "look"));
+    screen.write("a draft");
+    screen.event(&paths[2], TestScreen::question(&paths[2], 1, "explore-3", "psql"));
+    assert!(picture(&mut screen, 120, 40).contains("⚑ agent 3 needs you"));
+    screen.event(&paths[0], TestScreen::question(&paths[0], 2, "explore-1", "psql"));
+    assert!(picture(&mut screen, 120, 40).contains("⚑ agents 1 and 3 need you"));
+    screen.event(&paths[1], TestScreen::question(&paths[1], 3, "explore-2", "psql"));
+    assert!(picture(&mut screen, 120, 40).contains("⚑ 3 agents need you"));
+}
+
+#[test]
+fn a_grid_takes_half_the_body_before_it_cuts_tasks() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    for at in 0..32 {
+        screen.agent(&AgentPath::root(), &format!("explore-{at}"), "find the slow query");
+    }
+    screen.key(KeyCode::Char('x')).key(KeyCode::Backspace);
+    let output = picture(&mut screen, 120, 40);
+    assert_eq!(output.matches("find the slow query  ").count(), 32, "{output}");
 }

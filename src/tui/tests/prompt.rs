@@ -145,9 +145,9 @@ fn the_help_names_the_keys_that_select() {
     screen.write("?");
     let help = super::pictures::picture(&mut screen, 80, 60);
     for row in [
-        "│ Shift+Left Right  select; typing replaces it",
-        "│ Shift+Up Down     select lines",
-        "│ Shift+Home End    select to the start or end",
+        "│ Shift+Left/Right  select; typing replaces it",
+        "│ Shift+Up/Down     select lines",
+        "│ Shift+Home/End    select to the start or end",
         "│ Ctrl+Shift+Left   select a word back",
         "│ Ctrl+Shift+Right  select a word forward",
     ] {
@@ -364,4 +364,14 @@ fn only_what_is_typed_begins_a_command_of_the_users() {
     drawn.screen.write("!");
     drawn.paste("touch x").screen.enter();
     assert_eq!(drawn.screen.sent(), [Command::Shell { line: "touch x".to_owned() }]);
+}
+
+#[test]
+fn the_hint_says_that_a_shell_line_runs() {
+    let mut screen = TestScreen::new();
+    screen.write("!ls");
+    assert!(
+        super::pictures::picture(&mut screen, 100, 30)
+            .contains("Enter runs it · Ctrl+C clears the draft")
+    );
 }

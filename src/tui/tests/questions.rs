@@ -150,7 +150,7 @@ fn tab_goes_to_the_next_and_then_leaves_all_waiting_until_tab() {
 fn a_question_is_withdrawn_with_its_asker() {
     let (mut screen, agent) = asked();
     screen.event(&agent, EventKind::QuestionClosed { id: QuestionId(1), allowed: None });
-    assert_eq!(screen.notice(), "withdrawn: explore-2 was cancelled");
+    assert_eq!(screen.notice(), "withdrawn: agent 1 was cancelled");
     assert_eq!(screen.model.questions.open, None);
     screen.event(&agent, finish(RunEnd::Cancelled { before_start: false }, ""));
     assert!(screen.model.questions.waiting.is_empty());

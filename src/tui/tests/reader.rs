@@ -92,3 +92,72 @@ fn the_search_of_the_reader_shows_the_line_and_counts_the_lines_that_match() {
     screen.write("e");
     assert_eq!(screen.notice(), "nothing to fold here");
 }
+
+#[test]
+fn the_only_prompt_is_found_in_both_directions_and_notices_leave_with_the_reader() {
+    let mut screen = TestScreen::new();
+    screen.prompt("the only one").says(&AgentPath::root(), "Answer.\n\nMore.");
+    screen.main(finish(RunEnd::Completed, ""));
+    for key in ["[", "]"] {
+        screen.ctrl('o').draw();
+        screen.key(KeyCode::Home).draw();
+        screen.write(key).draw();
+        assert_eq!(screen.notice(), "the only prompt");
+        assert!(picture(&mut screen, 80, 24).contains("the only one"));
+        screen.esc();
+        assert_eq!(screen.notice(), "");
+    }
+}
+
+#[test]
+fn what_is_expanded_in_the_body_is_not_folded_in_the_reader() {
+    let main = AgentPath::root();
+    let mut screen = TestScreen::new();
+    screen.prompt("count");
+    for (id, tool) in [("1", "Read"), ("2", "Grep")] {
+        screen.tool(&main, id, tool, &format!("the subject of {tool}"));
+        screen.main(EventKind::ToolFinished {
+            id: ToolUseId::new(id),
+            name: tool.to_owned(),
+            is_error: false,
+            summary: "9 lines".to_owned(),
+            content: vec![ResultBlock::Text {
+                text: (1..=9).map(|line| format!("{tool} {line}\n")).collect(),
+            }],
+            details: None,
+            took: Duration::ZERO,
+        });
+    }
+    screen.draw().ctrl('t');
+    let output = picture(&mut screen, 80, 40);
+    let line = |text: &str| output.lines().position(|line| line.contains(text)).expect(text);
+    assert!(line("Read the subject of Read   9 lines") < line("Read 1"), "{output}");
+    assert!(line("Read 9") < line("Grep the subject of Grep   9 lines"), "{output}");
+    screen.ctrl('o').draw();
+    assert!(picture(&mut screen, 80, 40).contains("Grep 9"));
+    picture(&mut screen, 80, 12);
+    screen.key(KeyCode::Home).draw().key(KeyCode::Down).key(KeyCode::Down).draw().write("e");
+    assert!(!picture(&mut screen, 80, 40).contains("Grep 9"));
+    screen.esc();
+    assert!(picture(&mut screen, 80, 40).contains("Grep 9"), "the reader folds for itself");
+}
+
+#[test]
+fn a_cancelled_command_says_so_once() {
+    let main = AgentPath::root();
+    let mut screen = TestScreen::new();
+    screen.prompt("go").tool(&main, "1", "Bash", "sleep 30");
+    let text = "one\n[cancelled after 0.4 s, all its processes ended]".to_owned();
+    screen.main(EventKind::ToolFinished {
+        id: ToolUseId::new("1"),
+        name: "Bash".to_owned(),
+        is_error: true,
+        summary: "cancelled".to_owned(),
+        content: vec![ResultBlock::Text { text }],
+        details: None,
+        took: Duration::ZERO,
+    });
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("└ one"), "{output}");
+    assert_eq!(output.matches("cancelled").count(), 1, "{output}");
+}

@@ -324,7 +324,7 @@ fn the_end_of_the_reader_counts_as_seen() {
     picture(&mut screen, 80, 24);
     screen.ctrl('o');
     let output = picture(&mut screen, 80, 24);
-    assert!(output.starts_with("╭ ⚑ 1 explore-1 wants to edit src/main.rs"), "{output}");
+    assert!(output.starts_with("╭ ⚑ agent 1 wants to edit src/main.rs"), "{output}");
     assert!(output.contains("+ word-15;"), "{output}");
     screen.esc().wait(300);
     picture(&mut screen, 80, 24);
@@ -429,4 +429,40 @@ fn nothing_of_any_call_is_hidden_at_any_size() {
 pub fn assert_dead_digits(screen: &mut TestScreen) {
     screen.write("123");
     assert_eq!(screen.sent(), []);
+}
+
+#[test]
+fn the_title_counts_changed_and_visible_lines_and_only_several_questions() {
+    let mut screen = asked(edit(60));
+    let output = picture(&mut screen, 120, 40);
+    assert!(output.contains("+60 −1 · lines 1–"), "{output}");
+    assert!(output.contains(" · 1 of 3 ╮"), "{output}");
+    screen.ctrl('o');
+    let output = picture(&mut screen, 120, 40);
+    assert!(output.contains("+60 −1 · lines 1–") && output.contains(" · 1 of 3 ╮"), "{output}");
+    assert!(output.contains("Esc back to the answers ╯"), "{output}");
+    assert!(output.contains("↑↓ scroll · Esc back to the answers"), "{output}");
+    screen.key(KeyCode::End);
+    assert!(!picture(&mut screen, 120, 40).contains("lines 1–"));
+    screen.esc();
+    let (second, third) = (screen.model.questions.waiting[1].question.id, QuestionId(3));
+    crate::tui::question::update::closed(&mut screen.model, second, None);
+    crate::tui::question::update::closed(&mut screen.model, third, None);
+    let output = picture(&mut screen, 120, 40);
+    assert!(output.contains("+60 −1") && !output.contains("1 of 1"), "{output}");
+}
+
+#[test]
+fn a_no_never_stands_on_the_line_of_a_yes() {
+    for (width, height) in SIZES {
+        let mut screen = asked(edit(60));
+        for _ in 0..2 {
+            let output = picture(&mut screen, width, height);
+            let mixed = |line: &str| line.contains("Yes") && line.contains("4  No");
+            let in_columns = |line: &str| line.contains("   4  No");
+            let bad: Vec<_> = output.lines().filter(|line| mixed(line)).collect();
+            assert!(bad.iter().all(|line| in_columns(line)), "{output}");
+            screen.key(KeyCode::End);
+        }
+    }
 }

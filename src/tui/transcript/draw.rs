@@ -7,13 +7,12 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::NoticeLevel;
 use crate::tui::format::{clock, count};
-use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels::with_detail;
 use crate::tui::paint::Painter;
 use crate::tui::text::one_line;
 use crate::tui::theme::{Glyph, Theme};
 use crate::tui::transcript::item_lines::{
-    UNBROKEN, hanging_lines, join_pieces, output, without_exit_code,
+    LongLines, UNBROKEN, hanging_lines, join_pieces, output, without_exit_code,
 };
 use crate::tui::transcript::tool_calls::{is_unfinished, preview_lines, tools};
 use crate::tui::transcript::{FinishFact, ItemKind, ToolCallItem, TranscriptItem};
@@ -30,7 +29,7 @@ pub(super) const REPORT_LINES: usize = 3;
 pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
     // The reader unfolds everything by default, and `e` folds.
-    let open = item.expanded != style.full;
+    let open = item.is_open(style.full);
     match &item.kind {
         ItemKind::Prompt { text, task: false } => prompt(text, style),
         ItemKind::Prompt { text, task: true } => {
@@ -56,7 +55,7 @@ pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>>
 
 /// Estimates the number of lines without laying the item out. Being off by a few does no harm.
 pub fn estimate_height(item: &TranscriptItem, style: &ItemStyle<'_>) -> usize {
-    let open = item.expanded != style.full;
+    let open = item.is_open(style.full);
     let lines = |text: &str| {
         let breaks = text.bytes().filter(|byte| *byte == b'\n').count();
         1 + breaks + text.len() / usize::from(style.prose.max(1))
@@ -151,7 +150,8 @@ fn shell(
     let failed = status.filter(|status| !status.is_empty());
     let code = failed.and_then(|status| status.strip_prefix("exit ")?.parse().ok());
     let text = without_exit_code(text.trim_end(), code);
-    head.extend(output(text, kept, 0, failed.is_some(), style));
+    let long = if failed.is_some() { LongLines::WrapStart } else { LongLines::Cut };
+    head.extend(output(text, kept, 0, long, style));
     if let Some(status) = failed {
         let words = format!("  {} {}", theme.glyphs.failed, one_line(status));
         head.push(Line::styled(words, theme.bad));
@@ -167,6 +167,8 @@ fn report(head: &str, text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line
     if text.trim().is_empty() {
         return lines;
     }
+    // Folded, it is a few lines of plain text.
+    let text = if open { text.to_owned() } else { text.replace("**", "").replace('`', "") };
     let mut body = hanging_lines("  ", text.trim(), theme.dim, theme.dim, style.prose);
     if !open {
         body.retain(|line| line.spans.iter().any(|span| !span.content.trim().is_empty()));
@@ -174,7 +176,7 @@ fn report(head: &str, text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line
     let hidden = body.len().saturating_sub(REPORT_LINES);
     if !open && hidden > 0 {
         body.truncate(REPORT_LINES);
-        let key = style.keymap.label(KeyContext::Prompt, Action::Reader);
+        let key = style.rest_key();
         let more = with_detail(&format!("  {}", count(hidden, "more line")), key);
         body.push(Line::styled(more, theme.dim));
     }

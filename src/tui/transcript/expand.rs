@@ -27,13 +27,29 @@ pub fn toggle_last(model: &mut TuiModel) {
     let transcript = zoomed.map_or(&model.main, |agent| &agent.transcript);
     let scroll = zoomed.map_or(model.main_scroll, |agent| agent.scroll);
     let foldable = |id: &ItemId| transcript.get(*id).is_some_and(can_toggle);
+    let expanded = |id: &ItemId| transcript.get(*id).is_some_and(|item| item.expanded);
+    let cut = |id: &ItemId| foldable(id) && transcript.get(*id).is_some_and(shows_part);
+    let ids = transcript.ids();
+    // What is on the screen comes first, and there what is visibly cut.
+    let seen = model.metrics.body.item.clamp(ids.start, ids.end)..ids.end;
     let found = match scroll.top {
-        None => transcript.ids().rev().find(foldable),
-        Some(_) => (model.metrics.body.item..transcript.ids().end).find(foldable),
+        None => {
+            let last = seen.clone().rev().find(cut).or_else(|| seen.rev().find(foldable));
+            last.or_else(|| ids.rev().find(foldable))
+        }
+        Some(_) => seen.clone().find(expanded).or_else(|| seen.clone().find(foldable)),
     };
     match found {
         Some(id) => toggle(model, id),
         None => model.say("nothing to expand here"),
+    }
+}
+
+/// Whether an item shows a part of what it hides.
+fn shows_part(item: &TranscriptItem) -> bool {
+    match &item.kind {
+        ItemKind::Tools(calls) => calls.iter().any(|call| preview_lines(call, false) > 0),
+        _ => true,
     }
 }
 

@@ -15,12 +15,21 @@ pub type ItemId = u64;
 pub struct TranscriptItem {
     /// Increases with each change of this item.
     pub version: u32,
-    /// Whether its folded part is shown.
+    /// Whether its folded part is shown in the body.
     pub expanded: bool,
+    /// Whether it is folded in the reader.
+    pub folded: bool,
     /// Whether it is text of a request that failed: not part of the conversation, and replaced by
     /// the answer when that comes.
     pub is_void: bool,
     pub kind: ItemKind,
+}
+
+impl TranscriptItem {
+    /// Whether its folded part is shown, in the reader (`full`) or in the body.
+    pub fn is_open(&self, full: bool) -> bool {
+        if full { !self.folded } else { self.expanded }
+    }
 }
 
 /// The content of an item.

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::labels::with_detail;
-use crate::tui::paint::spans_width;
+use crate::tui::paint::{cut_spans, spans_width};
 use crate::tui::text::{Highlighter, sanitize, tail_lines, truncate, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 
@@ -23,6 +23,16 @@ pub struct ItemStyle<'a> {
     pub keymap: &'a Keymap,
     /// For the colours of code in diffs.
     pub highlighter: &'a Highlighter,
+}
+
+impl ItemStyle<'_> {
+    /// The key that shows the rest of a folded item.
+    pub(super) fn rest_key(&self) -> Option<String> {
+        match self.full {
+            true => self.keymap.label(KeyContext::Reader, Action::Expand),
+            false => self.keymap.label(KeyContext::Prompt, Action::Reader),
+        }
+    }
 }
 
 /// Stands for a blank where a line must not break, such as between a number and its unit.
@@ -80,13 +90,23 @@ pub(super) fn join_pieces(
     lines
 }
 
+/// How a folded output shows lines that are wider than the screen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LongLines {
+    Cut,
+    /// Wrapped, as the output of a running command; of a line too long for the fold, its end is shown.
+    WrapEnd,
+    /// Wrapped, as the output of a failed command; of a line too long for the fold, its start is shown.
+    WrapStart,
+}
+
 /// The last `kept` lines of output under a branch, after the number of those left out. `total` is the
-/// number of all lines, if more than the text still has. Trouble is wrapped, other lines are cut.
+/// number of all lines, if more than the text still has.
 pub(super) fn output(
     text: &str,
     kept: usize,
     total: usize,
-    trouble: bool,
+    long: LongLines,
     style: &ItemStyle<'_>,
 ) -> Vec<Line<'static>> {
     if kept == 0 || text.trim().is_empty() {
@@ -94,7 +114,7 @@ pub(super) fn output(
     }
     let theme = style.theme;
     let width = style.width.saturating_sub(4).max(1);
-    let colour = if trouble { theme.text } else { theme.dim };
+    let colour = if long == LongLines::Cut { theme.dim } else { theme.text };
     if kept == usize::MAX {
         return branched(wrap_text(&sanitize(text), width, colour), theme);
     }
@@ -106,9 +126,13 @@ pub(super) fn output(
             break;
         }
         let clean = sanitize(line);
-        let rows = match trouble {
-            true => tail_lines(&clean, width, kept.saturating_sub(have).max(1), colour),
-            false => vec![Line::styled(truncate(&clean, width.into()).into_owned(), colour)],
+        let room = kept.saturating_sub(have).max(1);
+        let rows = match long {
+            LongLines::WrapStart => first_lines(&clean, width, room, colour),
+            LongLines::WrapEnd => tail_lines(&clean, width, room, colour),
+            LongLines::Cut => {
+                vec![Line::styled(truncate(&clean, width.into()).into_owned(), colour)]
+            }
         };
         // An empty line wraps to no line, but takes one.
         let rows = if rows.is_empty() { vec![Line::default()] } else { rows };
@@ -119,7 +143,7 @@ pub(super) fn output(
     let hidden = lines.max(total) - shown;
     let mut out = Vec::with_capacity(have + 1);
     if hidden > 0 {
-        let key = style.keymap.label(KeyContext::Prompt, Action::Reader);
+        let key = style.rest_key();
         out.push(Line::styled(
             with_detail(&format!("… +{}", count(hidden, "line")), key),
             theme.dim,
@@ -127,6 +151,21 @@ pub(super) fn output(
     }
     out.extend(groups.into_iter().rev().flatten());
     branched(out, theme)
+}
+
+/// The first `count` lines of a wrapped line, ending in `…` if there are more. Reads only as much as they
+/// can need.
+fn first_lines(text: &str, width: u16, count: usize, style: Style) -> Vec<Line<'static>> {
+    let cells = usize::from(width);
+    let mut lines = wrap_text(&truncate(text, (cells + 1) * count), width, style);
+    if lines.len() > count {
+        lines.truncate(count);
+        if let Some(last) = lines.last_mut() {
+            last.push_span(Span::styled(" …", style));
+            cut_spans(&mut last.spans, cells);
+        }
+    }
+    lines
 }
 
 /// Output without the line at its end that tells the exit code, where another line does.

@@ -321,7 +321,7 @@ impl LayoutCache {
             for (row, line) in lines.iter().skip(skip).take(height).enumerate() {
                 put(buffer, area, blank + row, line);
             }
-            if skip == 0 && height > 0 && is_running(item) {
+            if skip == 0 && height > 0 && !lines.is_empty() && is_running(item) {
                 let sign = Glyph::Spinner.sign(cx.style.theme.glyphs, cx.spinner);
                 put(buffer, area, blank, &Line::styled(sign, cx.style.theme.accent));
             }
@@ -367,8 +367,9 @@ impl LayoutCache {
                 self.valid = self.valid.min(at);
             }
             // What the user expands is not new.
-            let unfolds = std::mem::replace(&mut self.items[at].expanded, item.expanded);
-            if !anew && unfolds == item.expanded {
+            let open = item.is_open(cx.style.full);
+            let was_open = std::mem::replace(&mut self.items[at].expanded, open);
+            if !anew && was_open == open {
                 self.grown += after.saturating_sub(before);
             }
         }

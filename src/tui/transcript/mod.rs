@@ -525,8 +525,8 @@ impl TranscriptState {
         }
         let id = self.ids().end;
         self.bytes += kind.len();
-        let (version, expanded, is_void) = (0, false, false);
-        self.items.push_back(TranscriptItem { version, expanded, is_void, kind });
+        let (version, expanded, folded, is_void) = (0, false, false, false);
+        self.items.push_back(TranscriptItem { version, expanded, folded, is_void, kind });
         self.mark_changed(id);
         self.enforce_limit();
         id

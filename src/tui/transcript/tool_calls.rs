@@ -7,11 +7,12 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{Todo, TodoStatus, ToolDetails};
 use crate::tui::format::{clock, count};
-use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::paint::cut_spans;
 use crate::tui::text::{DiffFile, DiffLimit, diff_lines, one_line, truncate, width, wrap_hanging};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item_lines::{
-    ItemStyle, UNBROKEN, branched, hanging_lines, indent, join_pieces, output, without_exit_code,
+    ItemStyle, LongLines, UNBROKEN, branched, hanging_lines, indent, join_pieces, output,
+    without_exit_code,
 };
 use crate::tui::transcript::{GROUPED_TOOLS, TODO_TOOL, ToolCallItem};
 
@@ -22,8 +23,20 @@ pub(super) const DIFF_LINES: usize = 20;
 const OUTPUT_LINES: usize = 3;
 const FAILED_LINES: usize = 8;
 
+/// The result of a cancelled call.
+const CANCELLED: &str = "cancelled";
+
 /// A call that took this long says so.
 const SLOW_CALL: Duration = Duration::from_secs(2);
+
+/// Lines of folded calls, without their output.
+const FOLDED_CALL_LINES: usize = 2;
+
+/// Maximum pieces of a group that two lines could hold.
+const MAX_PIECES: usize = 24;
+
+/// Cells of the mark before a call.
+const MARK_CELLS: usize = 2;
 
 /// Cells that two lines of a call lose to their mark and to wrapping.
 const WRAP_LOSS: usize = 16;
@@ -49,24 +62,11 @@ pub(super) fn tools(
         [list, next] if next.name == TODO_TOOL && is_unfinished(next) => std::slice::from_ref(list),
         calls => calls,
     };
-    let theme = style.theme;
-    let mut pieces = Vec::new();
-    let mut at = 0;
-    while let Some(call) = calls.get(at) {
-        let same = calls[at..]
-            .iter()
-            .take_while(|other| other.name == call.name && succeeded(other))
-            .count();
-        if same > 1 {
-            let number = repeat_label(&call.name, same).replace(' ', UNBROKEN);
-            pieces.push(vec![verb(&call.name), Span::raw(format!(" {number}"))]);
-            at += same;
-        } else {
-            let room = (!open && calls.len() == 1).then(|| usize::from(style.prose));
-            pieces.push(call_spans(call, room, open, theme));
-            at += 1;
-        }
+    if open && calls.len() > 1 {
+        // Each output below its own call.
+        return calls.chunks(1).flat_map(|call| tools(call, open, style)).collect();
     }
+    let theme = style.theme;
     let colour = if calls.iter().any(is_unfinished) {
         theme.accent
     } else if calls.iter().all(succeeded) {
@@ -75,14 +75,85 @@ pub(super) fn tools(
         theme.bad
     };
     let mark = Span::styled(format!("{} ", theme.glyphs.tool), colour);
-    let mut lines = join_pieces(pieces, mark, style);
-    if !open {
-        lines.truncate(2);
-    }
+    let mut lines = match calls {
+        [call] if open => join_pieces(vec![call_spans(call, usize::MAX, theme)], mark, style),
+        [call] => call_lines(call, &mark, style),
+        calls => group_lines(calls, &mark, style),
+    };
     for call in calls {
         lines.extend(result_lines(call, open, style));
     }
     lines
+}
+
+/// A folded call with its result, on at most two lines. The subject is cut first, so that the result
+/// stays.
+fn call_lines(
+    call: &ToolCallItem,
+    mark: &Span<'static>,
+    style: &ItemStyle<'_>,
+) -> Vec<Line<'static>> {
+    let prose = usize::from(style.prose);
+    let name = width(&call.name) + 1;
+    let result = width(&call_result(call, style.theme).0);
+    let both = (2 * prose).saturating_sub(name + result + WRAP_LOSS).max(prose / 2);
+    // A long word of the subject may leave much of the first line blank.
+    let first = prose.saturating_sub(MARK_CELLS + name);
+    let lines = |room| join_pieces(vec![call_spans(call, room, style.theme)], mark.clone(), style);
+    let mut lines = Some(lines(both))
+        .filter(|lines| lines.len() <= FOLDED_CALL_LINES)
+        .unwrap_or_else(|| lines(first));
+    if lines.len() > FOLDED_CALL_LINES {
+        lines.truncate(FOLDED_CALL_LINES);
+        if let Some(last) = lines.last_mut() {
+            last.push_span(Span::raw(" …"));
+            cut_spans(&mut last.spans, prose);
+        }
+    }
+    lines
+}
+
+/// Folded calls beside each other, on at most two lines; those that do not fit are counted.
+fn group_lines(
+    calls: &[ToolCallItem],
+    mark: &Span<'static>,
+    style: &ItemStyle<'_>,
+) -> Vec<Line<'static>> {
+    let theme = style.theme;
+    let prose = usize::from(style.prose);
+    // The spans of a piece, and the number of calls up to its end.
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    while let Some(call) = calls.get(at).filter(|_| pieces.len() <= MAX_PIECES) {
+        let same = calls[at..]
+            .iter()
+            .take_while(|other| other.name == call.name && succeeded(other))
+            .count();
+        if same > 1 {
+            let number = repeat_label(&call.name, same).replace(' ', UNBROKEN);
+            at += same;
+            pieces.push((vec![verb(&call.name), Span::raw(format!(" {number}"))], at));
+        } else {
+            let taken = MARK_CELLS + width(&call.name) + 4 + width(&call_result(call, theme).0);
+            at += 1;
+            pieces.push((call_spans(call, prose.saturating_sub(taken).max(prose / 4), theme), at));
+        }
+    }
+    let mut shown = pieces.len();
+    loop {
+        let mut row: Vec<_> = pieces[..shown].iter().map(|(spans, _)| spans.clone()).collect();
+        let counted = shown.checked_sub(1).map_or(0, |last| pieces[last].1);
+        if counted < calls.len() {
+            let more = format!("+{}{UNBROKEN}more", calls.len() - counted);
+            row.push(vec![Span::styled(more, theme.dim)]);
+        }
+        let mut lines = join_pieces(row, mark.clone(), style);
+        if lines.len() <= FOLDED_CALL_LINES || shown <= 1 {
+            lines.truncate(FOLDED_CALL_LINES);
+            return lines;
+        }
+        shown -= 1;
+    }
 }
 
 /// The name of a tool, as the verb of its line.
@@ -130,25 +201,16 @@ fn repeat_label(tool: &str, number: usize) -> String {
     }
 }
 
-/// `Grep "session"   14 hits`: three blanks keep the call and its result apart without colours. With
-/// `room`, the call is truncated to two lines of this width.
-fn call_spans(
-    call: &ToolCallItem,
-    room: Option<usize>,
-    open: bool,
-    theme: &Theme,
-) -> Vec<Span<'static>> {
-    let (result, result_style) = call_result(call, open, theme);
+/// `Grep "session"   14 hits`: three blanks keep the call and its result apart without colours. The
+/// subject is truncated to `room`.
+fn call_spans(call: &ToolCallItem, room: usize, theme: &Theme) -> Vec<Span<'static>> {
+    let (result, result_style) = call_result(call, theme);
     // The list below names them all.
     let details = call.result.as_ref().and_then(|result| result.details.as_ref());
-    let mut subject = match details {
+    let subject = match details {
         Some(ToolDetails::Todos { .. }) => String::new(),
-        _ => one_line(&call.summary),
+        _ => truncate(&one_line(&call.summary), room).into_owned(),
     };
-    if let Some(room) = room {
-        let taken = width(&call.name) + width(&result) + WRAP_LOSS;
-        subject = truncate(&subject, (2 * room).saturating_sub(taken).max(room / 2)).into_owned();
-    }
     let mut spans = vec![verb(&call.name)];
     if !subject.is_empty() {
         spans.push(Span::raw(format!(" {subject}")));
@@ -165,7 +227,7 @@ fn call_spans(
 
 /// The words about the result at the end of a call's line. A command whose output is below needs none
 /// for its number of lines.
-fn call_result(call: &ToolCallItem, open: bool, theme: &Theme) -> (String, Style) {
+fn call_result(call: &ToolCallItem, theme: &Theme) -> (String, Style) {
     let failed = |words: &str| format!("{} {}", theme.glyphs.failed, one_line(words));
     if let Some(words) = &call.denied {
         return (failed(words), theme.bad);
@@ -174,7 +236,7 @@ fn call_result(call: &ToolCallItem, open: bool, theme: &Theme) -> (String, Style
     let mut words = match result.is_error {
         true if result.summary.is_empty() => failed("failed"),
         true => failed(&result.summary),
-        false if preview_lines(call, open) > 0 && counts_lines(&result.summary).is_some() => {
+        false if preview_lines(call, false) > 0 && counts_lines(&result.summary).is_some() => {
             String::new()
         }
         false => one_line(&result.summary),
@@ -222,7 +284,7 @@ fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<L
     match result.and_then(|result| result.details.as_ref()) {
         Some(ToolDetails::Diff { path, diff, .. }) => {
             let file = DiffFile { path, highlighter: style.highlighter };
-            let key = style.keymap.label(KeyContext::Prompt, Action::Reader);
+            let key = style.rest_key();
             let rows = if open { usize::MAX } else { DIFF_LINES };
             let limit = DiffLimit { rows, key: key.as_deref() };
             let width = style.width.saturating_sub(2);
@@ -235,11 +297,24 @@ fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<L
                 _ => None,
             };
             let text = without_exit_code(call.output.trim_end(), code);
+            let is_cancelled = result.is_some_and(|result| result.summary == CANCELLED);
+            let text = if is_cancelled { without_cancel_note(text) } else { text };
             let total = result.and_then(|result| counts_lines(&result.summary)).unwrap_or_default();
             let kept = preview_lines(call, open);
-            output(text, kept, total, !succeeded(call), style)
+            let long = match succeeded(call) {
+                true => LongLines::Cut,
+                false if is_unfinished(call) => LongLines::WrapEnd,
+                false => LongLines::WrapStart,
+            };
+            output(text, kept, total, long, style)
         }
     }
+}
+
+/// Output without the line at its end about a cancel, which the call's own line tells.
+fn without_cancel_note(text: &str) -> &str {
+    let at = text.rfind('\n').map_or(0, |end| end + 1);
+    if text[at..].starts_with("[cancelled") { text[..at].trim_end() } else { text }
 }
 
 fn todos(items: &[Todo], style: &ItemStyle<'_>) -> Vec<Line<'static>> {

@@ -40,7 +40,7 @@ async fn s3_6_ctrl_b_moves_a_running_agent_to_the_background_and_its_result_come
     screen.keys(BACKSPACE);
     assert!(scene.server.requests_of("CHILD-A")[0].end.is_none());
     scene.server.open("rest");
-    screen.wait_for("general-purpose-1 reports");
+    screen.wait_for("agent 1 reports");
     screen.wait_for("HEARD-77");
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 1, "it was not begun anew");
     scene.server.finish();

@@ -127,7 +127,7 @@ async fn t21_an_idle_parent_wakes() {
     screen.wait_gone("writing");
     scene.server.reached("held").await;
     scene.server.open("held");
-    screen.wait_for("general-purpose-1 reports");
+    screen.wait_for("agent 1 reports");
     screen.wait_for(DONE);
     assert_eq!(count(&last_of_parent(&scene), "REPORT-A"), 1);
     scene.server.finish();

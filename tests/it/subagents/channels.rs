@@ -91,7 +91,7 @@ async fn s2_25_what_the_parent_was_granted_is_asked_again_for_the_child() {
     screen.wait_for("Yes, and");
     screen.keys("2");
     scene.server.wait_for_of("CHILD-A", 1).await;
-    screen.wait_for("general-purpose-1 wants to run a command");
+    screen.wait_for("agent 1 wants to run a command");
     screen.wait_for("1  Yes");
     assert!(scene.world.exists("granted.txt"));
     screen.keys("1");

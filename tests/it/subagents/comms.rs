@@ -313,7 +313,7 @@ async fn s3_35_a_message_wakes_main_when_it_is_idle() {
     let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 100, 40);
     screen.wait_for("I am idle now.");
-    screen.wait_for("Ctrl+C cancels 1 general-purpose-1 · Tab agents");
+    screen.wait_for("Ctrl+C cancels agent 1 · Tab agents");
     scene.server.open("idle");
     screen.wait_for("I was woken.");
     assert!(scene.server.requests_of(PARENT)[2].text().contains("WAKE-UP"));

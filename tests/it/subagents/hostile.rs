@@ -89,8 +89,8 @@ async fn t23_on_the_screen_it_steers_nothing_and_answers_no_question() {
     scene.server.wait_for_of("CHILD-B", 2).await;
     scene.server.ended("CHILD-B").await;
     let shown = screen.wait_for("1  Yes");
-    let asks = "general-purpose-1 wants to run a command";
-    assert!(shown.lines().any(|line| line.contains(asks) && line.contains("1 of 1")), "{shown}");
+    let asks = "agent 1 wants to run a command";
+    assert!(shown.lines().any(|line| line.contains(asks) && !line.contains(" of ")), "{shown}");
     assert!(!scene.world.exists("made.txt"));
     screen.keys(ESC);
     screen.wait_for(DONE);

@@ -247,7 +247,7 @@ async fn an_agent_that_had_no_turns_left_goes_on_in_the_same_program_with_all_of
     choose(&screen, "brief-1");
     screen.keys("r");
     screen.keys(ESC);
-    screen.wait_for("brief-1 reports");
+    screen.wait_for("agent 1 reports");
     screen.wait_for("HEARD-77");
     let requests = scene.server.requests_of("CHILD-A");
     assert_eq!(requests.len(), 4);

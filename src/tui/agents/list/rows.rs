@@ -95,7 +95,8 @@ impl AgentList {
         Some(rows.swap_remove(at))
     }
 
-    /// Hints for the keys that do something now.
+    /// Hints for the keys that do something now, at most three: what Enter and a letter do with the row,
+    /// and how to close the list. The help has the others.
     pub fn hint(&self, model: &TuiModel) -> Vec<String> {
         let open = model.keymap.hint(KeyContext::List, Action::Submit, "open");
         if self.filtering {
@@ -107,11 +108,13 @@ impl AgentList {
             Some(ListRow::Agent(path)) => {
                 keys.extend(open);
                 if let Some(agent) = model.agents.get(&path) {
-                    let alive = agent.alive();
-                    keys.extend(alive.then(|| "x cancel".to_owned()));
                     let moves = agent.running() && !agent.in_background;
-                    keys.extend(moves.then(|| "b background".to_owned()));
-                    keys.extend(agent.resumable().then(|| "r resume".to_owned()));
+                    let acts = match (agent.alive(), moves) {
+                        (true, true) => Some("x cancel, b background"),
+                        (true, false) => Some("x cancel"),
+                        (false, _) => agent.resumable().then_some("r resume"),
+                    };
+                    keys.extend(acts.map(str::to_owned));
                 }
             }
             Some(ListRow::Job(id)) => {
@@ -124,8 +127,10 @@ impl AgentList {
             }
             None => {}
         }
-        keys.extend(model.agents.alive().next().map(|_| "a cancel all".to_owned()));
-        keys.extend(["/ filter", "Esc closes"].map(str::to_owned));
+        if keys.len() < 2 {
+            keys.push("/ filter".to_owned());
+        }
+        keys.push("Esc closes".to_owned());
         keys
     }
 }

@@ -12,6 +12,9 @@ use crate::tui::paint::{Painter, frame};
 use crate::tui::popup::draw_rows;
 use crate::tui::{labels, layout};
 
+/// Numbers that a hint names one by one.
+const MAX_NAMED: usize = 9;
+
 /// Draws the list at the bottom of the area.
 pub fn draw(
     model: &TuiModel,
@@ -46,18 +49,19 @@ pub fn draw(
 }
 
 impl AgentPicker {
-    /// The keys that pick an agent: `1–3 or ↑↓ Enter picks`. The numbers are those of the panes;
-    /// only the first nine have a key.
+    /// The keys that pick an agent: `1–3 or ↑↓ Enter picks`. The numbers are those of the panes; those of
+    /// which another one begins with the same digits need Enter, too.
     fn key_hints(&self, model: &TuiModel) -> String {
         let agents = self.rows.iter().filter_map(|path| model.agents.get(path));
         let open = agents.filter(|agent| self.action.applies_to(agent)).map(|agent| agent.number);
-        let mut digits: Vec<usize> = open.filter(|number| *number < 10).collect();
+        let mut digits: Vec<usize> = open.collect();
         digits.sort_unstable();
         let digits = match digits[..] {
             [first, .., last] if last - first + 1 == digits.len() => {
                 Some(format!("{first}–{last}"))
             }
             [] => None,
+            [first, .., last] if digits.len() > MAX_NAMED => Some(format!("{first}…{last}")),
             _ => Some(digits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
         };
         let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);

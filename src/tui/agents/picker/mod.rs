@@ -12,6 +12,8 @@ pub struct AgentPicker {
     pub action: AgentAction,
     pub rows: Vec<AgentPath>,
     pub selected: usize,
+    /// The digits typed so far, while they begin the numbers of several agents.
+    pub typed: String,
 }
 
 /// The action for the chosen agent.

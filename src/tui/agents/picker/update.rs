@@ -26,7 +26,8 @@ pub fn open(model: &mut TuiModel, action: AgentAction) {
     agents.retain(|agent| listed(agent));
     agents.sort_by_key(|agent| agent.number);
     let rows = agents.iter().map(|agent| agent.path.clone()).collect();
-    model.overlay = Some(Overlay::AgentPicker(AgentPicker { action, rows, selected: 0 }));
+    let which = AgentPicker { action, rows, selected: 0, typed: String::new() };
+    model.overlay = Some(Overlay::AgentPicker(which));
 }
 
 /// Moves the focused or the only running agent to the background, or asks which.
@@ -54,14 +55,24 @@ pub fn press(
     let (count, agent_action) = (which.rows.len(), which.action);
     let meant = match (plain_char(key), action) {
         (Some('a'), _) => return apply_to_all(model, agent_action, effects),
-        (Some(letter), _) => {
-            let number = letter.to_digit(10).map(|digit| digit as usize);
+        (Some(digit), _) if digit.is_ascii_digit() => {
             let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
-            let mut open = agents.filter(|agent| agent_action.applies_to(agent));
-            open.find(|agent| Some(agent.number) == number).map(|agent| agent.path.clone())
+            let open = agents.filter(|agent| agent_action.applies_to(agent));
+            let numbers: Vec<usize> = open.map(|agent| agent.number).collect();
+            let Some(number) = which.type_digit(digit, &numbers) else { return };
+            let mut rows = which.rows.iter().enumerate();
+            let meant = rows.find(|(_, path)| {
+                model.agents.get(path).is_some_and(|agent| agent.number == number)
+            });
+            let Some((at, path)) = meant.map(|(at, path)| (at, path.clone())) else { return };
+            which.selected = at;
+            // More digits may follow; Enter picks what is selected.
+            Some(path).filter(|_| which.typed.is_empty())
         }
+        (Some(_), _) => return,
         (_, Some(Action::Submit)) => which.rows.get(which.selected).cloned(),
         (_, Some(Action::Up | Action::Down)) => {
+            which.typed.clear();
             return cycle_selection(&mut which.selected, count, action == Some(Action::Down));
         }
         _ => return,
@@ -75,6 +86,25 @@ pub fn press(
     match agent_action {
         AgentAction::Cancel => stop::cancel(model, &path, effects),
         AgentAction::Background => background::send_to_background(model, &path, effects),
+    }
+}
+
+impl AgentPicker {
+    /// Adds a digit. Returns the number typed, if an agent has it; the digits are kept as long as more of
+    /// them would lead to another agent.
+    fn type_digit(&mut self, digit: char, numbers: &[usize]) -> Option<usize> {
+        let begun = |typed: &str| {
+            numbers.iter().filter(|number| number.to_string().starts_with(typed)).count()
+        };
+        self.typed.push(digit);
+        if begun(&self.typed) == 0 {
+            self.typed = digit.to_string();
+        }
+        let number = self.typed.parse().ok().filter(|number| numbers.contains(number));
+        if begun(&self.typed) <= 1 && (number.is_some() || begun(&self.typed) == 0) {
+            self.typed.clear();
+        }
+        number
     }
 }
 

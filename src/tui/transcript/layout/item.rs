@@ -52,7 +52,7 @@ impl ItemLayout {
     pub(super) fn estimate(&mut self, item: &TranscriptItem, style: &ItemStyle<'_>) {
         *self =
             Self { height: draw::estimate_height(item, style), gap: self.gap, ..Self::default() };
-        self.expanded = item.expanded;
+        self.expanded = item.is_open(style.full);
     }
 
     pub(super) fn lay_out(&mut self, item: &TranscriptItem, cx: &RenderContext<'_>) {
