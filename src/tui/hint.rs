@@ -111,7 +111,11 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
         }
     }
     if model.main_is_busy() {
-        let queues = if draft { "queues it" } else { "queues a message" };
+        let queues = match draft {
+            true if model.composer.is_shell_line() => "runs it",
+            true => "queues it",
+            false => "queues a message",
+        };
         words.extend(hint(Action::Submit, queues));
     } else if !draft {
         words.push("? keys".to_owned());

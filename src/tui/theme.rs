@@ -407,6 +407,7 @@ mod tests {
         assert_eq!(theme.agent(Some("sky"), 0), Style::new());
         assert_eq!(theme.focus, Style::new().add_modifier(Modifier::REVERSED));
         assert_ne!(theme.dim, theme.text);
+        assert_eq!(theme.added_word, Style::new().add_modifier(Modifier::UNDERLINED));
     }
 
     #[test]

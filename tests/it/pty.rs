@@ -139,7 +139,7 @@ fn asking() -> (Scene, Screen) {
         shown.contains("wants to run a command") && shown.contains("touch made.txt"),
         "{shown}"
     );
-    assert!(shown.contains("general-purpose-1"), "the asker is named: {shown}");
+    assert!(shown.contains("agent 1 wants"), "the asker is named: {shown}");
     assert!(!scene.world.exists("made.txt"));
     (scene, screen)
 }

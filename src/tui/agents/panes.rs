@@ -526,7 +526,7 @@ fn others(
     shown.sort_by_key(|other| other.number);
     let group = AgentGroup { model, agents: &shown, painter };
     let spans = other_spans(group, others.len(), true);
-    match spans_width(&spans) + 1 <= room {
+    match spans_width(&spans) < room {
         true => spans,
         false => other_spans(group, others.len(), false),
     }

@@ -235,7 +235,6 @@ fn draw_box(
     let live = !open.keyboard || drawn.clipped.is_empty() && !drawn.available.is_empty();
     let foot = Span::styled(foot, if live { theme.dim } else { theme.question });
     let foot = BorderText { left: Vec::new(), right: vec![foot] };
-    let context = QuestionContext::new(model, question);
     let seen = drawn.content;
     let title = title(model, question, wrapped.changes, seen, area.width, painter);
     let inner = frame_with(buffer, area, theme, style, title, foot);

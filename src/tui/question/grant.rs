@@ -6,7 +6,7 @@ use crate::tui::text::{one_line, reveal, width};
 /// Longest label in cells; a longer one would take too many lines from the call itself.
 const MAX_LABEL_WIDTH: usize = 140;
 
-/// `Yes, and let explore-2 run any psql command`: the grant ends with the agent. `short` says "it".
+/// `Yes, and let agent 2 run any psql command`: the grant ends with the agent. `short` says "it".
 pub fn grant_label(question: &Question, short: bool) -> String {
     let rules: Vec<Grant> = question.rules.iter().map(|rule| Grant::parse(rule)).collect();
     let main = question.path.is_root();

@@ -5,7 +5,6 @@ use std::time::Duration;
 use crossterm::event::KeyEvent;
 
 use crate::protocol::{AgentPath, Answer, Command, NoticeLevel, Question, QuestionId, RuleFile};
-use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;

@@ -33,7 +33,7 @@ pub fn draw(model: &TuiModel, rows: usize, room: u16, painter: Painter<'_>) -> V
 /// `↳ main, next step   also check the tests    Enter: at end · ↑ edit`: the recipient, when it reads
 /// the message, the message, and for the newest one the keys that act on it.
 fn line(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> String {
-    let name = model.name(&queued.to);
+    let name = model.label(&queued.to);
     let (before, toggle) = match (queued.state, queued.when) {
         (MessageState::Orphaned, _) => (format!("↳ {name} ended before reading this   "), None),
         (MessageState::Held, _) => (format!("↳ {name} once that is done   "), None),

@@ -71,9 +71,9 @@ impl ReaderLayout {
     }
 }
 
-/// `explore-2 · 312 lines · line 40 · /route · 3 of 17`.
+/// `agent 2 · 312 lines · line 40 · /route · 3 of 17`.
 fn title(model: &TuiModel, reader: &Reader, extent: Extent, found: Option<SearchResult>) -> String {
-    let name = model.name(&reader.path);
+    let name = model.label(&reader.path);
     if let Some(typed) = &reader.typing {
         return format!("{name} · search: {}", typed.text());
     }

@@ -545,3 +545,50 @@ fn the_end_of_a_long_session_is_shown_until_all_of_it_is_there() {
     screen.opened(vec![(&root(), read("first")), (&root(), read("last"))]);
     assert_eq!(shown(&screen), 2);
 }
+
+#[test]
+fn clearing_says_so_and_counts_prompts_anew() {
+    let mut screen = TestScreen::new();
+    screen.opened(Vec::new());
+    assert_eq!(screen.notice(), "");
+    screen.write("hello").enter();
+    assert_eq!(screen.model.session.prompts, 1);
+    screen.opened(Vec::new());
+    assert_eq!(screen.notice(), "cleared · this is a new session");
+    assert_eq!(screen.model.session.prompts, 0);
+}
+
+#[test]
+fn the_children_of_a_cancelled_agent_end_with_it() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let parent = screen.agent(&root(), "general-purpose-1", "plan");
+    let child = screen.agent(&parent, "explore-1", "look");
+    let alone = screen.agent(&parent, "explore-2", "look");
+    let cancelled = || finish(RunEnd::Cancelled { before_start: false }, "");
+    screen.event(&alone, cancelled()).key(KeyCode::Tab).ctrl('c');
+    screen.event(&child, cancelled()).event(&parent, cancelled());
+    let label = |path| {
+        let agent = screen.model.agents.get(path).unwrap();
+        crate::tui::labels::agent_status(&screen.model, agent).text
+    };
+    assert_eq!(label(&alone), "cancelled by you");
+    assert_eq!(label(&child), "cancelled with its parent");
+    assert_eq!(label(&parent), "cancelled by you");
+}
+
+#[test]
+fn a_second_enter_sends_to_main_however_late() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    screen.key(KeyCode::Tab).event(&agent, finish(RunEnd::Completed, ""));
+    screen.write("again");
+    let hint = |screen: &mut TestScreen| super::pictures::picture(screen, 100, 30);
+    assert!(hint(&mut screen).contains("Enter twice sends it to main"));
+    screen.enter().wait(9_000);
+    assert_eq!((screen.sent(), screen.notice()), (vec![], ""));
+    assert!(hint(&mut screen).contains("Enter sends it to main"));
+    screen.enter();
+    assert!(matches!(&screen.sent()[..], [Command::Prompt { to, .. }] if to.is_root()));
+}

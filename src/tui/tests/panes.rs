@@ -288,7 +288,8 @@ fn wide_calls() -> (TestScreen, [AgentPath; 2]) {
 fn a_call_in_a_pane_keeps_its_result_and_says_what_is_cut() {
     let (mut screen, _) = wide_calls();
     let output = picture(&mut screen, 120, 40);
-    for words in ["8 hits", "…   4 hits", "Read bin/receipt.sh   15 lines", "task: Please follow"]
+    for words in
+        ["…   8 hits", "…   4 hits", "Read bin/receipt.sh   15 lines", "task: Please follow"]
     {
         assert!(output.contains(words), "{words}: {output}");
     }

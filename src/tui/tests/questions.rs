@@ -413,3 +413,11 @@ fn a_notice_goes_with_what_it_is_about() {
     screen.write("n");
     assert_eq!(screen.notice(), "", "another draft has begun");
 }
+
+#[test]
+fn a_grant_says_for_whom_and_until_when() {
+    let (mut screen, agent) = asked();
+    screen.write("2");
+    screen.event(&agent, EventKind::QuestionClosed { id: QuestionId(1), allowed: Some(true) });
+    assert_eq!(screen.notice(), "allowed for agent 1 until it ends: Bash(psql:*)");
+}

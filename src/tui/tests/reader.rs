@@ -43,7 +43,7 @@ fn the_reader_goes_from_prompt_to_prompt_shows_what_it_found_and_reaches_folded_
     assert!(picture(&mut screen, 80, 24).contains("Answer 2"));
     assert_eq!(copied(&mut screen), "Answer **2**");
     screen.key(KeyCode::Tab);
-    assert!(picture(&mut screen, 80, 24).starts_with("explore-1 · "));
+    assert!(picture(&mut screen, 80, 24).starts_with("agent 1 · "));
 }
 
 #[test]

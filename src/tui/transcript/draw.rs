@@ -159,7 +159,7 @@ fn shell(
     head
 }
 
-/// `● explore-1 reports`, and the report.
+/// `● agent 1 reports · read the docs`, and the report.
 fn report(head: &str, text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
     let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.dim);

@@ -97,8 +97,9 @@ fn call_lines(
     let name = width(&call.name) + 1;
     let result = width(&call_result(call, style.theme).0);
     let both = (2 * prose).saturating_sub(name + result + WRAP_LOSS).max(prose / 2);
-    // A long word of the subject may leave much of the first line blank.
-    let first = prose.saturating_sub(MARK_CELLS + name);
+    // A long word of the subject may leave much of the first line blank. A short result stays on it.
+    let beside = if result <= UNBROKEN_CELLS { 3 + result } else { 0 };
+    let first = prose.saturating_sub(MARK_CELLS + name + beside);
     let lines = |room| join_pieces(vec![call_spans(call, room, style.theme)], mark.clone(), style);
     let mut lines = Some(lines(both))
         .filter(|lines| lines.len() <= FOLDED_CALL_LINES)

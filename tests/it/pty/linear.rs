@@ -24,7 +24,7 @@ async fn a_session_is_a_sequence_of_lines() {
     screen.wait_for("You: PARENT-1 go");
     screen.wait_for("Main is working. Esc stops it.");
     screen.wait_for("Started: agent 1, look around (general-purpose-1).");
-    let shown = screen.wait_for("5  No, and cancel it");
+    let shown = screen.wait_for("5  No, and cancel agent 1");
     assert!(shown.contains("agent 1 wants to run a command"), "{shown}");
     for answer in ["\n1  Yes\n", "\n4  No, and say what to do instead\n"] {
         assert!(shown.replace(" \n", "\n").contains(answer), "{answer:?}: {shown}");

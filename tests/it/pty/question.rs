@@ -37,7 +37,7 @@ async fn assert_seen_first(cols: u16, rows: u16) {
     screen.keys("2");
     // The next key shows that those before it were taken.
     screen.keys("4");
-    screen.wait_for("What should general-purpose-2 do instead?");
+    screen.wait_for("What should agent 2 do instead?");
     assert_eq!(scene.world.read("src/list.txt"), "old\n");
     screen.keys(ESC);
     screen.wait_for("1  Yes");
@@ -84,7 +84,7 @@ async fn the_digit_in_cancel_which_is_the_number_of_the_pane() {
     assert!(shown.contains("general-purpose-2") && shown.contains("general-purpose-3"), "{shown}");
     screen.keys("2");
     scene.server.ended("CHILD-B").await;
-    screen.wait_for("general-purpose-2 cancelled");
+    screen.wait_for("agent 2 cancelled");
     assert!(scene.server.requests_of("CHILD-C")[0].end.is_none(), "its neighbour goes on");
     scene.server.open("rest");
     screen.wait_for(DONE);

@@ -353,7 +353,7 @@ async fn c18_the_persons_message_reaches_the_focused_agent_without_comms_and_nob
     screen.keys("LOOK-77");
     screen.wait_for("› LOOK-77");
     screen.keys(ENTER);
-    screen.wait_for("↳ general-purpose-2, ");
+    screen.wait_for("↳ agent 2, ");
     scene.server.open("said");
     scene.server.wait_for_of(PARENT, 2).await;
     let read = |word: &str, index: usize| scene.server.requests_of(word)[index].text();
