@@ -80,15 +80,22 @@ fn wrapped(line: &PageLine, room: u16, theme: &Theme) -> Vec<Line<'static>> {
         Span::styled(sanitize(text).into_owned(), style(*tone, theme))
     };
     let mut first = Line::from(before.iter().map(span).collect::<Vec<_>>());
+    let text = sanitize(&last.0);
+    let room_cells = usize::from(room);
+    // A word that fits only on a line of its own is not broken, such as an address.
+    let word = width(text.split([' ', '\n']).next().unwrap_or_default());
+    let below = first.width() + word > room_cells && SHORT_INDENT + word <= room_cells;
     let hang = match first.width() {
-        far if far > usize::from(room) / 2 => SHORT_INDENT,
+        far if below || far > room_cells / 2 => SHORT_INDENT,
         far => far,
     };
-    let text = sanitize(&last.0);
     // Indent after a newline, so that a name or an error cannot fake a line of the page.
     let mut rest =
         Line::from(" ".repeat(hang + width(&text[..text.len() - text.trim_start().len()])));
     let mut lines = Vec::new();
+    if below {
+        lines.push(std::mem::replace(&mut first, rest.clone()));
+    }
     for part in text.split('\n') {
         let part = Line::styled(part.to_owned(), style(last.1, theme));
         lines.extend(wrap_hanging(&part, room, &first, &rest));
@@ -124,6 +131,9 @@ mod tests {
         assert_eq!(texts(&line, 22), ["ok  git  a longer text", "         here"]);
         assert_eq!(texts(&line, 16), ["ok  git  a", "    longer text", "    here"]);
         assert_eq!(texts(&"  two words".into(), 7), ["  two", "  words"]);
+        let line =
+            PageLine::row([("KEY  ", Tone::Plain), ("Name  ", Tone::Dim)], "example.com/keys");
+        assert_eq!(texts(&line, 24), ["KEY  Name  ", "    example.com/keys"]);
         assert_eq!(texts(&PageLine::default(), 16), [""]);
     }
 
