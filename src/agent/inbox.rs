@@ -85,6 +85,13 @@ impl Inbox {
         self.lock().waiting.pop_front()
     }
 
+    /// Takes the oldest prompt for which an idle agent starts to work.
+    pub fn take_first_waking(&self) -> Option<QueuedPrompt> {
+        let waiting = &mut self.lock().waiting;
+        let index = waiting.iter().position(|prompt| prompt.wakes)?;
+        waiting.remove(index)
+    }
+
     /// Takes the user's oldest prompt.
     pub fn take_first_typed(&self) -> Option<QueuedPrompt> {
         let waiting = &mut self.lock().waiting;
@@ -179,6 +186,17 @@ mod tests {
         inbox.push(prompt(1, Sender::Person));
         inbox.push(prompt(2, Sender::Agent { name: "explore-1".to_owned() }));
         assert_eq!(inbox.take_typed().len(), 1);
+        assert_eq!(inbox.take_next_step().len(), 1);
+    }
+
+    #[test]
+    fn what_wakes_nothing_is_read_with_what_does() {
+        let inbox = Inbox::default();
+        let from = Sender::Agent { name: "explore-1".to_owned() };
+        inbox.push(QueuedPrompt { wakes: false, ..prompt(1, from) });
+        assert_eq!(inbox.take_first_waking(), None);
+        inbox.push(prompt(2, Sender::Person));
+        assert_eq!(inbox.take_first_waking().unwrap().id, PromptId(2));
         assert_eq!(inbox.take_next_step().len(), 1);
     }
 

@@ -50,6 +50,9 @@ pub struct QueuedPrompt {
     /// The sub-agent whose end it reports.
     #[serde(default)]
     pub report: Option<AgentId>,
+    /// Whether an idle agent starts to work because of it.
+    #[serde(default = "yes")]
+    pub wakes: bool,
 }
 
 impl QueuedPrompt {
@@ -64,6 +67,7 @@ impl QueuedPrompt {
             from: Sender::Person,
             sub_agents: true,
             report: None,
+            wakes: true,
         }
     }
 }
@@ -83,7 +87,8 @@ pub enum Command {
     TakeBack { to: AgentPath, id: PromptId },
     /// Change when a queued prompt is read.
     Requeue { to: AgentPath, id: PromptId, when: PromptTiming },
-    /// Cancel one sub-agent and those below it. Its parent continues with the partial text.
+    /// Cancel one sub-agent and those below it. Its parent continues with the partial text, or reads it
+    /// with its next prompt if it is idle.
     Cancel(AgentId),
     /// Move a running foreground sub-agent to the background: its parent continues at once.
     Background(AgentId),

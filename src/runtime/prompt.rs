@@ -183,10 +183,11 @@ impl Runtime {
     }
 
     /// Takes main's next prompt. If main waits for its agents, or a background failure has halted
-    /// it, only a prompt of the user wakes it: other messages are read with the next one.
+    /// it, only a prompt of the user wakes it: other messages are read with the next one, as is the
+    /// partial text of an agent that the user has cancelled.
     fn next_prompt(&self) -> Option<QueuedPrompt> {
         match self.parts.background_wait {
-            None if !self.halted => self.inbox.take_first(),
+            None if !self.halted => self.inbox.take_first_waking(),
             _ => self.inbox.take_first_typed(),
         }
     }

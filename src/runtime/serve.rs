@@ -168,9 +168,7 @@ impl Runtime {
                     inbox.requeue(id, when);
                 }
             }
-            Command::Cancel(id) => {
-                self.tree.cancel(id);
-            }
+            Command::Cancel(id) => self.tree.cancel_for_user(id),
             Command::Background(id) => {
                 self.tree.detach(id);
             }

@@ -90,6 +90,14 @@ impl AgentTree {
         Some(CancelOutcome { previous, success })
     }
 
+    /// Cancels an agent for the user: an idle parent reads its partial text with the next prompt.
+    pub fn cancel_for_user(&self, id: AgentId) {
+        if let Some(entry) = self.lock().entries.get_mut(&id) {
+            entry.by_user = true;
+        }
+        self.cancel(id);
+    }
+
     /// Cancels an agent for the call that waits for it. `overdue` is the limit that the call has
     /// reached; without one, the run of its parent was stopped. False if the agent moved to the
     /// background first: then it continues, and the call no longer waits.

@@ -142,6 +142,8 @@ pub(super) struct AgentEntry {
     pub cancel: CancellationToken,
     /// Whether `cancel` was fired because its parent's run was stopped while a call waited for it.
     pub with_parent: bool,
+    /// Whether the user cancelled this agent.
+    pub by_user: bool,
     pub inbox: Inbox,
     pub budget: Option<Budget>,
     /// Whether it counts against the limit of running agents.

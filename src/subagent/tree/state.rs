@@ -110,6 +110,7 @@ impl TreeState {
             done: watch::Sender::new(None),
             detached: CancellationToken::new(),
             with_parent: false,
+            by_user: false,
             announcement: background.then(|| report_to.announce(cancel.clone())),
             report_to,
             events: events.clone(),
@@ -183,6 +184,7 @@ impl TreeState {
             done: watch::Sender::new(Some(Arc::new(ended))),
             detached: CancellationToken::new(),
             with_parent: false,
+            by_user: false,
             announcement: None,
             report_to: self.main.clone(),
             events: events.clone(),
@@ -234,6 +236,8 @@ impl TreeState {
             let report = QueuedPrompt {
                 from: Sender::Agent { name: entry.info.name.clone() },
                 report: Some(id),
+                // The user wanted less work, not more.
+                wakes: !entry.by_user || !matches!(ended.outcome.end, RunEnd::Cancelled { .. }),
                 ..QueuedPrompt::typed(number, told, PromptTiming::NextStep)
             };
             entry.report_to.push_with(report, || entry.events.emit(finished));

@@ -481,3 +481,16 @@ async fn one_that_goes_on_lives_although_the_one_above_it_was_cancelled() {
     let below = fixture.tree.join(fixture.below(&path, true, false)).unwrap();
     assert!(!below.cancel().is_cancelled());
 }
+
+#[tokio::test]
+async fn the_partial_text_of_an_agent_that_the_user_cancelled_wakes_nobody() {
+    let fixture = TreeFixture::new(8, 8);
+    let (by_user, by_itself) = (fixture.spawn().unwrap(), fixture.spawn().unwrap());
+    fixture.tree.cancel_for_user(by_user.id());
+    by_user.finish(ending(RunEnd::Cancelled { before_start: false }));
+    assert!(!fixture.main.is_empty());
+    assert_eq!(fixture.main.take_first_waking(), None);
+    by_itself.finish(ending(RunEnd::Completed));
+    assert!(fixture.main.take_first_waking().is_some());
+    assert_eq!(fixture.main.take_next_step().len(), 1);
+}
