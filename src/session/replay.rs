@@ -388,19 +388,43 @@ impl<'a> Replay<'a> {
         self.close_turn(0);
         let mut events = std::mem::take(&mut self.events);
         let mut spent = (Usage::default(), Cost::default());
+        let place = |call: &ToolUseId| self.calls.get(call).map_or(usize::MAX, |call| call.event);
+        // Agents are numbered in the order of their starts, which is that of their calls.
+        let mut lives = Vec::new();
+        for event in &events {
+            if let EventKind::Reported { info, .. } = &event.kind {
+                let call = place(&info.tool_use_id);
+                let at = events.get(call).map_or(event.at, |call| call.at);
+                lives.push((call, vec![AgentEvent { at, ..event.clone() }]));
+            }
+        }
+        events.retain(|event| !matches!(event.kind, EventKind::Reported { .. }));
         for agent in self.agents {
             let mut replay = Self::for_agent(agent, self.agent_info(&agent.meta), &[]);
             // An unreadable file still leaves the agent's name.
             let _ = replay_figures(&agent_file(dir, agent.meta.id, "jsonl"), &mut replay);
-            let life = replay.into_events();
+            let mut life = replay.into_events();
             for event in &life {
                 if let EventKind::TurnFinished { usage, cost, .. } = &event.kind {
                     spent.0 += *usage;
                     spent.1 += *cost;
                 }
             }
+            life.extend(self.background_event(&agent.meta));
+            let nested = agent.meta.path.depth() > 1;
+            let call = if nested { usize::MAX } else { place(&agent.meta.tool_use_id) };
+            lives.push((call, life));
+        }
+        lives.sort_by_key(|(call, _)| *call);
+        let mut last = Timestamp::MIN;
+        for (call, mut life) in lives {
+            // One without a file started after those that were called before it.
+            if let [AgentEvent { at, kind: EventKind::Reported { .. }, .. }] = &mut life[..] {
+                *at = last.max(*at);
+            } else if let Some(start) = life.first().filter(|_| call < usize::MAX) {
+                last = last.max(start.at);
+            }
             events.extend(life);
-            events.extend(self.background_event(&agent.meta));
         }
         // A call is written before its agent starts, and its result after the agent's end.
         events.sort_by_key(|event| event.at);

@@ -302,8 +302,55 @@ async fn a_history_has_each_agent_with_its_turns_ends_and_costs() {
     let ended = ["started", "turn 1", "$1", "finished: Completed"];
     assert_eq!(told(&history, moved)[..4], ended, "it ended before main was told");
     assert_eq!(told(&history, never_began), ["reported: "]);
+    let starts = history
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::Started(_) | EventKind::Reported { .. }));
+    let started: Vec<_> = starts.filter_map(|event| event.path.id()).take(3).collect();
+    assert_eq!(started, [waited_for, moved, never_began], "in the order of the calls");
     assert_eq!(cost.usd, 4.0);
     let times: Vec<_> = history.iter().map(|event| event.at).collect();
     assert!(times.is_sorted(), "{times:?}");
     assert_eq!(bench.open(id).history.len(), history.len(), "a second resume tells the same");
+}
+
+#[tokio::test]
+async fn an_agent_that_never_began_keeps_its_place_among_those_that_did() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    let [never_began, second] = [(); 2].map(|()| AgentId::generate());
+    let mut calls = call("c1");
+    calls.content.extend(call("c2").content);
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&calls, Some("m")).await.unwrap();
+    let own = journal.child(ChildMeta { background: Some(false), ..child(second, "c2") });
+    own.append(&Message::user_text("look"), None).await.unwrap();
+    own.finish(&outcome()).await.unwrap();
+    let end = RunEnd::Cancelled { before_start: true };
+    let summary = AgentSummary {
+        meta: child(never_began, "c1"),
+        version: VERSION,
+        started: Timestamp::now(),
+        last: Timestamp::now(),
+        end: Some(RunOutcome { end, ..outcome() }),
+        messages: 1,
+    };
+    let AgentCallResult { text, is_error, details } = worded(&summary).unwrap();
+    let result = |id: &str, content, details| ContentBlock::ToolResult {
+        tool_use_id: ToolUseId::new(id),
+        content,
+        is_error,
+        call: String::new(),
+        summary: String::new(),
+        details,
+    };
+    let first = result("c1", vec![ResultBlock::text(text)], Some(details));
+    let content = vec![first, result("c2", Vec::new(), None)];
+    journal.append(&Message::user(content), None).await.unwrap();
+    drop((own, journal));
+    let history = bench.open(id).history;
+    let starts = history
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::Started(_) | EventKind::Reported { .. }));
+    let started: Vec<_> = starts.filter_map(|event| event.path.id()).collect();
+    assert_eq!(started, [never_began, second]);
 }
