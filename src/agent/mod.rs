@@ -268,7 +268,7 @@ impl Agent {
             StopReason::Refusal => (RunEnd::Refused, ""),
             StopReason::MaxTokens => {
                 let limit = self.setup.model.get().max_tokens();
-                (RunEnd::Budget { what: format!("{limit} output tokens") }, smaller)
+                (RunEnd::MaxTokens { limit }, smaller)
             }
             StopReason::ModelContextWindowExceeded => {
                 let message = "The answer was cut off: the conversation fills the model's context window. Send a prompt to continue; the conversation is summarized first.";

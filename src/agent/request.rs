@@ -176,6 +176,7 @@ impl Agent {
                 limit: model.retry.max_retries,
                 wait,
                 failure: error.kind.into(),
+                status: error.status,
                 reason: error.message,
             });
             tokio::select! {
@@ -201,6 +202,7 @@ impl Agent {
             limit: model.retry.max_retries,
             wait: Duration::ZERO,
             failure: error.kind.into(),
+            status: error.status,
             reason: format!("{} Switched to {}.", error.message, fallback.name),
         });
         // The user may have chosen another model meanwhile.

@@ -129,7 +129,7 @@ fn subtype(outcome: &RunOutcome) -> &'static str {
         _ if outcome.api_error.is_some() => "success",
         RunEnd::Completed => "success",
         RunEnd::MaxTurns { .. } => "error_max_turns",
-        RunEnd::Budget { .. } => "error_max_budget_usd",
+        RunEnd::Budget { .. } | RunEnd::MaxTokens { .. } => "error_max_budget_usd",
         _ => "error_during_execution",
     }
 }
@@ -192,6 +192,9 @@ pub(super) fn error_text(end: &RunEnd) -> Option<String> {
             format!("stopped at the limit of {turns}: the answer is partial")
         }
         RunEnd::Budget { what } => format!("stopped: {what} used up, the answer is partial"),
+        RunEnd::MaxTokens { limit } => {
+            format!("stopped: {limit} output tokens used up, the answer is partial")
+        }
         RunEnd::TimeLimit { limit } => {
             format!("stopped at the time limit of {}: the answer is partial", clock(*limit))
         }
@@ -208,7 +211,7 @@ fn error_kind(end: &RunEnd) -> Option<&'static str> {
     Some(match end {
         RunEnd::Completed => return None,
         RunEnd::MaxTurns { .. } => "max_turns",
-        RunEnd::Budget { .. } => "budget",
+        RunEnd::Budget { .. } | RunEnd::MaxTokens { .. } => "budget",
         RunEnd::TimeLimit { .. } => "time_limit",
         RunEnd::Cancelled { .. } => "cancelled",
         RunEnd::Interrupted => "interrupted",

@@ -431,7 +431,10 @@ impl HeadlessRun {
 fn exit_code(end: &RunEnd) -> u8 {
     match end {
         RunEnd::Completed => 0,
-        RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => 5,
+        RunEnd::MaxTurns { .. }
+        | RunEnd::Budget { .. }
+        | RunEnd::MaxTokens { .. }
+        | RunEnd::TimeLimit { .. } => 5,
         RunEnd::Failed { failure: Failure::Auth, .. } => 3,
         RunEnd::Failed { failure: Failure::Autonomy, .. } => 4,
         RunEnd::Cancelled { .. } => 130,

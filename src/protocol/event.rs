@@ -133,6 +133,8 @@ pub enum EventKind {
         limit: u32,
         wait: Duration,
         failure: Failure,
+        /// The HTTP status, if there was an answer.
+        status: Option<u16>,
         reason: String,
     },
     /// A request is over. `usage` and `cost` are of this request alone. It is not `whole` if it

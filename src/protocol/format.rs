@@ -12,6 +12,14 @@ pub fn clock(time: Duration) -> String {
     }
 }
 
+/// Formats a number in groups of three digits: `32,000`.
+pub fn thousands(number: u64) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", thousands(number / 1000), number % 1000),
+    }
+}
+
 /// Formats a count: `1 agent`, `2 agents`.
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }

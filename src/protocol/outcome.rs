@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::format::clock;
+use super::format::{clock, thousands};
 use super::usage::{Cost, Usage};
 
 /// How a run ended. Never guessed from text.
@@ -17,6 +17,8 @@ pub enum RunEnd {
     MaxTurns { limit: u32 },
     /// A budget was used up; the text is partial. `what` names it with its limit, such as `$0.50`.
     Budget { what: String },
+    /// The model's answer was cut off at its output limit, in tokens; the text is partial.
+    MaxTokens { limit: u32 },
     /// The time limit was reached; the text is partial.
     TimeLimit { limit: Duration },
     /// Stopped by the user, or by the end of its parent.
@@ -39,6 +41,9 @@ impl RunEnd {
             Self::Completed => "done".to_owned(),
             Self::MaxTurns { limit } => format!("turn limit {limit}, partial"),
             Self::Budget { what } => format!("budget {what} spent, partial"),
+            Self::MaxTokens { limit } => {
+                format!("answer cut off at {} tokens", thousands(u64::from(*limit)))
+            }
             Self::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
             Self::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
             Self::Cancelled { before_start: false } => "cancelled".to_owned(),
@@ -81,6 +86,17 @@ impl Failure {
     /// Whether the agent that started this one cannot continue either.
     pub fn is_fatal(self) -> bool {
         matches!(self, Self::Auth | Self::Autonomy | Self::Internal)
+    }
+
+    /// The text on the screen, for a failure with this HTTP status. An overload is one only if the
+    /// provider says so.
+    pub fn describe_with(self, status: Option<u16>) -> String {
+        match (self, status) {
+            (Self::Overloaded, Some(status)) if !matches!(status, 503 | 529) => {
+                format!("the provider failed ({status})")
+            }
+            _ => self.describe().to_owned(),
+        }
     }
 
     /// The text on the screen.

@@ -121,6 +121,7 @@ impl Reporter<'_> {
 pub fn end_text(end: &RunEnd) -> String {
     match end {
         RunEnd::Budget { what } => format!("budget {what} used up, partial"),
+        RunEnd::MaxTokens { .. } => format!("{}, partial", end.describe()),
         RunEnd::Cancelled { before_start: false } => "cancelled, partial".to_owned(),
         RunEnd::Interrupted => "interrupted, partial".to_owned(),
         RunEnd::Empty => "ended without a final text".to_owned(),

@@ -7,7 +7,7 @@ use crate::protocol::PermissionMode;
 use crate::tui::agents::row::{task, turns};
 use crate::tui::agents::{AgentState, RunPhase, RunState};
 use crate::tui::first_run::draw as first_run;
-use crate::tui::format::{clock, count, spent, tokens};
+use crate::tui::format::{clock, count, join_figures, spent, tokens};
 use crate::tui::interrupt;
 use crate::tui::labels;
 use crate::tui::labels::{OWN_CLOCK_AFTER, StatusLabel};
@@ -150,7 +150,7 @@ fn agent_words(model: &TuiModel, agent: &AgentState) -> String {
         parts.push(tokens(used));
         parts.push(spent(cost, agent.info.max_usd));
     }
-    format!(" · {}", parts.join(" · "))
+    format!(" · {}", join_figures(&parts, " · "))
 }
 
 /// `default · sonnet-5 · context 17% · $0.03 · shop (main)`.
@@ -179,7 +179,10 @@ pub fn status(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static
     if let Some(window) = session.context_window.filter(|window| *window > 0) {
         parts.push(format!("context {}%", model.run.context * 100 / window));
     }
-    parts.push(spent(model.total_cost(), session.max_usd));
+    parts.push(match spent(model.total_cost(), session.max_usd) {
+        unknown if unknown.is_empty() => "no price".to_owned(),
+        cost => cost,
+    });
     parts.push(location(model));
     let rest: String =
         parts.iter().filter(|part| !part.is_empty()).map(|part| format!(" · {part}")).collect();

@@ -125,7 +125,11 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             let text = labels::aside_label(&text);
             model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
         }
-        EventKind::TurnFinished { cost, .. } => model.session.cost += cost,
+        EventKind::TurnFinished { usage, cost, .. } => {
+            model.session.cost += cost;
+            model.session.main_spent.0 += usage;
+            model.session.main_spent.1 += cost;
+        }
         EventKind::ModeChanged { mode } => mode_changed(model, mode),
         EventKind::ModelChanged { provider, model: name, context_window } => {
             model_changed(model, provider, name, context_window);
@@ -273,7 +277,10 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
     let took = model.run.elapsed(model.now).unwrap_or_default();
     let text = match &outcome.end {
         RunEnd::Cancelled { .. } => None,
-        RunEnd::Failed { failure, .. } => Some(format!("main failed: {}", failure.describe())),
+        RunEnd::Failed { failure, .. } => {
+            let status = outcome.api_error.and_then(|error| error.status);
+            Some(format!("main failed: {}", failure.describe_with(status)))
+        }
         _ => Some("main is done".to_owned()),
     };
     if let Some(text) = text.filter(|_| took >= LONG_TURN_TIME) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::format::{clock, count, money};
+use super::format::{clock, count, join_figures, money};
 use super::labels;
 use super::layout::MAX_PROSE_WIDTH;
 use super::text::{Highlighter, MarkdownStream, Widths};
@@ -31,8 +31,8 @@ pub fn exit_summary(model: &TuiModel) -> Vec<String> {
     if let Some(line) = agents_summary(model) {
         lines.push(line);
     }
-    let prompts = count(session.prompts, "prompt");
-    lines.push(format!("session: {prompts} · {}", money(model.total_cost())));
+    let facts = [count(session.prompts, "prompt"), money(model.total_cost())];
+    lines.push(format!("session: {}", join_figures(&facts, " · ")));
     if model.exit_in_turn {
         let resume =
             if session.resumable { "; resuming continues from its last finished step" } else { "" };
@@ -67,7 +67,8 @@ fn agents_summary(model: &TuiModel) -> Option<String> {
     let ends = labels::end_counts(tally, model.settings.glyphs(), "");
     let time = time_at_work(&agents, model.now);
     let (_, cost) = labels::sum_usage(agents.iter().copied());
-    Some(format!("{} · {ends} · {} · {}", count(tally.all, "agent"), clock(time), money(cost)))
+    let facts = [count(tally.all, "agent"), ends, clock(time), money(cost)];
+    Some(join_figures(&facts, " · "))
 }
 
 /// The time during which at least one of the agents was working.

@@ -12,12 +12,12 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
-/// Formats a cost: `$0.07`; `$?` when no price is known, `$0.07+` when a part has no known price,
+/// Formats a cost: `$0.07`; nothing when no price is known, `$0.07+` when a part has no known price,
 /// `~$0.07` when a part is an upper bound.
 pub fn money(cost: Cost) -> String {
     let about = if cost.estimated { "~" } else { "" };
     match (cost.incomplete, cost.usd > 0.0) {
-        (true, false) => "$?".to_owned(),
+        (true, false) => String::new(),
         (true, true) => format!("{about}${:.2}+", cost.usd),
         (false, _) => format!("{about}${:.2}", cost.usd),
     }
@@ -25,10 +25,18 @@ pub fn money(cost: Cost) -> String {
 
 /// Formats a cost with its limit, if there is one: `$0.03/0.50`.
 pub fn spent(cost: Cost, limit: Option<f64>) -> String {
+    let spent = money(cost);
     match limit {
-        Some(limit) => format!("{}/{limit:.2}", money(cost)),
-        None => money(cost),
+        Some(limit) if !spent.is_empty() => format!("{spent}/{limit:.2}"),
+        _ => spent,
     }
+}
+
+/// Joins figures, without those that are not known.
+pub fn join_figures(figures: &[String], between: &str) -> String {
+    let known: Vec<&str> =
+        figures.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    known.join(between)
 }
 
 /// Formats an ordinal: `1st`, `2nd`, `11th`.
@@ -56,7 +64,12 @@ mod tests {
         assert_eq!(tokens(21_400), "21k");
         assert_eq!(tokens(1_430_000), "1.4M");
         assert_eq!(money(Cost::known(0.066)), "$0.07");
-        assert_eq!(money(Cost::UNKNOWN), "$?");
+        assert_eq!(money(Cost::UNKNOWN), "");
+        assert_eq!(spent(Cost::UNKNOWN, Some(0.5)), "");
+        assert_eq!(
+            join_figures(&["0:42".to_owned(), String::new(), "9k".to_owned()], " · "),
+            "0:42 · 9k"
+        );
         assert_eq!(money(Cost::at_most(0.066)), "~$0.07");
         assert_eq!(spent(Cost::known(0.03), Some(0.5)), "$0.03/0.50");
         assert_eq!(spent(Cost::known(0.03), None), "$0.03");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::{AgentPath, Cost, Denial, PermissionMode, RunEnd, ShellEnd};
+use crate::protocol::{AgentPath, Cost, Denial, Failure, PermissionMode, RunEnd, ShellEnd};
 
 use super::format::{clock, count, ordinal, tokens};
 use super::text::{one_line, truncate, width};
@@ -246,15 +246,29 @@ pub fn denial_label(denial: &Denial) -> String {
     }
 }
 
-/// Describes an end.
-pub fn end_label(end: &RunEnd) -> String {
+/// Describes a failure with this HTTP status: `failed: timeout`, or `the provider failed (500)`.
+pub fn failure_label(failure: Failure, status: Option<u16>) -> String {
+    let words = failure.describe_with(status);
+    if words == failure.describe() { format!("failed: {words}") } else { words }
+}
+
+/// The HTTP status with which an agent was refused.
+fn refusal_status(agent: &AgentState) -> Option<u16> {
+    agent.outcome.as_ref()?.api_error?.status
+}
+
+/// Describes an end, of a run that was refused with this HTTP status.
+fn end_label(end: &RunEnd, status: Option<u16>) -> String {
     match end {
         RunEnd::Cancelled { before_start: false } => "cancelled by you".to_owned(),
         RunEnd::Failed { failure, message } => {
             let message = one_line(message);
+            let words = failure.describe_with(status);
             if message.is_empty() {
-                format!("failed: {}", failure.describe())
-            } else if message.to_lowercase().starts_with(failure.describe()) {
+                failure_label(*failure, status)
+            } else if words != failure.describe()
+                || message.to_lowercase().starts_with(failure.describe())
+            {
                 format!("failed: {message}")
             } else {
                 format!("failed: {}: {message}", failure.describe())
@@ -273,7 +287,7 @@ pub fn agent_end_label(agent: &AgentState, end: &RunEnd) -> String {
         RunEnd::Cancelled { .. } if agent.stopped_with_parent => {
             "cancelled with its parent".to_owned()
         }
-        end => end_label(end),
+        end => end_label(end, refusal_status(agent)),
     }
 }
 
@@ -288,14 +302,18 @@ pub fn partial_text_note(model: &TuiModel, agent: &AgentState) -> Option<String>
             parent.run.cancelling || parent.stopped_with_main || cancelled
         })
     };
-    (!stopped).then(|| format!("partial text goes to {}", model.label(&parent)))
+    let waits = parent.is_root() && !model.main_is_busy();
+    (!stopped).then(|| match waits {
+        true => "partial text goes to main with your next prompt".to_owned(),
+        false => format!("partial text goes to {}", model.label(&parent)),
+    })
 }
 
 /// Describes an end, shortened for a folded line.
 pub fn short_end_label(agent: &AgentState, end: &RunEnd) -> String {
     match end {
         RunEnd::MaxTurns { .. } => "turn limit, partial".to_owned(),
-        RunEnd::Failed { failure, .. } => format!("failed: {}", failure.describe()),
+        RunEnd::Failed { failure, .. } => failure_label(*failure, refusal_status(agent)),
         other => agent_end_label(agent, other),
     }
 }

@@ -10,8 +10,12 @@ const MAX_PROMPT_LINES: u16 = 8;
 /// Maximum number of visible queued messages.
 const MAX_QUEUE_LINES: u16 = 3;
 
-/// Maximum number of rows of background agents and commands; the last one counts those that do not fit.
+/// Maximum number of rows of background agents and commands below panes; the last one counts those
+/// that do not fit.
 const MAX_BACKGROUND_ROWS: u16 = 2;
+
+/// Without panes, the background may have this part of the height instead.
+const BACKGROUND_PART: u16 = 5;
 
 /// Maximum width of prose, in cells.
 pub const MAX_PROSE_WIDTH: u16 = 100;
@@ -50,8 +54,6 @@ pub struct LayoutInput {
     pub background: usize,
     /// Whether the agent in the body works, so that a line says at what.
     pub work: bool,
-    /// Whether the session has had an agent, so that prose leaves room for panes.
-    pub had_agents: bool,
     /// Whether one agent fills the body.
     pub zoom: bool,
     pub panes: PaneLayout,
@@ -131,7 +133,7 @@ pub struct ScreenLayout {
     pub prompt: Rect,
     pub hint: Rect,
     pub status: Rect,
-    /// Width at which prose wraps; from the first agent on, the same with the panel open and closed.
+    /// Width at which prose wraps: that of the text beside panes, while they are open.
     pub prose: u16,
     /// Under 80 wide or 20 high.
     pub small: bool,
@@ -155,7 +157,8 @@ impl ScreenLayout {
         let prompt = needs.prompt.clamp(1, MAX_PROMPT_LINES).min(most);
         let queue = if tiny { 0 } else { needs.queued.min(MAX_QUEUE_LINES).min(height / 5) };
         let background = u16::try_from(needs.background).unwrap_or(u16::MAX);
-        let background = if tiny { 0 } else { background.min(MAX_BACKGROUND_ROWS) };
+        let free = if needs.agents == 0 || needs.zoom { height / BACKGROUND_PART } else { 0 };
+        let background = if tiny { 0 } else { background.min(free.max(MAX_BACKGROUND_ROWS)) };
         let kind = panel_kind(needs, small);
         // A blank line sets the work off from text, where there is room.
         let roomy = height >= 30 || needs.agents == 0 || needs.zoom;
@@ -182,7 +185,7 @@ impl ScreenLayout {
         let status = take(u16::from(!small));
 
         let right = right_width(width);
-        let beside = kind == PaneLayout::Right && needs.had_agents;
+        let beside = kind == PaneLayout::Right && needs.agents > 0;
         let open_width = if beside { width - right - 1 } else { width };
         let mut layout = Self {
             body,
@@ -429,12 +432,12 @@ mod tests {
     }
 
     #[test]
-    fn the_background_has_at_most_two_rows_between_body_and_queue() {
+    fn the_background_has_two_rows_or_a_fifth_between_body_and_queue() {
         for (width, height) in [(60, 15), (80, 24), (120, 40), (200, 60)] {
             let needs =
                 LayoutInput { width, height, prompt: 1, queued: 1, ..LayoutInput::default() };
             let without = ScreenLayout::new(needs);
-            for (background, rows) in [(1, 1), (2, 2), (7, 2)] {
+            for (background, rows) in [(1, 1), (2, 2), (70, height / 5)] {
                 let layout = ScreenLayout::new(LayoutInput { background, ..needs });
                 assert_eq!(layout.background.height, rows);
                 assert_eq!(layout.background.y, layout.body.height);
@@ -442,6 +445,16 @@ mod tests {
                 assert_eq!(layout.body.height, without.body.height - rows);
             }
         }
+        let panes = LayoutInput {
+            width: 120,
+            height: 40,
+            prompt: 1,
+            agents: 3,
+            background: 7,
+            ..LayoutInput::default()
+        };
+        assert_eq!(ScreenLayout::new(panes).background.height, 2);
+        assert_eq!(ScreenLayout::new(LayoutInput { agents: 0, ..panes }).background.height, 7);
         let tiny = LayoutInput {
             width: 39,
             height: 10,
@@ -463,14 +476,12 @@ mod tests {
     }
 
     #[test]
-    fn prose_is_wide_until_the_first_agent_and_then_the_same_with_the_panel_open_and_closed() {
+    fn prose_is_narrow_while_panes_stand_beside_it() {
         let needs = LayoutInput { width: 120, height: 40, prompt: 1, ..LayoutInput::default() };
         let closed = ScreenLayout::new(needs);
         assert_eq!((closed.prose, closed.transcript.width), (100, 120));
-        let closed = ScreenLayout::new(LayoutInput { had_agents: true, ..needs });
-        let open = ScreenLayout::new(LayoutInput { had_agents: true, agents: 3, ..needs });
-        assert_eq!((closed.prose, open.prose), (67, 67));
-        assert_eq!(closed.transcript.width, 120);
+        let open = ScreenLayout::new(LayoutInput { agents: 3, ..needs });
+        assert_eq!((open.prose, open.transcript.width), (67, 67));
     }
 
     #[test]

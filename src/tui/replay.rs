@@ -26,6 +26,7 @@ pub(super) fn clear(model: &mut TuiModel) {
     model.run = RunState::default();
     model.main_scroll = Scroll::default();
     model.session.cost = Cost::default();
+    model.session.main_spent = Default::default();
     model.queue.list.clear();
     model.questions = QuestionQueue::default();
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::protocol::{AgentPath, Cost, PermissionMode, RuleFile, SessionId};
+use crate::protocol::{AgentPath, Cost, PermissionMode, RuleFile, SessionId, Usage};
 
 use super::first_run::FirstRun;
 
@@ -26,6 +26,8 @@ pub struct ScreenSession {
     pub context_window: Option<u64>,
     /// Cost of all finished requests of the session, including sub-agents.
     pub cost: Cost,
+    /// Usage and cost of main's finished requests.
+    pub main_spent: (Usage, Cost),
     /// US dollars that the session may cost.
     pub max_usd: Option<f64>,
     /// Prompts sent in this run of the program.

@@ -22,17 +22,21 @@ pub fn agents(model: &TuiModel) -> impl Iterator<Item = &AgentState> {
     // A stored history has later times than everything since.
     let is_history = |at: Duration| at >= HISTORY_START;
     let in_turn = move |agent: &&AgentState| {
-        let started = agent.run.started.filter(|at| is_history(*at) == is_history(began));
-        started.is_some_and(|at| at >= began) && !agent.in_background
+        // One that was cancelled in the queue has no start of its own.
+        let at = agent.run.started.unwrap_or(agent.run.since);
+        at >= began && is_history(at) == is_history(began) && !agent.in_background
     };
-    model.agents.iter().filter(in_turn)
+    model.agents.iter().filter_map(move |agent| {
+        let runs = [agent, agent.in_batch()];
+        runs.into_iter().find(in_turn)
+    })
 }
 
 /// The last line of a turn.
 pub fn finish_item(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
     let took = model.run.elapsed(model.now).unwrap_or_default();
     let mut facts: Vec<FinishFact> =
-        ending(&outcome.end, took).into_iter().map(FinishFact::from).collect();
+        ending(outcome, took).into_iter().map(FinishFact::from).collect();
     let tally = AgentSet::tally(agents(model));
     if tally.all > 0 {
         let ends = labels::end_counts(tally, model.settings.glyphs(), " ");
@@ -54,16 +58,21 @@ pub fn finish_item(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
 }
 
 /// How a turn ended, and how long it took.
-fn ending(end: &RunEnd, took: Duration) -> Vec<String> {
+fn ending(outcome: &RunOutcome, took: Duration) -> Vec<String> {
     let time = clock(took);
+    let end = &outcome.end;
     let words = match end {
         RunEnd::Completed => return vec![format!("done in {time}")],
         RunEnd::Cancelled { .. } => return vec![format!("stopped after {time}")],
         RunEnd::Interrupted => return vec![format!("interrupted after {time}")],
         RunEnd::MaxTurns { limit } => format!("turn limit {limit} reached"),
         RunEnd::Budget { what } => format!("budget {what} spent"),
+        RunEnd::MaxTokens { .. } => end.describe(),
         RunEnd::TimeLimit { limit } => format!("time limit {} reached", clock(*limit)),
-        RunEnd::Failed { .. } | RunEnd::Refused | RunEnd::Empty => end.describe(),
+        RunEnd::Failed { failure, .. } => {
+            labels::failure_label(*failure, outcome.api_error.and_then(|error| error.status))
+        }
+        RunEnd::Refused | RunEnd::Empty => end.describe(),
     };
     vec![words, time]
 }

@@ -210,7 +210,6 @@ impl View {
             background: background::count(model),
             queued: u16::try_from(model.queue.visible().count()).unwrap_or(u16::MAX),
             work: chrome::works(model),
-            had_agents: model.agents.iter().next().is_some(),
             zoom: model.zoomed().is_some(),
             panes: model.settings.panes,
         });

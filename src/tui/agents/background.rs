@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::{AgentInfo, AgentPath};
-use crate::tui::agents::{AgentSet, AgentState, tree_order};
+use crate::tui::agents::{AgentSet, AgentState, FirstRun, TranscriptLocation, tree_order};
 use crate::tui::background::ENDED_ROW_TIME;
 
 impl AgentSet {
@@ -57,11 +57,22 @@ impl AgentSet {
         }
     }
 
-    /// Resumes an ended agent in the background. Keeps its transcript, and its number if that is free.
+    /// Resumes an ended agent in the background. Keeps its task and transcript, and its number if
+    /// that is free.
     pub fn restart(&mut self, path: &AgentPath, info: AgentInfo, at: Duration) {
+        let agents = self.list.len();
         let Some(agent) = self.get_mut(path) else { return };
+        if agent.first_run.is_none() {
+            let transcript = std::mem::take(&mut agent.transcript);
+            let location = TranscriptLocation::Missing;
+            let first = AgentState { location, in_panel: false, ..agent.clone() };
+            agent.first_run = Some(Box::new(FirstRun { agent: first, agents }));
+            agent.transcript = transcript;
+        }
         agent.run.resume(info.max_turns, at);
-        agent.info = AgentInfo { background: true, ..info };
+        let AgentInfo { prompt, description, .. } = agent.info.clone();
+        agent.resume_prompt = Some(info.prompt.clone());
+        agent.info = AgentInfo { background: true, prompt, description, ..info };
         agent.outcome = None;
         agent.stopped_with_main = false;
         agent.stopped_with_parent = false;

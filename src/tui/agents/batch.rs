@@ -5,8 +5,8 @@ use std::time::Duration;
 use ratatui::text::{Line, Span};
 
 use crate::tui::agents::row::{AgentGroup, kind, number_style, result_line, task, turns};
-use crate::tui::agents::{AgentState, HISTORY_START, RunPhase, RunState};
-use crate::tui::format::{clock, count, money, tokens};
+use crate::tui::agents::{AgentState, RunPhase};
+use crate::tui::format::{clock, count, join_figures, money, tokens};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels;
 use crate::tui::layout;
@@ -39,7 +39,7 @@ pub fn live_lines(
 ) -> Option<Vec<Line<'static>>> {
     let ItemKind::Batch { members, form } = &item.kind else { return None };
     let agents: Vec<&AgentState> =
-        members.iter().flat_map(|top| model.agents.within(top)).collect();
+        members.iter().flat_map(|top| model.agents.of_batch(top)).collect();
     let group = AgentGroup { model, agents: &agents, painter };
     let room = usize::from(room);
     let (width, height) = model.size;
@@ -114,7 +114,7 @@ fn head(group: AgentGroup<'_>, open: bool, room: usize) -> Line<'static> {
         let mut figures: Vec<String> = total_time(agents).map(clock).into_iter().collect();
         let (used, cost) = group.usage();
         figures.extend([tokens(used), money(cost)]);
-        let figures = format!(" · {}", figures.join(" · "));
+        let figures = format!(" · {}", join_figures(&figures, " · "));
         left.push(Span::styled(figures, theme.dim));
         let hint = model.keymap.hint(KeyContext::Prompt, Action::Next, "opens them");
         let folded = !agents.iter().any(|agent| agent.in_panel);
@@ -151,18 +151,11 @@ fn asking(group: AgentGroup<'_>) -> Vec<Span<'static>> {
     spans
 }
 
-/// The time from the first start to the last end. Replayed runs and those of this process use
-/// different parts of the clock, so the two times are added.
+/// The time from the first start to the last end.
 fn total_time(agents: &[&AgentState]) -> Option<Duration> {
-    let span = |is_history: bool| {
-        let times = |time: fn(&RunState) -> Option<Duration>| {
-            let times = agents.iter().filter_map(move |agent| time(&agent.run));
-            times.filter(move |time| (*time >= HISTORY_START) == is_history)
-        };
-        let (from, to) = (times(|run| run.started).min()?, times(|run| run.ended).max()?);
-        Some(to.saturating_sub(from))
-    };
-    [span(true), span(false)].into_iter().flatten().reduce(|before, now| before + now)
+    let runs = agents.iter().map(|agent| &agent.run);
+    let from = runs.clone().filter_map(|run| run.started).min()?;
+    Some(runs.filter_map(|run| run.ended).max()?.saturating_sub(from))
 }
 
 /// The columns that the rows of a batch share. A column is there for all rows or for none.
@@ -184,7 +177,7 @@ impl Columns {
         let AgentGroup { model, agents, .. } = group;
         let tasks: Vec<String> = agents.iter().map(|agent| nested_task(agent)).collect();
         let kinds: Vec<String> = agents.iter().map(|agent| kind(agent)).collect();
-        let figures: Vec<[String; 4]> = agents.iter().map(|agent| figures(model, agent)).collect();
+        let figures: Vec<[String; 4]> = agents.iter().map(|agent| figures(group, agent)).collect();
         let mut columns = Self {
             digits: group.digits(),
             task: column_width(tasks.iter().map(String::as_str), MAX_TASK_WIDTH),
@@ -228,9 +221,16 @@ impl Columns {
 }
 
 /// Time, turns, tokens and cost of an agent and those below it; blank before it has started.
-fn figures(model: &TuiModel, agent: &AgentState) -> [String; 4] {
+fn figures(group: AgentGroup<'_>, agent: &AgentState) -> [String; 4] {
+    let AgentGroup { model, agents, .. } = group;
     let Some(elapsed) = agent.run.elapsed(model.now) else { return Default::default() };
-    let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
+    let resumed = model.agents.get(&agent.path).is_some_and(|agent| agent.first_run.is_some());
+    let (used, cost) = match resumed {
+        true => labels::sum_usage(
+            agents.iter().copied().filter(|other| other.path.is_within(&agent.path)),
+        ),
+        false => labels::tree_usage(&model.agents, &agent.path),
+    };
     let turns = match agent.run.phase {
         RunPhase::Ended(_) => count(agent.run.turn as usize, "turn"),
         // The others of the batch have ended.

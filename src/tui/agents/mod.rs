@@ -81,6 +81,19 @@ pub struct AgentState {
     pub in_strip: bool,
     /// Whether its parent has read its result.
     pub result_read: bool,
+    /// What the program told it when it was resumed.
+    pub resume_prompt: Option<String>,
+    /// Its first run, once it was resumed.
+    pub first_run: Option<Box<FirstRun>>,
+}
+
+/// An agent as its first run left it: what its batch shows after it was resumed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FirstRun {
+    /// Without the transcript.
+    pub agent: AgentState,
+    /// Number of agents that the session had had when it was resumed.
+    pub agents: usize,
 }
 
 impl AgentState {
@@ -96,6 +109,11 @@ impl AgentState {
     /// Whether it is alive and not just queued.
     pub fn running(&self) -> bool {
         self.run.alive() && !self.run.queued()
+    }
+
+    /// Itself, or its first run if it was resumed since.
+    pub fn in_batch(&self) -> &Self {
+        self.first_run.as_ref().map_or(self, |first| &first.agent)
     }
 
     /// Whether it has ended and can be resumed from its transcript.
@@ -155,6 +173,15 @@ impl AgentSet {
     /// An agent and all agents below it, in order of start; all agents for the root.
     pub fn within(&self, top: &AgentPath) -> impl Iterator<Item = &AgentState> {
         self.within.get(top).into_iter().flatten().filter_map(|at| self.list.get(*at))
+    }
+
+    /// An agent of a batch and the agents below it, as the batch shows them: after an agent was
+    /// resumed, its first run, without agents started since.
+    pub fn of_batch(&self, top: &AgentPath) -> impl Iterator<Item = &AgentState> {
+        let first = self.get(top).and_then(|agent| agent.first_run.as_ref());
+        let known = first.map_or(usize::MAX, |first| first.agents);
+        let places = self.within.get(top).into_iter().flatten().filter(move |at| **at < known);
+        places.filter_map(|at| self.list.get(*at)).map(AgentState::in_batch)
     }
 
     pub fn alive(&self) -> impl Iterator<Item = &AgentState> {
@@ -228,6 +255,8 @@ impl AgentSet {
             in_background: aside,
             in_strip: aside,
             result_read: false,
+            resume_prompt: None,
+            first_run: None,
         });
         let last = self.list.len() - 1;
         &mut self.list[last]

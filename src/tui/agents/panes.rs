@@ -98,6 +98,7 @@ fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
     let (used, cost) = group.usage();
     let mut figures = vec![money(cost), tokens(used)];
     figures.extend(elapsed(group).map(clock));
+    figures.retain(|figure| !figure.is_empty());
     while spans_width(&words) + width(&figures.join("  ")) + 4 > room && figures.pop().is_some() {}
     figures.reverse();
     let figures = figures.join("  ");
@@ -503,7 +504,8 @@ fn zoom_figures(
         }
     }
     spans.push(figure(&tokens(used)));
-    spans.push(figure(&spent(cost, agent.info.max_usd)));
+    let cost_words = spent(cost, agent.info.max_usd);
+    spans.extend((!cost_words.is_empty()).then(|| figure(&cost_words)));
     if let Some(limit) = agent.info.max_usd.filter(|_| gauges) {
         spans.extend(bar(cost.usd, limit));
     }

@@ -155,13 +155,17 @@ impl FigureColumns {
 
     /// Cells of all columns, with the gap before them.
     pub fn width(&self) -> usize {
-        self.widths[..self.kept].iter().map(|cells| cells + GAP).sum()
+        let there = self.widths[..self.kept].iter().filter(|cells| **cells > 0);
+        there.map(|cells| cells + GAP).sum()
     }
 
     /// The figures of an agent, each at the right end of its column.
     pub fn text(&self, model: &TuiModel, agent: &AgentState) -> String {
         let mut text = String::new();
         for (figure, cells) in figures(model, agent).iter().zip(self.widths).take(self.kept) {
+            if cells == 0 {
+                continue;
+            }
             let blanks = GAP + cells.saturating_sub(width(figure));
             text.push_str(&" ".repeat(blanks));
             text.push_str(figure);

@@ -71,7 +71,7 @@ pub enum RunPhase {
         attempt: u32,
         limit: u32,
         /// The failure, in a few words.
-        cause: &'static str,
+        cause: String,
     },
     /// Summarizing the conversation.
     Compacting,
@@ -168,10 +168,10 @@ impl RunState {
                 self.answered = true;
                 self.enter(RunPhase::Thinking, at);
             }
-            EventKind::Retrying { attempt, limit, wait, failure, .. } => {
+            EventKind::Retrying { attempt, limit, wait, failure, status, .. } => {
                 let cause = match failure {
-                    Failure::Connection if self.answered => "connection lost",
-                    failure => failure.describe(),
+                    Failure::Connection if self.answered => "connection lost".to_owned(),
+                    failure => failure.describe_with(*status),
                 };
                 (self.streamed, self.answered, self.stream_began) = (0, false, None);
                 let (until, attempt, limit) = (at + *wait, *attempt, *limit);

@@ -115,8 +115,10 @@ pub fn agent_prompt_read(
     text: Arc<str>,
     from: &Sender,
 ) {
-    let task = model.agents.get(path).is_some_and(|agent| agent.info.prompt == *text);
-    if id.is_none() && task {
+    let is_known = |agent: &AgentState| {
+        agent.info.prompt == *text || agent.resume_prompt.as_deref() == Some(&*text)
+    };
+    if id.is_none() && model.agents.get(path).is_some_and(is_known) {
         return;
     }
     let report = report_item(model, path, from, &text);

@@ -4,6 +4,7 @@ use crate::protocol::{Answer, Command, QueuedPrompt};
 use crate::tui::agents::picker::{AgentAction, update as picker};
 use crate::tui::composer::as_prompt;
 use crate::tui::focus;
+use crate::tui::format::count;
 use crate::tui::interrupt::{InterruptAction, KEY_MUTE_TIME, QUIT_CONFIRM_TIME, stop};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels::with_detail;
@@ -55,8 +56,9 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
     perform(model, step, effects);
     if arms {
         arm_quit(model);
+        let again = quit_words(model);
         if let Some(notice) = &mut model.notice {
-            notice.text.push_str(" · Ctrl+C again quits");
+            notice.text.push_str(&format!(" · {again}"));
         }
     }
     if mutes {
@@ -104,13 +106,24 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
         InterruptAction::ArmQuit => {
             arm_quit(model);
             let until = model.now + QUIT_CONFIRM_TIME;
-            let text = "Ctrl+C again quits".to_owned();
+            let text = quit_words(model);
             model.notice = Some(Notice { text, until, cause: NoticeCause::Event });
         }
         InterruptAction::Quit => stop::quit(model, effects),
         InterruptAction::LeaveNow => effects.push(ScreenEffect::Quit),
         InterruptAction::Nothing => {}
     }
+}
+
+/// `Ctrl+C again quits and ends bash-1`: what runs in the background would end too.
+fn quit_words(model: &TuiModel) -> String {
+    let mut running = model.jobs.alive();
+    let ended = match (running.next(), running.count()) {
+        (None, _) => return "Ctrl+C again quits".to_owned(),
+        (Some(only), 0) => only.id.clone(),
+        (Some(_), more) => count(more + 1, "background command"),
+    };
+    format!("Ctrl+C again quits and ends {ended}")
 }
 
 fn arm_quit(model: &mut TuiModel) {

@@ -6,7 +6,9 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::labels;
 use crate::tui::model::TuiModel;
+use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, cut_spans, put_all, spans_width, two_ends};
 use crate::tui::picker::preview::Preview;
 use crate::tui::picker::rows::PickerRow;
@@ -229,6 +231,11 @@ impl Columns {
 
 /// Hints for the keys of a picker.
 pub fn hint(model: &TuiModel) -> Vec<String> {
+    if let Some(Overlay::Picker(Picker { confirms: true, .. })) = &model.overlay {
+        let on = model.keymap.hint(KeyContext::List, Action::Submit, "turns it on");
+        let words = labels::with_detail("runs everything without asking", on);
+        return vec![words, "Esc closes".to_owned()];
+    }
     let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
     let arrows = arrows.map(|arrows| format!("{arrows} choose"));
     let take = model.keymap.hint(KeyContext::List, Action::Submit, "selects");

@@ -24,6 +24,8 @@ pub struct Picker {
     pub current: String,
     /// Read-only lines below the rows.
     pub notes: Vec<String>,
+    /// Whether Enter was pressed on a row that needs it twice.
+    pub confirms: bool,
 }
 
 /// The rows of a picker.
@@ -52,6 +54,7 @@ impl Picker {
             rows,
             current: String::new(),
             notes: Vec::new(),
+            confirms: false,
         }
     }
 }

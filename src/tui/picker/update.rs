@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyEvent;
 
-use crate::protocol::Command;
+use crate::protocol::{Command, PermissionMode};
 use crate::tui::composer::draft;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::first_run::update as first_run;
@@ -11,8 +11,8 @@ use crate::tui::keymap::Action;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection, type_filter};
-use crate::tui::picker::PickerRows;
 use crate::tui::picker::rows::{PickerChoice, PickerRow};
+use crate::tui::picker::{Picker, PickerRows};
 
 /// Fills an open picker with its rows.
 pub fn fill(model: &mut TuiModel, rows: PickerRows) {
@@ -45,7 +45,9 @@ pub fn press(
     action: Option<Action>,
     effects: &mut Vec<ScreenEffect>,
 ) {
+    let in_force = model.session.mode;
     let Some(Overlay::Picker(picker)) = &mut model.overlay else { return };
+    let confirmed = std::mem::take(&mut picker.confirms);
     if type_filter(&mut picker.filter, &mut picker.selected, key) {
         return;
     }
@@ -53,6 +55,9 @@ pub fn press(
     match action {
         Some(Action::Up | Action::Down) => {
             cycle_selection(&mut picker.selected, rows.len(), action == Some(Action::Down));
+        }
+        Some(Action::Submit) if !confirmed && in_force != BYPASS && selects_bypass(picker) => {
+            picker.confirms = true;
         }
         Some(Action::Submit) => match rows.into_iter().nth(picker.selected).map(|row| row.choice) {
             Some(PickerChoice::Rule(origin)) => model.say(format!("to change it: {origin}")),
@@ -67,6 +72,14 @@ pub fn press(
         }
         None => {}
     }
+}
+
+/// The mode that Enter turns on only when pressed twice.
+const BYPASS: PermissionMode = PermissionMode::BypassPermissions;
+
+fn selects_bypass(picker: &Picker) -> bool {
+    let chosen = picker.matching().into_iter().nth(picker.selected);
+    chosen.is_some_and(|row| matches!(row.choice, PickerChoice::Mode(BYPASS)))
 }
 
 /// Applies the chosen row of a picker.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::protocol::{Command, McpState};
+use crate::protocol::{Command, Cost, McpState};
+use crate::tui::agents::AgentState;
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::composer::draft;
 use crate::tui::format::{count, money, tokens};
@@ -175,21 +176,40 @@ fn copy(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 }
 
 fn cost_lines(model: &TuiModel) -> Vec<PageLine> {
-    let (cost, context) = (money(model.total_cost()), tokens(model.run.context));
+    let context = tokens(model.run.context);
+    let (main, main_cost) = (model.session.main_spent.0.counted(), model.session.main_spent.1);
+    let (of_agents, _) = labels::sum_usage(model.agents.iter());
+    let cost = match money(model.total_cost()) {
+        unknown if unknown.is_empty() => {
+            let name = one_line(&model.session.model);
+            format!(
+                "no price is known for {name}; a models.toml beside your config.toml can say it"
+            )
+        }
+        cost => cost,
+    };
     let mut lines = vec![
-        fact("session   ", format!("{cost}   agents included")),
+        fact("session   ", cost),
+        fact("tokens    ", format!("{}, agents included", tokens(main + of_agents))),
         fact("context   ", format!("{context} tokens of the last request")),
     ];
-    if model.agents.iter().next().is_some() {
-        lines.push("".into());
+    let agents: Vec<&AgentState> = model.agents.iter().collect();
+    if agents.is_empty() {
+        return lines;
     }
-    let names = model.agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0);
-    for agent in model.agents.iter() {
-        let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
-        let name = padded(&agent.info.name, names);
+    lines.push("".into());
+    let digits = agents.iter().map(|agent| agent.number).max().unwrap_or(1).to_string().len();
+    let names = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).max(4);
+    let row = |number: &str, name: &str, used: u64, cost: Cost, task: &str| {
+        let name = format!("{number:>digits$} {}", padded(name, names));
         let figures = format!(" {:>6}  {:>6}  ", tokens(used), money(cost));
-        let before = [(&*name, Tone::Plain), (&*figures, Tone::Dim)];
-        lines.push(PageLine::row(before, agent.info.description.clone()));
+        PageLine::row([(&*name, Tone::Plain), (&*figures, Tone::Dim)], task)
+    };
+    lines.push(row("", "main", main, main_cost, ""));
+    for agent in agents {
+        let (number, run) = (agent.number.to_string(), &agent.run);
+        let (name, task) = (&agent.info.name, &agent.info.description);
+        lines.push(row(&number, name, run.usage.counted(), run.cost, task));
     }
     lines
 }

@@ -66,7 +66,7 @@ fn keys_are_named_only_where_they_do_something() {
     screen.key(KeyCode::Down);
     assert_eq!(keys(&screen), "Enter open · x kill · Esc closes");
     screen.key(KeyCode::Down);
-    assert_eq!(keys(&screen), "Enter open · r resume · Esc closes");
+    assert_eq!(keys(&screen), "Enter open · r resume, at a cost · Esc closes");
     screen.key(KeyCode::Down);
     assert_eq!(keys(&screen), "Enter mentions it · / filter · Esc closes");
 }
@@ -226,7 +226,7 @@ fn agents_of_an_earlier_program_are_listed_and_can_go_on_but_stand_in_no_panel()
 }
 
 #[test]
-fn the_time_of_a_batch_that_went_on_after_a_resume_is_that_of_both_parts() {
+fn a_batch_shows_the_first_run_of_an_agent_that_was_resumed() {
     let mut screen = TestScreen::new();
     let paths = [0, 1].map(|_| root().child(crate::protocol::AgentId::generate()));
     let started = |name: &str| {
@@ -245,7 +245,7 @@ fn the_time_of_a_batch_that_went_on_after_a_resume_is_that_of_both_parts() {
     screen.wait(3000).event(&paths[0], finish(RunEnd::Completed, "done"));
     let batch = super::pictures::picture(&mut screen, 100, 30);
     let head = batch.lines().find(|line| line.contains("2 agents")).unwrap();
-    assert!(head.contains(" · 0:05 · "), "{head}");
+    assert!(head.contains("2 agents · ✓ 1  ⊘ 1 · 0:04 · "), "{head}");
 }
 
 #[test]
@@ -308,4 +308,35 @@ fn an_agent_is_found_with_all_below_it_in_order_of_start() {
     assert_eq!(names(&screen, &below), ["explore-1"]);
     screen.model.agents.clear();
     assert_eq!(names(&screen, &main), [""; 0]);
+}
+
+#[test]
+fn a_resumed_agent_keeps_its_task_and_its_row_below_the_earlier_turn() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let path = screen.agent(&root(), "explore-1", "map the routes");
+    screen.turn_done(&path, 9_000, 0.03).wait(65_000);
+    screen.event(&path, finish(RunEnd::MaxTurns { limit: 20 }, "half"));
+    screen.main(finish(RunEnd::Completed, ""));
+    let row = |screen: &mut TestScreen| {
+        let shown = picture(screen, 120, 40);
+        let line = shown.lines().find(|line| line.contains("turn limit, partial"));
+        line.map(str::to_owned).unwrap_or_else(|| panic!("{shown}"))
+    };
+    let before = row(&mut screen);
+    assert!(before.contains("1:05  1 turn  9k  $0.03"), "{before}");
+    let told = "[Your last run has ended: turn limit 20, partial.]";
+    let mut info = crate::tui::testing::agent_info("explore-1", told);
+    info.prompt = told.to_owned();
+    info.background = true;
+    screen.event(&path, EventKind::Started(Box::new(info)));
+    let main = Sender::Agent { name: "main".to_owned() };
+    screen.reads(&path, main, told).event(&path, EventKind::TurnStarted { turn: 1, limit: None });
+    screen.turn_done(&path, 5_000, 0.02);
+    assert_eq!(row(&mut screen), before);
+    let agent = screen.model.agents.get(&path).unwrap();
+    assert_eq!(agent.info.description, "map the routes");
+    let told = |kind: &ItemKind| matches!(kind, ItemKind::Prompt { text, .. } if text.contains("Your last"));
+    assert!(!agent.transcript.iter().any(|(_, item)| told(&item.kind)));
+    assert_eq!(agent.info.prompt, "Please map the routes.");
 }

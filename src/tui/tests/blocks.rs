@@ -180,7 +180,8 @@ fn ends() -> TestScreen {
     screen.turn_done(&root(), 0, 0.0);
     let (wait, failure) = (Duration::from_secs(1), Failure::Connection);
     let reason = "The answer from mock.example was cut off: try again".to_owned();
-    screen.main(EventKind::Retrying { attempt: 3, limit: 8, wait, failure, reason });
+    let status = None;
+    screen.main(EventKind::Retrying { attempt: 3, limit: 8, wait, failure, status, reason });
     screen
 }
 

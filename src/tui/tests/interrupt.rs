@@ -482,3 +482,14 @@ fn the_text_of_a_cancelled_agent_goes_to_its_parent_unless_that_was_stopped_too(
     screen.esc().event(&last, cancelled());
     assert_eq!(partial(&screen, &last), None, "main was stopped");
 }
+
+#[test]
+fn quitting_names_the_commands_that_end_with_it() {
+    let mut screen = TestScreen::new();
+    screen.job(&root(), "bash-1", "npm run dev").ctrl('c');
+    assert_eq!(screen.notice(), "Ctrl+C again quits and ends bash-1");
+    screen.job(&root(), "bash-2", "npm test").wait(3000).ctrl('c');
+    assert_eq!(screen.notice(), "Ctrl+C again quits and ends 2 background commands");
+    screen.job_done(&root(), "bash-1", 0).job_done(&root(), "bash-2", 0).wait(3000).ctrl('c');
+    assert_eq!(screen.notice(), "Ctrl+C again quits");
+}

@@ -92,9 +92,10 @@ impl Glyph {
     pub fn of_end(end: &RunEnd) -> Self {
         match end {
             RunEnd::Completed => Self::Done,
-            RunEnd::MaxTurns { .. } | RunEnd::Budget { .. } | RunEnd::TimeLimit { .. } => {
-                Self::Partial
-            }
+            RunEnd::MaxTurns { .. }
+            | RunEnd::Budget { .. }
+            | RunEnd::MaxTokens { .. }
+            | RunEnd::TimeLimit { .. } => Self::Partial,
             RunEnd::Cancelled { .. } | RunEnd::Interrupted => Self::Cancelled,
             RunEnd::Failed { .. } | RunEnd::Refused => Self::Failed,
             RunEnd::Empty => Self::Empty,

@@ -45,7 +45,7 @@ async fn ask_on(
 ) -> Result<TrustAnswer, TuiError> {
     let mut aside = lines.then(PrintedDialog::default);
     let start = Instant::now();
-    let mut asking = TrustDialog::new(question);
+    let mut asking = TrustDialog { printed: lines, ..TrustDialog::new(question) };
     let mut signals = ScreenSignals::new()?;
     let mut first = true;
     loop {

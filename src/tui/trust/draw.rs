@@ -61,10 +61,13 @@ pub(super) fn draw(
     let needed = u16::try_from(needed).unwrap_or(u16::MAX);
     let area = Rect::new(screen.x, screen.y, width, needed);
     let title = format!("{} trust this project?", theme.glyphs.asks);
-    let foot = match asking.lines > asking.height {
+    let mut foot = match asking.lines > asking.height {
         true => "Esc not now · Ctrl+C quits · PgUp PgDn scroll",
         false => "Esc not now · Ctrl+C quits",
     };
+    if !asking.accepts_answers(now) && !asking.printed {
+        foot = "Esc not now · 1 and 2 work in a second";
+    }
     let buffer = frame.buffer_mut();
     let inner = draw_box(buffer, area, theme, theme.question, &title, foot);
     let visible = list.iter().skip(asking.scroll).take(height);
@@ -131,21 +134,26 @@ fn group_by_file(things: &[TrustItem], room: u16, theme: &Theme) -> Vec<Line<'st
     lines
 }
 
-/// The lines of the answers; blank until keys are accepted.
+/// The lines of the answers; dim and without digits until those are accepted.
 fn answers(
     asking: &TrustDialog<'_>,
     room: u16,
     theme: &Theme,
     now: Duration,
 ) -> [Line<'static>; 2] {
-    if !asking.accepts_answers(now) {
+    let works = asking.accepts_answers(now);
+    if !works && asking.printed {
         return [Line::default(), Line::default()];
     }
+    let answer = |digit: char, words: &str| match works {
+        true => Line::styled(format!("{digit}  {words}"), theme.text),
+        false => Line::styled(format!("   {words}"), theme.dim),
+    };
     let below = asking.lines.saturating_sub(asking.scroll + asking.height);
     let wide = room >= NARROW_WIDTH;
     let trust = match (asking.seen_all, wide) {
-        (true, true) => Line::styled("1  trust this, now and in later sessions", theme.text),
-        (true, false) => Line::styled("1  trust this", theme.text),
+        (true, true) => answer('1', "trust this, now and in later sessions"),
+        (true, false) => answer('1', "trust this"),
         (false, true) => {
             let more = count(below, "more line");
             let them = if below == 1 { "it" } else { "them" };
@@ -154,11 +162,11 @@ fn answers(
         (false, false) => Line::styled(format!("   {below} more: PgDn"), theme.dim),
     };
     let later = match (wide, asking.question.items.is_empty()) {
-        (true, true) => "2  not now: start them in an empty folder",
-        (true, false) => "2  not now: continue without it",
-        (false, _) => "2  not now",
+        (true, true) => "not now: start them in an empty folder",
+        (true, false) => "not now: continue without it",
+        (false, _) => "not now",
     };
-    [trust, Line::styled(later, theme.text)]
+    [trust, answer('2', later)]
 }
 
 /// Escapes a text into one line without hidden characters or terminal controls.

@@ -57,12 +57,23 @@ struct TrustDialog<'a> {
     seen_all: bool,
     /// When text was last typed.
     typed: Duration,
+    /// Whether it is printed as lines, which cannot change.
+    printed: bool,
 }
 
 impl<'a> TrustDialog<'a> {
     fn new(question: &'a TrustQuestion) -> Self {
         let typed = Duration::ZERO;
-        Self { question, scroll: 0, lines: 0, height: 0, width: 0, seen_all: false, typed }
+        Self {
+            question,
+            scroll: 0,
+            lines: 0,
+            height: 0,
+            width: 0,
+            seen_all: false,
+            typed,
+            printed: false,
+        }
     }
 
     /// Whether digits are accepted as answers.

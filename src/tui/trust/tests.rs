@@ -85,7 +85,10 @@ fn a_digit_answers_only_when_nothing_was_typed_for_a_second() {
     assert_eq!(press(&mut asking, KeyCode::Char('1'), 0), None, "typed ahead");
     assert!(picture(&mut asking, 80, 24, 1).contains("1  trust"));
     assert_eq!(press(&mut asking, KeyCode::Char('x'), 2), None);
-    assert!(!picture(&mut asking, 80, 24, 2).contains("1  trust"));
+    let dead = picture(&mut asking, 80, 24, 2);
+    assert!(!dead.contains("1  trust") && !dead.contains("2  not now"), "{dead}");
+    assert!(dead.contains("│    trust this, now and in later sessions"), "{dead}");
+    assert!(dead.contains("Esc not now · 1 and 2 work in a second"), "{dead}");
     assert_eq!(press(&mut asking, KeyCode::Char('1'), 2), None);
     assert_eq!(press(&mut asking, KeyCode::Enter, 3), None, "nothing is preselected");
     assert_eq!(press(&mut asking, KeyCode::Char('1'), 4), Some(TrustAnswer::Trust));
