@@ -81,13 +81,13 @@ pub struct AgentState {
     pub in_strip: bool,
     /// Whether its parent has read its result.
     pub result_read: bool,
-    /// What the program told it when it was resumed.
+    /// The prompt with which the program last resumed it.
     pub resume_prompt: Option<String>,
     /// Its first run, once it was resumed.
     pub first_run: Option<Box<FirstRun>>,
 }
 
-/// An agent as its first run left it: what its batch shows after it was resumed.
+/// An agent as its first run left it, for its batch after it was resumed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FirstRun {
     /// Without the transcript.
