@@ -43,7 +43,7 @@ fn pictures(screen: &Screen, work: &str) -> [String; 4] {
     screen.keys(TAB);
     // What was said in the other panes may be read after the first.
     let panes = masked(&screen.wait_until("the panes", |shown| {
-        shown.contains("Enter zoom") && shown.contains(work) && shown.contains("HALF-66")
+        ["Enter zoom", work, "echo one", "HALF-66"].iter().all(|part| shown.contains(part))
     }));
     screen.keys(ESC_ALONE);
     screen.wait_for("Ctrl+D quits");

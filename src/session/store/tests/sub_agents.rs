@@ -343,7 +343,7 @@ async fn an_agent_that_never_began_keeps_its_place_among_those_that_did() {
         summary: String::new(),
         details,
     };
-    let first = result("c1", vec![ResultBlock::text(text)], Some(details));
+    let first = result("c1", vec![ResultBlock::text(text)], Some(details.into()));
     let content = vec![first, result("c2", Vec::new(), None)];
     journal.append(&Message::user(content), None).await.unwrap();
     drop((own, journal));
