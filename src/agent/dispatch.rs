@@ -278,16 +278,19 @@ impl Agent {
                 valid,
                 CallPermission { approval: Some(approval), asked_content, ..permission },
             )),
-            Verdict::Changed { input } => {
+            Verdict::Changed { input, asked } => {
                 let access = valid.access.clone();
                 let why = "It was allowed with a changed input, which is invalid: ";
                 let changed = valid.renew(Some(input), why)?;
-                let approval =
-                    match self.setup.gate.decide(&self.gate_call(&changed, &feedback.advice)) {
-                        GateDecision::Allow(_) => None,
-                        GateDecision::Ask(draft) => Some(draft.approval()),
-                        GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
-                    };
+                let request = self.gate_call(&changed, &feedback.advice);
+                let approval = match self.setup.gate.decide(&request) {
+                    GateDecision::Allow(_) => None,
+                    GateDecision::Ask(draft) => Some(draft.approval()),
+                    GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
+                };
+                if approval.as_ref().is_some_and(|approval| !asked.agrees_with(approval)) {
+                    return Err(self.moved(&request));
+                }
                 let asked_content = asked_content.filter(|_| changed.access == access);
                 Ok((changed, CallPermission { approval, asked_content, ..permission }))
             }
@@ -310,12 +313,17 @@ impl Agent {
             let confirmed = self.setup.gate.confirm(&request, permission.approval.as_ref());
             return confirmed.map_err(ToolError::denied);
         }
+        Err(self.moved(&request))
+    }
+
+    /// The error of a call whose path leads elsewhere by now.
+    fn moved(&self, request: &Call<'_>) -> ToolError {
         let denial = Denial::new(
             "not run: a link in its path has changed since it was allowed, and the path now leads elsewhere; repeat \
              the call if you still need it",
         );
-        self.setup.gate.report_denied(&request, denial.clone());
-        Err(ToolError::denied(denial))
+        self.setup.gate.report_denied(request, denial.clone());
+        ToolError::denied(denial)
     }
 
     /// The call as the gate judges it.

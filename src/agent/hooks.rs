@@ -105,7 +105,7 @@ impl Agent {
         match output.decision? {
             PermissionDecision::Allow => Some(match output.input {
                 None => Verdict::Approved(draft.approval()),
-                Some(input) => Verdict::Changed { input },
+                Some(input) => Verdict::Changed { input, asked: draft.approval() },
             }),
             PermissionDecision::Deny { why } => {
                 Some(Verdict::Denied(self.deny_by_hook(valid, &why)))

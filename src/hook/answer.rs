@@ -24,6 +24,10 @@ pub(super) struct HookAnswer {
 /// Parses the exit code and output of a command that has ended. The error is a few words for the user.
 pub(super) fn from_exit(event: HookEvent, done: &FilterOutput) -> Result<HookAnswer, String> {
     let mut answer = match done.exit {
+        CommandExit::Code(0) if is_lost(event, done) => {
+            let why = "its answer is too long to be read".to_owned();
+            HookAnswer { output: denial(event, why), lines: Vec::new() }
+        }
         CommandExit::Code(0) => from_stdout(event, &done.stdout.text())?,
         CommandExit::Code(BLOCK_EXIT_CODE) => from_block(event, &done.stderr.text())?,
         exit => return Err(describe_failure(exit, &done.stderr.text())),
@@ -35,6 +39,16 @@ pub(super) fn from_exit(event: HookEvent, done: &FilterOutput) -> Result<HookAns
         }
     }
     Ok(answer)
+}
+
+/// Whether the end of an answer that may deny is missing. What it says may depend on the input's
+/// size, which the model chooses, so it counts as a denial.
+fn is_lost(event: HookEvent, done: &FilterOutput) -> bool {
+    let denies = matches!(
+        event,
+        HookEvent::PreToolUse | HookEvent::PermissionRequest | HookEvent::UserPromptSubmit
+    );
+    denies && done.stdout.is_cut && done.stdout.text().trim_start().starts_with('{')
 }
 
 fn from_stdout(event: HookEvent, stdout: &str) -> Result<HookAnswer, String> {

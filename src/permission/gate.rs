@@ -232,7 +232,7 @@ impl Gate {
         let kept = self.0.keep(asked, &session, &written);
         let input = input.filter(|input| *input != *asked.call().input);
         let verdict = match input {
-            Some(input) => Verdict::Changed { input },
+            Some(input) => Verdict::Changed { input, asked: asked.approval.clone() },
             None => Verdict::Approved(asked.approval.clone()),
         };
         let answered = self.0.reply(id, verdict);

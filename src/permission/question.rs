@@ -43,8 +43,9 @@ pub enum Verdict {
     Allowed,
     /// Approved by the user, or by a hook in the user's place.
     Approved(Approval),
-    /// Approved with this input instead, which the gate must not deny.
-    Changed { input: Value },
+    /// Approved with this input instead, which the gate must not deny, and in which a name that was
+    /// asked about still leads where it did.
+    Changed { input: Value, asked: Approval },
     /// Denied, with the reason for the model.
     Denied(Denial),
     /// The run was stopped before a decision.
@@ -87,11 +88,16 @@ impl Approval {
     pub(super) fn covers(&self, judgement: &Judgement) -> bool {
         judgement.warnings == self.warnings
             && judgement.reasons.iter().all(|reason| self.reasons.contains(reason))
-            && self.leads_as(&judgement.targets)
+            && self.leads_to(&judgement.targets)
+    }
+
+    /// Whether names that both ask about lead to the same files.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        self.leads_to(&other.targets)
     }
 
     /// Whether the approved names still lead to the same files.
-    fn leads_as(&self, targets: &[PathTarget]) -> bool {
+    fn leads_to(&self, targets: &[PathTarget]) -> bool {
         let by_name = |target: &PathTarget| (target.written.clone(), target.resolved.clone());
         let approved: HashMap<_, _> = self.targets.iter().map(by_name).collect();
         let is_same = |target: &PathTarget| {

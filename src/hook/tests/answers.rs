@@ -194,6 +194,12 @@ async fn a_hook_that_prints_without_end_is_read_in_part_and_still_has_its_say() 
             && lines[0].ends_with("too much output: only 256 KiB of its stdout were read"),
         "{lines:?}"
     );
+    // The end of what might be a denial is missing.
+    let long =
+        "printf '{\"systemMessage\": \"'; head -c 300000 /dev/zero | tr '\\0' x; printf '\"}'";
+    let said = before_bash(&HookBench::one(HookEvent::PreToolUse, long)).await;
+    let why = "its answer is too long to be read".to_owned();
+    assert_eq!(said.decision, Some(PermissionDecision::Deny { why }));
     let bench = HookBench::one(HookEvent::UserPromptSubmit, flood);
     let said = bench.run(&HookInput::UserPromptSubmit { prompt: "x" }).await;
     assert!(said.context[0].len() < 10_100 && said.context[0].ends_with("10000 characters]"));

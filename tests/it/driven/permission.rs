@@ -48,6 +48,32 @@ async fn a_question_says_who_asks_for_what_and_yes_lets_it_run() {
 }
 
 #[tokio::test]
+async fn a_changed_input_goes_no_further_than_its_names_did_when_it_was_asked_about() {
+    let scene = Scene::new();
+    let project = scene.world.project_dir();
+    scene.world.write("sub/a.txt", "");
+    let file = |content: &str| json!({ "file_path": "sub/n.txt", "content": content });
+    for (number, content) in ["x\n", "x\n\n"].into_iter().enumerate() {
+        let prompt = format!("HELLO-{number}");
+        scene.server.when(&prompt).reply(tool_use("Write", file("x\n"))).then(text("done"));
+        let mut client = connect(&scene, &ASKS).await;
+        client.prompt(&prompt);
+        let question = client.question("can_use_tool").await;
+        std::fs::rename(project.join("sub"), project.join("old")).unwrap();
+        symlink(scene.world.home_dir(), project.join("sub")).unwrap();
+        let answer = json!({ "behavior": "allow", "updatedInput": file(content) });
+        client.answer(&question, answer);
+        end(client).await;
+        let result = scene.server.requests().pop().unwrap().tool_result();
+        assert!(result.is_error && result.text.contains("leads elsewhere"), "{}", result.text);
+        assert!(!scene.world.home_dir().join("n.txt").exists());
+        std::fs::remove_file(project.join("sub")).unwrap();
+        std::fs::rename(project.join("old"), project.join("sub")).unwrap();
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_question_says_where_links_lead_and_what_to_beware_of() {
     let scene = Scene::new();
     let project = scene.world.project_dir();
