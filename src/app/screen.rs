@@ -192,7 +192,7 @@ pub(crate) fn show(
     };
     parts::block_on(async {
         let backend = tokio::spawn(async move { serve(parts.await, open, receiver).await });
-        let exit = tui::run(io, Arc::new(machine)).await;
+        let exit = Box::pin(tui::run(io, Arc::new(machine))).await;
         // If the runtime is gone, there is nothing left to stop.
         let _ = commands.send(Command::Shutdown).await;
         let _ = backend.await;
