@@ -21,8 +21,8 @@ pub use repository::start_checks::{check_starts_nothing, check_within, check_wit
 pub use repository::user::GitConfigPaths;
 pub use repository::{
     branch, check_checkout, check_repository, checkout_around, checkout_root, common_git_dir,
-    folders_of_repository, has_dot_git, has_entry_behind_link, has_own_repository, has_remote,
-    leaves_folder, named_git_dirs, repository_root, roots_around, tracks,
+    folders_of_repository, has_dot_git, has_entry_behind_link, has_link_out, has_own_repository,
+    has_remote, leaves_folder, named_git_dirs, repository_root, roots_around, tracks,
 };
 pub use resolve::{leads_outside, link_names, normalize, passes_link, resolve, resolve_from};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

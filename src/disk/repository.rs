@@ -202,6 +202,38 @@ pub fn has_entry_behind_link(root: &Path) -> bool {
     !index::all_entries(&git.index(), SHA1_BYTES, is_inside).unwrap_or(false)
 }
 
+/// Whether a link in the checkout at `root`, tracked or not, leads to a folder that is outside or
+/// among git's own files. One with too many folders to search may hold such a link.
+pub fn has_link_out(root: &Path) -> bool {
+    let Some(real) = resolve(root) else { return true };
+    let is_git = |name: &OsStr| name.eq_ignore_ascii_case(".git");
+    let leads_out = |link: &Path| {
+        let target = resolve(link);
+        let below = target.as_deref().and_then(|target| target.strip_prefix(&real).ok());
+        below.is_none_or(|below| below.iter().any(is_git))
+    };
+    let mut pending = vec![real.clone()];
+    let mut looked_into = 0;
+    while let Some(folder) = pending.pop() {
+        looked_into += 1;
+        let Ok(entries) = fs::read_dir(&folder) else { return true };
+        for entry in entries {
+            let Ok(entry) = entry else { return true };
+            let (path, kind) = (entry.path(), entry.file_type());
+            if kind.as_ref().is_ok_and(fs::FileType::is_dir) {
+                pending.extend((!is_git(&entry.file_name())).then_some(path));
+            } else if kind.is_ok_and(|kind| kind.is_symlink()) && path.is_dir() && leads_out(&path)
+            {
+                return true;
+            }
+        }
+        if looked_into + pending.len() > MAX_FOLDERS {
+            return true;
+        }
+    }
+    false
+}
+
 /// Returns the checkout's git folder, and the one shared by all worktrees if the first names one.
 /// Nothing is checked: they may not be git's, or not exist.
 pub fn named_git_dirs(checkout: &Path) -> (PathBuf, Option<PathBuf>) {

@@ -17,8 +17,8 @@
 use std::path::PathBuf;
 
 use super::script::Word;
-use super::spelling::{Piece, Spelling, spell, unquoted};
-use super::wrapper::{self, InnerCommand};
+use super::spelling::{Piece, Spelling, spell};
+use super::wrapper;
 
 mod built_in;
 mod clone;
@@ -35,6 +35,7 @@ mod package_runner;
 mod place;
 mod read_file;
 mod remote;
+pub mod run_time;
 mod strategy;
 mod sub_command;
 mod table;
@@ -128,9 +129,7 @@ fn find_within(words: &[Word], bases: &[PathBuf], search: Search) -> Vec<Danger>
     dangers.extend(git_config::find(name, words, &spelled));
     dangers.extend(git_operands(name, &spelled, bases, search));
     dangers.extend(operand::find(name, &spelled, bases));
-    if name == "gh" {
-        dangers.extend(clone::find_gh(words, &spelled, bases));
-    }
+    dangers.extend(clone::find_handed_on(name, words, &spelled, bases));
     let mut end = end_of_options(name, &spelled);
     dangers.extend(known::find(name, &spelled, end));
     if let Some(place) = operand::npx_command(name, &spelled) {
@@ -208,15 +207,34 @@ fn git_operands(
         .filter(|_| name == "git")
         .and_then(|program| git_config::sub_command(program, spelled));
     let Some(place) = place else { return Vec::new() };
-    let sub_command = spelled[place].exact().unwrap_or_default();
-    let mut dangers = remote::find(sub_command, place, spelled, bases);
-    dangers.extend(strategy::find(sub_command, place, spelled));
-    dangers.extend(clone::find(sub_command, place, spelled, bases));
-    dangers.extend(read_file::find(sub_command, place, spelled, bases));
+    let name = spelled[place].exact().unwrap_or_default();
+    let git = GitCommand { name, place, words: spelled, bases };
+    let mut dangers = remote::find(git);
+    dangers.extend(strategy::find(git));
+    dangers.extend(clone::find(git));
+    dangers.extend(read_file::find(git));
     if !search.is_reading {
-        dangers.extend(read_file::find_unseen(sub_command, bases));
+        dangers.extend(read_file::find_unseen(git));
     }
     dangers
+}
+
+/// A command of git.
+#[derive(Clone, Copy)]
+struct GitCommand<'a> {
+    /// The sub-command.
+    name: &'a str,
+    /// Its position among the words.
+    place: usize,
+    words: &'a [Spelling<'a>],
+    bases: &'a [PathBuf],
+}
+
+impl<'a> GitCommand<'a> {
+    /// The words after the sub-command, with their positions.
+    fn arguments(self) -> impl Iterator<Item = (usize, &'a Spelling<'a>)> {
+        self.words.iter().enumerate().skip(self.place + 1)
+    }
 }
 
 /// A command whose words are examined one by one.
@@ -410,122 +428,6 @@ fn is_message(name: &str, spelled: &[Spelling<'_>], words: &[Word], place: usize
     }
     false
 }
-
-/// Whether words known only at run time may stand for a dangerous option: one written elsewhere in
-/// the line, as in `x=--output=f; git diff $x`, or one of unknown origin.
-pub fn is_smuggled(
-    words: &[Word],
-    line: &str,
-    bases: &[PathBuf],
-    is_named: impl Fn(&Danger) -> bool,
-) -> bool {
-    let start = match wrapper::inner_command(words) {
-        InnerCommand::From(inner) => inner,
-        InnerCommand::Nothing | InnerCommand::Unclear => 0,
-    };
-    let runner = base_name(words.first().map_or("", |word| &word.text));
-    let Some(words) = words.get(start..).filter(|words| !words.is_empty()) else { return false };
-    if start > 0 && runner == "xargs" && takes_options(words) {
-        return true;
-    }
-    if words.iter().all(|word| word.literal) {
-        return false;
-    }
-    is_written_elsewhere(words, line, &is_named) || is_in_variable(words, line, bases, &is_named)
-}
-
-/// Whether a word after these may be an option of a program in the table.
-fn takes_options(words: &[Word]) -> bool {
-    let spelled = spell(words);
-    let name = listed_name(&words[0].text);
-    is_listed(name, &spelled) && end_of_options(name, &spelled) == spelled.len()
-}
-
-/// Whether the line contains, outside of the command, a dangerous option that an open word of the
-/// command may stand for.
-fn is_written_elsewhere(words: &[Word], line: &str, is_named: &impl Fn(&Danger) -> bool) -> bool {
-    let Some(program) = words.first() else { return false };
-    let line = unquoted(line);
-    let pieces =
-        line.split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')'));
-    let values = pieces.map(|piece| match piece.split_once('=') {
-        Some((name, value)) if !name.starts_with('-') => value,
-        _ => piece,
-    });
-    // After `--` a word is no option of the command, and says nothing about the same word elsewhere.
-    let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
-    let own: Vec<&str> = words[..end].iter().map(|word| word.text.as_str()).collect();
-    let mut hidden =
-        values.filter(|value| value.starts_with('-') && !own.contains(value)).peekable();
-    if hidden.peek().is_none() {
-        return false;
-    }
-    let sub_commands = words[1..].iter().filter(|word| !word.text.starts_with('-'));
-    let mut all = vec![program.clone()];
-    all.extend(sub_commands.cloned());
-    let start = all.len();
-    all.extend(hidden.map(literal_word));
-    let is_hidden = |danger: &Danger| danger.place >= start && danger.option != OPEN_WORDS;
-    // Wherever it is in the command, it is none of the rule's own words.
-    let elsewhere = |danger: Danger| Danger { place: usize::MAX, ..danger };
-    find(&all, &[]).into_iter().any(|danger| is_hidden(&danger) && !is_named(&elsewhere(danger)))
-}
-
-/// Whether a variable among the words of a program in the table may turn them into an option.
-fn is_in_variable(
-    words: &[Word],
-    line: &str,
-    bases: &[PathBuf],
-    is_named: &impl Fn(&Danger) -> bool,
-) -> bool {
-    let spelled = spell(words);
-    let name = listed_name(&words[0].text);
-    let is_listed = is_listed(name, &spelled);
-    let end = end_of_options(name, &spelled);
-    // Braces make more words than are written; then all of them count.
-    let end = if spelled.len() == words.len() { end } else { words.len() };
-    // All variables together: one may hold the option and the next its value.
-    let mut commands = vec![words[..1].to_vec()];
-    let mut has_value = false;
-    for (place, word) in words.iter().enumerate().skip(1) {
-        let has_variable = !word.literal && word.raw.contains('$');
-        let counts = place < end && has_variable && !is_message(name, &spelled, words, place);
-        let alternatives = if counts { open::resolved(&word.raw, line) } else { None };
-        if counts && alternatives.is_none() && (is_listed || ends_in_option(word)) {
-            return true;
-        }
-        let Some(alternatives) = alternatives else {
-            commands.iter_mut().for_each(|command| command.push(word.clone()));
-            continue;
-        };
-        has_value = true;
-        if commands.len() * alternatives.len() > MAX_COMMANDS {
-            return is_listed || line.contains("--");
-        }
-        let with = |command: &Vec<Word>| -> Vec<Vec<Word>> {
-            let texts =
-                alternatives.iter().map(|texts| texts.iter().map(|text| literal_word(text)));
-            texts.map(|own| command.iter().cloned().chain(own).collect()).collect()
-        };
-        commands = commands.iter().flat_map(with).collect();
-    }
-    let is_danger = |danger: &Danger| danger.option != OPEN_WORDS && !is_named(danger);
-    has_value && commands.iter().any(|command| find(command, bases).iter().any(is_danger))
-}
-
-/// Whether an option with a telling name follows a variable in the word, as in `$x--log-file=f`.
-fn ends_in_option(word: &Word) -> bool {
-    let is_char = |piece: &Piece| matches!(piece, Piece::Char(_));
-    spell(std::slice::from_ref(word)).into_iter().any(|spelling| {
-        let pieces = spelling.into_pieces();
-        let ends = pieces.split(|piece| !is_char(piece)).skip(1);
-        let mut ends = ends.map(|end| Spelling::Open(end.to_vec()).outline());
-        ends.any(|end| end.starts_with("--") && form::telling_option(&end).is_some())
-    })
-}
-
-/// Commands that the values of variables may make of one; with more, the user is asked.
-const MAX_COMMANDS: usize = 64;
 
 fn literal_word(text: &str) -> Word {
     Word { text: text.to_owned(), raw: text.to_owned(), literal: true }

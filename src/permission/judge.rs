@@ -19,7 +19,6 @@ use crate::protocol::{Access, PermissionMode, ReadOnly, ToolUseId};
 mod items;
 mod warnings;
 
-use items::{changes, judge_items};
 use warnings::warnings;
 
 /// All input of a judgement besides the call and the disk.
@@ -118,7 +117,7 @@ fn decide(policy: &Policy<'_>, call: &Call<'_>, effects: &CallAccess) -> Judgeme
         return Judgement::new(Decision::Deny, why);
     }
     if policy.mode == PermissionMode::Plan
-        && effects.items.iter().any(|item| changes(item, effects, places))
+        && effects.items.iter().any(|item| items::changes(item, effects, places))
     {
         let why = "plan mode is on: nothing may be changed, and only read-only commands may run; \
                    present the plan instead";
@@ -160,7 +159,7 @@ fn decide(policy: &Policy<'_>, call: &Call<'_>, effects: &CallAccess) -> Judgeme
     if call.advice == HookAdvice::Allow && !unknown {
         return Judgement::new(Decision::Allow, "a hook allows it");
     }
-    judge_items(policy, effects, call.access)
+    items::judge_items(policy, effects, call.access)
 }
 
 /// Why a page permitted at `from` must not redirect to `to`: a deny rule covers it, or an ask rule

@@ -149,3 +149,42 @@ async fn a_name_of_a_file_sets_no_variable_of_make() {
     }
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_patch_writes_through_no_link_that_git_does_not_track() {
+    let scene = Scene::new();
+    let project = scene.world.project_dir();
+    let outside = project.parent().unwrap().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    let patch = "diff --git a/d/x b/d/x\nnew file mode 100644\n--- /dev/null\n+++ b/d/x\n@@ -0,0 +1 @@\n+x\n";
+    let mail = format!(
+        "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\nFrom: A <a@example.com>\n\
+         Date: Mon, 1 Jan 2024 00:00:00 +0000\nSubject: [PATCH] x\n\n---\n{patch}-- \n2.40.0\n"
+    );
+    scene.world.write("mail", &mail);
+    scene.world.write("patch", patch);
+    git(&project, &["init", "-q", "-b", "main"]);
+    git(&project, &["config", "user.name", "A"]);
+    git(&project, &["config", "user.email", "a@example.com"]);
+    git(&project, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    std::os::unix::fs::symlink(&outside, project.join("d")).unwrap();
+    let written = outside.join("x");
+    for (rule, line) in [
+        ("Bash(git am:*)", "git am -q mail"),
+        ("Bash(git apply:*)", "git apply --index patch"),
+        ("Bash(git apply:*)", "git apply -3 patch"),
+    ] {
+        let mut shell = Command::new("bash");
+        shell.args(["-c", line]).current_dir(&project).env("HOME", "/nowhere").output().unwrap();
+        assert!(written.exists(), "git itself follows the link: {line}");
+        std::fs::remove_file(&written).unwrap();
+        git(&project, &["reset", "-q", "HEAD~0"]);
+        if line.starts_with("git am") {
+            git(&project, &["reset", "-q", "HEAD~1"]);
+        }
+        let error = call(&scene, rule, line).await.unwrap();
+        assert!(error.contains("a link that a patch may follow"), "{error}");
+        assert!(!written.exists(), "{line}");
+    }
+    scene.server.finish();
+}

@@ -196,6 +196,28 @@ fn an_index_that_is_not_understood_is_refused() {
 }
 
 #[test]
+fn a_link_to_a_folder_outside_is_found_though_git_does_not_track_it() {
+    let bench = RepositoryFixture::new();
+    bench.git("", &["init", "-q", "links"]);
+    let root = bench.path("links");
+    for file in ["links/d/e/f", "out/x"] {
+        bench.write(file, "");
+    }
+    let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, root.join(at)).unwrap();
+    link("d", "inside");
+    link("../out/x", "file");
+    link("../out/none", "nothing");
+    link("../../out", ".git/out");
+    assert!(!has_link_out(&root));
+    for to in ["../../../out", "../../.git/hooks", "/", "../../inside/../../out"] {
+        link(to, "d/e/link");
+        assert!(has_link_out(&root), "{to}");
+        fs::remove_file(root.join("d/e/link")).unwrap();
+    }
+    assert!(!has_link_out(&root));
+}
+
+#[test]
 fn an_entry_behind_a_link_is_found() {
     let bench = RepositoryFixture::new();
     bench.git("", &["init", "-q", "a"]);

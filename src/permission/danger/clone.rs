@@ -5,21 +5,17 @@ use std::path::PathBuf;
 
 use super::place::leads_out;
 use super::read_file::is_of_git;
-use super::{Danger, Search, Spelling, find_within};
+use super::{Danger, GitCommand, Search, Spelling, find_within};
 use crate::permission::script::Word;
 
-/// Finds folders after the sub-command at `place` that lie elsewhere.
-pub fn find(
-    sub_command: &str,
-    place: usize,
-    words: &[Spelling<'_>],
-    bases: &[PathBuf],
-) -> Vec<Danger> {
+/// Finds folders among the arguments that lie elsewhere.
+pub fn find(git: GitCommand<'_>) -> Vec<Danger> {
+    let GitCommand { name: sub_command, bases, .. } = git;
     if !matches!(sub_command, "clone" | "init" | "worktree") {
         return Vec::new();
     }
     let mut dangers = Vec::new();
-    for (at, word) in words.iter().enumerate().skip(place + 1) {
+    for (at, word) in git.arguments() {
         let Some(text) = word.exact().filter(|text| !text.starts_with('-')) else { continue };
         let written = |option: &str| Danger::new(option, text, at);
         let mut names = vec![text.to_owned()];
@@ -47,25 +43,51 @@ fn names_in_address(address: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Finds the dangers of `gh repo clone` and `fork`: what is behind the mark is for `git clone`.
-pub fn find_gh(words: &[Word], spelled: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
+/// Programs and sub-commands that clone.
+const CLONERS: &[(&str, &[&str])] = &[
+    ("gh", &["repo", "clone"]),
+    ("gh", &["repo", "fork"]),
+    ("gh", &["gist", "clone"]),
+    ("glab", &["repo", "clone"]),
+    ("git", &["lfs", "clone"]),
+    ("git", &["p4", "clone"]),
+    ("git", &["svn", "clone"]),
+    ("hg", &["clone"]),
+    ("hub", &["clone"]),
+    ("jj", &["git", "clone"]),
+    ("scalar", &["clone"]),
+];
+
+/// Finds the dangers of a program that hands its words to `git clone`, or clones in the same way.
+pub fn find_handed_on(
+    name: &str,
+    words: &[Word],
+    spelled: &[Spelling<'_>],
+    bases: &[PathBuf],
+) -> Vec<Danger> {
     let exact = |place: usize| spelled.get(place).and_then(Spelling::exact);
-    let is_clone = |place: &usize| {
-        exact(*place) == Some("repo") && matches!(exact(place + 1), Some("clone" | "fork"))
-    };
-    let Some(place) = (1..spelled.len()).find(is_clone).map(|place| place + 1) else {
-        return Vec::new();
-    };
+    let own = CLONERS.iter().filter(|(program, _)| *program == name);
+    let found = own.into_iter().find_map(|(_, path)| {
+        let is_path = |at: &usize| (0..path.len()).all(|step| exact(at + step) == Some(path[step]));
+        (1..spelled.len()).find(is_path).map(|at| at + path.len())
+    });
+    let Some(start) = found else { return Vec::new() };
     let literal = |text: &str| Word { text: text.to_owned(), raw: text.to_owned(), literal: true };
-    let mark = (place..spelled.len()).find(|at| exact(*at) == Some("--")).unwrap_or(words.len());
-    let is_operand = |at: &usize| !exact(*at).is_some_and(|text| text.starts_with('-'));
-    // The repository, which gh may know by a short name, then the folder.
-    let operands: Vec<usize> = (place + 1..mark).filter(is_operand).collect();
-    let repository = operands.first().copied().unwrap_or(usize::MAX);
-    let address = format!("https://github.com/{}", exact(repository).unwrap_or("x"));
-    let mut places = vec![usize::MAX, usize::MAX, repository];
-    let mut clone = ["git", "clone", &address].map(literal).to_vec();
-    let rest = operands.into_iter().skip(1).chain(mark + 1..words.len());
+    let mut places = vec![usize::MAX, usize::MAX];
+    let mut clone = ["git", "clone"].map(literal).to_vec();
+    let mut rest: Vec<usize> = (start..words.len()).collect();
+    if matches!(name, "gh" | "glab") {
+        // The repository, which may have a short name, then the folder. What is behind the mark is
+        // for `git clone`.
+        let mark = (start..words.len()).find(|at| exact(*at) == Some("--")).unwrap_or(words.len());
+        let is_operand = |at: &usize| !exact(*at).is_some_and(|text| text.starts_with('-'));
+        let operands: Vec<usize> = (start..mark).filter(is_operand).collect();
+        let repository = operands.first().copied().unwrap_or(usize::MAX);
+        let address = format!("https://github.com/{}", exact(repository).unwrap_or("x"));
+        clone.push(literal(&address));
+        places.push(repository);
+        rest = operands.into_iter().skip(1).chain(mark + 1..words.len()).collect();
+    }
     for at in rest {
         clone.push(words[at].clone());
         places.push(at);

@@ -6,13 +6,20 @@ use std::path::PathBuf;
 use super::Spelling;
 use super::place::leads_out;
 
-/// Beginnings of names, in upper case, of variables that programs take programs, options or folders from.
-const READ_BY_PROGRAMS: &str = "\
-    BASH BUNDLE CARGO CDPATH CLASSPATH CMAKE_ COMPILER_PATH COMPOSER CONFIG_SITE CPATH CURL DOCKER DOTNET DYLD_ \
-    EDITOR ENV GCC_ GEM_ GIT_ GLIBC_ GNUMAKEFLAGS GOENV GOFLAGS GOPATH GOROOT GOPROXY GOTOOL GOBIN GREP_ HOME IFS \
-    JAVA JDK _JAVA KUBECONFIG LD_ LESS LIBRARY_PATH LUA MAKE MANPATH MAVEN MFLAGS MSBUILD NODE NPM OPENSSL_ PAGER \
-    PATH PERL PHP PIP PKG_CONFIG PNPM PS4 PYENV PYTEST PYTHON RBENV RSYNC RUBY RUSTC RUSTDOC RUSTFLAGS RUSTUP SHELL \
-    SSH_ SUFFIXES SUDO TAR_OPTIONS TMP TEMP UV_ VIRTUAL_ENV VISUAL VPATH XDG_ YARN ZDOTDIR";
+/// Variables that say how something is built, and that no program takes a program, an option or a
+/// folder from. So does a single letter, as in `V=1`. Any other name may be one that programs read.
+const NAMES: &str = "\
+    ARCH BOARD BRANCH BUILD BUILDTYPE BUILD_TYPE CGO_ENABLED CI COLOR COMMIT CONFIG CONFIGURATION COUNT COVERAGE DATE \
+    DEBUG DEV FEATURE FEATURES FILTER FORCE FUZZ GOARCH GOARM GOOS ID JOBS LEVEL LOG_LEVEL LTO MODE MODULE NAME \
+    NUM OPT OPTIMIZE OS PACKAGE PKG PLATFORM PORT PROD PRODUCTION PROFILE PROJECT QUIET RELEASE SANITIZE \
+    SANITIZER SEED SERVICE SHARED SILENT SKIP STAGE STATIC SUITE TAG TARGET TEST TESTS TEST_NAME THREADS TIMEOUT \
+    TRACE TYPE VARIANT VERBOSE VERSION WERROR";
+
+/// Beginnings of names that switch a part of the build on or off.
+const SWITCHES: [&str; 5] = ["DISABLE_", "ENABLE_", "USE_", "WITHOUT_", "WITH_"];
+
+/// Values of `CC` and `CXX`. A version may follow.
+const COMPILERS: &str = "c++ cc clang clang++ g++ gcc";
 
 /// Options that neither run anything nor lead elsewhere, without their dashes.
 const LONG_OPTIONS: &str = "\
@@ -42,12 +49,29 @@ pub fn find(spelled: &Spelling<'_>, bases: &[PathBuf]) -> Option<String> {
         return (!is_goal)
             .then(|| "a goal that a shell reads, or outside of the folder".to_owned());
     };
+    (!(is_harmless_variable(variable) && is_plain_value(value) || is_compiler(variable, value)))
+        .then(|| variable.to_owned())
+}
+
+fn is_harmless_variable(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_switch = || SWITCHES.iter().any(|start| name.starts_with(start));
+    name.chars().all(is_letter)
+        && (name.len() == 1
+            || NAMES.split_whitespace().any(|known| known.eq_ignore_ascii_case(name))
+            || is_switch())
+}
+
+/// Whether the value is neither an option nor a path.
+fn is_plain_value(value: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+,:".contains(c);
-    let upper = variable.to_ascii_uppercase();
-    let is_read = READ_BY_PROGRAMS.split_whitespace().any(|name| upper.starts_with(name));
-    let is_variable = !variable.is_empty() && variable.chars().all(is_name) && !is_read;
-    let is_value = value.chars().all(is_plain) && value != "..";
-    (!(is_variable && is_value)).then(|| variable.to_owned())
+    value.chars().all(is_plain) && value != ".." && !value.starts_with('-')
+}
+
+fn is_compiler(variable: &str, value: &str) -> bool {
+    let is_version = |c: char| c.is_ascii_digit() || matches!(c, '-' | '.');
+    let name = value.trim_end_matches(is_version);
+    matches!(variable, "CC" | "CXX") && COMPILERS.split_whitespace().any(|known| known == name)
 }
 
 /// Whether the option, without its first dash, is known to be harmless.

@@ -1,5 +1,7 @@
 //! Words known only at run time: which may become options, and which values the line itself gives to their variables.
 
+use crate::permission::spelling::unquoted;
+
 /// A part of an uncertain word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WordPart {
@@ -245,7 +247,7 @@ fn values(name: &str, line: &str) -> Option<Vec<AssignedValue>> {
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         return None;
     }
-    let plain = super::unquoted(line);
+    let plain = unquoted(line);
     let is_break = |c: char| c.is_whitespace() || ";|&()".contains(c);
     if plain.split(is_break).any(|word| SETTERS.contains(&word)) {
         return None;
@@ -280,7 +282,7 @@ fn is_loop(before: &[char]) -> bool {
 
 /// Whether the part of the line that uses the variable is entirely one loop over it.
 fn is_set_by_loop(name: &str, line: &str) -> bool {
-    let plain = super::unquoted(line);
+    let plain = unquoted(line);
     let is_break = |c: char| c.is_whitespace() || ";|&()".contains(c);
     let words: Vec<&str> = plain.split(is_break).filter(|word| !word.is_empty()).collect();
     let is_meant = |word: &&str| *word == name || word.contains('$') && word.contains(name);

@@ -35,9 +35,36 @@ pub fn npx_command(name: &str, words: &[Spelling<'_>]) -> Option<usize> {
 
 /// Programs that run a program of the project's environment, named among their first words.
 const RUNNERS: &[&str] = &[
-    "bun", "bundle", "hatch", "mise", "npm", "pdm", "pipenv", "pnpm", "poetry", "rye", "uv", "uvx",
+    "asdf",
+    "bun",
+    "bundle",
+    "conda",
+    "devbox",
+    "direnv",
+    "hatch",
+    "mamba",
+    "micromamba",
+    "mise",
+    "nix",
+    "npm",
+    "pdm",
+    "pipenv",
+    "pixi",
+    "pnpm",
+    "poetry",
+    "pyenv",
+    "rbenv",
+    "rye",
+    "uv",
+    "uvx",
+    "volta",
     "yarn",
 ];
+
+/// Whether the program runs one that is named among its words.
+pub fn is_runner(name: &str) -> bool {
+    RUNNERS.contains(&name)
+}
 
 /// Programs that run the module named after `-m`.
 const MODULE_RUNNERS: &[&str] = &["coverage", "pypy", "python"];

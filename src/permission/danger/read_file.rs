@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::place::leads_out;
 use super::sub_command::is_everyday;
-use super::{Danger, Spelling};
-use crate::disk::{checkout_root, has_entry_behind_link, named_git_dirs, normalize, resolve};
+use super::{Danger, GitCommand, Spelling};
+use crate::disk::{
+    checkout_root, has_entry_behind_link, has_link_out, named_git_dirs, normalize, resolve,
+};
 use crate::permission::spelling::Piece;
 
 /// A sub-command that takes its message from a file.
@@ -60,20 +62,16 @@ const LONG_TEXTS: &str = "--message --grep --author --committer --format --prett
 /// Maximum letters of one word that are read as options with a file.
 const MAX_LETTERS: usize = 32;
 
-/// Finds words of the everyday sub-command at `place` that name a file which may be outside the
-/// repository, or outside `bases` if the sub-command takes its message from there.
-pub fn find(
-    sub_command: &str,
-    place: usize,
-    words: &[Spelling<'_>],
-    bases: &[PathBuf],
-) -> Vec<Danger> {
+/// Finds words of an everyday sub-command that name a file which may be outside the repository, or
+/// outside the bases if the sub-command takes its message from there.
+pub fn find(git: GitCommand<'_>) -> Vec<Danger> {
+    let GitCommand { name: sub_command, place, words, bases } = git;
     let reader = READERS.iter().find(|reader| reader.name == sub_command);
-    let mut dangers = own_files(sub_command, place, words, bases);
+    let mut dangers = own_files(git);
     let with_tops = with_tops(bases);
     let is_open = is_everyday("git", sub_command, words.get(place + 1))
         && !REFUSES.split_whitespace().any(|known| known == sub_command);
-    for (at, word) in words.iter().enumerate().skip(place + 1) {
+    for (at, word) in git.arguments() {
         let text = word.outline();
         // A `--` may be the value of the option before it, and so ends nothing.
         if let Some((option, value)) = file(&text, reader) {
@@ -123,9 +121,57 @@ fn is_operand(words: &[Spelling<'_>], at: usize) -> bool {
     !is_option(&words[at]) && !is_option(&words[at - 1])
 }
 
+/// Sub-commands that write where a patch says, with the options that keep each from following a link
+/// that the index does not name. git refuses such a link only while it does not apply to the index.
+const PATCHERS: &[(&str, &str)] = &[
+    (
+        "apply",
+        "--allow-empty --cached --check --inaccurate-eof --no-add --numstat --quiet --recount --reject --reverse --stat \
+         --summary --unidiff-zero --verbose --whitespace -R -p0 -p1 -p2 -p3 -q -v -z",
+    ),
+    // The backend that merges.
+    (
+        "rebase",
+        "--abort --autosquash --autostash --committer-date-is-author-date --continue --edit-todo --empty --exec \
+         --force-rebase --fork-point --interactive --keep-base --keep-empty --merge --no-autosquash --no-autostash \
+         --no-ff --no-fork-point --no-keep-empty --no-stat --no-update-refs --no-verify --onto --quiet --quit \
+         --reapply-cherry-picks --rebase-merges --rerere-autoupdate --reset-author-date --root --show-current-patch \
+         --signoff --skip --stat --strategy --strategy-option --update-refs --verbose --verify -f -i -m -n -q -r \
+         -v",
+    ),
+    ("am", "--abort --quit --show-current-patch"),
+];
+
+/// Whether the command may write through a link that the index does not name.
+fn patches(git: GitCommand<'_>) -> bool {
+    let Some((_, options)) = PATCHERS.iter().find(|(name, _)| *name == git.name) else {
+        return false;
+    };
+    let is_known = |word: &Spelling<'_>| {
+        let text = word.exact().unwrap_or_default();
+        let takes_rest = ["-S", "-X", "-s", "-x"].iter().any(|start| text.starts_with(start));
+        takes_rest && git.name == "rebase"
+            || is_listed(options, text.split('=').next().unwrap_or_default())
+    };
+    match git.name {
+        // It needs no option to apply to the index.
+        "am" => !git.arguments().any(|(_, word)| is_known(word)),
+        _ => git.arguments().any(|(_, word)| is_dashed(word) && !is_known(word)),
+    }
+}
+
 /// Finds files that no word shows: git finds them in the index, and follows a link that has replaced
-/// a folder. Only a rule for the whole line can name them.
-pub fn find_unseen(sub_command: &str, bases: &[PathBuf]) -> Option<Danger> {
+/// a folder, or they are named in a patch. Only a rule for the whole line can name them.
+pub fn find_unseen(git: GitCommand<'_>) -> Option<Danger> {
+    let GitCommand { name: sub_command, bases, .. } = git;
+    let has_way_out = |base: &PathBuf| has_link_out(&checkout_root(base));
+    if patches(git) && bases.iter().any(has_way_out) {
+        return Some(Danger::new(
+            "a link that a patch may follow out of the checkout",
+            "",
+            usize::MAX,
+        ));
+    }
     let is_searched =
         !matches!(sub_command, "help" | "mv" | "am") && !is_listed(NO_CONTENT, sub_command);
     let has_link = |base: &PathBuf| has_entry_behind_link(&checkout_root(base));
@@ -134,17 +180,13 @@ pub fn find_unseen(sub_command: &str, bases: &[PathBuf]) -> Option<Danger> {
 }
 
 /// Finds files that git names itself, and words that are git's own files.
-fn own_files(
-    sub_command: &str,
-    place: usize,
-    words: &[Spelling<'_>],
-    bases: &[PathBuf],
-) -> Vec<Danger> {
-    let rest = || words.iter().enumerate().skip(place + 1);
+fn own_files(git: GitCommand<'_>) -> Vec<Danger> {
+    let GitCommand { words, bases, .. } = git;
+    let rest = || git.arguments();
     let danger = |option: &str, at: usize| vec![Danger::new(option, "", at)];
-    match sub_command {
+    match git.name {
         // No word shows them, so only a rule for the whole line can name them.
-        "format-patch" if !is_for_stdout(words, place) => {
+        "format-patch" if !is_for_stdout(words, git.place) => {
             danger("files that git names", usize::MAX)
         }
         "help" => {

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::{Danger, Spelling};
+use super::{Danger, GitCommand, Spelling};
 use crate::disk::{checkout_root, has_remote};
 
 /// Sub-commands with the options that take the next word as a value, and those without a value that
@@ -41,14 +41,10 @@ const SPEAKERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Finds local repositories after `git` and its sub-command at `place`. A name that is no path
-/// counts if it is a folder in one of `bases`, since git uses it when no remote has the name.
-pub fn find(
-    sub_command: &str,
-    place: usize,
-    words: &[Spelling<'_>],
-    bases: &[PathBuf],
-) -> Vec<Danger> {
+/// Finds local repositories among the arguments. A name that is no path counts if it is a folder in
+/// one of the bases, since git uses it when no remote has the name.
+pub fn find(git: GitCommand<'_>) -> Vec<Danger> {
+    let GitCommand { name: sub_command, place, words, bases } = git;
     if let Some((_, values, flags)) = SPEAKERS.iter().find(|(name, ..)| *name == sub_command) {
         let operands = operands(&words[place + 1..], values, flags);
         let operands = operands.into_iter().map(|at| at + place + 1);

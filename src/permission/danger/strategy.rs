@@ -1,6 +1,6 @@
 //! Merge strategies, which git takes for the end of a program's name: `x/e` runs `git-merge-x/e` of the project.
 
-use super::{Danger, Spelling};
+use super::{Danger, GitCommand, Spelling};
 
 /// The strategies built into git.
 const STRATEGIES: &[&str] = &["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
@@ -10,12 +10,12 @@ const STRATEGIES: &[&str] = &["octopus", "ort", "ours", "recursive", "resolve", 
 const MERGES: &[(&str, &str)] =
     &[("cherry-pick", "!"), ("merge", "FSXm"), ("pull", "SX"), ("rebase", "CSXx"), ("revert", "!")];
 
-/// Finds strategies that are not git's own after `git` and one of [`MERGES`].
-pub fn find(sub_command: &str, place: usize, words: &[Spelling<'_>]) -> Vec<Danger> {
-    let merge = MERGES.iter().find(|(name, _)| *name == sub_command);
+/// Finds strategies that are not git's own after one of [`MERGES`].
+pub fn find(git: GitCommand<'_>) -> Vec<Danger> {
+    let merge = MERGES.iter().find(|(name, _)| *name == git.name);
     let Some((_, letters)) = merge else { return Vec::new() };
     let mut dangers = Vec::new();
-    for (at, word) in words.iter().enumerate().skip(place + 1) {
+    for (at, word) in git.arguments() {
         // Only the beginning of an open word is read: a partly unknown strategy is not git's own. A
         // `--` may be the value of the option before it, and so ends nothing.
         let text = word.beginning();
@@ -23,7 +23,7 @@ pub fn find(sub_command: &str, place: usize, words: &[Spelling<'_>]) -> Vec<Dang
             StrategyValue::None => continue,
             StrategyValue::Joined(_) if word.exact().is_none() => None,
             StrategyValue::Joined(value) => Some(value),
-            StrategyValue::Next => words.get(at + 1).and_then(Spelling::exact),
+            StrategyValue::Next => git.words.get(at + 1).and_then(Spelling::exact),
         };
         if value.is_none_or(|value| !STRATEGIES.contains(&value)) {
             let option = "--strategy".to_owned();

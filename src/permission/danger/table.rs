@@ -40,10 +40,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("git/submodule", "foreach"),
     ("git/hook", "run"),
     ("git/send-email", "--smtp-server --sendmail-cmd --to-cmd --cc-cmd --header-cmd"),
-    ("find", "-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls"),
+    ("find", "-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -files0-from"),
+    ("du wc", "--files0-from"),
     ("fd fdfind", "=cdeEjSt -x -X --exec --exec-batch"),
     ("rg", "--pre --hostname-bin"),
-    ("sort", "=kStT -o --output --compress-program"),
+    ("sort", "=kStT -o --output --compress-program --files0-from"),
     ("split", "--filter"),
     ("uniq tree iconv shuf xmllint objcopy base64 base32 basenc", "-o --output"),
     (
@@ -51,7 +52,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "=DFipVx -o -e -r -d -g -B -Y -z --output --ed --reject-file --directory --get --prefix --basename-prefix \
          --suffix",
     ),
-    ("file", "=fFm -C --compile"),
+    ("file", "=Fm -C -f --compile --files-from"),
     ("sdiff diff3", "=IFw -o --output --diff-program"),
     ("info", "=dfkn -o --output --dribble --restore --init-file"),
     ("ugrep ug", "--filter --pager --view --save-config"),
@@ -80,8 +81,9 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "wget",
-        "=ABDiIlQRtTUwX -o -O -a -P -e --output-document --output-file --append-output --directory-prefix --execute \
-         --use-askpass --config --save-cookies --hsts-file --warc-file --rejected-log",
+        "=ABDIlQRtTUwX -o -O -a -P -e --output-document --output-file --append-output --directory-prefix --execute \
+         --use-askpass --config --save-cookies --hsts-file --warc-file --rejected-log \
+         -i --input-file",
     ),
     (
         "tar bsdtar gtar",
@@ -89,16 +91,24 @@ pub const OPTIONS: &[(&str, &str)] = &[
          --volno-file --checkpoint-action --to-command --use-compress-program --rsh-command --info-script \
          --new-volume-script --rmt-command --remove-files",
     ),
-    ("zip", "-T --unzip-command --test"),
+    ("zip", "-T -@ --unzip-command --test"),
     ("ssh", "=BbceiJLlmOopQRWwD -F -I -E -S"),
     ("scp", "=ciJloP -F -S -D"),
     ("sftp", "=BciJloPRs -F -S -D -b"),
     (
         "rsync",
         "=BTf !--partial -e -M --rsh --rsync-path --remote-option --log-file --config --write-batch --only-write-batch \
-         --backup-dir --temp-dir --partial-dir --daemon --dparam",
+         --backup-dir --temp-dir --partial-dir --daemon --dparam \
+         --files-from",
     ),
     ("man", "-P -H -X -C --pager --html --gxditview --preprocessor --config-file"),
+    (
+        "gdb",
+        "=* -ex -ix -iex -eix -eiex -x -eval-command -command -init-command -init-eval-command -early-init-command \
+         -early-init-eval-command -data-directory",
+    ),
+    ("lldb", "-o -O -s -S -k -K --one-line* --source*"),
+    ("expect", "-c"),
     ("less more", "-o -O -k --log-file --lesskey-* --LOG-FILE +*"),
     ("vi vim nvim view ex", "-c -S -s -u -U -i -w -W --cmd --startuptime --listen +*"),
     ("ed", "!*"),
@@ -273,8 +283,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("dot neato fdp sfdp twopi circo", "=AEGKNTl -o -O"),
     ("xsltproc", "=* -o -output -writesubtree"),
     ("exiftool", "=* -if -p -w -W -o -config -@ -userParam"),
-    ("cloc", "--extract-with --out --report-file --write-lang-def --config"),
-    ("ctags uctags", "-o -f --options"),
+    ("cloc", "--extract-with --out --report-file --write-lang-def --config --list-file"),
+    ("ctags uctags", "-o -f -L --options"),
     (
         "tsc",
         "-p -b --build --out --outFile --outDir --declarationDir --generateTrace --generateCpuProfile --tsBuildInfoFile --project",

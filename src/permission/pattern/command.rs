@@ -102,7 +102,7 @@ impl CommandPattern {
     pub fn is_misled(&self, command: &SimpleCommand, line: &str, bases: &[PathBuf]) -> bool {
         let start = start_of(&command.words);
         matches!(self, Self::Prefix(_) | Self::Wild(_))
-            && danger::is_smuggled(&command.words, line, bases, |danger| {
+            && danger::run_time::is_smuggled(&command.words, line, bases, |danger| {
                 self.names(danger, start, &command.words)
             })
     }

@@ -125,7 +125,7 @@ fn a_name_counts_in_the_folder_and_at_the_top_of_the_checkout() {
 
 #[test]
 fn a_path_counts_as_git_reads_it_too() {
-    let rules = ["mv", "blame", "rm", "commit", "add", "am", "stash"];
+    let rules = ["mv", "blame", "rm", "commit", "add", "stash"];
     let bench = JudgeFixture::new();
     let bench = rules.iter().fold(bench, |bench, name| bench.allow(&format!("Bash(git {name}:*)")));
     let project = bench.root.join("project");
@@ -135,10 +135,6 @@ fn a_path_counts_as_git_reads_it_too() {
         symlink(to, project.join(link)).unwrap();
     }
     fs::create_dir_all(project.join("src/gl/hooks")).unwrap();
-    fs::create_dir_all(project.join("m/new")).unwrap();
-    fs::write(project.join("mail"), "From: a\n\nx\n").unwrap();
-    fs::write(project.join("series"), "# This series applies on GIT commit x\n../../mail\n")
-        .unwrap();
     // The system goes up from where a link leads, git from where it is.
     bench.asks([
         "git mv src/a ld/../lo/x",
@@ -148,8 +144,6 @@ fn a_path_counts_as_git_reads_it_too() {
         "git commit -m x lo/x",
         "git add lo/x",
         "git stash push -- lo/x",
-        "git am m",
-        "git am series",
     ]);
     bench.allows([
         "git mv src/a src/deep/../lo/x",
@@ -157,7 +151,6 @@ fn a_path_counts_as_git_reads_it_too() {
         "git add lo",
         "git stash push -- src/lo",
         "git commit -m 'see lo/x'",
-        "git am mail",
     ]);
 }
 
@@ -244,6 +237,17 @@ fn git_makes_folders_only_inside_and_never_among_its_own_files() {
         ("Bash(gh repo clone:*)", "gh repo clone x/y z -- --template=lk"),
         ("Bash(gh repo clone:*)", "gh repo clone x/y -- --separate=x"),
         ("Bash(gh repo:*)", "gh repo clone x/y -- --upl=touch"),
+        ("Bash(gh repo clone:*)", "gh repo clone x/y -- --bare ../z"),
+        ("Bash(gh repo clone:*)", "gh repo clone x/y -- --bare .git/hooks"),
+        ("Bash(gh gist:*)", "gh gist clone x ../y"),
+        ("Bash(gh gist clone:*)", "gh gist clone x -- --upl=touch"),
+        ("Bash(glab repo:*)", "glab repo clone x/y ../z"),
+        ("Bash(git lfs:*)", "git lfs clone https://h/x ../y"),
+        ("Bash(git lfs:*)", "git lfs clone -u ./x https://h/x"),
+        ("Bash(git svn:*)", "git svn clone https://h/x ../y"),
+        ("Bash(hub clone:*)", "hub clone x/y ../z"),
+        ("Bash(jj git:*)", "jj git clone https://h/x ../y"),
+        ("Bash(hg clone:*)", "hg clone https://h/x ../y"),
         ("Bash(gh repo:*)", "gh repo fork x/y --clone -- --upl=touch"),
         ("Bash(gh:*)", "gh auth status --show-token"),
         ("Bash(gh auth status:*)", "gh auth status -t"),
@@ -256,6 +260,10 @@ fn git_makes_folders_only_inside_and_never_among_its_own_files() {
         ("Bash(git worktree:*)", "git worktree add -b y ../x main"),
         ("Bash(gh repo clone:*)", "gh repo clone x/y z -- --depth 1"),
         ("Bash(gh repo:*)", "gh repo clone x/y"),
+        ("Bash(gh gist clone:*)", "gh gist clone x y"),
+        ("Bash(git lfs:*)", "git lfs clone https://h/x src/x"),
+        ("Bash(git lfs:*)", "git lfs track '*.png'"),
+        ("Bash(jj git:*)", "jj git clone https://h/x src/x"),
         ("Bash(gh auth status:*)", "gh auth status -h github.com"),
     ]);
 }
@@ -284,5 +292,55 @@ fn git_am_takes_mail_in_no_other_format_than_its_own() {
         ("Bash(git am:*)", "git am --patch-f=hg x"),
         ("Bash(git am:*)", "git am --p=hg x"),
     ]);
-    covered(&[("Bash(git am:*)", "git am --patch-format=mbox x")]);
+    let bench = JudgeFixture::new().allow("Bash(git am:*)");
+    let project = bench.root.join("project");
+    fs::remove_file(project.join("escape")).unwrap();
+    fs::create_dir_all(project.join("m/new")).unwrap();
+    fs::write(project.join("mail"), "From: a\n\nx\n").unwrap();
+    let series = "# This series applies on GIT commit x\n../../mail\n";
+    fs::write(project.join("series"), series).unwrap();
+    bench.allows(["git am mail", "git am --patch-format=mbox x"]);
+    bench.asks(["git am m", "git am series"]);
+}
+
+#[test]
+fn a_patch_follows_no_link_out_of_the_checkout() {
+    let names = ["am", "apply", "rebase"];
+    let bench = JudgeFixture::new();
+    let bench = names.iter().fold(bench, |bench, name| bench.allow(&format!("Bash(git {name}:*)")));
+    let project = bench.root.join("project");
+    fs::remove_file(project.join("escape")).unwrap();
+    fs::write(project.join("x"), "From: a\n\nx\n").unwrap();
+    let patches = [
+        "git am x",
+        "git am < x",
+        "git am --continue",
+        "git apply --index x",
+        "git apply --inde x",
+        "git apply -3 x",
+        "git apply -R3 x",
+        "git apply --3way x",
+        "git rebase --apply main",
+        "git rebase --whitespace=fix main",
+        "git rebase -C1 main",
+    ];
+    let others = [
+        "git am --abort",
+        "git apply x",
+        "git apply --cached -R x",
+        "git apply --stat x",
+        "git rebase main",
+        "git rebase -Xours -r --autostash main",
+        "git rebase --onto main a b",
+    ];
+    bench.allows(patches);
+    for to in ["../outside", ".git/hooks"] {
+        fs::create_dir_all(project.join(".git/hooks")).unwrap();
+        symlink(bench.root.join("project").join(to), project.join("src/d")).unwrap();
+        bench.asks(patches);
+        bench.allows(others);
+        fs::remove_file(project.join("src/d")).unwrap();
+    }
+    let judgement = bench.bash_judgement("git am x");
+    assert_eq!(judgement.decision, Allow, "{}", judgement.why);
 }

@@ -412,6 +412,17 @@ fn a_word_of_make_is_a_plain_goal_variable_or_option() {
         ("Bash(make test:*)", "make test 'x$(file >x,hello)=1'"),
         ("Bash(make test:*)", "make test $'x$(eval define SHELL\\nid\\nendef)=1'"),
         ("Bash(make test:*)", "make test PATH=bin"),
+        ("Bash(make test:*)", "make test GCONV_PATH=x"),
+        ("Bash(make test:*)", "make test LOCPATH=x"),
+        ("Bash(make test:*)", "make test AWS_CONFIG_FILE=x"),
+        ("Bash(make test:*)", "make test WGETRC=x"),
+        ("Bash(make test:*)", "make test CURL_HOME=x"),
+        ("Bash(make test:*)", "make test FOO=x"),
+        ("Bash(make test:*)", "make test CC=sh"),
+        ("Bash(make test:*)", "make test CC=x-gcc"),
+        ("Bash(make test:*)", "make test TEST=--output"),
+        ("Bash(make test:*)", "make test V=a/b"),
+        ("Bash(make test:*)", "make test ?=1"),
         ("Bash(make test:*)", "make test LD_LIBRARY_PATH=bin LD_PRELOAD=x.so"),
         ("Bash(make test:*)", "make test BASH_ENV=rc"),
         ("Bash(make test:*)", "make test PYTHONPATH=."),
@@ -436,6 +447,7 @@ fn a_word_of_make_is_a_plain_goal_variable_or_option() {
     ]);
     allowed(&[
         ("Bash(make test:*)", "make test V=1 -j4"),
+        ("Bash(make test:*)", "make test CC=gcc-13 CXX=clang++ ENABLE_TESTS=ON TEST=a_b verbose=1"),
         ("Bash(make -C src:*)", "make -C src -sk all"),
         ("Bash(make:*)", "make --no-print-directory --jobs=4 build/a_b.o lib%.a c++ BUILD=release"),
         ("Bash(cmake --build:*)", "cmake --build . -- -j4"),
@@ -467,4 +479,44 @@ fn npm_and_its_like_have_only_harmless_options_of_their_own() {
         ("Bash(pnpm exec:*)", "pnpm exec own --new-option"),
         ("Bash(yarn workspace:*)", "yarn workspace web test --new-option"),
     ]);
+}
+
+#[test]
+fn options_count_behind_runners_of_environments() {
+    asked_about(&[
+        ("Bash(direnv exec:*)", "direnv exec . sort -o /x a"),
+        ("Bash(conda run:*)", "conda run -n x pytest -c /x"),
+        ("Bash(mise exec:*)", "mise exec -- git log --output=/x"),
+        ("Bash(nix shell:*)", "nix shell nixpkgs#gnumake -c make -f /x"),
+        ("Bash(pixi run:*)", "pixi run curl -o /x https://a"),
+    ]);
+    allowed(&[
+        ("Bash(direnv exec:*)", "direnv exec . make test"),
+        ("Bash(conda:*)", "conda install -y git pytest"),
+        ("Bash(nix build:*)", "nix build .#x --no-link"),
+    ]);
+}
+
+#[test]
+fn no_prefix_covers_a_list_of_names_in_a_file() {
+    asked_about(&[
+        ("Bash(find:*)", "find -files0-from x -name y"),
+        ("Bash(du:*)", "du --files0-from=x"),
+        ("Bash(wc:*)", "wc -l --files0-from x"),
+        ("Bash(wc:*)", "wc --files=x"),
+        ("Bash(sort:*)", "sort --files0-from=x"),
+        ("Bash(file:*)", "file -bf x"),
+        ("Bash(rsync:*)", "rsync -a --files-from=x a b"),
+        ("Bash(wget:*)", "wget -qi x"),
+        ("Bash(zip:*)", "zip a -@"),
+        ("Bash(cloc:*)", "cloc --list-file=x"),
+        ("Bash(ctags:*)", "ctags -L x"),
+    ]);
+    allowed(&[
+        ("Bash(du:*)", "du -sh --exclude=x src"),
+        ("Bash(wc:*)", "wc -l src/a"),
+        ("Bash(file:*)", "file -b src/a"),
+        ("Bash(rsync:*)", "rsync -av a b"),
+    ]);
+    JudgeFixture::new().asks(["wc --files0-from=x", "wc -l --files0-from x"]);
 }
