@@ -70,6 +70,11 @@ impl Danger {
         Self::new(OPEN_WORDS, "", usize::MAX)
     }
 
+    /// Stands for a shell, of which no rule can name what it runs.
+    pub fn shell() -> Self {
+        Self::new(SHELL, SHELL, usize::MAX)
+    }
+
     /// Whether one of the words of a rule names the option.
     pub fn is_named(&self, rule: &str) -> bool {
         let letter = self.option.strip_prefix('-').filter(|letter| letter.chars().count() == 1);
@@ -356,6 +361,9 @@ fn listed_name(program: &str) -> &str {
 
 /// Maximum runners before a command that are looked through.
 const MAX_RUNNERS: usize = 3;
+
+/// A shell that stands among the words of another program.
+const SHELL: &str = "a shell among its words";
 
 /// Stands for an option that no rule can name.
 const OPEN_WORDS: &str = "words known only at run time";

@@ -4,6 +4,7 @@
 use super::danger;
 use super::program::{base_name, sub_command};
 use super::script::Word;
+use super::spelling::{Spelling, spell};
 use super::wrapper;
 
 /// Programs, separated by blanks, followed by those of their sub-commands that take data; empty if all do.
@@ -13,7 +14,7 @@ const DATA: &[(&str, &str)] = &[
         "",
     ),
     (
-        "test [ which whereis type man whatis apropos mkdir rmdir touch cp mv ln stat file du df tree jq",
+        "test [ which whereis type man whatis apropos mkdir rmdir touch cp mv rm ln stat file du df tree jq",
         "",
     ),
     (
@@ -36,6 +37,20 @@ const DATA: &[(&str, &str)] = &[
     ),
     ("go", "test build vet list get install doc"),
     ("gh glab", "pr mr issue release search label repo"),
+    ("shellcheck shfmt bat batcat", ""),
+];
+
+/// Programs that run their words in a container or on another machine, and those of their
+/// sub-commands that do; empty if all do. Separated by blanks.
+const ELSEWHERE: &[(&str, &str)] = &[
+    (
+        "docker podman nerdctl docker-compose podman-compose",
+        "exec run create container compose build buildx image images pull push tag rmi",
+    ),
+    ("kubectl oc", "exec run debug rsh"),
+    ("lxc incus", "exec"),
+    ("heroku", "run"),
+    ("ssh", ""),
 ];
 
 /// Whether the command, apart from its runners, takes its words as data.
@@ -60,13 +75,48 @@ fn is_data(words: &[Word]) -> bool {
         // The command it runs is examined by itself; with `-v` it runs nothing.
         return true;
     }
+    is_in(DATA, name, words) && !danger::has_certain(words)
+}
+
+/// Whether the table has the program with its sub-command.
+fn is_in(table: &[(&str, &str)], name: &str, words: &[Word]) -> bool {
     let sub_command = words.get(sub_command(words)).map_or("", |word| &word.text);
-    let fits = DATA.iter().any(|(names, sub_commands)| {
-        names.split_whitespace().any(|known| known == name)
-            && (sub_commands.is_empty()
-                || sub_commands.split_whitespace().any(|known| known == sub_command))
-    });
-    fits && !danger::has_certain(words)
+    let lists = |list: &str, name: &str| list.split_whitespace().any(|known| known == name);
+    table.iter().any(|(names, sub_commands)| {
+        lists(names, name) && (sub_commands.is_empty() || lists(sub_commands, sub_command))
+    })
+}
+
+/// Whether an argument names a shell that the command may start here. One that the command takes as
+/// data, or starts in a container or on another machine, does not count.
+pub fn may_start_shell(words: &[Word]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    arguments.iter().any(may_name_shell)
+        && !is_in(ELSEWHERE, base_name(&program.text), words)
+        && !takes_data(words)
+}
+
+/// Whether the word is a shell or an option with one as its value, or may become one.
+fn may_name_shell(word: &Word) -> bool {
+    let is_shell = |text: &str| wrapper::is_shell(base_name(text));
+    let names_shell = |text: &str| {
+        let value = text.strip_prefix('-').and_then(|option| option.rsplit_once('='));
+        is_shell(value.map_or(text, |(_, value)| value))
+    };
+    if word.literal {
+        return names_shell(&word.text);
+    }
+    let is_spelled = |word: &Spelling<'_>| {
+        word.exact().is_some_and(names_shell) || word.base().exact().is_some_and(is_shell)
+    };
+    // What an expansion makes of its text is unknown: `$(command -v sh)`, `${x:-sh}`.
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_./@".contains(c);
+    let mut parts = word.raw.split(|c: char| !is_part(c));
+    let is_open = word.raw.contains(['$', '`']);
+    spell(std::slice::from_ref(word)).iter().any(is_spelled)
+        || is_open && parts.any(|part| matches!(part, "BASH" | "SHELL") || is_shell(part))
+        || word.raw.contains("$0")
+        || word.raw.contains("${0")
 }
 
 /// Programs that run commands from their arguments, their input or a file, and the words that make

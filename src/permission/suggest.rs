@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::call_access::{AccessItem, CallAccess};
 use super::danger::{self, Danger};
+use super::interpreter::may_start_shell;
 use super::path::PathTarget;
 use super::places::Places;
 use super::rule::{Rule, RuleBase, RuleList, RuleOrigin};
@@ -199,6 +200,7 @@ fn command_rule(command: &SimpleCommand) -> Option<String> {
     if head.len() <= from
         || head[from..].iter().any(is_option)
         || !danger::find(&words[from..], &[]).is_empty()
+        || may_start_shell(&words[from..])
     {
         return exact(words);
     }

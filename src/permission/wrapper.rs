@@ -7,77 +7,36 @@ mod runner_options;
 
 use runner_options::RunnerStart;
 
-/// Programs that run the words after them.
-const RUNNERS: &[&str] = &[
-    "env",
-    "xargs",
-    "sudo",
-    "doas",
-    "su",
-    "timeout",
-    "nohup",
-    "nice",
-    "ionice",
-    "time",
-    "setsid",
-    "stdbuf",
-    "command",
-    "builtin",
-    "exec",
-    "coproc",
-    "chroot",
-    "unshare",
-    "nsenter",
-    "flock",
-    "watch",
-    "strace",
-    "ltrace",
-    "script",
-    "parallel",
-    "busybox",
-    "runuser",
-    "taskset",
-    "chrt",
-    "systemd-run",
-    "dbus-run-session",
-    "caffeinate",
-    "gtimeout",
-    "setarch",
-    "catchsegv",
-];
+/// Programs that run the words after them, separated by blanks.
+const RUNNERS: &str = "\
+    env xargs sudo doas su timeout gtimeout nohup nice ionice time setsid stdbuf command builtin exec coproc chroot \
+    unshare nsenter flock watch strace ltrace script parallel sem busybox toybox runuser taskset chrt systemd-run \
+    dbus-run-session caffeinate setarch catchsegv setpriv prlimit linux32 linux64 i386 x86_64 uname26 choom fakeroot \
+    fakechroot faketime bwrap firejail proot tini tini-static dumb-init catatonit proxychains proxychains4 torsocks \
+    torify tsocks xvfb-run valgrind uftrace hyperfine entr watchexec unbuffer pkexec sg numactl cpulimit cgexec \
+    eatmydata chronic ifne rlwrap setuidgid gosu su-exec chpst envdir softlimit systemd-inhibit dbus-launch \
+    ddtrace-run trickle daemonize start-stop-daemon ssh-agent sshpass";
 
 /// Those of them whose first non-option word is the program.
-const PLAIN_RUNNERS: &[&str] = &[
-    "nohup", "nice", "time", "setsid", "command", "builtin", "exec", "coproc", "sudo", "doas",
-    "xargs",
-];
+const PLAIN_RUNNERS: &str = "\
+    nohup nice time setsid command builtin exec coproc sudo doas xargs strace ltrace catchsegv linux32 linux64 i386 \
+    x86_64 fakeroot firejail tini tini-static dumb-init catatonit proxychains proxychains4 torsocks torify tsocks \
+    xvfb-run dbus-run-session valgrind entr unbuffer eatmydata chronic ifne rlwrap systemd-inhibit ddtrace-run \
+    ssh-agent";
 
-/// Programs that run a text as a script, or a file in the current shell.
-const EVALUATORS: &[&str] = &[
-    "bash",
-    "sh",
-    "zsh",
-    "dash",
-    "ksh",
-    "fish",
-    "ash",
-    "csh",
-    "tcsh",
-    "eval",
-    "source",
-    ".",
-    "trap",
-    "alias",
-    "enable",
-    "complete",
-    "compgen",
-    "bind",
-    "mapfile",
-    "readarray",
-];
+/// Shells. A version may follow the name: `bash-5.2`, `ksh93`.
+const SHELLS: &str = "\
+    sh bash dash ash zsh ksh mksh lksh oksh pdksh yash posh hush osh ysh fish csh tcsh rbash rksh rzsh pwsh \
+    powershell nu elvish xonsh";
+
+/// Builtins that run a text as a script, a file in the current shell, or change what later words mean.
+const EVALUATORS: &str = "eval source . trap alias enable complete compgen bind mapfile readarray";
+
+/// Commands of perf that start no program; most others do.
+const PERF_READS: &str = "annotate buildid-list diff evlist help list report version";
 
 /// Runners that split an argument into words, or pass it to a shell.
-const SPLITTERS: &[&str] = &["env", "su", "runuser", "watch", "script", "flock", "parallel"];
+const SPLITTERS: &str = "env su runuser watch script flock parallel";
 
 /// Options of git that precede its sub-command and take a value.
 const GIT_VALUES: &[&str] =
@@ -104,14 +63,22 @@ pub enum InnerCommand {
 /// Returns the command that this one runs, if any.
 pub fn inner_command(words: &[Word]) -> InnerCommand {
     let program = words.first().map_or("", |word| base_name(&word.text));
-    if !RUNNERS.contains(&program) {
+    let text = |place: usize| words.get(place).map_or("", |word| word.text.as_str());
+    let place = match program {
+        "perf" if !text(1).is_empty() && !lists(PERF_READS, text(1)) => Some(2),
+        "gdb" => words.iter().position(|word| matches!(word.text.as_str(), "--args" | "-args")),
+        _ => None,
+    };
+    if place.is_none() && !is_runner(program) {
         return if is_ordinary(words) { InnerCommand::Nothing } else { InnerCommand::Unclear };
     }
     let is_option = |place: usize| words.get(place).is_none_or(|word| word.text.starts_with('-'));
     let place = match program {
+        "perf" => 2,
+        "gdb" => place.map_or(1, |args| args + 1),
         "env" => 1 + words.iter().skip(1).take_while(|word| word.text.contains('=')).count(),
-        "timeout" | "gtimeout" if !is_option(1) => 2,
-        name if PLAIN_RUNNERS.contains(&name) => 1,
+        "timeout" | "gtimeout" | "faketime" if !is_option(1) => 2,
+        name if lists(PLAIN_RUNNERS, name) => 1,
         _ => return InnerCommand::Unclear,
     };
     // Runners of runners are not examined: the inner one may run anything.
@@ -129,7 +96,7 @@ fn is_ordinary(words: &[Word]) -> bool {
     };
     match program {
         "find" => !words.iter().any(runs),
-        name => !RUNNERS.contains(&name) && !EVALUATORS.contains(&name),
+        name => !is_runner(name) && !evaluates(name),
     }
 }
 
@@ -144,7 +111,7 @@ pub fn program_starts(words: &[Word]) -> (Vec<usize>, bool) {
         let program = base_name(rest.first().map_or("", |word| &word.text));
         let found = match program {
             "find" => find_exec_places(rest),
-            _ if !RUNNERS.contains(&program) => continue,
+            _ if !is_runner(program) => continue,
             _ => match runner_options::find(program, rest) {
                 RunnerStart::None => continue,
                 RunnerStart::At(place) => vec![place],
@@ -178,7 +145,11 @@ fn find_exec_places(words: &[Word]) -> Vec<usize> {
 
 /// Whether the program only runs the words after it.
 pub fn is_runner(program: &str) -> bool {
-    RUNNERS.contains(&program)
+    lists(RUNNERS, program)
+}
+
+fn lists(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|known| known == name)
 }
 
 /// Every run of words in the command that may be a command of its own: the whole, and for programs
@@ -195,14 +166,22 @@ pub fn possible_commands(command: &SimpleCommand) -> Vec<&[Word]> {
 
 /// Whether the program runs a text as a script, or a file in the current shell.
 pub fn evaluates(program: &str) -> bool {
-    EVALUATORS.contains(&program)
+    is_shell(program) || lists(EVALUATORS, program)
+}
+
+/// Whether the name without its folder is a shell's.
+pub fn is_shell(program: &str) -> bool {
+    let name = program.strip_suffix(".exe").unwrap_or(program);
+    let is_version = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-');
+    let bare = package_name(name).trim_end_matches(is_version);
+    lists(SHELLS, bare)
 }
 
 /// The arguments that the command, or one it runs, takes as a script. The second value is false if there are more.
 pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
     let words = &command.words;
     let mut texts = split_texts(words);
-    let places = places(words, EVALUATORS);
+    let places = places(words, evaluates);
     let mut is_all = places.len() <= MAX_STARTS;
     for place in places.into_iter().take(MAX_STARTS) {
         // The text that find or xargs substitutes for braces is a file name, and no script unless
@@ -225,8 +204,8 @@ pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
 }
 
 /// The positions at which the command starts one of these programs; if uncertain, the first word that is one of them.
-fn places(words: &[Word], programs: &[&str]) -> Vec<usize> {
-    let is = |place: &usize| programs.contains(&base_name(&words[*place].text));
+fn places(words: &[Word], is_one: impl Fn(&str) -> bool) -> Vec<usize> {
+    let is = |place: &usize| is_one(base_name(&words[*place].text));
     let (starts, certain) = program_starts(words);
     let mut places: Vec<usize> =
         starts.into_iter().filter(|place| *place < words.len()).filter(is).collect();
@@ -240,7 +219,9 @@ fn places(words: &[Word], programs: &[&str]) -> Vec<usize> {
 
 /// The arguments that runners split into words themselves: `env -S 'rm x'`, `su -c 'rm x'`, `watch 'rm x'`.
 fn split_texts(words: &[Word]) -> Vec<String> {
-    let Some(&place) = places(words, SPLITTERS).first() else { return Vec::new() };
+    let Some(&place) = places(words, |name| lists(SPLITTERS, name)).first() else {
+        return Vec::new();
+    };
     let is_env = base_name(&words[place].text) == "env";
     let texts = words[place + 1..].iter().map(|word| {
         let text = word.text.as_str();
@@ -345,6 +326,15 @@ mod tests {
             ("sudo apt install x", InnerCommand::From(1)),
             ("sudo -u root rm x", InnerCommand::Unclear),
             ("timeout 5 bash x.sh", InnerCommand::Unclear),
+            ("timeout 5 ksh93 x.sh", InnerCommand::Unclear),
+            ("fakeroot make", InnerCommand::From(1)),
+            ("setpriv --reuid 1 make", InnerCommand::Unclear),
+            ("perf report x", InnerCommand::Nothing),
+            ("perf stat make", InnerCommand::From(2)),
+            ("perf stat -e x make", InnerCommand::Unclear),
+            ("gdb --args make x", InnerCommand::From(2)),
+            ("gdb -q --args make x", InnerCommand::From(3)),
+            ("hyperfine make", InnerCommand::Unclear),
             ("nohup sudo rm x", InnerCommand::Unclear),
             ("bash x.sh", InnerCommand::Unclear),
             ("find . -name x", InnerCommand::Nothing),

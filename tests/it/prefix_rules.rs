@@ -151,6 +151,35 @@ async fn a_name_of_a_file_sets_no_variable_of_make() {
 }
 
 #[tokio::test]
+async fn a_shell_among_the_words_of_a_program_is_asked_about() {
+    let scene = Scene::new();
+    for line in [
+        format!("env -- sh -c 'touch {FIRED}'"),
+        format!("setpriv --no-new-privs sh -c 'touch {FIRED}'"),
+        format!("git bisect run sh -c 'touch {FIRED}'"),
+        format!("find . -maxdepth 0 -exec sh -c 'touch {FIRED}' ';'"),
+    ] {
+        let program = line.split(' ').next().unwrap();
+        let error = call(&scene, &format!("Bash({program}:*)"), &line).await;
+        assert!(error.is_some(), "{line}");
+        assert!(!scene.world.exists(FIRED), "{line}");
+    }
+    // A runner of the project's programs, as `uv run` is one.
+    scene.world.write("run.py", "import os, sys\nos.execvp(sys.argv[1], sys.argv[1:])\n");
+    let line = |shell: &str| format!("python3 run.py {shell} -c 'touch {FIRED}'");
+    assert!(fires(&scene, &line("sh")), "the runner itself starts it");
+    for shell in ["sh", "/bin/sh", "$SHELL", "/bin/s[h]", "$(command -v sh)"] {
+        for rule in ["Bash(python3 run.py:*)", "Bash(python3 run.py sh:*)"] {
+            let error = call(&scene, rule, &line(shell)).await.unwrap();
+            assert!(error.contains("no rule allows"), "{error}");
+            assert!(!scene.world.exists(FIRED), "{shell}");
+        }
+    }
+    assert_eq!(call(&scene, "Bash(python3 run.py:*)", "python3 run.py true").await, None);
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_patch_writes_through_no_link_that_git_does_not_track() {
     let scene = Scene::new();
     let project = scene.world.project_dir();

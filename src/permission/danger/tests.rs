@@ -8,6 +8,7 @@ mod git;
 mod place;
 mod programs;
 mod run_time;
+mod shells;
 mod values;
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::compare::{compare, wild};
 use super::restriction::Restriction;
 use crate::permission::danger::{self, Danger};
+use crate::permission::interpreter::may_start_shell;
 use crate::permission::mentions::readings::Readings;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
@@ -86,7 +87,9 @@ impl CommandPattern {
             let (words, start) = (&command.words, start_of(&command.words));
             let own = words.get(start..).unwrap_or_default();
             let dangers = danger::find_in_reading(own, bases);
-            self.covers(command) && dangers.iter().all(|danger| self.names(danger, start, words))
+            self.covers(command)
+                && dangers.iter().all(|danger| self.names(danger, start, words))
+                && !may_start_shell(own)
         };
         let allows =
             |readings: &Readings| !readings.is_open && readings.commands.iter().all(is_covered);
@@ -114,8 +117,11 @@ impl CommandPattern {
         }
         let words = &command.words;
         let start = start_of(words);
-        let dangers = danger::find(words.get(start..).unwrap_or_default(), bases);
-        dangers.into_iter().find(|danger| !self.names(danger, start, words))
+        let own = words.get(start..).unwrap_or_default();
+        let mut dangers = danger::find(own, bases).into_iter();
+        dangers
+            .find(|danger| !self.names(danger, start, words))
+            .or_else(|| may_start_shell(own).then(Danger::shell))
     }
 
     /// Whether the rule names the dangerous option of the command that begins with the word at

@@ -1,0 +1,141 @@
+//! Shells among the words of a command, and programs that run their words.
+
+use std::fs;
+
+use super::*;
+
+#[test]
+fn no_prefix_rule_covers_a_shell_wherever_it_stands() {
+    asked_about(&[
+        ("Bash(uv run:*)", "uv run sh -c 'touch x'"),
+        ("Bash(uv:*)", "uv run --with x bash ./x"),
+        ("Bash(uv run bash:*)", "uv run bash x"),
+        ("Bash(uv run bash:*)", "uv run bash -c x"),
+        ("Bash(uv run *)", "uv run /bin/sh x"),
+        ("Bash(uv * test)", "uv run sh test"),
+        ("Bash(poetry run:*)", "poetry run 'sh' x"),
+        ("Bash(poetry run:*)", "poetry run {sh,-c,x}"),
+        ("Bash(poetry run:*)", "poetry run $'s\\x68' x"),
+        ("Bash(poetry run:*)", "s=sh; poetry run $s x"),
+        ("Bash(poetry run:*)", "for s in dash; do poetry run \"$s\" x; done"),
+        ("Bash(poetry run:*)", "poetry run $SHELL -c x"),
+        ("Bash(poetry run:*)", "poetry run \"${SHELL}\" -c x"),
+        ("Bash(poetry run:*)", "poetry run $0 -c x"),
+        ("Bash(poetry run:*)", "poetry run ${x:-sh} -c x"),
+        ("Bash(poetry run:*)", "poetry run sh$x -c x"),
+        ("Bash(poetry run:*)", "poetry run ~/bin/sh x"),
+        ("Bash(npx:*)", "npx bash -c x"),
+        ("Bash(npx:*)", "npx bash@5 -c x"),
+        ("Bash(bundle exec:*)", "bundle exec zsh x"),
+        ("Bash(conda run:*)", "conda run -n x sh x"),
+        ("Bash(mise exec:*)", "mise exec -- sh x"),
+        ("Bash(direnv exec:*)", "direnv exec . sh x"),
+        ("Bash(pipenv run:*)", "pipenv run ksh93 x"),
+        ("Bash(hatch run:*)", "hatch run fish -c x"),
+        ("Bash(nix shell:*)", "nix shell -c bash-5.2 x"),
+        ("Bash(nix develop:*)", "nix develop --command=bash"),
+        ("Bash(own:*)", "own --run busybox ash x"),
+        ("Bash(own:*)", "own pwsh -Command x"),
+        ("Bash(own:*)", "own ./sh.exe x"),
+        ("Bash(xargs poetry run:*)", "echo sh -c x | xargs poetry run"),
+        ("Bash(timeout 60 uv run:*)", "timeout 60 uv run sh x"),
+        ("Bash(mksh:*)", "mksh x"),
+        ("Bash(bash5.2:*)", "bash5.2 x"),
+        ("Bash(nu:*)", "nu -c x"),
+        ("Bash(docker:*)", "docker --context x volume sh"),
+        ("Bash(git rebase:*)", "git rebase sh"),
+    ]);
+    covered(&[
+        ("Bash(uv run:*)", "uv run pytest -q"),
+        ("Bash(uv:*)", "uv add sh"),
+        ("Bash(npx:*)", "npx tsc"),
+        ("Bash(conda run:*)", "conda run -n x pytest -q"),
+        ("Bash(nix develop:*)", "nix develop -c cargo test"),
+        ("Bash(npx:*)", "npx bashate"),
+        ("Bash(docker exec:*)", "docker exec c sh -c ls"),
+        ("Bash(docker:*)", "docker compose exec web bash"),
+        ("Bash(docker run:*)", "docker run --rm x sh -c ls"),
+        ("Bash(podman run:*)", "podman run -it x bash"),
+        ("Bash(kubectl:*)", "kubectl -n prod exec p -- sh -c ls"),
+        ("Bash(ssh:*)", "ssh host bash -lc ls"),
+        ("Bash(git commit:*)", "git commit -m sh"),
+        ("Bash(git commit:*)", "git commit -m 'run sh -c x' -- bin/bash"),
+        ("Bash(grep:*)", "grep -rn bash /x"),
+        ("Bash(cargo test:*)", "cargo test fish"),
+        ("Bash(pip install:*)", "pip install dash"),
+        ("Bash(npm install:*)", "npm install sh"),
+        ("Bash(apt-get install:*)", "apt-get install zsh"),
+        ("Bash(shellcheck:*)", "shellcheck -s bash run.sh"),
+        ("Bash(own:*)", "own run.sh --mode=none 'sh -c x'"),
+        ("Bash(uv run sh x)", "uv run sh x"),
+    ]);
+    let bench = JudgeFixture::new().allow("Bash(poetry run:*)");
+    fs::write(bench.root.join("project/sh"), "").unwrap();
+    bench.asks(["poetry run ./s?", "poetry run s*"]);
+    let bench = bench.allow("Bash(which:*)");
+    bench.asks(["poetry run $(which sh) -c x"]);
+    bench.allows(["poetry run x $(which own) a$y \"$PWD/x.sh\""]);
+}
+
+#[test]
+fn the_question_says_that_there_is_a_shell() {
+    let judgement = JudgeFixture::new().allow("Bash(uv run:*)").bash_judgement("uv run sh x");
+    assert!(judgement.why.contains("uv with a shell among its words"), "{}", judgement.why);
+    assert_eq!(judgement.suggestions, ["Bash(uv run sh x)"]);
+    let suggestions = JudgeFixture::new().bash_judgement("npm run sh x").suggestions;
+    assert_eq!(suggestions, ["Bash(npm run sh x)"]);
+}
+
+#[test]
+fn a_rule_for_a_program_that_runs_its_words_names_both() {
+    let lines = [
+        "setpriv --reuid 1 ./x",
+        "prlimit --nofile=1 ./x",
+        "linux32 ./x",
+        "x86_64 ./x",
+        "choom -n 1 -- ./x",
+        "fakeroot ./x",
+        "bwrap --bind / / ./x",
+        "firejail ./x",
+        "tini ./x",
+        "dumb-init ./x",
+        "faketime now ./x",
+        "proxychains4 ./x",
+        "torsocks ./x",
+        "xvfb-run -a ./x",
+        "dbus-run-session ./x",
+        "valgrind ./x",
+        "hyperfine ./x",
+        "entr ./x",
+        "unbuffer ./x",
+        "toybox ls",
+        "perf stat ./x",
+        "perf record -g ./x",
+        "gdb --args ./x",
+        "gdb -ex 'shell ./x'",
+        "lldb -o 'platform shell x'",
+        "expect -c 'spawn ./x'",
+        "ssh-agent ./x",
+    ];
+    for line in lines {
+        let program = line.split(' ').next().unwrap();
+        let bench = JudgeFixture::new().allow(&format!("Bash({program}:*)"));
+        bench.asks([line]);
+    }
+    covered(&[
+        ("Bash(fakeroot make:*)", "fakeroot make all"),
+        ("Bash(faketime now make:*)", "faketime now make all"),
+        ("Bash(valgrind ./x:*)", "valgrind ./x y"),
+        ("Bash(xvfb-run npm test:*)", "xvfb-run npm test"),
+        ("Bash(perf stat make:*)", "perf stat make all"),
+        ("Bash(perf report:*)", "perf report --stdio"),
+        ("Bash(perf:*)", "perf list"),
+        ("Bash(gdb --args ./x:*)", "gdb --args ./x y"),
+        ("Bash(gdb:*)", "gdb ./x core"),
+    ]);
+    asked_about(&[
+        ("Bash(fakeroot make:*)", "fakeroot make -f x"),
+        ("Bash(fakeroot:*)", "fakeroot fakeroot make"),
+        ("Bash(valgrind sh:*)", "valgrind sh x"),
+    ]);
+}
