@@ -341,9 +341,9 @@ pub fn knows(words: &[Word]) -> bool {
     is_listed(name, &spell(words))
 }
 
-/// Whether the tables list options for the program and its sub-command.
+/// Whether the tables list options for the program and its sub-command, or it runs other programs.
 fn is_listed(name: &str, spelled: &[Spelling<'_>]) -> bool {
-    known::has(name) || entries(name, spelled).next().is_some()
+    known::has(name) || operand::is_runner(name) || entries(name, spelled).next().is_some()
 }
 
 /// The program's name in the tables: `x86_64-linux-gnu-gcc-12` is a gcc.

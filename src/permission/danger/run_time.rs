@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{
     Danger, OPEN_WORDS, end_of_options, find, form, is_listed, is_message, listed_name,
-    literal_word, open, operand,
+    literal_word, open,
 };
 use crate::permission::program::base_name;
 use crate::permission::script::Word;
@@ -38,8 +38,7 @@ pub fn is_smuggled(
 fn takes_options(words: &[Word]) -> bool {
     let spelled = spell(words);
     let name = listed_name(&words[0].text);
-    operand::is_runner(name)
-        || is_listed(name, &spelled) && end_of_options(name, &spelled) == spelled.len()
+    is_listed(name, &spelled) && end_of_options(name, &spelled) == spelled.len()
 }
 
 /// Whether the line contains, outside of the command, a dangerous option that an open word of the

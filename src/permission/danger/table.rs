@@ -192,6 +192,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "!--pre -i -f -t --index-url --extra-index-url --find-links --trusted-host --target --prefix --root --python \
          --proxy --log --config-settings --build-option --global-option --default-index --index",
     ),
+    ("apt apt-get aptitude apt-cache", "=t -o -c --option --config-file"),
+    ("dnf yum", "=x -c --config --setopt --installroot"),
+    ("dpkg", "--pre-invoke --post-invoke --admindir --root --instdir --status-logger"),
+    ("rpm", "-D -E --define --eval --pipe --load --macros --rcfile --root --dbpath"),
+    ("pacman", "-r -b --config --hookdir --root --sysroot --dbpath --gpgdir"),
     ("pip/config pip3/config", "edit set unset --editor"),
     (
         "pytest py.test",

@@ -488,12 +488,38 @@ fn options_count_behind_runners_of_environments() {
         ("Bash(conda run:*)", "conda run -n x pytest -c /x"),
         ("Bash(mise exec:*)", "mise exec -- git log --output=/x"),
         ("Bash(nix shell:*)", "nix shell nixpkgs#gnumake -c make -f /x"),
+        ("Bash(poetry run:*)", "poetry run $(cat x)"),
+        ("Bash(bundle exec:*)", "bundle exec \"$x\""),
         ("Bash(pixi run:*)", "pixi run curl -o /x https://a"),
     ]);
     allowed(&[
         ("Bash(direnv exec:*)", "direnv exec . make test"),
+        ("Bash(poetry run:*)", "poetry run pytest tests/*.py"),
+        ("Bash(poetry run:*)", "for x in a b; do poetry run pytest $x; done"),
         ("Bash(conda:*)", "conda install -y git pytest"),
         ("Bash(nix build:*)", "nix build .#x --no-link"),
+    ]);
+}
+
+#[test]
+fn a_package_manager_takes_no_settings_and_hooks() {
+    asked_about(&[
+        ("Bash(apt-get install:*)", "apt-get install -o 'DPkg::Pre-Invoke::=./x' y"),
+        ("Bash(apt install:*)", "apt install -y -oDPkg::Pre-Invoke::=./x y"),
+        ("Bash(apt-get install:*)", "apt-get install --opt=DPkg::Pre-Invoke::=./x y"),
+        ("Bash(apt-get install:*)", "apt-get install -c ./x y"),
+        ("Bash(dnf install:*)", "dnf install --setopt=pluginpath=x y"),
+        ("Bash(dpkg:*)", "dpkg --pre-invoke=./x -i y"),
+        ("Bash(rpm:*)", "rpm -qa --pipe ./x"),
+        ("Bash(rpm:*)", "rpm -E '%(./x)'"),
+        ("Bash(pacman:*)", "pacman -S --hookdir x y"),
+    ]);
+    allowed(&[
+        ("Bash(apt-get install:*)", "apt-get install -y --no-install-recommends -t stable x"),
+        ("Bash(dnf install:*)", "dnf install -y x"),
+        ("Bash(dpkg:*)", "dpkg -l x"),
+        ("Bash(rpm:*)", "rpm -qa"),
+        ("Bash(pacman:*)", "pacman -Syu --noconfirm x"),
     ]);
 }
 

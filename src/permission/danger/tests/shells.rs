@@ -74,7 +74,9 @@ fn no_prefix_rule_covers_a_shell_wherever_it_stands() {
     bench.asks(["poetry run ./s?", "poetry run s*"]);
     let bench = bench.allow("Bash(which:*)");
     bench.asks(["poetry run $(which sh) -c x"]);
-    bench.allows(["poetry run x $(which own) a$y \"$PWD/x.sh\""]);
+    let bench = bench.allow("Bash(own:*)");
+    bench.asks(["own $(which sh) -c x"]);
+    bench.allows(["own x $(which own) a$y \"$PWD/x.sh\""]);
 }
 
 #[test]
