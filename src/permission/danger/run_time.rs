@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::{
-    Danger, OPEN_WORDS, end_of_options, find, form, is_listed, is_message, listed_name,
-    literal_word, open,
+    Danger, OPEN_WORDS, end_of_options, find, find_in_reading, form, is_listed, is_message,
+    listed_name, literal_word, open,
 };
 use crate::permission::program::base_name;
 use crate::permission::script::Word;
@@ -110,7 +110,9 @@ fn is_in_variable(
         commands = commands.iter().flat_map(with).collect();
     }
     let is_danger = |danger: &Danger| danger.option != OPEN_WORDS && !is_named(danger);
-    has_value && commands.iter().any(|command| find(command, bases).iter().any(is_danger))
+    // What no word shows is known of the command as it is written.
+    has_value
+        && commands.iter().any(|command| find_in_reading(command, bases).iter().any(is_danger))
 }
 
 /// Whether an option with a telling name follows a variable in the word, as in `$x--log-file=f`.
