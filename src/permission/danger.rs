@@ -399,9 +399,17 @@ const MESSAGES: &[(&str, &str)] = &[
 const FLAGS: &str =
     "-a -s -q -v -n --all --amend --allow-empty --no-verify --no-edit --quiet --signoff --draft";
 
+/// Whether the word at this place is a message that is quoted as a whole.
+pub fn is_message_at(words: &[Word], place: usize) -> bool {
+    let name = words.first().map_or("", |word| listed_name(&word.text));
+    let is_quoted = words.get(place).is_some_and(|word| word.raw.starts_with('"'));
+    is_quoted && matches!(name, "git" | "gh") && is_message(name, &spell(words), words, place)
+}
+
 /// Whether the word, quoted as a whole, is the message after `-m` or the like.
 fn is_message(name: &str, spelled: &[Spelling<'_>], words: &[Word], place: usize) -> bool {
-    let is_one = |raw: &str| raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"');
+    let is_quoted = |raw: &str| raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"');
+    let is_one = |raw: &str| is_quoted(raw) && open::is_one_word(raw);
     if spelled.len() != words.len() || !words.get(place).is_some_and(|word| is_one(&word.raw)) {
         return false;
     }

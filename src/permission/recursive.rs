@@ -6,6 +6,7 @@
 //! input says, named or not.
 
 use super::program::base_name;
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use super::git_store;
@@ -26,7 +27,7 @@ mod whitelist;
 
 use behavior::{CwdCondition, ReadBehavior, ShownContent};
 pub use git::{has_parent_after_name, is_plain_path};
-pub use tree::{SearchOutcome, find};
+pub use tree::{FolderLinks, SearchOutcome, find};
 
 /// Folder content that a command shows without naming it.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,8 @@ pub struct ShownFolder {
     program: String,
     folder: PathTarget,
     content: ShownContent,
+    /// Looked up on demand.
+    links: OnceCell<FolderLinks>,
 }
 
 /// When a program descends into folders.
@@ -151,6 +154,7 @@ pub fn shown_folders(
             program: name.to_owned(),
             folder,
             content,
+            links: OnceCell::new(),
         }));
     }
     shown
@@ -245,7 +249,7 @@ impl ShownFolder {
         starts: &PatternRoots,
         places: &Places,
     ) -> Option<String> {
-        let Self { program, folder, content } = self;
+        let Self { program, folder, content, links } = self;
         let real = folder.resolved.as_deref()?;
         match content {
             // The content of a git folder is every file that git keeps.
@@ -253,18 +257,27 @@ impl ShownFolder {
                 Some(format!("`{program}` may show such a file, which git keeps in a folder that it reads"))
             }
             ShownContent::Files { hidden } => {
-                let is_apart = !pattern.may_lie_in(real, starts)
-                    && !pattern.may_lie_in(&folder.written, starts);
-                if is_apart {
-                    return None;
-                }
-                match tree::find(folder, *hidden, pattern, starts) {
-                    tree::SearchOutcome::Nothing => None,
-                    tree::SearchOutcome::Found(file) => Some(format!(
+                let is_near = pattern.may_lie_in(real, starts)
+                    || pattern.may_lie_in(&folder.written, starts);
+                let below = match is_near {
+                    true => tree::find(folder, *hidden, pattern, starts),
+                    false => SearchOutcome::Nothing,
+                };
+                let behind_links = || {
+                    let links = links.get_or_init(|| FolderLinks::below(folder, *hidden));
+                    links.find(*hidden, pattern, starts)
+                };
+                let found = match below {
+                    SearchOutcome::Nothing => behind_links(),
+                    found => found,
+                };
+                match found {
+                    SearchOutcome::Nothing => None,
+                    SearchOutcome::Found(file) => Some(format!(
                         "`{program}` may show {}, which is in a folder that it reads",
                         places.show(&file)
                     )),
-                    tree::SearchOutcome::TooMany => Some(format!(
+                    SearchOutcome::TooMany => Some(format!(
                         "`{program}` reads a folder with too many files to check"
                     )),
                 }

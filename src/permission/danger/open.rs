@@ -153,6 +153,15 @@ pub fn may_be_option(raw: &str) -> bool {
     parts.contains(&WordPart::Words) || matches!(parts.first(), Some(WordPart::Text))
 }
 
+/// Whether bash makes one word of this one: nothing in it is split, and it holds no list.
+pub fn is_one_word(raw: &str) -> bool {
+    let has_list = ["$@", "${@", "[@]", "$*", "${*"].iter().any(|list| raw.contains(list));
+    let is_split = |part: &WordPart| {
+        matches!(part, WordPart::Words | WordPart::Variable { quoted: false, .. })
+    };
+    !has_list && !parts(raw).iter().any(is_split)
+}
+
 /// The words that this one becomes with the values that the line gives its variables: a list of
 /// words for each combination of values. `None` if a value is uncertain.
 pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {

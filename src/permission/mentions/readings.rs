@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::lookup::{BLANK, FileLookup, mark_blank};
+use crate::permission::danger;
 use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::spelling::{Piece, fits, globbed, spell};
 
@@ -65,6 +66,7 @@ pub fn readings(
         lookup,
         is_all,
         is_behind_mark: false,
+        has_long_list: false,
         folders: FolderNames::new(),
         left: MAX_WORDS,
     };
@@ -77,6 +79,8 @@ struct Reader<'a> {
     is_all: bool,
     /// Whether a `--` stands before the word, which ends the options.
     is_behind_mark: bool,
+    /// Whether a variable has names of a glob that are not among its values.
+    has_long_list: bool,
     folders: FolderNames,
     /// Words left to make.
     left: usize,
@@ -98,8 +102,10 @@ impl Reader<'_> {
                     Some(names) if names.len() <= MAX_NAMES => {
                         added.extend(names.iter().map(chars));
                     }
-                    Some(names) if names.iter().all(GlobName::is_harmless) => {}
-                    None if is_harmless(&beginning(part)) => {}
+                    Some(names) if names.iter().all(GlobName::is_harmless) => {
+                        self.has_long_list = true;
+                    }
+                    None if is_harmless(&beginning(part)) => self.has_long_list = true,
                     _ => added.push(vec![Piece::Limit]),
                 }
             }
@@ -113,9 +119,15 @@ impl Reader<'_> {
             return Readings::default();
         }
         let mut all: Vec<Vec<Word>> = vec![Vec::new()];
+        // Its options only say how it prints.
+        let is_echo = command.words.first().is_some_and(|word| word.text == "echo");
         self.is_behind_mark = false;
-        for word in &command.words {
+        for (place, word) in command.words.iter().enumerate() {
             self.is_behind_mark |= word.literal && word.text == "--";
+            if is_echo || danger::is_message_at(&command.words, place) {
+                all.iter_mut().for_each(|words| words.push(word.clone()));
+                continue;
+            }
             let Some(readings) = self.word(word) else { return open };
             let length: usize = readings.iter().map(Vec::len).sum();
             let made = all.len() * length + all.iter().map(Vec::len).sum::<usize>();
@@ -138,14 +150,29 @@ impl Reader<'_> {
         if word.literal {
             return Some(vec![same()]);
         }
+        let mut all = self.spelled(word, word)?;
+        for other in self.without_operators(&word.raw)? {
+            for words in self.spelled(&other, word)? {
+                if !all.contains(&words) {
+                    all.push(words);
+                }
+            }
+        }
+        Some(all)
+    }
+
+    /// The same for one way to write the word.
+    fn spelled(&mut self, written: &Word, word: &Word) -> Option<Vec<Vec<Word>>> {
         let mut all: Vec<Vec<Word>> = vec![Vec::new()];
         // Braces make several words of one.
-        for spelled in spell(std::slice::from_ref(word)) {
+        for spelled in spell(std::slice::from_ref(written)) {
             let mut own: Vec<Vec<Word>> = Vec::new();
-            for reading in self.readings(&spelled.into_pieces(), is_one_word(&word.raw)) {
+            let pieces = spelled.into_pieces();
+            let has_dash = written == word && beginning(&pieces).starts_with('-');
+            for reading in self.readings(&pieces, is_one_word(&word.raw), has_dash) {
                 let words = match reading {
                     Reading::Words(texts) => texts.into_iter().map(literal_word).collect(),
-                    Reading::Same => same(),
+                    Reading::Same => vec![word.clone()],
                     Reading::Open => return None,
                 };
                 if !own.contains(&words) {
@@ -163,16 +190,101 @@ impl Reader<'_> {
         Some(all)
     }
 
-    /// The words that bash may make of the pieces of one; in quotes, they stay one.
-    fn readings(&mut self, pieces: &[Piece], is_quoted: bool) -> Vec<Reading> {
+    /// The word with each `${name:-word}`, `${name#word}` and the like replaced by what the line says
+    /// that it may stand for, if that is more than unknown text; `None` for too many.
+    fn without_operators(&mut self, raw: &str) -> Option<Vec<Word>> {
+        let mut all = vec![String::new()];
+        let (mut rest, mut is_known) = (raw, false);
+        while let Some((before, behind)) = rest.split_once("${") {
+            let (inner, behind) = behind.split_once('}').unwrap_or((behind, ""));
+            let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let operator = inner.trim_start_matches(is_letter);
+            let name = &inner[..inner.len() - operator.len()];
+            let variable = || format!("${{{name}}}");
+            let mut texts = vec![variable()];
+            match operator.strip_prefix(':').unwrap_or(operator) {
+                "" => {}
+                trim if trim.starts_with(['#', '%']) && !name.is_empty() => {
+                    let left = self.trimmed(name, trim)?;
+                    is_known |= left.is_some();
+                    texts = vec![left.unwrap_or_else(|| format!("${{{inner}}}"))];
+                }
+                default => {
+                    let own = default.get(1..).unwrap_or_default();
+                    let is_other = !own.is_empty() && !is_plain(own);
+                    is_known |= is_other || self.lookup.values.contains_key(name);
+                    texts.extend(is_other.then(|| own.to_owned()));
+                }
+            }
+            let with = |start: &String| {
+                texts.iter().map(|text| format!("{start}{before}{text}")).collect::<Vec<_>>()
+            };
+            all = all.iter().flat_map(with).collect();
+            if all.len() > MAX_COMMANDS {
+                return None;
+            }
+            rest = behind;
+        }
+        all.retain(|_| is_known);
+        let word = |text: String| Word { text: String::new(), raw: text + rest, literal: false };
+        Some(all.into_iter().map(word).collect())
+    }
+
+    /// A variable for what is left of the values that the line gives another without what the
+    /// pattern of `#word` or `%word` may match. None if all that is harmless by its form.
+    fn trimmed(&mut self, name: &str, pattern: &str) -> Option<Option<String>> {
+        let Some(values) = self.lookup.values.get(name) else { return Some(None) };
+        let is_start = pattern.starts_with('#');
+        let pattern = pattern.trim_start_matches(['#', '%']);
+        let pattern = globbed(&pattern.chars().map(Piece::Char).collect::<Vec<_>>());
+        // Some of it may be unknown or nothing.
+        let mut left = vec![Vec::new(), vec![Piece::Any]];
+        for value in values {
+            let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
+            let Some(text) = value.iter().map(char).collect::<Option<Vec<char>>>() else {
+                // Its names are values, too, but for those of a long list.
+                let is_list = has_glob(value) && !value.contains(&Piece::Any);
+                if value.contains(&Piece::Limit) || is_list && is_start && self.has_long_list {
+                    return None;
+                }
+                continue;
+            };
+            for at in 0..=text.len() {
+                let (start, end) = text.split_at(at);
+                let (off, rest) = if is_start { (start, end) } else { (end, start) };
+                let is_plain = || rest.is_empty() || is_plain(&rest.iter().collect::<String>());
+                if (off.is_empty() || fits(&pattern, off)) && !is_plain() {
+                    left.push(rest.iter().copied().map(Piece::Char).collect());
+                }
+            }
+        }
+        if left.len() == 2 {
+            return Some(None);
+        }
+        let names = (0..).map(|at| format!("{name}_{at}"));
+        let free = names.into_iter().find(|name| !self.lookup.values.contains_key(name))?;
+        self.lookup.values.insert(free.clone(), left);
+        Some(Some(format!("${{{free}}}")))
+    }
+
+    /// The words that bash may make of the pieces of one; in quotes, they stay one. The word as
+    /// written may begin with a dash of its own.
+    fn readings(&mut self, pieces: &[Piece], is_quoted: bool, has_dash: bool) -> Vec<Reading> {
         let has_variable = pieces.iter().any(|piece| matches!(piece, Piece::Variable(_)));
         let mut readings = Vec::new();
         for text in self.lookup.substituted(pieces, MAX_COMMANDS) {
             if text.contains(&Piece::Limit) {
                 return vec![Reading::Open];
             }
-            if text.iter().any(|piece| matches!(piece, Piece::Any | Piece::Variable(_))) {
-                let is_open = has_glob(&text) && !self.is_harmless(&text);
+            if text.iter().any(is_unknown) {
+                // Unknown text may be empty, and the value of an option of its own is no other one.
+                let parts = text.split(|piece| *piece == BLANK && !is_quoted);
+                let is_option = !self.is_behind_mark
+                    && parts.enumerate().any(|(at, part)| {
+                        let certain = part.iter().find(|piece| !is_unknown(piece));
+                        certain == Some(&Piece::Char('-')) && !(at == 0 && has_dash)
+                    });
+                let is_open = is_option || has_glob(&text) && !self.is_harmless(&text);
                 readings.push(if is_open { Reading::Open } else { Reading::Same });
                 continue;
             }
@@ -330,7 +442,7 @@ impl GlobName {
     }
 
     fn is_harmless(&self) -> bool {
-        is_harmless(&self.text) && !self.passes_link
+        is_plain(&self.text) && !self.passes_link
     }
 }
 
@@ -338,6 +450,10 @@ impl GlobName {
 fn is_one_word(raw: &str) -> bool {
     let inside = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inside.is_some_and(|text| !text.contains(['"', '\\', '`', '@']) && !text.contains("$("))
+}
+
+fn is_unknown(piece: &Piece) -> bool {
+    matches!(piece, Piece::Any | Piece::Variable(_))
 }
 
 fn beginning(text: &[Piece]) -> String {
@@ -369,6 +485,11 @@ fn is_harmless(beginning: &str) -> bool {
     let is_path = |c: char| c.is_alphanumeric() || "_./".contains(c);
     let is_known_option = !option.is_empty() && value.is_empty();
     (is_known_option || value.starts_with(is_path)) && value.chars().all(is_plain)
+}
+
+/// The same, where it is no option either.
+fn is_plain(text: &str) -> bool {
+    !text.starts_with('-') && is_harmless(text)
 }
 
 fn literal_word(text: String) -> Word {

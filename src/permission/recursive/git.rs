@@ -5,7 +5,9 @@ use std::path::{Component, Path, PathBuf};
 
 use super::behavior::{CwdCondition, ReadBehavior, ShownContent};
 use super::silent::is_silent;
-use crate::disk::{checkout_around, checkout_root, common_git_dir, has_dot_git, normalize, tracks};
+use crate::disk::{
+    checkout_around, checkout_root, common_git_dir, has_dot_git, named_git_dirs, normalize, tracks,
+};
 use crate::permission::pattern::PathPattern;
 use crate::permission::pattern_roots::PatternRoots;
 use crate::permission::program::{Program, mark_ends_git_options};
@@ -30,6 +32,9 @@ const NARROW: &str = "--abbrev --abbrev-commit --color --color-words --date --da
                       --no-ext-diff --no-merges --no-patch --no-prefix --no-renames --no-textconv --oneline --patch \
                       --patch-with-stat --patience --pretty --reverse --since --after --until --before --topo-order \
                       --unified --word-diff -W -b -n -p -s -u -w -z --";
+
+/// Options of `git am` that go on with patches which it has been given, or drop them.
+const AM_STEPS: &str = "--abort --continue --quit --resolved --retry --skip";
 
 /// Search options that limit it to tracked files; long ones only in full.
 const GREP: &str = "--all-match --and --break --cached --color --column --context --count --extended-regexp \
@@ -59,7 +64,15 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
     match name {
         // What is behind the mark goes to another command of git, without the mark.
         _ if has_option_behind_mark(name, words) => Some(history),
+        // What it takes from another tree may be any file by the name of one.
+        "checkout" | "reset" | "restore" if !takes_from_commits(name, words, &operands, bases) => {
+            Some(history)
+        }
+        // It moves the files of one side to other names.
+        _ if words.iter().any(|word| word.text.contains("subtree")) => Some(history),
         _ if is_silent(name, words) => None,
+        // What a patch names by its id may be any file.
+        "am" if !words.is_empty() && words.iter().all(|word| lists(AM_STEPS, &word.text)) => None,
         "grep" if is("--no-index") => Some(ReadBehavior {
             content: ShownContent::Files { hidden: true },
             reads_cwd: CwdCondition::Always,
@@ -74,7 +87,7 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
             reads_cwd: CwdCondition::Never,
         }),
         // By the name of an object, `show` prints a file whatever the options say.
-        "show" if is_summary(words) && operands.are_commits(bases) => None,
+        "show" if is_summary(words) && !names_refs(words) && operands.are_commits(bases) => None,
         "diff" | "difftool" if is_summary(words) => None,
         "diff" | "difftool" | "show"
             if is_narrow(words, &["--cached", "--staged"])
@@ -91,7 +104,7 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
             };
             Some(ReadBehavior { content: ShownContent::Tracked, reads_cwd: here })
         }
-        "show" | "cat-file" if is_narrow(words, &["-e", "-t"]) && operands.are_blobs() => None,
+        "show" | "cat-file" if is_narrow(words, &["-e", "-t"]) && operands.are_blobs(bases) => None,
         "log" | "reflog" | "shortlog" | "stash" | "whatchanged"
             if is_harmless(words) || is_narrow(words, &[]) && operands.are_files =>
         {
@@ -156,41 +169,128 @@ impl<'a> GitOperands<'a> {
 
     /// Whether the words before the files are certainly commits: a blob's name could show any file that git keeps.
     fn are_commits(&self, bases: &[PathBuf]) -> bool {
-        let is_commit = |name: &str| {
-            let name = name.split(['~', '^']).next().unwrap_or_default();
-            matches!(name, "" | "HEAD" | "@") || bases.iter().all(|base| has_branch(base, name))
-        };
+        let is_commit = |name: &str| name.is_empty() || is_commit(name, bases);
         self.revisions.iter().all(|it| it.split("..").all(|it| is_commit(it.trim_matches('.'))))
     }
 
     /// Whether all are names of files in a commit, such as `HEAD:src/a`: those are compared like other names.
-    fn are_blobs(&self) -> bool {
-        let is_plain = |c: char| c.is_alphanumeric() || "._/~^@-".contains(c);
+    fn are_blobs(&self, bases: &[PathBuf]) -> bool {
         let is_blob = |text: &&str| {
             text.split_once(':').is_some_and(|(commit, path)| {
-                commit.chars().all(is_plain) && !path.is_empty() && !path.starts_with(['/', '!'])
+                (commit.is_empty() || is_commit(commit, bases))
+                    && !path.is_empty()
+                    && !path.starts_with(['/', '!'])
             })
         };
         !self.revisions.is_empty() && self.revisions.iter().all(is_blob)
     }
 }
 
-/// Whether the repository around the folder has this branch, local or remote.
+/// Whether the name is certainly one of a commit: `HEAD` or a branch, or one of those before it.
+fn is_commit(name: &str, bases: &[PathBuf]) -> bool {
+    let start = name.split(['~', '^']).next().unwrap_or_default();
+    let is_before = name[start.len()..].chars().all(|c| matches!(c, '~' | '^' | '0'..='9'));
+    let name = if start == "@" { "HEAD" } else { start };
+    is_before && !bases.is_empty() && bases.iter().all(|base| has_branch(base, name))
+}
+
+/// Whether a command that takes files from a commit is certainly given no other tree.
+fn takes_from_commits(
+    name: &str,
+    words: &[Word],
+    operands: &GitOperands<'_>,
+    bases: &[PathBuf],
+) -> bool {
+    let end = words.iter().position(|word| word.text == "--");
+    let before = &words[..end.unwrap_or(words.len())];
+    if name == "restore" {
+        let mut sources = before.iter().enumerate().filter_map(|(at, word)| {
+            let text = word.text.as_str();
+            let next = || before.get(at + 1).map_or("", |word| word.text.as_str());
+            match text.strip_prefix("--") {
+                // It may be abbreviated, but for one letter.
+                Some(long) if long.starts_with("so") => {
+                    Some(long.split_once('=').map_or_else(next, |(_, value)| value))
+                }
+                Some(_) => None,
+                None => {
+                    let (_, value) = text.strip_prefix('-')?.split_once('s')?;
+                    Some(if value.is_empty() { next() } else { value })
+                }
+            }
+        });
+        return sources.all(|source| is_commit(source, bases));
+    }
+    // With a new branch, or with one word, it takes a commit and no files.
+    let creates = |word: &Word| {
+        let is_letter = |c| matches!(c, 'b' | 'B' | 'd' | 't');
+        let letters = word.text.strip_prefix('-').filter(|text| !text.starts_with('-'));
+        let letters = letters.map(|text| text.trim_start_matches(['f', 'q']));
+        word.literal
+            && (letters.is_some_and(|it| it.chars().next().is_some_and(is_letter))
+                || matches!(word.text.as_str(), "--orphan" | "--track" | "--detach"))
+    };
+    let words_before = before.iter().filter(|word| !word.text.starts_with('-')).count();
+    name == "checkout" && end.is_none() && before.iter().any(creates)
+        || end.is_none() && words_before <= 1 && before.iter().all(|word| word.literal)
+        || operands.are_commits(bases) && before.iter().all(|word| word.literal)
+}
+
+/// Whether an option names references, which may lead to any object.
+fn names_refs(words: &[Word]) -> bool {
+    let refs = ["--all", "--branches", "--remotes", "--tags"];
+    words.iter().any(|word| refs.iter().any(|option| word.text.starts_with(option)))
+}
+
+/// Whether the name is that of a local branch or of `HEAD`, which git keeps at a commit, and of
+/// nothing else in the repository around the folder.
 fn has_branch(folder: &Path, name: &str) -> bool {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._/-".contains(c));
-    let Some(git) = common_git_dir(&checkout_root(folder)).filter(|_| is_plain) else {
+    // Git takes such a name for that of an object.
+    let is_id = name.len() >= 40 && name.chars().all(|c| c.is_ascii_hexdigit());
+    if name.is_empty() || !is_plain || is_id || name.contains("..") {
+        return false;
+    }
+    let root = checkout_root(folder);
+    let (own, Some(common)) = (named_git_dirs(&root).0, common_git_dir(&root)) else {
         return false;
     };
-    let is_branch = |kind: &str| git.join("refs").join(kind).join(name).is_file();
-    let packed = || fs::read_to_string(git.join("packed-refs")).unwrap_or_default();
-    let is_packed = |text: &str| {
-        let names = text.lines().filter_map(|line| Some(line.split_once(' ')?.1));
-        let mut names = names.filter_map(|it| it.strip_prefix("refs/")?.split_once('/'));
-        names.any(|(kind, it)| matches!(kind, "heads" | "remotes") && it == name)
+    let packed = fs::read_to_string(common.join("packed-refs")).unwrap_or_default();
+    let is_packed = |reference: &str| {
+        packed.lines().any(|line| line.split_once(' ').is_some_and(|(_, own)| own == reference))
     };
-    !name.is_empty()
-        && !name.contains("..")
-        && (["heads", "remotes"].into_iter().any(is_branch) || is_packed(&packed()))
+    let has = |reference: &str| {
+        is_packed(reference)
+            || [&own, &common].iter().any(|git| git.join(reference).symlink_metadata().is_ok())
+    };
+    // Git looks for other references of this name first.
+    let is_other = name != "HEAD" && has(name);
+    if is_other || has(&format!("refs/{name}")) || has(&format!("refs/tags/{name}")) {
+        return false;
+    }
+    // A symbolic reference may lead to anything, and so may a link.
+    let text = |file: PathBuf| {
+        let is_file = file.symlink_metadata().is_ok_and(|it| it.file_type().is_file());
+        is_file.then(|| fs::read_to_string(&file).ok()).flatten()
+    };
+    let is_commit = |text: &str| text.trim_end().chars().all(|c| c.is_ascii_hexdigit());
+    let branch = match name {
+        "HEAD" => match text(own.join("HEAD")) {
+            Some(head) if is_commit(&head) => return true,
+            Some(head) => match head.trim_end().strip_prefix("ref: refs/heads/") {
+                Some(branch) => branch.to_owned(),
+                None => return false,
+            },
+            None => return false,
+        },
+        name => name.to_owned(),
+    };
+    let reference = format!("refs/heads/{branch}");
+    match text(common.join(&reference)) {
+        Some(id) => is_commit(&id),
+        // The branch of `HEAD` may have no commit yet.
+        None => is_packed(&reference) || name == "HEAD" && !has(&reference),
+    }
 }
 
 /// Whether a `..` follows a name in the path. Git drops the name with the `..`; the

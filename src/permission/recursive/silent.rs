@@ -50,13 +50,25 @@ const fn known(
 
 const SILENT: &[SilentCommand] = &[
     any(
-        "apply annotate blame bugreport check-attr check-ignore check-mailmap check-ref-format cherry cherry-pick clean \
-         column commit-graph commit-tree count-objects describe fetch fetch-pack gc hash-object help index-pack init \
-         init-db interpret-trailers ls-files ls-remote ls-tree maintenance merge merge-base mktag mktree \
+        "annotate blame bugreport check-attr check-ignore check-mailmap check-ref-format cherry cherry-pick clean \
+         column commit-graph count-objects describe fetch fetch-pack gc help init \
+         init-db interpret-trailers ls-files ls-remote ls-tree maintenance merge merge-base \
          multi-pack-index mv name-rev pack-refs patch-id prune prune-packed pull push remote repack rev-list rev-parse \
-         revert rm send-pack show-branch show-ref sparse-checkout stripspace switch symbolic-ref update-index update-ref \
+         revert rm send-pack show-branch show-ref sparse-checkout stripspace switch symbolic-ref update-ref \
          update-server-info var verify-commit verify-pack verify-tag version write-tree",
     ),
+    // Not with an object that it is given: any content may be added under another name by its id.
+    known(
+        "update-index",
+        "gqz",
+        "",
+        "",
+        "--add --again --assume-unchanged --chmod --force-remove --force-untracked-cache --ignore-missing \
+        --ignore-submodules --no-assume-unchanged --no-skip-worktree --no-split-index --no-untracked-cache \
+        --really-refresh --refresh --remove --skip-worktree --split-index --stdin --unmerged --untracked-cache \
+        --verbose",
+    ),
+    known("hash-object", "w", "", "", "--no-filters --path --stdin --stdin-paths"),
     words("bisect", "start bad good new old reset skip log terms next replay"),
     words("lfs", "env fetch install ls-files prune pull push status track untrack version"),
     words("rerere", "clear forget gc remaining status"),
@@ -150,16 +162,6 @@ const SILENT: &[SilentCommand] = &[
         --no-keep-empty --no-rebase-merges --no-rerere-autoupdate --no-stat --no-update-refs --no-verify --onto= --quiet \
         --quit --rebase-merges --reset-author-date --rerere-autoupdate --root --signoff --skip --stat --strategy= \
         --strategy-option= --update-refs --verbose --verify --whitespace=",
-    ),
-    known(
-        "am",
-        "3ikmqs",
-        "Cp",
-        "S",
-        "--3way --abort --allow-empty --continue --directory= --exclude= --gpg-sign \
-        --include= --interactive --keep --keep-cr --keep-non-patch --message-id --no-3way --no-gpg-sign --no-keep-cr \
-        --no-verify --patch-format= --quiet --quit --quoted-cr= --reject --resolved --retry --scissors --signoff --skip \
-        --whitespace=",
     ),
     SilentCommand {
         words: "apply branch clear create drop pop push save store",

@@ -59,15 +59,69 @@ fn git_finds_files_from_the_top_of_the_checkout_and_by_their_ids() {
     let heads = bench.root.join("project/.git/refs/heads");
     fs::create_dir_all(heads.join("feature")).unwrap();
     fs::write(heads.join("feature/x"), "9eed597f9eed597f9eed597f9eed597f9eed597f\n").unwrap();
-    let packed = "9eed597f9eed597f9eed597f9eed597f9eed597f refs/remotes/origin/main\n";
+    let packed = "9eed597f9eed597f9eed597f9eed597f9eed597f refs/heads/main\n\
+                  9eed597f9eed597f9eed597f9eed597f9eed597f refs/remotes/origin/main\n";
     fs::write(heads.join("../../packed-refs"), packed).unwrap();
-    bench.allows([
+    // A remote branch, a tag and a symbolic reference may be any object.
+    fs::write(heads.join("y"), "ref: refs/tags/zz\n").unwrap();
+    fs::write(heads.join("same"), "9eed597f9eed597f9eed597f9eed597f9eed597f\n").unwrap();
+    fs::write(heads.join("../tags/same"), "9eed597f9eed597f9eed597f9eed597f9eed597f\n").unwrap();
+    bench.asks([
         "git diff origin/main -- src/a",
+        "git diff y -- src/a",
+        "git diff same -- src/a",
+        "git show --stat same",
+        "git show --stat --tags",
+        "git show -s --all",
+        "git show --name-only --remotes",
+        "git show 9eed597f:key",
+        "git show zz:key",
+        "git cat-file -p 9eed597f:key",
+        "git checkout 9eed597f -- key",
+        "git checkout 9eed597f key",
+        "git checkout zz key",
+        "git checkout HEAD~0:docs key",
+        "git restore -s 9eed597f key",
+        "git restore -Ws9eed597f key",
+        "git restore --source=9eed597f src/a",
+        "git restore --sou 9eed597f src/a",
+        "git reset 9eed597f key",
+        "git reset -q zz -- key",
+        "git update-index --add --cacheinfo 100644,9eed597f,a2",
+        "git update-index --cachei 100644,9eed597f,a2",
+        "git update-index --index-info < src/a",
+        "git commit-tree 9eed597f -m x",
+        "git mktree < src/a",
+        "git hash-object -w -t tree src/a",
+        "git apply x.patch",
+        "git am x.mbox",
+        "git merge -Xsubtree=docs feature/x",
+    ]);
+    bench.allows([
+        "git diff main -- src/a",
         "git diff HEAD~2 src/a",
         "git diff feature/x..HEAD -- src/a",
         "git diff feature/x~1... src/a",
         "git show @ -- src/a",
         "git show HEAD:src/a",
+        "git show feature/x:src/a",
+        "git show --stat main",
+        "git log --stat --all",
+        "git checkout main",
+        "git checkout -b new origin/main",
+        "git checkout -qb new 9eed597f",
+        "git checkout --detach origin/main",
+        "git checkout HEAD~1 -- src/a docs/b",
+        "git checkout -- src/a",
+        "git checkout feature/x src/a",
+        "git restore --staged src/a",
+        "git restore -s HEAD~1 src/a",
+        "git restore --source=main src/a",
+        "git reset --hard origin/main",
+        "git reset HEAD~1",
+        "git reset HEAD src/a",
+        "git update-index --refresh",
+        "git am --abort",
     ]);
 }
 
@@ -404,4 +458,80 @@ fn an_index_or_a_git_folder_of_an_unusual_form_may_track_any_file() {
     fs::write(project.join(".git"), "gitdir:  real\n").unwrap();
     git(&project, &["config", "core.worktree", ".."]);
     assert_eq!(blank.bash("git diff"), Ask);
+}
+
+#[test]
+fn a_link_below_a_folder_leads_to_what_a_command_reads_there() {
+    let bench = bench(&[]).allow("Bash(rsync:*)").allow("Bash(scp:*)");
+    let (root, project) = (bench.root.clone(), bench.root.join("project"));
+    for folder in ["conf", "e", "f", "far", "sub"] {
+        fs::create_dir(project.join(folder)).unwrap();
+    }
+    for file in ["conf/prod.key", "sub/b", "far/c"] {
+        fs::write(project.join(file), "SECRET").unwrap();
+    }
+    fs::write(root.join("home/.ssh/id"), "SECRET").unwrap();
+    symlink("../conf", project.join("e/l")).unwrap();
+    symlink("../conf/prod.key", project.join("f/x")).unwrap();
+    let programs = bench.rules.clone();
+    let lines = |folder: &str| {
+        [
+            "grep -R . e",
+            "grep -r . e",
+            "rg -L . e",
+            "cp -rL e x",
+            "tar chf x.tar e",
+            "rsync -aL e x",
+            "zip -r x e",
+            "diff -r e docs",
+            "scp -r e h:y",
+        ]
+        .map(|line| line.replace(" e", &format!(" {folder}")))
+    };
+    let mut bench = bench;
+    for rule in ["Read(conf/**)", "Read(./conf/prod.key)", "Read(/conf/*.key)"] {
+        bench.rules = programs.clone();
+        bench = bench.deny(rule);
+        bench.asks(lines("e").into_iter().chain(lines("f")));
+        bench.allows(["grep -R . sub", "cp -rL sub x"]);
+    }
+    // Outside of the project, and through a folder outside.
+    symlink(root.join("home/.ssh"), project.join("sub/s")).unwrap();
+    symlink(root.join("outside"), project.join("far/o")).unwrap();
+    bench.rules = programs;
+    let bench = bench.deny("Read(~/.ssh/**)");
+    bench.asks(lines("sub").into_iter().chain(["grep -R . .".to_owned()]));
+    bench.allows(lines("far"));
+    symlink(root.join("home"), root.join("outside/h")).unwrap();
+    bench.asks(lines("far"));
+}
+
+#[test]
+fn a_link_below_a_folder_leads_to_what_a_command_changes_there() {
+    let bench = bench(&[]).allow("Bash(rsync:*)").allow("Bash(chmod:*)").allow("Bash(rm:*)");
+    let (root, project) = (bench.root.clone(), bench.root.join("project"));
+    for folder in ["e/src", "d", "own"] {
+        fs::create_dir_all(project.join(folder)).unwrap();
+    }
+    fs::write(root.join("home/.ssh/auth"), "x").unwrap();
+    for link in ["e/src/a", "d/a"] {
+        symlink(root.join("home/.ssh/auth"), project.join(link)).unwrap();
+    }
+    let bench = bench.deny("Edit(~/.ssh/**)");
+    bench.asks([
+        "cp -r src e",
+        "cp -r src/. d",
+        "cp -rT src d",
+        "cp --parents src/a e",
+        "rsync -a --inplace src/ d",
+        "rsync -aR src/a e",
+        "chmod -R 600 d",
+    ]);
+    bench.allows([
+        "cp -r src own",
+        "cp -r src new",
+        "rsync -a src/ own",
+        "chmod -R 600 own",
+        "rm -r d",
+    ]);
 }

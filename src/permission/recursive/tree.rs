@@ -15,6 +15,9 @@ pub(super) const MAX_ENTRIES: usize = 10_000;
 /// The same where only what is shown of them is examined.
 const MAX_SHOWN_ENTRIES: usize = 100_000;
 
+/// How many of these entries a link counts for, which takes longer to follow.
+const LINK_COST: usize = 10;
+
 /// The outcome of a search for a file.
 #[derive(Debug, PartialEq)]
 pub enum SearchOutcome {
@@ -22,6 +25,74 @@ pub enum SearchOutcome {
     Found(PathBuf),
     /// There are more files than the limit.
     TooMany,
+}
+
+/// The places to which links below a folder lead, whether a command follows them or not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FolderLinks {
+    targets: Vec<PathTarget>,
+    /// Whether there may be others.
+    is_open: bool,
+}
+
+impl FolderLinks {
+    /// Follows the links below `folder`, and those in the folders to which they lead.
+    pub fn below(folder: &PathTarget, hidden: bool) -> Self {
+        let mut links = Self::default();
+        let Some(real) = folder.resolved.clone() else { return links };
+        let mut left = MAX_SHOWN_ENTRIES;
+        let mut seen = HashSet::from([real.clone()]);
+        let mut folders = VecDeque::from([(real, folder.written.clone())]);
+        while let Some((real, written)) = folders.pop_front() {
+            for entry in fs::read_dir(&real).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let Ok(kind) = entry.file_type() else { continue };
+                let is_skipped = !hidden && name.as_encoded_bytes().starts_with(b".");
+                let cost = if kind.is_symlink() { LINK_COST } else { 1 };
+                let Some(next) = left.checked_sub(cost) else {
+                    links.is_open = true;
+                    return links;
+                };
+                left = next;
+                let (file, named) = (real.join(&name), written.join(&name));
+                if kind.is_symlink() {
+                    let Some(target) = resolve(&file) else {
+                        links.is_open |= file.exists();
+                        continue;
+                    };
+                    if target.is_dir() && seen.insert(target.clone()) {
+                        folders.push_back((target.clone(), named.clone()));
+                    }
+                    links.targets.push(PathTarget { written: named, resolved: Some(target) });
+                } else if kind.is_dir() && !is_skipped && seen.insert(file.clone()) {
+                    folders.push_back((file, named));
+                }
+            }
+        }
+        links
+    }
+
+    /// Finds a file or folder that the pattern restricts where one of the links leads.
+    pub fn find(
+        &self,
+        hidden: bool,
+        pattern: &PathPattern,
+        starts: &PatternRoots,
+    ) -> SearchOutcome {
+        for link in &self.targets {
+            let Some(target) = link.resolved.as_deref() else { continue };
+            if pattern.restricts_name(target, starts) {
+                return SearchOutcome::Found(link.written.clone());
+            }
+            if pattern.may_lie_in(target, starts) && target.is_dir() {
+                match find(link, hidden, pattern, starts) {
+                    SearchOutcome::Nothing => {}
+                    found => return found,
+                }
+            }
+        }
+        if self.is_open { SearchOutcome::TooMany } else { SearchOutcome::Nothing }
+    }
 }
 
 /// Finds the first file or folder below `folder` that the pattern restricts, nearest first. Links

@@ -39,6 +39,17 @@ impl FileEffect {
         places: &Places,
     ) -> Restriction {
         let starts = pattern.roots(effects.pattern_roots(places));
+        let behind_links = |handled: &HandledPath| {
+            let folder = &handled.target;
+            if !folder.resolved.as_deref().is_some_and(Path::is_dir) {
+                return Restriction::No;
+            }
+            match handled.links().find(true, pattern, &starts) {
+                recursive::SearchOutcome::Nothing => Restriction::No,
+                recursive::SearchOutcome::Found(file) => self.handles(handled, &file, places),
+                recursive::SearchOutcome::TooMany => self.handles(handled, &folder.written, places),
+            }
+        };
         let effect = |handled: &HandledPath| {
             let folder = &handled.target;
             let is_certain = match (self, handled.how) {
@@ -66,16 +77,22 @@ impl FileEffect {
                     let is_above = folder.names().any(|name| pattern.lies_below(name, &starts));
                     return match is_above {
                         true => self.handles(handled, &folder.written, places),
-                        false => Restriction::No,
+                        false => behind_links(handled),
                     };
                 }
             };
-            if !folder.resolved.as_deref().is_some_and(Path::is_dir)
-                || !folder.names().any(|name| pattern.may_lie_in(name, &starts))
-            {
+            if !folder.resolved.as_deref().is_some_and(Path::is_dir) {
                 return Restriction::No;
             }
-            match recursive::find(folder, true, pattern, &starts) {
+            // Git writes through no link, and what is removed or gets another name is the link.
+            let follows = handled.how == PathChange::Changed && handled.program != "git";
+            let is_near = folder.names().any(|name| pattern.may_lie_in(name, &starts));
+            let found = match is_near {
+                true => recursive::find(folder, true, pattern, &starts),
+                false => recursive::SearchOutcome::Nothing,
+            };
+            match found {
+                recursive::SearchOutcome::Nothing if follows => behind_links(handled),
                 recursive::SearchOutcome::Nothing => Restriction::No,
                 recursive::SearchOutcome::Found(_) if is_certain => Restriction::Yes,
                 recursive::SearchOutcome::Found(file) => self.handles(handled, &file, places),

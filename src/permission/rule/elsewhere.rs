@@ -82,9 +82,20 @@ pub fn elsewhere_reason(
         true => is_other_entry(word, bases, &tops),
         false => is_other_file(word, bases, &tops),
     };
+    let is_other = |word: &Word| {
+        is_other(word)
+            || word.literal
+                && joined_names(&word.text).any(|name| is_other_name(name, bases, &tops))
+    };
     let mut words = command.words.iter().take(named.words).filter(|_| !is_at_top);
     if let Some(word) = words.find(|word| is_other(word)) {
         return Some(format!("{} is not the project's own there", word.raw));
+    }
+    if runs_files(command) && !named.is_whole {
+        let mut words = command.words.iter().take(named.words).skip(1);
+        if let Some(word) = words.find(|word| leads_out(word, bases, &tops)) {
+            return Some(format!("a link of the project leads {} elsewhere", word.raw));
+        }
     }
     if bases.iter().any(|base| !base.is_dir()) && (names_git(command) || names_file(command, named))
     {
@@ -223,9 +234,27 @@ fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     if name.is_absolute() || word.text.starts_with('-') || !word.literal {
         return false;
     }
+    is_other_name(&word.text, bases, tops)
+}
+
+/// The names that are joined with an option or a mark in the word, as in `-fa`, `--file=a` and `@a`.
+fn joined_names(text: &str) -> impl Iterator<Item = &str> {
+    let letter = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let behind_letter = letter.and_then(|rest| rest.get(1..));
+    let behind_marks = text.match_indices(['=', '@', ':', ',']).map(|(at, _)| &text[at + 1..]);
+    let names = behind_letter.into_iter().chain(behind_marks);
+    names.filter(|name| !name.is_empty() && !name.contains("://"))
+}
+
+/// The same for a relative name.
+fn is_other_name(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
+    let (text, name) = (name, Path::new(name));
+    if name.is_absolute() {
+        return false;
+    }
     if bases.is_empty() {
         let is_own = |top: &PathBuf| top.join(name).is_file();
-        return word.text.contains('/') || tops.iter().any(is_own);
+        return text.contains('/') || tops.iter().any(is_own);
     }
     let own: Vec<PathBuf> = tops.iter().filter_map(|top| resolve(&top.join(name))).collect();
     let is_other = |base: &PathBuf| {
@@ -233,6 +262,19 @@ fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
         file.is_file() && !resolve(&file).is_some_and(|file| own.contains(&file))
     };
     bases.iter().any(is_other)
+}
+
+/// Whether the word is a relative name that links lead out of `tops`.
+fn leads_out(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
+    let name = Path::new(&word.text);
+    if name.is_absolute() || word.text.starts_with('-') || !word.literal {
+        return false;
+    }
+    let is_own = |real: PathBuf| tops.iter().any(|top| real.starts_with(top));
+    bases
+        .iter()
+        .map(|base| base.join(name))
+        .any(|entry| entry.symlink_metadata().is_ok() && !resolve(&entry).is_some_and(is_own))
 }
 
 /// Whether a word of the rule says where a file is.

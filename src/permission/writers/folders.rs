@@ -1,5 +1,6 @@
 //! Commands that change, move or link the contents of a folder that they name.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -8,7 +9,7 @@ use crate::disk::checkout_root;
 use crate::permission::mentions::named::NamedFiles;
 use crate::permission::path::PathTarget;
 use crate::permission::program::{base_name, sub_command};
-use crate::permission::recursive::is_plain_path;
+use crate::permission::recursive::{FolderLinks, is_plain_path};
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
 
@@ -19,6 +20,15 @@ pub struct HandledPath {
     pub program: String,
     pub target: PathTarget,
     pub how: PathChange,
+    /// Where the links below it lead; looked up on demand.
+    links: OnceCell<FolderLinks>,
+}
+
+impl HandledPath {
+    /// Where the links below it lead.
+    pub fn links(&self) -> &FolderLinks {
+        self.links.get_or_init(|| FolderLinks::below(&self.target, true))
+    }
 }
 
 /// The fate of a folder and everything below it.
@@ -68,6 +78,7 @@ pub fn handled_paths(
             program: name.to_owned(),
             target,
             how,
+            links: OnceCell::new(),
         }));
     }
     all
@@ -209,6 +220,9 @@ impl WriterCommand<'_> {
                     |name| PathTarget::new(&folder.written, name),
                 )
             }));
+            if self.keeps_folders() {
+                all.push((*folder).clone());
+            }
         }
         let mut all: Vec<_> = all.into_iter().map(|target| (target, PathChange::Filled)).collect();
         let folders = destination.iter().filter_map(|to| to.resolved.as_deref());
@@ -249,6 +263,15 @@ impl WriterCommand<'_> {
         matches!(text, "." | "..")
             || ["/.", "/.."].iter().any(|end| text.ends_with(end))
             || self.name == "rsync" && text.ends_with('/')
+    }
+
+    /// Whether the source keeps the folders of its name in the destination.
+    fn keeps_folders(&self) -> bool {
+        match self.name {
+            "rsync" => self.has(&['R'], "--relative"),
+            "cp" | "gcp" => self.has(&[], "--parents"),
+            _ => false,
+        }
     }
 
     /// The position of the value of `-t`, or of the word with the joined value.

@@ -217,3 +217,76 @@ fn a_folder_of_many_names_is_read_once() {
     bench.allows(["own src/f1* src/f2* src/f*; own src/f3*; own src/f9?9"]);
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
+
+#[test]
+fn a_dash_of_the_line_in_front_of_unknown_text_may_begin_an_option() {
+    let bench = JudgeFixture::new().allow("Bash(own:*)").allow("Bash(python3 -m own:*)");
+    let bench = bench.allow("Bash(npx own:*)").allow("Bash(git commit:*)").allow("Bash(echo:*)");
+    for own in ["own", "python3 -m own", "npx own"] {
+        let lines = [
+            "y=--; own \"$y$(echo output=/x)\"",
+            "y=-; own $y$(echo -output=/x)",
+            "for y in --; do own \"$y$(echo output=/x)\"; done",
+            "for y in -- a; do own \"$y$z\"; done",
+            "own \"${y:--}$x\"",
+            "own \"${y:+-}$x\"",
+            "own ${y---}output=$x",
+            "y=a-; own \"${y#a}$x\"",
+            "y=-a; own \"${y%a}$x\"",
+            "y=a--; own \"${y##*a}$x\"",
+            "own \"$nope--output=/y\"",
+            "own \"$a$b--anything\"",
+            "own \"$(echo)-x\"",
+            "own \"${nope:---output-file=/y}\"",
+            "own \"${nope:---output}-file=/y\"",
+            "own \"${PATH:+--output-file=/y}\"",
+            "x=a--output-file=/y; own \"${x#a}\"",
+            "x=--output-file=/yz; own \"${x%z}\"",
+            "y=--output-file; own \"${y:-a}=/y\"",
+            "y='a --output-file=/y'; own ${y#a}",
+            "y='a --'; own $y$(echo output=/x)",
+            "y='a --any=/x b'; own $y$x",
+        ];
+        bench.asks(lines.map(|line| line.replace("own", own)));
+    }
+    bench.allows([
+        "own \"$x\" $y \"$x$y\" \"$x/a-b\" a-$x",
+        "own --name=$x --name=\"$(echo a)\" -f$x",
+        "own -- \"$x-y\"",
+        "own \"${x:-a}\" \"${x:-a-b}\" \"${x%.c}.o\" \"${x##*/}\"",
+        "y=-n; own $y",
+        "for f in src/a.c; do own \"$f\" \"${f%.c}.o\" \"${f##*/}\"; done",
+        "for f in src/my-file.c; do own \"${f##*/}\"; done",
+        "git commit -m \"$x-fix: y\"",
+        "git commit -m \"$(echo a)-b\"",
+        "echo \"$x-y\"",
+    ]);
+    bench.asks(["git commit -m \"a\"$x\"b\"", "git commit -m \"$@\" --amend"]);
+}
+
+#[test]
+fn none_of_too_many_names_may_begin_with_a_dash() {
+    let mut bench = JudgeFixture::new();
+    for program in ["own", "npx own", "python3 -m own", "xz", "cp"] {
+        bench = bench.allow(&format!("Bash({program}:*)"));
+    }
+    let project = bench.places.project.clone();
+    for at in 0..300 {
+        fs::write(project.join(format!("src/f{at}")), "").unwrap();
+    }
+    let lines = [
+        "cd src; own *",
+        "cd src; npx own *",
+        "cd src; python3 -m own *",
+        "cd src; xz *",
+        "cd src; cp * ..",
+    ];
+    bench.asks(["cd src; own *"]);
+    fs::remove_file(project.join("src/dangling")).unwrap();
+    bench.allows(lines);
+    for name in ["--output=p9", "--x", "-x=y", "-"] {
+        fs::write(project.join("src").join(name), "").unwrap();
+        bench.asks(lines);
+        fs::remove_file(project.join("src").join(name)).unwrap();
+    }
+}

@@ -117,6 +117,39 @@ fn a_name_without_its_end_and_a_folder_with_a_star_are_the_projects_own() {
         assert_eq!(bench.bash_in("unpacked", line).decision, Ask, "{line}");
     }
     bench.asks(["python3 scripts/../unpacked/tool.py", "python3 scripts/../../x.py"]);
+    // A link that leads out of the project.
+    let bench = bench.allow("Bash(python3 scripts/one.py:*)");
+    fs::create_dir_all(project.join("scripts")).unwrap();
+    for file in ["outside/x.py", "project/scripts/one.py", "project/scripts/own.py"] {
+        fs::write(bench.root.join(file), "").unwrap();
+    }
+    bench.allows(["python3 scripts/one.py -v", "python3 scripts/own.py"]);
+    std::os::unix::fs::symlink(bench.root.join("outside"), project.join("scripts/t")).unwrap();
+    fs::remove_file(project.join("scripts/one.py")).unwrap();
+    let target = bench.root.join("outside/x.py");
+    std::os::unix::fs::symlink(target, project.join("scripts/one.py")).unwrap();
+    bench.asks(["python3 scripts/t/x.py", "python3 scripts/one.py -v"]);
+    bench.allows(["python3 scripts/own.py"]);
+}
+
+#[test]
+fn a_name_that_is_joined_with_an_option_or_a_mark_is_the_projects_own() {
+    let bench = bench()
+        .allow("Bash(make -fbuild.mk:*)")
+        .allow("Bash(own --config=conf/x:*)")
+        .allow("Bash(own @conf/x:*)")
+        .allow("Bash(own a=conf/x:*)")
+        .allow("Bash(own -j4 --name=x:*)");
+    let project = bench.root.join("project");
+    for folder in ["conf", "unpacked/conf"] {
+        fs::create_dir_all(project.join(folder)).unwrap();
+        fs::write(project.join(folder).join("x"), "").unwrap();
+    }
+    for line in ["make -fbuild.mk all", "own --config=conf/x", "own @conf/x", "own a=conf/x b"] {
+        assert_eq!(bench.bash(line), Allow, "{line}");
+        assert_eq!(bench.bash(&format!("cd unpacked && {line}")), Ask, "{line}");
+    }
+    assert_eq!(bench.bash("cd unpacked && own -j4 --name=x"), Allow);
 }
 
 #[test]
