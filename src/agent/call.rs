@@ -67,12 +67,29 @@ impl CallNotes {
     }
 }
 
+/// Levels of arrays and objects in an input. What a hook or a program makes of it must be readable:
+/// an answer of more than 128 levels is not, and would leave the call undecided.
+const MAX_DEPTH: usize = 100;
+
+/// Whether the value has at most `levels` of arrays and objects.
+fn is_shallow(value: &Value, levels: usize) -> bool {
+    let fits = |inner: &Value| levels > 0 && is_shallow(inner, levels - 1);
+    match value {
+        Value::Array(values) => levels > 0 && values.iter().all(fits),
+        Value::Object(fields) => levels > 0 && fields.values().all(fits),
+        _ => true,
+    }
+}
+
 impl ToolCall {
     /// Parses the input, and resolves what the call would touch now. An error begins with `why`.
     pub fn prepare(self, tool: &Arc<dyn Tool>, why: &str) -> Result<ValidCall, ToolError> {
-        let prepared = tool.clone().prepare(&self.input).map_err(|invalid| {
-            ToolError::soft(SoftKind::InvalidInput, format!("{why}{invalid}"))
-        })?;
+        let invalid = |problem| ToolError::soft(SoftKind::InvalidInput, format!("{why}{problem}"));
+        if !is_shallow(&self.input, MAX_DEPTH) {
+            return Err(invalid(format!("the input is nested deeper than {MAX_DEPTH} levels")));
+        }
+        let prepared = tool.clone().prepare(&self.input);
+        let prepared = prepared.map_err(|problem| invalid(problem.to_string()))?;
         let access = prepared.access(&self.directory);
         let call = Self { name: tool.spec().name.clone(), ..self };
         Ok(ValidCall { call, tool: tool.clone(), prepared, access })
@@ -104,5 +121,21 @@ impl ValidCall {
             },
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_input_may_be_nested_as_deep_as_the_answers_about_it_can_be_read() {
+        let nested = |levels| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+        assert!(is_shallow(&nested(MAX_DEPTH), MAX_DEPTH));
+        assert!(!is_shallow(&nested(MAX_DEPTH + 1), MAX_DEPTH));
+        let answer = json!({ "hookSpecificOutput": { "updatedInput": nested(MAX_DEPTH) } });
+        assert!(serde_json::from_str::<Value>(&answer.to_string()).is_ok());
     }
 }
