@@ -8,7 +8,9 @@ use crate::protocol::{
     PromptId, RunEnd, RunOutcome, Sender, ToolDetails,
 };
 use crate::tui::agents::list::update as agent_list;
-use crate::tui::agents::{AgentState, HISTORY_START, RunPhase, update as agents};
+use crate::tui::agents::{
+    AgentState, HISTORY_START, RunPhase, TranscriptLocation, update as agents,
+};
 use crate::tui::background::update as background;
 use crate::tui::model::{DrawUrgency, TuiModel};
 use crate::tui::msg::ScreenEffect;
@@ -194,7 +196,14 @@ fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
         }
         kind => kind,
     };
-    if let Some(agent) = model.agents.get_mut(path) {
+    // The report of an agent without a file has all of its usage.
+    let counted = |agent: &AgentState| {
+        agent.location == TranscriptLocation::Missing
+            && matches!(kind, EventKind::TurnFinished { .. })
+    };
+    if let Some(agent) = model.agents.get_mut(path)
+        && !counted(agent)
+    {
         agent.run.apply(&kind, now);
     }
     let Some(kind) = common_event(model, path, kind) else { return };

@@ -4,6 +4,7 @@ mod agent_list;
 mod around;
 mod background;
 mod blocks;
+mod ends;
 mod flows;
 mod interrupt;
 mod keys;

@@ -244,8 +244,9 @@ async fn s4_12_the_operator_sees_a_call_beyond_the_depth_limit() {
     let screen = Screen::start(&scene.world, args, 120, 40);
     // Who tried what, the limit and its key, and what came of it; the message is folded to the width.
     screen.wait_for("general-purpose-1: An agent at depth 1 tried to start a");
-    screen.wait_for("the depth limit is 1 (`max_depth`): the run was");
-    let shown = screen.wait_for("stopped. Ask for the work without a further level");
+    screen.wait_for("the depth limit is 1");
+    let shown = screen
+        .wait_for("(`max_depth`): the run was stopped. Ask for the work without a further level");
     assert_eq!(scene.server.requests_of("CHILD-B").len(), 0);
     assert_eq!(scene.server.requests_of(PARENT).len(), 1, "the run stops: {shown}");
 }

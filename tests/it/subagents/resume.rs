@@ -450,7 +450,7 @@ async fn t20_one_of_the_second_level_that_was_stored_without_its_bounds_is_refus
     forget(path, "below");
     let screen = continued(&scene);
     press_r_below(&screen, "general-purpose-1", "general-purpose-2");
-    screen.wait_for("without the bounds of the agent that started it");
+    screen.wait_for("without the bounds of the agent that");
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);
     scene.server.finish();
 }

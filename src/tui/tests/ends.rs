@@ -1,0 +1,103 @@
+//! How runs end, what they cost, and the mode that asks nothing.
+
+use std::time::Duration;
+
+use crossterm::event::KeyCode;
+
+use crate::protocol::{Command, EventKind, Failure, PermissionMode, RunEnd};
+use crate::tui::testing::{TestScreen, finish};
+
+use super::pictures::picture;
+use super::root;
+
+#[test]
+fn a_provider_that_failed_is_not_called_overloaded() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    let message = "mock.example failed (500): oops. Try again later".to_owned();
+    let end = RunEnd::Failed { failure: Failure::Overloaded, message };
+    let EventKind::Finished(mut outcome) = finish(end.clone(), "") else { panic!() };
+    outcome.api_error = Some(crate::protocol::ApiError { status: Some(500) });
+    screen.event(&agent, EventKind::Finished(outcome.clone()));
+    let agent = screen.model.agents.get(&agent).unwrap();
+    let short = crate::tui::labels::short_end_label(agent, &end);
+    assert_eq!(short, "the provider failed (500)");
+    let whole = crate::tui::labels::agent_end_label(agent, &end);
+    assert_eq!(whole, "failed: mock.example failed (500): oops. Try again later");
+    screen.main(EventKind::Finished(outcome));
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("✗ the provider failed (500) · 0:00 · 1 agent ✗ 1"), "{shown}");
+}
+
+#[test]
+fn an_answer_cut_at_the_output_limit_is_called_so() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").main(finish(RunEnd::MaxTokens { limit: 32_000 }, "half"));
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("~ answer cut off at 32,000 tokens · 0:00"), "{shown}");
+}
+
+#[test]
+fn agents_cancelled_before_they_started_count_in_the_last_line() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let cancelled = |before_start| finish(RunEnd::Cancelled { before_start }, "");
+    let begun = screen.agent(&root(), "explore-1", "one");
+    let queued = screen.queued_agent(&root(), "explore-2", "two");
+    screen.event(&queued, EventKind::Queued { place: 1 }).wait(1000).esc();
+    screen.event(&begun, cancelled(false)).event(&queued, cancelled(true));
+    screen.main(cancelled(false));
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("stopped after 0:01 · 2 agents ⊘ 2"), "{shown}");
+    // One of an earlier turn does not count in the next.
+    screen.wait(1000).prompt("more").main(finish(RunEnd::Completed, ""));
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("✓ done in 0:00\n") || shown.contains("✓ done in 0:00 "), "{shown}");
+    assert_eq!(shown.matches("2 agents ⊘ 2").count(), 1, "{shown}");
+}
+
+#[test]
+fn an_unknown_price_is_said_once_and_cost_explains_it() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "map the routes");
+    let unknown = |tokens| EventKind::TurnFinished {
+        whole: true,
+        usage: crate::protocol::Usage { input_tokens: tokens, ..Default::default() },
+        cost: crate::protocol::Cost::UNKNOWN,
+        model: "local".to_owned(),
+        api_time: Duration::from_secs(1),
+    };
+    screen.event(&agent, unknown(9_000)).main(unknown(13_000));
+    for focused in [false, true] {
+        let shown = picture(&mut screen, 120, 40);
+        assert_eq!(shown.matches("no price").count(), 1, "{shown}");
+        assert!(!shown.contains('$'), "{shown}");
+        if !focused {
+            screen.key(KeyCode::Tab);
+        }
+    }
+    screen.esc().event(&agent, finish(RunEnd::Completed, "found"));
+    screen.main(finish(RunEnd::Completed, "")).write("/cost").enter();
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("no price is known for sonnet-5; a models.toml"), "{shown}");
+    assert!(shown.contains("tokens    22k, agents included"), "{shown}");
+    let lines: Vec<&str> = shown.lines().collect();
+    let row = |start: &str| lines.iter().any(|line| line.contains(start));
+    assert!(row("  main         13k") && row("1 explore-1     9k"), "{shown}");
+}
+
+#[test]
+fn the_mode_without_questions_takes_enter_twice() {
+    let mut screen = TestScreen::new();
+    screen.write("/permissions").enter().write("bypass").enter();
+    assert_eq!(screen.sent(), []);
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("runs everything without asking · Enter turns it on"), "{shown}");
+    screen.key(KeyCode::Backspace).enter();
+    assert_eq!(screen.sent(), [], "another key takes it back");
+    screen.enter();
+    let mode = PermissionMode::BypassPermissions;
+    assert_eq!(screen.sent(), [Command::SetMode { mode, answers: false }]);
+}
