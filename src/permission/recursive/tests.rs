@@ -502,7 +502,7 @@ fn a_link_below_a_folder_leads_to_what_a_command_reads_there() {
     let bench = bench.deny("Read(~/.ssh/**)");
     bench.asks(lines("sub").into_iter().chain(["grep -R . .".to_owned()]));
     bench.allows(lines("far"));
-    symlink(root.join("home"), root.join("outside/h")).unwrap();
+    symlink(root.join("home/.ssh"), root.join("outside/h")).unwrap();
     bench.asks(lines("far"));
 }
 
