@@ -53,7 +53,7 @@ pub struct Judgement {
     pub why: String,
     /// The parts of `why` that mention no allow rule: a new allow rule removes some of them and adds none.
     pub(super) reasons: Vec<String>,
-    /// Where the words of a line that is asked about lead.
+    /// Where the names in a call that is asked about lead.
     pub(super) targets: Vec<PathTarget>,
     /// Special circumstances of the call.
     pub warnings: Vec<String>,
@@ -77,11 +77,14 @@ const MAX_TARGET_LINE: usize = 4096;
 pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let effects = effects(policy, call);
     let mut judgement = decide(policy, call, &effects);
-    if judgement.decision == Decision::Ask
-        && let Some(shell) = &effects.shell
-        && shell.line.len() <= MAX_TARGET_LINE
-    {
-        judgement.targets.clone_from(&shell.mentioned().all.targets);
+    if judgement.decision == Decision::Ask {
+        judgement.targets = match (call.access, &effects.shell) {
+            (Access::Read { paths } | Access::Write { paths }, _) => paths.clone(),
+            (_, Some(shell)) if shell.line.len() <= MAX_TARGET_LINE => {
+                shell.mentioned().all.targets.clone()
+            }
+            _ => Vec::new(),
+        };
     }
     judgement
 }

@@ -141,6 +141,8 @@ async fn the_screen_does_not_switch_to_a_disabled_mode() {
     screen.keys("/permissions\r");
     screen.wait_for("runs everything that no rule denies");
     screen.keys("\u{1b}[B\u{1b}[B\u{1b}[B\u{1b}[B\r");
+    screen.wait_for("Enter turns it on");
+    screen.keys("\r");
     screen.wait_for("is disabled by");
 }
 

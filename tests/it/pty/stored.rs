@@ -33,9 +33,9 @@ fn scene(config: &str) -> Scene {
     scene
 }
 
-/// What a user can see of the agents: the transcript, the panes with this work of the first one, the
+/// What a user can see of the agents: the transcript, the panes with this work of theirs, the
 /// costs and the list.
-fn pictures(screen: &Screen, work: &str) -> [String; 4] {
+fn pictures(screen: &Screen, work: &[&str]) -> [String; 4] {
     let shown = screen.wait_until("the folded batch", |shown| {
         shown.contains(DONE) && shown.contains("✓ 1 ✗ 1 ~ 1") && shown.contains("Ctrl+D quits")
     });
@@ -43,7 +43,8 @@ fn pictures(screen: &Screen, work: &str) -> [String; 4] {
     screen.keys(TAB);
     // What was said in the other panes may be read after the first.
     let panes = masked(&screen.wait_until("the panes", |shown| {
-        ["Enter zoom", work, "echo one", "HALF-66"].iter().all(|part| shown.contains(part))
+        let ends = ["Enter zoom", "HALF-66"];
+        ends.iter().chain(work).all(|part| shown.contains(part))
     }));
     screen.keys(ESC_ALONE);
     screen.wait_for("Ctrl+D quits");
@@ -108,20 +109,20 @@ fn make_old(scene: &Scene) {
 async fn a_resumed_session_shows_its_agents_costs_and_context_as_they_were() {
     let scene = scene("");
     let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
-    let live = pictures(&screen, "OUT-66");
+    let live = pictures(&screen, &["OUT-66", "echo one"]);
     assert!(live[0].contains("context 5%"), "{}", live[0]);
     quit(screen);
     let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
-    assert_same(&live, &pictures(&screen, "OUT-66"));
+    assert_same(&live, &pictures(&screen, &["OUT-66", "echo one"]));
     screen.signal(Signal::SIGKILL);
     drop(screen);
     let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
-    assert_same(&live, &pictures(&screen, "OUT-66"));
+    assert_same(&live, &pictures(&screen, &["OUT-66", "echo one"]));
     quit(screen);
     // A file of an earlier version does not say how many turns an agent had.
     make_old(&scene);
     let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
-    let [main, _, costs, list] = pictures(&screen, "OUT-66");
+    let [main, _, costs, list] = pictures(&screen, &["OUT-66", "echo one"]);
     assert_eq!(
         [main, costs, list].map(|it| without_limits(&it)),
         [0, 2, 3].map(|at| without_limits(&live[at]))
@@ -133,7 +134,7 @@ async fn a_resumed_session_shows_its_agents_costs_and_context_as_they_were() {
 async fn the_zoomed_view_of_a_stored_agent_has_its_task_its_calls_and_its_answer() {
     let scene = scene("");
     let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
-    pictures(&screen, "OUT-66");
+    pictures(&screen, &["OUT-66", "echo one"]);
     quit(screen);
     let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
     screen.wait_for("✓ 1 ✗ 1 ~ 1");
@@ -205,10 +206,10 @@ async fn the_users_own_commands_are_shown_as_they_were() {
 async fn agents_without_files_are_in_the_batch_by_the_reports_of_their_ends() {
     let scene = scene("[subagents]\npersist = false\n");
     let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
-    let live = pictures(&screen, "FOUND-66");
+    let live = pictures(&screen, &["FOUND-66"]);
     quit(screen);
     let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
-    let stored = pictures(&screen, "FOUND-66");
+    let stored = pictures(&screen, &["FOUND-66"]);
     assert_eq!(without_limits(&stored[0]), without_limits(&live[0]));
     assert_eq!(without_limits(&stored[2]), without_limits(&live[2]));
     assert!(!stored[3].contains("r resume"), "{}", stored[3]);
