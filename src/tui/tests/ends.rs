@@ -101,3 +101,22 @@ fn the_mode_without_questions_takes_enter_twice() {
     let mode = PermissionMode::BypassPermissions;
     assert_eq!(screen.sent(), [Command::SetMode { mode, answers: false }]);
 }
+
+#[test]
+fn the_children_of_a_cancelled_agent_end_with_it() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let parent = screen.agent(&root(), "general-purpose-1", "plan");
+    let child = screen.agent(&parent, "explore-1", "look");
+    let alone = screen.agent(&parent, "explore-2", "look");
+    let cancelled = || finish(RunEnd::Cancelled { before_start: false }, "");
+    screen.event(&alone, cancelled()).key(KeyCode::Tab).ctrl('c');
+    screen.event(&child, cancelled()).event(&parent, cancelled());
+    let label = |path| {
+        let agent = screen.model.agents.get(path).unwrap();
+        crate::tui::labels::agent_status(&screen.model, agent).text
+    };
+    assert_eq!(label(&alone), "cancelled by you");
+    assert_eq!(label(&child), "cancelled with its parent");
+    assert_eq!(label(&parent), "cancelled by you");
+}

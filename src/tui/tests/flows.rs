@@ -569,25 +569,6 @@ fn clearing_says_so_and_counts_prompts_anew() {
 }
 
 #[test]
-fn the_children_of_a_cancelled_agent_end_with_it() {
-    let mut screen = TestScreen::new();
-    screen.prompt("go");
-    let parent = screen.agent(&root(), "general-purpose-1", "plan");
-    let child = screen.agent(&parent, "explore-1", "look");
-    let alone = screen.agent(&parent, "explore-2", "look");
-    let cancelled = || finish(RunEnd::Cancelled { before_start: false }, "");
-    screen.event(&alone, cancelled()).key(KeyCode::Tab).ctrl('c');
-    screen.event(&child, cancelled()).event(&parent, cancelled());
-    let label = |path| {
-        let agent = screen.model.agents.get(path).unwrap();
-        crate::tui::labels::agent_status(&screen.model, agent).text
-    };
-    assert_eq!(label(&alone), "cancelled by you");
-    assert_eq!(label(&child), "cancelled with its parent");
-    assert_eq!(label(&parent), "cancelled by you");
-}
-
-#[test]
 fn a_second_enter_sends_to_main_however_late() {
     let mut screen = TestScreen::new();
     screen.prompt("go");
