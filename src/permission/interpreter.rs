@@ -87,6 +87,11 @@ fn is_in(table: &[(&str, &str)], name: &str, words: &[Word]) -> bool {
     })
 }
 
+/// Whether an argument is known only at run time and may be a program that the command starts here.
+pub fn may_start_unknown(words: &[Word], line: &str) -> bool {
+    danger::run_time::has_unknown_program(words, line) && !takes_data(words)
+}
+
 /// Whether an argument names a shell that the command may start here. One that the command takes as
 /// data, or starts in a container or on another machine, does not count.
 pub fn may_start_shell(words: &[Word]) -> bool {

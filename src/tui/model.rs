@@ -328,7 +328,7 @@ impl TuiModel {
         self.agents.get(path).map_or("main", |agent| &agent.info.name)
     }
 
-    /// What hints, notices and questions call an agent: `agent 2`, or `main`.
+    /// The name of an agent in hints, notices and questions: `agent 2`, or `main`.
     pub fn label(&self, path: &AgentPath) -> String {
         self.agents.get(path).map_or_else(|| "main".to_owned(), AgentState::label)
     }

@@ -7,7 +7,8 @@ use super::Spelling;
 use super::place::leads_out;
 
 /// Variables that say how something is built, and that no program takes a program, an option or a
-/// folder from. So does a single letter, as in `V=1`. Any other name may be one that programs read.
+/// folder from. So does a single letter with a number, as in `V=1`: others are prefixes of recipes, as
+/// in `Q=@`. Any other name may be one that programs read.
 const NAMES: &str = "\
     ARCH BOARD BRANCH BUILD BUILDTYPE BUILD_TYPE CGO_ENABLED CI COLOR COMMIT CONFIG CONFIGURATION COUNT COVERAGE DATE \
     DEBUG DEV FEATURE FEATURES FILTER FORCE FUZZ GOARCH GOARM GOOS ID JOBS LEVEL LOG_LEVEL LTO MODE MODULE NAME \
@@ -49,15 +50,17 @@ pub fn find(spelled: &Spelling<'_>, bases: &[PathBuf]) -> Option<String> {
         return (!is_goal)
             .then(|| "a goal that a shell reads, or outside of the folder".to_owned());
     };
-    (!(is_harmless_variable(variable) && is_plain_value(value) || is_compiler(variable, value)))
-        .then(|| variable.to_owned())
+    let is_harmless = is_harmless_variable(variable, value) || is_compiler(variable, value);
+    (!is_harmless).then(|| variable.to_owned())
 }
 
-fn is_harmless_variable(name: &str) -> bool {
+fn is_harmless_variable(name: &str, value: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_switch = || SWITCHES.iter().any(|start| name.starts_with(start));
+    let is_number = || value.chars().all(|c| c.is_ascii_digit());
     name.chars().all(is_letter)
-        && (name.len() == 1
+        && is_plain_value(value)
+        && (name.len() == 1 && is_number()
             || NAMES.split_whitespace().any(|known| known.eq_ignore_ascii_case(name))
             || is_switch())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{
     Danger, OPEN_WORDS, end_of_options, find, find_in_reading, form, is_listed, is_message,
-    listed_name, literal_word, open,
+    listed_name, literal_word, open, operand,
 };
 use crate::permission::program::base_name;
 use crate::permission::script::Word;
@@ -32,6 +32,15 @@ pub fn is_smuggled(
         return false;
     }
     is_written_elsewhere(words, line, &is_named) || is_in_variable(words, line, bases, &is_named)
+}
+
+/// Whether a word of a runner has text that comes from elsewhere, and may be the program.
+pub fn has_unknown_program(words: &[Word], line: &str) -> bool {
+    let name = listed_name(words.first().map_or("", |word| &word.text));
+    let is_unknown = |word: &Word| {
+        !word.literal && word.raw.contains(['$', '`']) && !open::is_known(&word.raw, line)
+    };
+    operand::is_runner(name) && words.iter().skip(1).any(is_unknown)
 }
 
 /// Whether a word after these may be an option of a program in the table, or a program.
@@ -81,6 +90,7 @@ fn is_in_variable(
     let spelled = spell(words);
     let name = listed_name(&words[0].text);
     let is_listed = is_listed(name, &spelled);
+    let is_tar = matches!(name, "tar" | "bsdtar" | "gtar");
     let end = end_of_options(name, &spelled);
     // Braces make more words than are written; then all of them count.
     let end = if spelled.len() == words.len() { end } else { words.len() };
@@ -90,6 +100,10 @@ fn is_in_variable(
     for (place, word) in words.iter().enumerate().skip(1) {
         let has_variable = !word.literal && word.raw.contains('$');
         let counts = place < end && has_variable && !is_message(name, &spelled, words, place);
+        // The first word of tar holds its letters.
+        if counts && place == 1 && is_tar && !open::is_known(&word.raw, line) {
+            return true;
+        }
         let alternatives = if counts { open::resolved(&word.raw, line) } else { None };
         if counts && alternatives.is_none() && (is_listed || ends_in_option(word)) {
             return true;

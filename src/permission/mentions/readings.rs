@@ -9,6 +9,7 @@ use super::lookup::{BLANK, FileLookup, mark_blank};
 use crate::permission::danger;
 use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::spelling::{Piece, fits, globbed, spell};
+use crate::permission::wrapper::is_shell;
 
 /// Maximum names of a glob that are read one by one; of more, only the form counts.
 const MAX_NAMES: usize = 256;
@@ -252,8 +253,11 @@ impl Reader<'_> {
             for at in 0..=text.len() {
                 let (start, end) = text.split_at(at);
                 let (off, rest) = if is_start { (start, end) } else { (end, start) };
-                let is_plain = || rest.is_empty() || is_plain(&rest.iter().collect::<String>());
-                if (off.is_empty() || fits(&pattern, off)) && !is_plain() {
+                let is_plain_rest = || {
+                    let rest: String = rest.iter().collect();
+                    rest.is_empty() || is_plain(&rest) && !is_shell(file_name(&rest))
+                };
+                if (off.is_empty() || fits(&pattern, off)) && !is_plain_rest() {
                     left.push(rest.iter().copied().map(Piece::Char).collect());
                 }
             }
@@ -442,7 +446,7 @@ impl GlobName {
     }
 
     fn is_harmless(&self) -> bool {
-        is_plain(&self.text) && !self.passes_link
+        is_plain(&self.text) && !self.passes_link && !is_shell(file_name(&self.text))
     }
 }
 
@@ -485,6 +489,10 @@ fn is_harmless(beginning: &str) -> bool {
     let is_path = |c: char| c.is_alphanumeric() || "_./".contains(c);
     let is_known_option = !option.is_empty() && value.is_empty();
     (is_known_option || value.starts_with(is_path)) && value.chars().all(is_plain)
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// The same, where it is no option either.

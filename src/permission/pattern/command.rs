@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::compare::{compare, wild};
 use super::restriction::Restriction;
 use crate::permission::danger::{self, Danger};
-use crate::permission::interpreter::may_start_shell;
+use crate::permission::interpreter::{may_start_shell, may_start_unknown};
 use crate::permission::mentions::readings::Readings;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
@@ -104,10 +104,11 @@ impl CommandPattern {
     /// Whether a word known only at run time may stand for a dangerous option that the rule does not name.
     pub fn is_misled(&self, command: &SimpleCommand, line: &str, bases: &[PathBuf]) -> bool {
         let start = start_of(&command.words);
+        let own = command.words.get(start..).unwrap_or_default();
+        let is_named = |danger: &Danger| self.names(danger, start, &command.words);
         matches!(self, Self::Prefix(_) | Self::Wild(_))
-            && danger::run_time::is_smuggled(&command.words, line, bases, |danger| {
-                self.names(danger, start, &command.words)
-            })
+            && (may_start_unknown(own, line)
+                || danger::run_time::is_smuggled(&command.words, line, bases, is_named))
     }
 
     /// The first dangerous option of the command that the rule does not name.

@@ -178,8 +178,8 @@ impl<'a> GitOperands<'a> {
         let is_blob = |text: &&str| {
             text.split_once(':').is_some_and(|(commit, path)| {
                 (commit.is_empty() || is_commit(commit, bases))
-                    && !path.is_empty()
-                    && !path.starts_with(['/', '!'])
+                    // Other signs are those of a pattern.
+                    && path.starts_with(|c: char| c.is_alphanumeric() || "._-".contains(c))
             })
         };
         !self.revisions.is_empty() && self.revisions.iter().all(is_blob)

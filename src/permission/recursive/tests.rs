@@ -374,6 +374,9 @@ fn a_pattern_that_git_takes_for_paths_is_no_list_of_names() {
         }
     }
     assert_eq!(tracked.bash("git --icase-pathspecs diff -- src/A"), Ask);
+    let shows = tracked.allow("Bash(git show:*)");
+    shows.asks(["git show ':^README'", "git show ':^'", "git show ':!a'", "git show ':(top)'"]);
+    let tracked = shows;
     assert_eq!(untracked.bash("git diff -- ':!src/a'"), Allow);
     tracked.allows(["git diff -- src/a", "git diff HEAD -- src/a docs/b"]);
 }

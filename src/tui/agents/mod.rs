@@ -97,7 +97,7 @@ pub struct FirstRun {
 }
 
 impl AgentState {
-    /// What hints, notices and questions call it: `agent 2`.
+    /// The name in hints, notices and questions: `agent 2`.
     pub fn label(&self) -> String {
         format!("agent {}", self.number)
     }

@@ -188,7 +188,7 @@ impl TuiModel {
     }
 }
 
-/// What Esc stops now, if it stops anything.
+/// The hint for Esc, if it stops something now.
 pub fn stop_hint(model: &TuiModel) -> Option<&'static str> {
     let has_agents = model.agents.foreground().next().is_some();
     let hint = if has_agents { "Esc stops all" } else { "Esc stops" };

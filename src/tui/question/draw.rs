@@ -29,7 +29,7 @@ const ROOMY_CONTENT_LINES: usize = 8;
 /// If more than one in so many lines of a call wraps beside the panes, the question covers them.
 const FEW_WRAPS: usize = 5;
 
-/// What Esc does in the content in full, where no answer has a key.
+/// The hint for Esc in the content in full, where no answer has a key.
 pub const BACK_TO_ANSWERS: &str = "Esc back to the answers";
 
 /// Cells of a title's border and the blanks in it.

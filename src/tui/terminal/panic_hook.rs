@@ -1,4 +1,4 @@
-//! What a panic leaves on the terminal.
+//! The panic hook, which gives the terminal back.
 
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;

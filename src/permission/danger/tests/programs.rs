@@ -422,6 +422,7 @@ fn a_word_of_make_is_a_plain_goal_variable_or_option() {
         ("Bash(make test:*)", "make test CC=x-gcc"),
         ("Bash(make test:*)", "make test TEST=--output"),
         ("Bash(make test:*)", "make test V=a/b"),
+        ("Bash(make test:*)", "make test Q=id"),
         ("Bash(make test:*)", "make test ?=1"),
         ("Bash(make test:*)", "make test LD_LIBRARY_PATH=bin LD_PRELOAD=x.so"),
         ("Bash(make test:*)", "make test BASH_ENV=rc"),

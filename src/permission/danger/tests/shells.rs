@@ -76,7 +76,22 @@ fn no_prefix_rule_covers_a_shell_wherever_it_stands() {
     bench.asks(["poetry run $(which sh) -c x"]);
     let bench = bench.allow("Bash(own:*)");
     bench.asks(["own $(which sh) -c x"]);
-    bench.allows(["own x $(which own) a$y \"$PWD/x.sh\""]);
+    bench.asks(["x=shx; own ${x%x}", "x=a/sh; own ${x##*/}"]);
+    bench.asks([
+        "poetry run \"s$(cat f)\" -c x",
+        "poetry run \"./$(cat f)\"",
+        "poetry run a \"$b\"",
+    ]);
+    bench.allows(["own x $(which own) a$y \"$PWD/x.sh\"", "for x in a b; do own \"$x\"; done"]);
+    let bench = bench.allow("Bash(tar:*)").allow("Bash(mkdir:*)");
+    bench.asks(["tar \"c$(cat f)\" x.tar y a", "tar xv\"$(cat f)\""]);
+    bench.allows(["mkdir \"a/$(cat f)\""]);
+    fs::create_dir(bench.root.join("project/many")).unwrap();
+    for name in (0..300).map(|n| format!("shx{n}")).chain(["sh".to_owned()]) {
+        fs::write(bench.root.join("project/many").join(name), "").unwrap();
+    }
+    bench.asks(["cd many; poetry run s*", "own many/*", "for y in s; do own many/$y*; done"]);
+    bench.allows(["own many/shx*"]);
 }
 
 #[test]
