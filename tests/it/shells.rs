@@ -368,6 +368,8 @@ async fn the_background_outlives_a_turn_and_ends_with_the_session() {
     screen.wait_for("SECOND-77");
     let read = results_of(&scene, "BashOutput").pop().unwrap();
     assert_eq!(read.text, "(no new output)\n[bash-1 is running]");
+    // While main works, the command waits for it.
+    screen.wait_for("done in");
     screen.keys("/clear");
     screen.keys(ENTER);
     held.closed().await;
