@@ -1,4 +1,4 @@
-//! Which programs change the files they are given. A program not known to only read them is a doubt.
+//! Programs that change the files they are given. One that is not known to only read them is a doubt.
 
 use super::program::{base_name, is_git_command, sub_command};
 use super::script::{SimpleCommand, Word};

@@ -1,4 +1,4 @@
-//! What a question warns about.
+//! Warnings in a question.
 
 use crate::permission::call_access::{AccessItem, CallAccess};
 use crate::permission::lookalike;
