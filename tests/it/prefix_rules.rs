@@ -13,11 +13,12 @@ use crate::support::skip;
 const FIRED: &str = "fired";
 
 /// Runs the line as the user would, with no settings of their own, and says whether the project's
-/// program ran.
+/// program ran. GNU make starts `$SHELL` for a variable on its command line, and none if that is not set.
 fn fires(scene: &Scene, line: &str) -> bool {
     let project = scene.world.project_dir();
     let mut shell = Command::new("bash");
-    shell.args(["-c", line]).current_dir(&project).env("HOME", "/nowhere");
+    shell.args(["-c", line]).current_dir(&project);
+    shell.env("HOME", "/nowhere").env("SHELL", "/bin/sh");
     shell.output().unwrap();
     let fired = project.join(FIRED);
     let found = fired.exists();
