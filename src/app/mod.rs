@@ -46,11 +46,11 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         }
         Some(CliCommand::Demo(print)) => return command::demo::run(cli, env, print),
         Some(CliCommand::Doctor) => return command::doctor::run(cli, env),
-        Some(CliCommand::Sandbox { write, read_only, read, project, git, program }) => {
+        Some(CliCommand::Sandbox { launcher, write, read_only, read, project, git, program }) => {
             let bounds = ReadBounds { folders: read, project, uses_git: *git, env };
             let read = read_only.then_some(bounds);
             let bounds = ProcessBounds { write, read };
-            return Ok(command::internal::become_restricted(&bounds, program));
+            return Ok(command::internal::become_restricted(*launcher, &bounds, program));
         }
         Some(CliCommand::Auth { action: AuthAction::Status { json } }) => {
             let setup = setup()?;

@@ -1,6 +1,7 @@
 //! The sub-commands and their arguments.
 
 use std::ffi::OsString;
+use std::os::fd::RawFd;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -67,6 +68,9 @@ pub enum CliCommand {
     /// Execute a program that can only write, or also read, below the given folders.
     #[command(hide = true)]
     Sandbox {
+        /// The descriptor that this program was started from. The program does not get it.
+        #[arg(long, value_name = "FD")]
+        launcher: Option<RawFd>,
         #[arg(long, value_name = "DIR")]
         write: Vec<PathBuf>,
         #[arg(long)]

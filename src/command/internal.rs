@@ -2,8 +2,11 @@
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
+use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
+
+use nix::unistd::close;
 
 use super::fail;
 use crate::exec::sandbox::{self, ProcessBounds};
@@ -17,10 +20,17 @@ const NOT_FOUND: u8 = 127;
 /// `caliban sandbox`: replaces this process with a program that can only write, or only read, below
 /// the given folders. It starts the shells of confined agents and read-only commands. Returns only
 /// on failure, with the exit code.
-pub fn become_restricted(bounds: &ProcessBounds<'_>, program: &[OsString]) -> u8 {
+pub fn become_restricted(
+    launcher: Option<RawFd>,
+    bounds: &ProcessBounds<'_>,
+    program: &[OsString],
+) -> u8 {
     let Some((name, arguments)) = program.split_first() else {
         return fail("no program was given: caliban sandbox --write DIR -- PROGRAM", 2);
     };
+    if let Some(Err(error)) = launcher.map(close) {
+        return fail(&format!("cannot close the launcher's file: {error}"), CANNOT_RUN);
+    }
     if let Err(error) = sandbox::restrict(bounds) {
         return fail(&error.to_string(), CANNOT_RUN);
     }

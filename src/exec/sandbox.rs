@@ -5,11 +5,12 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nix::unistd::dup;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use rustix::io::fcntl_dupfd_cloexec;
 
 #[cfg(target_os = "linux")]
 mod landlock;
@@ -26,6 +27,9 @@ use crate::protocol::{EnvOverlay, ReadOnly};
 
 /// The hidden sub-command that [`restrict`]s itself.
 const COMMAND: &str = "sandbox";
+
+/// The lowest descriptor for the launcher: a shell script that starts a command uses those below.
+const FIRST_LAUNCHER: RawFd = 10;
 
 /// Variables that point git at another repository, or at other parts of one.
 const GIT_PLACES: [&str; 9] = [
@@ -156,9 +160,11 @@ impl Confinement {
     /// Returns the words that go before a command's own, and the descriptor of the launcher, which
     /// they name: it must be open while the command starts.
     pub(super) fn launcher(&self) -> io::Result<(Vec<OsString>, OwnedFd)> {
-        let launcher = dup(&*self.sandbox.launcher)?;
-        let path = format!("/proc/self/fd/{}", launcher.as_raw_fd());
-        let mut words = vec![path.into(), COMMAND.into()];
+        let launcher = fcntl_dupfd_cloexec(&*self.sandbox.launcher, FIRST_LAUNCHER)?;
+        fcntl(&launcher, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        let number = launcher.as_raw_fd().to_string();
+        let path = format!("/proc/self/fd/{number}");
+        let mut words = vec![path.into(), COMMAND.into(), "--launcher".into(), number.into()];
         let SandboxBounds { write, read, temp: _ } = &self.bounds;
         let mut add = |option: &str, path: &Path| words.extend([option.into(), path.into()]);
         write.iter().for_each(|folder| add("--write", folder));
@@ -251,5 +257,26 @@ mod seccomp {
 
     pub fn forbid() -> Result<(), SandboxError> {
         Ok(())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_launcher_is_at_no_descriptor_of_the_scripts() {
+        let Some(sandbox) = Sandbox::for_this_program() else { return };
+        let confinement = sandbox.confine([], Path::new("/tmp"));
+        // As many as there are below it, and one more.
+        let launchers: Vec<_> =
+            (0..=FIRST_LAUNCHER).map(|_| confinement.launcher().unwrap()).collect();
+        for (words, launcher) in launchers {
+            let number = launcher.as_raw_fd();
+            assert!(number >= FIRST_LAUNCHER);
+            assert_eq!(words[0], OsString::from(format!("/proc/self/fd/{number}")));
+            let flags = FdFlag::from_bits_retain(fcntl(&launcher, FcntlArg::F_GETFD).unwrap());
+            assert!(!flags.contains(FdFlag::FD_CLOEXEC), "the script inherits it");
+        }
     }
 }
