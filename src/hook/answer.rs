@@ -24,9 +24,9 @@ pub(super) struct HookAnswer {
 /// Parses the exit code and output of a command that has ended. The error is a few words for the user.
 pub(super) fn from_exit(event: HookEvent, done: &FilterOutput) -> Result<HookAnswer, String> {
     let mut answer = match done.exit {
-        CommandExit::Code(0) if is_lost(event, done) => {
-            let why = "its answer is too long to be read".to_owned();
-            HookAnswer { output: denial(event, why), lines: Vec::new() }
+        CommandExit::Code(0) if done.stdout.is_cut && is_json(&done.stdout.text()) => {
+            unread(event, "its answer is too long to be read".to_owned())
+                .or_else(|_| from_stdout(event, &done.stdout.text()))?
         }
         CommandExit::Code(0) => from_stdout(event, &done.stdout.text())?,
         CommandExit::Code(BLOCK_EXIT_CODE) => from_block(event, &done.stderr.text())?,
@@ -41,27 +41,43 @@ pub(super) fn from_exit(event: HookEvent, done: &FilterOutput) -> Result<HookAns
     Ok(answer)
 }
 
-/// Whether the end of an answer that may deny is missing. What it says may depend on the input's
-/// size, which the model chooses, so it counts as a denial.
-fn is_lost(event: HookEvent, done: &FilterOutput) -> bool {
-    let denies = matches!(
-        event,
-        HookEvent::PreToolUse | HookEvent::PermissionRequest | HookEvent::UserPromptSubmit
-    );
-    denies && done.stdout.is_cut && done.stdout.text().trim_start().starts_with('{')
+/// Whether the output is meant to be a JSON answer.
+fn is_json(stdout: &str) -> bool {
+    stdout.trim_start_matches(is_blank).starts_with('{')
+}
+
+/// Whether the character may stand before or after a JSON answer. Some programs write a byte order mark.
+fn is_blank(character: char) -> bool {
+    character.is_whitespace() || character == '\u{feff}'
+}
+
+/// Returns the answer for one that cannot be read. If it may deny, it counts as a denial: whether it
+/// can be read may depend on the input, which the model chooses.
+///
+/// # Errors
+///
+/// For other events, `why`.
+fn unread(event: HookEvent, why: String) -> Result<HookAnswer, String> {
+    match event {
+        HookEvent::PreToolUse | HookEvent::PermissionRequest | HookEvent::UserPromptSubmit => {
+            Ok(HookAnswer { output: denial(event, why.clone()), lines: vec![why] })
+        }
+        _ => Err(why),
+    }
 }
 
 fn from_stdout(event: HookEvent, stdout: &str) -> Result<HookAnswer, String> {
-    let text = stdout.trim();
+    let text = stdout.trim_matches(is_blank);
     // For other events, plain text is just the program's own output.
     let is_context = matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart);
     let mut answer = HookAnswer::default();
-    if text.starts_with('{') {
+    if is_json(text) {
         match serde_json::from_str(text) {
             Ok(json) => return from_json(event, json),
-            Err(_) if is_context => {}
-            // An unreadable denial must not go unnoticed.
-            Err(error) => answer.lines.push(format!("its answer is not valid JSON: {error}")),
+            // Plain text that begins with a brace.
+            Err(_) if is_context && !text.ends_with('}') => {}
+            Err(_) if event == HookEvent::SessionStart => {}
+            Err(error) => return unread(event, format!("its answer is not valid JSON: {error}")),
         }
     }
     if is_context && !text.is_empty() {
@@ -129,18 +145,19 @@ fn describe_failure(exit: CommandExit, stderr: &str) -> String {
 
 /// Parses a JSON answer. The error is a few words for the user.
 pub(super) fn from_json(event: HookEvent, json: Value) -> Result<HookAnswer, String> {
-    let reply: HookReply = serde_path_to_error::deserialize(json).map_err(|error| {
-        let path = error.path().to_string();
-        format!("invalid answer: {path}: {}", error.inner())
-    })?;
+    let reply: HookReply = match serde_path_to_error::deserialize(json) {
+        Ok(reply) => reply,
+        Err(error) => {
+            let path = error.path().to_string();
+            return unread(event, format!("invalid answer: {path}: {}", error.inner()));
+        }
+    };
     let HookReply { go_on, stop_reason, system_message, decision, reason, specific } = reply;
     let specific = specific.unwrap_or_default();
     if let Some(name) = specific.hook_event_name.filter(|name| name != event.name()) {
-        return Err(format!(
-            "invalid answer: hookEventName is {}, not {}",
-            first_line(&name),
-            event.name()
-        ));
+        let name = first_line(&name);
+        let why = format!("invalid answer: hookEventName is {name}, not {}", event.name());
+        return unread(event, why);
     }
     let reason = reason.filter(|reason| !reason.trim().is_empty()).map(|reason| clip(&reason));
     let why = |own: Option<String>| {
@@ -158,6 +175,10 @@ pub(super) fn from_json(event: HookEvent, json: Value) -> Result<HookAnswer, Str
     if event == HookEvent::PreToolUse {
         let because = || why(specific.permission_decision_reason.clone());
         said.decision = match specific.permission_decision {
+            // One answer in both forms: the denial counts.
+            Some(_) if matches!(said.decision, Some(PermissionDecision::Deny { .. })) => {
+                said.decision
+            }
             Some(PermissionAnswer::Allow) => Some(PermissionDecision::Allow),
             Some(PermissionAnswer::Ask) => Some(PermissionDecision::Ask { why: because() }),
             Some(PermissionAnswer::Deny) => Some(PermissionDecision::Deny { why: because() }),

@@ -129,7 +129,7 @@ async fn json_says_each_thing_that_is_documented() {
 }
 
 #[tokio::test]
-async fn json_that_means_nothing_is_named_in_one_line() {
+async fn an_answer_that_cannot_be_read_denies_and_is_named_in_one_line() {
     let table = [
         (
             r#"{"hookSpecificOutput": {"permissionDecision": "Deny"}}"#,
@@ -140,20 +140,43 @@ async fn json_that_means_nothing_is_named_in_one_line() {
             r#"{"hookSpecificOutput": {"hookEventName": "Stop"}}"#,
             "hookEventName is Stop, not PreToolUse",
         ),
+        (
+            r#"{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": 5}}"#,
+            "hookSpecificOutput.permissionDecisionReason: invalid type: integer `5`, expected a string",
+        ),
     ];
-    for (json, expected) in table {
-        let bench = HookBench::one(HookEvent::PreToolUse, &format!("echo '{json}'"));
-        assert_eq!(before_bash(&bench).await, HookOutput::default(), "{json}");
+    let table = table.map(|(json, why)| (json, format!("invalid answer: {why}")));
+    // The second as JavaScript writes a text whose last character it has cut in half.
+    let broken = [r#"{"decision": "block",}"#, r#"{"decision": "block", "reason": "no \ud83d"}"#];
+    let broken = broken.map(|json| (json, "its answer is not valid JSON: ".to_owned()));
+    for (json, expected) in table.into_iter().chain(broken) {
+        let print = format!("cat <<'END'\n{json}\nEND");
+        let bench = HookBench::one(HookEvent::PreToolUse, &print);
+        let decision = before_bash(&bench).await.decision;
+        let Some(PermissionDecision::Deny { why }) = decision else {
+            panic!("{json}: {decision:?}")
+        };
+        assert!(why.starts_with(&expected), "{why}");
         let lines = bench.lines();
-        assert_eq!(lines.len(), 1, "{lines:?}");
-        let end = format!(": invalid answer: {expected}");
-        assert!(lines[0].ends_with(&end), "{lines:?}");
+        assert!(lines.len() == 1 && lines[0].ends_with(&format!(": {why}")), "{lines:?}");
+        let prompt = HookInput::UserPromptSubmit { prompt: "x" };
+        let said = HookBench::one(HookEvent::UserPromptSubmit, &print).run(&prompt).await;
+        assert!(said.block.is_some() && said.context.is_empty(), "{said:?}");
+        let bench = HookBench::one(HookEvent::PreCompact, &print);
+        let compact = HookInput::PreCompact { by_hand: true, instructions: None };
+        assert_eq!(bench.run(&compact).await, HookOutput::default());
+        assert_eq!(bench.lines().len(), 1);
     }
-    let bench = HookBench::one(HookEvent::PreToolUse, r#"echo '{"decision": "block",}'"#);
-    assert_eq!(before_bash(&bench).await, HookOutput::default());
-    let lines = bench.lines();
-    assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(lines[0].contains(": its answer is not valid JSON: "), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_denial_counts_beside_an_allowance_and_behind_a_byte_order_mark() {
+    let both = r#"{"decision": "block", "reason": "no", "hookSpecificOutput": {"permissionDecision": "allow"}}"#;
+    for print in [format!("echo '{both}'"), format!(r"printf '\xef\xbb\xbf%s' '{both}'")] {
+        let said = before_bash(&HookBench::one(HookEvent::PreToolUse, &print)).await;
+        let denied = PermissionDecision::Deny { why: "no".to_owned() };
+        assert_eq!(said.decision, Some(denied), "{print}");
+    }
 }
 
 #[tokio::test]
