@@ -134,10 +134,13 @@ pub fn script_options(
         || matches!(sub_command, "create" | "config" | "workspace")
         || name == "bun" && matches!(sub_command, "test" | "build");
     let mut dangers = Vec::new();
+    if matches!(name, "bun" | "bunx" | "npm" | "npx" | "pnpm" | "pnpx" | "yarn") {
+        dangers = package_runner::shell_text(words);
+    }
     if matches!(name, "npm" | "pnpm" | "yarn") {
         let hands_on = !is_own || matches!(sub_command, "create" | "workspace");
         let end = package_runner::own_words(name, words, script.filter(|_| hands_on));
-        dangers = package_runner::find(words, end);
+        dangers.extend(package_runner::find(words, end));
     }
     let Some(script) = script else { return dangers };
     let is_script = match name {

@@ -16,6 +16,11 @@ const HARMLESS: &str = "\
     strict-peer-dependencies strict-peer-deps tag tilde unicode use-stderr usage verbose version workspace \
     workspace-concurrency workspace-root workspaces ws yes";
 
+/// Those that take a value. Behind a `=`, the others read it as the next word, which may be an option.
+const WITH_VALUE: &str = "\
+    access audit-level concurrency depth filter include loglevel omit otp preid searchlimit tag workspace \
+    workspace-concurrency";
+
 /// Letters that may stand together after a dash.
 const LETTERS: &str = "BDEFOPSTWadfhHlnpqrsvwy?";
 
@@ -75,14 +80,31 @@ pub fn find(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
     dangers
 }
 
+/// Finds text that a shell may read: older versions of npm and pnpm put the words for a script
+/// between double quotes.
+pub fn shell_text(words: &[Spelling<'_>]) -> Vec<Danger> {
+    let is_read = |text: &str| text.contains(['$', '`', '\\', '"']);
+    let words = words.iter().enumerate().skip(1);
+    let read = words.filter_map(|(place, word)| {
+        let text = word.exact().filter(|text| is_read(text))?;
+        Some(Danger::new("text that a shell may read", text, place))
+    });
+    read.collect()
+}
+
 fn is_harmless(word: &str) -> bool {
     let bare = word.trim_start_matches('-');
-    let name = bare.split('=').next().unwrap_or(bare).to_ascii_lowercase().replace('_', "-");
-    let is_known = |name: &str| HARMLESS.split_whitespace().any(|known| known == name);
-    let mut letters = bare.split('=').next().unwrap_or(bare).chars();
+    let (name, value) = bare.split_once('=').map_or((bare, None), |(name, it)| (name, Some(it)));
+    let option = name.to_ascii_lowercase().replace('_', "-");
+    let lists = |list: &str, name: &str| list.split_whitespace().any(|known| known == name);
+    let is_known = |name: &str| lists(HARMLESS, name);
     let is_cluster = !word.starts_with("--");
-    bare.is_empty()
-        || is_known(&name)
-        || name.strip_prefix("no-").is_some_and(is_known)
-        || is_cluster && letters.all(|letter| LETTERS.contains(letter))
+    let is_harmless = bare.is_empty()
+        || is_known(&option)
+        || option.strip_prefix("no-").is_some_and(is_known)
+        || is_cluster && name.chars().all(|letter| LETTERS.contains(letter));
+    let is_value = |value: &str| {
+        matches!(value, "true" | "false") || lists(WITH_VALUE, &option) && !value.starts_with('-')
+    };
+    is_harmless && value.is_none_or(is_value)
 }

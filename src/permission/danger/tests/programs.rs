@@ -471,12 +471,27 @@ fn npm_and_its_like_have_only_harmless_options_of_their_own() {
         ("Bash(pnpm install:*)", "pnpm install --config.pnpmfile=../x"),
         ("Bash(pnpm install:*)", "pnpm install --modules-dir=../x"),
         ("Bash(pnpm run:*)", "pnpm run --config.node-options=x test"),
+        // What follows the `=` is read as the next word.
+        ("Bash(npm run:*)", "npm run a --if-present=--script-shell=../x"),
+        ("Bash(npm run:*)", "npm run a --silent=--prefix=../x"),
+        ("Bash(npm run:*)", "npm run a -s=--prefix=../x"),
+        ("Bash(npm run:*)", "npm run a --No-Color=-C ../x"),
+        ("Bash(npm:*)", "npm --silent=exec x"),
+        ("Bash(pnpm install:*)", "pnpm install --frozen-lockfile=--dir=../x"),
+        ("Bash(pnpm run:*)", "pnpm run --loglevel=--dir=../x a"),
+        // Older versions of npm and pnpm hand it to a shell between double quotes.
+        ("Bash(npm run:*)", "npm run a '$(touch x)'"),
+        ("Bash(npm run:*)", "npm run a -- '`touch x`'"),
+        ("Bash(pnpm test:*)", "pnpm test -- 'a\";touch x;\"'"),
+        ("Bash(npx jest:*)", "npx jest 'a\\\\'"),
         ("Bash(yarn install:*)", "yarn install --modules-folder ../x"),
     ]);
     allowed(&[
         ("Bash(npm run test:*)", "npm run test --silent -ws --if-present"),
         ("Bash(npm install:*)", "npm install --ignore-scripts --No-Audit --no_fund -D x"),
         ("Bash(npm run test:*)", "npm run test -w web"),
+        ("Bash(npm run test:*)", "npm run test --workspace=web --loglevel=silent --silent=true"),
+        ("Bash(npm run test:*)", "npm run test -- -t 'adds (two) numbers; twice' 'src/*.ts'"),
         ("Bash(pnpm exec:*)", "pnpm exec own --new-option"),
         ("Bash(yarn workspace:*)", "yarn workspace web test --new-option"),
     ]);
