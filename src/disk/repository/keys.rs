@@ -111,7 +111,6 @@ const INERT_KEYS: &[(&str, &str)] = &[
          writecommitgraph",
     ),
     ("github", "user"),
-    ("gpg", "format"),
     ("http", "extraheader lowspeedlimit lowspeedtime postbuffer version"),
     ("i18n", "*"),
     ("index", "threads version sparse recordendofindexentries recordoffsettable skiphash"),
@@ -144,7 +143,7 @@ const INERT_KEYS: &[(&str, &str)] = &[
         "active alternateerrorstrategy branch fetchjobs fetchrecursesubmodules ignore propagatebranches recurse update url",
     ),
     ("tag", "forcesignannotated gpgsign sort"),
-    ("user", "*"),
+    ("user", "email name useconfigonly"),
     ("versionsort", "*"),
     ("worktree", "guessremote userelativepaths"),
 ];
@@ -165,6 +164,7 @@ const HARMLESS_KEYS: &[(&str, &str)] = &[
     ("fetch", "*"),
     ("gitflow", "*"),
     ("github", "*"),
+    ("gpg", "format"),
     ("gui", "*"),
     ("init", "*"),
     ("lfs", "url"),
@@ -178,6 +178,7 @@ const HARMLESS_KEYS: &[(&str, &str)] = &[
     ("stash", "*"),
     ("tag", "*"),
     ("transfer", "*"),
+    ("user", "*"),
     ("worktree", "*"),
 ];
 

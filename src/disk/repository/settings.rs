@@ -205,6 +205,8 @@ impl RepositorySettings {
                 ("submodule", "url") => {
                     is_plain(value) && (is_plain_address(value) || value.starts_with("../"))
                 }
+                // Otherwise gpg or ssh-keygen signs, with a key from elsewhere.
+                ("commit" | "push" | "tag", "gpgsign" | "forcesignannotated") => value == "false",
                 // Otherwise a program that watches files.
                 ("core", "fsmonitor") => matches!(value, "true" | "false"),
                 ("submodule", "update") => {
@@ -481,7 +483,7 @@ mod tests {
         let usual = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = git@example.org:a/b.git\n\
             \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = origin\n\
             \tmerge = refs/heads/main\n[branch \"x\"]\n\tremote = .\n[submodule \"lib\"]\n\turl = https://h/lib\n\
-            \tactive = true\n\tupdate = rebase\n[user]\n\tname = A\n[pull]\n\trebase = true\n\
+            \tactive = true\n\tupdate = rebase\n[user]\n\tname = A\n[commit]\n\tgpgSign = false\n[pull]\n\trebase = true\n\
             [http \"https://h/\"]\n\textraHeader = AUTHORIZATION: basic x\n";
         assert_eq!(judge(usual), Ok(()));
         for (text, setting) in [
@@ -505,6 +507,10 @@ mod tests {
             ("[merge]\ntool = ../x", "merge.tool"),
             ("[http]\ncookieFile = /x", "http.cookiefile"),
             ("[gitflow \"path\"]\nhooks = x", "gitflow.hooks"),
+            ("[commit]\ngpgSign = true", "commit.gpgsign"),
+            ("[tag]\nforceSignAnnotated", "tag.forcesignannotated"),
+            ("[gpg]\nformat = ssh", "gpg.format"),
+            ("[user]\nsigningKey = /x", "user.signingkey"),
         ] {
             let why = format!("the repository's setting {setting} may start a program");
             assert_eq!(judge(text), Err(why), "{text}");
