@@ -284,6 +284,15 @@ impl ShownFolder {
             }
             ShownContent::Tracked => git::tracks_match(real, pattern, starts)
                 .then(|| "git may show such a file, which it tracks".to_owned()),
+            ShownContent::WithSetting(settings) => {
+                let is_shown = pattern.may_lie_in(&checkout_root(real), starts)
+                    && git::has_setting(real, settings, &places.git);
+                is_shown.then(|| {
+                    let names = settings.iter().map(|(section, key)| format!("{section}.{key}"));
+                    let names = names.collect::<Vec<_>>().join(" or ");
+                    format!("git may show such a file: {names} is among its settings")
+                })
+            }
             ShownContent::History => pattern
                 .may_lie_in(&checkout_root(real), starts)
                 .then(|| "git may show such a file from a commit".to_owned()),

@@ -197,6 +197,13 @@ impl GitSettings {
         self.settings.iter().map(|(_, setting)| setting)
     }
 
+    /// Whether a setting of this name, or one that only git can read, is neither absent nor switched off.
+    pub fn may_have(&self, name: (&str, &str)) -> bool {
+        let is_off = |value: &str| matches!(value, "false" | "no" | "off" | "0");
+        let is_on = |it: &GitSetting| (section(it), it.key.as_str()) == name && !is_off(&it.value);
+        self.has_unread || self.all().any(is_on)
+    }
+
     /// Returns the files that settings with these sections and keys name.
     pub fn files_named_by(&self, keys: &[(&str, &str)]) -> Vec<PathBuf> {
         self.paths(0, |section, key| keys.contains(&(section, key))).collect()

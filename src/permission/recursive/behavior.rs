@@ -11,6 +11,8 @@ pub enum ShownContent {
     History,
     /// Changes of any of its files, unless only named or counted.
     Changes,
+    /// As [`Self::History`], if git has one of these settings, each a section and a key.
+    WithSetting(&'static [(&'static str, &'static str)]),
 }
 
 /// The content that one command shows.

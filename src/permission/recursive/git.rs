@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use super::behavior::{CwdCondition, ReadBehavior, ShownContent};
 use super::silent::is_silent;
 use crate::disk::{
-    checkout_around, checkout_root, common_git_dir, has_dot_git, named_git_dirs, normalize, tracks,
+    GitConfigPaths, checkout_around, checkout_root, common_git_dir, has_dot_git, named_git_dirs,
+    normalize, tracks,
 };
 use crate::permission::pattern::PathPattern;
 use crate::permission::pattern_roots::PatternRoots;
@@ -70,7 +71,7 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
         }
         // It moves the files of one side to other names.
         _ if words.iter().any(|word| word.text.contains("subtree")) => Some(history),
-        _ if is_silent(name, words) => None,
+        _ if is_silent(name, words) => by_setting(name, elsewhere),
         // What a patch names by its id may be any file.
         "am" if !words.is_empty() && words.iter().all(|word| lists(AM_STEPS, &word.text)) => None,
         "grep" if is("--no-index") => Some(ReadBehavior {
@@ -108,7 +109,7 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
         "log" | "reflog" | "shortlog" | "stash" | "whatchanged"
             if is_harmless(words) || is_narrow(words, &[]) && operands.are_files =>
         {
-            None
+            by_setting(name, elsewhere)
         }
         // They go through the changes of the files that they name.
         "add" | "stage" | "checkout" | "reset" | "restore" if operands.are_files => None,
@@ -120,6 +121,32 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
         }
         _ => Some(history),
     }
+}
+
+/// Settings by which a command shows content that it otherwise does not.
+const SHOWING_SETTINGS: &[(&str, &[(&str, &str)])] = &[
+    ("annotate", &[("blame", "ignorerevsfile")]),
+    ("blame", &[("blame", "ignorerevsfile")]),
+    ("commit", &[("commit", "template"), ("commit", "verbose")]),
+    ("stash", &[("stash", "showpatch")]),
+];
+
+/// The content that an otherwise silent command shows by its settings, which may be those of a
+/// repository `elsewhere`.
+fn by_setting(name: &str, elsewhere: bool) -> Option<ReadBehavior> {
+    let (_, settings) = SHOWING_SETTINGS.iter().find(|(command, _)| *command == name)?;
+    let content =
+        if elsewhere { ShownContent::History } else { ShownContent::WithSetting(settings) };
+    Some(ReadBehavior { content, reads_cwd: CwdCondition::Always })
+}
+
+/// Whether git has one of the settings in this folder.
+pub fn has_setting(folder: &Path, settings: &[(&str, &str)], git: &GitConfigPaths) -> bool {
+    let root = checkout_root(folder);
+    let own = [Some(named_git_dirs(&root).0), common_git_dir(&root)].into_iter().flatten();
+    let own = own.flat_map(|git| ["config", "config.worktree"].map(|file| git.join(file)));
+    let all = git.settings_with(own);
+    settings.iter().any(|name| all.may_have(*name))
 }
 
 fn has_option_behind_mark(name: &str, words: &[Word]) -> bool {

@@ -450,6 +450,32 @@ fn a_command_of_git_is_a_doubt_unless_it_is_known_to_show_no_content() {
 }
 
 #[test]
+fn a_command_of_git_is_a_doubt_if_a_setting_makes_it_show_content() {
+    for (key, value, lines) in [
+        ("commit.verbose", "2", vec!["git commit -m x", "git commit --dry-run -a"]),
+        ("commit.template", ".env", vec!["git commit --no-edit"]),
+        ("stash.showPatch", "true", vec!["git stash show"]),
+        ("blame.ignoreRevsFile", ".env", vec!["git blame src/a", "git annotate src/a"]),
+    ] {
+        let bench = bench(&[".env"]).deny("Read(.env)");
+        bench.allows(lines.clone());
+        let project = bench.root.join("project");
+        git(&project, &["config", key, "false"]);
+        bench.allows(lines.clone());
+        git(&project, &["config", key, value]);
+        for line in lines {
+            let judgement = bench.bash_judgement(line);
+            assert_eq!(judgement.decision, Ask, "{line}");
+            assert!(
+                judgement.why.to_lowercase().contains(&key.to_lowercase()),
+                "{}",
+                judgement.why
+            );
+        }
+    }
+}
+
+#[test]
 fn an_index_or_a_git_folder_of_an_unusual_form_may_track_any_file() {
     let split = bench(&[".env"]).deny("Read(.env)");
     let project = split.root.join("project");
