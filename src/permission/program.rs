@@ -220,6 +220,17 @@ impl Program {
         })
     }
 
+    /// Splits a flag of npm or pnpm from what follows its `=`, which these read as the next word.
+    pub fn split_flag<'w>(&self, word: &'w str) -> Option<(&'w str, &'w str)> {
+        let is_own = self.names.split_whitespace().any(|name| matches!(name, "npm" | "pnpm"));
+        let (flag, value) = word.split_once('=').filter(|_| is_own && word.starts_with('-'))?;
+        let takes_value = |entry: &str| {
+            entry.trim_start_matches('!').strip_suffix('=').is_some_and(|name| name == flag)
+        };
+        let is_flag = !self.options.split_whitespace().any(takes_value);
+        (is_flag && !matches!(value, "true" | "false")).then_some((flag, value))
+    }
+
     /// The sub-command's main name.
     pub fn main_name<'a>(&self, sub_command: &'a str) -> &'a str {
         let groups = self.aliases.split_whitespace().filter_map(|group| group.split_once(':'));

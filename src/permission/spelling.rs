@@ -79,6 +79,14 @@ impl Spelling<'_> {
         }
     }
 
+    /// Whether the certain part of the word holds a slash.
+    pub fn has_slash(&self) -> bool {
+        match self {
+            Self::Plain(text) => text.contains('/'),
+            Self::Open(pieces) => pieces.contains(&Piece::Char('/')),
+        }
+    }
+
     /// The part of the word after its last slash.
     pub fn base(&self) -> Spelling<'_> {
         match self {

@@ -137,6 +137,9 @@ pub fn script_options(
     if matches!(name, "bun" | "bunx" | "npm" | "npx" | "pnpm" | "pnpx" | "yarn") {
         dangers = package_runner::shell_text(words);
     }
+    if matches!(name, "bunx" | "npx" | "pnpx") {
+        dangers.extend(package_runner::find_before_program(words));
+    }
     if matches!(name, "npm" | "pnpm" | "yarn") {
         let hands_on = !is_own || matches!(sub_command, "create" | "workspace");
         let end = package_runner::own_words(name, words, script.filter(|_| hands_on));

@@ -1,4 +1,4 @@
-//! Options of npm, pnpm and yarn themselves. They hand settings on to what a script starts, npm
+//! Options of npm, pnpm and yarn themselves, and of npx and its like. They hand settings on to what a script starts, npm
 //! under names that it reads in any case and with underscores, so only known ones are covered.
 
 use super::{Danger, Spelling};
@@ -6,7 +6,7 @@ use crate::permission::program::base_name;
 
 /// Options that name no file and no program, and choose no other folder.
 const HARMLESS: &str = "\
-    access aggregate-output all allow-same-version audit audit-level bail check-cache color concurrency count dd ddd depth description dev \
+    access aggregate-output all allow-same-version audit audit-level bail bun check-cache color concurrency count dd ddd depth description dev \
     dry-run engine-strict exact fix-lockfile filter force foreground-scripts frozen-lockfile frozen fund git-tag-version help \
     if-present ignore-optional ignore-platform ignore-engines ignore-scripts ignore-workspace immutable include include-workspace-root \
     inline-builds iwr json legacy-peer-deps lockfile lockfile-only loglevel long no-bail non-interactive offline \
@@ -70,14 +70,25 @@ pub fn find(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
             dangers.push(Danger::new(word, word, place));
         }
     }
-    for (place, word) in words.iter().enumerate().take(end).skip(1) {
-        let Some(text) = word.exact().filter(|text| text.starts_with('-')) else { continue };
-        if !is_harmless(text) {
-            let option = text.split('=').next().unwrap_or(text);
-            dangers.push(Danger::new(option, option, place));
-        }
-    }
+    dangers.extend(find_options(words, end));
     dangers
+}
+
+/// Finds options of npx and its like before the program that it runs.
+pub fn find_before_program(words: &[Spelling<'_>]) -> Vec<Danger> {
+    let is_option = |word: &Spelling<'_>| word.exact().is_some_and(|text| text.starts_with('-'));
+    let end = words.iter().skip(1).position(|word| !is_option(word));
+    find_options(words, end.map_or(words.len(), |end| end + 1))
+}
+
+fn find_options(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
+    let words = words.iter().enumerate().take(end).skip(1);
+    let unknown = words.filter_map(|(place, word)| {
+        let text = word.exact().filter(|text| text.starts_with('-') && !is_harmless(text))?;
+        let option = text.split('=').next().unwrap_or(text);
+        Some(Danger::new(option, option, place))
+    });
+    unknown.collect()
 }
 
 /// Finds text that a shell may read: older versions of npm and pnpm put the words for a script

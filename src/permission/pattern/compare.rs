@@ -29,11 +29,12 @@ pub fn compare(rule: &str, exact: bool, words: &[Word], appends: bool) -> Restri
         Restriction::Yes => None,
     };
     let tokens: Vec<&str> = tokens.collect();
+    let known = Program::named(program);
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let comparison = Comparison {
         name: base_name(program),
-        known: Program::named(program),
-        words: spell(words),
+        known,
+        words: spell(words).into_iter().flat_map(|word| split_flag(known, word)).collect(),
         names_command: rule
             .split(' ')
             .nth(1)
@@ -45,6 +46,17 @@ pub fn compare(rule: &str, exact: bool, words: &[Word], appends: bool) -> Restri
     match (comparison.run(), doubt) {
         (Restriction::Yes, Some(doubt)) => Restriction::Maybe(doubt),
         (found, _) => found,
+    }
+}
+
+/// The word, or the two that the program makes of it.
+fn split_flag<'w>(known: Option<&Program>, word: Spelling<'w>) -> Vec<Spelling<'w>> {
+    let text = word.exact();
+    match known.zip(text).and_then(|(known, text)| known.split_flag(text)) {
+        Some((flag, value)) => {
+            [flag, value].map(|part| Spelling::Plain(part.to_owned().into())).into()
+        }
+        None => vec![word],
     }
 }
 
@@ -169,7 +181,8 @@ impl Comparison<'_> {
 
     fn agree(&self, token: &str, word: &Spelling<'_>) -> Restriction {
         let Some(text) = word.exact() else {
-            return match word.may_be(token) && !(token.starts_with('-') && word.is_unknown()) {
+            let is_token = word.may_be(token) && !(token.starts_with('-') && word.is_unknown());
+            return match is_token || may_be_file(token, word) {
                 true => Restriction::Maybe(format!(
                     "whether `{token}` is among its arguments is known only at run time"
                 )),
@@ -244,7 +257,8 @@ impl Comparison<'_> {
             for word in words {
                 let Some(token) = tokens.peek() else { break };
                 let is_open = sub_command == "for-each-repo" && word.may_be(token);
-                if is_open || word.exact().is_some_and(|text| fits(token, text)) {
+                let is_file = || is_path(token) && names_file(token, word);
+                if is_open || word.exact().is_some_and(|text| fits(token, text)) || is_file() {
                     tokens.next();
                     final_word = Some(word);
                 }
@@ -269,13 +283,22 @@ impl Comparison<'_> {
         given.extend(bundle.as_deref());
         // `-fx`, `--file=x` and `--file x` for `-f x`: only the program knows which long option a letter stands for.
         let has_value = |option: &str, value: &str| {
-            given.iter().enumerate().any(|(at, word)| {
+            let is_given = given.iter().enumerate().any(|(at, word)| {
                 let rest = word.strip_suffix(value).unwrap_or_default();
                 let before = at.checked_sub(1).map_or("", |before| given[before]);
+                let after_name = word.split_once('=').map(|(_, value)| value);
+                let joined = word.strip_prefix(option).or(after_name);
                 rest == option
                     || is_option(word) && rest.ends_with('=')
-                    || word == &value && is_option(before)
-            })
+                    || (word == &value
+                        || is_path(value) && same_file(value, word) != Restriction::No)
+                        && is_option(before)
+                    || is_option(word)
+                        && joined.is_some_and(|joined| same_file(value, joined) != Restriction::No)
+            });
+            let is_open =
+                |word: &Spelling<'_>| is_option(&word.beginning()) && may_end_as_file(value, word);
+            is_given || words.iter().any(is_open)
         };
         let mut tokens: Vec<&str> = Vec::new();
         let mut left = self.tokens.as_slice();
@@ -475,6 +498,31 @@ fn same_noun(token: &str, word: &str) -> bool {
         && kinds.split(',').any(|kind| is_noun(kind) && singular(kind) == singular(token))
 }
 
+/// Whether the text is written as a path: two plain words are names of their own, such as that of a
+/// sub-command.
+fn is_path(text: &str) -> bool {
+    text.contains('/') || text.contains('.') && text.contains(char::is_alphanumeric)
+}
+
+/// Whether the word is, or may turn out to be, the file that the token names.
+fn names_file(token: &str, word: &Spelling<'_>) -> bool {
+    match word.exact() {
+        Some(text) => same_file(token, text) != Restriction::No,
+        None => may_be_file(token, word),
+    }
+}
+
+/// Whether the word, whose folder is known only at run time, may be the file that the token names.
+fn may_be_file(token: &str, word: &Spelling<'_>) -> bool {
+    !word.beginning().starts_with('-') && may_end_as_file(token, word)
+}
+
+/// The same for a word that may begin with an option.
+fn may_end_as_file(token: &str, word: &Spelling<'_>) -> bool {
+    let is_file = !token.contains('*') && !token.starts_with('-');
+    is_file && word.has_slash() && word.base().may_be(base_name(token))
+}
+
 /// Compares a word with the file that the token names, in another spelling of its path.
 fn same_file(token: &str, word: &str) -> Restriction {
     let plain = |path: &str| {
@@ -482,10 +530,6 @@ fn same_file(token: &str, word: &str) -> Restriction {
         parts.collect::<Vec<_>>().join("/")
     };
     let is_option = |word: &str| word.starts_with('-');
-    // Two plain words are names of their own, such as that of a sub-command.
-    let is_path = |word: &str| {
-        word.contains('/') || word.contains('.') && word.contains(char::is_alphanumeric)
-    };
     if !(is_path(token) || word.contains('/'))
         || token.contains('*')
         || is_option(token)

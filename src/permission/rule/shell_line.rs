@@ -11,6 +11,7 @@ use crate::permission::spelling::{segments, separate_defaults, unquoted};
 use crate::permission::wrapper;
 
 mod mention;
+mod placeholder;
 mod value;
 
 use mention::{APPENDERS, occurrences};
@@ -34,8 +35,11 @@ pub fn compare_line(pattern: &CommandPattern, shell: &ShellLine) -> Restriction 
 fn compare_starts(pattern: &CommandPattern, command: &SimpleCommand) -> Restriction {
     let appends = APPENDERS.contains(&base_name(command.program()));
     let (starts, _) = wrapper::program_starts(&command.words);
-    let words = starts.into_iter().filter_map(|start| command.words.get(start..));
-    Restriction::strongest(words.map(|words| pattern.restricts(words, appends)))
+    let found = starts.into_iter().filter_map(|start| {
+        let (runner, words) = command.words.split_at_checked(start)?;
+        Some(pattern.restricts(&placeholder::open(runner, words), appends))
+    });
+    Restriction::strongest(found)
 }
 
 /// Whether a second, rough reading finds the rule's command in a line that the grammar cannot parse.

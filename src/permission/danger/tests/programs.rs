@@ -477,6 +477,9 @@ fn npm_and_its_like_have_only_harmless_options_of_their_own() {
         ("Bash(npm run:*)", "npm run a -s=--prefix=../x"),
         ("Bash(npm run:*)", "npm run a --No-Color=-C ../x"),
         ("Bash(npm:*)", "npm --silent=exec x"),
+        ("Bash(npm exec:*)", "npm exec --silent=--call='touch x'"),
+        ("Bash(npx:*)", "npx --yes=--call='touch x'"),
+        ("Bash(npx:*)", "npx --new-option jest"),
         ("Bash(pnpm install:*)", "pnpm install --frozen-lockfile=--dir=../x"),
         ("Bash(pnpm run:*)", "pnpm run --loglevel=--dir=../x a"),
         // Older versions of npm and pnpm hand it to a shell between double quotes.
@@ -491,6 +494,8 @@ fn npm_and_its_like_have_only_harmless_options_of_their_own() {
         ("Bash(npm install:*)", "npm install --ignore-scripts --No-Audit --no_fund -D x"),
         ("Bash(npm run test:*)", "npm run test -w web"),
         ("Bash(npm run test:*)", "npm run test --workspace=web --loglevel=silent --silent=true"),
+        ("Bash(npx:*)", "npx --yes -q jest --new-option"),
+        ("Bash(bunx:*)", "bunx --bun jest"),
         ("Bash(npm run test:*)", "npm run test -- -t 'adds (two) numbers; twice' 'src/*.ts'"),
         ("Bash(pnpm exec:*)", "pnpm exec own --new-option"),
         ("Bash(yarn workspace:*)", "yarn workspace web test --new-option"),

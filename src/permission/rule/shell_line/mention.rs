@@ -1,5 +1,6 @@
 //! The rule's program among the arguments of a command, which may run it.
 
+use super::placeholder;
 use crate::permission::danger;
 use crate::permission::interpreter::takes_data;
 use crate::permission::pattern::{CommandPattern, Restriction};
@@ -101,8 +102,9 @@ pub fn in_arguments(
     let why = || {
         Restriction::Maybe(format!("`{runner}` may run `{program}`, which is among its arguments"))
     };
+    let opened = placeholder::open(&words[..words.len().min(1)], words);
     for place in arguments(command, program) {
-        let rest = &words[place + 1..words.len().min(place + MAX_TAIL)];
+        let rest = &opened[place + 1..words.len().min(place + MAX_TAIL)];
         let found = tails(&words[place], program).into_iter().any(|tail| match tail {
             None => true,
             Some(mut tail) => {

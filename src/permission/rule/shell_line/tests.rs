@@ -28,6 +28,11 @@ fn a_file_and_an_option_count_in_each_spelling() {
             ("Bash(kubectl apply -f prod.yaml:*)", "kubectl apply -f ./prod.yaml"),
             ("Bash(rm -rf build:*)", "rm -rf ./build"),
             ("Bash(rm -rf build:*)", "rm -rf build/"),
+            ("Bash(npm publish --access public:*)", "npm publish --access=public"),
+            ("Bash(npm run deploy:*)", "npm run --silent=deploy"),
+            ("Bash(npm publish:*)", "npm --json=publish"),
+            ("Bash(npm publish:*)", "npm -s=publish --dry-run"),
+            ("Bash(pnpm publish:*)", "pnpm --silent=publish"),
         ],
         Deny,
     );
@@ -66,8 +71,24 @@ fn a_file_and_an_option_count_in_each_spelling() {
             ("Bash(rm -rf build:*)", "rm -rf /srv/build"),
             ("Bash(docker compose -f prod.yml:*)", "docker compose --file prod.yml up"),
             ("Bash(psql -h prod:*)", "psql -hprod"),
-            ("Bash(npm publish --access public:*)", "npm publish --access=public"),
             ("Bash(python3 -m http.server:*)", "python3 -mhttp.server"),
+            ("Bash(python3 manage.py migrate:*)", "python3 -u ./manage.py migrate"),
+            ("Bash(make -f Makefile.prod:*)", "make --file=./Makefile.prod"),
+            ("Bash(make -f Makefile.prod:*)", "make -f./Makefile.prod"),
+            ("Bash(python3 manage.py migrate:*)", "python3 $PWD/manage.py migrate"),
+            ("Bash(python3 manage.py migrate:*)", "python3 \"$PWD\"/manage.py migrate"),
+            ("Bash(python3 manage.py migrate:*)", "python3 ~+/manage.py migrate"),
+            ("Bash(python3 manage.py migrate:*)", "python3 -u $PWD/manage.py migrate"),
+            ("Bash(python3 manage.py migrate:*)", "x=.; python3 $x/manage.py migrate"),
+            ("Bash(python3 tools/deploy.py:*)", "python3 ~/../p/tools/deploy.py"),
+            ("Bash(python3 tools/deploy.py:*)", "python3 \"$(pwd)\"/tools/deploy.py"),
+            ("Bash(python3 tools/deploy.py:*)", "python3 $PWD/tools/deploy.py"),
+            ("Bash(rm -rf build:*)", "rm -rf $PWD/build"),
+            ("Bash(rm -rf build:*)", "rm -rf ./*/build"),
+            ("Bash(cat secret.txt:*)", "cat $PWD/secret.txt"),
+            ("Bash(make -f Makefile.prod:*)", "make -f $PWD/Makefile.prod"),
+            ("Bash(make -f Makefile.prod:*)", "make --file=$PWD/Makefile.prod"),
+            ("Bash(make -f Makefile.prod:*)", "make -f$PWD/Makefile.prod"),
         ],
         Ask,
     );
@@ -80,6 +101,37 @@ fn a_file_and_an_option_count_in_each_spelling() {
             ("Bash(curl -X DELETE:*)", "curl -X POST u"),
             ("Bash(sed -i:*)", "sed -n 1,2p x"),
             ("Bash(kubectl --context prod:*)", "kubectl --context=dev get x"),
+            ("Bash(python3 manage.py migrate:*)", "python3 $PWD/manage.py test"),
+            ("Bash(python3 manage.py migrate:*)", "python3 $PWD/other.py migrate"),
+            ("Bash(rm -rf build:*)", "rm -rf $PWD/dist"),
+            ("Bash(npm publish:*)", "npm test --silent=true"),
+            ("Bash(npm publish:*)", "npm run build --workspace=web"),
+            ("Bash(npm publish:*)", "npm test -- $PWD/src/publish.test.js"),
+        ],
+        Allow,
+    );
+}
+
+#[test]
+fn a_placeholder_of_a_runner_is_known_only_at_run_time() {
+    each(
+        &[
+            ("Bash(kubectl delete:*)", "echo delete | xargs -I{} kubectl {} pod"),
+            ("Bash(kubectl delete:*)", "echo delete | xargs -I % kubectl % pod"),
+            ("Bash(kubectl delete:*)", "xargs -i kubectl {} pod < f"),
+            ("Bash(kubectl delete:*)", "xargs --replace=Q kubectl Q pod <<< delete"),
+            ("Bash(kubectl delete:*)", "xargs -n1 -IX kubectl del'X' pod"),
+            ("Bash(kubectl delete:*)", "find delete -maxdepth 0 -exec kubectl {} pod ';'"),
+            ("Bash(python3 tools/deploy.py:*)", "find tools -name deploy.py -exec python3 {} ';'"),
+            ("Bash(python3 tools/deploy.py:*)", "fd deploy -x python3 {}"),
+            ("Bash(python3 tools/deploy.py:*)", "fd deploy -x python3 {//}/deploy.py"),
+        ],
+        Ask,
+    );
+    each(
+        &[
+            ("Bash(kubectl delete:*)", "echo a | xargs -I{} kubectl get {}"),
+            ("Bash(kubectl delete:*)", "echo a | xargs -I{} echo {}"),
         ],
         Allow,
     );
