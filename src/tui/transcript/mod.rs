@@ -1,6 +1,7 @@
 //! The conversation of one agent on the screen: a list of items, the same for the main agent and
 //! sub-agents.
 
+mod call_state;
 pub mod draw;
 pub mod expand;
 mod item;
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::{ToolDetails, ToolUseId};
+use crate::protocol::ToolUseId;
 pub use item::{
     AnswerText, BatchForm, FinishFact, ItemId, ItemKind, ToolCallItem, ToolCallResult,
     TranscriptItem,
@@ -30,9 +31,6 @@ pub(super) const GROUPED_TOOLS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "WebF
 
 /// The tool whose calls update one list.
 pub(super) const TODO_TOOL: &str = "TodoWrite";
-
-/// A list is updated in its place if at most this many items from its own on are at the end.
-const NEAR_ITEMS: u64 = 5;
 
 /// The items of a conversation in order, optionally bounded in size.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -121,11 +119,6 @@ impl TranscriptState {
             ItemKind::Text { text, .. } if !text.trim().is_empty() => Some(&**text),
             _ => None,
         })
-    }
-
-    /// The items with a call that has no result yet.
-    pub fn open_items(&self) -> impl Iterator<Item = ItemId> {
-        self.open_calls.iter().map(|(_, item)| *item)
     }
 
     /// The text or reasoning that is still growing.
@@ -252,152 +245,6 @@ impl TranscriptState {
         }
     }
 
-    /// Adds a running call.
-    pub fn call_started(&mut self, id: ToolUseId, name: String, summary: String) {
-        self.finish_growing();
-        let call = ToolCallItem::new(id.clone(), name, summary);
-        if call.name == TODO_TOOL
-            && let Some(list) = self.near_todo_list()
-        {
-            if let Some(TranscriptItem { kind: ItemKind::Tools(calls), .. }) = self.item(list) {
-                calls.push(call);
-            }
-            self.mark_changed(list);
-            return self.open_calls.push((id, list));
-        }
-        let grouped = GROUPED_TOOLS.contains(&call.name.as_str());
-        let last = self.ids().end.wrapping_sub(1);
-        let joins = grouped
-            && matches!(self.get(last), Some(TranscriptItem { kind: ItemKind::Tools(calls), .. })
-            if calls.iter().all(|call| {
-                GROUPED_TOOLS.contains(&call.name.as_str()) && call.denied.is_none()
-            }));
-        let item = if joins {
-            if let Some(TranscriptItem { kind: ItemKind::Tools(calls), .. }) = self.item(last) {
-                calls.push(call);
-            }
-            self.mark_changed(last);
-            last
-        } else {
-            self.append(ItemKind::Tools(vec![call]))
-        };
-        self.open_calls.push((id, item));
-    }
-
-    /// Records a call of the answer, which may never run. `summary` is its subject.
-    pub fn call_announced(&mut self, id: ToolUseId, summary: String) {
-        self.announced.retain(|(announced, _)| *announced != id);
-        self.announced.push((id, summary));
-    }
-
-    /// Marks a call as denied. The first reason is kept.
-    pub fn call_denied(&mut self, id: &ToolUseId, name: &str, words: String) {
-        if self.open_item(id).is_none() {
-            self.finish_growing();
-            let call = self.unstarted_call(id, name);
-            let item = self.append(ItemKind::Tools(vec![call]));
-            self.open_calls.push((id.clone(), item));
-        }
-        let Some(item) = self.open_item(id) else { return };
-        if let Some(call) = self.call(item, id) {
-            call.denied.get_or_insert(words);
-        }
-        self.mark_changed(item);
-    }
-
-    /// Creates a call that has not started, with its announced subject.
-    fn unstarted_call(&self, id: &ToolUseId, name: &str) -> ToolCallItem {
-        let announced = self.announced.iter().find(|(announced, _)| announced == id);
-        let summary = announced.map(|(_, summary)| summary.clone()).unwrap_or_default();
-        ToolCallItem::new(id.clone(), name.to_owned(), summary)
-    }
-
-    /// Appends output of a running call.
-    pub fn call_progress(&mut self, id: &ToolUseId, more: &str) {
-        let Some(item) = self.open_item(id) else { return };
-        let mut added = 0;
-        if let Some(call) = self.call(item, id) {
-            let before = call.output.len();
-            call.output.push_str(more);
-            truncate_front(&mut call.output, MAX_CALL_OUTPUT);
-            added = call.output.len().saturating_sub(before);
-        }
-        self.bytes += added;
-        self.mark_changed(item);
-        self.enforce_limit();
-    }
-
-    /// Sets the result of a call. Adds the call if it never started.
-    pub fn call_finished(
-        &mut self,
-        id: &ToolUseId,
-        name: &str,
-        output: &str,
-        result: ToolCallResult,
-    ) {
-        if self.open_item(id).is_none() {
-            let ToolCallItem { id, name, summary, .. } = self.unstarted_call(id, name);
-            self.call_started(id, name, summary);
-        }
-        let Some(item) = self.open_item(id) else { return };
-        self.open_calls.retain(|(open, _)| open != id);
-        if let Some(call) = self.call(item, id) {
-            if !output.is_empty() && call.denied.is_none() {
-                tail_bytes(output, MAX_CALL_OUTPUT).clone_into(&mut call.output);
-            }
-            call.result = Some(result);
-        }
-        self.bytes += output.len().min(MAX_CALL_OUTPUT);
-        self.mark_changed(item);
-        if name == TODO_TOOL {
-            self.update_todo_list(item, id);
-        }
-        self.enforce_limit();
-    }
-
-    /// The item with the turn's to-do list, if it is so near the end that it is still in view.
-    fn near_todo_list(&self) -> Option<ItemId> {
-        self.todo_list.filter(|list| self.ids().end.saturating_sub(*list) <= NEAR_ITEMS)
-    }
-
-    /// Puts a list in the place of the one before it. A call without a list gets an item of its own.
-    fn update_todo_list(&mut self, item: ItemId, id: &ToolUseId) {
-        let Some(TranscriptItem { kind: ItemKind::Tools(calls), .. }) = self.item(item) else {
-            return;
-        };
-        let has_list = |call: &ToolCallItem| {
-            let details = call.result.as_ref().and_then(|result| result.details.as_ref());
-            matches!(details, Some(ToolDetails::Todos { .. }))
-        };
-        let Some(at) = calls.iter().position(|call| call.id == *id) else { return };
-        if has_list(&calls[at]) {
-            calls.retain(|call| call.id == *id);
-            let before = self.todo_list.replace(item).filter(|before| *before != item);
-            if let Some(before) = before {
-                self.change(before, |item| item.kind = ItemKind::Hidden);
-            }
-        } else if calls.len() > 1 {
-            let failed = calls.remove(at);
-            self.append(ItemKind::Tools(vec![failed]));
-        }
-    }
-
-    /// Replaces the item of a call that started an agent with `kind`, which is hidden if another item
-    /// shows the agent.
-    pub fn replace_call(&mut self, id: &ToolUseId, kind: ItemKind) -> Option<ItemId> {
-        let found = self.open_item(id)?;
-        self.item(found)?.kind = kind;
-        self.mark_changed(found);
-        Some(found)
-    }
-
-    /// Redraws the line of a call that started something shown elsewhere.
-    pub fn mark_call_changed(&mut self, id: &ToolUseId) {
-        if let Some(item) = self.open_item(id) {
-            self.mark_changed(item);
-        }
-    }
-
     /// Changes one item.
     pub fn change(&mut self, id: ItemId, change: impl FnOnce(&mut TranscriptItem)) {
         if let Some(item) = self.item(id) {
@@ -455,21 +302,6 @@ impl TranscriptState {
         self.finish_growing();
     }
 
-    /// Marks calls without a result as stopped when the run ends.
-    pub fn close_calls(&mut self) {
-        for (id, item) in std::mem::take(&mut self.open_calls) {
-            if let Some(call) = self.call(item, &id) {
-                call.result.get_or_insert_with(|| ToolCallResult {
-                    is_error: true,
-                    summary: "stopped".to_owned(),
-                    details: None,
-                    took: Duration::ZERO,
-                });
-            }
-            self.mark_changed(item);
-        }
-    }
-
     /// Removes all items, for another conversation. Ids are not reused, so that views don't mistake
     /// new items for old ones.
     pub fn clear(&mut self) {
@@ -497,17 +329,6 @@ impl TranscriptState {
             |item: &TranscriptItem| matches!(item.kind, ItemKind::Shell { status: None, .. });
         let back = self.items.iter().rev().take(MAX_RECENT_CHANGES).position(open)?;
         Some(self.ids().end - 1 - back as u64)
-    }
-
-    fn open_item(&self, id: &ToolUseId) -> Option<ItemId> {
-        self.open_calls.iter().find(|(open, _)| open == id).map(|(_, item)| *item)
-    }
-
-    fn call(&mut self, item: ItemId, id: &ToolUseId) -> Option<&mut ToolCallItem> {
-        match &mut self.item(item)?.kind {
-            ItemKind::Tools(calls) => calls.iter_mut().find(|call| call.id == *id),
-            _ => None,
-        }
     }
 
     fn item(&mut self, id: ItemId) -> Option<&mut TranscriptItem> {

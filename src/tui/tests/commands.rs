@@ -1,0 +1,198 @@
+//! Commands of the prompt: those of people, sessions, compaction.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::protocol::{
+    AgentEvent, Command, CompactionState, EventKind, Failure, NoticeLevel, RunEnd, Sender,
+    SessionId,
+};
+use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
+use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::slash::COMMANDS;
+use crate::tui::testing::{TestScreen, finish};
+use crate::tui::transcript::ItemKind;
+
+use super::pictures::picture;
+use super::root;
+
+#[test]
+fn commands_run_from_the_menu_and_unknown_ones_keep_the_draft() {
+    let mut screen = TestScreen::new();
+    screen.write("/qu").enter();
+    assert!(screen.effects.contains(&ScreenEffect::Quit));
+    let mut screen = TestScreen::new();
+    screen.write("/frobnicate now").enter();
+    assert_eq!(screen.notice(), "", "a file may have it");
+    let reply = HostRequest::Commands(Vec::new());
+    screen.send(Msg::Host { answered: reply, at: Duration::ZERO });
+    assert_eq!(screen.notice(), "unknown command /frobnicate · /help lists the commands");
+    assert_eq!(screen.model.composer.text(), "/frobnicate now");
+    screen.model.composer.discard();
+    screen.write("/usr/bin/env is a path").enter();
+    assert_eq!(screen.sent().len(), 1);
+}
+
+#[test]
+fn every_command_of_the_menu_has_an_action() {
+    for (name, _) in COMMANDS {
+        let mut screen = TestScreen::new();
+        screen.write(&format!("/{name} ")).enter();
+        assert!(!screen.notice().contains("no action"), "{name}: {}", screen.notice());
+    }
+}
+
+#[test]
+fn a_command_that_people_have_written_is_sent_as_soon_as_it_is_known() {
+    let fix = || CommandChoice {
+        name: "gh:fix".to_owned(),
+        description: "Mends".to_owned(),
+        argument_hint: None,
+    };
+    let known = || Msg::Host { answered: HostRequest::Commands(vec![fix()]), at: Duration::ZERO };
+    for draft in ["/gh:fix 12", "/fix 12"] {
+        let mut screen = TestScreen::new();
+        screen.write(draft).enter();
+        assert_eq!(screen.sent(), []);
+        let [Command::Prompt { prompt, .. }] = &screen.send(known()).sent()[..] else { panic!() };
+        assert_eq!(prompt.text, draft);
+        // A draft changed in the meantime stays.
+        let mut screen = TestScreen::new();
+        screen.write(draft).enter().write("3").send(known());
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], &*format!("{draft}3")));
+    }
+}
+
+#[test]
+fn clear_waits_while_main_works() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").write("/clear").enter();
+    assert_eq!(
+        (screen.sent(), screen.notice()),
+        (vec![], "/clear must wait: main is working · Esc stops it")
+    );
+}
+
+#[test]
+fn clearing_says_so_and_counts_prompts_anew() {
+    let mut screen = TestScreen::new();
+    screen.opened(Vec::new());
+    assert_eq!(screen.notice(), "");
+    screen.write("hello").enter();
+    assert_eq!(screen.model.session.prompts, 1);
+    screen.opened(Vec::new());
+    assert_eq!(screen.notice(), "cleared · this is a new session");
+    assert_eq!(screen.model.session.prompts, 0);
+}
+
+#[test]
+fn another_session_replaces_what_is_shown() {
+    let mut screen = TestScreen::new();
+    let first = SessionId::generate();
+    screen.main(EventKind::SessionOpened { id: first, history: Vec::new(), forked: false });
+    screen.prompt("go").main(finish(RunEnd::Completed, ""));
+    let read =
+        |text: &str| EventKind::PromptRead { id: None, text: text.into(), from: Sender::Person };
+    let state = CompactionState::Done { before_tokens: 170_000, after_tokens: 4_000 };
+    let compacted = EventKind::Compaction { by_hand: true, state };
+    screen.opened(vec![(&root(), read("earlier")), (&root(), compacted), (&root(), read("later"))]);
+    let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
+    let prompt = |text: &str| ItemKind::Prompt { text: text.into(), task: false };
+    let text = "compacted: 170k to 4k tokens · continues from a summary".to_owned();
+    let mark = ItemKind::Notice { level: NoticeLevel::Info, text };
+    assert_eq!(kinds, [prompt("earlier"), mark, prompt("later")]);
+}
+
+#[test]
+fn the_session_that_is_open_is_not_offered_again() {
+    let mut screen = TestScreen::new();
+    screen.opened(Vec::new());
+    let open = screen.model.session.id.unwrap();
+    let choice = |id: SessionId, title: &str| SessionChoice {
+        id,
+        title: title.to_owned(),
+        age: "2 min ago".to_owned(),
+        agents: 0,
+        cost: None,
+        answer: String::new(),
+    };
+    screen.write("/resume").enter();
+    let sessions = vec![choice(open, "OPEN-1"), choice(SessionId::generate(), "OTHER-2")];
+    screen.send(Msg::Host { answered: HostRequest::Sessions(sessions), at: Duration::ZERO });
+    let output = picture(&mut screen, 100, 24);
+    assert!(output.contains("OTHER-2") && !output.contains("OPEN-1"), "{output}");
+}
+
+#[test]
+fn the_end_of_a_long_session_is_shown_until_all_of_it_is_there() {
+    let mut screen = TestScreen::new();
+    let read =
+        |text: &str| EventKind::PromptRead { id: None, text: text.into(), from: Sender::Person };
+    let at = Timestamp::from_second(9).unwrap();
+    let last = AgentEvent { path: root(), seq: 0, at, kind: read("last") };
+    screen.main(EventKind::SessionPreview { history: vec![last] });
+    let shown = |screen: &TestScreen| screen.model.main.iter().count();
+    assert_eq!(shown(&screen), 1);
+    screen.opened(vec![(&root(), read("first")), (&root(), read("last"))]);
+    assert_eq!(shown(&screen), 2);
+}
+
+fn compaction(by_hand: bool, state: CompactionState) -> EventKind {
+    EventKind::Compaction { by_hand, state }
+}
+
+#[test]
+fn compact_is_a_command_of_idle_main_and_takes_instructions() {
+    let mut screen = TestScreen::new();
+    screen.write("/compact keep the names").enter();
+    let instructions = Some("keep the names".to_owned());
+    assert_eq!(screen.sent(), [Command::Compact { instructions }]);
+    screen.main(compaction(true, CompactionState::Started));
+    assert!(screen.model.main_is_busy());
+    assert_eq!(crate::tui::labels::main_label(&screen.model), "compacting 0:00");
+    screen.write("/compact").enter();
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.notice(), "/compact must wait: main is working · Esc stops it");
+    let done = CompactionState::Done { before_tokens: 170_000, after_tokens: 4_000 };
+    screen.main(compaction(true, done));
+    assert!(!screen.model.main_is_busy());
+    assert_eq!(screen.model.run.context, 4_000);
+    let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
+    let text = "compacted: 170k to 4k tokens · continues from a summary".to_owned();
+    assert_eq!(kinds, [ItemKind::Notice { level: NoticeLevel::Info, text }]);
+}
+
+#[test]
+fn esc_stops_a_compaction_by_hand_and_main_is_idle_again() {
+    let mut screen = TestScreen::new();
+    screen.main(compaction(true, CompactionState::Started)).esc();
+    assert_eq!(screen.sent(), [Command::CancelTurn]);
+    screen.main(compaction(true, CompactionState::Cancelled));
+    assert!(!screen.model.main_is_busy() && !screen.model.run.cancelling);
+}
+
+#[test]
+fn a_run_that_compacts_goes_on_and_a_repeated_summary_takes_no_text_back() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    screen.says(&agent, "first words");
+    screen.event(&agent, compaction(false, CompactionState::Started));
+    let state = |screen: &TestScreen| {
+        let agent = screen.model.agents.get(&agent).unwrap();
+        crate::tui::labels::agent_status(&screen.model, agent).text
+    };
+    assert_eq!(state(&screen), "compacting");
+    let (attempt, limit, wait) = (1, 4, std::time::Duration::ZERO);
+    let (failure, status, reason) = (Failure::Overloaded, Some(529), "529".to_owned());
+    screen.event(&agent, EventKind::Retrying { attempt, limit, wait, failure, status, reason });
+    let why = "no".to_owned();
+    screen.event(&agent, compaction(false, CompactionState::Failed { why }));
+    assert_eq!(state(&screen), "starting");
+    let transcript = &screen.model.agents.get(&agent).unwrap().transcript;
+    assert_eq!(transcript.last_text(), Some("first words"));
+    let last = transcript.iter().last().map(|(_, item)| item.kind.clone());
+    let text = "not compacted: no".to_owned();
+    assert_eq!(last, Some(ItemKind::Notice { level: NoticeLevel::Warning, text }));
+}

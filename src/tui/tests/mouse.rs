@@ -1,0 +1,74 @@
+//! Clicks, selection and the wheel.
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Rect;
+
+use crate::tui::msg::{HitKind, HitTarget, Msg, ScreenEffect};
+use crate::tui::testing::TestScreen;
+use crate::tui::transcript::Extent;
+
+use super::root;
+
+#[test]
+fn a_click_focuses_a_second_one_zooms_and_a_click_on_an_answer_only_chooses_it() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    let (column, row, modifiers) = (0, 0, KeyModifiers::NONE);
+    let at = screen.at;
+    let click = |screen: &mut TestScreen, target: HitKind| {
+        for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)]
+        {
+            let event = MouseEvent { kind, column, row, modifiers };
+            let under = HitTarget { kind: target.clone(), ..HitTarget::default() };
+            screen.send(Msg::Mouse { event, hit: under, at });
+        }
+    };
+    click(&mut screen, HitKind::Pane(agent.clone()));
+    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&agent), false));
+    click(&mut screen, HitKind::Pane(agent.clone()));
+    assert!(screen.model.zoom);
+    screen.asks(&agent, 1, "explore-1", "psql");
+    click(&mut screen, HitKind::Answer(1));
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().selected, Some(1));
+}
+
+#[test]
+fn what_the_mouse_draws_over_is_copied_and_clicks_nothing() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    let area = Rect::new(50, 2, 30, 10);
+    let at = screen.at;
+    let mouse = |screen: &mut TestScreen, kind: MouseEventKind, column, row| {
+        let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+        let target = HitKind::Pane(agent.clone());
+        let under = HitTarget { kind: target, area, ..HitTarget::default() };
+        screen.send(Msg::Mouse { event, hit: under, at });
+    };
+    mouse(&mut screen, MouseEventKind::Down(MouseButton::Left), 52, 3);
+    mouse(&mut screen, MouseEventKind::Drag(MouseButton::Left), 10, 5);
+    let chosen: Vec<_> = screen.model.selection.unwrap().rows().collect();
+    assert_eq!(chosen, [(3, 52, 80), (4, 50, 80), (5, 50, 51)]);
+    mouse(&mut screen, MouseEventKind::Up(MouseButton::Left), 10, 5);
+    assert!(screen.effects.contains(&ScreenEffect::CopySelection));
+    assert_eq!((screen.notice(), &screen.model.focus), ("copied 3 lines", &None));
+    screen.write("x");
+    assert_eq!(screen.model.selection, None);
+}
+
+#[test]
+fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    let kind = MouseEventKind::ScrollUp;
+    let event = MouseEvent { kind, column: 60, row: 5, modifiers: KeyModifiers::NONE };
+    let pane = Extent { total: 50, height: 10, ..Extent::default() };
+    let under = HitTarget { kind: HitKind::Pane(agent.clone()), pane, ..HitTarget::default() };
+    let at = screen.at;
+    screen.send(Msg::Mouse { event, hit: under, at });
+    assert_eq!(screen.model.agents.get(&agent).unwrap().scroll.top, Some(37));
+    assert_eq!((screen.model.focus.as_ref(), screen.model.main_scroll.top), (None, None));
+}
