@@ -170,14 +170,19 @@ fn frame_drawn(model: &mut TuiModel, metrics: Metrics) {
     if let Some(search) = metrics.search {
         reader::found(model, search, metrics.reader);
     }
+    // At its end, a transcript follows it.
+    let follow = |scroll: &mut Scroll, extent: Extent| {
+        settle(scroll, extent);
+        scroll.top = scroll.top.filter(|_| extent.height == 0 || !extent.is_at_end());
+    };
     let zoomed = model.focus.clone().filter(|_| model.zoom);
     match zoomed.and_then(|path| model.agents.get_mut(&path)) {
-        Some(agent) => settle(&mut agent.scroll, metrics.body),
-        None => settle(&mut model.main_scroll, metrics.body),
+        Some(agent) => follow(&mut agent.scroll, metrics.body),
+        None => follow(&mut model.main_scroll, metrics.body),
     }
     for (path, extent) in &metrics.panes {
         if let Some(agent) = model.agents.get_mut(path) {
-            settle(&mut agent.scroll, *extent);
+            follow(&mut agent.scroll, *extent);
         }
     }
     model.metrics = metrics;

@@ -294,7 +294,7 @@ impl View {
         area: Rect,
         buffer: &mut Buffer,
     ) {
-        if scroll.top.is_none() || area.is_empty() {
+        if scroll.top.is_none() || extent.is_at_end() || area.is_empty() {
             return;
         }
         let new = extent.grown.saturating_sub(scroll.seen);

@@ -84,7 +84,7 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
         of(&[Up, Down], "lines of the draft, then history; empty: recall a queued message"),
         of(&[SearchHistory], "search the history"),
         of(&[PageUp, PageDown], "scroll"),
-        of(&[Expand], "expand or fold the last output; a click does it for any"),
+        of(&[Expand], "expand folded output, last first, then fold; a click: any"),
         of(&[Reader], "read and search the whole transcript, with the mouse released"),
         fixed("@", "a file or an agent"),
         fixed("/", "commands"),

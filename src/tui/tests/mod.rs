@@ -6,6 +6,7 @@ mod background;
 mod blocks;
 mod commands;
 mod ends;
+mod expand;
 mod flows;
 mod interrupt;
 mod keys;

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::KeyCode;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::layout::Position;
 
 use crate::protocol::{
     AgentPath, Command, EventKind, Failure, ResultBlock, RunEnd, Sender, Todo, TodoStatus,
@@ -25,7 +24,12 @@ pub(super) fn picture(screen: &mut TestScreen, width: u16, height: u16) -> Strin
 }
 
 /// The same, with a view that has drawn before.
-fn picture_by(view: &mut View, screen: &mut TestScreen, width: u16, height: u16) -> String {
+pub(super) fn picture_by(
+    view: &mut View,
+    screen: &mut TestScreen,
+    width: u16,
+    height: u16,
+) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     screen.send(Msg::Resize { width, height });
     terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
@@ -118,7 +122,7 @@ pub(super) fn three() -> (TestScreen, [AgentPath; 3]) {
 }
 
 /// A turn with every kind of call: grouped, with output, with a diff, a to-do list, failed, running.
-fn calls() -> TestScreen {
+pub(super) fn calls() -> TestScreen {
     let (mut screen, main) = (TestScreen::new(), AgentPath::root());
     screen.prompt("fix the border case");
     screen.says(&main, "I look round first.");
@@ -178,30 +182,6 @@ fn calls_stand_apart_from_their_results_and_a_line_tells_the_work() {
     result.says(&AgentPath::root(), "Done:\n\n```rust\nlet x = 1;\n```");
     screen.turn_done(&AgentPath::root(), 21_000, 0.06).main(finish(RunEnd::Completed, ""));
     insta::assert_snapshot!("finished_80x24", picture(&mut screen, 80, 24));
-}
-
-#[test]
-fn a_key_and_a_click_expand_the_output_in_place() {
-    let mut screen = calls();
-    let mut view = View::new(Theme::default(), Highlighter::off());
-    assert!(!picture_by(&mut view, &mut screen, 80, 40).contains("line 5 of"));
-    let output = picture_by(&mut view, &mut screen, 80, 50);
-    let row = output.lines().position(|line| line.contains("for i in")).unwrap();
-    let at = Position { x: 5, y: u16::try_from(row).unwrap() };
-    let hit = view.hit_test(&screen.model, at, false);
-    for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
-        let event = MouseEvent { kind, column: at.x, row: at.y, modifiers: KeyModifiers::NONE };
-        let (hit, at) = (hit.clone(), screen.at);
-        screen.send(Msg::Mouse { event, hit, at });
-    }
-    let expanded = picture_by(&mut view, &mut screen, 80, 50);
-    assert!(expanded.contains("line 5 of the output"), "{expanded}");
-    assert_eq!(
-        expanded.lines().take(row + 1).collect::<Vec<_>>(),
-        output.lines().take(row + 1).collect::<Vec<_>>()
-    );
-    screen.ctrl('t');
-    assert!(!picture_by(&mut view, &mut screen, 80, 50).contains("line 5 of the output"));
 }
 
 fn twelve() -> TestScreen {

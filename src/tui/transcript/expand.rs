@@ -1,6 +1,8 @@
 //! Expands and folds the output of calls in the body.
 
 use crate::protocol::ToolDetails;
+use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::labels::with_detail;
 use crate::tui::model::TuiModel;
 use crate::tui::transcript::draw::{REPORT_LINES, SHELL_LINES};
 use crate::tui::transcript::tool_calls::{DIFF_LINES, preview_lines};
@@ -15,41 +17,31 @@ pub fn toggle(model: &mut TuiModel, id: ItemId) {
         None => (&mut model.main, &mut model.main_scroll),
     };
     let Some(item) = transcript.get(id).filter(|item| can_toggle(item)) else { return };
-    if !item.expanded && scroll.top.is_none() && extent.total > extent.height {
+    if !item.expanded && scroll.top.is_none() {
         (scroll.top, scroll.seen) = (Some(extent.top), extent.grown);
     }
     transcript.change(id, |item| item.expanded = !item.expanded);
 }
 
-/// Expands or folds the last item that can be, among those up to the end of the view.
+/// Expands the last folded item on the screen, so that the next call goes on above it. If none is folded
+/// there, folds all that are expanded, from the top of the screen on.
 pub fn toggle_last(model: &mut TuiModel) {
-    let zoomed = model.zoomed();
-    let transcript = zoomed.map_or(&model.main, |agent| &agent.transcript);
-    let scroll = zoomed.map_or(model.main_scroll, |agent| agent.scroll);
-    let foldable = |id: &ItemId| transcript.get(*id).is_some_and(can_toggle);
+    let transcript = model.zoomed().map_or(&model.main, |agent| &agent.transcript);
+    let (body, ids) = (model.metrics.body, transcript.ids());
+    let from = body.item.clamp(ids.start, ids.end);
+    let shown = from..body.last.saturating_add(1).clamp(from, ids.end);
     let expanded = |id: &ItemId| transcript.get(*id).is_some_and(|item| item.expanded);
-    let cut = |id: &ItemId| foldable(id) && transcript.get(*id).is_some_and(shows_part);
-    let ids = transcript.ids();
-    // What is on the screen comes first, and there what is visibly cut.
-    let seen = model.metrics.body.item.clamp(ids.start, ids.end)..ids.end;
-    let found = match scroll.top {
-        None => {
-            let last = seen.clone().rev().find(cut).or_else(|| seen.rev().find(foldable));
-            last.or_else(|| ids.rev().find(foldable))
-        }
-        Some(_) => seen.clone().find(expanded).or_else(|| seen.clone().find(foldable)),
-    };
-    match found {
-        Some(id) => toggle(model, id),
-        None => model.say("nothing to expand here"),
+    let folded = |id: &ItemId| transcript.get(*id).is_some_and(can_toggle) && !expanded(id);
+    if let Some(last) = shown.rev().find(folded) {
+        return toggle(model, last);
     }
-}
-
-/// Whether an item shows a part of what it hides.
-fn shows_part(item: &TranscriptItem) -> bool {
-    match &item.kind {
-        ItemKind::Tools(calls) => calls.iter().any(|call| preview_lines(call, false) > 0),
-        _ => true,
+    let open: Vec<ItemId> = (from..ids.end).filter(expanded).collect();
+    if open.is_empty() {
+        let all = model.keymap.hint(KeyContext::Prompt, Action::Reader, "shows everything");
+        return model.say(with_detail("nothing to expand on the screen", all));
+    }
+    for id in open {
+        toggle(model, id);
     }
 }
 

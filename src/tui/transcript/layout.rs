@@ -164,8 +164,9 @@ impl LayoutCache {
         self.anchor = Some(Anchor { top, item, line: pos.line, letters: None });
         let total = self.start(self.items.len()) + self.piece_height(self.items.len());
         let (item, grown) = (item.unwrap_or(self.first), self.grown);
+        let bottom = self.first + last.saturating_sub(1) as u64;
         self.locate_hit(top, height);
-        let extent = Extent { total, height, top, item, grown };
+        let extent = Extent { total, height, top, item, last: bottom, grown };
         VisibleRange { pieces: pos.piece..last + 1, skip: pos.line, extent }
     }
 

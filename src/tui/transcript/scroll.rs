@@ -19,8 +19,9 @@ pub struct Extent {
     pub total: usize,
     pub height: usize,
     pub top: usize,
-    /// The item at the top.
+    /// The items at the top and at the bottom.
     pub item: ItemId,
+    pub last: ItemId,
     /// Lines added since the start. Unlike `total`, corrected estimates don't change it.
     pub grown: usize,
 }
@@ -43,6 +44,11 @@ impl Extent {
     /// The line at the top of the last page.
     pub fn last_top(self) -> usize {
         self.total.saturating_sub(self.height)
+    }
+
+    /// Whether the last line is visible.
+    pub fn is_at_end(self) -> bool {
+        self.top >= self.last_top()
     }
 
     /// A page minus two lines of overlap.
