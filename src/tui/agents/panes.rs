@@ -293,15 +293,14 @@ impl Gutter {
             bar.clone()
         };
         let (mut head, mut rest) = (Vec::new(), Vec::new());
-        let parent = agent.path.parent().filter(|parent| !parent.is_root());
-        let nested = parent.is_some_and(|parent| agents.iter().any(|other| other.path == parent));
-        if nested {
+        let indent = group.indent(agent);
+        if indent > 0 {
             let depth = agent.path.depth();
             let mut after = agents[at + 1..].iter().map(|other| other.path.depth());
             let last = after.find(|other| *other <= depth) != Some(depth);
             let (branch, line) =
                 if last { (glyphs.last_branch, " ") } else { (glyphs.branch, glyphs.vertical) };
-            let indent = " ".repeat(depth.saturating_sub(2) as usize);
+            let indent = " ".repeat(indent - 1);
             head.push(Span::styled(format!("{indent}{branch}"), painter.theme.dim));
             rest.push(Span::styled(format!("{indent}{line}"), painter.theme.dim));
         }
@@ -387,7 +386,12 @@ pub fn line(group: AgentGroup<'_>, at: usize, columns: &AgentColumns) -> Line<'s
     let state = labels::agent_status(group.model, agent);
     let focused = group.is_focused(at);
     let emphasis = if focused { Emphasis::Focused } else { Emphasis::Normal };
-    columns.line(group, agent, &state, Gutter::new(group, at).head, emphasis)
+    columns.line(group, agent, &state, edge(group, at), emphasis)
+}
+
+/// The left edge of the line of an agent: the branch of a child, and the bar in the agent's colour.
+pub fn edge(group: AgentGroup<'_>, at: usize) -> Vec<Span<'static>> {
+    Gutter::new(group, at).head
 }
 
 /// ` +7 more   ⚑ 7 plan the migration   ✗ 9 check i18n · 12 read the docs`: those that do not fit, that

@@ -52,6 +52,13 @@ impl AgentGroup<'_> {
         self.model.focus.as_ref() == Some(&self.agents[at].path)
     }
 
+    /// Cells before the bar of an agent that stands below the one that started it.
+    pub fn indent(&self, agent: &AgentState) -> usize {
+        let parent = agent.path.parent().filter(|parent| !parent.is_root());
+        let nested = parent.is_some_and(|parent| self.agents.iter().any(|a| a.path == parent));
+        if nested { agent.path.depth().saturating_sub(1) as usize } else { 0 }
+    }
+
     /// Counts the agents by state.
     pub fn tally(&self) -> AgentTally {
         AgentSet::tally(self.agents.iter().copied())
@@ -216,12 +223,12 @@ impl AgentColumns {
     }
 
     fn with_suffix(group: AgentGroup<'_>, room: usize, named: bool) -> Self {
-        let tasks: Vec<String> = group.agents.iter().map(|agent| task(agent)).collect();
+        let tasks = group.agents.iter().map(|agent| width(&task(agent)) + group.indent(agent));
         let kinds: Vec<String> = group.agents.iter().map(|agent| suffix(agent, named)).collect();
         let mut columns = Self {
             named,
             digits: group.digits(),
-            task: column_width(tasks.iter().map(String::as_str), MAX_TASK_WIDTH),
+            task: tasks.max().unwrap_or(0).min(MAX_TASK_WIDTH),
             kind: column_width(kinds.iter().map(String::as_str), MAX_KIND_WIDTH),
             figures: FigureColumns::new(group),
             spins_before: false,

@@ -378,6 +378,11 @@ fn children_stand_under_their_parent() {
     screen.agent(&plan, "explore-2", "find the query");
     screen.wait(42_000);
     insta::assert_snapshot!(picture(&mut screen, 120, 20));
+    let which = picture(screen.ctrl('c'), 120, 20);
+    for row in [" ▌1 split the work", " ├▌2 map the routes", " └▌3 find the query"] {
+        assert!(which.contains(row), "{row}: {which}");
+    }
+    screen.esc();
     screen.event(&first, finish(RunEnd::Completed, "Two tables."));
     let output = picture(&mut screen, 120, 20);
     assert!(output.contains("◦ waiting, 1 of 2 back"), "{output}");

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::agents::AgentState;
+use crate::tui::agents::panes;
 use crate::tui::agents::picker::{AgentAction, AgentPicker};
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
 use crate::tui::keymap::{Action, KeyContext};
@@ -38,13 +39,13 @@ pub fn draw(
         which.rows.iter().filter_map(|path| model.agents.get(path)).collect();
     let group = AgentGroup { model, agents: &agents, painter };
     let columns = AgentColumns::with_names(group, usize::from(inner.width).saturating_sub(2));
-    let line = |agent: &&AgentState| {
+    let line = |(at, agent): (usize, &&AgentState)| {
         let can = which.action.applies_to(agent);
         let emphasis = if can { Emphasis::Normal } else { Emphasis::Dim };
         let state = labels::agent_status(model, agent);
-        columns.line(group, agent, &state, Vec::new(), emphasis)
+        columns.line(group, agent, &state, panes::edge(group, at), emphasis)
     };
-    let lines = agents.iter().map(line).collect();
+    let lines = agents.iter().enumerate().map(line).collect();
     draw_rows(lines, which.selected, inner, painter, buffer);
 }
 

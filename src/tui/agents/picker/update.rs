@@ -21,10 +21,9 @@ pub fn open(model: &mut TuiModel, action: AgentAction) {
         AgentAction::Cancel if waited_for.is_empty() => agent.alive(),
         AgentAction::Cancel => waited_for.iter().any(|other| other.path == agent.path),
     };
-    // A number is looked for here, so parents and children do not stand together.
+    // In the order of the panes, children below their parent.
     let mut agents = model.agents.visible();
     agents.retain(|agent| listed(agent));
-    agents.sort_by_key(|agent| agent.number);
     let rows = agents.iter().map(|agent| agent.path.clone()).collect();
     let which = AgentPicker { action, rows, selected: 0, typed: String::new() };
     model.overlay = Some(Overlay::AgentPicker(which));
