@@ -60,11 +60,22 @@ pub fn gauge(theme: &Theme, used: f64, whole: f64, cells: u16, style: Style) -> 
     ]
 }
 
-/// Draws a line into one row of an area.
+/// Draws a line into one row of an area, ending in `…` if it is too long.
 pub fn put(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
     let Ok(row) = u16::try_from(row) else { return };
-    if row < area.height {
-        buffer.set_line(area.x, area.y + row, line, area.width);
+    if row >= area.height {
+        return;
+    }
+    let (cells, y) = (usize::from(area.width), area.y + row);
+    // No text takes more cells than bytes.
+    let bytes: usize = line.spans.iter().map(|span| span.content.len()).sum();
+    if bytes > cells && width(line.to_string().trim_end()) > cells {
+        let owned = |span: &Span<'_>| Span::styled(span.content.to_string(), span.style);
+        let spans: Vec<_> = line.spans.iter().map(owned).collect();
+        let cut = truncate_line(Line { spans, ..Line::styled("", line.style) }, cells);
+        buffer.set_line(area.x, y, &cut, area.width);
+    } else {
+        buffer.set_line(area.x, y, line, area.width);
     }
 }
 

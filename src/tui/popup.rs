@@ -6,7 +6,9 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::tui::composer::TextBuffer;
-use crate::tui::paint::{BorderText, Painter, cut_spans, frame_with, put, scrollbar, spans_width};
+use crate::tui::paint::{
+    BorderText, Painter, clear, cut_spans, frame_with, put, scrollbar, spans_width,
+};
 use crate::tui::text::{truncate, width};
 use crate::tui::theme::Theme;
 
@@ -86,7 +88,23 @@ pub fn draw(
     let close = (area.width < NARROW).then(|| Span::styled("Esc closes", theme.dim));
     let foot = BorderText { left: close.into_iter().collect(), right: Vec::new() };
     let title = BorderText { left, right };
+    clear_beside(area, theme, buffer);
     (frame_with(buffer, area, theme, theme.dim, title, foot), cursor)
+}
+
+/// Blanks what a box leaves of the lines that it cuts: up to the vertical line before the next pane, if
+/// there is one, else up to the edge.
+fn clear_beside(area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let right = buffer.area.right();
+    let is_line = |x: &u16| {
+        let rows = area.top()..area.bottom();
+        let those = rows.filter(|y| buffer[(*x, *y)].symbol() == theme.glyphs.vertical);
+        // Below the panes, there is no line.
+        those.count() * 2 > usize::from(area.height)
+    };
+    // A box that ends on the line cuts no pane.
+    let end = (area.right().saturating_sub(2)..right).find(is_line).unwrap_or(right);
+    clear(buffer, Rect { x: area.right(), width: end.saturating_sub(area.right()), ..area });
 }
 
 /// Draws rows, scrolled so that the selected one is in the middle, with a scrollbar in the border to

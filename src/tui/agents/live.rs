@@ -69,9 +69,12 @@ impl<'a> LiveItems<'a> {
             }
             // On one line, so that no pane begins in the middle of a task.
             ItemKind::Prompt { text, task: true } if self.tail.is_some() => {
-                let words = format!("  task: {}", one_line(text));
+                let text = one_line(text);
+                let rest = without_headline(&text, &self.agent.info.description);
+                let words = format!("  task: {rest}");
                 let words = truncate(&words, usize::from(room)).into_owned();
-                Some(vec![Line::styled(words, self.painter.theme.dim)])
+                let line = Line::styled(words, self.painter.theme.dim);
+                Some(Some(line).filter(|_| !rest.is_empty()).into_iter().collect())
             }
             // Their own panes are below, and the live line counts them.
             ItemKind::Tools(calls) if self.tail.is_some() && self.has_panes(calls) => {
@@ -147,6 +150,21 @@ impl<'a> LiveItems<'a> {
             lines.extend(self.tail(call.output.trim_end(), room));
         }
         lines
+    }
+}
+
+/// A task without the headline, if it begins with that: the headline stands above it.
+fn without_headline<'t>(task: &'t str, headline: &str) -> &'t str {
+    let mut rest = task.chars();
+    for letter in one_line(headline).chars() {
+        let same = |other: char| other.to_lowercase().eq(letter.to_lowercase());
+        if !rest.next().is_some_and(same) {
+            return task;
+        }
+    }
+    match rest.as_str().strip_prefix(char::is_alphanumeric) {
+        Some(_) => task,
+        None => rest.as_str().trim_start_matches([' ', '.', ',', ':', ';', '?', '!']),
     }
 }
 

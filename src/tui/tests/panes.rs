@@ -8,9 +8,11 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Modifier;
 
 use crate::protocol::MotionMode;
-use crate::protocol::{AgentPath, EventKind, Failure, RunEnd};
+use crate::protocol::{
+    AgentId, AgentInfo, AgentPath, EventKind, Failure, ResultBlock, RunEnd, ToolUseId,
+};
 use crate::tui::msg::Msg;
-use crate::tui::testing::{TestScreen, finish};
+use crate::tui::testing::{TestScreen, agent_info, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::view::View;
@@ -341,4 +343,97 @@ fn a_grid_takes_half_the_body_before_it_cuts_tasks() {
     screen.key(KeyCode::Char('x')).key(KeyCode::Backspace);
     let output = picture(&mut screen, 120, 40);
     assert_eq!(output.matches("find the slow query  ").count(), 32, "{output}");
+}
+
+/// The first lines of the panes on the right, below their headers.
+fn pane_tops(output: &str) -> Vec<&str> {
+    let lines: Vec<&str> =
+        output.lines().filter_map(|line| line.split("│ ").nth(1)).map(str::trim_end).collect();
+    let is_head = |line: &str| {
+        line.starts_with(['▌', '▸']) && line.chars().nth(1).is_some_and(|c| c.is_ascii_digit())
+    };
+    let below = lines.windows(2).filter(|two| is_head(two[0]));
+    below.map(|two| two[1].trim_start_matches('▌')).collect()
+}
+
+/// Three agents, the first of which ran a command with output, and then said something.
+fn after_a_command(output: &str, text: &str) -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let path = screen.agent(&AgentPath::root(), "explore-1", "check");
+    screen.says(&path, "A sentence before the command.");
+    screen.tool(&path, "1", "Bash", "bash tests/run.sh --with-everything --and-more --of-it");
+    screen.event(
+        &path,
+        EventKind::ToolFinished {
+            id: ToolUseId::new("1"),
+            name: "Bash".to_owned(),
+            is_error: false,
+            summary: format!("{} lines", output.lines().count()),
+            content: vec![ResultBlock::Text { text: output.to_owned() }],
+            details: None,
+            took: Duration::from_millis(5),
+        },
+    );
+    screen.says(&path, text);
+    for name in ["explore-2", "explore-3"] {
+        screen.agent(&AgentPath::root(), name, "wait");
+    }
+    screen
+}
+
+#[test]
+fn a_pane_begins_with_the_beginning_of_something() {
+    let top = |mut screen: TestScreen| {
+        let output = picture(&mut screen, 100, 20);
+        pane_tops(&output)[0].to_owned()
+    };
+    // Within the output of a call: the call.
+    let within = top(after_a_command("one\ntwo\nthree", "Found."));
+    assert!(within.starts_with("● Bash bash tests/run.sh --with-eve"), "{within}");
+    assert!(within.ends_with("… …"), "{within}");
+    // At the second line of a call: the same, but nothing is left out.
+    let second = top(after_a_command("one", "Found."));
+    assert!(second.starts_with("● Bash bash tests/run.sh --with-every"), "{second}");
+    assert!(!second.ends_with(" …"), "{second}");
+    let points = "Two points:\n\n- first\n- second\n- third\n- fourth";
+    assert_eq!(top(after_a_command("one", points)), "  • second");
+    let words = "The table is read anew for each request, because nothing keeps it. ".repeat(12);
+    let sentence = top(after_a_command("one", words.trim()));
+    assert!(sentence.starts_with("… "), "{sentence}");
+    assert_eq!(top(after_a_command("one", "Two points:\n\n- first\n- second")), "…");
+}
+
+#[test]
+fn a_pane_of_one_line_shows_the_beginning_of_a_finished_sentence() {
+    let (mut screen, _) = many(8);
+    screen.model.focus = None;
+    let output = picture(&mut screen, 100, 30);
+    assert!(output.contains("▌  The other table is written by hand, …"), "{output}");
+    assert!(!output.contains("▌  it."), "{output}");
+}
+
+#[test]
+fn a_headline_is_not_said_again_below_it() {
+    let table = [
+        ("Map the routes", ""),
+        ("map the routes.", ""),
+        ("Map the routes. Change nothing.", "task: Change nothing."),
+        ("map the routestable", "task: map the routestable"),
+        ("Look at the routes", "task: Look at the routes"),
+    ];
+    for (prompt, shown) in table {
+        let mut screen = TestScreen::new();
+        screen.prompt("go");
+        let path = AgentPath::root().child(AgentId::generate());
+        let info =
+            AgentInfo { prompt: prompt.to_owned(), ..agent_info("explore-1", "map the routes") };
+        screen.event(&path, EventKind::Started(Box::new(info)));
+        let output = picture(&mut screen, 100, 30);
+        let pane: Vec<&str> =
+            output.lines().filter_map(|line| line.split('▌').nth(1)).map(str::trim).collect();
+        let task = pane.iter().find(|line| line.starts_with("task:")).copied().unwrap_or_default();
+        assert_eq!(task, shown, "{output}");
+        assert!(pane[0].starts_with("1 map the routes"), "{output}");
+    }
 }

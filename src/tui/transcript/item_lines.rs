@@ -82,12 +82,17 @@ pub(super) fn join_pieces(
         lines.extend(wrap_hanging(&Line::from(row), style.prose, &mark, &Line::from("  ")));
         mark = Line::from("  ");
     }
-    for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
+    lines.into_iter().map(without_unbroken).collect()
+}
+
+/// A line that has been wrapped, with blanks for [`UNBROKEN`].
+pub(super) fn without_unbroken(mut line: Line<'static>) -> Line<'static> {
+    for span in &mut line.spans {
         if span.content.contains(UNBROKEN) {
             span.content = span.content.replace(UNBROKEN, " ").into();
         }
     }
-    lines
+    line
 }
 
 /// How a folded output shows lines that are wider than the screen.

@@ -15,6 +15,7 @@ use item::{DrawnItem, ItemLayout, inner_widths, widths};
 
 pub use context::{FindRequest, RenderContext};
 
+mod beginning;
 mod context;
 mod item;
 mod search;
@@ -86,7 +87,8 @@ impl LayoutCache {
         let VisibleRange { pieces, skip, extent } = self.lay_out_visible(cx, height);
         let height = usize::from(height);
         self.rows.clear();
-        let (mut row, mut skip) = (0, skip);
+        let (mut row, within) = (0, skip);
+        let mut skip = skip;
         for piece in pieces.clone() {
             let lines = self.piece_height(piece) - skip;
             let room = Rect {
@@ -108,6 +110,11 @@ impl LayoutCache {
             }
             row += lines;
             skip = 0;
+        }
+        let follows = cx.scroll.top.is_none() && cx.scroll.goto.is_none();
+        if let Some(at) = pieces.start.checked_sub(1).filter(|_| cx.dense && follows && within > 0)
+        {
+            self.draw_beginning(cx, at, within, area, buffer);
         }
         self.evict_hidden(&pieces);
         extent

@@ -12,7 +12,7 @@ use crate::tui::text::{DiffFile, DiffLimit, diff_lines, one_line, truncate, widt
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item_lines::{
     ItemStyle, LongLines, UNBROKEN, branched, hanging_lines, indent, join_pieces, output,
-    without_exit_code,
+    without_exit_code, without_unbroken,
 };
 use crate::tui::transcript::{GROUPED_TOOLS, TODO_TOOL, ToolCallItem};
 
@@ -66,17 +66,9 @@ pub(super) fn tools(
         // Each output below its own call.
         return calls.chunks(1).flat_map(|call| tools(call, open, style)).collect();
     }
-    let theme = style.theme;
-    let colour = if calls.iter().any(is_unfinished) {
-        theme.accent
-    } else if calls.iter().all(succeeded) {
-        theme.good
-    } else {
-        theme.bad
-    };
-    let mark = Span::styled(format!("{} ", theme.glyphs.tool), colour);
+    let mark = sign(calls, style.theme);
     let mut lines = match calls {
-        [call] if open => join_pieces(vec![call_spans(call, usize::MAX, theme)], mark, style),
+        [call] if open => join_pieces(vec![call_spans(call, usize::MAX, style.theme)], mark, style),
         [call] => call_lines(call, &mark, style),
         calls => group_lines(calls, &mark, style),
     };
@@ -84,6 +76,37 @@ pub(super) fn tools(
         lines.extend(result_lines(call, open, style));
     }
     lines
+}
+
+/// The sign before calls, in the colour of their state.
+fn sign(calls: &[ToolCallItem], theme: &Theme) -> Span<'static> {
+    let colour = if calls.iter().any(is_unfinished) {
+        theme.accent
+    } else if calls.iter().all(succeeded) {
+        theme.good
+    } else {
+        theme.bad
+    };
+    Span::styled(format!("{} ", theme.glyphs.tool), colour)
+}
+
+/// A finished call on one line, which stands for its lines up to `line`. It ends in `…` if some of these
+/// are output.
+pub(super) fn one_line_call(
+    call: &ToolCallItem,
+    line: usize,
+    style: &ItemStyle<'_>,
+) -> Line<'static> {
+    let mark = sign(std::slice::from_ref(call), style.theme);
+    let more = if line < call_lines(call, &mark, style).len() { "" } else { " …" };
+    let room = usize::from(style.width).saturating_sub(width(more));
+    let result = width(&call_result(call, style.theme).0);
+    let taken = MARK_CELLS + width(&call.name) + 4 + result;
+    let mut spans = vec![mark];
+    spans.extend(call_spans(call, room.saturating_sub(taken).max(room / 4), style.theme));
+    cut_spans(&mut spans, room);
+    spans.push(Span::styled(more, style.theme.dim));
+    without_unbroken(Line::from(spans))
 }
 
 /// A folded call with its result, on at most two lines. The subject is cut first, so that the result

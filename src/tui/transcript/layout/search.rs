@@ -2,8 +2,8 @@
 
 use ratatui::text::Line;
 
-use crate::tui::text::width;
 use crate::tui::transcript::draw::ItemStyle;
+use crate::tui::transcript::layout::beginning::is_wrapped;
 use crate::tui::transcript::layout::context::RenderContext;
 use crate::tui::transcript::layout::item::{ItemLayout, widths};
 use crate::tui::transcript::layout::{LayoutCache, LinePos};
@@ -161,8 +161,7 @@ fn matching_lines(lines: &[Line<'_>], query: &str, room: u16) -> Box<[usize]> {
             return false;
         };
         let (start, end) = (texts[at].trim_end(), next.trim_start());
-        let word = end.split(' ').next().unwrap_or_default();
-        width(start) + 1 + width(word) > full
+        is_wrapped(start, end, full)
             && (format!("{start} {end}").contains(query) || format!("{start}{end}").contains(query))
     };
     (0..texts.len()).filter(|at| texts[*at].contains(query) || wrapped(*at)).collect()
