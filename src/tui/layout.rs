@@ -32,6 +32,9 @@ const MIN_TRANSCRIPT_LINES: u16 = 3;
 /// Lines of the pane that opens below such a list for the focused agent, if there is room.
 const OPEN_LINES: u16 = 10;
 
+/// Above a question that covers the panel, its agents keep at most this part of the body.
+const AGENTS_PART: u16 = 4;
+
 /// Lines of a body from which on a blank one sets that pane off.
 const ROOMY_LINES: u16 = 30;
 
@@ -292,6 +295,53 @@ impl ScreenLayout {
             slot: 1,
             open: Some(open_area).filter(|area| area.height > 1),
         });
+    }
+
+    /// Lines above a question that covers the panel: its header, and one for each agent, if they are few.
+    pub fn lines_above_question(&self, agents: usize) -> u16 {
+        let lines = u16::try_from(agents + 1).unwrap_or(u16::MAX);
+        match self.panel {
+            Some(_) if !self.small => lines.min(self.body.height / AGENTS_PART),
+            _ => 0,
+        }
+    }
+
+    /// Moves a panel that a question covers to what is left above that, so that each agent keeps a line.
+    /// Returns whether it did.
+    pub fn move_panel_above(&mut self, question: Rect, agents: usize) -> bool {
+        let Some(panel) = self.panel.filter(|_| !self.small) else { return false };
+        if !panel.open.unwrap_or(panel.area).union(panel.area).intersects(question) {
+            return false;
+        }
+        let agents = u16::try_from(agents).unwrap_or(u16::MAX);
+        let Some(room) = question.y.checked_sub(1).filter(|room| *room > 0) else {
+            self.panel = None;
+            return false;
+        };
+        let slots = slots(agents, room, self.body.width >= 160).filter(|_| panel.right);
+        let (columns, slot, rows, note) = match slots {
+            Some((columns, slot)) => (columns, slot, room, 0),
+            None => {
+                let widest = (panel.area.width / LINE_WIDTH).max(1);
+                let columns = (1..widest).find(|columns| agents.div_ceil(*columns) <= room);
+                let columns = columns.unwrap_or(widest);
+                let rows = agents.div_ceil(columns);
+                let note = u16::from(rows > room);
+                (columns, 1, rows.min(room - note), note)
+            }
+        };
+        let top = if panel.right { 0 } else { room - note - rows };
+        let line = |y: u16| Rect { y, height: 1, ..panel.area };
+        self.panel = Some(Panel {
+            area: Rect { y: top + 1 + note, height: rows, ..panel.area },
+            header: Some(line(top)),
+            note: (note > 0).then(|| line(top + 1)),
+            columns,
+            slot,
+            open: None,
+            ..panel
+        });
+        true
     }
 }
 

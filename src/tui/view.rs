@@ -21,7 +21,7 @@ use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget};
 use crate::tui::overlay::Overlay;
 use crate::tui::page::draw as page;
-use crate::tui::paint::{Painter, put, put_all};
+use crate::tui::paint::{Painter, clear, put, put_all};
 use crate::tui::picker::draw as picker;
 use crate::tui::question::content::QuestionContent;
 use crate::tui::question::draw as question;
@@ -200,7 +200,7 @@ impl View {
         self.frame += 1;
         self.metrics = Metrics::default();
         self.draft.refresh(&model.composer.buffer, model.prompt_width());
-        let layout = ScreenLayout::new(LayoutInput {
+        let mut layout = ScreenLayout::new(LayoutInput {
             width: area.width,
             height: area.height,
             agents: model.agents.panel().len(),
@@ -213,10 +213,20 @@ impl View {
             zoom: model.zoomed().is_some(),
             panes: model.settings.panes,
         });
+        let covered = match &model.overlay {
+            None => question::area(model, &layout, &mut self.question, &theme),
+            Some(_) => None,
+        };
+        let agents = model.agents.panel().len();
+        let moved = covered.is_some_and(|covered| layout.move_panel_above(covered, agents));
         let buffer = frame.buffer_mut();
         if !model.settings.screen_reader {
             self.draw_body(model, &layout, painter, buffer);
             if let Some(panel) = &layout.panel {
+                if moved {
+                    let header = panel.header.unwrap_or(panel.area);
+                    clear(buffer, header.union(panel.area));
+                }
                 let areas = panes::draw(model, panel, painter, buffer);
                 let panes = areas.len().saturating_sub(usize::from(panel.open.is_some()));
                 let columns = usize::from(panel.columns);

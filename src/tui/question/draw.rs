@@ -18,6 +18,7 @@ use crate::tui::question::content::{QuestionContent, QuestionContext, WrappedCon
 use crate::tui::question::{
     NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion, content, hint,
 };
+use crate::tui::theme::Theme;
 use crate::tui::transcript::Extent;
 
 /// Lines reserved for the content before the answers get any.
@@ -60,8 +61,74 @@ struct DialogRows {
     lower: usize,
 }
 
-/// Draws the open question: over the transcript if all of it fits there and few lines of the call
-/// wrap, else over the whole body.
+/// The area that the open question covers.
+pub fn area(
+    model: &TuiModel,
+    layout: &ScreenLayout,
+    content: &mut QuestionContent,
+    theme: &Theme,
+) -> Option<Rect> {
+    let (open, waiting) = model.questions.current()?;
+    Some(place(model, open, &waiting.question, layout, content, theme).area)
+}
+
+/// The place of a question, and what it has room for.
+struct Placement {
+    area: Rect,
+    /// Lines of the whole content.
+    all: usize,
+    fits: DialogRows,
+}
+
+/// Places the open question: over the transcript if all of it fits there and few lines of the call
+/// wrap, else over the body, below a line for each agent if that takes nothing from its content.
+fn place(
+    model: &TuiModel,
+    open: &ShownQuestion,
+    question: &Question,
+    layout: &ScreenLayout,
+    content: &mut QuestionContent,
+    theme: &Theme,
+) -> Placement {
+    let seen = open.seen_width == Some(layout.body.width);
+    let context = QuestionContext::new(model, question);
+    let mut call_lines =
+        |area: Rect| content.wrapped(question, context, inner_size(area).0, theme).call;
+    let wide = call_lines(layout.body);
+    let wraps = call_lines(layout.transcript) > wide + wide / FEW_WRAPS;
+    let mut fit = |area: Rect| {
+        let (width, room) = inner_size(area);
+        let all = content.wrapped(question, context, width, theme).lines.len();
+        let lower = |form| AnswerBlock::new(open, question, width, form, false, theme).lines.len();
+        let forms = AnswerLayout::candidates(open, question, width);
+        let choosing = open.stage == QuestionStage::Choose;
+        Placement { area, all, fits: fit(&forms, all, room, seen, choosing, lower) }
+    };
+    let is_whole = |placement: &Placement| {
+        placement.fits.content == placement.all && placement.fits.layout != AnswerLayout::Brief
+    };
+    let mut placement = fit(layout.transcript);
+    if layout.small || wraps || !is_whole(&placement) {
+        let kept = layout.lines_above_question(model.agents.panel().len());
+        let body = layout.body;
+        placement = fit(Rect { y: body.y + kept, height: body.height - kept, ..body });
+        if kept > 0 && !is_whole(&placement) {
+            let whole = fit(body);
+            let is_brief = |placement: &Placement| placement.fits.layout == AnswerLayout::Brief;
+            if is_whole(&whole) || is_brief(&placement) && !is_brief(&whole) {
+                placement = whole;
+            }
+        }
+    }
+    let fits = placement.fits;
+    let rows = fits.content + fits.reason_gap + fits.gap + fits.lower;
+    let area = placement.area;
+    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
+    placement.area = Rect::new(area.x, area.bottom() - height, area.width, height);
+    placement
+}
+
+/// Draws the open question.
 pub fn draw(
     model: &TuiModel,
     layout: &ScreenLayout,
@@ -73,27 +140,8 @@ pub fn draw(
     let question = &waiting.question;
     let seen = open.seen_width == Some(layout.body.width);
     let context = QuestionContext::new(model, question);
-    let mut call_lines =
-        |area: Rect| content.wrapped(question, context, inner_size(area).0, painter.theme).call;
-    let wide = call_lines(layout.body);
-    let wraps = call_lines(layout.transcript) > wide + wide / FEW_WRAPS;
-    let mut fit = |area: Rect| {
-        let (width, room) = inner_size(area);
-        let lines = content.wrapped(question, context, width, painter.theme).lines.len();
-        let lower =
-            |form| AnswerBlock::new(open, question, width, form, false, painter.theme).lines.len();
-        let forms = AnswerLayout::candidates(open, question, width);
-        (lines, fit(&forms, lines, room, seen, open.stage == QuestionStage::Choose, lower))
-    };
-    let mut area = layout.transcript;
-    let (mut all, mut fits) = fit(area);
-    if layout.small || wraps || fits.content < all || fits.layout == AnswerLayout::Brief {
-        area = layout.body;
-        (all, fits) = fit(area);
-    }
-    let rows = fits.content + fits.reason_gap + fits.gap + fits.lower;
-    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
-    let area = Rect::new(area.x, area.bottom() - height, area.width, height);
+    let Placement { area, all, fits } =
+        place(model, open, question, layout, content, painter.theme);
     let (width, _) = inner_size(area);
     let readable = width >= MIN_WIDTH && fits.content > 0;
     let top = open.scroll.min(all - fits.content);

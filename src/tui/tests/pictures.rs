@@ -271,6 +271,30 @@ fn a_question_covers_the_transcript_and_the_panes_go_on() {
 }
 
 #[test]
+fn each_agent_keeps_a_line_above_a_question_that_covers_the_panes() {
+    // Its lines are wider than the transcript beside the panes.
+    let line = |at| format!("+    let line_{at} = \"{}\";", "a value ".repeat(6));
+    let diff = |lines| {
+        let added: Vec<String> = (1..=lines).map(line).collect();
+        Some(format!("@@ -1,0 +1,{lines} @@\n{}\n", added.join("\n")))
+    };
+    for (width, height, lines) in [(80, 24, 4), (100, 30, 8)] {
+        let (mut screen, [_, _, tests]) = three();
+        let mut question = TestScreen::question(&tests, 1, "review-1", "x");
+        if let EventKind::PermissionAsked(question) = &mut question {
+            question.input = serde_json::json!({ "command": "git apply" });
+            question.preview = diff(lines);
+        }
+        screen.event(&tests, question).wait(5000);
+        let output = picture(&mut screen, width, height);
+        for agent in ["1 map the routes", "2 find the slow", "3 check the tests"] {
+            assert!(output.contains(agent), "{agent} at {width}x{height}: {output}");
+        }
+        insta::assert_snapshot!(format!("question_over_panes_{width}x{height}"), output);
+    }
+}
+
+#[test]
 fn a_zoomed_agent_fills_the_body() {
     let (mut screen, [_, query, _]) = three();
     screen.tool(&query, "g", "Grep", "\"sessions\"").tool_done(&query, "g", "Grep", "14 hits");
