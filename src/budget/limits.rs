@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::protocol::limit_in_usd;
+
 /// The most that may be used of each resource; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
@@ -39,13 +41,9 @@ fn least<T: PartialOrd>(one: Option<T>, other: Option<T>) -> Option<T> {
     }
 }
 
-/// A used-up dollar limit: `$1.00`, or `$0.005` if cents are too coarse.
+/// A used-up dollar limit: `$1.00`.
 pub(super) fn usd_exhausted(limit: f64) -> BudgetExhausted {
-    let cents = format!("{limit:.2}");
-    let exact = format!("{limit:.6}");
-    let exact = exact.trim_end_matches('0');
-    let shown = if exact.len() > cents.len() { exact } else { &cents };
-    BudgetExhausted { what: format!("${shown}") }
+    BudgetExhausted { what: format!("${}", limit_in_usd(limit)) }
 }
 
 /// A used-up limit on a count: `50000 tokens`, `1 tool call`.

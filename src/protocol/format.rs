@@ -1,6 +1,8 @@
-//! Formats times and counts for the user.
+//! Formats times, counts and money for the user.
 
 use std::time::Duration;
+
+use super::usage::Cost;
 
 /// Formats a time for the screen: `0:42`, `10:00`, `1:02:03`.
 pub fn clock(time: Duration) -> String {
@@ -23,4 +25,52 @@ pub fn thousands(number: u64) -> String {
 /// Formats a count: `1 agent`, `2 agents`.
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Formats a cost: `$0.07`, and `<$0.01` for what would round to nothing; nothing when no price is
+/// known, `$0.07+` when a part has no known price, `~$0.07` when a part is an upper bound.
+pub fn money(cost: Cost) -> String {
+    let more = match (cost.incomplete, cost.usd > 0.0) {
+        (true, false) => return String::new(),
+        (true, true) => "+",
+        (false, _) => "",
+    };
+    let rounded = format!("{:.2}", cost.usd);
+    if cost.usd > 0.0 && rounded == "0.00" {
+        return format!("<$0.01{more}");
+    }
+    let about = if cost.estimated { "~" } else { "" };
+    format!("{about}${rounded}{more}")
+}
+
+/// Formats a limit in US dollars, without the sign: `1.00`, or `0.005` if cents are too coarse.
+pub fn limit_in_usd(limit: f64) -> String {
+    let cents = format!("{limit:.2}");
+    let exact = format!("{limit:.6}");
+    let exact = exact.trim_end_matches('0');
+    if exact.len() > cents.len() { exact.to_owned() } else { cents }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_never_rounded_to_nothing() {
+        let unpriced = |usd| Cost { incomplete: true, ..Cost::known(usd) };
+        for (cost, shown) in [
+            (Cost::known(0.066), "$0.07"),
+            (Cost::known(0.0), "$0.00"),
+            (Cost::known(0.000_02), "<$0.01"),
+            (Cost::known(0.004_9), "<$0.01"),
+            (Cost::known(0.006), "$0.01"),
+            (Cost::UNKNOWN, ""),
+            (unpriced(0.066), "$0.07+"),
+            (unpriced(0.001), "<$0.01+"),
+            (Cost::at_most(0.066), "~$0.07"),
+            (Cost::at_most(0.001), "<$0.01"),
+        ] {
+            assert_eq!(money(cost), shown, "{cost:?}");
+        }
+    }
 }

@@ -41,7 +41,7 @@ pub use event::{
     AgentEvent, AgentInfo, CompactionState, EventKind, HookOutcome, HookRunInfo, NoticeLevel,
     ShellEnd, WaitKind,
 };
-pub use format::{clock, count};
+pub use format::{clock, count, limit_in_usd, money};
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{

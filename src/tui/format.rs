@@ -1,7 +1,7 @@
 //! Formats numbers for the screen: times, tokens, money, positions in a queue.
 
-use crate::protocol::Cost;
-pub use crate::protocol::{clock, count};
+use crate::protocol::{Cost, limit_in_usd};
+pub use crate::protocol::{clock, count, money};
 
 /// Formats a number of tokens: `812`, `21k`, `1.4M`.
 pub fn tokens(count: u64) -> String {
@@ -12,22 +12,11 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
-/// Formats a cost: `$0.07`; nothing when no price is known, `$0.07+` when a part has no known price,
-/// `~$0.07` when a part is an upper bound.
-pub fn money(cost: Cost) -> String {
-    let about = if cost.estimated { "~" } else { "" };
-    match (cost.incomplete, cost.usd > 0.0) {
-        (true, false) => String::new(),
-        (true, true) => format!("{about}${:.2}+", cost.usd),
-        (false, _) => format!("{about}${:.2}", cost.usd),
-    }
-}
-
 /// Formats a cost with its limit, if there is one: `$0.03/0.50`.
 pub fn spent(cost: Cost, limit: Option<f64>) -> String {
     let spent = money(cost);
     match limit {
-        Some(limit) if !spent.is_empty() => format!("{spent}/{limit:.2}"),
+        Some(limit) if !spent.is_empty() => format!("{spent}/{}", limit_in_usd(limit)),
         _ => spent,
     }
 }
@@ -63,16 +52,14 @@ mod tests {
         assert_eq!(clock(Duration::from_secs(3671)), "1:01:11");
         assert_eq!(tokens(21_400), "21k");
         assert_eq!(tokens(1_430_000), "1.4M");
-        assert_eq!(money(Cost::known(0.066)), "$0.07");
-        assert_eq!(money(Cost::UNKNOWN), "");
         assert_eq!(spent(Cost::UNKNOWN, Some(0.5)), "");
         assert_eq!(
             join_figures(&["0:42".to_owned(), String::new(), "9k".to_owned()], " · "),
             "0:42 · 9k"
         );
-        assert_eq!(money(Cost::at_most(0.066)), "~$0.07");
         assert_eq!(spent(Cost::known(0.03), Some(0.5)), "$0.03/0.50");
         assert_eq!(spent(Cost::known(0.03), None), "$0.03");
+        assert_eq!(spent(Cost::known(0.001), Some(0.005)), "<$0.01/0.005");
         assert_eq!(ordinal(2), "2nd");
         assert_eq!(ordinal(12), "12th");
     }
