@@ -8,8 +8,8 @@
 use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{
-    ApiError, ContentBlock, EventKind, EventSink, Failure, Message, Role, RunEnd, RunOutcome,
-    Sender, StopReason, remark,
+    ContentBlock, EventKind, EventSink, Failure, Message, Role, RunEnd, RunOutcome, Sender,
+    StopReason, remark,
 };
 
 mod call;
@@ -116,7 +116,7 @@ impl Agent {
         match self.drive(prompt, run).await {
             Ok(end) | Err(RunError::End(end)) => end,
             Err(RunError::Provider(error)) => {
-                run.api_error = Some(ApiError { status: error.status });
+                run.api_error = Some(error.api_error());
                 RunEnd::Failed { failure: error.kind.into(), message: error.message }
             }
             Err(RunError::Journal(error)) => {

@@ -176,7 +176,7 @@ impl Agent {
                 limit: model.retry.max_retries,
                 wait,
                 failure: error.kind.into(),
-                status: error.status,
+                error: error.api_error(),
                 reason: error.message,
             });
             tokio::select! {
@@ -202,7 +202,7 @@ impl Agent {
             limit: model.retry.max_retries,
             wait: Duration::ZERO,
             failure: error.kind.into(),
-            status: error.status,
+            error: error.api_error(),
             reason: format!("{} Switched to {}.", error.message, fallback.name),
         });
         // The user may have chosen another model meanwhile.

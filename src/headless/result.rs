@@ -101,7 +101,7 @@ impl Totals {
 pub(super) fn to_json(outcome: &RunOutcome, totals: &Totals, info: &SessionInfo) -> Value {
     let error = error_text(&outcome.end);
     // The SDK expects the error of a refused request in place of the answer.
-    let (result, errors) = match (outcome.api_error, error) {
+    let (result, errors) = match (&outcome.api_error, error) {
         (Some(_), Some(error)) => (error, Vec::new()),
         (_, error) => (outcome.text.clone(), error.into_iter().collect()),
     };
@@ -111,7 +111,7 @@ pub(super) fn to_json(outcome: &RunOutcome, totals: &Totals, info: &SessionInfo)
         "error_kind": error_kind(&outcome.end),
         "result": result,
         "terminal_reason": terminal_reason(outcome, totals),
-        "api_error_status": outcome.api_error.and_then(|error| error.status),
+        "api_error_status": outcome.api_error.as_ref().and_then(|error| error.status),
         "stop_reason": (outcome.end == RunEnd::Completed).then_some("end_turn"),
         "duration_ms": millis(totals.began.elapsed()),
         "duration_api_ms": millis(totals.api_time),

@@ -11,7 +11,7 @@ use super::command::Sender;
 use super::hook::HookEvent;
 use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 use super::message::{ContentBlock, ResultBlock};
-use super::outcome::{Failure, RunOutcome};
+use super::outcome::{ApiError, Failure, RunOutcome};
 use super::question::{PermissionMode, Question};
 use super::stream::StreamEvent;
 use super::tool_details::{Denial, ToolDetails};
@@ -133,8 +133,7 @@ pub enum EventKind {
         limit: u32,
         wait: Duration,
         failure: Failure,
-        /// The HTTP status, if there was an answer.
-        status: Option<u16>,
+        error: ApiError,
         reason: String,
     },
     /// A request is over. `usage` and `cost` are of this request alone. It is not `whole` if it

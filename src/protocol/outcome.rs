@@ -88,12 +88,21 @@ impl Failure {
         matches!(self, Self::Auth | Self::Autonomy | Self::Internal)
     }
 
-    /// The text on the screen, for a failure with this HTTP status. An overload is one only if the
-    /// provider says so.
-    pub fn describe_with(self, status: Option<u16>) -> String {
-        match (self, status) {
-            (Self::Overloaded, Some(status)) if !matches!(status, 503 | 529) => {
-                format!("the provider failed ({status})")
+    /// The text on the screen, for a failure that the provider named so. An overload is one only if
+    /// the provider says so.
+    pub fn describe_with(self, error: Option<&ApiError>) -> String {
+        let failed = "the provider failed";
+        match (self, error) {
+            (Self::Overloaded, Some(ApiError { status: Some(status), .. }))
+                if !matches!(status, 503 | 529) =>
+            {
+                format!("{failed} ({status})")
+            }
+            (Self::Overloaded, Some(ApiError { class: Some(class), .. })) if class.is_empty() => {
+                failed.to_owned()
+            }
+            (Self::Overloaded, Some(ApiError { class: Some(class), .. })) => {
+                format!("{failed} ({class})")
             }
             _ => self.describe().to_owned(),
         }
@@ -118,11 +127,15 @@ impl Failure {
     }
 }
 
-/// A request that the provider refused for good, so that its agent could not continue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How a failed request is named by the provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiError {
     /// The HTTP status of the refusal; absent if there was no answer, or the refusal came inside one.
     pub status: Option<u16>,
+    /// The name of a failure that the provider reported inside its answer, such as `api_error`; empty
+    /// if it has none. Absent for those that have a [`Failure`] of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
 }
 
 /// The result of one run of an agent.
@@ -130,7 +143,7 @@ pub struct ApiError {
 pub struct RunOutcome {
     #[serde(flatten)]
     pub end: RunEnd,
-    /// The refusal behind `end`, if a provider's refusal ended the run.
+    /// The failed request behind `end`, if one ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_error: Option<ApiError>,
     /// The final text, or the part of it that arrived.

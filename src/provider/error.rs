@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::time::Duration;
 
-use crate::protocol::Failure;
+use crate::protocol::{ApiError, Failure};
 
 /// A failed model request. Never holds a key.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -16,6 +16,9 @@ pub struct ProviderError {
     pub message: String,
     /// The HTTP status of the refusal; absent if there was none.
     pub status: Option<u16>,
+    /// The server's name of a failure of its own that it reported inside its answer; empty if it
+    /// gave none.
+    pub class: Option<String>,
     /// How long the server asked us to wait.
     pub retry_after: Option<Duration>,
     /// The server's own advice on retrying the request, if any.
@@ -51,7 +54,17 @@ impl ProviderError {
     /// Creates an error without advice on waiting.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { kind, message, status: None, retry_after: None, should_retry: None }
+        Self { kind, message, status: None, class: None, retry_after: None, should_retry: None }
+    }
+
+    /// Creates the error of a server that failed inside its answer, with its name of the failure.
+    pub(super) fn failed_inside(class: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { class: Some(class.into()), ..Self::new(ErrorKind::Server, message) }
+    }
+
+    /// Returns how the server named the failure.
+    pub fn api_error(&self) -> ApiError {
+        ApiError { status: self.status, class: self.class.clone() }
     }
 
     /// Creates the error of a request that cannot succeed, such as one to an unknown model.

@@ -23,6 +23,8 @@ use report::ErrorReport;
 const BODY_LIMIT: usize = 64 * 1024;
 /// Maximum characters shown of a server's own message.
 const DETAIL_LIMIT: usize = 300;
+/// Maximum characters shown of a server's name of a failure.
+const CLASS_LIMIT: usize = 40;
 /// How long the body of an error may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -32,13 +34,21 @@ impl ProviderError {
     /// Creates the error that a server reports in the middle of its answer, in the server's words.
     pub(super) fn reported(body: &Value) -> Self {
         let report = ErrorReport::parse(body);
-        let kind = report.kind_in_stream();
-        Self { retry_after: report.wait, ..Self::new(kind, report.message) }
+        let error = match report.kind_in_stream() {
+            ErrorKind::Server => Self::failed_inside(report.name().to_owned(), report.message),
+            kind => Self::new(kind, report.message),
+        };
+        Self { retry_after: report.wait, ..error }
     }
 
     /// Adds the host and some advice to an error of an exchange.
     pub(super) fn with_host(self, endpoint: &Endpoint) -> Self {
-        Self { message: describe(self.kind, self.status, &self.message, endpoint), ..self }
+        let class =
+            self.class.map(|class| clip_chars(&clean(&class, endpoint), CLASS_LIMIT).into());
+        let status = self.status.map(|status| status.to_string());
+        let code = status.as_deref().or(class.as_deref());
+        let message = describe(self.kind, self.status, code, &self.message, endpoint);
+        Self { message, class, ..self }
     }
 
     /// Creates the error of an answer that is not a success. Reads its body. `model` is the one
@@ -147,7 +157,10 @@ fn rejection(answer: &ErrorResponse<'_>, endpoint: &Endpoint, now: Timestamp) ->
         let kind = report.kind_of_status(status, retry_after.is_some());
         let message = match (status, answer.model) {
             (404, Some(model)) => not_found(&report, model, endpoint),
-            _ => describe(kind, Some(status), &report.message, endpoint),
+            _ => {
+                let code = status.to_string();
+                describe(kind, Some(status), Some(&code), &report.message, endpoint)
+            }
         };
         ProviderError::new(kind, message)
     };
@@ -184,9 +197,17 @@ fn find_tls(error: &reqwest::Error) -> Option<&rustls::Error> {
 }
 
 /// Describes a failed exchange: what happened, at which host, what the server said and what to do.
-fn describe(kind: ErrorKind, status: Option<u16>, said: &str, endpoint: &Endpoint) -> String {
+/// `code` is the status, or the server's name of the failure.
+fn describe(
+    kind: ErrorKind,
+    status: Option<u16>,
+    code: Option<&str>,
+    said: &str,
+    endpoint: &Endpoint,
+) -> String {
     let Endpoint { host, label, .. } = endpoint;
-    let code = status.map(|status| format!(" ({status})")).unwrap_or_default();
+    let code = code.filter(|code| !code.is_empty());
+    let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
     let said = clean(said, endpoint);
     let (what, advice) = match (kind, status) {
         (ErrorKind::Auth, Some(403)) => {

@@ -287,8 +287,8 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
     let text = match &outcome.end {
         RunEnd::Cancelled { .. } => None,
         RunEnd::Failed { failure, .. } => {
-            let status = outcome.api_error.and_then(|error| error.status);
-            Some(format!("main failed: {}", failure.describe_with(status)))
+            let words = failure.describe_with(outcome.api_error.as_ref());
+            Some(format!("main failed: {words}"))
         }
         _ => Some("main is done".to_owned()),
     };

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::protocol::{AgentPath, Cost, Denial, Failure, PermissionMode, RunEnd, ShellEnd};
+use crate::protocol::{
+    AgentPath, ApiError, Cost, Denial, Failure, PermissionMode, RunEnd, ShellEnd,
+};
 
 use super::format::{clock, count, ordinal, tokens};
 use super::text::{one_line, truncate, width};
@@ -246,26 +248,26 @@ pub fn denial_label(denial: &Denial) -> String {
     }
 }
 
-/// Describes a failure with this HTTP status: `failed: timeout`, or `the provider failed (500)`.
-pub fn failure_label(failure: Failure, status: Option<u16>) -> String {
-    let words = failure.describe_with(status);
+/// Describes a failure that the provider named so: `failed: timeout`, or `the provider failed (500)`.
+pub fn failure_label(failure: Failure, error: Option<&ApiError>) -> String {
+    let words = failure.describe_with(error);
     if words == failure.describe() { format!("failed: {words}") } else { words }
 }
 
-/// The HTTP status with which an agent was refused.
-fn refusal_status(agent: &AgentState) -> Option<u16> {
-    agent.outcome.as_ref()?.api_error?.status
+/// The failed request that ended an agent.
+fn api_error(agent: &AgentState) -> Option<&ApiError> {
+    agent.outcome.as_ref()?.api_error.as_ref()
 }
 
-/// Describes an end, of a run that was refused with this HTTP status.
-fn end_label(end: &RunEnd, status: Option<u16>) -> String {
+/// Describes an end, of a run whose last request failed so.
+fn end_label(end: &RunEnd, error: Option<&ApiError>) -> String {
     match end {
         RunEnd::Cancelled { before_start: false } => "cancelled by you".to_owned(),
         RunEnd::Failed { failure, message } => {
             let message = one_line(message);
-            let words = failure.describe_with(status);
+            let words = failure.describe_with(error);
             if message.is_empty() {
-                failure_label(*failure, status)
+                failure_label(*failure, error)
             } else if words != failure.describe()
                 || message.to_lowercase().starts_with(failure.describe())
             {
@@ -287,7 +289,7 @@ pub fn agent_end_label(agent: &AgentState, end: &RunEnd) -> String {
         RunEnd::Cancelled { .. } if agent.stopped_with_parent => {
             "cancelled with its parent".to_owned()
         }
-        end => end_label(end, refusal_status(agent)),
+        end => end_label(end, api_error(agent)),
     }
 }
 
@@ -313,7 +315,7 @@ pub fn partial_text_note(model: &TuiModel, agent: &AgentState) -> Option<String>
 pub fn short_end_label(agent: &AgentState, end: &RunEnd) -> String {
     match end {
         RunEnd::MaxTurns { .. } => "turn limit, partial".to_owned(),
-        RunEnd::Failed { failure, .. } => failure_label(*failure, refusal_status(agent)),
+        RunEnd::Failed { failure, .. } => failure_label(*failure, api_error(agent)),
         other => agent_end_label(agent, other),
     }
 }

@@ -70,7 +70,7 @@ fn ending(outcome: &RunOutcome, took: Duration) -> Vec<String> {
         RunEnd::MaxTokens { .. } => end.describe(),
         RunEnd::TimeLimit { limit } => format!("time limit {} reached", clock(*limit)),
         RunEnd::Failed { failure, .. } => {
-            labels::failure_label(*failure, outcome.api_error.and_then(|error| error.status))
+            labels::failure_label(*failure, outcome.api_error.as_ref())
         }
         RunEnd::Refused | RunEnd::Empty => end.describe(),
     };

@@ -346,4 +346,10 @@ async fn a_failure_in_mid_stream_has_its_class() {
     let error = error_of(ProviderKind::Anthropic, CannedResponse::events(body)).await;
     assert_eq!(error.kind, ErrorKind::Overloaded);
     assert!(error.message.contains("is overloaded: Overloaded ***"), "{error}");
+    let failed =
+        r#"data: {"type":"error","error":{"type":"api_error sk-canary","message":"oops"}}"#;
+    let body = format!("{}{failed}\n\n", &ANTHROPIC[..ANTHROPIC.find("event: content").unwrap()]);
+    let error = error_of(ProviderKind::Anthropic, CannedResponse::events(body)).await;
+    assert_eq!((error.kind, error.class.as_deref()), (ErrorKind::Server, Some("api_error ***")));
+    assert!(error.message.contains("failed (api_error ***): oops. Try again"), "{error}");
 }

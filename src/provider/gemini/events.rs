@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::blocks::{BlockKind, BlockWriter};
-use super::super::error::{ErrorKind, ProviderError};
+use super::super::error::ProviderError;
 use super::super::exchange::{self, AnswerProgress, EventDecoder};
 use super::signature::SignedContent;
 use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, ToolUseId, Usage};
@@ -235,7 +235,7 @@ fn stop_reason(name: String, message: Option<String>) -> Result<StopReason, Prov
         | "IMAGE_SAFETY" | "ESCALATION" | "MODEL_ARMOR" => StopReason::Refusal,
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
             let message = message.unwrap_or_else(|| format!("the answer ended with {name}"));
-            return Err(ProviderError::new(ErrorKind::Server, message));
+            return Err(ProviderError::failed_inside(name, message));
         }
         _ => StopReason::Other(name),
     })

@@ -112,6 +112,16 @@ impl ErrorReport {
         ErrorKind::Server
     }
 
+    /// Returns the most telling name of the failure; empty if it has none.
+    pub fn name(&self) -> &str {
+        let is_status = self.code.parse::<u16>().is_ok();
+        let class = Some(self.class.as_str()).filter(|class| !matches!(*class, "" | "error"));
+        match class {
+            Some(class) if self.code.is_empty() || is_status => class,
+            _ => &self.code,
+        }
+    }
+
     fn is_context_full(&self) -> bool {
         let codes = ["context_length_exceeded", "exceed_context_size_error"];
         let words = [
@@ -304,6 +314,23 @@ mod tests {
             let report =
                 ErrorReport { class: class.into(), code: code.into(), ..ErrorReport::default() };
             assert_eq!(report.kind_in_stream(), kind, "{class} {code}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_failure_is_its_code_unless_that_is_a_status() {
+        for (class, code, name) in [
+            ("api_error", "", "api_error"),
+            ("INTERNAL", "500", "INTERNAL"),
+            ("error", "server_error", "server_error"),
+            ("server_error", "engine_lost", "engine_lost"),
+            ("", "502", "502"),
+            ("error", "", ""),
+            ("", "", ""),
+        ] {
+            let report =
+                ErrorReport { class: class.into(), code: code.into(), ..ErrorReport::default() };
+            assert_eq!(report.name(), name, "{class} {code}");
         }
     }
 }

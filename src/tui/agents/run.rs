@@ -168,10 +168,10 @@ impl RunState {
                 self.answered = true;
                 self.enter(RunPhase::Thinking, at);
             }
-            EventKind::Retrying { attempt, limit, wait, failure, status, .. } => {
+            EventKind::Retrying { attempt, limit, wait, failure, error, .. } => {
                 let cause = match failure {
                     Failure::Connection if self.answered => "connection lost".to_owned(),
-                    failure => failure.describe_with(*status),
+                    failure => failure.describe_with(Some(error)),
                 };
                 (self.streamed, self.answered, self.stream_began) = (0, false, None);
                 let (until, attempt, limit) = (at + *wait, *attempt, *limit);

@@ -8,8 +8,8 @@ use ratatui::backend::TestBackend;
 use ratatui::style::{Color, Style};
 
 use crate::protocol::{
-    AgentPath, Denial, EventKind, Failure, NoticeLevel, ResultBlock, RunEnd, Sender, Todo,
-    TodoStatus, ToolDetails, ToolUseId,
+    AgentPath, ApiError, Denial, EventKind, Failure, NoticeLevel, ResultBlock, RunEnd, Sender,
+    Todo, TodoStatus, ToolDetails, ToolUseId,
 };
 use crate::tui::msg::Msg;
 use crate::tui::testing::{TestScreen, finish};
@@ -180,8 +180,8 @@ fn ends() -> TestScreen {
     screen.turn_done(&root(), 0, 0.0);
     let (wait, failure) = (Duration::from_secs(1), Failure::Connection);
     let reason = "The answer from mock.example was cut off: try again".to_owned();
-    let status = None;
-    screen.main(EventKind::Retrying { attempt: 3, limit: 8, wait, failure, status, reason });
+    let error = ApiError::default();
+    screen.main(EventKind::Retrying { attempt: 3, limit: 8, wait, failure, error, reason });
     screen
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::protocol::{
-    AgentEvent, Command, CompactionState, EventKind, Failure, NoticeLevel, RunEnd, Sender,
-    SessionId,
+    AgentEvent, ApiError, Command, CompactionState, EventKind, Failure, NoticeLevel, RunEnd,
+    Sender, SessionId,
 };
 use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -185,8 +185,8 @@ fn a_run_that_compacts_goes_on_and_a_repeated_summary_takes_no_text_back() {
     };
     assert_eq!(state(&screen), "compacting");
     let (attempt, limit, wait) = (1, 4, std::time::Duration::ZERO);
-    let (failure, status, reason) = (Failure::Overloaded, Some(529), "529".to_owned());
-    screen.event(&agent, EventKind::Retrying { attempt, limit, wait, failure, status, reason });
+    let (failure, error, reason) = (Failure::Overloaded, ApiError::default(), String::new());
+    screen.event(&agent, EventKind::Retrying { attempt, limit, wait, failure, error, reason });
     let why = "no".to_owned();
     screen.event(&agent, compaction(false, CompactionState::Failed { why }));
     assert_eq!(state(&screen), "starting");

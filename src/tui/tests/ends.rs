@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::KeyCode;
 
-use crate::protocol::{Command, EventKind, Failure, PermissionMode, RunEnd};
+use crate::protocol::{ApiError, Command, EventKind, Failure, PermissionMode, RunEnd};
 use crate::tui::testing::{TestScreen, finish};
 
 use super::pictures::picture;
@@ -18,7 +18,7 @@ fn a_provider_that_failed_is_not_called_overloaded() {
     let message = "mock.example failed (500): oops. Try again later".to_owned();
     let end = RunEnd::Failed { failure: Failure::Overloaded, message };
     let EventKind::Finished(mut outcome) = finish(end.clone(), "") else { panic!() };
-    outcome.api_error = Some(crate::protocol::ApiError { status: Some(500) });
+    outcome.api_error = Some(ApiError { status: Some(500), class: None });
     screen.event(&agent, EventKind::Finished(outcome.clone()));
     let agent = screen.model.agents.get(&agent).unwrap();
     let short = crate::tui::labels::short_end_label(agent, &end);

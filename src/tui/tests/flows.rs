@@ -5,7 +5,7 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::protocol::{
-    Command, EventKind, Failure, PermissionMode, PromptId, PromptTiming, RunEnd, Sender,
+    ApiError, Command, EventKind, Failure, PermissionMode, PromptId, PromptTiming, RunEnd, Sender,
 };
 use crate::tui::host::HostRequest;
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -197,20 +197,27 @@ fn a_retried_request_takes_back_its_text_and_says_why_it_waits() {
     screen.prompt("go").says(&root(), "half an ans");
     let (wait, failure) = (std::time::Duration::from_secs(4), Failure::Overloaded);
     let reason = "mock.example is overloaded (529): try again later".to_owned();
-    let retrying = |status| EventKind::Retrying {
+    let retrying = |status, class: Option<&str>| EventKind::Retrying {
         attempt: 2,
         limit: 8,
         wait,
         failure,
-        status: Some(status),
+        error: ApiError { status, class: class.map(str::to_owned) },
         reason: reason.clone(),
     };
-    screen.main(retrying(529));
+    screen.main(retrying(Some(529), None));
     assert_eq!(screen.model.main.last_text(), None);
     let words = |screen: &TestScreen| crate::tui::labels::main_label(&screen.model);
     assert_eq!(words(&screen), "overloaded · retrying in 4 s (2 of 8)");
-    screen.main(retrying(500));
+    screen.main(retrying(Some(500), None));
     assert_eq!(words(&screen), "the provider failed (500) · retrying in 4 s (2 of 8)");
+    // Inside an answer.
+    screen.main(retrying(None, None));
+    assert_eq!(words(&screen), "overloaded · retrying in 4 s (2 of 8)");
+    screen.main(retrying(None, Some("api_error")));
+    assert_eq!(words(&screen), "the provider failed (api_error) · retrying in 4 s (2 of 8)");
+    screen.main(retrying(None, Some("")));
+    assert_eq!(words(&screen), "the provider failed · retrying in 4 s (2 of 8)");
 }
 
 #[test]

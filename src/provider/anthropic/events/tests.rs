@@ -174,7 +174,10 @@ fn a_reported_failure_and_nonsense_end_the_answer() {
     let overloaded = ProviderError::new(ErrorKind::Overloaded, "Overloaded");
     assert_eq!(read(&[start(&json!({})), failure]), Err(overloaded));
     let gateway = read(&[json!({"error": "down"})]);
-    assert_eq!(gateway, Err(ProviderError::new(ErrorKind::Server, "down")));
+    assert_eq!(gateway, Err(ProviderError::failed_inside("", "down")));
+    let failure = json!({"type": "error", "error": {"type": "api_error", "message": "oops"}});
+    let failed = ProviderError::failed_inside("api_error", "oops");
+    assert_eq!(read(&[start(&json!({})), failure]), Err(failed));
     for nonsense in ["{", "[]", "hello", r#"{"a":1}"#, r#"{"type":"message","content":[]}"#] {
         let mut decoder = AnthropicDecoder::default();
         let fault = decoder.event(nonsense, &mut Vec::new());

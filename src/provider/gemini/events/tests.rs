@@ -1,6 +1,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
+use super::super::super::error::ErrorKind;
 use super::super::super::test_server::{decode, decode_reply};
 use super::*;
 use crate::protocol::{ContentBlock, Reply};
@@ -146,7 +147,10 @@ fn a_call_that_the_model_could_not_write_is_a_failure_that_may_pass() {
     let mut last = finish("MALFORMED_FUNCTION_CALL");
     last["candidates"][0]["finishMessage"] = json!("Malformed function call: print(");
     let error = read(&[text("a"), last]).unwrap_err();
-    assert_eq!(error, ProviderError::new(ErrorKind::Server, "Malformed function call: print("));
+    assert_eq!(
+        error,
+        ProviderError::failed_inside("MALFORMED_FUNCTION_CALL", "Malformed function call: print(")
+    );
 }
 
 #[test]
