@@ -1,5 +1,6 @@
 //! The parts of a call, one by one: each needs a rule that allows it, or must be free.
 
+use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
 use super::warnings::warnings;
@@ -17,13 +18,13 @@ use crate::protocol::{Access, PermissionMode, ReadOnly};
 pub fn judge_items(policy: &Policy<'_>, effects: &CallAccess, access: &Access) -> Judgement {
     let mut items = ItemResults::from_access(policy, effects);
     let read_only = items.confine(policy, effects);
-    let AskReasons { items: missing, bare, messages: reasons } = items.missing;
-    if bare.is_empty() {
+    if items.missing.bare.is_empty() {
         let by_mode = || format!("{} mode allows it", policy.mode.name());
         let why = items.why_allowed.unwrap_or_else(by_mode);
         return Judgement { read_only, ..Judgement::new(Decision::Allow, why) };
     }
-    let why = reasons.join("; ");
+    let why = items.missing.describe();
+    let AskReasons { items: missing, bare, .. } = items.missing;
     let mut judgement = match policy.mode {
         PermissionMode::DontAsk => {
             Judgement::new(Decision::Deny, format!("{why}, and dontAsk mode never asks"))
@@ -116,9 +117,9 @@ impl<'a> ItemResults<'a> {
                     _ if only_reads => "free only in a line without git or rg",
                     _ => "free only in a line that only reads",
                 };
-                let bare =
+                let why =
                     format!("no rule allows {}, which is {why}", suggest::short_form(command));
-                self.missing.add(item, bare, policy, effects);
+                self.missing.add(item, AskReason::Other(why), policy, effects);
             }
         }
         // Anything such a file starts runs in the folder of the line.
@@ -153,6 +154,26 @@ fn rule_for<'a>(
     rules.find(|rule| is_kind(rule) && rule.allows(item, effects, policy.places))
 }
 
+/// The reason why an item needs approval.
+enum AskReason {
+    /// No rule allows this program.
+    Program(String),
+    /// No rule allows writing this file.
+    Write(String),
+    /// A sentence of its own.
+    Other(String),
+}
+
+impl Display for AskReason {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program(name) => write!(f, "no rule allows {name}"),
+            Self::Write(name) => write!(f, "no rule allows writing {name}"),
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
 /// Reasons why a call needs approval.
 #[derive(Default)]
 struct AskReasons<'a> {
@@ -160,7 +181,10 @@ struct AskReasons<'a> {
     items: Vec<&'a AccessItem>,
     /// The reasons, without details of allow rules.
     bare: Vec<String>,
-    /// The reasons for the user, without duplicates.
+    /// The programs and files that no rule allows, and the other reasons for the user, without
+    /// duplicates.
+    programs: Vec<String>,
+    written: Vec<String>,
     messages: Vec<String>,
 }
 
@@ -174,16 +198,48 @@ impl<'a> AskReasons<'a> {
     fn add(
         &mut self,
         item: &'a AccessItem,
-        bare: String,
+        reason: AskReason,
         policy: &Policy<'_>,
         effects: &CallAccess,
     ) {
-        let shown = exception(item, policy, effects).unwrap_or_else(|| bare.clone());
         self.items.push(item);
-        self.bare.push(bare);
-        if !self.messages.contains(&shown) {
-            self.messages.push(shown);
+        self.bare.push(reason.to_string());
+        let shown = exception(item, policy, effects).map_or(reason, AskReason::Other);
+        let (list, text) = match shown {
+            AskReason::Program(name) => (&mut self.programs, name),
+            AskReason::Write(name) => (&mut self.written, name),
+            AskReason::Other(why) => (&mut self.messages, why),
+        };
+        if !list.contains(&text) {
+            list.push(text);
         }
+    }
+
+    /// Describes them for the user: `no rule allows curl, python3 or tee; …`.
+    fn describe(&self) -> String {
+        let plain = match (&self.programs[..], &self.written[..]) {
+            ([], []) => None,
+            (programs, []) => Some(format!("no rule allows {}", one_of(programs))),
+            ([], written) => Some(format!("no rule allows writing {}", one_of(written))),
+            (programs, written) => Some(format!(
+                "no rule allows {}, nor writing {}",
+                one_of(programs),
+                one_of(written)
+            )),
+        };
+        let all: Vec<&str> = plain.iter().chain(&self.messages).map(String::as_str).collect();
+        all.join("; ")
+    }
+}
+
+/// Joins names: `curl, python3 or tee`.
+fn one_of(names: &[String]) -> String {
+    match names {
+        [first @ .., one, last] => {
+            let before: String = first.iter().map(|name| format!("{name}, ")).collect();
+            format!("{before}{one} or {last}")
+        }
+        few => few.concat(),
     }
 }
 
@@ -218,7 +274,8 @@ fn check_free(
     mode: PermissionMode,
     effects: &CallAccess,
     places: &Places,
-) -> Result<(), String> {
+) -> Result<(), AskReason> {
+    let other = |why: String| Err(AskReason::Other(why));
     match item {
         AccessItem::Nothing
         | AccessItem::Read(_)
@@ -226,23 +283,23 @@ fn check_free(
         | AccessItem::Command(_)
             if effects.shell.as_ref().is_some_and(|shell| shell.script.tells_values) =>
         {
-            Err("its effects would reveal the value of a variable".to_owned())
+            other("its effects would reveal the value of a variable".to_owned())
         }
         AccessItem::Nothing => Ok(()),
         AccessItem::Read(target) if target.is_inside(places) => Ok(()),
-        AccessItem::Read(target) => Err(format!(
+        AccessItem::Read(target) => other(format!(
             "no rule allows reading {} outside the working directories",
             places.show(&target.written)
         )),
         AccessItem::Write(target) => {
             let name = places.show(&target.written);
             if !target.is_inside(places) {
-                Err(format!("no rule allows writing {name} outside the working directories"))
+                other(format!("no rule allows writing {name} outside the working directories"))
             } else if mode != PermissionMode::AcceptEdits {
-                Err(format!("no rule allows writing {name}"))
+                Err(AskReason::Write(name))
             } else if let Some(protection) = places.protections(target).first() {
                 let reason = &protection.reason;
-                Err(format!("{name} is protected: {reason}, so edits are always asked about"))
+                other(format!("{name} is protected: {reason}, so edits are always asked about"))
             } else {
                 Ok(())
             }
@@ -258,21 +315,23 @@ fn check_free(
                 }
                 Ok(()) if is_fed => "its input is known only at run time".to_owned(),
                 Ok(()) => return Ok(()),
-                Err(None) => return Err(format!("no rule allows {name}")),
+                Err(None) => return Err(AskReason::Program(name)),
                 Err(Some(obstacle)) => obstacle,
             };
-            Err(format!("no rule allows {name}, and {missing}"))
+            other(format!("no rule allows {name}, and {missing}"))
         }
-        AccessItem::Unclear(why) => Err(format!("{why}, so no rule for single commands covers it")),
-        AccessItem::Fetch(Some(host)) => Err(format!("no rule allows fetching from {host}")),
-        AccessItem::Fetch(None) => Err("no rule allows fetching from this address".to_owned()),
+        AccessItem::Unclear(why) => {
+            other(format!("{why}, so no rule for single commands covers it"))
+        }
+        AccessItem::Fetch(Some(host)) => other(format!("no rule allows fetching from {host}")),
+        AccessItem::Fetch(None) => other("no rule allows fetching from this address".to_owned()),
         // Starting a sub-agent has no effect by itself: its calls are judged one by one.
         AccessItem::Agent(name) if mode == PermissionMode::DontAsk => {
-            Err(format!("no rule allows AgentTool({name})"))
+            other(format!("no rule allows AgentTool({name})"))
         }
         // Nor has loading a text: the calls it leads to are judged like any others.
         AccessItem::Agent(_) | AccessItem::Skill(_) => Ok(()),
-        AccessItem::Other => Err(format!("no rule allows {}", effects.tool)),
+        AccessItem::Other => other(format!("no rule allows {}", effects.tool)),
     }
 }
 

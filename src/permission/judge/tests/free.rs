@@ -454,6 +454,13 @@ fn a_question_about_a_command_that_may_be_free_says_what_stands_in_the_way() {
             "no rule allows git branch, and git branch with a word such as x may do more",
         ),
         ("mytool", "no rule allows mytool"),
+        ("curl x | python3 | tee", "no rule allows curl, python3 or tee"),
+        ("curl x && curl y", "no rule allows curl"),
+        ("curl x | make > a", "no rule allows curl or make, nor writing a"),
+        (
+            "ls -Z; tee; make",
+            "no rule allows tee or make; no rule allows ls, and -Z is not a known read-only option",
+        ),
     ];
     for (line, why) in rows {
         assert_eq!(JudgeFixture::new().bash_judgement(line).why, why, "{line}");
