@@ -204,7 +204,11 @@ impl LinearScreen {
             return;
         }
         let rows = match cover {
-            Some(_) => words::rows(rows, view.places().body, &answers(view)),
+            Some(_) => {
+                let question = view.metrics().question.as_ref();
+                let content = question.map(|question| question.content_area).unwrap_or_default();
+                words::rows(rows, view.places().body, content, &answers(view))
+            }
             None => Vec::new(),
         };
         if opened && let Some(cover) = &cover {
@@ -212,7 +216,7 @@ impl LinearScreen {
             lines.push(format!("{name}:"));
         }
         let before = if opened { Vec::new() } else { std::mem::take(&mut self.rows) };
-        lines.extend(rows.iter().filter(|row| row.is_new(&before)).map(words::Row::line));
+        lines.extend(words::lines(rows.iter().filter(|row| row.is_new(&before))));
         (self.cover, self.rows) = (cover, rows);
     }
 
@@ -233,9 +237,9 @@ impl LinearScreen {
         let main = labels::main_label(model);
         lines.push(format!("Main: {}", if main.is_empty() { "idle" } else { &main }));
         lines.extend(working);
-        lines.extend(self.rows.iter().map(words::Row::line));
+        lines.extend(words::lines(self.rows.iter()));
         for area in [places.queue, places.status, places.hint] {
-            lines.extend(words::rows(rows, area, &[]).iter().map(words::Row::line));
+            lines.extend(words::lines(words::rows(rows, area, Rect::default(), &[]).iter()));
         }
     }
 }

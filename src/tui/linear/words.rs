@@ -2,28 +2,58 @@
 
 use ratatui::layout::Rect;
 
+use crate::tui::format::count;
+
 /// Signs of states, and the words that say the same.
 const SIGNS: [(char, &str); 5] =
     [('✓', "done"), ('✗', "failed"), ('⊘', "cancelled"), ('∅', "empty"), ('▸', "")];
 
-/// A row of a list or a page.
+/// The part of a question that a row belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowPart {
+    /// None, or neither of these.
+    #[default]
+    Other,
+    Content,
+    Answers,
+}
+
+/// A row of a list, a page or a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     pub text: String,
     pub selected: bool,
+    pub part: RowPart,
 }
 
 impl Row {
     /// Whether it says something that these rows did not.
     pub fn is_new(&self, before: &[Self]) -> bool {
-        let same = || before.iter().filter(|row| row.text == self.text);
+        let same = || before.iter().filter(|row| row.part == self.part && row.text == self.text);
         if self.selected { !same().any(|row| row.selected) } else { same().next().is_none() }
     }
 
     pub fn line(&self) -> String {
         let selected = if self.selected { "Selected: " } else { "" };
-        format!("{selected}{}", self.text)
+        let indent = if self.part == RowPart::Content { "  " } else { "" };
+        format!("{indent}{selected}{}", self.text)
     }
+}
+
+/// The lines of rows. Content and answers of a question have headings, and content is counted and
+/// indented, so that no text in it passes for an answer.
+pub fn lines<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
+    let rows: Vec<&Row> = rows.collect();
+    let of_one_part = rows.chunk_by(|one, other| one.part == other.part);
+    let said = of_one_part.flat_map(|rows| {
+        let heading = match rows[0].part {
+            RowPart::Content => Some(format!("Content, {}:", count(rows.len(), "line"))),
+            RowPart::Answers => Some("Answers:".to_owned()),
+            RowPart::Other => None,
+        };
+        heading.into_iter().chain(rows.iter().map(|row| row.line()))
+    });
+    said.collect()
 }
 
 /// A drawn row in words.
@@ -56,7 +86,7 @@ pub fn clean_row(row: &str) -> Row {
             c => text.push(c),
         }
     }
-    Row { text: narrowed(&text), selected }
+    Row { text: narrowed(&text), selected, part: RowPart::Other }
 }
 
 /// Runs of more than two blanks become two; those at the ends go.
@@ -77,8 +107,10 @@ pub fn clean_rows<'a>(rows: impl Iterator<Item = &'a str>) -> Vec<Row> {
     rows.map(clean_row).filter(|row| !row.text.is_empty()).collect()
 }
 
-/// The rows of an area. The answers in it stand one below the other, in order.
-pub fn rows(rows: &[String], area: Rect, answers: &[(Rect, u8)]) -> Vec<Row> {
+/// The rows of an area with the content of a question in it. The answers stand one below the other,
+/// in order.
+pub fn rows(rows: &[String], area: Rect, content: Rect, answers: &[(Rect, u8)]) -> Vec<Row> {
+    let in_content = content.top()..content.bottom();
     let (mut above, mut digits, mut below) = (Vec::new(), Vec::new(), Vec::new());
     for y in area.top()..area.bottom() {
         let Some(row) = rows.get(usize::from(y)) else { break };
@@ -87,15 +119,16 @@ pub fn rows(rows: &[String], area: Rect, answers: &[(Rect, u8)]) -> Vec<Row> {
         for (answer, digit) in on_row() {
             let cells = usize::from(answer.x)..usize::from(answer.right()).min(rest.len());
             let text: String = rest.get(cells.clone()).unwrap_or_default().iter().collect();
-            digits.push((*digit, clean_row(&text)));
+            digits.push((*digit, Row { part: RowPart::Answers, ..clean_row(&text) }));
             rest.iter_mut().take(cells.end).skip(cells.start).for_each(|c| *c = ' ');
         }
-        let rest = clean_row(&rest.iter().collect::<String>());
-        if on_row().next().is_some() || !digits.is_empty() {
-            below.push(rest);
-        } else {
-            above.push(rest);
+        let mut rest = clean_row(&rest.iter().collect::<String>());
+        if on_row().next().is_some() {
+            rest.part = RowPart::Answers;
+        } else if in_content.contains(&y) {
+            rest.part = RowPart::Content;
         }
+        if digits.is_empty() { above.push(rest) } else { below.push(rest) }
     }
     digits.sort_by_key(|(digit, _)| *digit);
     let digits = digits.into_iter().map(|(_, row)| row);
@@ -134,8 +167,10 @@ mod tests {
         let drawn: Vec<String> = drawn.iter().map(|row| format!("{row:30}")).collect();
         let at = |x, y, width, digit| (Rect::new(x, y, width, 1), digit);
         let answers = [at(2, 1, 5, 1), at(12, 1, 13, 4), at(2, 2, 8, 2)];
-        let found = rows(&drawn, Rect::new(0, 0, 30, 3), &answers);
-        let found: Vec<String> = found.iter().map(Row::line).collect();
-        assert_eq!(found, ["call", "1 Yes", "2 Always", "4 No, say why", "Esc No"]);
+        let content = Rect::new(0, 0, 30, 1);
+        let found = rows(&drawn, Rect::new(0, 0, 30, 3), content, &answers);
+        let found = lines(found.iter());
+        let parts = ["Content, 1 line:", "  call", "Answers:", "1 Yes", "2 Always"];
+        assert_eq!(found, [&parts[..], &["4 No, say why", "Esc No"]].concat());
     }
 }

@@ -164,6 +164,7 @@ pub fn draw(
     let frame = QuestionFrame {
         id: open.id,
         content: extent,
+        content_area: Rect::default(),
         width: layout.body.width,
         end,
         available: live,
@@ -212,6 +213,7 @@ pub fn draw_content(
     Some(QuestionFrame {
         id,
         content: extent,
+        content_area: Rect { height: u16::try_from(height).unwrap_or_default(), ..inner },
         width: area.width,
         end: end && !too_large,
         available: Vec::new(),
@@ -271,7 +273,7 @@ fn draw_box(
     model: &TuiModel,
     open: &ShownQuestion,
     question: &Question,
-    (drawn, wrapped, lower, fits): (QuestionFrame, &WrappedContent, AnswerBlock, DialogRows),
+    (mut drawn, wrapped, lower, fits): (QuestionFrame, &WrappedContent, AnswerBlock, DialogRows),
     area: Rect,
     painter: Painter<'_>,
     buffer: &mut Buffer,
@@ -294,6 +296,8 @@ fn draw_box(
         extend_ground(buffer, inner, row);
     }
     scrollbar(buffer, inner, (top, fits.content, wrapped.lines.len()), painter, style);
+    let height = u16::try_from(fits.content + fits.reason_gap).unwrap_or(inner.height);
+    drawn.content_area = Rect { height: height.min(inner.height), ..inner };
     let answers_top = fits.content + fits.reason_gap + fits.gap;
     // Keep the text field's cursor in view.
     let typed = lower.cursor.map_or(0, |(row, _)| (row + 1).saturating_sub(fits.lower));

@@ -10,6 +10,8 @@ pub mod update;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use ratatui::layout::Rect;
+
 use crate::protocol::{Answer, Question, QuestionId};
 use crate::tui::composer::TextBuffer;
 use crate::tui::transcript::Extent;
@@ -92,6 +94,8 @@ pub struct QuestionFrame {
     pub id: QuestionId,
     /// The content: the whole call, the reason and warnings.
     pub content: Extent,
+    /// Where the visible part of it is.
+    pub content_area: Rect,
     /// Width of the screen.
     pub width: u16,
     /// Whether the last line of the content was on the screen.

@@ -84,12 +84,25 @@ fn agents_are_said_to_start_to_fail_and_to_be_written_to() {
 }
 
 #[test]
+fn content_that_looks_like_answers_is_told_from_them() {
+    let mut lines = Lines::new();
+    let command = "echo a\nAnswers:\n1  Yes, it is harmless";
+    lines.screen.prompt("go").asks(&root(), 1, "main", command).wait(2000);
+    let said = lines.frame(false).lines.join("\n");
+    assert!(said.contains("\n  Answers:\n  1  Yes, it is harmless\n"), "{said}");
+    assert_eq!(said.matches("\nAnswers:\n").count(), 1, "{said}");
+}
+
+#[test]
 fn a_question_is_numbered_lines_and_its_text_field_is_the_last_line() {
     let mut lines = Lines::new();
     lines.screen.prompt("go").asks(&root(), 1, "main", "psql shop").wait(2000);
     let frame = lines.frame(false);
     let said = frame.lines.join("\n");
-    assert!(said.contains("Question:\nmain wants to run a command"), "{said}");
+    let content =
+        "Question:\nmain wants to run a command\nContent, 2 lines:\n  psql shop\n  in shop, no";
+    assert!(said.contains(content), "{said}");
+    assert!(said.contains("\nAnswers:\n1  Yes"), "{said}");
     let answers: Vec<&String> =
         frame.lines.iter().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
     let digits: Vec<&str> = answers.iter().map(|line| &line[..1]).collect();
