@@ -401,8 +401,8 @@ impl EventLoop<'_> {
                 self.update(|at| Msg::Mouse { event, hit: under, at })
             }
             Event::Resize(width, height) => self.update(|_| Msg::Resize { width, height }),
-            Event::FocusGained => self.update(|_| Msg::Window { focused: true }),
-            Event::FocusLost => self.update(|_| Msg::Window { focused: false }),
+            Event::FocusGained => self.update(|at| Msg::Window { focused: true, at }),
+            Event::FocusLost => self.update(|at| Msg::Window { focused: false, at }),
         }
     }
 

@@ -36,6 +36,7 @@ pub enum Msg {
     /// The terminal window gained or lost the focus.
     Window {
         focused: bool,
+        at: Duration,
     },
     Events {
         events: Vec<AgentEvent>,

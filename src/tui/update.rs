@@ -56,7 +56,11 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
             model.metrics.question = None;
             model.draw = DrawUrgency::Now;
         }
-        Msg::Window { focused } => model.focused_window = focused,
+        Msg::Window { focused, at } => {
+            model.now = model.now.max(at);
+            model.focused_window = focused;
+            question::schedule_notification(model);
+        }
         Msg::Events { events, at } => {
             model.now = model.now.max(at);
             events::apply_events(model, events, &mut effects);
@@ -214,11 +218,14 @@ fn expire(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     }
 }
 
+/// Notifies the user of the first new question; the others are on the screen beside it.
 fn notify_question(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    if let Some(waiting) = model.questions.waiting.front() {
-        let text = format!("{} needs you: {}", waiting.question.agent, waiting.question.tool);
-        notify(model, text, effects);
-    }
+    let mut new = model.questions.waiting.iter_mut().filter(|waiting| !waiting.notified);
+    let Some(first) = new.next() else { return };
+    let text = format!("{} needs you: {}", first.question.agent, first.question.tool);
+    first.notified = true;
+    new.for_each(|waiting| waiting.notified = true);
+    notify(model, text, effects);
 }
 
 /// Whether a reply changes anything visible.

@@ -35,7 +35,7 @@ pub struct QuestionQueue {
     pub open: Option<ShownQuestion>,
     /// No question opens by itself before this time, because one has just left the screen.
     pub pause_until: Option<Duration>,
-    /// When to notify the user through the terminal, if its window has no focus.
+    /// When to notify the user of new questions, if the window has no focus.
     pub notify_at: Option<Duration>,
 }
 
@@ -46,6 +46,8 @@ pub struct WaitingQuestion {
     pub since: Duration,
     /// Postponed with Tab: does not open by itself until the user returns to the questions.
     pub postponed: bool,
+    /// Whether a notification has told of it.
+    pub notified: bool,
     /// The last answer, if it was refused.
     pub refused: Option<RefusedAnswer>,
 }
@@ -152,6 +154,7 @@ impl QuestionQueue {
             question,
             since: at,
             postponed: false,
+            notified: false,
             refused: None,
         });
     }

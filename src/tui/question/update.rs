@@ -24,7 +24,7 @@ use crate::tui::transcript::ItemKind;
 /// The most bytes of rules to paste into.
 const MAX_RULES: usize = 4000;
 
-/// How long a question waits before a notification is sent if the window has no focus.
+/// How long a question waits in a window without the focus before a notification is sent.
 const NOTIFY_AFTER: Duration = Duration::from_secs(3);
 
 /// Adds a new question.
@@ -36,7 +36,7 @@ pub fn add_question(model: &mut TuiModel, mut question: Question) {
     let name = question.agent.clone();
     let now = model.now;
     model.questions.ask(question, now);
-    model.questions.notify_at = (!model.focused_window).then_some(now + NOTIFY_AFTER);
+    schedule_notification(model);
     // An open question itself shows how many there are.
     if model.questions.open.is_none() && (model.overlay.is_some() || !may_open(model)) {
         let waiting = model.questions.waiting.len();
@@ -49,6 +49,14 @@ pub fn add_question(model: &mut TuiModel, mut question: Question) {
             },
         );
     }
+}
+
+/// Sets the time of the next notification: once the user has looked elsewhere for a while and there
+/// is a question that they were not notified of.
+pub fn schedule_notification(model: &mut TuiModel) {
+    let is_new = model.questions.waiting.iter().any(|waiting| !waiting.notified);
+    let is_due = is_new && !model.focused_window;
+    model.questions.notify_at = is_due.then_some(model.now + NOTIFY_AFTER);
 }
 
 fn may_open(model: &TuiModel) -> bool {

@@ -14,8 +14,14 @@ use super::{busy, root};
 /// A screen in a window without the focus.
 fn unfocused() -> TestScreen {
     let mut screen = busy();
-    screen.send(Msg::Window { focused: false });
+    look(&mut screen, false);
     screen
+}
+
+/// The window gets the focus, or loses it.
+fn look(screen: &mut TestScreen, focused: bool) {
+    let at = screen.at;
+    screen.send(Msg::Window { focused, at });
 }
 
 /// Drains the effects and returns the notifications among them.
@@ -40,8 +46,31 @@ fn a_question_notifies_after_three_seconds_and_only_who_looks_elsewhere() {
     screen.wait(200);
     assert_eq!(notified(&mut screen), ["main needs you: Bash"]);
     let mut screen = unfocused();
-    screen.asks(&root(), 1, "main", "psql shop").send(Msg::Window { focused: true }).wait(4000);
+    screen.asks(&root(), 1, "main", "psql shop");
+    look(&mut screen, true);
+    screen.wait(4000);
     assert_eq!(notified(&mut screen), Vec::<String>::new());
+}
+
+#[test]
+fn a_question_that_is_open_when_the_window_loses_the_focus_notifies_once() {
+    let mut screen = busy();
+    screen.asks(&root(), 1, "main", "psql shop").wait(10_000);
+    assert_eq!(screen.model.questions.notify_at, None, "the user is looking at it");
+    look(&mut screen, false);
+    screen.wait(2000);
+    look(&mut screen, true);
+    screen.wait(9000);
+    assert_eq!(notified(&mut screen), Vec::<String>::new(), "gone for two seconds only");
+    look(&mut screen, false);
+    screen.wait(3000);
+    assert_eq!(notified(&mut screen), ["main needs you: Bash"]);
+    look(&mut screen, true);
+    look(&mut screen, false);
+    assert_eq!(screen.model.questions.notify_at, None);
+    let agent = screen.agent(&root(), "explore-1", "map the routes");
+    screen.asks(&agent, 2, "explore-1", "make").wait(3000);
+    assert_eq!(notified(&mut screen), ["agent 1 needs you: Bash"], "only the new one");
 }
 
 #[test]
