@@ -60,7 +60,13 @@ pub(super) fn unused_notice(files: &[SettingsFile]) -> Option<String> {
     let unused: Vec<&str> =
         files.iter().flat_map(|file| &file.unused).map(String::as_str).collect();
     let list = (!unused.is_empty()).then(|| unused.join(", "))?;
-    let sandbox = unused.iter().any(|entry| entry.starts_with("sandbox "));
-    let more = if sandbox { "; commands run without a sandbox" } else { "" };
-    Some(format!("Settings with no effect here: {list}{more}"))
+    let names = |key: &str| unused.iter().any(|entry| entry.starts_with(key));
+    let sandbox = if names("sandbox ") { "; commands run without a sandbox" } else { "" };
+    let status = match names("statusLine ") {
+        true => {
+            "; no statusLine is run: write its command as status_line below [tui] in your config.toml"
+        }
+        false => "",
+    };
+    Some(format!("Settings with no effect here: {list}{sandbox}{status}"))
 }

@@ -30,9 +30,13 @@ async fn settings_without_effect_are_named_in_one_line() {
     let lines: Vec<_> =
         run.stderr.lines().filter(|line| line.contains("with no effect here")).collect();
     assert_eq!(lines.len(), 1, "{run}");
-    for named in
-        ["statusLine (", "outputStyle (", "sandbox (.claude/settings.json:1)", "without a sandbox"]
-    {
+    for named in [
+        "statusLine (",
+        "outputStyle (",
+        "sandbox (.claude/settings.json:1)",
+        "without a sandbox",
+        "write its command as status_line",
+    ] {
         assert!(lines[0].contains(named), "{named}: {run}");
     }
     scene.server.finish();
