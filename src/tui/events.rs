@@ -105,7 +105,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
         EventKind::PromptRead { id, text, from } => main_prompt_read(model, id, text, &from),
         EventKind::SessionPreview { history } => open_session(model, history, false),
         EventKind::Verbatim { name, text } => {
-            request_fold(model);
+            agents::fold(model);
             let head = format!("{name} answers");
             model.main.push(ItemKind::Report { head, text: String::new() });
             model.main.text_finished(text);
@@ -244,7 +244,7 @@ fn agent_finished(model: &mut TuiModel, path: &AgentPath, outcome: RunOutcome) {
     let cancelled =
         |agent: &&AgentState| matches!(agent.run.phase, RunPhase::Ended(RunEnd::Cancelled { .. }));
     if !with_main && model.agents.panel().iter().all(cancelled) {
-        request_fold(model);
+        agents::fold(model);
     }
 }
 
@@ -265,16 +265,7 @@ fn main_prompt_read(model: &mut TuiModel, id: Option<PromptId>, text: Arc<str>, 
 /// Folds the ended batch when main writes text.
 fn main_text_arrived(model: &mut TuiModel, text: &str) {
     if !text.trim().is_empty() {
-        request_fold(model);
-    }
-}
-
-/// Folds the panel, or notes that this is due when no pane has the focus any more.
-fn request_fold(model: &mut TuiModel) {
-    if model.focus.is_none() {
         agents::fold(model);
-    } else if model.batch_item.is_some() {
-        model.fold_due = true;
     }
 }
 
@@ -282,7 +273,7 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
     model.main.finish_growing();
     model.main.close_calls();
     question::withdraw(model, &AgentPath::root());
-    request_fold(model);
+    agents::fold(model);
     let took = model.run.elapsed(model.now).unwrap_or_default();
     let text = match &outcome.end {
         RunEnd::Cancelled { .. } => None,

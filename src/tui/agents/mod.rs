@@ -217,8 +217,7 @@ impl AgentSet {
     /// Adds an agent that has just started. Starts a new batch when nothing of the last one is shown,
     /// unless the agent starts in the background.
     pub fn start(&mut self, path: AgentPath, info: AgentInfo, at: Duration) -> &mut AgentState {
-        let above = path.parent().and_then(|parent| self.get(&parent));
-        let aside = info.background || above.is_some_and(|parent| parent.in_background);
+        let aside = self.starts_aside(&path, &info);
         let present = |agent: &AgentState| agent.in_panel && agent.batch == self.batch;
         if !aside && (!self.list.iter().any(present) || self.is_folded()) {
             self.begin_batch();
@@ -260,6 +259,12 @@ impl AgentSet {
         });
         let last = self.list.len() - 1;
         &mut self.list[last]
+    }
+
+    /// Whether an agent starts in the background, itself or below another one.
+    pub fn starts_aside(&self, path: &AgentPath, info: &AgentInfo) -> bool {
+        let above = path.parent().and_then(|parent| self.get(&parent));
+        info.background || above.is_some_and(|parent| parent.in_background)
     }
 
     /// The lowest number not used on the screen.

@@ -14,6 +14,10 @@ pub fn start(model: &mut TuiModel, path: &AgentPath, info: AgentInfo) {
     let call = info.tool_use_id.clone();
     let before = model.agents.batch();
     redraw_open_batches(model);
+    // A new batch has its numbers whether or not the user reads the old one.
+    if model.fold_due && !model.agents.starts_aside(path, &info) {
+        fold_panel(model);
+    }
     let agent = model.agents.start(path.clone(), info, now);
     let (batch, aside) = (agent.batch, agent.in_background);
     if aside {
@@ -49,10 +53,19 @@ pub fn start(model: &mut TuiModel, path: &AgentPath, info: AgentInfo) {
     }
 }
 
-/// Folds the panel if all agents in it have ended.
+/// Folds the panel if all agents in it have ended; while a pane has the focus, it is due.
 pub fn fold(model: &mut TuiModel) {
+    let has_ended = || !model.agents.panel().iter().any(|agent| agent.alive());
+    model.fold_due = model.focus.is_some() && model.batch_item.is_some() && has_ended();
+    if model.focus.is_none() {
+        fold_panel(model);
+    }
+}
+
+/// Folds the panel, whatever has the focus.
+fn fold_panel(model: &mut TuiModel) {
     model.fold_due = false;
-    if model.focus.is_some() || model.batch_item.is_none() || !model.agents.fold() {
+    if model.batch_item.is_none() || !model.agents.fold() {
         return;
     }
     if let Some(item) = model.batch_item.take() {

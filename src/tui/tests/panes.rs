@@ -18,6 +18,7 @@ use crate::tui::theme::Theme;
 use crate::tui::view::View;
 
 use super::pictures::{picture, styled_picture};
+use super::root;
 
 /// Agents that have said and done something, the seventh of each ten asking, the fourth failed.
 fn many(number: usize) -> (TestScreen, Vec<AgentPath>) {
@@ -436,4 +437,31 @@ fn a_headline_is_not_said_again_below_it() {
         assert_eq!(task, shown, "{output}");
         assert!(pane[0].starts_with("1 map the routes"), "{output}");
     }
+}
+
+#[test]
+fn numbers_do_not_depend_on_the_focus() {
+    let numbers = |focused: bool| {
+        let mut screen = TestScreen::new();
+        let mut started = Vec::new();
+        for turn in ["go", "more"] {
+            screen.prompt(turn);
+            for batch in ["one", "two"] {
+                let agents = [1, 2].map(|n| screen.agent(&root(), &format!("explore-{n}"), batch));
+                if focused {
+                    screen.key(KeyCode::Tab);
+                }
+                for agent in &agents {
+                    screen.event(agent, finish(RunEnd::Completed, ""));
+                    started.push(screen.model.agents.get(agent).unwrap().number);
+                }
+                screen.says(&root(), "They are back.");
+            }
+            screen.main(finish(RunEnd::Completed, ""));
+        }
+        assert_eq!(screen.model.focus.is_some(), focused);
+        started
+    };
+    assert_eq!(numbers(false), [1, 2, 1, 2, 1, 2, 1, 2]);
+    assert_eq!(numbers(true), numbers(false));
 }
