@@ -69,7 +69,8 @@ pub struct TuiModel {
     pub play_demo: bool,
     /// When the user stopped the turn; cleared by the next prompt.
     pub stopped_at: Option<Duration>,
-    /// Main has written text after its agents ended: they fold as soon as no pane has the focus.
+    /// Main has written text after its agents ended: they fold as soon as no pane has the focus, or
+    /// the next ones start.
     pub fold_due: bool,
     /// Enter on the empty prompt retries the last prompt, because its turn failed.
     pub can_retry: bool,
