@@ -87,6 +87,17 @@ impl ShellLine {
             .get_or_init(|| MentionedFiles::from_script(&self.script, &self.bases.all, home))
     }
 
+    /// The files that a word names, one for each folder that the line may run in.
+    pub fn targets(&self, word: &Word) -> Vec<PathTarget> {
+        let home = self.home.as_deref();
+        let is_home = !word.literal && ["~", "$HOME", "${HOME}"].contains(&&*word.text);
+        let file = match home.filter(|_| is_home) {
+            Some(home) => home.to_owned(),
+            None => expand_home(word, home),
+        };
+        self.bases.shell.iter().map(|base| PathTarget::new(base, &file)).collect()
+    }
+
     /// The commands that bash may make of this one of the line.
     pub fn readings(&self, command: &SimpleCommand) -> Option<&Readings> {
         let BaseDirs { shell, is_open, .. } = &self.bases;

@@ -1,14 +1,25 @@
 //! Warnings in a question.
 
+use std::collections::HashSet;
+
 use crate::permission::call_access::{AccessItem, CallAccess};
 use crate::permission::lookalike;
 use crate::permission::places::Places;
-use crate::permission::wrapper::strip_wrappers;
+use crate::permission::program::base_name;
+use crate::permission::script::{SimpleCommand, Word};
+use crate::permission::wrapper::{program_starts, strip_wrappers};
 use crate::protocol::Access;
 
 /// Programs whose purpose is to talk to other machines.
 const NETWORK: &[&str] =
     &["curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "telnet", "ftp", "gh"];
+
+/// Programs that delete the files they are given.
+const DELETERS: &[&str] = &["rm", "rmdir", "shred", "unlink"];
+
+/// Programs that run what they read if they are given no file.
+const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
+const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
 
 /// The special circumstances of a call.
 pub fn warnings(effects: &CallAccess, access: &Access, places: &Places) -> Vec<String> {
@@ -35,14 +46,8 @@ pub fn warnings(effects: &CallAccess, access: &Access, places: &Places) -> Vec<S
                 }
             }
             AccessItem::Fetch(_) => warnings.push("uses the network".to_owned()),
-            AccessItem::Command(command) => {
-                let words = strip_wrappers(&command.words);
-                let remote =
-                    matches!(words.as_slice(), ["git", "push" | "pull" | "fetch" | "clone", ..]);
-                if remote || words.first().is_some_and(|program| NETWORK.contains(program)) {
-                    warnings.push("uses the network".to_owned());
-                }
-            }
+            // With those of the texts that the line runs, below.
+            AccessItem::Command(_) => {}
             AccessItem::Unclear(why) => warnings.push(why.clone()),
             AccessItem::Nothing
             | AccessItem::Agent(_)
@@ -50,9 +55,72 @@ pub fn warnings(effects: &CallAccess, access: &Access, places: &Places) -> Vec<S
             | AccessItem::Other => {}
         }
     }
+    let commands = effects.shell.as_ref().map(|shell| shell.script.all_commands());
+    for command in commands.into_iter().flatten() {
+        warnings.extend(command_warnings(command, effects, places));
+    }
     warnings.extend(access_texts(access).iter().flat_map(|text| lookalike::warnings(text)));
-    warnings.dedup();
+    let mut known = HashSet::new();
+    warnings.retain(|warning| known.insert(warning.clone()));
     warnings
+}
+
+/// The warnings about a command of a line, and about each command that it runs.
+fn command_warnings(command: &SimpleCommand, effects: &CallAccess, places: &Places) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for start in program_starts(&command.words).0 {
+        let Some([program, arguments @ ..]) = command.words.get(start..) else { continue };
+        let words = strip_wrappers(&command.words[start..]);
+        let remote = matches!(words.as_slice(), ["git", "push" | "pull" | "fetch" | "clone", ..]);
+        if remote || words.first().is_some_and(|program| NETWORK.contains(program)) {
+            warnings.push("uses the network".to_owned());
+        }
+        let name = base_name(&program.text);
+        if command.is_fed && runs_input(name, arguments) {
+            warnings.push(format!("runs in {name} what another command prints"));
+        }
+        if DELETERS.contains(&name) {
+            let files = arguments.iter().filter(|word| !word.text.starts_with('-'));
+            warnings.extend(files.flat_map(|word| deletions(word, effects, places)));
+        }
+    }
+    warnings
+}
+
+/// Whether a program with these arguments runs its input.
+fn runs_input(name: &str, arguments: &[Word]) -> bool {
+    let is_shell = SHELLS.contains(&name);
+    if !is_shell && !INTERPRETERS.contains(&name) {
+        return false;
+    }
+    for word in arguments {
+        let Some(option) = word.text.strip_prefix('-') else { return false };
+        let has = |letters: &[char]| !option.starts_with('-') && option.contains(letters);
+        match option {
+            "" => return true,
+            _ if is_shell && has(&['s']) => return true,
+            _ if has(&['c']) || !is_shell && has(&['e', 'm']) => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
+/// The warnings about a file that a command deletes.
+fn deletions(word: &Word, effects: &CallAccess, places: &Places) -> Vec<String> {
+    let Some(shell) = &effects.shell else { return Vec::new() };
+    let targets = shell.targets(word);
+    let outside = targets.iter().filter(|target| !target.is_inside(places));
+    let outside: Vec<String> = outside
+        .map(|target| {
+            let name = places.show(&target.written);
+            format!("deletes {name}, outside the working directories")
+        })
+        .collect();
+    if outside.is_empty() && !word.literal && word.raw.contains(['$', '`']) {
+        return vec![format!("deletes {}, which is known only at run time", word.raw)];
+    }
+    outside
 }
 
 /// The texts of a call that the user reads before answering.
