@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -50,6 +51,8 @@ pub(super) struct ValidCall {
 pub(super) struct CallNotes {
     /// Absent if the call did not start.
     pub summary: OnceLock<String>,
+    /// When it started to run, after every wait for an answer or for room.
+    pub began: OnceLock<Instant>,
     /// Whether hooks on the batch will read `file`.
     pub wants_file: bool,
     /// The file of the call as the model wrote it.

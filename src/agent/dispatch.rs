@@ -154,7 +154,7 @@ impl Agent {
             summary: outcome.summary.clone(),
             content: outcome.content.clone(),
             details: outcome.details.clone(),
-            took: began.elapsed(),
+            took: notes.began.get().map(Instant::elapsed).unwrap_or_default(),
         };
         let ToolOutcome { content, is_error, summary, details } = outcome;
         let call = notes.summary.get().cloned().unwrap_or_default();
@@ -388,7 +388,7 @@ impl Agent {
             masked: self.setup.redactor.stream(),
             files: concurrency.files().clone(),
         };
-        let began = Instant::now();
+        let began = *notes.began.get_or_init(Instant::now);
         let outcome = time_limit.run(prepared, context).await;
         drop((permit, asked_guard));
         self.after_call(&call, file.as_deref(), outcome, began.elapsed(), at).await
