@@ -86,7 +86,10 @@ impl PreparedCall for EditCall {
         file::preview(access, move |on_disk| {
             let path = on_disk.target.written.as_path();
             let old = file::text(path, on_disk.content()?).ok()?;
-            Some(FileDiff::whole(old, &apply(path, old, &input).ok()?.text))
+            Some(match apply(path, old, &input) {
+                Ok(new) => FileDiff::whole(old, &new.text),
+                Err(error) => format!("This edit would fail: {error}"),
+            })
         })
         .await
     }
@@ -241,14 +244,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_preview_is_the_diff_and_nothing_when_it_would_fail() {
+    async fn the_preview_is_the_diff_or_why_the_edit_would_fail() {
         let bench = ToolFixture::new();
         bench.file("f", "a\n");
         let access = bench.access("Edit", &input("a", "b"));
         let preview = bench.prepare("Edit", &input("a", "b")).preview(&access).await;
         assert_eq!(preview.text.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
         let missing = bench.prepare("Edit", &input("x", "b"));
-        assert_eq!(missing.preview(&access).await.text, None);
+        let text = missing.preview(&access).await.text.unwrap();
+        let path = bench.path("f");
+        let fails = format!("This edit would fail: old_string is not in {}", path.display());
+        assert!(text.starts_with(&fails), "{text}");
         assert_eq!(bench.content("f"), "a\n");
     }
 }

@@ -266,10 +266,14 @@ fn wrap_content(
     let file = file.map(|file| DiffFile { path: &file.written, highlighter });
     let diff = question.preview.as_deref();
     let diff = diff.map(|diff| preview_lines(diff, file, width, theme)).unwrap_or_default();
-    // A diff shows everything in an edit's input.
-    if diff.is_empty() || !matches!(question.access, Access::Write { .. }) {
+    // A diff shows everything in an edit's input; other text says why there is none.
+    let changes = question.preview.as_deref().map_or((0, 0), count_changes);
+    let is_diff = changes != (0, 0);
+    let (reason, diff) = if is_diff { (Vec::new(), diff) } else { (diff, Vec::new()) };
+    lines.extend(reason);
+    if !is_diff || !matches!(question.access, Access::Write { .. }) {
         for field in other_fields(question) {
-            push(&field, theme.text);
+            lines.extend(plain_lines(&field, inner, theme.text).into_iter().map(indented));
         }
     }
     lines.extend(diff);
@@ -279,7 +283,6 @@ fn wrap_content(
         lines.extend(plain_lines(&warning, width, theme.question));
     }
     lines.extend(reason_lines(question, context, width, theme));
-    let changes = question.preview.as_deref().map_or((0, 0), count_changes);
     WrappedContent { lines, call, changes }
 }
 
