@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::tui::format::count;
+
 /// The notice for a paste that was not inserted.
 pub const PASTE_TOO_LARGE: &str = "not pasted: more than 16 MB · save it as a file and name that";
 
@@ -15,6 +17,9 @@ const TOKENS: RangeInclusive<char> = '\u{fdd0}'..='\u{fdef}';
 
 /// The fewest bytes of a paste that is one character.
 const MIN_FOLDED: usize = 1000;
+
+/// The most lines of a paste that can be edited: the prompt shows a few at a time.
+const MAX_EDITED_LINES: usize = 100;
 
 /// The most bytes that pasting may make the large pastes of one text add up to. A text from elsewhere,
 /// such as the history, may have more.
@@ -44,7 +49,8 @@ pub fn is_token(letter: char) -> bool {
 
 /// Whether a pasted text beside `edited` bytes is too large to be edited.
 pub fn is_large(text: &str, edited: usize) -> bool {
-    text.len() >= MIN_FOLDED && edited + text.len() > MAX_EDITED
+    let long = text.len() >= MIN_FOLDED && edited + text.len() > MAX_EDITED;
+    long || text.lines().nth(MAX_EDITED_LINES).is_some()
 }
 
 /// Turns line ends into `\n` and drops other control characters except tabs, and the characters that
@@ -76,12 +82,9 @@ impl LargePastes {
         token.to_string()
     }
 
-    /// Puts the characters in place of known pastes if a text from elsewhere is too large to be edited.
+    /// Puts the characters in place of known pastes in a text from elsewhere.
     pub fn fold_known(&self, text: &str) -> String {
         let mut folded = text.replace(is_token, "");
-        if folded.len() <= MAX_EDITED {
-            return folded;
-        }
         for LargePaste { token, text, .. } in &self.pastes {
             folded = folded.replace(text, token.encode_utf8(&mut [0; 4]));
         }
@@ -144,6 +147,7 @@ impl LargePastes {
 /// A label such as `[2,000 lines · 82 kB]`.
 fn label(text: &str) -> String {
     let size = match text.len() {
+        bytes @ ..1000 => count(bytes, "byte"),
         bytes @ ..1_000_000 => format!("{} kB", bytes / 1000),
         bytes => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
     };

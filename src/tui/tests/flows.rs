@@ -172,13 +172,13 @@ fn without_a_model_the_draft_stays() {
 }
 
 #[test]
-fn a_large_paste_stays_text_and_sends_nothing() {
+fn a_large_paste_is_kept_whole_and_sends_nothing() {
     let mut screen = TestScreen::new();
     let text = "line\r\n".repeat(5000);
     let at = screen.at;
     screen.send(Msg::Paste { text, at });
     assert_eq!(screen.sent(), []);
-    assert_eq!(screen.model.composer.text().lines().count(), 5000);
+    assert_eq!(screen.model.composer.buffer.full_text().lines().count(), 5000);
 }
 
 #[test]

@@ -22,6 +22,9 @@ pub use super::item_lines::{ItemStyle, indented};
 /// Lines of the folded output of the user's own command.
 pub(super) const SHELL_LINES: usize = 20;
 
+/// Lines of a folded prompt.
+pub(super) const PROMPT_LINES: usize = 20;
+
 /// Lines of a folded report.
 pub(super) const REPORT_LINES: usize = 3;
 
@@ -31,7 +34,7 @@ pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>>
     // The reader unfolds everything by default, and `e` folds.
     let open = item.is_open(style.full);
     match &item.kind {
-        ItemKind::Prompt { text, task: false } => prompt(text, style),
+        ItemKind::Prompt { text, task: false } => prompt(text, open, style),
         ItemKind::Prompt { text, task: true } => {
             let text = if style.full { text.to_string() } else { one_line(text) };
             hanging_lines("  task: ", &text, theme.dim, theme.dim, style.prose)
@@ -61,6 +64,9 @@ pub fn estimate_height(item: &TranscriptItem, style: &ItemStyle<'_>) -> usize {
         1 + breaks + text.len() / usize::from(style.prose.max(1))
     };
     match &item.kind {
+        ItemKind::Prompt { text, task: false } => {
+            lines(text).min(if open { usize::MAX } else { PROMPT_LINES })
+        }
         ItemKind::Prompt { text, .. } => lines(text),
         ItemKind::Text { text, .. } => lines(text),
         ItemKind::Notice { text, .. } => lines(text),
@@ -85,12 +91,28 @@ pub fn estimate_height(item: &TranscriptItem, style: &ItemStyle<'_>) -> usize {
     }
 }
 
-/// A prompt on a band across the full width.
-fn prompt(text: &str, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
+/// A prompt on a band across the full width. Folded, it is its first lines.
+fn prompt(text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
     let mark = format!("{} ", theme.glyphs.prompt);
-    let lines = hanging_lines(&mark, text.trim_end(), theme.accent, theme.text, style.prose);
+    let whole = text.trim_end();
+    let text = if open { whole } else { first_lines(whole, PROMPT_LINES) };
+    let mut lines = hanging_lines(&mark, text, theme.accent, theme.text, style.prose);
+    let hidden = whole[text.len()..].lines().count().saturating_sub(1);
+    if hidden > 0 {
+        let more = format!("  … +{}", count(hidden, "line"));
+        lines.push(Line::styled(with_detail(&more, style.rest_key()), theme.dim));
+    }
     on_band(lines, style)
+}
+
+/// The first lines of a text, without the last line end; all of it if only one line more is left.
+fn first_lines(text: &str, lines: usize) -> &str {
+    let mut ends = text.match_indices('\n').map(|(at, _)| at).skip(lines.saturating_sub(1));
+    match (ends.next(), ends.next()) {
+        (Some(end), Some(_)) => &text[..end],
+        _ => text,
+    }
 }
 
 /// Fills lines up to the full width, on the ground of what the user wrote.

@@ -4,7 +4,7 @@ use crate::protocol::ToolDetails;
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels::with_detail;
 use crate::tui::model::TuiModel;
-use crate::tui::transcript::draw::{REPORT_LINES, SHELL_LINES};
+use crate::tui::transcript::draw::{PROMPT_LINES, REPORT_LINES, SHELL_LINES};
 use crate::tui::transcript::tool_calls::{DIFF_LINES, preview_lines};
 use crate::tui::transcript::{ItemId, ItemKind, TranscriptItem};
 
@@ -50,6 +50,7 @@ fn can_toggle(item: &TranscriptItem) -> bool {
     let longer = |text: &str, lines: usize| text.trim().lines().nth(lines).is_some();
     let hides = match &item.kind {
         ItemKind::Thinking { text, .. } => longer(text, 0),
+        ItemKind::Prompt { text, task: false } => longer(text, PROMPT_LINES + 1),
         ItemKind::Report { text, .. } => longer(text, REPORT_LINES),
         ItemKind::Shell { text, .. } => longer(text, SHELL_LINES),
         ItemKind::Tools(calls) => calls.iter().any(|call| {
@@ -73,6 +74,9 @@ fn can_toggle(item: &TranscriptItem) -> bool {
 pub fn is_foldable(item: &TranscriptItem) -> bool {
     match &item.kind {
         ItemKind::Thinking { .. } | ItemKind::Report { .. } | ItemKind::Shell { .. } => true,
+        ItemKind::Prompt { text, task } => {
+            !task && text.trim().lines().nth(PROMPT_LINES + 1).is_some()
+        }
         ItemKind::Tools(calls) => calls.iter().any(|call| {
             let details = call.result.as_ref().and_then(|result| result.details.as_ref());
             match details {

@@ -173,6 +173,21 @@ fn a_large_paste_is_one_character_and_is_sent_whole() {
 }
 
 #[test]
+fn a_paste_of_many_short_lines_is_one_character_too() {
+    let lines = |count: usize| "a line\n".repeat(count);
+    let mut buffer = typed("");
+    buffer.paste(&lines(100));
+    assert_eq!(buffer.text(), lines(100), "it can be edited");
+    let mut buffer = typed("why? ");
+    buffer.paste(&lines(101));
+    assert_eq!(buffer.display(&buffer.text()[5..]), "[101 lines · 707 bytes]");
+    let whole = buffer.take();
+    assert_eq!(whole, format!("why? {}", lines(101)));
+    buffer.set(&whole);
+    assert_eq!(buffer.text().chars().count(), 6, "also from the history");
+}
+
+#[test]
 fn many_pastes_of_every_size_are_sent_whole() {
     let mut buffer = TextBuffer::default();
     let mut whole = String::new();
