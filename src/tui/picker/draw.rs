@@ -56,8 +56,9 @@ pub fn draw(
     let beside = preview.as_ref().map_or(0, |preview| preview.width + PREVIEW_GAP);
     let columns = Columns::new(&all);
     let least = if all.is_empty() { width(empty_words(picker)) } else { longest_heading(&all) };
-    let cells = columns.cells.max(least) + MARK + usize::from(beside);
-    let cells = cells.clamp(MIN_WIDTH.min(usize::from(room)), usize::from(room));
+    // A preview must not take the room of the figures of short rows.
+    let cells = (columns.cells.max(least) + MARK).max(MIN_WIDTH) + usize::from(beside);
+    let cells = cells.min(usize::from(room));
     let list_room = cells.saturating_sub(usize::from(beside) + MARK);
     let (lines, at) = list_lines(picker, &rows, selected, &columns, list_room, theme);
     let notes = notes(picker, room, theme);

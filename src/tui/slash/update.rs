@@ -217,17 +217,20 @@ fn cost_lines(model: &TuiModel) -> Vec<PageLine> {
 fn status_lines(model: &TuiModel) -> Vec<PageLine> {
     let session = &model.session;
     let mode = format!("{}: {}", session.mode.name(), labels::mode_label(session.mode));
+    let known = Some(session.model.clone()).filter(|name| !name.is_empty());
+    let model_name = known.unwrap_or_else(|| "none".to_owned());
     let mut lines = vec![
         fact("caliban     ", session.version.clone()),
         fact("session     ", session.id.map_or("none".to_owned(), |id| id.to_string())),
-        fact("model       ", session.model.clone()),
+        fact("model       ", model_name),
         fact("permissions ", mode),
-        fact("directory   ", session.cwd.clone()),
+        fact("directory   ", session.folder.display().to_string()),
     ];
     if let Some(branch) = &session.branch {
         lines.push(fact("branch      ", branch.clone()));
     }
-    lines.extend(session.notes.iter().map(|note| fact("            ", note.clone())));
+    let names = std::iter::once("project     ").chain(std::iter::repeat("            "));
+    lines.extend(names.zip(&session.notes).map(|(name, note)| fact(name, note.clone())));
     let rules = model.rules();
     if !rules.is_empty() {
         lines.extend(["".into(), PageLine::toned("rules in force", Tone::Dim)]);

@@ -21,6 +21,8 @@ use crate::tui::theme::Theme;
 use crate::tui::themes::ThemeSet;
 use crate::tui::view::View;
 
+use super::pictures::picture;
+
 /// The sizes at which each dialog is looked at.
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
@@ -170,6 +172,14 @@ fn the_sessions_show_age_agents_cost_and_the_last_answer() {
     snapshots("resume", &mut screen);
     screen.write("dark");
     snapshots("resume_filter", &mut screen);
+    // Short prompts take no figures away, with or without a preview.
+    let sessions = vec![session("1 min ago", "go 3", 8, Some(0.61), answer)];
+    let mut screen = talked();
+    reply(screen.write("/resume ").enter(), HostRequest::Sessions(sessions));
+    for (width, height) in [(60, 15), (80, 24), (120, 40), (160, 45)] {
+        let output = picture(&mut screen, width, height);
+        assert!(output.contains("8 agents  $0.61"), "{output}");
+    }
 }
 
 #[test]

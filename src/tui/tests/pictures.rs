@@ -520,6 +520,7 @@ fn control_characters_of_a_command_are_visible_in_its_question() {
 fn a_newline_in_a_name_begins_no_line_of_a_page_or_of_the_head() {
     let mut screen = TestScreen::new();
     screen.model.session.cwd = "/a\nmodel       forged".to_owned();
+    screen.model.session.folder = "/a\nmodel       forged".into();
     let output = picture(&mut screen, 80, 24);
     assert!(output.contains("/a model       forged"), "{output}");
     screen.write("/status").enter();
