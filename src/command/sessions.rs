@@ -251,6 +251,7 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
             path: AgentPath::root().child(id),
             agent: "explore".to_owned(),
             name: "explore-1".to_owned(),
+            number: 0,
             description: "map the routes".to_owned(),
             tool_use_id: call,
             model: "m".to_owned(),

@@ -112,6 +112,7 @@ mod tests {
     fn started(id: AgentId) -> AgentEvent {
         let info = AgentInfo {
             name: "explore-1".to_owned(),
+            number: 0,
             agent: "explore".to_owned(),
             description: "look around".to_owned(),
             prompt: "look".to_owned(),

@@ -321,6 +321,10 @@ pub enum NoticeLevel {
 pub struct AgentInfo {
     /// The name on the screen: the definition's name and a number, such as `explore-2`.
     pub name: String,
+    /// Its place among the agents of the session, in order of start, from 1; 0 until it has started, and
+    /// in old files.
+    #[serde(default)]
+    pub number: usize,
     /// The definition's name.
     pub agent: String,
     /// The task in three to six words.

@@ -186,6 +186,9 @@ pub struct ChildMeta {
     pub agent: String,
     /// The name on the screen, such as `explore-2`.
     pub name: String,
+    /// Its number in the session, as in [`AgentInfo`]; absent in old files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub number: usize,
     pub description: String,
     /// The call that started it.
     pub tool_use_id: ToolUseId,
@@ -214,6 +217,7 @@ impl From<&ChildMeta> for AgentInfo {
     fn from(meta: &ChildMeta) -> Self {
         Self {
             name: meta.name.clone(),
+            number: meta.number,
             agent: meta.agent.clone(),
             description: meta.description.clone(),
             prompt: meta.description.clone(),

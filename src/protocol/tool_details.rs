@@ -102,6 +102,9 @@ pub enum TodoStatus {
 pub struct AgentReport {
     pub agent_id: AgentId,
     pub name: String,
+    /// Its number in the session, as in `AgentInfo`; absent in old files.
+    #[serde(default)]
+    pub number: usize,
     pub status: RunEnd,
     pub turns: u32,
     pub tool_uses: u32,

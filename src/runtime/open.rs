@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 
 use super::serve::{RUN_END_WAIT, Runtime, end_background, model_changed_event};
 use super::session::{OpenRequest, open_session};
-use crate::protocol::{EventKind, NoJournal, NoticeLevel};
+use crate::protocol::{AgentEvent, EventKind, NoJournal, NoticeLevel};
 
 impl Runtime {
     /// Switches to another session. Only between runs.
@@ -31,6 +31,7 @@ impl Runtime {
         self.halted = false;
         self.shell.take_finished();
         let history = std::mem::take(&mut session.events);
+        self.tree.continue_numbers(last_number(&history));
         let forked = matches!(open, OpenRequest::Fork { .. });
         self.events.emit(EventKind::SessionOpened { id: session.id, history, forked });
         let lost = std::mem::take(&mut session.lost_reports);
@@ -93,4 +94,13 @@ impl Runtime {
         let events = self.events.clone();
         self.parts.agents.mcp.start(move |line| events.notice(NoticeLevel::Warning, line));
     }
+}
+
+/// The highest number of an agent in a session's past.
+fn last_number(history: &[AgentEvent]) -> usize {
+    let numbers = history.iter().map(|event| match &event.kind {
+        EventKind::Started(info) | EventKind::Reported { info, .. } => info.number,
+        _ => 0,
+    });
+    numbers.max().unwrap_or_default()
 }

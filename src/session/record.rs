@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::protocol::{
-    AgentPath, ChildMeta, ContentBlock, Cost, Message, Role, RunOutcome, SessionId, Usage,
-    WorktreeInfo, lossy_path,
+    AgentPath, ChildMeta, ContentBlock, Cost, Message, Role, RunOutcome, SessionId, ToolDetails,
+    ToolUseId, Usage, WorktreeInfo, lossy_path,
 };
 
 /// The version of new files. Since 2, a message that reports a sub-agent's end names the agent.
@@ -124,7 +124,7 @@ impl Record {
         }
     }
 
-    /// Parses a line without the text of its messages; `None` for lines that say nothing about time or cost.
+    /// Parses a line without the text of its messages, but with the figures of changes; `None` for lines that say nothing about time or cost.
     pub fn without_text(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok().and_then(RecordLine::record)
     }
@@ -200,7 +200,8 @@ struct RecordLine<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     at: Option<Timestamp>,
-    message: Option<MessageRole>,
+    #[serde(borrow)]
+    message: Option<MessageFigures<'a>>,
     usage: Option<Usage>,
     cost: Option<Cost>,
     #[serde(borrow)]
@@ -213,21 +214,62 @@ struct RecordLine<'a> {
     outcome: Option<RunOutcome>,
 }
 
+/// A message without its text.
 #[derive(Deserialize)]
-struct MessageRole {
+struct MessageFigures<'a> {
     role: Role,
+    #[serde(borrow, default)]
+    content: Vec<BlockFigures<'a>>,
+}
+
+/// A block of a message without its text.
+#[derive(Deserialize)]
+struct BlockFigures<'a> {
+    #[serde(borrow)]
+    details: Option<DetailsFigures<'a>>,
+}
+
+/// The details of a call, of which only a change has figures.
+#[derive(Deserialize)]
+struct DetailsFigures<'a> {
+    #[serde(borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    path: Cow<'a, str>,
+    #[serde(default)]
+    added: usize,
+    #[serde(default)]
+    removed: usize,
+}
+
+impl BlockFigures<'_> {
+    /// The result of a call that changed a file.
+    fn change(self) -> Option<ContentBlock> {
+        let DetailsFigures { kind, path, added, removed } = self.details?;
+        let path = PathBuf::from(path.into_owned());
+        let details = ToolDetails::Diff { path, diff: String::new(), added, removed };
+        (kind == "diff").then(|| ContentBlock::ToolResult {
+            tool_use_id: ToolUseId::new(""),
+            content: Vec::new(),
+            is_error: false,
+            call: String::new(),
+            summary: String::new(),
+            details: Some(Box::new(details)),
+        })
+    }
 }
 
 impl RecordLine<'_> {
-    /// Converts the line to a record with empty messages.
+    /// Converts the line to a record whose messages have only the figures of changes.
     fn record(self) -> Option<Record> {
         let RecordLine {
             kind, at, message, usage, cost, model, before_tokens, after_tokens, ..
         } = self;
         let (at, n, model) = (at?, 0, model.map(Cow::into_owned));
         Some(match (&*kind, message, self.outcome) {
-            ("message", Some(MessageRole { role }), _) => {
-                let message = Message { role, content: Vec::new() };
+            ("message", Some(MessageFigures { role, content }), _) => {
+                let content = content.into_iter().filter_map(BlockFigures::change).collect();
+                let message = Message { role, content };
                 Record::Message(MessageRecord { at, n, message, usage, cost, model })
             }
             ("spent", ..) => {

@@ -293,6 +293,7 @@ impl<'a> Replay<'a> {
             max_usd: None,
             color: None,
             background: false,
+            number: report.number,
             name,
         }
     }
@@ -352,8 +353,10 @@ impl<'a> Replay<'a> {
         if outcome.end == RunEnd::Interrupted {
             // Written by the resume, with the results of open calls.
             let at = self.started.checked_add(outcome.took).unwrap_or(at);
+            // Results that the resume has written were never sent.
+            let is_asking = self.last == Some(Role::User) && self.asked <= at;
             (self.at, self.asked) = (self.at.min(at), self.asked.min(at));
-            self.close_turn(self.turns + u32::from(self.last == Some(Role::User)));
+            self.close_turn(self.turns + u32::from(is_asking));
             self.push(finished);
         } else {
             self.close_turn(outcome.turns);

@@ -104,6 +104,8 @@ impl Reporter<'_> {
         AgentReport {
             agent_id: self.id,
             name: self.name.to_owned(),
+            // The tree knows it.
+            number: 0,
             status: outcome.end.clone(),
             turns: outcome.turns,
             tool_uses: outcome.tool_uses,

@@ -150,7 +150,7 @@ impl Spawner {
         let above = if background { cx.budget.agent_account() } else { &cx.budget };
         let budget = above.child(spec.limits.account());
         let max_turns = spec.limits.max_turns.unwrap_or(factory.parts.settings.config.max_turns);
-        let info = self.info(&spec, &model, max_turns, cx);
+        let mut info = self.info(&spec, &model, max_turns, cx);
         let new = NewAgent {
             info: info.clone(),
             events: events.clone(),
@@ -163,6 +163,7 @@ impl Spawner {
         }
         let handle = factory.parts.tree.join(new);
         let handle = handle.map_err(|error| ToolError::failed(error.to_string()))?;
+        info.number = handle.number();
         let journal = self.journal(&info, &spec, fork.as_ref(), &model, events.path(), id);
         self.warn_of_tools(&spec, &events);
         let (name, detached) = (info.name, handle.detached().clone());
@@ -188,6 +189,7 @@ impl Spawner {
     fn info(&self, spec: &ChildSpec, model: &Model, max_turns: u32, cx: &ToolContext) -> AgentInfo {
         AgentInfo {
             name: self.factory.parts.tree.next_name(&spec.definition.name),
+            number: 0,
             agent: spec.definition.name.clone(),
             description: spec.request.title(),
             prompt: spec.request.prompt.clone(),
@@ -280,6 +282,7 @@ impl Spawner {
             path: path.clone(),
             agent: info.agent.clone(),
             name: info.name.clone(),
+            number: info.number,
             description: info.description.clone(),
             tool_use_id: info.tool_use_id.clone(),
             model: info.model.clone(),

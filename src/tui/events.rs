@@ -217,7 +217,9 @@ fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
             if let EventKind::TurnFinished { cost, .. } = &kind {
                 model.session.cost += *cost;
             }
-            if let Some(agent) = model.agents.get_mut(path) {
+            // A stored session's results have figures only, until the conversation is read.
+            let figures = now >= HISTORY_START && matches!(kind, EventKind::ToolFinished { .. });
+            if let Some(agent) = model.agents.get_mut(path).filter(|_| !figures) {
                 transcribe(&mut agent.transcript, kind, now);
             }
         }

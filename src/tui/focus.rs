@@ -60,10 +60,12 @@ pub fn focus_beside(model: &mut TuiModel, forward: bool) {
     model.focus = Some(panel[next * rows + row].clone());
 }
 
-/// Focuses the agent with this number.
+/// Focuses the agent with this number, or the first whose number ends with this digit.
 pub fn focus_number(model: &mut TuiModel, number: usize) {
-    let found =
-        model.agents.visible().iter().find(|agent| agent.number == number).map(|a| a.path.clone());
+    let visible = model.agents.visible();
+    let found = visible.iter().find(|agent| agent.number == number);
+    let found = found.or_else(|| visible.iter().find(|agent| agent.number % 10 == number));
+    let found = found.map(|agent| agent.path.clone());
     if let Some(path) = found {
         focus_agent(model, &path);
     }

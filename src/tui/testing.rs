@@ -27,6 +27,7 @@ use super::view::View;
 pub fn agent_info(name: &str, description: &str) -> AgentInfo {
     AgentInfo {
         name: name.to_owned(),
+        number: 0,
         agent: name.split('-').next().unwrap_or(name).to_owned(),
         description: description.to_owned(),
         prompt: format!("Please {description}."),

@@ -43,6 +43,7 @@ fn one(frames: &mut Frames, path: &AgentPath, kind: EventKind) -> Value {
 fn started(background: bool) -> EventKind {
     EventKind::Started(Box::new(AgentInfo {
         name: "explore-1".to_owned(),
+        number: 0,
         agent: "explore".to_owned(),
         description: "look around".to_owned(),
         prompt: "look".to_owned(),

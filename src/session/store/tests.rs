@@ -65,6 +65,7 @@ fn child(id: AgentId, call: &str) -> ChildMeta {
         path: AgentPath::root().child(id),
         agent: "explore".to_owned(),
         name: "explore-1".to_owned(),
+        number: 0,
         description: "look around".to_owned(),
         tool_use_id: ToolUseId::new(call),
         model: "m".to_owned(),
@@ -83,6 +84,7 @@ fn worded(agent: &AgentSummary) -> Option<AgentCallResult> {
     let report = AgentReport {
         agent_id: agent.meta.id,
         name: agent.meta.name.clone(),
+        number: 0,
         status: end.clone(),
         turns: 1,
         tool_uses: 0,

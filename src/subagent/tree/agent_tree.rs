@@ -47,6 +47,12 @@ impl AgentTree {
         self.lock().next_name(definition)
     }
 
+    /// Continues the numbers of a session in which agents have had numbers up to `last`.
+    pub fn continue_numbers(&self, last: usize) {
+        let mut state = self.lock();
+        state.started = state.started.max(last);
+    }
+
     /// Adds ended agents of an earlier process, so that they can be queried and resumed. A message
     /// waits in main's queue like that of any other end, until main has read of it in one way or
     /// another.

@@ -132,8 +132,6 @@ type ResultSender = watch::Sender<Option<Arc<AgentResult>>>;
 #[derive(Debug)]
 pub(super) struct AgentEntry {
     pub id: AgentId,
-    /// A running number, for the order of start.
-    pub number: u64,
     pub path: AgentPath,
     pub info: AgentInfo,
     pub phase: AgentPhase,
@@ -236,6 +234,7 @@ pub struct NewAgent {
 #[derive(Debug)]
 pub(super) struct HandleParts {
     pub id: AgentId,
+    pub number: usize,
     pub cancel: CancellationToken,
     pub inbox: Inbox,
     pub detached: CancellationToken,

@@ -18,6 +18,7 @@ use crate::subagent::report::{Completion, Reporter};
 pub struct AgentHandle {
     tree: AgentTree,
     id: AgentId,
+    number: usize,
     events: EventSink,
     cancel: CancellationToken,
     inbox: Inbox,
@@ -41,8 +42,8 @@ impl AgentTree {
 
 impl AgentHandle {
     fn new(tree: AgentTree, events: EventSink, handle: HandleParts) -> Self {
-        let HandleParts { id, cancel, inbox, detached, started } = handle;
-        Self { tree, id, events, cancel, inbox, detached, started, ended: false }
+        let HandleParts { id, number, cancel, inbox, detached, started } = handle;
+        Self { tree, id, number, events, cancel, inbox, detached, started, ended: false }
     }
 
     /// Queues for a slot again after releasing its own.
@@ -62,6 +63,11 @@ impl AgentHandle {
             () = self.cancel.cancelled() => false,
             () = self.started.notified() => true,
         }
+    }
+
+    /// The agent's number in the session.
+    pub fn number(&self) -> usize {
+        self.number
     }
 
     /// The agent's id.

@@ -122,6 +122,7 @@ mod tests {
     fn child(tree: &AgentTree) -> AgentHandle {
         let info = crate::protocol::AgentInfo {
             name: "explore-1".to_owned(),
+            number: 0,
             agent: "explore".to_owned(),
             description: "look".to_owned(),
             prompt: "look".to_owned(),

@@ -43,7 +43,8 @@ pub(super) struct TreeState {
     pub main: Inbox,
     /// Queued messages about ended commands.
     pub exit_notices: ExitNotices,
-    joined: u64,
+    /// The highest number of an agent of the session.
+    pub started: usize,
     messages: u64,
 }
 
@@ -63,7 +64,7 @@ impl TreeState {
             root: CancellationToken::new(),
             main: Inbox::default(),
             exit_notices: ExitNotices::default(),
-            joined: 0,
+            started: 0,
             messages: FIRST_MESSAGE_ID,
         }
     }
@@ -75,7 +76,7 @@ impl TreeState {
     }
 
     pub fn join(&mut self, new: NewAgent) -> Result<HandleParts, LimitError> {
-        let NewAgent { info, events, report_to, budget, may_queue } = new;
+        let NewAgent { mut info, events, report_to, budget, may_queue } = new;
         let path = events.path().clone();
         if !may_queue {
             self.check_room(&path)?;
@@ -91,10 +92,14 @@ impl TreeState {
         let cancel = above.map_or(&self.root, |entry| &entry.cancel).child_token();
         let background = info.background;
         let inbox = Inbox::default();
-        self.joined += 1;
+        // A resumed agent keeps its number.
+        if info.number == 0 {
+            self.started += 1;
+            info.number = self.started;
+        }
+        let number = info.number;
         let entry = AgentEntry {
             id,
-            number: self.joined,
             path,
             info,
             phase: AgentPhase::Queued,
@@ -136,7 +141,7 @@ impl TreeState {
         let waiting = QueuedAgent { id, events, start, position: 0, is_reacquiring: false };
         self.waiting.push_back(waiting);
         self.grant_slots();
-        Ok(HandleParts { id, cancel, inbox, detached, started })
+        Ok(HandleParts { id, number, cancel, inbox, detached, started })
     }
 
     /// Queues the message of an agent's end, and returns its number.
@@ -164,11 +169,9 @@ impl TreeState {
             let number = self.push_report(&main, &ended.info.name, id, text);
             (main, number)
         });
-        self.joined += 1;
         self.count_name(&ended.info.agent, &ended.info.name);
         let entry = AgentEntry {
             id,
-            number: self.joined,
             path,
             info: ended.info.clone(),
             phase: AgentPhase::Ended(Arc::new(ended.clone())),
@@ -213,6 +216,7 @@ impl TreeState {
             entry.events.emit(EventKind::PromptReturned { id, text });
         }
         let Completion { outcome, mut report, mut text, message, brief } = ending;
+        report.number = entry.info.number;
         report.with_parent = entry.with_parent && matches!(outcome.end, RunEnd::Cancelled { .. });
         // An idle agent has already reported its last answer.
         let mut told = if *entry.idle.borrow() { brief } else { message };
@@ -358,7 +362,7 @@ impl TreeState {
     pub fn list(&self, path: &AgentPath) -> Vec<AgentSnapshot> {
         let mut below: Vec<_> =
             self.entries.values().filter(|entry| entry.is_below(path)).collect();
-        below.sort_by_key(|entry| entry.number);
+        below.sort_by_key(|entry| entry.info.number);
         below.into_iter().map(AgentEntry::snapshot).collect()
     }
 
@@ -372,6 +376,7 @@ impl TreeState {
             self.entries.remove(&id);
         }
         self.name_counts.clear();
+        self.started = 0;
         self.children_started.clear();
         self.main = Inbox::default();
         self.exit_notices = ExitNotices::default();

@@ -20,6 +20,7 @@ struct TreeFixture {
 fn info(background: bool) -> AgentInfo {
     AgentInfo {
         name: "explore-1".to_owned(),
+        number: 0,
         agent: "explore".to_owned(),
         description: "look".to_owned(),
         prompt: "look".to_owned(),
@@ -37,6 +38,7 @@ fn ending(end: RunEnd) -> Completion {
     let report = AgentReport {
         agent_id: AgentId::generate(),
         name: "explore-1".to_owned(),
+        number: 0,
         status: outcome.end.clone(),
         turns: 1,
         tool_uses: 0,

@@ -57,8 +57,7 @@ impl AgentSet {
         }
     }
 
-    /// Resumes an ended agent in the background. Keeps its task and transcript, and its number if
-    /// that is free.
+    /// Resumes an ended agent in the background. Keeps its task, transcript and number.
     pub fn restart(&mut self, path: &AgentPath, info: AgentInfo, at: Duration) {
         let agents = self.list.len();
         let Some(agent) = self.get_mut(path) else { return };
@@ -84,12 +83,7 @@ impl AgentSet {
 
     /// Adds a row for an agent to the background strip.
     pub(super) fn add_to_strip(&mut self, path: &AgentPath) {
-        let Some(number) = self.get(path).map(|agent| agent.number) else { return };
-        let clash =
-            self.visible().iter().any(|other| other.number == number && other.path != *path);
-        let number = if clash { self.free_number() } else { number };
         if let Some(agent) = self.get_mut(path) {
-            agent.number = number;
             agent.in_strip = true;
         }
     }

@@ -56,7 +56,7 @@ pub enum TranscriptLocation {
 pub struct AgentState {
     pub path: AgentPath,
     pub id: AgentId,
-    /// Lowest free number at its start; does not change.
+    /// Belongs to this agent alone, for the whole session.
     pub number: usize,
     pub info: AgentInfo,
     pub run: RunState,
@@ -222,7 +222,7 @@ impl AgentSet {
         if !aside && (!self.list.iter().any(present) || self.is_folded()) {
             self.begin_batch();
         }
-        let number = self.free_number();
+        let number = self.number_for(&info);
         let mut transcript = TranscriptState::bounded(MAX_AGENT_TEXT);
         transcript.push(ItemKind::Prompt { text: info.prompt.as_str().into(), task: true });
         let mut run = RunState { last_activity: at, ..RunState::default() };
@@ -267,11 +267,15 @@ impl AgentSet {
         info.background || above.is_some_and(|parent| parent.in_background)
     }
 
-    /// The lowest number not used on the screen.
-    fn free_number(&self) -> usize {
-        let on_screen = self.list.iter().filter(|agent| agent.in_panel || agent.in_strip);
-        let taken: Vec<usize> = on_screen.map(|agent| agent.number).collect();
-        (1..).find(|number| !taken.contains(number)).unwrap_or(usize::MAX)
+    /// The number of a new agent: its own, or the next one if it has none, as in an old session.
+    fn number_for(&self, info: &AgentInfo) -> usize {
+        let mut last = 0;
+        for agent in &self.list {
+            last = last.max(agent.number);
+        }
+        let is_new =
+            info.number > last || self.list.iter().all(|agent| agent.number != info.number);
+        if info.number > 0 && is_new { info.number } else { last + 1 }
     }
 
     /// Whether the last batch has been folded, even if it was reopened for reading.
@@ -416,21 +420,24 @@ mod tests {
     }
 
     #[test]
-    fn a_number_stays_until_the_batch_folds_and_is_the_lowest_free_one_then() {
+    fn a_number_means_one_agent_for_the_whole_session() {
         let mut agents = AgentSet::default();
         let first = start(&mut agents, "explore-1");
         let second = start(&mut agents, "explore-2");
         end(&mut agents, &first);
-        let third = start(&mut agents, "explore-3");
-        assert_eq!(agents.get(&second).unwrap().number, 2);
-        assert_eq!(agents.get(&third).unwrap().number, 3);
-        assert!(!agents.fold());
         end(&mut agents, &second);
-        end(&mut agents, &third);
         assert!(agents.fold());
-        let next = start(&mut agents, "explore-4");
-        assert_eq!(agents.get(&next).unwrap().number, 1);
+        let next = start(&mut agents, "explore-3");
+        assert_eq!(agents.get(&next).unwrap().number, 3);
         assert_eq!(agents.panel().len(), 1);
+        let mut numbered = |number| {
+            let path = AgentPath::root().child(AgentId::generate());
+            let info = AgentInfo { number, ..agent_info("explore-4", "task") };
+            agents.start(path, info, Duration::ZERO).number
+        };
+        assert_eq!(numbered(7), 7, "the session has counted it");
+        assert_eq!(numbered(5), 5, "an agent that began later");
+        assert_eq!(numbered(7), 8, "a number is given once");
     }
 
     #[test]

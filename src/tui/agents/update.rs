@@ -36,9 +36,12 @@ pub fn start(model: &mut TuiModel, path: &AgentPath, info: AgentInfo) {
     }
     match model.batch_item {
         Some(item) => {
+            let (agents, number) = (&model.agents, model.agents.get(path).map(|it| it.number));
             model.main.change(item, |item| {
                 if let ItemKind::Batch { members, .. } = &mut item.kind {
-                    members.push(path.clone());
+                    let number_of = |path: &AgentPath| agents.get(path).map(|it| it.number);
+                    let at = members.partition_point(|other| number_of(other) < number);
+                    members.insert(at, path.clone());
                 }
             });
             model.main.replace_call(&call, ItemKind::Hidden);

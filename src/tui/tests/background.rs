@@ -66,7 +66,7 @@ fn ctrl_b_without_focus_moves_the_only_running_agent() {
     let last = screen.agent(&root(), "explore-3", "three");
     screen.ctrl('b');
     assert_eq!(screen.sent(), [Command::Background(last.id().unwrap())]);
-    assert_eq!(screen.notice(), "agent 2 is in the background now · main continues");
+    assert_eq!(screen.notice(), "agent 4 is in the background now · main continues");
 }
 
 #[test]
@@ -378,14 +378,14 @@ fn a_resumed_agent_keeps_its_number_and_transcript() {
 }
 
 #[test]
-fn a_resumed_agent_gets_another_number_when_its_own_is_taken() {
+fn a_resumed_agent_keeps_its_number() {
     let mut screen = busy();
     let first = screen.agent(&root(), "explore-1", "one");
     screen.event(&first, finish(RunEnd::Completed, "")).says(&root(), "So.");
     let second = screen.agent(&root(), "explore-2", "two");
     screen.event(&first, EventKind::Started(Box::new(agent_info("explore-1", "one"))));
     let number = |path| screen.model.agents.get(path).unwrap().number;
-    assert_eq!((number(&second), number(&first)), (1, 2));
+    assert_eq!((number(&second), number(&first)), (2, 1));
 }
 
 #[test]

@@ -354,3 +354,70 @@ async fn an_agent_that_never_began_keeps_its_place_among_those_that_did() {
     let started: Vec<_> = starts.filter_map(|event| event.path.id()).collect();
     assert_eq!(started, [never_began, second]);
 }
+
+#[tokio::test]
+async fn a_history_has_the_numbers_of_agents_and_the_lines_that_they_changed() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    let agent = AgentId::generate();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), Some("m")).await.unwrap();
+    let own = journal.child(ChildMeta { number: 7, ..child(agent, "c1") });
+    own.append(&Message::user_text("look"), None).await.unwrap();
+    own.append(&call("d1"), Some("m")).await.unwrap();
+    let details = ToolDetails::Diff {
+        path: "docs/new.md".into(),
+        diff: "@@ -0,0 +1,3 @@".to_owned(),
+        added: 3,
+        removed: 0,
+    };
+    let result = ContentBlock::ToolResult {
+        tool_use_id: ToolUseId::new("d1"),
+        content: vec![ResultBlock::text("written")],
+        is_error: false,
+        call: "docs/new.md".to_owned(),
+        summary: "+3".to_owned(),
+        details: Some(Box::new(details)),
+    };
+    own.append(&Message::user(vec![result]), None).await.unwrap();
+    own.finish(&outcome()).await.unwrap();
+    drop((own, journal));
+    let history = bench.open(id).history;
+    let of_agent = history.iter().filter(|event| event.path.id() == Some(agent));
+    let mut seen = (0, Vec::new());
+    for event in of_agent {
+        match &event.kind {
+            EventKind::Started(info) => seen.0 = info.number,
+            EventKind::ToolFinished {
+                details: Some(ToolDetails::Diff { path, added, removed, .. }),
+                ..
+            } => seen.1.push((path.clone(), *added, *removed)),
+            _ => {}
+        }
+    }
+    assert_eq!(seen, (7, vec![("docs/new.md".into(), 3, 0)]));
+}
+
+#[tokio::test]
+async fn an_agent_killed_during_a_call_has_not_asked_its_model_again() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    let [in_call, asking] = [(); 2].map(|()| AgentId::generate());
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), Some("m")).await.unwrap();
+    for agent in [in_call, asking] {
+        let own = journal.child(child(agent, "c1"));
+        own.append(&Message::user_text("look"), None).await.unwrap();
+        own.append(&call("d1"), Some("m")).await.unwrap();
+        if agent == asking {
+            own.append(&result("d1", "here", false), None).await.unwrap();
+        }
+    }
+    drop(journal);
+    let history = bench.open(id).history;
+    let last_turn = |agent| {
+        let told = told(&history, agent).into_iter();
+        told.rev().find(|told| told.starts_with("turn")).unwrap()
+    };
+    assert_eq!([in_call, asking].map(last_turn), ["turn 1", "turn 2"]);
+}
