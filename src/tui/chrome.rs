@@ -59,14 +59,27 @@ pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> L
     two_ends(left, right, usize::from(room), Some((sign, theme.dim)))
 }
 
-/// Whether the agent in the body works.
+/// Whether the agent in the body works, or a command of the user beside main.
 pub fn works(model: &TuiModel) -> bool {
-    model.zoomed().map_or_else(|| model.main_is_busy(), AgentState::alive)
+    let main = || model.main_is_busy() || model.shell.is_some();
+    model.zoomed().map_or_else(main, AgentState::alive)
 }
 
 /// `⠹ Reading src/session.rs · 0:12 · ↓ 1.2k tokens · Esc stops`: what the agent in the body does.
 pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> {
     let theme = painter.theme;
+    if let (None, Some(shell), false) = (model.zoomed(), &model.shell, model.main_is_busy()) {
+        let time = format!(" · {}", clock(model.now.saturating_sub(shell.since)));
+        let room = usize::from(room).saturating_sub(2 + width(&time)).min(MAX_WORK_WIDTH);
+        return Line::from(vec![
+            Span::styled(
+                format!("{} ", painter.sign(Glyph::Spinner)),
+                painter.style(Glyph::Spinner),
+            ),
+            Span::styled(truncate(&one_line(&shell.line), room).into_owned(), theme.text),
+            Span::styled(time, theme.dim),
+        ]);
+    }
     let (run, state) = match model.zoomed() {
         Some(agent) => (&agent.run, labels::agent_status(model, agent)),
         None => (&model.run, main_state(model)),
@@ -144,7 +157,7 @@ fn agent_words(model: &TuiModel, agent: &AgentState) -> String {
     };
     let mut parts = vec![words];
     if let Some(elapsed) = agent.run.elapsed(model.now) {
-        let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
+        let (used, cost) = labels::agent_usage(&model.agents, agent);
         parts.push(clock(elapsed));
         parts.push(turns(&agent.run));
         parts.push(tokens(used));

@@ -304,11 +304,15 @@ pub fn partial_text_note(model: &TuiModel, agent: &AgentState) -> Option<String>
             parent.run.cancelling || parent.stopped_with_main || cancelled
         })
     };
-    let waits = parent.is_root() && !model.main_is_busy();
-    (!stopped).then(|| match waits {
-        true => "partial text goes to main with your next prompt".to_owned(),
-        false => format!("partial text goes to {}", model.label(&parent)),
-    })
+    if stopped || agent.result_read {
+        return None;
+    }
+    match parent.is_root() && !model.main_is_busy() {
+        // The call of one that main has waited for returned the text.
+        true if !agent.in_background => None,
+        true => Some("partial text goes to main with your next prompt".to_owned()),
+        false => Some(format!("partial text goes to {}", model.label(&parent))),
+    }
 }
 
 /// Describes an end, shortened for a folded line.
@@ -454,9 +458,13 @@ pub fn aside_label(text: &str) -> String {
     format!("added context: {}", truncate(&one_line(text), 100))
 }
 
-/// Tokens and cost of an agent and all agents below it.
-pub fn tree_usage(agents: &AgentSet, path: &AgentPath) -> (u64, Cost) {
-    sum_usage(agents.within(path))
+/// Tokens and cost of an agent, together with all agents below it if it has a limit on money, which
+/// they share.
+pub fn agent_usage(agents: &AgentSet, agent: &AgentState) -> (u64, Cost) {
+    match agent.info.max_usd {
+        Some(_) => sum_usage(agents.within(&agent.path)),
+        None => sum_usage([agent].into_iter()),
+    }
 }
 
 /// Tokens and cost of these agents, each without the agents below it.

@@ -1,7 +1,7 @@
 //! The end of a turn of main: how it ended, and what it brought: agents, changed files, tests,
 //! tokens and cost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use crate::protocol::{Failure, RunEnd, RunOutcome};
@@ -16,19 +16,24 @@ use crate::tui::transcript::{FinishFact, ItemKind};
 /// The provider's advice where Enter follows it.
 const VAGUE_ADVICE: [&str; 2] = [". Try again later", ": try again"];
 
-/// The agents that have worked for the current or last turn.
+/// The agents that have worked for the current or last turn, also those that have gone on in the
+/// background from it.
 pub fn agents(model: &TuiModel) -> impl Iterator<Item = &AgentState> {
     let began = model.run.started.unwrap_or_default();
     // A stored history has later times than everything since.
     let is_history = |at: Duration| at >= HISTORY_START;
-    let in_turn = move |agent: &&AgentState| {
+    let mut members = HashSet::new();
+    for id in &model.turn_batches {
+        if let Some(ItemKind::Batch { members: own, .. }) = model.main.get(*id).map(|it| &it.kind) {
+            members.extend(own);
+        }
+    }
+    model.agents.iter().map(AgentState::in_batch).filter(move |agent| {
         // One that was cancelled in the queue has no start of its own.
         let at = agent.run.started.unwrap_or(agent.run.since);
-        at >= began && is_history(at) == is_history(began) && !agent.in_background
-    };
-    model.agents.iter().filter_map(move |agent| {
-        let runs = [agent, agent.in_batch()];
-        runs.into_iter().find(in_turn)
+        at >= began
+            && is_history(at) == is_history(began)
+            && (!agent.in_background || members.contains(&agent.path))
     })
 }
 
@@ -40,7 +45,10 @@ pub fn finish_item(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
     let tally = AgentSet::tally(agents(model));
     if tally.all > 0 {
         let ends = labels::end_counts(tally, model.settings.glyphs(), " ");
-        facts.push(format!("{} {ends}", count(tally.all, "agent")).into());
+        facts.push(format!("{} {ends}", count(tally.all, "agent")).trim_end().to_owned().into());
+        if tally.in_background > 0 {
+            facts.push(format!("{} in the background", tally.in_background).into());
+        }
     }
     facts.extend(changes_label(model).map(FinishFact::from));
     facts.extend(tests_fact(model));

@@ -220,17 +220,11 @@ impl Columns {
     }
 }
 
-/// Time, turns, tokens and cost of an agent and those below it; blank before it has started.
+/// Time, turns, tokens and cost of an agent; blank before it has started. Those below it have rows of
+/// their own.
 fn figures(group: AgentGroup<'_>, agent: &AgentState) -> [String; 4] {
-    let AgentGroup { model, agents, .. } = group;
-    let Some(elapsed) = agent.run.elapsed(model.now) else { return Default::default() };
-    let resumed = model.agents.get(&agent.path).is_some_and(|agent| agent.first_run.is_some());
-    let (used, cost) = match resumed {
-        true => labels::sum_usage(
-            agents.iter().copied().filter(|other| other.path.is_within(&agent.path)),
-        ),
-        false => labels::tree_usage(&model.agents, &agent.path),
-    };
+    let Some(elapsed) = agent.run.elapsed(group.model.now) else { return Default::default() };
+    let (used, cost) = labels::sum_usage([agent].into_iter());
     let turns = match agent.run.phase {
         RunPhase::Ended(_) => count(agent.run.turn as usize, "turn"),
         // The others of the batch have ended.

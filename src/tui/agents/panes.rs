@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::protocol::AgentPath;
+use crate::protocol::{AgentPath, RunEnd};
 use crate::tui::agents::live::live_line;
 use crate::tui::agents::row::{
     AgentColumns, AgentGroup, Emphasis, FigureColumns, band, kind, number_style, task, turns,
@@ -268,6 +268,7 @@ fn header_words(agent: &AgentState, sign: Glyph) -> &'static str {
         (Glyph::Queued, _) => "queued",
         (Glyph::Done, _) => "done",
         (Glyph::Failed, RunPhase::Ended(_)) => "failed",
+        (Glyph::Cancelled, RunPhase::Ended(RunEnd::Interrupted)) => "interrupted",
         (Glyph::Cancelled, RunPhase::Ended(_)) => "cancelled",
         (Glyph::Partial, _) => "partial",
         (Glyph::Empty, _) => "no answer",
@@ -499,7 +500,7 @@ fn zoom_figures(
         let bar = gauge(theme, used, whole, GAUGE_WIDTH, painter.agent(agent));
         std::iter::once(Span::raw(" ")).chain(bar)
     };
-    let (used, cost) = labels::tree_usage(&model.agents, &agent.path);
+    let (used, cost) = labels::agent_usage(&model.agents, agent);
     if let Some(elapsed) = agent.run.elapsed(model.now) {
         spans.push(figure(&clock(elapsed)));
         spans.push(figure(&turns(&agent.run)));

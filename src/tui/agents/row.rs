@@ -367,7 +367,7 @@ pub fn state_style(painter: Painter<'_>, agent: &AgentState, state: &StatusLabel
 /// Time, turns and cost of an agent; blank before it has started.
 fn figures(model: &TuiModel, agent: &AgentState) -> [String; 3] {
     let Some(elapsed) = agent.run.elapsed(model.now) else { return Default::default() };
-    let (_, cost) = labels::tree_usage(&model.agents, &agent.path);
+    let (_, cost) = labels::agent_usage(&model.agents, agent);
     [clock(elapsed), turns(&agent.run), spent(cost, agent.info.max_usd)]
 }
 

@@ -8,8 +8,8 @@ use ratatui::backend::TestBackend;
 use ratatui::style::{Color, Style};
 
 use crate::protocol::{
-    AgentPath, ApiError, Denial, EventKind, Failure, NoticeLevel, ResultBlock, RunEnd, Sender,
-    Todo, TodoStatus, ToolDetails, ToolUseId,
+    AgentId, AgentInfo, AgentPath, ApiError, Denial, EventKind, Failure, NoticeLevel, ResultBlock,
+    RunEnd, Sender, Todo, TodoStatus, ToolDetails, ToolUseId,
 };
 use crate::tui::msg::Msg;
 use crate::tui::testing::{TestScreen, finish};
@@ -322,4 +322,85 @@ fn tests_of_a_turn_are_green_or_red_as_the_last_command_said() {
         crate::tui::turn::tests_fact(&screen.model).map(|fact| fact.text).as_deref(),
         Some("1 of 1 test red")
     );
+}
+
+/// The facts of the last finish line.
+fn finish_facts(screen: &TestScreen) -> String {
+    let kinds = screen.model.main.iter().map(|(_, item)| &item.kind);
+    let last = kinds.filter_map(|kind| match kind {
+        ItemKind::Finish { facts, .. } => Some(facts),
+        _ => None,
+    });
+    let facts: Vec<_> = last.last().unwrap().iter().map(|fact| fact.text.as_str()).collect();
+    facts.join(" · ")
+}
+
+#[test]
+fn an_agent_that_goes_on_in_the_background_counts_in_the_turn_that_it_left() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let [first, second] =
+        ["explore-1", "explore-2"].map(|name| screen.agent(&root(), name, "look"));
+    screen.turn_done(&first, 4_000, 0.01).turn_done(&second, 3_000, 0.01);
+    screen.event(&second, EventKind::MovedToBackground);
+    screen.event(&first, finish(RunEnd::Completed, "found")).main(finish(RunEnd::Completed, ""));
+    assert_eq!(
+        finish_facts(&screen),
+        "done in 0:00 · 2 agents ✓ 1 · 1 in the background · 7k tokens · $0.02"
+    );
+}
+
+#[test]
+fn a_resumed_session_says_which_lines_its_agents_changed() {
+    let mut screen = TestScreen::new();
+    let agent = AgentPath::root().child(AgentId::generate());
+    let main = root();
+    let started = AgentInfo { number: 4, ..crate::tui::testing::agent_info("writer-1", "write") };
+    let details = ToolDetails::Diff {
+        path: "docs/new.md".into(),
+        diff: String::new(),
+        added: 300,
+        removed: 0,
+    };
+    let changed = EventKind::ToolFinished {
+        id: ToolUseId::new(""),
+        name: String::new(),
+        is_error: false,
+        summary: String::new(),
+        content: Vec::new(),
+        details: Some(details),
+        took: Duration::ZERO,
+    };
+    screen.opened(vec![
+        (&main, EventKind::PromptRead { id: None, text: "go".into(), from: Sender::Person }),
+        (&main, EventKind::TurnStarted { turn: 1, limit: None }),
+        (&agent, EventKind::Started(Box::new(started))),
+        (&agent, EventKind::TurnStarted { turn: 1, limit: Some(20) }),
+        (&agent, changed),
+        (&agent, finish(RunEnd::Completed, "written")),
+        (&main, finish(RunEnd::Completed, "")),
+    ]);
+    let facts = finish_facts(&screen);
+    assert!(facts.contains("1 agent ✓ 1 · 1 file +300 −0"), "{facts}");
+    let agent = screen.model.agents.get(&agent).unwrap();
+    assert_eq!(agent.number, 4);
+    let calls = agent.transcript.iter().filter(|(_, it)| matches!(it.kind, ItemKind::Tools(_)));
+    assert_eq!(calls.count(), 0, "its conversation is read when it is shown");
+}
+
+#[test]
+fn a_long_prompt_is_folded_to_its_first_lines() {
+    let mut screen = TestScreen::new();
+    let text: Vec<String> = (1..=2000).map(|line| format!("line-{line};")).collect();
+    screen.prompt(&text.join("\n"));
+    let output = picture(&mut screen, 90, 40);
+    assert!(output.contains("line-20;") && output.contains("… +1980 lines"), "{output}");
+    assert!(!output.contains("line-21;"), "{output}");
+    screen.ctrl('t');
+    let output = picture(&mut screen, 90, 40);
+    assert!(output.contains("line-1999;") && !output.contains("… +"), "{output}");
+    let mut screen = TestScreen::new();
+    screen.prompt(&text[..21].join("\n"));
+    let output = picture(&mut screen, 90, 40);
+    assert!(output.contains("line-21;") && !output.contains("… +"), "{output}");
 }

@@ -478,6 +478,9 @@ fn the_text_of_a_cancelled_agent_goes_to_its_parent_unless_that_was_stopped_too(
     assert_eq!(partial(&screen, &other), None, "nobody reads it");
     let to_main = Some("partial text goes to main".to_owned());
     assert_eq!(partial(&screen, &parent), to_main);
+    screen.main(finish(RunEnd::Completed, ""));
+    assert_eq!(partial(&screen, &parent), None, "the call of main's turn returned it");
+    screen.prompt("go on");
     let last = screen.agent(&main, "explore-3", "three");
     screen.esc().event(&last, cancelled());
     assert_eq!(partial(&screen, &last), None, "main was stopped");
