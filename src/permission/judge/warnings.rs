@@ -17,6 +17,15 @@ const NETWORK: &[&str] =
 /// Programs that delete the files they are given.
 const DELETERS: &[&str] = &["rm", "rmdir", "shred", "unlink"];
 
+/// Programs that change the files they are given, or make them.
+const CHANGERS: &[&str] = &["chgrp", "chmod", "chown", "mkdir", "mv", "tee", "touch", "truncate"];
+
+/// Programs that change the last of the files they are given.
+const COPIERS: &[&str] = &["cp", "install", "ln"];
+
+/// Programs that run a command as another user.
+const AS_OTHERS: &[&str] = &["doas", "pkexec", "runuser", "su", "sudo"];
+
 /// Programs that run what they read if they are given no file.
 const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
 const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
@@ -79,10 +88,23 @@ fn command_warnings(command: &SimpleCommand, effects: &CallAccess, places: &Plac
         if command.is_fed && runs_input(name, arguments) {
             warnings.push(format!("runs in {name} what another command prints"));
         }
-        if DELETERS.contains(&name) {
-            let files = arguments.iter().filter(|word| !word.text.starts_with('-'));
-            warnings.extend(files.flat_map(|word| deletions(word, effects, places)));
+        if AS_OTHERS.contains(&name) {
+            warnings.push("runs as another user".to_owned());
         }
+        let operands = arguments.iter().filter(|word| !word.text.starts_with('-'));
+        let (verb, files): (_, Vec<&Word>) = match name {
+            "find" if arguments.iter().any(|word| word.text == "-delete") => {
+                let is_folder = |word: &&Word| !word.text.starts_with(['-', '(', '!']);
+                ("deletes", arguments.iter().take_while(is_folder).collect())
+            }
+            _ if DELETERS.contains(&name) => ("deletes", operands.collect()),
+            _ if CHANGERS.contains(&name) => ("changes", operands.collect()),
+            _ if COPIERS.contains(&name) => {
+                ("changes", operands.skip(1).last().into_iter().collect())
+            }
+            _ => continue,
+        };
+        warnings.extend(files.iter().flat_map(|word| file_warnings(verb, word, effects, places)));
     }
     warnings
 }
@@ -106,21 +128,25 @@ fn runs_input(name: &str, arguments: &[Word]) -> bool {
     true
 }
 
-/// The warnings about a file that a command deletes.
-fn deletions(word: &Word, effects: &CallAccess, places: &Places) -> Vec<String> {
+/// The warnings about a file that a command deletes or changes.
+fn file_warnings(verb: &str, word: &Word, effects: &CallAccess, places: &Places) -> Vec<String> {
     let Some(shell) = &effects.shell else { return Vec::new() };
-    let targets = shell.targets(word);
-    let outside = targets.iter().filter(|target| !target.is_inside(places));
-    let outside: Vec<String> = outside
-        .map(|target| {
-            let name = places.show(&target.written);
-            format!("deletes {name}, outside the working directories")
-        })
-        .collect();
-    if outside.is_empty() && !word.literal && word.raw.contains(['$', '`']) {
-        return vec![format!("deletes {}, which is known only at run time", word.raw)];
+    let mut warnings = Vec::new();
+    for target in shell.targets(word) {
+        if target.written.starts_with("/dev") {
+            continue;
+        }
+        let name = places.show(&target.written);
+        if !target.is_inside(places) {
+            warnings.push(format!("{verb} {name}, outside the working directories"));
+        }
+        let protection = places.protections(&target).into_iter().next();
+        warnings.extend(protection.map(|it| format!("{name} is protected: {}", it.reason)));
     }
-    outside
+    if warnings.is_empty() && !word.literal && word.raw.contains(['$', '`']) {
+        warnings.push(format!("{verb} {}, which is known only at run time", word.raw));
+    }
+    warnings
 }
 
 /// The texts of a call that the user reads before answering.
