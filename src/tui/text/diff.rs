@@ -14,6 +14,8 @@ use crate::tui::theme::Theme;
 
 /// Maximum lines removed and added in one place that are compared word by word.
 const PAIRED_LINES: usize = 12;
+/// Added lines that a cut diff shows at least, behind those that they replace.
+const MIN_ADDED: usize = 4;
 /// Maximum bytes of a line that is compared.
 const PAIRED_BYTES: usize = 500;
 
@@ -96,12 +98,13 @@ fn render_diff(
     let mut block: Vec<DiffRow> = Vec::new();
     let mut lines = source_lines(diff);
     let canvas = Canvas { digits, width, theme };
-    for line in lines.by_ref() {
+    let most = limit.rows.saturating_add(2 * PAIRED_LINES);
+    while let Some(line) = lines.next() {
         let kind = position.read(line);
         let goes_on = match &kind {
             DiffLineKind::Change(ChangedLine { sign: '+', .. }) => true,
             DiffLineKind::Change(ChangedLine { sign: '-', .. }) => {
-                block.last().is_none_or(|last| last.sign == '-')
+                block.is_empty() || is_removed(&block)
             }
             _ => false,
         };
@@ -121,25 +124,46 @@ fn render_diff(
                 ends.push(out.len());
             }
             DiffLineKind::Change(ChangedLine { sign, number, text }) => {
+                if sign == '+' && is_removed(&block) {
+                    let room = limit.rows.saturating_sub(out.len());
+                    let hidden = block.len().saturating_sub(room / 2);
+                    let next = lines.clone().take_while(|line| line.starts_with('+'));
+                    let added = 1 + next.take(MIN_ADDED - 1).count();
+                    if room > 0 && block.len() + added > room && hidden > 1 {
+                        block.truncate(room / 2);
+                        push_block(&mut block, &mut code, canvas, &mut out, &mut ends);
+                        let words = format!("{} … {hidden} more removed", " ".repeat(digits));
+                        out.push(Line::styled(words, theme.dim));
+                    }
+                }
                 block.push(DiffRow { sign, number, text: clean(text) });
             }
         }
-        if out.len() + block.len() > limit.rows.saturating_add(2 * PAIRED_LINES) {
+        // What replaces removed lines is shown with them.
+        let waits = is_removed(&block) && out.len() < limit.rows;
+        if !waits && out.len() + block.len() > most {
             break;
         }
     }
+    let hidden = block.len().saturating_sub(most);
+    block.truncate(most);
     push_block(&mut block, &mut code, canvas, &mut out, &mut ends);
     if out.len() > limit.rows {
         let whole = ends.partition_point(|end| *end < limit.rows);
         let kept = whole.checked_sub(1).map_or(0, |last| ends[last]);
         let rest = lines.filter(|line| !line.starts_with("@@")).count();
-        let missing = ends.len() - whole + rest;
+        let missing = ends.len() - whole + rest + hidden;
         let words = if missing == 1 { "line" } else { "lines" };
         let key = limit.key.map(|key| format!(" · {key}")).unwrap_or_default();
         out.truncate(kept);
         out.push(Line::styled(format!("… {missing} more {words}{key}"), theme.dim));
     }
     out
+}
+
+/// Whether a block of changed lines has removed ones only, so far.
+fn is_removed(block: &[DiffRow]) -> bool {
+    block.last().is_some_and(|last| last.sign == '-')
 }
 
 /// A line of a diff with printable text.
@@ -268,7 +292,7 @@ fn split_words(text: &str) -> WordRanges {
 /// The lines of a diff. A lone carriage return also ends a line, as in the tools that write diffs;
 /// otherwise an added line could pass as part of the removed one before it. It is kept, so that it
 /// is rendered.
-fn source_lines(diff: &str) -> impl Iterator<Item = &str> {
+fn source_lines(diff: &str) -> impl Iterator<Item = &str> + Clone {
     let lines = diff.lines();
     lines.flat_map(|line| line.split_inclusive('\r').chain(line.is_empty().then_some("")))
 }
@@ -490,6 +514,28 @@ mod tests {
         let lines = diff_lines(DIFF, None, 40, ALL, &theme);
         assert!(lines[1].spans[1..].iter().all(|span| span.style == theme.removed));
         assert!(lines[2].spans[1..].iter().all(|span| span.style == theme.added));
+    }
+
+    #[test]
+    fn a_cut_diff_shows_both_sides_of_a_large_change() {
+        let side = |sign: char, count: usize| format!("{sign}line\n").repeat(count);
+        let cut = |removed: usize, added: usize| {
+            let diff = format!(
+                "@@ -1,{removed} +1,{added} @@\n{}{}",
+                side('-', removed),
+                side('+', added)
+            );
+            let limit = DiffLimit { rows: 16, key: None };
+            let lines = diff_lines(&diff, None, 40, limit, &Theme::default());
+            let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            let count = |sign: &str| lines.iter().filter(|line| line.contains(sign)).count();
+            let told = lines.iter().filter(|line| line.contains('…')).cloned().collect::<Vec<_>>();
+            (count(" - line"), count(" + line"), told.join(" "))
+        };
+        assert_eq!(cut(40, 40), (8, 6, "   … 32 more removed … 34 more lines".to_owned()));
+        assert_eq!(cut(12, 1), (12, 1, String::new()));
+        assert_eq!(cut(40, 0), (15, 0, "… 25 more lines".to_owned()));
+        assert_eq!(cut(3000, 1), (8, 1, "     … 2992 more removed".to_owned()));
     }
 
     #[test]
