@@ -277,6 +277,11 @@ impl TuiModel {
         self.main_is_busy() || self.shell.is_some() || self.agents.alive().next().is_some()
     }
 
+    /// Whether an agent has ended and can be resumed: its transcript is stored.
+    pub fn can_resume(&self, agent: &AgentState) -> bool {
+        self.session.resumable && agent.resumable()
+    }
+
     /// The agents that the turn waits for: those in the foreground, and those named by a running
     /// `agent_wait` call.
     pub fn awaited_agents(&self) -> Vec<&AgentState> {

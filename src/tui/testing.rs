@@ -82,6 +82,7 @@ impl TestScreen {
             model: "sonnet-5".to_owned(),
             version: "0.1.0".to_owned(),
             context_window: Some(200_000),
+            resumable: true,
             notes: vec!["AGENTS.md read".to_owned(), "4 agents defined".to_owned()],
             ..ScreenSession::default()
         };

@@ -80,7 +80,7 @@ fn hint(group: AgentGroup<'_>) -> Option<Line<'static>> {
             RunPhase::Ended(end) => Glyph::of_end(end),
             _ => return false,
         };
-        matches!(end, Glyph::Failed | Glyph::Partial) && agent.resumable()
+        matches!(end, Glyph::Failed | Glyph::Partial) && group.model.can_resume(agent)
     };
     let resumes = group.agents.iter().any(|agent| failed(agent));
     let resumes = resumes.then(|| "/agents resumes what ended early".to_owned());

@@ -52,7 +52,9 @@ pub fn moved(model: &mut TuiModel, path: &AgentPath) {
 
 /// Resumes an ended agent in the background.
 pub fn resume(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
-    let Some(agent) = model.agents.get(path).filter(|agent| agent.resumable()) else { return };
+    let Some(agent) = model.agents.get(path).filter(|agent| model.can_resume(agent)) else {
+        return;
+    };
     let (id, name) = (agent.id, agent.label());
     effects.push(ScreenEffect::Send(Command::ResumeAgent(id)));
     model.say(format!("{name} resumes in the background"));

@@ -360,6 +360,10 @@ fn what_cannot_be_resumed_is_not_promised_to_be() {
         screen.model.session.id = Some(crate::protocol::SessionId::generate());
         screen.model.session.prompts = 1;
         screen.model.exit_in_turn = true;
+        let agent = screen.agent(&root(), "review-1", "check");
+        screen.event(&agent, finish(RunEnd::MaxTurns { limit: 2 }, ""));
+        let ended = screen.model.agents.get(&agent).unwrap();
+        assert_eq!(screen.model.can_resume(ended), resumable);
         let lines = crate::tui::exit_summary::exit_summary(&screen.model);
         assert_eq!(lines.iter().any(|line| line.contains("resume")), resumable, "{lines:?}");
     }

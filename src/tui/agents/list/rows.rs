@@ -112,7 +112,7 @@ impl AgentList {
                     let acts = match (agent.alive(), moves) {
                         (true, true) => Some("x cancel, b background"),
                         (true, false) => Some("x cancel"),
-                        (false, _) => agent.resumable().then_some("r resume, at a cost"),
+                        (false, _) => model.can_resume(agent).then_some("r resume, at a cost"),
                     };
                     keys.extend(acts.map(str::to_owned));
                 }
