@@ -496,3 +496,18 @@ async fn the_partial_text_of_an_agent_that_the_user_cancelled_wakes_nobody() {
     assert!(fixture.main.take_first_waking().is_some());
     assert_eq!(fixture.main.take_next_step().len(), 1);
 }
+
+#[tokio::test]
+async fn an_agent_has_a_number_of_its_own_for_the_whole_session() {
+    let fixture = TreeFixture::new(5, 5);
+    let (first, second) = (fixture.join(), fixture.join());
+    assert_eq!((first.number(), second.number()), (1, 2));
+    second.finish(ending(RunEnd::Completed));
+    let mut again = fixture.below(&AgentPath::root(), true, true);
+    again.info.number = 2;
+    let again = fixture.tree.join(again).unwrap();
+    assert_eq!(again.number(), 2, "a resumed one keeps it");
+    // A session in which there were more.
+    fixture.tree.continue_numbers(7);
+    assert_eq!(fixture.join().number(), 8);
+}

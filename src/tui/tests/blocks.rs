@@ -404,3 +404,27 @@ fn a_long_prompt_is_folded_to_its_first_lines() {
     let output = picture(&mut screen, 90, 40);
     assert!(output.contains("line-21;") && !output.contains("… +"), "{output}");
 }
+
+#[test]
+fn the_rows_of_a_turn_add_up_to_its_last_line() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let parent = screen.agent(&root(), "plan-1", "plan");
+    let child = screen.agent(&parent, "explore-1", "look");
+    screen.turn_done(&child, 6_000, 0.02).turn_done(&parent, 2_000, 0.01);
+    for agent in [&child, &parent, &root()] {
+        screen.event(agent, finish(RunEnd::Completed, "found"));
+    }
+    let output = picture(&mut screen, 120, 30);
+    for figures in ["8k tokens · $0.03", "2k  $0.01", "6k  $0.02"] {
+        assert!(output.contains(figures), "{figures}: {output}");
+    }
+}
+
+#[test]
+fn a_command_of_the_user_has_a_work_line() {
+    let mut screen = TestScreen::new();
+    screen.write("! sleep 20").enter().wait(3000);
+    let output = picture(&mut screen, 90, 24);
+    assert!(output.contains("sleep 20 · 0:03"), "{output}");
+}
