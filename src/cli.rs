@@ -240,7 +240,7 @@ pub struct CommonArgs {
     #[arg(long, value_name = "NAME", global = true)]
     pub theme: Option<String>,
 
-    /// Don't use colors; NO_COLOR does the same.
+    /// Don't use colours; NO_COLOR does the same.
     #[arg(long, global = true)]
     pub no_color: bool,
 

@@ -113,6 +113,6 @@ async fn the_screen_shows_the_same_lines() {
     screen.keys(ENTER);
     screen.wait_for("anthropic: from ANTHROPIC_API_KEY");
     let shown = screen.contents();
-    assert!(shown.contains("WRONG") && shown.contains("xterm-256color, 256 colors"), "{shown}");
+    assert!(shown.contains("WRONG") && shown.contains("xterm-256color, 256 colours"), "{shown}");
     scene.server.finish();
 }

@@ -16,7 +16,7 @@ const ESCAPE_LIMIT: u32 = 50;
 const KITTY_KEYS: [&str; 7] =
     ["xterm-kitty", "xterm-ghostty", "ghostty", "WezTerm", "foot", "alacritty", "iTerm.app"];
 
-/// Checks which colors the terminal shows, and whether it distinguishes Shift+Enter.
+/// Checks which colours the terminal shows, and whether it distinguishes Shift+Enter.
 pub fn variables(env: &EnvOverlay, is_terminal: bool) -> Vec<Finding> {
     if !is_terminal {
         return vec![Finding::ok(ABOUT, "not a terminal: nothing to check")];
@@ -31,18 +31,18 @@ pub fn variables(env: &EnvOverlay, is_terminal: bool) -> Vec<Finding> {
             ),
         ),
         _ if env.non_empty("NO_COLOR").is_some() => {
-            Finding::ok(ABOUT, format!("{term}, no colors (NO_COLOR)"))
+            Finding::ok(ABOUT, format!("{term}, no colours (NO_COLOR)"))
         }
         _ if matches!(color, "truecolor" | "24bit") || term.ends_with("-direct") => {
-            Finding::ok(ABOUT, format!("{term}, all colors"))
+            Finding::ok(ABOUT, format!("{term}, all colours"))
         }
         _ if term.contains("256color") || KITTY_KEYS.contains(&term) => Finding::ok(
             ABOUT,
-            format!("{term}, 256 colors; if it has more, set COLORTERM=truecolor"),
+            format!("{term}, 256 colours; if it has more, set COLORTERM=truecolor"),
         ),
         _ => Finding::note(
             ABOUT,
-            format!("{term}, 16 colors; if it has more, set COLORTERM=truecolor"),
+            format!("{term}, 16 colours; if it has more, set COLORTERM=truecolor"),
         ),
     }];
     let named = [term, get("TERM_PROGRAM")].iter().any(|name| KITTY_KEYS.contains(name));
@@ -92,7 +92,7 @@ mod tests {
         let wrong = look(&[("TERM", "dumb")]);
         assert_eq!(wrong.0, FindingState::Wrong);
         assert!(wrong.1.contains("xterm-256color"));
-        assert_eq!(look(&[("TERM", "xterm"), ("COLORTERM", "truecolor")]).1, "xterm, all colors");
+        assert_eq!(look(&[("TERM", "xterm"), ("COLORTERM", "truecolor")]).1, "xterm, all colours");
         assert_eq!(look(&[("TERM", "vt220")]).0, FindingState::Note);
         assert_eq!(look(&[("TERM", "vt220"), ("NO_COLOR", "1")]).0, FindingState::Ok);
         let shift = |variables: &[(&str, &str)]| variables_of(variables)[1].text.clone();

@@ -57,7 +57,7 @@ impl fmt::Display for ProtectionReason {
             Self::Own => f.write_str("caliban keeps its own files there"),
             Self::Config => f.write_str("caliban reads rules, hooks or agents from there"),
             Self::Git => f.write_str("git reads settings and hooks from there"),
-            Self::Startup => f.write_str("commands load programs or settings from there"),
+            Self::Startup => f.write_str("programs and settings are loaded from there"),
             Self::Link(link) => write!(f, "{} leads there", printable_path(link)),
             Self::Unsearched(folder) => {
                 write!(f, "{} has too many files to look for links", printable_path(folder))
