@@ -357,7 +357,9 @@ impl View {
     ) -> Extent {
         let theme = &self.theme;
         let painter = Painter { theme, frame: spinner(model) };
-        let style = item_style(model, theme, &self.highlighter, area.width, prose);
+        let rest = Action::Expand;
+        let style =
+            ItemStyle { rest, ..item_style(model, theme, &self.highlighter, area.width, prose) };
         let transcript = &model.main;
         let cx = RenderContext {
             head: chrome::session_header(model, theme, area.width),
@@ -383,8 +385,11 @@ impl View {
         let (used, layout) = self.agents.entry(agent.path.clone()).or_default();
         *used = self.frame;
         let prose = if pane { area.width } else { area.width.min(MAX_PROSE_WIDTH) };
-        let style = item_style(model, &self.theme, &self.highlighter, area.width, prose);
-        let painter = Painter { theme: &self.theme, frame: spinner(model) };
+        let rest = if pane { Action::Reader } else { Action::Expand };
+        let theme = &self.theme;
+        let style =
+            ItemStyle { rest, ..item_style(model, theme, &self.highlighter, area.width, prose) };
+        let painter = Painter { theme, frame: spinner(model) };
         let items = LiveItems::new(model, agent, painter, pane.then_some(area.height));
         let cx = RenderContext {
             live: &|item| items.lines(item, area.width),
@@ -479,7 +484,7 @@ fn item_style<'a>(
     prose: u16,
 ) -> ItemStyle<'a> {
     let (prose, keymap) = (prose.min(width), &*model.keymap);
-    ItemStyle { theme, width, prose, full: false, keymap, highlighter }
+    ItemStyle { theme, width, prose, full: false, keymap, rest: Action::Reader, highlighter }
 }
 
 /// The spinner's frame; `None` with reduced motion.

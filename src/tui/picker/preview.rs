@@ -82,14 +82,14 @@ fn theme_sample(painter: Painter<'_>) -> Vec<Line<'static>> {
         ]),
         Line::default(),
         Line::from(vec![
-            word(&format!("{} ", glyphs.done), theme.good),
+            word(&format!("{} ", glyphs.tool), theme.good),
             word("Read src/session.rs", theme.text),
             word("  88 lines", theme.dim),
         ]),
         Line::from(vec![
-            word(&format!("{} ", glyphs.failed), theme.bad),
+            word(&format!("{} ", glyphs.tool), theme.bad),
             word("Bash cargo test", theme.text),
-            word("  exit 1", theme.dim),
+            word(&format!("  {} exit 1", glyphs.failed), theme.bad),
         ]),
         Line::from(vec![
             word(&format!("{} ", glyphs.asks), theme.question),

@@ -7,7 +7,7 @@ use ratatui::text::Span;
 
 use crate::protocol::AgentPath;
 use crate::tui::agents::batch;
-use crate::tui::format::count;
+use crate::tui::keymap::Action;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{self, Painter, put};
 use crate::tui::reader::Reader;
@@ -45,7 +45,8 @@ impl ReaderLayout {
             *self = Self { path: Some(reader.path.clone()), cache: LayoutCache::default() };
         }
         let keymap = &model.keymap;
-        let style = ItemStyle { theme, width, prose: width, full: true, keymap, highlighter };
+        let (prose, full, rest) = (width, true, Action::Expand);
+        let style = ItemStyle { theme, width, prose, full, keymap, rest, highlighter };
         let transcript = model.transcript(&reader.path);
         let cx = RenderContext {
             live: &|item| batch::live_lines(model, item, width, false, painter),
@@ -71,14 +72,14 @@ impl ReaderLayout {
     }
 }
 
-/// `agent 2 · 312 lines · line 40 · /route · 3 of 17`.
+/// `agent 2 · lines 6–40 of 312 · /route · 3 of 17`.
 fn title(model: &TuiModel, reader: &Reader, extent: Extent, found: Option<SearchResult>) -> String {
     let name = model.label(&reader.path);
     if let Some(typed) = &reader.typing {
         return format!("{name} · search: {}", typed.text());
     }
     let last = (extent.top + extent.height).min(extent.total);
-    let words = format!("{name} · {} · line {last}", count(extent.total, "line"));
+    let words = format!("{name} · lines {}–{last} of {}", (extent.top + 1).min(last), extent.total);
     if reader.query.is_empty() {
         return words;
     }

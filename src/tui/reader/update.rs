@@ -11,11 +11,16 @@ use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::reader::Reader;
+use crate::tui::text::{one_line, truncate};
 use crate::tui::transcript::expand::is_foldable;
 use crate::tui::transcript::{
     Extent, ItemId, ItemKind, Scroll, SearchDirection, SearchResult, TranscriptItem,
     TranscriptState,
 };
+
+/// What a search or a jump says when it goes round.
+const PAST_END: &str = "past the end · on from the top";
+const PAST_TOP: &str = "past the top · on from the end";
 
 /// Opens the reader on the focused agent's transcript, or main's. Releases the mouse.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
@@ -66,7 +71,12 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
         }
         return;
     }
-    let Some(action) = keys.action(KeyContext::Reader, key) else { return };
+    let Some(action) = keys.action(KeyContext::Reader, key) else {
+        if plain_char(key).is_some() {
+            model.say_while(NoticeCause::Reader, "no such key here · Esc goes back to the prompt");
+        }
+        return;
+    };
     let extent = model.metrics.reader;
     let mut by = |lines: isize| {
         if let Some(Overlay::Reader(reader)) = &mut model.overlay {
@@ -143,8 +153,8 @@ pub fn found(model: &mut TuiModel, search: SearchResult, extent: Extent) {
     if search.wrapped {
         let words = match seek {
             _ if search.total == 1 => "the only match",
-            SearchDirection::Forward => "past the end · on from the top",
-            SearchDirection::Backward => "past the top · on from the end",
+            SearchDirection::Forward => PAST_END,
+            SearchDirection::Backward => PAST_TOP,
         };
         model.say_while(NoticeCause::Reader, words);
     }
@@ -168,6 +178,8 @@ fn jump_to_mark(model: &mut TuiModel, forward: bool) {
     let words = match (found, main) {
         (Some(item), true) if item == from => "the only prompt",
         (Some(item), false) if item == from => "the only tool call",
+        (Some(item), _) if forward && item < from => PAST_END,
+        (Some(item), _) if !forward && item > from => PAST_TOP,
         (Some(_), _) => return,
         (None, true) => "no prompt here",
         (None, false) => "no tool call here",
@@ -214,6 +226,29 @@ fn copy_text(item: &TranscriptItem) -> String {
     }
 }
 
+/// The name of what was copied.
+fn item_name(item: &TranscriptItem) -> String {
+    match &item.kind {
+        ItemKind::Prompt { task: false, .. } => "the prompt".to_owned(),
+        ItemKind::Prompt { task: true, .. } => "the task".to_owned(),
+        ItemKind::Text { .. } => "the text".to_owned(),
+        ItemKind::Thinking { .. } => "the thinking".to_owned(),
+        ItemKind::Report { .. } => "the report".to_owned(),
+        ItemKind::Shell { line, .. } => truncate(&format!("! {}", one_line(line)), 30).into_owned(),
+        ItemKind::Tools(calls) => match &calls[..] {
+            [call] => {
+                truncate(&one_line(&format!("{} {}", call.name, call.summary)), 30).into_owned()
+            }
+            calls => count(calls.len(), "call"),
+        },
+        ItemKind::Finish { .. } => "the last line of the turn".to_owned(),
+        ItemKind::Notice { .. } => "the notice".to_owned(),
+        ItemKind::Batch { .. } | ItemKind::Dropped { .. } | ItemKind::Hidden => {
+            "nothing".to_owned()
+        }
+    }
+}
+
 /// The item that keys act on: the one jumped to, or the one at the top.
 fn current(model: &TuiModel, reader: &Reader) -> ItemId {
     reader.at.unwrap_or(model.metrics.reader.item)
@@ -240,8 +275,8 @@ fn copy(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(reader) = reader(model) else { return };
     let transcript = model.transcript(&reader.path);
     let Some(item) = transcript.get(current(model, reader)) else { return };
-    let text = copy_text(item);
-    model.say(format!("copied {}", count(text.lines().count(), "line")));
+    let (text, name) = (copy_text(item), item_name(item));
+    model.say(format!("copied {name}: {}", count(text.lines().count(), "line")));
     effects.push(ScreenEffect::Copy(text));
 }
 

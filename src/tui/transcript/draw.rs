@@ -9,12 +9,14 @@ use crate::protocol::NoticeLevel;
 use crate::tui::format::{clock, count};
 use crate::tui::labels::with_detail;
 use crate::tui::paint::Painter;
-use crate::tui::text::one_line;
+use crate::tui::text::{MarkdownStream, Widths, one_line};
 use crate::tui::theme::{Glyph, Theme};
 use crate::tui::transcript::item_lines::{
-    LongLines, UNBROKEN, hanging_lines, join_pieces, output, without_exit_code,
+    LongLines, UNBROKEN, hanging_lines, indent, join_pieces, output, without_exit_code,
 };
-use crate::tui::transcript::tool_calls::{is_unfinished, preview_lines, tools};
+use crate::tui::transcript::tool_calls::{
+    CANCELLED, is_unfinished, preview_lines, tools, without_cancel_note,
+};
 use crate::tui::transcript::{FinishFact, ItemKind, ToolCallItem, TranscriptItem};
 
 pub use super::item_lines::{ItemStyle, indented};
@@ -172,6 +174,8 @@ fn shell(
     let failed = status.filter(|status| !status.is_empty());
     let code = failed.and_then(|status| status.strip_prefix("exit ")?.parse().ok());
     let text = without_exit_code(text.trim_end(), code);
+    // Its last line says so.
+    let text = if failed == Some(CANCELLED) { without_cancel_note(text) } else { text };
     let long = if failed.is_some() { LongLines::WrapStart } else { LongLines::Cut };
     head.extend(output(text, kept, 0, long, style));
     if let Some(status) = failed {
@@ -189,11 +193,16 @@ fn report(head: &str, text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line
     if text.trim().is_empty() {
         return lines;
     }
-    // Folded, it is a few lines of plain text.
-    let text = if open { text.to_owned() } else { text.replace("**", "").replace('`', "") };
-    let mut body = hanging_lines("  ", text.trim(), theme.dim, theme.dim, style.prose);
+    let inner = |cells: u16| cells.saturating_sub(2).max(1);
+    let widths = Widths { prose: inner(style.prose), wide: inner(style.width) };
+    let mut markdown = MarkdownStream::whole(text.trim(), style.highlighter);
+    let mut body = indent(markdown.lines(widths, theme).to_vec());
     if !open {
+        // Folded, it is a few dim lines without a gap.
         body.retain(|line| line.spans.iter().any(|span| !span.content.trim().is_empty()));
+        for span in body.iter_mut().flat_map(|line| &mut line.spans) {
+            span.style = span.style.patch(theme.dim);
+        }
     }
     let hidden = body.len().saturating_sub(REPORT_LINES);
     if !open && hidden > 0 {

@@ -19,8 +19,9 @@ pub struct ItemStyle<'a> {
     pub prose: u16,
     /// Whether to show everything in full, as the reader does.
     pub full: bool,
-    /// For the name of the key that shows the rest.
+    /// The key that shows the rest of a folded item: the one that expands it, or that opens the reader.
     pub keymap: &'a Keymap,
+    pub rest: Action,
     /// For the colours of code in diffs.
     pub highlighter: &'a Highlighter,
 }
@@ -28,10 +29,8 @@ pub struct ItemStyle<'a> {
 impl ItemStyle<'_> {
     /// The key that shows the rest of a folded item.
     pub(super) fn rest_key(&self) -> Option<String> {
-        match self.full {
-            true => self.keymap.label(KeyContext::Reader, Action::Expand),
-            false => self.keymap.label(KeyContext::Prompt, Action::Reader),
-        }
+        let context = if self.full { KeyContext::Reader } else { KeyContext::Prompt };
+        self.keymap.label(context, self.rest)
     }
 }
 

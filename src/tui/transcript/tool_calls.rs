@@ -24,7 +24,7 @@ const OUTPUT_LINES: usize = 3;
 const FAILED_LINES: usize = 8;
 
 /// The result of a cancelled call.
-const CANCELLED: &str = "cancelled";
+pub(super) const CANCELLED: &str = "cancelled";
 
 /// The whole output of a call that was cancelled before it had any.
 const CANCEL_NOTES: [&str; 2] = ["This call was cancelled.", "Cancelled."];
@@ -339,7 +339,7 @@ fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<L
 }
 
 /// Output without the line at its end about a cancel, which the call's own line tells.
-fn without_cancel_note(text: &str) -> &str {
+pub(super) fn without_cancel_note(text: &str) -> &str {
     let at = text.rfind('\n').map_or(0, |end| end + 1);
     let is_note = text[at..].starts_with("[cancelled") || CANCEL_NOTES.contains(&&text[at..]);
     if is_note { text[..at].trim_end() } else { text }

@@ -1,7 +1,7 @@
 use ratatui::text::Line;
 
 use super::*;
-use crate::tui::keymap::Keymap;
+use crate::tui::keymap::{Action, Keymap};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::ItemStyle;
@@ -33,6 +33,7 @@ fn draw(
         prose: area.width,
         full: false,
         keymap: &Keymap::default(),
+        rest: Action::Expand,
         highlighter: &highlighter,
     };
     let cx = RenderContext {
@@ -111,12 +112,13 @@ fn a_search_lays_out_only_what_may_match() {
     let (theme, highlighter) = (Theme::default(), Highlighter::off());
     let (width, prose, full) = (AREA.width, AREA.width, true);
     let keymap = &Keymap::default();
-    let style = ItemStyle { theme: &theme, width, prose, full, keymap, highlighter: &highlighter };
+    let (rest, highlighter) = (Action::Expand, &highlighter);
+    let style = ItemStyle { theme: &theme, width, prose, full, keymap, rest, highlighter };
     for query in ["NEEDLE is", "abc", "question 700", "2. second"] {
         let seek = Some(SearchDirection::Forward);
         let cx = RenderContext {
             find: Some(FindRequest { query, hit: None, seek }),
-            ..RenderContext::new(style, &highlighter, &transcript, Scroll::default())
+            ..RenderContext::new(style, highlighter, &transcript, Scroll::default())
         };
         let mut buffer = Buffer::empty(AREA);
         layout.draw(&cx, AREA.as_position(), AREA.height, &mut buffer);
