@@ -59,7 +59,7 @@ pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> L
     two_ends(left, right, usize::from(room), Some((sign, theme.dim)))
 }
 
-/// Whether the agent in the body works, or a command of the user beside main.
+/// Whether the agent in the body works, or the user's own command runs.
 pub fn works(model: &TuiModel) -> bool {
     let main = || model.main_is_busy() || model.shell.is_some();
     model.zoomed().map_or_else(main, AgentState::alive)
@@ -67,18 +67,11 @@ pub fn works(model: &TuiModel) -> bool {
 
 /// `⠹ Reading src/session.rs · 0:12 · ↓ 1.2k tokens · Esc stops`: what the agent in the body does.
 pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> {
-    let theme = painter.theme;
-    if let (None, Some(shell), false) = (model.zoomed(), &model.shell, model.main_is_busy()) {
-        let time = format!(" · {}", clock(model.now.saturating_sub(shell.since)));
-        let room = usize::from(room).saturating_sub(2 + width(&time)).min(MAX_WORK_WIDTH);
-        return Line::from(vec![
-            Span::styled(
-                format!("{} ", painter.sign(Glyph::Spinner)),
-                painter.style(Glyph::Spinner),
-            ),
-            Span::styled(truncate(&one_line(&shell.line), room).into_owned(), theme.text),
-            Span::styled(time, theme.dim),
-        ]);
+    let own = model.shell.as_ref().filter(|_| model.zoomed().is_none() && !model.main_is_busy());
+    if let Some(shell) = own {
+        let time = clock(model.now.saturating_sub(shell.since));
+        let words = labels::call_label("Bash", &shell.line);
+        return work_line(Glyph::Spinner, &words, &[time], room, painter);
     }
     let (run, state) = match model.zoomed() {
         Some(agent) => (&agent.run, labels::agent_status(model, agent)),
@@ -105,15 +98,26 @@ pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> 
     rest.extend(work_tokens(model, run));
     rest.extend(run.rate(model.now).map(|rate| format!("{rate} tokens/s")));
     rest.extend(interrupt::stop_hint(model).map(str::to_owned));
+    work_line(state.glyph, &words, &rest, room, painter)
+}
+
+fn work_line(
+    glyph: Glyph,
+    words: &str,
+    rest: &[String],
+    room: u16,
+    painter: Painter<'_>,
+) -> Line<'static> {
+    let theme = painter.theme;
     let room = usize::from(room).saturating_sub(2);
     let mut rest: String = rest.iter().map(|piece| format!(" · {piece}")).collect();
     if room < width(&rest) + MIN_WORK_WIDTH {
         rest.clear();
     }
     let room = (room - width(&rest)).min(MAX_WORK_WIDTH);
-    let words = truncate(&words, room).into_owned();
+    let words = truncate(words, room).into_owned();
     Line::from(vec![
-        Span::styled(format!("{} ", painter.sign(state.glyph)), painter.style(state.glyph)),
+        Span::styled(format!("{} ", painter.sign(glyph)), painter.style(glyph)),
         Span::styled(words, theme.text),
         Span::styled(rest, theme.dim),
     ])

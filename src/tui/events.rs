@@ -12,7 +12,7 @@ use crate::tui::agents::{
     AgentState, HISTORY_START, RunPhase, TranscriptLocation, update as agents,
 };
 use crate::tui::background::update as background;
-use crate::tui::model::{DrawUrgency, TuiModel};
+use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::notify::notify;
 use crate::tui::overlay::Overlay;
@@ -257,6 +257,9 @@ fn main_prompt_read(model: &mut TuiModel, id: Option<PromptId>, text: Arc<str>, 
     }
     if model.run.is_idle() {
         agents::begin_turn(model);
+        if *from == Sender::Person {
+            queue::shelve_orphaned(model);
+        }
         model.run.begin(model.now);
         model.can_retry = false;
     }
@@ -285,6 +288,10 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
         }
         _ => Some("main is done".to_owned()),
     };
+    if let (Some(text), true) = (&text, model.zoom) {
+        // Its last line is not on the screen.
+        model.say_while(NoticeCause::Zoom, format!("{text} · Esc goes back"));
+    }
     if let Some(text) = text.filter(|_| took >= LONG_TURN_TIME) {
         notify(model, text, effects);
     }

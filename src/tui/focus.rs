@@ -36,38 +36,51 @@ pub fn enter_panes(model: &mut TuiModel) {
 
 /// Focuses the next or previous agent, wrapping around.
 pub fn focus_next(model: &mut TuiModel, forward: bool) {
+    let count = model.agents.visible().len();
+    move_focus(model, |at| if forward { at + 1 } else { at + count - 1 } % count);
+}
+
+/// Focuses the agent above or below, if there is one.
+pub fn focus_below(model: &mut TuiModel, below: bool) {
+    move_focus(model, |at| if below { at + 1 } else { at.saturating_sub(1) });
+}
+
+/// Focuses the agent at the place that `next` gives for the focused one.
+fn move_focus(model: &mut TuiModel, next: impl Fn(usize) -> usize) {
     let visible: Vec<AgentPath> =
         model.agents.visible().iter().map(|agent| agent.path.clone()).collect();
     let Some(at) = visible.iter().position(|path| Some(path) == model.focus.as_ref()) else {
         return enter_panes(model);
     };
-    let next = if forward { at + 1 } else { at + visible.len() - 1 } % visible.len();
-    model.focus = Some(visible[next].clone());
+    if let Some(path) = visible.get(next(at)) {
+        model.focus = Some(path.clone());
+    }
 }
 
-/// Focuses the agent beside the focused one, in the next or previous column; with only one column, the
-/// next or previous agent.
+/// Focuses the agent beside the focused one, in the next or previous column, if there is one; with only
+/// one column, the one below or above.
 pub fn focus_beside(model: &mut TuiModel, forward: bool) {
     let panel: Vec<AgentPath> =
         model.agents.panel().iter().map(|agent| agent.path.clone()).collect();
     let at = panel.iter().position(|path| Some(path) == model.focus.as_ref());
     let rows = model.metrics.pane_rows.filter(|rows| *rows > 0 && !model.zoom);
-    let (Some(at), Some(rows)) = (at, rows) else { return focus_next(model, forward) };
-    let row = at % rows;
-    let columns = (panel.len() - row).div_ceil(rows);
-    let column = at / rows;
-    let next = if forward { column + 1 } else { column + columns - 1 } % columns;
-    model.focus = Some(panel[next * rows + row].clone());
+    let (Some(at), Some(rows)) = (at, rows) else { return focus_below(model, forward) };
+    let next = if forward { Some(at + rows) } else { at.checked_sub(rows) };
+    if let Some(path) = next.and_then(|next| panel.get(next)) {
+        model.focus = Some(path.clone());
+    }
 }
 
-/// Focuses the agent with this number, or the first whose number ends with this digit.
+/// Focuses the agent with this number, or the first whose number ends with this digit; after the
+/// turn, one of the last batch.
 pub fn focus_number(model: &mut TuiModel, number: usize) {
-    let visible = model.agents.visible();
-    let found = visible.iter().find(|agent| agent.number == number);
-    let found = found.or_else(|| visible.iter().find(|agent| agent.number % 10 == number));
-    let found = found.map(|agent| agent.path.clone());
-    if let Some(path) = found {
-        focus_agent(model, &path);
+    let (visible, latest) = (model.agents.visible(), model.agents.latest());
+    let all = || visible.iter().chain(&latest);
+    let found = all().find(|agent| agent.number == number);
+    let found = found.or_else(|| all().find(|agent| agent.number % 10 == number));
+    match found.map(|agent| agent.path.clone()) {
+        Some(path) => focus_agent(model, &path),
+        None => model.say(format!("there is no agent {number} here")),
     }
 }
 
@@ -84,10 +97,11 @@ pub fn step_back(model: &mut TuiModel) {
 pub fn leave(model: &mut TuiModel) {
     model.focus = None;
     model.zoom = false;
+    // Also where the rows come once the panel has folded.
+    agents::redraw_open_batches(model);
     if model.fold_due {
         agents::fold(model);
     }
-    agents::redraw_open_batches(model);
     model.agents.close();
 }
 

@@ -33,10 +33,18 @@ pub struct StatusLabel {
     tail: usize,
 }
 
+/// Between a cause and what follows from it.
+const APART: &str = " · ";
+
 impl StatusLabel {
     /// A state in these words.
     pub fn new(glyph: Glyph, words: impl Into<String>) -> Self {
         Self { glyph, text: words.into(), tail: 0 }
+    }
+
+    /// Adds words, before what stays when the label is truncated.
+    pub fn push_words(&mut self, words: &str) {
+        self.text.insert_str(self.words().len(), words);
     }
 
     /// The words without what follows them, such as a clock.
@@ -49,7 +57,9 @@ impl StatusLabel {
         let (text, tail) = self.text.split_at(self.text.len().saturating_sub(self.tail));
         let kept = width(tail);
         if width(&self.text) <= room || kept + 2 > room {
-            return truncate(&self.text, room).into_owned();
+            // What changes says more than what caused it.
+            let alone = tail.strip_prefix(APART).filter(|_| width(&self.text) > room);
+            return truncate(alone.unwrap_or(&self.text), room).into_owned();
         }
         format!("{}{tail}", truncate(text, room - kept))
     }
@@ -139,11 +149,12 @@ fn run_words(run: &RunState, now: Duration) -> (String, usize) {
     }
     let words = match &run.phase {
         RunPhase::Retrying { until, attempt, limit, cause } => {
-            let words = match until.saturating_sub(now).as_secs_f32().ceil() {
-                0.0 => format!("{cause} · retrying now"),
-                wait => format!("{cause} · retrying in {wait:.0} s"),
+            let when = match until.saturating_sub(now).as_secs_f32().ceil() {
+                0.0 => "now".to_owned(),
+                wait => format!("in {wait:.0} s"),
             };
-            return with_tail(words, format!(" ({attempt} of {limit})"));
+            let tail = format!("{APART}retrying {when} ({attempt} of {limit})");
+            return with_tail(cause.to_string(), tail);
         }
         RunPhase::Tools => {
             let (words, tail) = tool_words(run, now);

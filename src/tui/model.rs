@@ -127,6 +127,8 @@ impl Metrics {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub text: String,
+    /// What the next Ctrl+C does, at the end of the text while it holds.
+    pub quits: Option<String>,
     pub until: Duration,
     pub cause: NoticeCause,
 }
@@ -140,6 +142,14 @@ pub enum NoticeCause {
     Questions,
     /// The prompt is empty and no `!` command is running.
     EmptyPrompt,
+    /// The draft has not changed.
+    Draft,
+    /// The next press of a key quits.
+    Quit,
+    /// The next press of a letter acts on all agents.
+    Confirm,
+    /// An agent fills the body.
+    Zoom,
     /// There is no model, and no overlay is open to choose one.
     NoModel,
     /// The reader is open.
@@ -200,6 +210,8 @@ pub struct KeyTimes {
     pub send_to_main: Option<String>,
     /// Until when a second `/clear` confirms the first.
     pub clear_armed: Option<Duration>,
+    /// The last letter that scrolled a page, unless it was one of several, and when.
+    pub paged: Option<(Option<char>, Duration)>,
     /// The mode that Shift+Tab has chosen, until it applies.
     pub mode: Option<PermissionMode>,
 }
@@ -346,8 +358,22 @@ impl TuiModel {
 
     /// Shows a notice on the hint line until it expires or its cause no longer holds.
     pub fn say_while(&mut self, cause: NoticeCause, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), until: self.now + NOTICE_TIME, cause });
+        let until = self.now + NOTICE_TIME;
+        self.notice = Some(Notice { text: text.into(), quits: None, until, cause });
         self.draw = DrawUrgency::Now;
+    }
+
+    /// Takes back that the next press of Ctrl+C or Ctrl+D quits, and what the notice says about it.
+    pub fn disarm_quit(&mut self) {
+        self.keys.quit_by_interrupt = None;
+        self.keys.quit_by_eof = None;
+        if let Some(notice) = &mut self.notice
+            && let Some(quits) = notice.quits.take()
+        {
+            let kept = notice.text.len().saturating_sub(quits.len());
+            notice.text.truncate(kept);
+            self.draw = DrawUrgency::Now;
+        }
     }
 
     /// Whether the notice has expired or its cause no longer holds.
@@ -360,6 +386,17 @@ impl TuiModel {
                         self.questions.open.is_some() || self.questions.waiting.is_empty()
                     }
                     NoticeCause::EmptyPrompt => !self.composer.is_empty() || self.shell.is_some(),
+                    // A change of the draft removes it.
+                    NoticeCause::Draft => self.composer.is_empty(),
+                    NoticeCause::Quit => {
+                        self.keys.quit_by_interrupt.is_none() && self.keys.quit_by_eof.is_none()
+                    }
+                    NoticeCause::Confirm => !match &self.overlay {
+                        Some(Overlay::Agents(list)) => list.pending == Some('a'),
+                        Some(Overlay::AgentPicker(which)) => which.confirms,
+                        _ => false,
+                    },
+                    NoticeCause::Zoom => !self.zoom,
                     NoticeCause::NoModel => {
                         self.overlay.is_some() || self.session.first_run.is_none()
                     }

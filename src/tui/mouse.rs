@@ -26,6 +26,9 @@ pub fn handle_mouse(
     effects: &mut Vec<ScreenEffect>,
 ) {
     let at = Position { x: event.column, y: event.row };
+    if matches!(event.kind, MouseEventKind::Down(_)) {
+        model.disarm_quit();
+    }
     match event.kind {
         MouseEventKind::ScrollUp => wheel(model, &under, -WHEEL_LINES),
         MouseEventKind::ScrollDown => wheel(model, &under, WHEEL_LINES),
@@ -107,9 +110,20 @@ fn click(model: &mut TuiModel, target: HitKind) {
                 focus::focus_agent(model, &path);
             }
         }
-        HitKind::Item(id) if model.overlay.is_none() => expand::toggle(model, id),
+        HitKind::Item(id) if model.overlay.is_none() => {
+            leave_pane(model);
+            expand::toggle(model, id);
+        }
+        HitKind::Body if model.overlay.is_none() => leave_pane(model),
         HitKind::Answer(digit) => question::select_clicked(model, digit),
         _ => {}
+    }
+}
+
+/// A click on main's transcript beside the panes returns the focus to main.
+fn leave_pane(model: &mut TuiModel) {
+    if model.focus.is_some() && !model.zoom {
+        focus::leave(model);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::tui::composer::{as_prompt, draft, update as prompt};
 use crate::tui::first_run::update as first_run;
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::update as interrupt;
-use crate::tui::keymap::Keymap;
+use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, TuiModel};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::notify::{self, notify};
@@ -128,6 +128,11 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
         return;
     }
     let interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    // Whoever does something else in between does not mean to quit.
+    let eof = model.keymap.action(KeyContext::Prompt, key) == Some(Action::DeleteOrQuit);
+    if !interrupt && !eof {
+        model.disarm_quit();
+    }
     if interrupt || key.code == KeyCode::Esc {
         if key.kind == KeyEventKind::Press {
             let which = if interrupt { InterruptKey::Interrupt } else { InterruptKey::Escape };
@@ -135,6 +140,22 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
         }
         return;
     }
+    let notice = model.notice.clone();
+    let covered = model.overlay.is_some();
+    press_in_focus(model, keys, key, effects);
+    // What the notice said was about the screen before.
+    if !covered && model.overlay.is_some() && model.notice == notice {
+        model.notice = None;
+    }
+}
+
+/// Hands a key to what has the keyboard.
+fn press_in_focus(
+    model: &mut TuiModel,
+    keys: &Keymap,
+    key: KeyEvent,
+    effects: &mut Vec<ScreenEffect>,
+) {
     if model.overlay.is_some() {
         overlay::press(model, keys, key, effects);
     } else if model.questions.open.as_ref().is_some_and(|open| open.keyboard) {
@@ -145,8 +166,8 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
 }
 
 fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
-    if model.overlay.is_some() {
-        overlay::paste(model, text);
+    model.disarm_quit();
+    if model.overlay.is_some() && overlay::paste(model, text) {
         return;
     }
     if question::paste(model, text) {
@@ -204,6 +225,9 @@ fn expire(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     };
     let mut changed = over(&mut model.keys.quit_by_interrupt);
     changed |= over(&mut model.keys.quit_by_eof);
+    if changed {
+        model.disarm_quit();
+    }
     changed |= over(&mut model.questions.pause_until);
     changed |= model.agents.expire(now, model.focus.as_ref());
     changed |= model.jobs.expire(now);

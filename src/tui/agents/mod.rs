@@ -188,6 +188,12 @@ impl AgentSet {
         self.list.iter().filter(|agent| agent.alive())
     }
 
+    /// Whether some agent of the session has a number of two or more digits, so that a digit may be a
+    /// part of one. It need not run: who types its number means it all the same.
+    pub fn has_long_numbers(&self) -> bool {
+        self.list.iter().any(|agent| agent.number > 9)
+    }
+
     /// Number of agents waiting for a slot.
     pub fn queued(&self) -> usize {
         self.alive().filter(|agent| agent.run.queued()).count()

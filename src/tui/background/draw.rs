@@ -18,12 +18,20 @@ use crate::tui::text::{one_line, width};
 
 /// Number of rows to show.
 pub fn count(model: &TuiModel) -> usize {
-    model.agents.strip().len() + model.jobs.strip().count()
+    agents(model).len() + model.jobs.strip().count()
+}
+
+/// The agents with a row: not the one that fills the body, whose head says the same.
+fn agents(model: &TuiModel) -> Vec<&AgentState> {
+    let zoomed = model.zoomed().map(|agent| &agent.path);
+    let mut agents = model.agents.strip();
+    agents.retain(|agent| Some(&agent.path) != zoomed);
+    agents
 }
 
 /// Draws the rows: agents first, then commands. The focused agent is always visible.
 pub fn draw(model: &TuiModel, area: Rect, painter: Painter<'_>, buffer: &mut Buffer) -> PaneAreas {
-    let agents = model.agents.strip();
+    let agents = agents(model);
     let jobs: Vec<&Job> = model.jobs.strip().collect();
     let all = agents.len() + jobs.len();
     let group = AgentGroup { model, agents: &agents, painter };

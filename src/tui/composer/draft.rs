@@ -2,7 +2,7 @@
 
 use crate::tui::composer::{Menu, MenuKind, mention};
 use crate::tui::host::HostRequest;
-use crate::tui::model::TuiModel;
+use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::slash;
@@ -14,6 +14,11 @@ pub fn type_letter(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenE
         return;
     }
     model.keys.text = Some(model.now);
+    if letter == '/' && model.composer.text() == "/" && model.composer.dismissed.is_some() {
+        // The slash is there from the menu that was closed.
+        model.composer.dismissed = None;
+        return edited(model, effects);
+    }
     model.composer.buffer.type_char(letter);
     edited(model, effects);
 }
@@ -21,6 +26,7 @@ pub fn type_letter(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenE
 /// Updates the menu after a change of the draft.
 pub fn edited(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.composer.edited();
+    model.notice.take_if(|notice| notice.cause == NoticeCause::Draft);
     model.queue.returned = (0, 0);
     look_up(model, effects);
     refresh_menu(model, effects);

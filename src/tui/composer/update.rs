@@ -53,8 +53,8 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
     let focused = model.focus.is_some();
     match action {
         Action::Submit => submit(model, effects),
-        Action::Up if focused && empty => focus::focus_next(model, false),
-        Action::Down if focused && empty => focus::focus_next(model, true),
+        Action::Up if focused && empty => focus::focus_below(model, false),
+        Action::Down if focused && empty => focus::focus_below(model, true),
         Action::Left if focused && empty => focus::focus_beside(model, false),
         Action::Right if focused && empty => focus::focus_beside(model, true),
         Action::Up => handle_up(model, effects),
@@ -175,13 +175,21 @@ fn next_mode(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 }
 
 fn handle_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    if model.composer.is_empty() && queue::take_back(model, effects) {
+    // As the notice about a cleared draft says.
+    let cleared = |notice: &Notice| notice.cause == NoticeCause::EmptyPrompt;
+    let is_cleared = model.notice.as_ref().is_some_and(cleared);
+    if model.composer.is_empty() && !is_cleared && queue::take_back(model, effects) {
         return;
     }
     let width = model.prompt_width();
-    if !model.composer.buffer.move_cursor(Movement::Up { width }) {
-        model.composer.older();
+    if model.composer.buffer.move_cursor(Movement::Up { width }) {
+        return;
     }
+    // An earlier prompt in its place would take it out of the queue unseen.
+    if model.recalled_is_awaited() {
+        return model.say("a queued message is in the prompt · Esc puts it back");
+    }
+    model.composer.older();
 }
 
 /// Ctrl+D on the empty prompt: quits; needs a second press while something is running.
@@ -205,10 +213,12 @@ fn end_of_input(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     };
     let until = model.now + QUIT_CONFIRM_TIME;
     model.keys.quit_by_eof = Some(until);
-    let again =
-        model.keymap.hint(KeyContext::Prompt, Action::DeleteOrQuit, "again stops them and quits");
-    let cause = NoticeCause::Event;
-    model.notice = Some(Notice { text: with_detail(&who, again), until, cause });
+    let one = agents + jobs + usize::from(model.main_is_busy()) <= 1;
+    let words = if one { "again stops it and quits" } else { "again stops them and quits" };
+    let again = model.keymap.hint(KeyContext::Prompt, Action::DeleteOrQuit, words);
+    let cause = NoticeCause::Quit;
+    let text = with_detail(&who, again);
+    model.notice = Some(Notice { text, quits: None, until, cause });
 }
 
 /// Enter: sends or runs the draft.
@@ -267,7 +277,8 @@ pub fn commands_known(
                 true => submit(model, effects),
                 false => {
                     let name = slash::command_name(&draft).unwrap_or_default();
-                    model.say(format!("unknown command /{name} · /help lists the commands"));
+                    let text = format!("unknown command /{name} · /help lists the commands");
+                    model.say_while(NoticeCause::Draft, text);
                 }
             }
         }

@@ -13,6 +13,8 @@ pub struct FirstRun {
     /// Servers found on this machine; `None` until the search is done.
     pub found: Option<Vec<LocalServer>>,
     pub selected: usize,
+    /// Whether the user has asked for another search, so its result is said.
+    pub asked: bool,
 }
 
 /// A way to begin without a configured model.

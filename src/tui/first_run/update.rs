@@ -4,7 +4,7 @@ use crate::tui::first_run::{FirstRun, SetupWay};
 use crate::tui::host::{HostRequest, LocalServer};
 use crate::tui::interrupt::stop;
 use crate::tui::keymap::Action;
-use crate::tui::model::TuiModel;
+use crate::tui::model::{Notice, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection};
 use crate::tui::page::{PageLine, Tone, update as page};
@@ -28,8 +28,12 @@ pub fn handle_action(
     }
     let Some(first) = &mut model.session.first_run else { return false };
     let rows = first.rows();
+    let cleared = |notice: &Notice| notice.cause == NoticeCause::EmptyPrompt;
     match action {
+        // As the notice says.
+        Action::Up if model.notice.as_ref().is_some_and(cleared) => return false,
         Action::Up | Action::Down => {
+            model.notice.take_if(|notice| cleared(notice));
             cycle_selection(&mut first.selected, rows.len(), action == Action::Down);
         }
         Action::Submit => {
@@ -71,7 +75,7 @@ pub fn choose(model: &mut TuiModel, way: SetupWay, effects: &mut Vec<ScreenEffec
 
 fn look_again(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(first) = &mut model.session.first_run else { return };
-    first.found = None;
+    (first.found, first.asked) = (None, true);
     effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
     refresh(model);
 }
@@ -79,7 +83,15 @@ fn look_again(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 /// Takes over the servers that answered.
 pub fn servers_found(model: &mut TuiModel, servers: Vec<LocalServer>) {
     let Some(first) = &mut model.session.first_run else { return };
+    let has_models = servers.iter().any(|server| !server.models.is_empty());
+    let words = match servers.is_empty() {
+        true => "looked again: still none",
+        false => "looked again: still without a model",
+    };
     first.found = Some(servers);
+    if std::mem::take(&mut first.asked) && !has_models {
+        model.say(words);
+    }
     refresh(model);
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::protocol::AgentPath;
 use crate::tui::agents::picker::AgentAction;
+use crate::tui::composer::MenuKind;
 use crate::tui::keymap::{Action, KeyContext, fixed_hint};
 use crate::tui::layout;
 use crate::tui::model::{InterruptKey, TuiModel};
@@ -124,7 +125,7 @@ impl TuiModel {
 
     /// Whether the prompt holds a message taken back from the queue of an agent that still works. Once it
     /// has stopped, a message put back would be sent at once, so the message is a draft like any other.
-    fn recalled_is_awaited(&self) -> bool {
+    pub fn recalled_is_awaited(&self) -> bool {
         let recalled = self.composer.recalled.as_ref().map(|recalled| &recalled.to);
         recalled.is_some_and(|to| match self.agents.get(to) {
             Some(agent) => agent.alive(),
@@ -151,8 +152,13 @@ impl TuiModel {
                 QuestionStage::Reason(_) | QuestionStage::Rule(_) => InterruptAction::BackToAnswers,
             });
         }
-        if self.composer.menu.is_some() {
-            return Some(InterruptAction::CloseMenu);
+        if let Some(menu) = &self.composer.menu {
+            // A slash alone is no draft to keep.
+            let clears = key == InterruptKey::Interrupt && menu.kind == MenuKind::Command;
+            return Some(match clears {
+                true => InterruptAction::ClearDraft,
+                false => InterruptAction::CloseMenu,
+            });
         }
         question.map(|_| InterruptAction::TakeKeyboard)
     }

@@ -39,6 +39,10 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
         *until = now + KEY_MUTE_TIME;
         return;
     }
+    if !matches!(step, InterruptAction::ArmQuit | InterruptAction::Quit | InterruptAction::LeaveNow)
+    {
+        model.disarm_quit();
+    }
     let counts = !matches!(
         step,
         InterruptAction::ArmQuit
@@ -56,9 +60,10 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
     perform(model, step, effects);
     if arms {
         arm_quit(model);
-        let again = quit_words(model);
+        let again = format!(" · {}", quit_words(model));
         if let Some(notice) = &mut model.notice {
-            notice.text.push_str(&format!(" · {again}"));
+            notice.text.push_str(&again);
+            notice.quits = Some(again);
         }
     }
     if mutes {
@@ -107,7 +112,8 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
             arm_quit(model);
             let until = model.now + QUIT_CONFIRM_TIME;
             let text = quit_words(model);
-            model.notice = Some(Notice { text, until, cause: NoticeCause::Event });
+            let cause = NoticeCause::Quit;
+            model.notice = Some(Notice { text, quits: None, until, cause });
         }
         InterruptAction::Quit => stop::quit(model, effects),
         InterruptAction::LeaveNow => effects.push(ScreenEffect::Quit),

@@ -33,7 +33,7 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
         Some(Overlay::History(_)) => picker::press_history(model, key, action, effects),
         Some(Overlay::AgentPicker(_)) => agent_picker::press(model, key, action, effects),
         Some(Overlay::Help { .. } | Overlay::Page(_) | Overlay::Question { .. }) => {
-            page::press(model, key, action);
+            page::press(model, key, action, effects);
         }
         Some(Overlay::Reader(_)) | None => {}
     }
@@ -44,16 +44,26 @@ pub fn leave(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     match &mut model.overlay {
         Some(Overlay::Reader(reader)) if reader.typing.is_some() => reader.typing = None,
         Some(Overlay::Agents(list)) if list.filtering => {
-            list.filtering = false;
-            list.filter.take();
+            let row = agent_list::selected_row(model);
+            agent_list::end_filter(model, row.as_ref());
         }
         Some(Overlay::Reader(_)) => reader::close(model, effects),
         _ => model.overlay = None,
     }
 }
 
-/// Pastes into the text field of the overlay, if there is one: the first line, up to a limit.
-pub fn paste(model: &mut TuiModel, text: &str) {
+/// Pastes into the text field of the overlay, if there is one: the first line, up to a limit. Returns
+/// false if the text is for the draft: a page has no field, and closes.
+pub fn paste(model: &mut TuiModel, text: &str) -> bool {
+    if matches!(model.overlay, Some(Overlay::Help { .. } | Overlay::Page(_))) {
+        model.overlay = None;
+        return false;
+    }
+    paste_line(model, text);
+    true
+}
+
+fn paste_line(model: &mut TuiModel, text: &str) {
     let buffer: Option<&mut TextBuffer> = match &mut model.overlay {
         Some(Overlay::Agents(list)) if list.filtering => Some(&mut list.filter),
         Some(Overlay::Picker(picker)) => Some(&mut picker.filter),
@@ -61,7 +71,7 @@ pub fn paste(model: &mut TuiModel, text: &str) {
         Some(Overlay::Reader(reader)) => reader.typing.as_mut(),
         _ => None,
     };
-    let Some(buffer) = buffer else { return };
+    let Some(buffer) = buffer else { return model.say("nothing pasted · Esc first") };
     let text = text.trim_end_matches(['\r', '\n']);
     let line = text.split(['\r', '\n']).next().unwrap_or_default();
     let part = &line[..line.floor_char_boundary(MAX_FILTER_PASTE)];

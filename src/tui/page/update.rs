@@ -1,11 +1,18 @@
 //! Opening, filling and scrolling pages.
 
+use std::time::Duration;
+
 use crossterm::event::KeyEvent;
 
+use crate::tui::composer::draft;
 use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::TuiModel;
+use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::page::{Page, PageLine};
+
+/// Letters that scroll or close a page.
+const PAGER_KEYS: &str = "q?jk bgG";
 
 /// Opens a page.
 pub fn open(model: &mut TuiModel, title: &str, lines: Vec<PageLine>) {
@@ -21,9 +28,33 @@ pub fn fill(model: &mut TuiModel, title: &str, lines: Vec<PageLine>) {
     }
 }
 
-/// Handles a key on a page.
-pub fn press(model: &mut TuiModel, key: KeyEvent, action: Option<Action>) {
+/// Answers need the dialog, which shows what they do.
+const BACK_FIRST: &str = "Esc goes back to the answers first";
+
+/// A letter that scrolled is part of a word if the next one follows this soon.
+const WORD_PAUSE: Duration = Duration::from_millis(500);
+
+/// Handles a key on a page. A letter without a meaning there closes it and is typed into the draft, so
+/// that nothing typed is lost.
+pub fn press(
+    model: &mut TuiModel,
+    key: KeyEvent,
+    action: Option<Action>,
+    effects: &mut Vec<ScreenEffect>,
+) {
     let step = model.metrics.page.page_step();
+    let scrolls = |letter: &char| PAGER_KEYS.contains(*letter);
+    match plain_char(key) {
+        Some(letter) if !scrolls(&letter) => return leave_typing(model, letter, effects),
+        Some(letter) => {
+            let now = model.now;
+            let run = std::mem::take(&mut model.keys.paged);
+            let follows = run.is_some_and(|(_, at)| now < at + WORD_PAUSE);
+            // Several are no start of a word.
+            model.keys.paged = Some((Some(letter).filter(|_| !follows), now));
+        }
+        None => model.keys.paged = None,
+    }
     match (plain_char(key), action) {
         (Some('q' | '?'), _) | (_, Some(Action::Submit | Action::Reader)) => model.overlay = None,
         (Some('j'), _) | (_, Some(Action::Down)) => scroll(model, 1),
@@ -33,6 +64,20 @@ pub fn press(model: &mut TuiModel, key: KeyEvent, action: Option<Action>) {
         (Some('g'), _) | (_, Some(Action::Home)) => scroll(model, isize::MIN / 2),
         (Some('G'), _) | (_, Some(Action::End)) => scroll(model, isize::MAX / 2),
         _ => {}
+    }
+}
+
+/// Closes the page and types the letter into the draft, behind one that has just scrolled. A question in
+/// full says what goes back to its answers instead.
+fn leave_typing(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) {
+    if matches!(model.overlay, Some(Overlay::Question { .. })) {
+        return model.say(BACK_FIRST);
+    }
+    let now = model.now;
+    let run = model.keys.paged.take().filter(|(_, at)| now < *at + WORD_PAUSE);
+    model.overlay = None;
+    for letter in run.and_then(|(first, _)| first).into_iter().chain([letter]) {
+        draft::type_letter(model, letter, effects);
     }
 }
 

@@ -239,8 +239,19 @@ pub fn hint(model: &TuiModel) -> Vec<String> {
     }
     let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
     let arrows = arrows.map(|arrows| format!("{arrows} choose"));
-    let take = model.keymap.hint(KeyContext::List, Action::Submit, "selects");
-    arrows.into_iter().chain(take).chain(["Esc closes".to_owned()]).collect()
+    let Some(Overlay::Picker(picker)) = &model.overlay else { return Vec::new() };
+    let rows = picker.matching();
+    let words = match &picker.rows {
+        PickerRows::Ways(ways) => {
+            let chosen = rows.get(picker.selected).map(|row| &row.label);
+            let way = ways.iter().find(|way| chosen.is_some_and(|label| label == way.label));
+            way.map_or("selects", |way| way.action)
+        }
+        _ => "selects",
+    };
+    let take = model.keymap.hint(KeyContext::List, Action::Submit, words);
+    let keys = arrows.into_iter().chain(take).filter(|_| !rows.is_empty());
+    keys.chain(["Esc closes".to_owned()]).collect()
 }
 
 /// Draws the history search, the newest match at the bottom, next to the prompt. Returns the cursor.

@@ -5,7 +5,7 @@ use crossterm::event::KeyEvent;
 use crate::protocol::{Command, PermissionMode};
 use crate::tui::composer::draft;
 use crate::tui::composer::edit::edit_text;
-use crate::tui::first_run::update as first_run;
+use crate::tui::first_run::{SetupWay, update as first_run};
 use crate::tui::host::ModelList;
 use crate::tui::keymap::Action;
 use crate::tui::model::TuiModel;
@@ -61,6 +61,10 @@ pub fn press(
         }
         Some(Action::Submit) => match rows.into_iter().nth(picker.selected).map(|row| row.choice) {
             Some(PickerChoice::Rule(origin)) => model.say(format!("to change it: {origin}")),
+            // The list stays, for what is found.
+            Some(PickerChoice::Way(way @ SetupWay::NoServer)) => {
+                first_run::choose(model, way, effects);
+            }
             Some(choice) => {
                 model.overlay = None;
                 apply_choice(model, choice, effects);

@@ -16,7 +16,7 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
     let dead = frame.is_some_and(|frame| frame.available.is_empty());
     let pieces = match (&open.stage, open.keyboard) {
         (_, false) => {
-            let takes = "Esc or Ctrl+C: answer the question";
+            let takes = "Esc or Ctrl+C: to the question";
             let next = model.keymap.label(KeyContext::Prompt, Action::Next);
             let takes = next.map_or_else(|| takes.to_owned(), |key| format!("{key}, {takes}"));
             [Some(takes), hint(Action::Submit, "sends the draft")]
@@ -133,7 +133,7 @@ fn rest_hint(question: &Question, held: bool, keymap: &Keymap) -> String {
         keys.into_iter().filter_map(|action| keymap.label(KeyContext::Prompt, action)).collect();
     let keys = if keys.is_empty() { "the wheel".to_owned() } else { keys.join(" or ") };
     if held {
-        return format!("{keys} shows the rest, then the answers");
+        return format!("{keys} shows the rest, then answers");
     }
     let last = QuestionQueue::choices(question).iter().filter(|digit| **digit < NO_DIGIT).max();
     let yes = match last {

@@ -4,6 +4,7 @@ use ratatui::text::Line;
 
 use crate::protocol::PromptTiming;
 use crate::tui::agents::RunPhase;
+use crate::tui::agents::row::task;
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::TuiModel;
 use crate::tui::paint::Painter;
@@ -12,6 +13,9 @@ use crate::tui::text::{one_line, truncate, width};
 
 /// Cells of a message that its keys leave free.
 const MIN_TEXT: usize = 12;
+
+/// Cells of the task of an agent that has ended.
+const MAX_TASK: usize = 24;
 
 /// The lines of the queued messages, the newest last.
 pub fn draw(model: &TuiModel, rows: usize, room: u16, painter: Painter<'_>) -> Vec<Line<'static>> {
@@ -35,7 +39,12 @@ pub fn draw(model: &TuiModel, rows: usize, room: u16, painter: Painter<'_>) -> V
 fn line(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> String {
     let name = model.label(&queued.to);
     let (before, toggle) = match (queued.state, queued.when) {
-        (MessageState::Orphaned, _) => (format!("↳ {name} ended before reading this   "), None),
+        (MessageState::Orphaned, _) => {
+            // Another agent may have its number by now.
+            let task = model.agents.get(&queued.to).map(task).unwrap_or_default();
+            let task = truncate(&task, MAX_TASK);
+            (format!("↳ {name}, {task}, ended before reading this   "), None)
+        }
         (MessageState::Held, _) => (format!("↳ {name} once that is done   "), None),
         (_, PromptTiming::Done) => (format!("↳ {name}, at end   "), Some("at next step")),
         (_, PromptTiming::NextStep) => {

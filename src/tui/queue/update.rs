@@ -75,6 +75,15 @@ pub fn mark_orphaned(model: &mut TuiModel, path: &AgentPath) {
     }
 }
 
+/// Moves the unread messages of ended agents to the history, where Up finds them first.
+pub fn shelve_orphaned(model: &mut TuiModel) {
+    let is_orphaned = |queued: &QueuedMessage| queued.state == MessageState::Orphaned;
+    for queued in model.queue.list.iter().filter(|queued| is_orphaned(queued)) {
+        model.composer.remember(&as_prompt(&queued.text));
+    }
+    model.queue.list.retain(|queued| !is_orphaned(queued));
+}
+
 /// Inserts a returned message before the draft, oldest first.
 fn prepend_to_draft(model: &mut TuiModel, text: &str) {
     let (at, messages) = model.queue.returned;

@@ -93,7 +93,7 @@ fn all_that_background_which_lists_move_with_a() {
     let mut screen = busy();
     let first = screen.agent(&root(), "explore-1", "one").id().unwrap();
     let second = screen.agent(&root(), "explore-2", "two").id().unwrap();
-    screen.ctrl('b').write("a");
+    screen.ctrl('b').write("aa");
     assert_eq!(screen.sent(), [Command::Background(first), Command::Background(second)]);
     assert_eq!(screen.notice(), "2 agents are in the background now");
 }
@@ -453,7 +453,7 @@ fn a_background_command_has_a_row_until_its_end_was_read() {
 fn quitting_counts_what_works_in_the_background() {
     let (mut screen, _) = idle_with(&["docs-1"]);
     screen.ctrl('d');
-    assert_eq!(screen.notice(), "1 agent is working · Ctrl+D again stops them and quits");
+    assert_eq!(screen.notice(), "1 agent is working · Ctrl+D again stops it and quits");
     screen.job(&root(), "bash-1", "npm run dev").wait(3_000).ctrl('d');
     assert_eq!(
         screen.notice(),

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use crate::protocol::{
     AgentPath, Answer, Command, EventKind, PromptId, PromptTiming, QuestionId, RunEnd,
 };
-use crate::tui::msg::ScreenEffect;
+use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, finish};
 
@@ -182,7 +182,7 @@ fn esc_steps_from_the_zoom_to_the_panes_to_the_prompt_and_cancels_nobody() {
 fn the_panel_folds_when_the_user_has_cancelled_all_its_agents() {
     let mut screen = busy();
     let paths = ["explore-1", "explore-2"].map(|name| screen.agent(&root(), name, "one"));
-    screen.ctrl('c').write("a");
+    screen.ctrl('c').write("aa");
     assert_eq!(screen.sent().len(), 2);
     let cancelled = || finish(RunEnd::Cancelled { before_start: false }, "");
     screen.event(&paths[0], cancelled());
@@ -420,21 +420,84 @@ fn cancel_which_takes_numbers_of_two_digits() {
         (screen, paths)
     };
     let (mut screen, paths) = many();
-    assert!(super::pictures::picture(&mut screen, 100, 40).contains("1–12 or ↑↓ Enter picks"));
-    screen.write("1");
-    assert_eq!(screen.sent(), [], "10 to 12 begin like that");
-    screen.write("2");
+    let output = super::pictures::picture(&mut screen, 100, 40);
+    assert!(output.contains("1–12 or ↑↓, then Enter · a or Ctrl+C all"), "{output}");
+    screen.write("12");
+    assert_eq!(screen.sent(), [], "a digit may be a part of a number");
+    screen.enter();
     assert_eq!(screen.sent(), [Command::Cancel(paths[11].id().unwrap())]);
     assert_eq!(screen.model.composer.text(), "");
     let (mut screen, paths) = many();
-    screen.write("1").enter();
-    assert_eq!(screen.sent(), [Command::Cancel(paths[0].id().unwrap())]);
-    let (mut screen, paths) = many();
     screen.write("3");
+    assert_eq!(screen.sent(), []);
+    screen.enter();
     assert_eq!(screen.sent(), [Command::Cancel(paths[2].id().unwrap())]);
     let (mut screen, _) = many();
     screen.write("1").esc();
     assert_eq!((screen.sent(), screen.notice()), (vec![], "nothing cancelled"));
+}
+
+#[test]
+fn a_number_that_is_not_listed_never_cancels_another_agent() {
+    let mut screen = busy();
+    let paths: Vec<_> =
+        (1..=18).map(|n| screen.agent(&root(), &format!("explore-{n}"), "one")).collect();
+    for ended in [12, 15, 18] {
+        screen.event(&paths[ended - 1], finish(RunEnd::Completed, ""));
+    }
+    for number in ["12", "15", "18", "99", "152"] {
+        screen.wait(300).ctrl('c').write(number).enter().enter();
+        assert_eq!(screen.sent(), [], "{number}");
+        let says = format!("agent {number} is not in this list");
+        assert_eq!(screen.notice(), says);
+        screen.esc();
+    }
+    // A digit is taken back, and the arrows begin anew.
+    screen.wait(300).ctrl('c').write("152").key(KeyCode::Backspace).key(KeyCode::Backspace);
+    screen.write("0").enter();
+    assert_eq!(screen.sent(), [Command::Cancel(paths[9].id().unwrap())]);
+    screen.wait(300).ctrl('c').write("15").key(KeyCode::Down).enter();
+    assert_eq!(screen.sent(), [Command::Cancel(paths[1].id().unwrap())]);
+    // One that ends while the list is open keeps its row, and its number stands for nobody else.
+    screen.wait(300).ctrl('c').event(&paths[16], finish(RunEnd::Completed, "")).write("17").enter();
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "agent 17 has ended"));
+}
+
+#[test]
+fn what_else_is_done_disarms_quitting() {
+    let others: [fn(&mut TestScreen); 5] = [
+        |screen| {
+            screen.write("x").key(KeyCode::Backspace);
+        },
+        |screen| {
+            screen.write("?").esc();
+        },
+        |screen| {
+            screen.esc();
+        },
+        |screen| {
+            screen.key(KeyCode::PageUp);
+        },
+        |screen| {
+            let at = screen.at;
+            screen.send(Msg::Paste { text: "x".to_owned(), at }).key(KeyCode::Backspace);
+        },
+    ];
+    for other in others {
+        let mut screen = TestScreen::new();
+        screen.ctrl('c').wait(300);
+        assert_eq!(screen.notice(), "Ctrl+C again quits");
+        other(&mut screen);
+        assert_eq!(screen.notice(), "");
+        screen.wait(300).ctrl('c');
+        assert!(!screen.effects.contains(&ScreenEffect::Quit));
+        assert_eq!(screen.notice(), "Ctrl+C again quits");
+    }
+    let mut screen = busy();
+    screen.ctrl('c');
+    assert_eq!(screen.notice(), "Stopped · Ctrl+C again quits");
+    screen.wait(2100);
+    assert_eq!(screen.notice(), "Stopped", "it is over with the time for the second press");
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod reader;
 mod room;
 mod seen;
 mod themes;
+mod typed;
 
 use crate::protocol::AgentPath;
 use crate::tui::testing::TestScreen;

@@ -104,7 +104,8 @@ fn models() -> Vec<ModelChoice> {
 
 fn first_run() -> TestScreen {
     let mut screen = TestScreen::new();
-    screen.model.session.first_run = Some(FirstRun { found: Some(Vec::new()), selected: 0 });
+    screen.model.session.first_run =
+        Some(FirstRun { found: Some(Vec::new()), ..FirstRun::default() });
     screen
 }
 

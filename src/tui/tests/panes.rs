@@ -124,18 +124,19 @@ fn left_and_right_go_to_the_column_beside() {
     };
     goes(KeyCode::Right, 22);
     goes(KeyCode::Right, 40);
-    goes(KeyCode::Right, 4);
-    goes(KeyCode::Left, 40);
+    goes(KeyCode::Right, 40);
     goes(KeyCode::Down, 41);
     goes(KeyCode::Left, 23);
     goes(KeyCode::Up, 22);
-    // The last column has one row less.
+    goes(KeyCode::Left, 4);
     goes(KeyCode::Left, 4);
     for at in 5..=17 {
         goes(KeyCode::Down, at);
     }
-    goes(KeyCode::Left, 35);
-    goes(KeyCode::Right, 17);
+    goes(KeyCode::Right, 35);
+    // The last column has one row less.
+    goes(KeyCode::Right, 35);
+    goes(KeyCode::Left, 17);
 }
 
 /// The number of lines of each pane on the right.

@@ -66,7 +66,10 @@ pub(super) fn draw(
         false => "Esc not now · Ctrl+C quits",
     };
     if !asking.accepts_answers(now) && !asking.printed {
-        foot = "Esc not now · 1 and 2 work in a second";
+        foot = match asking.seen_all {
+            true => "Esc not now · 1 and 2 work in a second",
+            false => "Esc not now · 2 works in a second",
+        };
     }
     let buffer = frame.buffer_mut();
     let inner = draw_box(buffer, area, theme, theme.question, &title, foot);

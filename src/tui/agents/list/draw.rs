@@ -126,7 +126,7 @@ fn all_lines(
 fn agent_line(group: AgentGroup<'_>, agent: &AgentState, columns: &AgentColumns) -> Line<'static> {
     let mut state = labels::agent_status(group.model, agent);
     if agent.alive() && agent.in_background {
-        state.text.push_str(" · in the background");
+        state.push_words(" · in the background");
     }
     columns.line(group, agent, &state, Vec::new(), Emphasis::Normal)
 }

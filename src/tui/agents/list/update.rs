@@ -3,15 +3,17 @@
 use crossterm::event::KeyEvent;
 
 use crate::protocol::AgentPath;
+use crate::tui::agents::AgentState;
 use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::background::{Job, update as background};
 use crate::tui::composer::edit::edit_text;
 use crate::tui::focus;
+use crate::tui::format::count;
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::stop;
 use crate::tui::keymap::{Action, plain_char};
-use crate::tui::model::TuiModel;
+use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection};
 use crate::tui::page::{PageLine, update as page};
@@ -30,16 +32,32 @@ pub fn press(
     action: Option<Action>,
     effects: &mut Vec<ScreenEffect>,
 ) {
+    let Some(Overlay::Agents(list)) = &mut model.overlay else { return };
+    let (filtering, pending) = (list.filtering, list.pending.take());
     let Some(Overlay::Agents(list)) = &model.overlay else { return };
     let (rows, chosen) = (list.rows(model).len(), list.selected_row(model));
-    let filtering = list.filtering;
     match (plain_char(key), action) {
         (Some(letter), _) if filtering => change(model, |list| {
             list.filter.type_char(letter);
             list.selected = 0;
         }),
         (Some('/'), _) => change(model, |list| list.filtering = true),
-        (Some(letter), _) => act(model, letter, chosen, effects),
+        (Some('a'), _) if pending == Some('a') => cancel_all(model, effects),
+        (Some(letter), _) if pending == Some('a') => start_filter(model, pending, letter),
+        (Some('a'), _) if model.agents.alive().next().is_some() => {
+            let alive = count(model.agents.alive().count(), "agent");
+            change(model, |list| list.pending = Some('a'));
+            model.say_while(NoticeCause::Confirm, format!("a again cancels {alive}"));
+        }
+        (Some('r'), _) if !can_resume(model, chosen.as_ref()) => {
+            change(model, |list| list.pending = Some('r'));
+        }
+        (Some(letter), _) => {
+            let acted = act(model, letter, chosen, effects);
+            if !acted {
+                start_filter(model, pending, letter);
+            }
+        }
         (_, Some(Action::Submit)) => open_row(model, chosen),
         (_, Some(Action::Up | Action::Down)) => change(model, |list| {
             cycle_selection(&mut list.selected, rows, action == Some(Action::Down));
@@ -59,20 +77,40 @@ fn change(model: &mut TuiModel, change: impl FnOnce(&mut AgentList)) {
     }
 }
 
-/// Performs the action of a letter on the selected row.
-fn act(model: &mut TuiModel, letter: char, row: Option<ListRow>, effects: &mut Vec<ScreenEffect>) {
+/// Begins to filter with a letter, behind the one before it that has done nothing. Letters without a
+/// meaning do so, and all further ones go there, so that no word that is typed to filter acts on a row.
+fn start_filter(model: &mut TuiModel, before: Option<char>, letter: char) {
+    change(model, |list| {
+        list.filtering = true;
+        list.selected = 0;
+        before.into_iter().chain([letter]).for_each(|letter| list.filter.type_char(letter));
+    });
+}
+
+fn can_resume(model: &TuiModel, row: Option<&ListRow>) -> bool {
+    row.and_then(|row| row.agent(model)).is_some_and(AgentState::resumable)
+}
+
+fn cancel_all(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let all: Vec<AgentPath> = model.agents.alive().map(|agent| agent.path.clone()).collect();
+    stop::cancel_all(model, &all, effects);
+}
+
+/// Performs the action of a letter on the selected row. Returns false for other letters.
+fn act(
+    model: &mut TuiModel,
+    letter: char,
+    row: Option<ListRow>,
+    effects: &mut Vec<ScreenEffect>,
+) -> bool {
     match (letter, row) {
-        ('a', _) => {
-            let all: Vec<AgentPath> =
-                model.agents.alive().map(|agent| agent.path.clone()).collect();
-            stop::cancel_all(model, &all, effects);
-        }
         ('x', Some(ListRow::Agent(path))) => stop::cancel(model, &path, effects),
         ('x', Some(ListRow::Job(id))) => background::kill(model, &id, effects),
         ('b', Some(ListRow::Agent(path))) => background::send_to_background(model, &path, effects),
         ('r', Some(ListRow::Agent(path))) => background::resume(model, &path, effects),
-        _ => {}
+        _ => return false,
     }
+    true
 }
 
 /// Enter: shows the agent's transcript or a command's page, or inserts a definition's name into the prompt.
@@ -111,6 +149,17 @@ pub fn selected_row(model: &TuiModel) -> Option<ListRow> {
     match &model.overlay {
         Some(Overlay::Agents(list)) => list.selected_row(model),
         _ => None,
+    }
+}
+
+/// Ends filtering; the selected row stays.
+pub fn end_filter(model: &mut TuiModel, row: Option<&ListRow>) {
+    change(model, |list| {
+        list.filtering = false;
+        list.filter.take();
+    });
+    if let Some(row) = row {
+        keep_selected(model, row);
     }
 }
 

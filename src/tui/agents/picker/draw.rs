@@ -50,8 +50,8 @@ pub fn draw(
 }
 
 impl AgentPicker {
-    /// The keys that pick an agent: `1–3 or ↑↓ Enter picks`. The numbers are those of the panes; those of
-    /// which another one begins with the same digits need Enter, too.
+    /// The keys that pick an agent: `1–3 or ↑↓ Enter picks`. The numbers are those of the panes; where some
+    /// have two digits, all need Enter: `1–12 or ↑↓, then Enter`.
     fn key_hints(&self, model: &TuiModel) -> String {
         let agents = self.rows.iter().filter_map(|path| model.agents.get(path));
         let open = agents.filter(|agent| self.action.applies_to(agent)).map(|agent| agent.number);
@@ -67,6 +67,10 @@ impl AgentPicker {
         };
         let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
         let enter = model.keymap.label(KeyContext::List, Action::Submit);
+        if model.agents.has_long_numbers() {
+            let keys = digits.into_iter().chain(arrows).collect::<Vec<_>>().join(" or ");
+            return enter.map_or(keys.clone(), |enter| format!("{keys}, then {enter}"));
+        }
         let arrows = arrows.into_iter().chain(enter).collect::<Vec<_>>().join(" ");
         let keys = digits.into_iter().chain(Some(arrows).filter(|keys| !keys.is_empty()));
         format!("{} picks", keys.collect::<Vec<_>>().join(" or "))

@@ -12,8 +12,10 @@ pub struct AgentPicker {
     pub action: AgentAction,
     pub rows: Vec<AgentPath>,
     pub selected: usize,
-    /// The digits typed so far, while they begin the numbers of several agents.
+    /// The digits of a number that Enter takes as a whole.
     pub typed: String,
+    /// Whether `a` was pressed, which acts on all when pressed twice.
+    pub confirms: bool,
 }
 
 /// The action for the chosen agent.

@@ -9,9 +9,12 @@ use crate::tui::background::update as background;
 use crate::tui::format::count;
 use crate::tui::interrupt::stop;
 use crate::tui::keymap::{Action, plain_char};
-use crate::tui::model::TuiModel;
+use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection};
+
+/// Said of a number that is typed.
+const NOT_LISTED: &str = "is not in this list";
 
 /// Opens the list.
 pub fn open(model: &mut TuiModel, action: AgentAction) {
@@ -25,7 +28,7 @@ pub fn open(model: &mut TuiModel, action: AgentAction) {
     let mut agents = model.agents.visible();
     agents.retain(|agent| listed(agent));
     let rows = agents.iter().map(|agent| agent.path.clone()).collect();
-    let which = AgentPicker { action, rows, selected: 0, typed: String::new() };
+    let which = AgentPicker { action, rows, selected: 0, typed: String::new(), confirms: false };
     model.overlay = Some(Overlay::AgentPicker(which));
 }
 
@@ -52,58 +55,99 @@ pub fn press(
 ) {
     let Some(Overlay::AgentPicker(which)) = &mut model.overlay else { return };
     let (count, agent_action) = (which.rows.len(), which.action);
-    let meant = match (plain_char(key), action) {
-        (Some('a'), _) => return apply_to_all(model, agent_action, effects),
-        (Some(digit), _) if digit.is_ascii_digit() => {
-            let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
-            let open = agents.filter(|agent| agent_action.applies_to(agent));
-            let numbers: Vec<usize> = open.map(|agent| agent.number).collect();
-            let Some(number) = which.type_digit(digit, &numbers) else { return };
-            let mut rows = which.rows.iter().enumerate();
-            let meant = rows.find(|(_, path)| {
-                model.agents.get(path).is_some_and(|agent| agent.number == number)
-            });
-            let Some((at, path)) = meant.map(|(at, path)| (at, path.clone())) else { return };
-            which.selected = at;
-            // More digits may follow; Enter picks what is selected.
-            Some(path).filter(|_| which.typed.is_empty())
+    let confirmed = std::mem::take(&mut which.confirms);
+    match (plain_char(key), action) {
+        (Some('a'), _) if confirmed => apply_to_all(model, agent_action, effects),
+        // A word typed by mistake acts on nobody.
+        (Some('a'), _) => {
+            which.confirms = true;
+            let verb = match agent_action {
+                AgentAction::Cancel => "cancels all",
+                AgentAction::Background => "moves all to the background",
+            };
+            model.say_while(NoticeCause::Confirm, format!("a again {verb}"));
         }
-        (Some(_), _) => return,
-        (_, Some(Action::Submit)) => which.rows.get(which.selected).cloned(),
+        (Some(digit), _) if digit.is_ascii_digit() => type_digit(model, digit, effects),
+        (Some(_), _) => {}
+        (_, Some(Action::Submit)) => submit(model, effects),
+        (_, Some(Action::Backspace)) => {
+            which.typed.pop();
+            select_typed(model);
+        }
         (_, Some(Action::Up | Action::Down)) => {
             which.typed.clear();
-            return cycle_selection(&mut which.selected, count, action == Some(Action::Down));
+            cycle_selection(&mut which.selected, count, action == Some(Action::Down));
         }
-        _ => return,
-    };
-    let Some(agent) = meant.and_then(|path| model.agents.get(&path)) else { return };
-    if !agent_action.applies_to(agent) {
-        return;
-    }
-    let path = agent.path.clone();
-    model.overlay = None;
-    match agent_action {
-        AgentAction::Cancel => stop::cancel(model, &path, effects),
-        AgentAction::Background => background::send_to_background(model, &path, effects),
+        _ => {}
     }
 }
 
-impl AgentPicker {
-    /// Adds a digit. Returns the number typed, if an agent has it; the digits are kept as long as more of
-    /// them would lead to another agent.
-    fn type_digit(&mut self, digit: char, numbers: &[usize]) -> Option<usize> {
-        let begun = |typed: &str| {
-            numbers.iter().filter(|number| number.to_string().starts_with(typed)).count()
+/// Adds a digit to the number of an agent. It acts at once only while all numbers have one digit;
+/// otherwise it selects, and Enter acts.
+fn type_digit(model: &mut TuiModel, digit: char, effects: &mut Vec<ScreenEffect>) {
+    let at_once = !model.agents.has_long_numbers();
+    let Some(Overlay::AgentPicker(which)) = &mut model.overlay else { return };
+    which.typed.push(digit);
+    let is_whole = at_once && which.typed.len() == 1;
+    if select_typed(model) && is_whole {
+        submit(model, effects);
+    }
+    if let Some(Overlay::AgentPicker(which)) = &mut model.overlay
+        && is_whole
+    {
+        which.typed.clear();
+    }
+}
+
+/// Selects the agent whose number was typed. Returns false, and says so, if none that is listed has it.
+fn select_typed(model: &mut TuiModel) -> bool {
+    let Some(Overlay::AgentPicker(which)) = &mut model.overlay else { return false };
+    if which.typed.is_empty() {
+        return false;
+    }
+    let named: Option<usize> = which.typed.parse().ok();
+    let is_named =
+        |path: &AgentPath| model.agents.get(path).is_some_and(|agent| Some(agent.number) == named);
+    let at = which.rows.iter().position(is_named);
+    match at {
+        Some(at) => {
+            which.selected = at;
+            model.notice.take_if(|notice| notice.text.ends_with(NOT_LISTED));
+        }
+        None => {
+            let text = format!("agent {} {NOT_LISTED}", which.typed);
+            model.say(text);
+        }
+    }
+    at.is_some()
+}
+
+/// Acts on the selected agent, if it is the one whose number was typed.
+fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let has_typed = |which: &AgentPicker| !which.typed.is_empty();
+    if matches!(&model.overlay, Some(Overlay::AgentPicker(which)) if has_typed(which))
+        && !select_typed(model)
+    {
+        return;
+    }
+    let Some(Overlay::AgentPicker(which)) = &model.overlay else { return };
+    let action = which.action;
+    let chosen = which.rows.get(which.selected);
+    let Some(agent) = chosen.and_then(|path| model.agents.get(path)) else { return };
+    if !action.applies_to(agent) {
+        let state = match (agent.alive(), agent.in_background) {
+            (false, _) => "has ended",
+            (true, true) => "is already in the background",
+            (true, false) => "has not started",
         };
-        self.typed.push(digit);
-        if begun(&self.typed) == 0 {
-            self.typed = digit.to_string();
-        }
-        let number = self.typed.parse().ok().filter(|number| numbers.contains(number));
-        if begun(&self.typed) <= 1 && (number.is_some() || begun(&self.typed) == 0) {
-            self.typed.clear();
-        }
-        number
+        let text = format!("{} {state}", agent.label());
+        return model.say(text);
+    }
+    let path = agent.path.clone();
+    model.overlay = None;
+    match action {
+        AgentAction::Cancel => stop::cancel(model, &path, effects),
+        AgentAction::Background => background::send_to_background(model, &path, effects),
     }
 }
 
