@@ -2,7 +2,7 @@
 
 use super::info::SlashCommand;
 use super::result::Totals;
-use crate::protocol::{Cost, Usage, money, prompt};
+use crate::protocol::{Usage, prompt};
 
 /// Every command with its description, in the order of the help.
 const COMMANDS: [(&str, &str, &str); 6] = [
@@ -74,11 +74,7 @@ pub(super) fn help(written: Vec<SlashCommand>) -> String {
 
 /// Returns the answer to `/cost`: dollars and tokens of the session, including sub-agents.
 pub(super) fn cost(totals: &Totals) -> String {
-    let dollars = |cost: Cost| match money(cost) {
-        unknown if unknown.is_empty() => "no known price".to_owned(),
-        known => known,
-    };
-    let mut lines = vec![format!("Session cost: {}, sub-agents included", dollars(totals.cost))];
+    let mut lines = vec![format!("Session cost: ${:.4}, sub-agents included", totals.cost.usd)];
     for (model, (usage, cost)) in &totals.models {
         let Usage {
             input_tokens: input,
@@ -88,8 +84,8 @@ pub(super) fn cost(totals: &Totals) -> String {
             ..
         } = usage;
         lines.push(format!(
-            "{model}: {input} input, {output} output, {read} cache read, {written} cache write tokens ({})",
-            dollars(*cost)
+            "{model}: {input} input, {output} output, {read} cache read, {written} cache write tokens (${:.4})",
+            cost.usd
         ));
     }
     lines.join("\n")

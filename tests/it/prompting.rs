@@ -97,7 +97,7 @@ async fn slash_commands_do_what_they_say() {
         ("/help", "Ctrl+O"),
         ("/agents", "general-purpose"),
         ("/permissions", "acceptEdits"),
-        ("/cost", "session   $0.00"),
+        ("/cost", "session   <$0.01"),
         ("/resume", "no other session"),
     ] {
         send(&screen, command);

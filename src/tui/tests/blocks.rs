@@ -398,7 +398,7 @@ fn a_long_prompt_is_folded_to_its_first_lines() {
     assert!(!output.contains("line-21;"), "{output}");
     screen.ctrl('t');
     let output = picture(&mut screen, 90, 40);
-    assert!(output.contains("line-1999;") && !output.contains("… +"), "{output}");
+    assert!(output.contains("line-21;") && !output.contains("… +"), "{output}");
     let mut screen = TestScreen::new();
     screen.prompt(&text[..21].join("\n"));
     let output = picture(&mut screen, 90, 40);

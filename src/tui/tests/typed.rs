@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
-use crate::protocol::{Command, EventKind, Failure, RunEnd, Sender};
+use crate::protocol::{ApiError, Command, EventKind, Failure, RunEnd, Sender};
 use crate::tui::first_run::FirstRun;
 use crate::tui::host::HostRequest;
 use crate::tui::labels;
@@ -233,8 +233,8 @@ fn a_retry_keeps_what_changes() {
     let mut screen = busy();
     let agent = screen.agent(&root(), "explore-1", "one");
     let (attempt, limit, wait) = (2, 8, Duration::from_secs(2));
-    let (failure, status, reason) = (Failure::Overloaded, Some(529), String::new());
-    screen.event(&agent, EventKind::Retrying { attempt, limit, wait, failure, status, reason });
+    let (failure, error, reason) = (Failure::Overloaded, ApiError::default(), String::new());
+    screen.event(&agent, EventKind::Retrying { attempt, limit, wait, failure, error, reason });
     let mut label = labels::agent_status(&screen.model, screen.model.agents.get(&agent).unwrap());
     let after = "retrying in 2 s (2 of 8)";
     assert!(label.text.ends_with(&format!(" · {after}")), "{label:?}");

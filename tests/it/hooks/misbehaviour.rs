@@ -28,7 +28,7 @@ fn one(scene: &Scene, command: &str) {
 }
 
 #[tokio::test]
-async fn whatever_a_hook_does_is_one_line_and_the_call_runs() {
+async fn whatever_a_hook_does_is_one_line_and_the_call_runs_unless_its_answer_is_unread() {
     let hang = "trap '' TERM; (trap '' TERM; exec -a hook-leftover sleep 300) & sleep 300";
     let rows = [
         ("echo oops >&2; exit 1", "exit 1: oops"),
@@ -38,14 +38,17 @@ async fn whatever_a_hook_does_is_one_line_and_the_call_runs() {
             "head -c 3000000 /dev/zero | tr '\\0' x",
             "too much output: only 256 KiB of its stdout were read",
         ),
-        ("echo '{\"decision\": \"maybe\"}'", "invalid answer: decision: unknown variant"),
     ];
-    for (command, expected) in rows {
+    // It may be a denial.
+    let unread =
+        [("echo '{\"decision\": \"maybe\"}'", "invalid answer: decision: unknown variant")];
+    let rows = rows.map(|row| (row, true)).into_iter().chain(unread.map(|row| (row, false)));
+    for ((command, expected), runs) in rows {
         let scene = Scene::new();
         one(&scene, command);
         scene.server.when(PARENT).reply(tool_use("Bash", bash("touch made"))).then(text(DONE));
         let run = scene.go().await;
-        assert!(scene.world.exists("made"), "{command}");
+        assert_eq!(scene.world.exists("made"), runs, "{command}");
         let lines = notices(&run);
         assert_eq!(lines.len(), 1, "{command}: {lines:?}");
         let start = "hook PreToolUse(Bash): ";
