@@ -416,10 +416,11 @@ async fn finished_grandchild(scene: &Scene, mut middle: Value, tools: &[&str]) {
 /// Chooses the second agent of the list, which stands below the first, and goes on with it.
 fn press_r_below(screen: &Screen, first: &str, second: &str) {
     choose(screen, first);
-    let (row, chosen) = (format!(" {second}  "), format!("▸ 2 look around  {second}"));
-    screen.wait_for(&row);
+    screen.wait_for(&format!(" {second}  "));
     screen.keys("\x1b[B");
-    screen.wait_for(&chosen);
+    screen.wait_until("the second agent chosen", |shown| {
+        shown.lines().any(|line| line.contains("▸ 2 look around ") && line.contains(second))
+    });
     screen.keys("r");
     screen.keys(ESC);
 }
