@@ -81,6 +81,7 @@ pub fn check_starts_nothing(
     let mut modules = Vec::new();
     // A command may turn one that git does not know yet into a submodule, and use it.
     let top = &real(checkout).ok_or(NO_REPOSITORY)?;
+    users.check_lead_nowhere_else(top)?;
     for checkout in checkouts_below(top)? {
         let within = inspect_checkout(&checkout, home, &users, true)?;
         // Git follows a link in place of a submodule.
@@ -117,6 +118,7 @@ pub fn check_without_repository(
 ) -> Result<(), String> {
     let users = user_config.settings();
     users.check_is_known()?;
+    users.check_lead_nowhere_else(dir)?;
     drivers::check_all_plain(&users)?;
     let top = resolve(dir);
     let is_inside = |folder: &PathBuf| {
@@ -216,7 +218,8 @@ fn check_programs(
         remotes.extend(["origin", "origin.git"].map(|name| checkout.join(name)));
     }
     let own = users.remotes_without_address().filter(|name| !settings.has_remote(name));
-    remotes.extend(own.map(|name| checkout.join(name)));
+    let folders = |name: &str| [name, &format!("{name}.git")].map(|name| checkout.join(name));
+    remotes.extend(own.flat_map(folders));
     if let Some(remote) = remotes.iter().find(|remote| !is_empty(remote)) {
         let name = printable_line(&remote.to_string_lossy());
         return Err(format!("git may take {name} for a remote, and start its hooks"));
@@ -413,6 +416,38 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_the_user_lead_nowhere_else() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let project = root.join("project");
+        git(&root, &["init", "-q", project.to_str().unwrap()]);
+        let user = EnvOverlay::from_iter([("HOME", root.as_path())]);
+        let with = |settings: &str| {
+            fs::write(root.join(".gitconfig"), settings).unwrap();
+            check(&project, &user)
+        };
+        let blame = "[blame]\n\tignoreRevsFile = .git-blame-ignore-revs\n";
+        assert_eq!(with(blame), Ok(()));
+        fs::write(root.join("secret"), "").unwrap();
+        fs::write(project.join("revs"), "").unwrap();
+        std::os::unix::fs::symlink("revs", project.join(".git-blame-ignore-revs")).unwrap();
+        assert_eq!(with(blame), Ok(()));
+        fs::remove_file(project.join("revs")).unwrap();
+        std::os::unix::fs::symlink("../secret", project.join("revs")).unwrap();
+        let why = with(blame).unwrap_err();
+        assert!(why.contains("blame.ignorerevsfile names a link"), "{why}");
+        for base in ["/srv/", "file:", "", "x:", "./a", "ext::"] {
+            for key in ["insteadOf", "pushInsteadOf"] {
+                let why = with(&format!("[url \"{base}\"]\n\t{key} = work:\n")).unwrap_err();
+                assert!(why.contains("a repository on this machine"), "{base}: {why}");
+            }
+        }
+        for base in ["git@github.com:", "https://github.com/", "ssh://git@h/", "git://h/"] {
+            assert_eq!(with(&format!("[url \"{base}\"]\n\tinsteadOf = gh:\n")), Ok(()), "{base}");
+        }
+    }
+
+    #[test]
     fn a_remote_without_an_address_is_a_path() {
         let root = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(root.path()).unwrap();
@@ -430,6 +465,29 @@ mod tests {
         git(&project, &["config", "remote.other.fetch", "+refs/heads/*:refs/remotes/o/*"]);
         let why = check(&project, &user).unwrap_err();
         assert!(why.contains("\"other\", which is not a remote with an address"), "{why}");
+    }
+
+    #[test]
+    fn a_remote_that_the_user_chooses_may_be_a_folder_of_the_project() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let project = root.join("project");
+        git(&root, &["init", "-q", project.to_str().unwrap()]);
+        let user = EnvOverlay::from_iter([("HOME", root.as_path())]);
+        for (setting, folder) in [
+            ("[remote]\n\tpushDefault = fork\n", "fork"),
+            ("[remote]\n\tpushDefault = fork\n", "fork.git"),
+            ("[branch \"main\"]\n\tremote = fork\n", "fork"),
+            ("[branch \"main\"]\n\tpushRemote = fork\n", "fork"),
+        ] {
+            fs::write(root.join(".gitconfig"), setting).unwrap();
+            assert_eq!(check(&project, &user), Ok(()));
+            fs::create_dir(project.join(folder)).unwrap();
+            fs::write(project.join(folder).join("HEAD"), "").unwrap();
+            let why = check(&project, &user).unwrap_err();
+            assert!(why.contains("for a remote"), "{why}");
+            fs::remove_dir_all(project.join(folder)).unwrap();
+        }
     }
 
     #[test]

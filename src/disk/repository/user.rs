@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::config_file::{self, GitSetting};
-use crate::disk::resolve::{resolve, resolve_from};
+use crate::disk::resolve::{passes_link, resolve, resolve_from};
 use crate::protocol::EnvOverlay;
 
 /// Variables that locate git's settings files.
@@ -170,6 +170,42 @@ impl GitSettings {
         if self.has_unread { Err(why.to_owned()) } else { Ok(()) }
     }
 
+    /// Checks that git takes what the settings name where they say: no value is the path of a link in
+    /// `top` that leads out of it, and no address is made one of this machine.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message that names the setting.
+    pub fn check_lead_nowhere_else(&self, top: &Path) -> Result<(), String> {
+        let (top, written) = (resolve(top).unwrap_or_else(|| top.to_owned()), top);
+        let leads_out = |it: &&GitSetting| {
+            let path = top.join(&*it.value);
+            let is_within = !it.value.is_empty() && path.starts_with(&top);
+            is_within
+                && passes_link(&path, |link| link.starts_with(&top) || link.starts_with(written))
+                && resolve(&path).is_none_or(|end| !end.starts_with(&top))
+        };
+        let name = |it: &GitSetting| format!("{}.{}", section(it), it.key);
+        if let Some(setting) = self.all().find(leads_out) {
+            return Err(format!(
+                "your git setting {} names a link of the project that leads out of it",
+                name(setting)
+            ));
+        }
+        let is_rewritten = |it: &&GitSetting| {
+            section(it) == "url"
+                && matches!(&*it.key, "insteadof" | "pushinsteadof")
+                && !is_network_address(subsection(it))
+        };
+        match self.all().find(is_rewritten) {
+            Some(setting) => Err(format!(
+                "your git setting {} may turn an address into a repository on this machine",
+                name(setting)
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the folders of hooks, for a repository with this checkout.
     pub fn hook_folders(&self, checkout: &Path) -> Vec<PathBuf> {
         let named = self.all().filter(|it| is_set(it, "core") && it.key == "hookspath");
@@ -177,13 +213,18 @@ impl GitSettings {
         named.map(path).collect()
     }
 
-    /// Returns the remotes that have settings but no address, so that git takes their names for paths.
+    /// Returns the remotes that have settings, or that others name, but no address, so that git takes
+    /// their names for paths.
     pub fn remotes_without_address(&self) -> impl Iterator<Item = &str> {
         let remotes = || self.all().filter(|it| section(it) == "remote");
         let has_address =
             move |name: &str| remotes().any(|it| it.key == "url" && subsection(it) == name);
-        let names = remotes().map(subsection);
-        names.filter(move |name| !name.is_empty() && !has_address(name))
+        let chosen = self.all().filter(|it| {
+            let name = (section(it), it.key.as_str());
+            matches!(name, ("remote", "pushdefault") | ("branch", "remote" | "pushremote"))
+        });
+        let names = remotes().map(subsection).chain(chosen.map(|it| it.value.as_str()));
+        names.filter(move |name| !matches!(*name, "" | ".") && !has_address(name))
     }
 
     /// Returns the checkouts that `core.worktree` names, for a repository with this git folder.
@@ -305,6 +346,19 @@ fn is_path(setting: &GitSetting) -> bool {
 
 fn is_template_folder(setting: &GitSetting) -> bool {
     is_set(setting, "init") && setting.key == "templatedir"
+}
+
+/// Whether an address that begins like this is certainly one of another machine.
+fn is_network_address(start: &str) -> bool {
+    let schemes = ["https://", "http://", "ssh://", "git://"];
+    let is_host = |host: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "@.-_".contains(c);
+        host.contains(['@', '.'])
+            && host.starts_with(char::is_alphanumeric)
+            && host.chars().all(is_plain)
+    };
+    schemes.iter().any(|scheme| start.starts_with(scheme))
+        || start.split_once(':').is_some_and(|(host, path)| is_host(host) && !path.starts_with(':'))
 }
 
 fn is_relative(path: &str) -> bool {

@@ -123,7 +123,11 @@ pub fn script_options(
     is_listed: impl Fn(&str, &[Spelling<'_>]) -> bool,
 ) -> Vec<Danger> {
     let exact = |place: usize| words.get(place).and_then(Spelling::exact);
-    let is_operand = |place: &usize| exact(*place).is_some_and(|text| !text.starts_with('-'));
+    let is_package_runner = matches!(name, "bun" | "npm" | "pnpm" | "yarn");
+    let is_operand = |place: &usize| {
+        exact(*place).is_some_and(|text| !text.starts_with('-'))
+            && !(is_package_runner && package_runner::is_value(words, *place))
+    };
     let mut operands = (1..words.len()).filter(is_operand);
     let first = operands.next();
     let sub_command = first.and_then(exact).unwrap_or_default();

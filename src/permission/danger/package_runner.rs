@@ -52,26 +52,74 @@ pub fn own_words(name: &str, words: &[Spelling<'_>], script: Option<usize>) -> u
     }
 }
 
-/// Finds options of npm, pnpm or yarn before `end` that are not known to be harmless.
+/// Whether the word may be the value of an option before it.
+pub fn is_value(words: &[Spelling<'_>], place: usize) -> bool {
+    let option = words.get(place.wrapping_sub(1)).and_then(Spelling::exact).unwrap_or_default();
+    let name = option.trim_start_matches('-').to_ascii_lowercase().replace('_', "-");
+    // Such letters may follow others.
+    let is_cluster = option.starts_with('-') && !option.starts_with("--");
+    lists(TAKES_VALUE, option)
+        || is_cluster && option.ends_with(['w', 'F'])
+        || option.starts_with('-') && lists(WITH_VALUE, &name)
+}
+
+/// Finds options of npm, pnpm or yarn before `end` that are not known to be harmless, values that
+/// are no plain text, and a sub-command or script that may be something else.
 pub fn find(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
     let mut dangers = Vec::new();
-    let lists = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let program = words.first().and_then(Spelling::exact).unwrap_or_default();
-    let is_value =
-        |place: usize| words[place - 1].exact().is_some_and(|before| lists(TAKES_VALUE, before));
-    let sub_command =
-        (1..end.min(words.len())).filter(|place| !is_value(*place)).find_map(|place| {
-            Some((place, words[place].exact().filter(|word| !word.starts_with('-'))?))
-        });
-    if let Some((place, word)) = sub_command {
-        let is_everyday =
-            if base_name(program) == "npm" { lists(NPM, word) } else { !lists(STARTS, word) };
+    let is_npm = base_name(program) == "npm";
+    let is_operand = |place: &usize| !words[*place].beginning().starts_with('-');
+    let mut is_before_sub_command = true;
+    // The last one is the sub-command or the script, unless they belong to an option.
+    for place in (1..words.len()).filter(is_operand) {
+        let is_value = is_value(words, place);
+        let outline = words[place].outline();
+        let option = words[place - 1].outline();
+        if place < end && is_value && !is_plain_value(&outline) {
+            dangers.push(Danger::new(option.clone(), option.clone(), place - 1));
+        }
+        if !is_before_sub_command {
+            continue;
+        }
+        is_before_sub_command = is_value;
+        // Some of these options take no value in pnpm and yarn.
+        let is_certain_value =
+            is_value && (is_npm || option.ends_with('F') || option.ends_with("filter"));
+        let is_everyday = match is_npm {
+            true => is_value || place >= end || lists(NPM, &outline),
+            false => {
+                (place >= end || !lists(STARTS, &outline))
+                    && (is_certain_value && base_name(program) != "yarn" || is_plain_name(&outline))
+            }
+        };
         if !is_everyday {
-            dangers.push(Danger::new(word, word, place));
+            dangers.push(Danger::new(outline.clone(), outline, place));
         }
     }
     dangers.extend(find_options(words, end));
     dangers
+}
+
+fn lists(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
+/// Whether the value is text that none of the programs hands on as more than that: pnpm gives git
+/// what stands between brackets.
+fn is_plain_value(value: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || "@_./*^{}~,:-".contains(c);
+    !value.starts_with('-') && value.chars().all(is_plain)
+}
+
+/// Whether the word is a name, and no path: yarn takes one for the folder to run in, and pnpm for a
+/// program.
+fn is_plain_name(word: &str) -> bool {
+    let name = word.strip_prefix('@').and_then(|scoped| scoped.split_once('/'));
+    let (scope, name) = name.map_or(("", word), |(scope, name)| (scope, name));
+    let is_name = |c: char| c.is_alphanumeric() || "_.:@+-".contains(c);
+    (scope.chars().chain(name.chars())).all(is_name)
+        && ![scope, name].iter().any(|part| matches!(*part, "." | ".."))
 }
 
 /// Finds options of npx and its like before the program that it runs.
@@ -84,8 +132,11 @@ pub fn find_before_program(words: &[Spelling<'_>]) -> Vec<Danger> {
 fn find_options(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
     let words = words.iter().enumerate().take(end).skip(1);
     let unknown = words.filter_map(|(place, word)| {
-        let text = word.exact().filter(|text| text.starts_with('-') && !is_harmless(text))?;
-        let option = text.split('=').next().unwrap_or(text);
+        let text = word.outline();
+        if !text.starts_with('-') || is_harmless(&text) {
+            return None;
+        }
+        let option = text.split('=').next().unwrap_or(&text);
         Some(Danger::new(option, option, place))
     });
     unknown.collect()
@@ -107,7 +158,6 @@ fn is_harmless(word: &str) -> bool {
     let bare = word.trim_start_matches('-');
     let (name, value) = bare.split_once('=').map_or((bare, None), |(name, it)| (name, Some(it)));
     let option = name.to_ascii_lowercase().replace('_', "-");
-    let lists = |list: &str, name: &str| list.split_whitespace().any(|known| known == name);
     let is_known = |name: &str| lists(HARMLESS, name);
     let is_cluster = !word.starts_with("--");
     let is_harmless = bare.is_empty()
@@ -115,7 +165,7 @@ fn is_harmless(word: &str) -> bool {
         || option.strip_prefix("no-").is_some_and(is_known)
         || is_cluster && name.chars().all(|letter| LETTERS.contains(letter));
     let is_value = |value: &str| {
-        matches!(value, "true" | "false") || lists(WITH_VALUE, &option) && !value.starts_with('-')
+        matches!(value, "true" | "false") || lists(WITH_VALUE, &option) && is_plain_value(value)
     };
     is_harmless && value.is_none_or(is_value)
 }

@@ -647,6 +647,20 @@ fn a_builtin_that_changes_the_rest_of_the_line_is_asked_about() {
         ("Bash(pnpm:*)", "pnpm exec sh -c id"),
         ("Bash(pnpm:*)", "pnpm -r exec rm x"),
         ("Bash(yarn:*)", "yarn exec bash x"),
+        ("Bash(pnpm run:*)", "pnpm run --filter='[--output=/x]' a"),
+        ("Bash(pnpm run:*)", "pnpm run --filter=[--output=/x] a"),
+        ("Bash(pnpm run:*)", "pnpm run --filter '...[--output=x]' a"),
+        ("Bash(pnpm:*)", "pnpm -F '[--output=x]' a"),
+        ("Bash(pnpm:*)", "pnpm -rF '[--output=x]' run a"),
+        ("Bash(pnpm:*)", "pnpm a --filter='[--output=x]'"),
+        ("Bash(pnpm:*)", "pnpm -w exec touch x"),
+        ("Bash(pnpm:*)", "pnpm --filter web exec touch x"),
+        ("Bash(pnpm:*)", "pnpm ../x"),
+        ("Bash(yarn:*)", "yarn ../x run a"),
+        ("Bash(yarn:*)", "yarn ./x dlx y"),
+        ("Bash(yarn:*)", "yarn .. install"),
+        ("Bash(yarn:*)", "yarn -w ../x a"),
+        ("Bash(yarn:*)", "yarn web/ a"),
         ("Bash(history:*)", "history -w /x"),
     ]);
     covered(&[
@@ -660,6 +674,11 @@ fn a_builtin_that_changes_the_rest_of_the_line_is_asked_about() {
         ("Bash(npm:*)", "npm -w app run build"),
         ("Bash(pnpm:*)", "pnpm build"),
         ("Bash(yarn:*)", "yarn test"),
+        ("Bash(pnpm:*)", "pnpm --filter @org/web build"),
+        ("Bash(pnpm:*)", "pnpm --filter './packages/**' -r build"),
+        ("Bash(pnpm:*)", "pnpm --filter=web... test"),
+        ("Bash(yarn:*)", "yarn test:unit"),
+        ("Bash(yarn:*)", "yarn add @org/web@^1.2"),
         ("Bash(history:*)", "history 20"),
     ]);
 }

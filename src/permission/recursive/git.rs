@@ -71,6 +71,8 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
         }
         // It moves the files of one side to other names.
         _ if words.iter().any(|word| word.text.contains("subtree")) => Some(history),
+        // It applies a patch, and shows lines of it that end in blanks.
+        "stash" if applies_patch(words, bases) => Some(history),
         _ if is_silent(name, words) => by_setting(name, elsewhere),
         // What a patch names by its id may be any file.
         "am" if !words.is_empty() && words.iter().all(|word| lists(AM_STEPS, &word.text)) => None,
@@ -121,6 +123,37 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
         }
         _ => Some(history),
     }
+}
+
+/// Whether `git stash` takes only a part of the changes, other than those of files that it names.
+fn applies_patch(words: &[Word], bases: &[PathBuf]) -> bool {
+    let mut is_message = false;
+    let mut options_ended = false;
+    let (mut command, mut files) = (None, Vec::new());
+    for word in words {
+        let text = word.text.as_str();
+        if std::mem::take(&mut is_message) {
+            continue;
+        }
+        match text {
+            "--" if !options_ended => options_ended = true,
+            "-m" | "--message" if !options_ended => is_message = true,
+            _ if !options_ended && text.starts_with('-') => {
+                let letters = text.strip_prefix('-').filter(|it| !it.starts_with(['-', 'm']));
+                if letters.is_some_and(|it| it.contains('S')) || text.starts_with("--s") {
+                    return true;
+                }
+                is_message = letters.is_some_and(|it| it.ends_with('m'));
+            }
+            _ if command.is_none() && !options_ended => command = Some(text),
+            _ => files.push(word),
+        }
+    }
+    // The words after any other are no files.
+    let is_file = |word: &Word| {
+        is_plain_path(word) && bases.iter().all(|base| base.join(&word.text).is_file())
+    };
+    matches!(command, None | Some("push")) && !files.into_iter().all(is_file)
 }
 
 /// Settings by which a command shows content that it otherwise does not.

@@ -450,6 +450,32 @@ fn a_command_of_git_is_a_doubt_unless_it_is_known_to_show_no_content() {
 }
 
 #[test]
+fn a_stash_of_some_changes_is_a_doubt() {
+    let tracked = bench(&[".env"]).deny("Read(.env)");
+    for line in [
+        "git stash push .",
+        "git stash push -k .",
+        "git stash push ':/'",
+        "git stash push -- ':!d'",
+        "git stash -- .",
+        "git stash push -km x .",
+        "git stash --staged",
+        "git stash push -S",
+        "git stash push -kS",
+        "git stash save --staged x",
+    ] {
+        let judgement = tracked.bash_judgement(line);
+        assert_eq!(judgement.decision, Ask, "{line}");
+    }
+    tracked.allows(vec![
+        "git stash push src/a",
+        "git stash push -m 'a message' -- src/a",
+        "git stash push -u -m x",
+        "git stash save some words",
+    ]);
+}
+
+#[test]
 fn a_command_of_git_is_a_doubt_if_a_setting_makes_it_show_content() {
     for (key, value, lines) in [
         ("commit.verbose", "2", vec!["git commit -m x", "git commit --dry-run -a"]),

@@ -14,7 +14,8 @@ mod mention;
 mod placeholder;
 mod value;
 
-use mention::{APPENDERS, occurrences};
+use mention::occurrences;
+use placeholder::APPENDERS;
 
 /// Compares a rule for commands with the line and every command in it.
 pub fn compare_line(pattern: &CommandPattern, shell: &ShellLine) -> Restriction {
@@ -37,6 +38,10 @@ fn compare_starts(pattern: &CommandPattern, command: &SimpleCommand) -> Restrict
     let (starts, _) = wrapper::program_starts(&command.words);
     let found = starts.into_iter().filter_map(|start| {
         let (runner, words) = command.words.split_at_checked(start)?;
+        if words.first().is_some_and(|program| placeholder::is_in(runner, program)) {
+            let why = "which program a command starts is known only at run time";
+            return Some(Restriction::Maybe(why.to_owned()));
+        }
         Some(pattern.restricts(&placeholder::open(runner, words), appends))
     });
     Restriction::strongest(found)
@@ -67,6 +72,10 @@ fn find_hidden(pattern: &CommandPattern, shell: &ShellLine) -> Restriction {
             "a word that is known only at run time may be one of `{}`",
             tokens.join(" ")
         ));
+    }
+    if shell.script.all_commands().iter().any(|command| placeholder::is_in_script(command)) {
+        let why = "a program puts text that it reads into a script";
+        return Restriction::Maybe(why.to_owned());
     }
     let plain = separate_defaults(&unquoted(&shell.line));
     let named = occurrences(&plain, program);

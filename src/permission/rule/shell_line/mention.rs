@@ -1,6 +1,6 @@
 //! The rule's program among the arguments of a command, which may run it.
 
-use super::placeholder;
+use super::placeholder::{self, APPENDERS};
 use crate::permission::danger;
 use crate::permission::interpreter::takes_data;
 use crate::permission::pattern::{CommandPattern, Restriction};
@@ -8,9 +8,6 @@ use crate::permission::program::{base_name, is_sub_command};
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::spelling::{separate_defaults, spell, unquoted};
 use crate::permission::wrapper;
-
-/// Programs that append words of their input to the command they run.
-pub const APPENDERS: &[&str] = &["xargs", "parallel", "find", "fd", "fdfind"];
 
 /// Maximum words after a mention that are compared.
 const MAX_TAIL: usize = 64;

@@ -113,6 +113,18 @@ fn a_placeholder_of_a_runner_is_known_only_at_run_time() {
             ("Bash(python3 tools/deploy.py:*)", "find tools -name deploy.py -exec python3 {} ';'"),
             ("Bash(python3 tools/deploy.py:*)", "fd deploy -x python3 {}"),
             ("Bash(python3 tools/deploy.py:*)", "fd deploy -x python3 {//}/deploy.py"),
+            ("Bash(kubectl delete:*)", "echo le | xargs -I{} kubectl de{}te pod"),
+            ("Bash(kubectl delete:*)", "echo le | xargs -0I% kubectl de%te pod"),
+            ("Bash(kubectl delete:*)", "find le -maxdepth 0 -exec kubectl de{}te pod ';'"),
+            ("Bash(kubectl delete:*)", "find kube -maxdepth 0 -exec {}ctl delete pod ';'"),
+            ("Bash(kubectl delete:*)", "echo delete | xargs -I% sh -c 'kubectl % pod'"),
+            ("Bash(kubectl delete:*)", "xargs -IX env bash -c 'kubectl X pod' <<< delete"),
+            ("Bash(kubectl delete:*)", "fd delete -x kubectl {/} pod"),
+            ("Bash(kubectl delete:*)", "fd delete -X kubectl {.} pod"),
+            ("Bash(kubectl delete:*)", "fd le -x kubectl de{}te"),
+            ("Bash(kubectl delete:*)", "parallel 'kubectl {}' ::: delete"),
+            ("Bash(kubectl delete:*)", "parallel kubectl de{}te ::: le"),
+            ("Bash(kubectl delete:*)", "parallel kubectl {.} ::: delete.x"),
         ],
         Ask,
     );
@@ -120,6 +132,8 @@ fn a_placeholder_of_a_runner_is_known_only_at_run_time() {
         &[
             ("Bash(kubectl delete:*)", "echo a | xargs -I{} kubectl get {}"),
             ("Bash(kubectl delete:*)", "echo a | xargs -I{} echo {}"),
+            ("Bash(kubectl delete:*)", "find . -name '*.o' -exec mv {} {}.bak ';'"),
+            ("Bash(kubectl delete:*)", "find . -name '*.o' -exec sh -c 'mv \"$1\" x' _ {} ';'"),
         ],
         Allow,
     );
