@@ -178,12 +178,12 @@ async fn what_is_copied_is_what_was_shown() {
     screen.keys(ENTER);
     screen.wait_for("copied 4 lines");
     screen.keys("\u{f}y");
-    screen.wait_for("copied 1 line");
+    screen.wait_for("copied the prompt: 1 line");
     screen.keys("/touch");
     screen.keys(ENTER);
     screen.wait_for("1 of 1");
     screen.keys("y");
-    screen.wait_for("copied 4 lines");
+    screen.wait_for("copied the text: 4 lines");
     screen.keys("q");
     screen.wait_for("? keys");
     screen.keys(CTRL_D);
