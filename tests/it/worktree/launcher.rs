@@ -5,6 +5,7 @@ use std::path::Path;
 use caliban::exec::Sandbox;
 
 use super::{PROGRAM, output};
+use crate::support::skip;
 
 #[test]
 fn the_launcher_says_what_is_wrong_and_is_not_for_people() {
@@ -73,4 +74,21 @@ fn the_launcher_says_what_is_wrong_and_is_not_for_people() {
     }
     let help = output(PROGRAM, &["--help"]);
     assert!(!String::from_utf8_lossy(&help.stdout).contains("sandbox"));
+}
+
+#[test]
+fn the_launcher_hands_its_own_descriptor_to_nobody() {
+    if Sandbox::new(Path::new(PROGRAM)).is_none() {
+        return skip(
+            "the_launcher_hands_its_own_descriptor_to_nobody",
+            "there is no Landlock here",
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let write = folder.path().display().to_string();
+    let start = "exec 9</dev/null; exec \"$0\" sandbox \"$@\" -- sh -c 'test -e /proc/$$/fd/9'";
+    for (launcher, code) in [(vec!["--launcher", "9"], 1), (vec![], 0)] {
+        let words = [vec!["-c", start, PROGRAM, "--write", &write], launcher].concat();
+        assert_eq!(output("sh", &words).status.code(), Some(code), "{words:?}");
+    }
 }
