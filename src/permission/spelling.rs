@@ -52,6 +52,14 @@ impl Spelling<'_> {
         matches!(self, Self::Open(pieces) if matches!(pieces[..], [Piece::Variable(_) | Piece::Any]))
     }
 
+    /// Whether the word holds the path of the home or of a working directory, which may be any text:
+    /// `$PWD`, `~+` and the like.
+    pub fn holds_folder(&self) -> bool {
+        let Self::Open(pieces) = self else { return false };
+        let is_folder = |piece: &Piece| matches!(piece, Piece::Variable(name) if matches!(name.as_str(), "HOME" | "OLDPWD" | "PWD"));
+        pieces.iter().any(is_folder)
+    }
+
     /// The certain part at the beginning of the word.
     pub fn beginning(&self) -> String {
         match self {

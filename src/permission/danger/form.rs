@@ -83,7 +83,8 @@ fn is_harmless_setting(word: &str) -> bool {
 
 /// Whether a partly known word may contain such a danger.
 pub fn find_open(name: &str, word: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> bool {
-    MOUNTERS.contains(&name) && mount(word, previous, bases).is_some()
+    matches!(name, "make" | "gmake") && word.holds_folder()
+        || MOUNTERS.contains(&name) && mount(word, previous, bases).is_some()
         || matches!(name, "dotnet" | "msbuild") && dotnet::find_open(word)
 }
 

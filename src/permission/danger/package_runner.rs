@@ -1,7 +1,7 @@
 //! Options of npm, pnpm and yarn themselves, and of npx and its like. They hand settings on to what a script starts, npm
 //! under names that it reads in any case and with underscores, so only known ones are covered.
 
-use super::{Danger, Spelling};
+use super::{Danger, OPEN_WORDS, Spelling};
 use crate::permission::program::base_name;
 
 /// Options that name no file and no program, and choose no other folder.
@@ -147,9 +147,10 @@ fn find_options(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
 pub fn shell_text(words: &[Spelling<'_>]) -> Vec<Danger> {
     let is_read = |text: &str| text.contains(['$', '`', '\\', '"']);
     let words = words.iter().enumerate().skip(1);
-    let read = words.filter_map(|(place, word)| {
-        let text = word.exact().filter(|text| is_read(text))?;
-        Some(Danger::new("text that a shell may read", text, place))
+    let read = words.filter_map(|(place, word)| match word.exact() {
+        Some(text) => is_read(text).then(|| Danger::new("text that a shell may read", text, place)),
+        // Nobody has looked at the name of the folder.
+        None => word.holds_folder().then(|| Danger::new(OPEN_WORDS, OPEN_WORDS, place)),
     });
     read.collect()
 }

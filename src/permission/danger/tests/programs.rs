@@ -484,6 +484,12 @@ fn npm_and_its_like_have_only_harmless_options_of_their_own() {
         ("Bash(pnpm run:*)", "pnpm run --loglevel=--dir=../x a"),
         // Older versions of npm and pnpm hand it to a shell between double quotes.
         ("Bash(npm run:*)", "npm run a '$(touch x)'"),
+        ("Bash(npm run:*)", "npm run a \"b$PWD\""),
+        ("Bash(npm run:*)", "npm run a -- b${OLDPWD}"),
+        ("Bash(npm run:*)", "npm run a ~+/x"),
+        ("Bash(make:*)", "make ~+"),
+        ("Bash(make:*)", "make \"a$PWD\""),
+        ("Bash(make:*)", "make -j2 test \"$HOME\""),
         ("Bash(npm run:*)", "npm run a -- '`touch x`'"),
         ("Bash(pnpm test:*)", "pnpm test -- 'a\";touch x;\"'"),
         ("Bash(npx jest:*)", "npx jest 'a\\\\'"),
