@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::control::ControlRequest;
 use super::stdin::RawLine;
-use crate::protocol::{ImageSource, UniqueKeys};
+use crate::protocol::{ImageSource, PeerError, UniqueKeys};
 
 /// The maximum length of an error about a line, in characters.
 const MAX_ERROR_CHARS: usize = 300;
@@ -28,7 +28,7 @@ pub(super) enum InputLine {
     /// A request that expects an answer with its id.
     Request(ControlRequest),
     /// An answer to one of our requests.
-    Answer { id: String, answer: Result<Value, String> },
+    Answer { id: String, answer: Result<Value, PeerError> },
     /// Nothing to do, such as a blank line.
     Nothing,
     /// Not a prompt, and its recipient is unknown. Holds the error.
@@ -148,7 +148,8 @@ impl InputLine {
                 Self::Request(ControlRequest { id, body: Err(why) })
             }
             (Some("control_response"), Some(Value::String(id))) => {
-                Self::Answer { id, answer: Err(format!("the answer cannot be read: {why}")) }
+                let error = PeerError::Unread(format!("the answer cannot be read: {why}"));
+                Self::Answer { id, answer: Err(error) }
             }
             (Some(_), _) => Self::Ignored(why),
         }
@@ -174,7 +175,7 @@ impl InputFrame {
                     InputLine::Answer { id, answer: Ok(response.0) }
                 }
                 ControlResponse::Error { request_id: id, error } => {
-                    InputLine::Answer { id, answer: Err(error) }
+                    InputLine::Answer { id, answer: Err(PeerError::Refused(error)) }
                 }
             },
             Self::ControlCancelRequest {} | Self::KeepAlive {} => InputLine::Nothing,
@@ -382,13 +383,13 @@ mod tests {
         );
         assert_eq!(
             response(json!({"subtype": "error", "request_id": "c1", "error": "no"})),
-            answer(Err("no".to_owned()))
+            answer(Err(PeerError::Refused("no".to_owned())))
         );
         // Which of the two counts would be up to the reader.
         let doubled = r#"{"behavior": "deny", "message": "m", "behavior": "allow"}"#;
         let response =
             r#"{"type": "control_response", "response": {"subtype": "success", "request_id": "c1""#;
-        let InputLine::Answer { id, answer: Err(why) } =
+        let InputLine::Answer { id, answer: Err(PeerError::Unread(why)) } =
             whole(&format!("{response}, \"response\": {doubled}}}}}"))
         else {
             panic!()
@@ -407,7 +408,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let asker = |line: InputLine| match line {
-            InputLine::Answer { id, answer: Err(why) } if why.contains("cannot be read") => id,
+            InputLine::Answer { id, answer: Err(PeerError::Unread(_)) } => id,
             other => panic!("{other:?}"),
         };
         let nobody = |line: InputLine| matches!(line, InputLine::Ignored(_));

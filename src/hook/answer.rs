@@ -57,7 +57,7 @@ fn is_blank(character: char) -> bool {
 /// # Errors
 ///
 /// For other events, `why`.
-fn unread(event: HookEvent, why: String) -> Result<HookAnswer, String> {
+pub(super) fn unread(event: HookEvent, why: String) -> Result<HookAnswer, String> {
     match event {
         HookEvent::PreToolUse | HookEvent::PermissionRequest | HookEvent::UserPromptSubmit => {
             Ok(HookAnswer { output: denial(event, why.clone()), lines: vec![why] })

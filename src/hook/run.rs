@@ -16,7 +16,7 @@ use crate::exec::{
     CommandExit, FilterCommand, FilterOutput, ServiceCommand, StartDirs, bash, child_env,
 };
 use crate::protocol::{
-    EnvOverlay, EventKind, EventSink, HookEvent, HookOutcome, HookRunInfo, NoticeLevel,
+    EnvOverlay, EventKind, EventSink, HookEvent, HookOutcome, HookRunInfo, NoticeLevel, PeerError,
     PeerRequest, Redactor, SharedPeer, ToolUseId,
 };
 
@@ -239,11 +239,12 @@ impl HookRun {
             answer = tokio::time::timeout(limit, peer.ask(request)) => answer,
         };
         let late = |_| HookFailure::Failed(format!("no answer within {limit:?}"));
-        let failed =
-            |error: crate::protocol::PeerError| HookFailure::Failed(first_line(&error.to_string()));
-        match answer.map_err(late)?.map_err(failed)? {
-            Value::Null => Ok(HookAnswer::default()),
-            json => answer::from_json(self.event, json).map_err(HookFailure::Failed),
-        }
+        let read = match answer.map_err(late)? {
+            Ok(Value::Null) => Ok(HookAnswer::default()),
+            Ok(json) => answer::from_json(self.event, json),
+            Err(PeerError::Unread(why)) => answer::unread(self.event, first_line(&why)),
+            Err(error) => Err(first_line(&error.to_string())),
+        };
+        read.map_err(HookFailure::Failed)
     }
 }

@@ -28,6 +28,9 @@ pub enum PeerError {
     /// Refused, with the program's own message.
     #[error("{0}")]
     Refused(String),
+    /// It came, but cannot be read. What it says is not known.
+    #[error("{0}")]
+    Unread(String),
 }
 
 /// The driving program. Any number of questions may be open at a time.

@@ -54,14 +54,14 @@ impl PeerClient {
     }
 
     /// Delivers an answer to its request.
-    pub fn deliver(&self, id: &str, answer: Result<Value, String>) -> Delivery {
+    pub fn deliver(&self, id: &str, answer: Result<Value, PeerError>) -> Delivery {
         let number = id.strip_prefix(ID_PREFIX).and_then(|number| number.parse().ok());
         let mut state = self.lock();
         let Some(number) = number.filter(|number| *number < state.asked) else {
             return Delivery::Unknown;
         };
         let Some(reply) = state.open.remove(&number) else { return Delivery::Late };
-        match reply.send(answer.map_err(PeerError::Refused)) {
+        match reply.send(answer) {
             Ok(()) => Delivery::Taken,
             Err(_) => Delivery::Late,
         }

@@ -34,6 +34,21 @@ async fn callbacks_of_the_driving_program_have_the_same_say_as_commands() {
             ("hook_2", Ok(Value::Null)),
         ],
     });
+    let unread = DrivingProgram {
+        asked: Mutex::new(Vec::new()),
+        answers: vec![("hook_0", Err(PeerError::Unread("not JSON".to_owned())))],
+    };
+    let unread_hook = Hook::callback(
+        HookEvent::PreToolUse,
+        None,
+        None,
+        "hook_0".to_owned(),
+        Arc::new(unread) as SharedPeer,
+    );
+    let bench = HookBench::new(Vec::new());
+    bench.set.register(vec![unread_hook.unwrap()]);
+    let denied = PermissionDecision::Deny { why: "not JSON".to_owned() };
+    assert_eq!(before_bash(&bench).await.decision, Some(denied), "it may be a denial");
     let peer: SharedPeer = driver.clone();
     let hook = |matcher: Option<&str>, timeout: Option<Duration>, id: &str| {
         Hook::callback(HookEvent::PreToolUse, matcher, timeout, id.to_owned(), peer.clone())

@@ -134,7 +134,7 @@ async fn a_callback_that_fails_is_one_line_and_the_call_runs() {
 }
 
 #[tokio::test]
-async fn a_callback_whose_answer_cannot_be_read_has_failed_at_once() {
+async fn a_callback_whose_answer_cannot_be_read_denies_at_once() {
     let scene = Scene::new();
     scene.server.when("HELLO-1").reply(tool_use("Bash", bash("touch a.txt"))).then(text("done"));
     let mut client = hooked(&scene, &[("PreToolUse", json!("Bash"))]).await;
@@ -146,9 +146,10 @@ async fn a_callback_whose_answer_cannot_be_read_has_failed_at_once() {
     run.assert_code(0);
     let frames = run.frames();
     let count = |is: &dyn Fn(&Value) -> bool| frames.iter().filter(|frame| is(frame)).count();
-    assert_eq!(count(&|frame| frame.to_string().contains("the answer cannot be read")), 1, "{run}");
+    let says = |frame: &Value| frame.to_string().contains("the answer cannot be read");
+    assert_eq!(count(&|frame| frame["type"] == "system" && says(frame)), 1, "{run}");
     assert_eq!(count(&|frame| frame["type"] == "result"), 1, "{run}");
-    assert!(scene.world.exists("a.txt"));
+    assert!(!scene.world.exists("a.txt"), "it may be a denial");
     scene.server.finish();
 }
 
