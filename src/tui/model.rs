@@ -127,7 +127,7 @@ impl Metrics {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub text: String,
-    /// What the next Ctrl+C does, at the end of the text while it holds.
+    /// The effect of the next Ctrl+C, shown after the text while it is armed.
     pub quits: Option<String>,
     pub until: Duration,
     pub cause: NoticeCause,

@@ -18,7 +18,7 @@ use crate::tui::transcript::{
     TranscriptState,
 };
 
-/// What a search or a jump says when it goes round.
+/// Notices of a search or a jump that wraps around.
 const PAST_END: &str = "past the end · on from the top";
 const PAST_TOP: &str = "past the top · on from the end";
 

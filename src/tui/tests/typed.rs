@@ -1,4 +1,4 @@
-//! What is typed, pasted or clicked is not lost, and a notice holds no longer than what it is about.
+//! Keeps typed and pasted text, and removes a notice as soon as it no longer applies.
 
 use std::time::Duration;
 

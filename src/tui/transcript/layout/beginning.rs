@@ -60,13 +60,14 @@ fn is_head(line: &Line<'_>) -> bool {
     line.spans.iter().flat_map(|span| span.content.chars()).next().is_some_and(|c| c != ' ')
 }
 
-/// Whether a line goes on with the sentence of the one above it, which is full.
+/// Whether a line continues the wrapped paragraph of the line above.
 pub(super) fn is_wrapped(above: &str, below: &str, room: usize) -> bool {
     let word = below.trim_start().split(' ').next().unwrap_or_default();
     width(above.trim_end()) + 1 + width(word) > room
 }
 
-/// The beginning of what a line goes on with, on one line; `None` if the line itself says more.
+/// The start of the call or sentence that a line continues, on one line; `None` if the line is
+/// clearer by itself.
 fn beginning(
     item: &TranscriptItem,
     lines: &[Line<'static>],
