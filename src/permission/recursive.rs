@@ -251,6 +251,15 @@ impl ShownFolder {
     ) -> Option<String> {
         let Self { program, folder, content, links } = self;
         let real = folder.resolved.as_deref()?;
+        let is_near = || pattern.may_lie_in(&checkout_root(real), starts);
+        let by_setting = |settings: &[(&str, &str)]| {
+            let is_shown = is_near() && git::has_setting(real, settings, &places.git);
+            is_shown.then(|| {
+                let names = settings.iter().map(|(section, key)| format!("{section}.{key}"));
+                let names = names.collect::<Vec<_>>().join(" or ");
+                format!("git may show such a file: {names} is among its settings")
+            })
+        };
         match content {
             // The content of a git folder is every file that git keeps.
             ShownContent::Files { .. } if git_store::may_hold(real, real, pattern, starts) => {
@@ -282,21 +291,22 @@ impl ShownFolder {
                     )),
                 }
             }
-            ShownContent::Tracked => git::tracks_match(real, pattern, starts)
-                .then(|| "git may show such a file, which it tracks".to_owned()),
-            ShownContent::WithSetting(settings) => {
-                let is_shown = pattern.may_lie_in(&checkout_root(real), starts)
-                    && git::has_setting(real, settings, &places.git);
-                is_shown.then(|| {
-                    let names = settings.iter().map(|(section, key)| format!("{section}.{key}"));
-                    let names = names.collect::<Vec<_>>().join(" or ");
-                    format!("git may show such a file: {names} is among its settings")
-                })
+            ShownContent::Tracked | ShownContent::Searched
+                if git::tracks_match(real, pattern, starts) =>
+            {
+                Some("git may show such a file, which it tracks".to_owned())
             }
-            ShownContent::History => pattern
-                .may_lie_in(&checkout_root(real), starts)
-                .then(|| "git may show such a file from a commit".to_owned()),
-            ShownContent::Changes => pattern.may_lie_in(&checkout_root(real), starts).then(|| {
+            ShownContent::Tracked => None,
+            ShownContent::Searched => by_setting(git::SEARCH_SETTINGS),
+            ShownContent::WithSetting(settings) => by_setting(settings),
+            ShownContent::Patches => by_setting(git::PATCH_SETTINGS).or_else(|| {
+                let is_shown = is_near() && git::is_applying(real);
+                is_shown.then(|| "git may show such a file from a patch that it applies".to_owned())
+            }),
+            ShownContent::History => {
+                is_near().then(|| "git may show such a file from a commit".to_owned())
+            }
+            ShownContent::Changes => is_near().then(|| {
                 "git may show such a file from a commit; it does not with `--stat`, or when the command names \
                  the files to show"
                     .to_owned()

@@ -7,12 +7,17 @@ pub enum ShownContent {
     Files { hidden: bool },
     /// Tracked files below it.
     Tracked,
+    /// The same, and what a setting adds to a search.
+    Searched,
     /// Files of any commit of the repository around it.
     History,
     /// Changes of any of its files, unless only named or counted.
     Changes,
     /// As [`Self::History`], if git has one of these settings, each a section and a key.
     WithSetting(&'static [(&'static str, &'static str)]),
+    /// As [`Self::History`], if git applies patches where it otherwise merges: by a setting, or in a
+    /// rebase that is under way.
+    Patches,
 }
 
 /// The content that one command shows.

@@ -34,8 +34,8 @@ const NARROW: &str = "--abbrev --abbrev-commit --color --color-words --date --da
                       --patch-with-stat --patience --pretty --reverse --since --after --until --before --topo-order \
                       --unified --word-diff -W -b -n -p -s -u -w -z --";
 
-/// Options of `git am` that go on with patches which it has been given, or drop them.
-const AM_STEPS: &str = "--abort --continue --quit --resolved --retry --skip";
+/// Options of `git am` that apply none of the patches which it has been given.
+const AM_ENDS: &str = "--abort --quit";
 
 /// Search options that limit it to tracked files; long ones only in full.
 const GREP: &str = "--all-match --and --break --cached --color --column --context --count --extended-regexp \
@@ -75,15 +75,16 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
         "stash" if applies_patch(words, bases) => Some(history),
         _ if is_silent(name, words) => by_setting(name, elsewhere),
         // What a patch names by its id may be any file.
-        "am" if !words.is_empty() && words.iter().all(|word| lists(AM_STEPS, &word.text)) => None,
+        "am" if !words.is_empty() && words.iter().all(|word| lists(AM_ENDS, &word.text)) => None,
         "grep" if is("--no-index") => Some(ReadBehavior {
             content: ShownContent::Files { hidden: true },
             reads_cwd: CwdCondition::Always,
         }),
         // The first word is the search pattern.
         "grep" if operands.revisions.len() <= 1 && is_plain_search(words) => {
-            Some(ReadBehavior { content: ShownContent::Tracked, reads_cwd: CwdCondition::Always })
+            Some(ReadBehavior { content: ShownContent::Searched, reads_cwd: CwdCondition::Always })
         }
+        "stash" if !shows_stash(words) => Some(history),
         // Git compares files that are not in the repository as with `--no-index`: tracked or not.
         "diff" | "difftool" if is("--no-index") || operands.leave_checkout => Some(ReadBehavior {
             content: ShownContent::Files { hidden: true },
@@ -156,21 +157,47 @@ fn applies_patch(words: &[Word], bases: &[PathBuf]) -> bool {
     matches!(command, None | Some("push")) && !files.into_iter().all(is_file)
 }
 
+/// Whether `git stash` lists or shows entries, or has no sub-command.
+fn shows_stash(words: &[Word]) -> bool {
+    let command = words.iter().find(|word| !word.text.starts_with('-'));
+    command.is_none_or(|word| word.literal && matches!(word.text.as_str(), "list" | "show"))
+}
+
+/// Settings by which a search goes through files that git does not track here.
+pub const SEARCH_SETTINGS: &[(&str, &str)] =
+    &[("grep", "fallbacktonoindex"), ("submodule", "recurse")];
+
+/// Commands that merge, unless a setting makes them apply patches.
+const MERGERS: [&str; 4] = ["merge", "pull", "rebase", "submodule"];
+
+/// Settings by which they apply patches.
+pub const PATCH_SETTINGS: &[(&str, &str)] = &[("rebase", "backend"), ("stash", "index")];
+
 /// Settings by which a command shows content that it otherwise does not.
 const SHOWING_SETTINGS: &[(&str, &[(&str, &str)])] = &[
     ("annotate", &[("blame", "ignorerevsfile")]),
     ("blame", &[("blame", "ignorerevsfile")]),
     ("commit", &[("commit", "template"), ("commit", "verbose")]),
-    ("stash", &[("stash", "showpatch")]),
+    ("stash", &[("stash", "index"), ("stash", "showpatch")]),
 ];
 
 /// The content that an otherwise silent command shows by its settings, which may be those of a
 /// repository `elsewhere`.
 fn by_setting(name: &str, elsewhere: bool) -> Option<ReadBehavior> {
-    let (_, settings) = SHOWING_SETTINGS.iter().find(|(command, _)| *command == name)?;
-    let content =
-        if elsewhere { ShownContent::History } else { ShownContent::WithSetting(settings) };
+    let settings = SHOWING_SETTINGS.iter().find(|(command, _)| *command == name);
+    let content = match settings {
+        Some((_, settings)) => ShownContent::WithSetting(settings),
+        None if MERGERS.contains(&name) => ShownContent::Patches,
+        None => return None,
+    };
+    let content = if elsewhere { ShownContent::History } else { content };
     Some(ReadBehavior { content, reads_cwd: CwdCondition::Always })
+}
+
+/// Whether a rebase that applies patches is under way in the repository around the folder.
+pub fn is_applying(folder: &Path) -> bool {
+    let (own, _) = named_git_dirs(&checkout_root(folder));
+    own.join("rebase-apply").symlink_metadata().is_ok()
 }
 
 /// Whether git has one of the settings in this folder.

@@ -151,27 +151,28 @@ const SILENT: &[SilentCommand] = &[
         "--conflict= --ignore-skip-worktree-bits --ignore-unmerged --merge --no-overlay \
         --no-progress --ours --overlay --progress --quiet --recurse-submodules --source= --staged --theirs --worktree",
     ),
+    // Not by patches, of which it shows lines that end in blanks.
     known(
         "rebase",
         "fimnqrv",
-        "CsxX",
+        "sxX",
         "S",
-        "--abort --apply --autosquash --autostash --committer-date-is-author-date \
+        "--abort --autosquash --autostash --committer-date-is-author-date \
         --continue --edit-todo --empty= --exec= --force-rebase --fork-point --gpg-sign --ignore-date --interactive \
         --keep-base --keep-empty --merge --no-autosquash --no-autostash --no-ff --no-fork-point --no-gpg-sign \
         --no-keep-empty --no-rebase-merges --no-rerere-autoupdate --no-stat --no-update-refs --no-verify --onto= --quiet \
         --quit --rebase-merges --reset-author-date --rerere-autoupdate --root --signoff --skip --stat --strategy= \
-        --strategy-option= --update-refs --verbose --verify --whitespace=",
+        --strategy-option= --update-refs --verbose --verify",
     ),
+    // Not with the index of a stash, which it applies as a patch.
     SilentCommand {
-        words: "apply branch clear create drop pop push save store",
+        words: "apply clear create drop pop push save store",
         ..known(
             "stash",
             "akqSu",
             "m",
             "",
-            "--all --include-untracked --index --keep-index --message= \
-            --no-keep-index --quiet --staged",
+            "--all --include-untracked --keep-index --message= --no-keep-index --quiet --staged",
         )
     },
     known(

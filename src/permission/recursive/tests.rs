@@ -403,6 +403,17 @@ fn a_command_of_git_is_a_doubt_unless_it_is_known_to_show_no_content() {
         "git merge-tree HEAD~1 HEAD",
         "git diff-pairs",
         "git rebase --show-current-patch",
+        "git rebase --apply main",
+        "git rebase --app main",
+        "git rebase -C2 main",
+        "git rebase --whitespace=fix main",
+        "git stash pop --index",
+        "git stash apply -q --index",
+        "git stash apply --ind",
+        "git stash branch new",
+        "git stash export --print",
+        "git am --skip",
+        "git am --continue",
         "git am --show-current-patch=diff",
         "git bisect view",
         "git for-each-ref --format='%(raw)'",
@@ -435,6 +446,9 @@ fn a_command_of_git_is_a_doubt_unless_it_is_known_to_show_no_content() {
         "git stash",
         "git stash push -m x",
         "git stash pop",
+        "git stash apply -q",
+        "git stash list",
+        "git am --abort",
         "git reset --hard HEAD~1",
         "git rev-parse HEAD",
         "git ls-files",
@@ -482,8 +496,13 @@ fn a_command_of_git_is_a_doubt_if_a_setting_makes_it_show_content() {
         ("commit.template", ".env", vec!["git commit --no-edit"]),
         ("stash.showPatch", "true", vec!["git stash show"]),
         ("blame.ignoreRevsFile", ".env", vec!["git blame src/a", "git annotate src/a"]),
+        ("stash.index", "true", vec!["git stash pop", "git stash apply", "git merge main"]),
+        ("rebase.backend", "apply", vec!["git rebase main", "git pull --rebase", "git pull"]),
+        ("submodule.recurse", "true", vec!["git grep x"]),
+        ("grep.fallbackToNoIndex", "true", vec!["git grep -n x"]),
     ] {
-        let bench = bench(&[".env"]).deny("Read(.env)");
+        let tracked: &[&str] = if lines[0].starts_with("git grep") { &[] } else { &[".env"] };
+        let bench = bench(tracked).deny("Read(.env)");
         bench.allows(lines.clone());
         let project = bench.root.join("project");
         git(&project, &["config", key, "false"]);
@@ -499,6 +518,14 @@ fn a_command_of_git_is_a_doubt_if_a_setting_makes_it_show_content() {
             );
         }
     }
+}
+
+#[test]
+fn a_rebase_under_way_is_a_doubt_if_it_applies_patches() {
+    let bench = bench(&[".env"]).deny("Read(.env)");
+    bench.allows(["git rebase --skip"]);
+    fs::create_dir(bench.root.join("project/.git/rebase-apply")).unwrap();
+    bench.asks(["git rebase --skip", "git rebase --continue"]);
 }
 
 #[test]
