@@ -75,6 +75,11 @@ impl Danger {
         Self::new(SHELL, SHELL, usize::MAX)
     }
 
+    /// Stands for a wrapper among the words, of which a rule must name all up to what it starts.
+    pub fn wrapper(place: usize) -> Self {
+        Self::new(WRAPPER, "", place)
+    }
+
     /// Whether one of the words of a rule names the option.
     pub fn is_named(&self, rule: &str) -> bool {
         let letter = self.option.strip_prefix('-').filter(|letter| letter.chars().count() == 1);
@@ -364,6 +369,9 @@ const MAX_RUNNERS: usize = 3;
 
 /// A shell that stands among the words of another program.
 const SHELL: &str = "a shell among its words";
+
+/// A program that starts another one and stands among the words of a third.
+const WRAPPER: &str = "a program among its words that starts another one";
 
 /// Stands for an option that no rule can name.
 const OPEN_WORDS: &str = "words known only at run time";

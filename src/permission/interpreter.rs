@@ -5,7 +5,7 @@ use super::danger;
 use super::program::{base_name, sub_command};
 use super::script::Word;
 use super::spelling::{Spelling, spell};
-use super::wrapper;
+use super::wrapper::{self, InnerCommand};
 
 /// Programs, separated by blanks, followed by those of their sub-commands that take data; empty if all do.
 const DATA: &[(&str, &str)] = &[
@@ -99,6 +99,67 @@ pub fn may_start_shell(words: &[Word]) -> bool {
     arguments.iter().any(may_name_shell)
         && !is_in(ELSEWHERE, base_name(&program.text), words)
         && !takes_data(words)
+}
+
+/// Programs whose words are never programs.
+const NO_RUNNERS: [&str; 5] = ["gh", "git", "glab", "gmake", "make"];
+
+/// Wrappers whose names are ordinary words, too: of sub-commands, scripts and machines.
+const ORDINARY_WORDS: &str = "command env exec i386 linux32 linux64 nice script time watch x86_64";
+
+/// Longer names of wrappers and shells are not looked for behind letters. Characters.
+const MAX_NAME: usize = 32;
+
+/// Programs of packages whose first word is the program to run, rather than a sub-command.
+const FIRST_IS_PROGRAM: [&str; 4] = ["bunx", "npx", "pnpx", "uvx"];
+
+/// The position up to which a rule must name the command, because it may start a wrapper, such as
+/// `sudo` or `env`, that starts another program; `usize::MAX` if no rule can name that.
+pub fn place_behind_wrapper(words: &[Word]) -> Option<usize> {
+    let name = base_name(&words.first()?.text);
+    if NO_RUNNERS.contains(&name) || is_in(ELSEWHERE, name, words) || takes_data(words) {
+        return None;
+    }
+    let last_line = words.iter().rposition(may_be_line).unwrap_or_default();
+    (1..words.len()).filter_map(|place| place_behind(name, words, place, last_line)).max()
+}
+
+/// The same for the word at `place`; `last_line` is the last word that may be a command line.
+fn place_behind(program: &str, words: &[Word], place: usize, last_line: usize) -> Option<usize> {
+    let spelled = spell(std::slice::from_ref(&words[place]));
+    let names = spelled.iter().filter_map(|word| Some(base_name(word.exact()?).to_owned()));
+    let wrapper = names.into_iter().find(|name| wrapper::is_runner(name))?;
+    if !ORDINARY_WORDS.split_whitespace().any(|known| known == wrapper) {
+        return match wrapper::inner_command(&words[place..]) {
+            InnerCommand::From(inner) if words[place].literal => Some(place + inner),
+            _ => Some(usize::MAX),
+        };
+    }
+    let before = words[place - 1].text.as_str();
+    let is_script = matches!(program, "npm" | "pnpm" | "yarn")
+        && matches!(before, "run" | "run-script" | "rum" | "urn");
+    let is_sub_command = place == 1 && !FIRST_IS_PROGRAM.contains(&program);
+    (!is_script && !is_sub_command && place < last_line).then_some(usize::MAX)
+}
+
+/// Whether the word may be a command line to a wrapper before it, alone or joined with an option.
+fn may_be_line(word: &Word) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || "@%_+=:,./*{}~-".contains(c);
+    let starts = |text: &str| {
+        let name = base_name(text);
+        wrapper::evaluates(name) || wrapper::is_runner(name)
+    };
+    let text = word.text.as_str();
+    let joined = match text.strip_prefix("--") {
+        Some(long) => long.split_once('=').is_some_and(|(_, value)| starts(value)),
+        // Any of the letters may take the rest.
+        None => text.strip_prefix('-').is_some_and(|letters| {
+            let ends = letters.char_indices().skip(1).map(|(at, _)| &letters[at..]);
+            let mut ends = ends.skip(letters.chars().count().saturating_sub(MAX_NAME));
+            letters.contains('/') && starts(letters) || ends.any(starts)
+        }),
+    };
+    !word.literal || !text.chars().all(is_plain) || joined
 }
 
 /// Whether the word is a shell or an option with one as its value, or may become one.

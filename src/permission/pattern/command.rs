@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::compare::{compare, wild};
 use super::restriction::Restriction;
 use crate::permission::danger::{self, Danger};
-use crate::permission::interpreter::{may_start_shell, may_start_unknown};
+use crate::permission::interpreter::{may_start_shell, may_start_unknown, place_behind_wrapper};
 use crate::permission::mentions::readings::Readings;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
@@ -86,7 +86,8 @@ impl CommandPattern {
         let is_covered = |command: &SimpleCommand| {
             let (words, start) = (&command.words, start_of(&command.words));
             let own = words.get(start..).unwrap_or_default();
-            let dangers = danger::find_in_reading(own, bases);
+            let mut dangers = danger::find_in_reading(own, bases);
+            dangers.extend(place_behind_wrapper(own).map(Danger::wrapper));
             self.covers(command)
                 && dangers.iter().all(|danger| self.names(danger, start, words))
                 && !may_start_shell(own)
@@ -119,7 +120,8 @@ impl CommandPattern {
         let words = &command.words;
         let start = start_of(words);
         let own = words.get(start..).unwrap_or_default();
-        let mut dangers = danger::find(own, bases).into_iter();
+        let wrapper = place_behind_wrapper(own).map(Danger::wrapper);
+        let mut dangers = danger::find(own, bases).into_iter().chain(wrapper);
         dangers
             .find(|danger| !self.names(danger, start, words))
             .or_else(|| may_start_shell(own).then(Danger::shell))

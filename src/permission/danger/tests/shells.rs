@@ -95,6 +95,48 @@ fn no_prefix_rule_covers_a_shell_wherever_it_stands() {
 }
 
 #[test]
+fn a_wrapper_behind_a_runner_is_named_with_what_it_starts() {
+    asked_about(&[
+        ("Bash(uv run:*)", "uv run env -S 'sh -c x'"),
+        ("Bash(uv run:*)", "uv run env '-Ssh -c x'"),
+        ("Bash(uv run:*)", "uv run env -iSsh x"),
+        ("Bash(uv run:*)", "uv run env --split-string='sh -c x'"),
+        ("Bash(uv run:*)", "uv run env -S 'sh\\_-c\\_x'"),
+        ("Bash(uv run:*)", "uv run /usr/bin/env -S '${SHELL} -c x'"),
+        ("Bash(uv run:*)", "uv run -- e{n,n}v -S 'python -c x'"),
+        ("Bash(uv run env:*)", "uv run env -S 'sh -c x'"),
+        ("Bash(uvx:*)", "uvx env -S 'sh -c x'"),
+        ("Bash(npx:*)", "npx watch 'touch x'"),
+        ("Bash(bundle exec:*)", "bundle exec script -c 'touch x' f"),
+        ("Bash(own:*)", "own --run flock f -c 'touch x'"),
+        ("Bash(poetry run:*)", "poetry run su -c 'touch x'"),
+        ("Bash(poetry run:*)", "echo sh -c x | poetry run xargs env"),
+        ("Bash(poetry run:*)", "poetry run xargs -a f env"),
+        ("Bash(poetry run:*)", "echo sh -c x | poetry run parallel"),
+        ("Bash(poetry run:*)", "poetry run hyperfine 'touch x'"),
+        ("Bash(poetry run:*)", "poetry run sudo ls"),
+        ("Bash(poetry run:*)", "w=sudo; poetry run $w ls"),
+        ("Bash(poetry run xargs:*)", "poetry run xargs env"),
+        ("Bash(poetry run timeout:*)", "poetry run timeout 60 pytest"),
+        ("Bash(npm exec:*)", "npm exec -- env -S 'sh -c x'"),
+    ]);
+    covered(&[
+        ("Bash(poetry run timeout 60 pytest:*)", "poetry run timeout 60 pytest -q"),
+        ("Bash(poetry env:*)", "poetry env use python3.12"),
+        ("Bash(conda env:*)", "conda env create -n 'my env'"),
+        ("Bash(npm run:*)", "npm run watch -- -t 'adds numbers'"),
+        ("Bash(cargo:*)", "cargo watch -x 'test -p own'"),
+        ("Bash(npm install:*)", "npm install nohup"),
+        ("Bash(pip install:*)", "pip install hyperfine"),
+        ("Bash(docker exec:*)", "docker exec c env -S 'ls -l'"),
+        ("Bash(git push:*)", "git push origin parallel"),
+        ("Bash(make:*)", "make valgrind"),
+        ("Bash(uv run:*)", "uv run env"),
+        ("Bash(uv run:*)", "uv run pytest tests/time -k own"),
+    ]);
+}
+
+#[test]
 fn the_question_says_that_there_is_a_shell() {
     let judgement = JudgeFixture::new().allow("Bash(uv run:*)").bash_judgement("uv run sh x");
     assert!(judgement.why.contains("uv with a shell among its words"), "{}", judgement.why);
