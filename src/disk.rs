@@ -20,9 +20,10 @@ pub use repository::drivers::is_plain_filter;
 pub use repository::start_checks::{check_starts_nothing, check_within, check_without_repository};
 pub use repository::user::GitConfigPaths;
 pub use repository::{
-    branch, check_checkout, check_repository, checkout_around, checkout_root, common_git_dir,
-    folders_of_repository, has_dot_git, has_entry_behind_link, has_link_out, has_own_repository,
-    has_remote, leaves_folder, named_git_dirs, repository_root, roots_around, tracks,
+    AddressHost, branch, check_checkout, check_repository, checkout_around, checkout_root,
+    common_git_dir, folders_of_repository, has_dot_git, has_entry_behind_link, has_link_out,
+    has_own_repository, has_remote, leaves_folder, named_git_dirs, repository_root, roots_around,
+    tracks,
 };
 pub use resolve::{leads_outside, link_names, normalize, passes_link, resolve, resolve_from};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

@@ -16,6 +16,7 @@ use nix::fcntl::OFlag;
 
 use crate::protocol::printable_line;
 
+mod address;
 mod config_file;
 pub mod drivers;
 mod entries;
@@ -25,6 +26,8 @@ mod keys;
 mod settings;
 pub mod start_checks;
 pub mod user;
+
+pub use address::AddressHost;
 
 use super::resolve::{normalize, passes_link, real, resolve};
 use git_dir::{GitDir, GitLink, is_empty, is_hash, is_missing};

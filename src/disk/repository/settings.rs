@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::address::AddressHost;
 use super::keys::{SettingEffect, effect, is_inert, is_sort_key};
 
 /// Maximum size of a settings file, in bytes.
@@ -201,9 +202,9 @@ impl RepositorySettings {
         let is_inert = is_inert(&section.name, key)
             && !is_option
             && match (section.name.as_str(), key) {
-                ("remote", "url" | "pushurl") => is_plain_address(value),
+                ("remote", "url" | "pushurl") => is_plain_elsewhere(value),
                 ("submodule", "url") => {
-                    is_plain(value) && (is_plain_address(value) || value.starts_with("../"))
+                    is_plain(value) && (is_plain_elsewhere(value) || value.starts_with("../"))
                 }
                 // Otherwise gpg or ssh-keygen signs, with a key from elsewhere.
                 ("commit" | "push" | "tag", "gpgsign" | "forcesignannotated") => value == "false",
@@ -289,6 +290,12 @@ fn is_plain_address(url: &str) -> bool {
             && !path.starts_with(':')
     });
     is_known || is_host && !url.contains("::") && !url.contains("://")
+}
+
+/// Whether the address is a plain one, and names no machine that is certainly this one.
+fn is_plain_elsewhere(url: &str) -> bool {
+    let host = AddressHost::parse(url);
+    is_plain_address(url) && matches!(host, Some(AddressHost::Domain | AddressHost::Name))
 }
 
 /// Parses a path without anything that git would expand, except a leading `~/`.
@@ -494,6 +501,9 @@ mod tests {
             ("[submodule \"lib\"]\nurl = ./up.git", "submodule.url"),
             ("[remote \"origin\"]\nurl = ./up.git", "remote.url"),
             ("[remote \"origin\"]\nurl = file:///srv/x", "remote.url"),
+            ("[remote \"origin\"]\nurl = ssh://localhost/srv/x", "remote.url"),
+            ("[remote \"origin\"]\nurl = git@127.0.0.1:/srv/x", "remote.url"),
+            ("[remote \"origin\"]\nurl = https://h/x\npushurl = ssh://[::1]/x", "remote.pushurl"),
             ("[remote \"origin\"]\nurl = https://h/x\npushurl = /srv/x", "remote.pushurl"),
             ("[url \"./up.git\"]\ninsteadOf = https://h/x", "url.insteadof"),
             ("[remote \"--upload-pack=x\"]\nurl = https://h/x", "remote.url"),

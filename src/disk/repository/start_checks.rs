@@ -436,13 +436,25 @@ mod tests {
         std::os::unix::fs::symlink("../secret", project.join("revs")).unwrap();
         let why = with(blame).unwrap_err();
         assert!(why.contains("blame.ignorerevsfile names a link"), "{why}");
-        for base in ["/srv/", "file:", "", "x:", "./a", "ext::"] {
+        for base in [
+            "/srv/",
+            "file:",
+            "",
+            "x:",
+            "./a",
+            "ext::",
+            "ssh://localhost/",
+            "git@[::1]:",
+            "http://127.0.0.1:3000/",
+        ] {
             for key in ["insteadOf", "pushInsteadOf"] {
                 let why = with(&format!("[url \"{base}\"]\n\t{key} = work:\n")).unwrap_err();
                 assert!(why.contains("a repository on this machine"), "{base}: {why}");
             }
         }
-        for base in ["git@github.com:", "https://github.com/", "ssh://git@h/", "git://h/"] {
+        for base in
+            ["git@github.com:", "https://github.com/", "ssh://git@h/", "git://h/", "https://"]
+        {
             assert_eq!(with(&format!("[url \"{base}\"]\n\tinsteadOf = gh:\n")), Ok(()), "{base}");
         }
     }

@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::address::AddressHost;
 use super::config_file::{self, GitSetting};
 use crate::disk::resolve::{passes_link, resolve, resolve_from};
 use crate::protocol::EnvOverlay;
@@ -350,15 +351,13 @@ fn is_template_folder(setting: &GitSetting) -> bool {
 
 /// Whether an address that begins like this is certainly one of another machine.
 fn is_network_address(start: &str) -> bool {
-    let schemes = ["https://", "http://", "ssh://", "git://"];
-    let is_host = |host: &str| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "@.-_".contains(c);
-        host.contains(['@', '.'])
-            && host.starts_with(char::is_alphanumeric)
-            && host.chars().all(is_plain)
-    };
-    schemes.iter().any(|scheme| start.starts_with(scheme))
-        || start.split_once(':').is_some_and(|(host, path)| is_host(host) && !path.starts_with(':'))
+    match AddressHost::parse(start) {
+        Some(AddressHost::Domain) => true,
+        // The address that it begins is judged by itself.
+        Some(AddressHost::Missing) => start.contains("://"),
+        Some(AddressHost::Name) => start.contains("://") || start.contains('@'),
+        Some(AddressHost::Other) | None => false,
+    }
 }
 
 fn is_relative(path: &str) -> bool {

@@ -83,7 +83,10 @@ pub fn find_handed_on(
         let is_operand = |at: &usize| !exact(*at).is_some_and(|text| text.starts_with('-'));
         let operands: Vec<usize> = (start..mark).filter(is_operand).collect();
         let repository = operands.first().copied().unwrap_or(usize::MAX);
-        let address = format!("https://github.com/{}", exact(repository).unwrap_or("x"));
+        let address = match exact(repository).unwrap_or("x") {
+            address if address.contains(':') => address.to_owned(),
+            name => format!("https://github.com/{name}"),
+        };
         clone.push(literal(&address));
         places.push(repository);
         rest = operands.into_iter().skip(1).chain(mark + 1..words.len()).collect();

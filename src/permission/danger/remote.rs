@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::{Danger, GitCommand, Spelling};
-use crate::disk::{checkout_root, has_remote};
+use crate::disk::{AddressHost, checkout_root, has_remote};
 
 /// Sub-commands with the options that take the next word as a value, and those without a value that
 /// often precede the repository. After any other option, the next word may be its value or the
@@ -61,9 +61,13 @@ pub fn find(git: GitCommand<'_>) -> Vec<Danger> {
         ("remote", Some("add" | "set-url")) => next_operand(part + 1) + 1,
         // Here a folder must be written as one.
         ("submodule", Some("add" | "set-url")) => {
-            let all = words.iter().enumerate().skip(part + 1);
-            let paths = all.filter(|(_, word)| is_path(&word.outline()));
-            return paths.map(|(at, word)| local(word, at)).collect();
+            let paths = words
+                .iter()
+                .enumerate()
+                .skip(part + 1)
+                .filter(|(_, word)| is_path(&word.outline()));
+            let paths = paths.map(|(at, word)| local(word, at));
+            return paths.chain(addresses(words, part + 1)).collect();
         }
         _ => return Vec::new(),
     };
@@ -104,6 +108,21 @@ fn operands(words: &[Spelling<'_>], values: &str, flags: &str) -> Vec<usize> {
     found
 }
 
+/// The words from this one on that are addresses of no other machine.
+fn addresses(words: &[Spelling<'_>], from: usize) -> impl Iterator<Item = Danger> {
+    let all = words.iter().enumerate().skip(from);
+    all.filter(|(_, word)| !is_option(word)).filter_map(|(at, word)| address(word, at))
+}
+
+/// The danger of an address that may be one of this machine: git talks to what the machine of that
+/// name starts.
+fn address(word: &Spelling<'_>, at: usize) -> Option<Danger> {
+    let host = AddressHost::parse(word.exact()?)?;
+    let written = || word.exact().unwrap_or_default();
+    (host != AddressHost::Domain)
+        .then(|| Danger::new("an address that may be on this machine", written(), at))
+}
+
 fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
     let text = word.outline();
     let is_folder = || match word.exact() {
@@ -127,7 +146,10 @@ fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
         // A glob can match the name of a folder.
         None => true,
     };
-    (is_path(&text) || has_folder(&text) || is_folder()).then(|| local(word, at))
+    match is_path(&text) || has_folder(&text) || is_folder() {
+        true => Some(local(word, at)),
+        false => address(word, at),
+    }
 }
 
 /// Whether the word is written as a path, or as the address of one.

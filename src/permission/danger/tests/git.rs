@@ -79,7 +79,7 @@ fn a_rule_for_git_is_about_files_of_the_repository() {
         ("Bash(git mv:*)", "git mv -f a src/b"),
         ("Bash(git rm:*)", "git rm -r --cached '*.log'"),
         ("Bash(git grep:*)", "git grep -n x -- src"),
-        ("Bash(git clone:*)", "git clone https://h/x src/x"),
+        ("Bash(git clone:*)", "git clone https://h.org/x src/x"),
     ]);
 }
 
@@ -203,28 +203,28 @@ fn what_is_behind_the_mark_may_be_an_option_of_another_git_command() {
 #[test]
 fn a_folder_counts_before_an_address_of_the_same_name() {
     let bench = JudgeFixture::new().allow("Bash(git clone:*)");
-    bench.allows(["git clone host:x", "git clone https://example.org/x"]);
-    for folder in ["host:x", "https:/example.org/x"] {
+    bench.allows(["git clone host.org:x", "git clone https://example.org/x"]);
+    for folder in ["host.org:x", "https:/example.org/x"] {
         fs::create_dir_all(bench.root.join("project").join(folder)).unwrap();
     }
-    bench.asks(["git clone host:x", "git clone https://example.org/x"]);
+    bench.asks(["git clone host.org:x", "git clone https://example.org/x"]);
 }
 
 #[test]
 fn git_makes_folders_only_inside_and_never_among_its_own_files() {
     asked_about(&[
-        ("Bash(git clone:*)", "git clone https://h/x .git/hooks"),
-        ("Bash(git clone:*)", "git clone https://h/x src/../.git/hooks"),
-        ("Bash(git clone:*)", "git clone https://h/x ../x"),
-        ("Bash(git clone:*)", "git clone https://h/x ~/.config/x"),
-        ("Bash(git clone:*)", "git clone https://h/x escape/x"),
-        ("Bash(git clone:*)", "git clone https://h/escape"),
+        ("Bash(git clone:*)", "git clone https://h.org/x .git/hooks"),
+        ("Bash(git clone:*)", "git clone https://h.org/x src/../.git/hooks"),
+        ("Bash(git clone:*)", "git clone https://h.org/x ../x"),
+        ("Bash(git clone:*)", "git clone https://h.org/x ~/.config/x"),
+        ("Bash(git clone:*)", "git clone https://h.org/x escape/x"),
+        ("Bash(git clone:*)", "git clone https://h.org/escape"),
         ("Bash(git clone:*)", "git clone h:a/escape.git"),
         ("Bash(git clone:*)", "git clone 'h:a/escape '"),
         ("Bash(git clone:*)", "git clone https://escape:80"),
         ("Bash(git clone:*)", "git clone https://u:p@escape"),
-        ("Bash(git clone:*)", "git clone --depth 1 -- https://h/x /x"),
-        ("Bash(git clone https://h/x:*)", "git clone https://h/x ../x"),
+        ("Bash(git clone:*)", "git clone --depth 1 -- https://h.org/x /x"),
+        ("Bash(git clone https://h.org/x:*)", "git clone https://h.org/x ../x"),
         ("Bash(git init:*)", "git init ../z"),
         ("Bash(git init:*)", "git init .git/hooks"),
         ("Bash(git worktree:*)", "git worktree add .git/hooks x"),
@@ -242,28 +242,28 @@ fn git_makes_folders_only_inside_and_never_among_its_own_files() {
         ("Bash(gh gist:*)", "gh gist clone x ../y"),
         ("Bash(gh gist clone:*)", "gh gist clone x -- --upl=touch"),
         ("Bash(glab repo:*)", "glab repo clone x/y ../z"),
-        ("Bash(git lfs:*)", "git lfs clone https://h/x ../y"),
-        ("Bash(git lfs:*)", "git lfs clone -u ./x https://h/x"),
-        ("Bash(git svn:*)", "git svn clone https://h/x ../y"),
+        ("Bash(git lfs:*)", "git lfs clone https://h.org/x ../y"),
+        ("Bash(git lfs:*)", "git lfs clone -u ./x https://h.org/x"),
+        ("Bash(git svn:*)", "git svn clone https://h.org/x ../y"),
         ("Bash(hub clone:*)", "hub clone x/y ../z"),
-        ("Bash(jj git:*)", "jj git clone https://h/x ../y"),
-        ("Bash(hg clone:*)", "hg clone https://h/x ../y"),
+        ("Bash(jj git:*)", "jj git clone https://h.org/x ../y"),
+        ("Bash(hg clone:*)", "hg clone https://h.org/x ../y"),
         ("Bash(gh repo:*)", "gh repo fork x/y --clone -- --upl=touch"),
         ("Bash(gh:*)", "gh auth status --show-token"),
         ("Bash(gh auth status:*)", "gh auth status -t"),
         ("Bash(gh auth:*)", "gh auth status -at"),
     ]);
     covered(&[
-        ("Bash(git clone https://h/x ../x:*)", "git clone https://h/x ../x"),
-        ("Bash(git clone:*)", "git clone -b main https://h/x.git src/x"),
+        ("Bash(git clone https://h.org/x ../x:*)", "git clone https://h.org/x ../x"),
+        ("Bash(git clone:*)", "git clone -b main https://h.org/x.git src/x"),
         ("Bash(git init:*)", "git init -b main sub"),
         ("Bash(git worktree:*)", "git worktree add -b y ../x main"),
         ("Bash(gh repo clone:*)", "gh repo clone x/y z -- --depth 1"),
         ("Bash(gh repo:*)", "gh repo clone x/y"),
         ("Bash(gh gist clone:*)", "gh gist clone x y"),
-        ("Bash(git lfs:*)", "git lfs clone https://h/x src/x"),
+        ("Bash(git lfs:*)", "git lfs clone https://h.org/x src/x"),
         ("Bash(git lfs:*)", "git lfs track '*.png'"),
-        ("Bash(jj git:*)", "jj git clone https://h/x src/x"),
+        ("Bash(jj git:*)", "jj git clone https://h.org/x src/x"),
         ("Bash(gh auth status:*)", "gh auth status -h github.com"),
     ]);
 }
