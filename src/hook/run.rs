@@ -23,6 +23,10 @@ use crate::protocol::{
 /// The maximum number of bytes read from each output.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
+/// The exit codes with which a shell says that it could not start a program.
+const NOT_EXECUTABLE: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
 /// The environment that commands start with.
 #[derive(Default)]
 pub(super) struct HookEnv {
@@ -148,6 +152,9 @@ impl HookRun {
         self.events.emit(EventKind::HookFinished {
             hook,
             outcome: match answer {
+                Ok(_) if output.exit_code.is_some_and(|code| start_advice(code).is_some()) => {
+                    HookOutcome::Error
+                }
                 Ok(_) => HookOutcome::Success,
                 Err(HookFailure::Failed(_)) => HookOutcome::Error,
                 Err(HookFailure::Cancelled) => HookOutcome::Cancelled,
@@ -199,13 +206,16 @@ impl HookRun {
         if done.exit == CommandExit::Cancelled {
             return Err(HookFailure::Cancelled);
         }
-        let failed = |why: String| match done.exit {
-            CommandExit::Code(code) if code != 0 => {
-                HookFailure::Failed(format!("{why}{}", command.hint().unwrap_or_default()))
-            }
-            _ => HookFailure::Failed(why),
+        let has_started = !matches!(done.exit, CommandExit::Code(NOT_EXECUTABLE | NOT_FOUND));
+        let failed = |why: String| {
+            let CommandExit::Code(code @ 1..) = done.exit else { return why };
+            let (advice, hint) = (start_advice(code), command.hint());
+            format!("{why}{}{}", advice.unwrap_or_default(), hint.unwrap_or_default())
         };
-        answer::from_exit(self.event, &done).map_err(failed)
+        match answer::from_exit(self.event, &done) {
+            Err(why) if !has_started => self.start_failed(hook, failed(why)),
+            answer => answer.map_err(|why| HookFailure::Failed(failed(why))),
+        }
     }
 
     /// The answer for a hook that could not be started. Before a call it denies: the hook may be a guard.
@@ -246,5 +256,14 @@ impl HookRun {
             Err(error) => Err(first_line(&error.to_string())),
         };
         read.map_err(HookFailure::Failed)
+    }
+}
+
+/// What to do about a hook that ended with this code because its program could not be started.
+fn start_advice(code: i32) -> Option<&'static str> {
+    match code {
+        NOT_EXECUTABLE => Some("; make the program executable, with an interpreter that is there"),
+        NOT_FOUND => Some("; install the program, or name it by its full path"),
+        _ => None,
     }
 }

@@ -32,7 +32,7 @@ async fn exit_codes_mean_go_on_block_and_tell() {
         (before, loud, deny(why), no_line),
         (before, "exit 2", deny("no reason given"), no_line),
         (before, "echo oops >&2; echo x >&2; exit 1", none(), ": exit 1: oops"),
-        (before, "no-such-program-here", none(), ": exit 127: "),
+        (prompt, "no-such-program-here", none(), ": exit 127: "),
         (before, "kill -KILL $$", none(), ": SIGKILL"),
         (after, "echo seen", none(), no_line),
         (after, loud, block(why), no_line),
@@ -54,6 +54,32 @@ async fn exit_codes_mean_go_on_block_and_tell() {
         let start = format!("hook {}: ", moment.event(false).name());
         let fits = |said: &String| said.starts_with(&start) && said.contains(told);
         assert!(lines.iter().all(fits), "{line}: {lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_hook_has_no_program_is_denied_with_what_to_do() {
+    for (line, parts) in [
+        ("no-such-program-here x", ["exit 127: ", "no-such-program-here", "full path"]),
+        ("true && ./no-such-script", ["exit 127: ", "./no-such-script", "full path"]),
+        ("touch plain; ./plain", ["exit 126: ", "./plain", "make the program executable"]),
+        ("echo x | (exit 127)", ["could not be started", "exit 127", "full path"]),
+    ] {
+        let bench = HookBench::one(HookEvent::PreToolUse, line);
+        let Some(PermissionDecision::Deny { why }) = before_bash(&bench).await.decision else {
+            panic!("{line}: it is let through")
+        };
+        let lines = bench.lines();
+        assert_eq!(lines.len(), 1, "{line}: {lines:?}");
+        for part in parts {
+            assert!(why.contains(part), "{line}: {why}");
+        }
+        assert!(lines[0].contains(parts[2]), "{line}: {lines:?}");
+    }
+    // What a hook makes of it by itself is its own answer.
+    for line in ["no-such-program-here || exit 0", "no-such-program-here; exit 1"] {
+        let bench = HookBench::one(HookEvent::PreToolUse, line);
+        assert_eq!(before_bash(&bench).await, HookOutput::default(), "{line}");
     }
 }
 

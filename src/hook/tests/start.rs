@@ -54,7 +54,8 @@ async fn one_that_fails_in_an_empty_folder_says_how_to_start_it_in_the_project()
     for (asks, hint) in [(false, add), (true, "`caliban trust`")] {
         let bench = HookBench::new(vec![fails(asks)]);
         std::fs::write(bench.folder.path().join("check.sh"), "touch ran").unwrap();
-        assert_eq!(before_bash(&bench).await, HookOutput::default());
+        let said = before_bash(&bench).await;
+        assert!(matches!(said.decision, Some(PermissionDecision::Deny { .. })), "{said:?}");
         let lines = bench.lines();
         assert!(lines.len() == 1 && lines[0].contains("exit 127: "), "{lines:?}");
         assert!(lines[0].contains("it started in an empty folder") && lines[0].contains(hint));

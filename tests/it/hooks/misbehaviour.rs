@@ -28,11 +28,10 @@ fn one(scene: &Scene, command: &str) {
 }
 
 #[tokio::test]
-async fn whatever_a_hook_does_is_one_line_and_the_call_runs_unless_its_answer_is_unread() {
+async fn whatever_a_hook_does_is_one_line_and_the_call_runs_unless_it_may_be_denied() {
     let hang = "trap '' TERM; (trap '' TERM; exec -a hook-leftover sleep 300) & sleep 300";
     let rows = [
         ("echo oops >&2; exit 1", "exit 1: oops"),
-        ("no-such-program", "exit 127: "),
         (hang, "timed out after 500ms; killed with all its processes"),
         (
             "head -c 3000000 /dev/zero | tr '\\0' x",
@@ -40,9 +39,12 @@ async fn whatever_a_hook_does_is_one_line_and_the_call_runs_unless_its_answer_is
         ),
     ];
     // It may be a denial.
-    let unread =
-        [("echo '{\"decision\": \"maybe\"}'", "invalid answer: decision: unknown variant")];
-    let rows = rows.map(|row| (row, true)).into_iter().chain(unread.map(|row| (row, false)));
+    let guards = [
+        ("echo '{\"decision\": \"maybe\"}'", "invalid answer: decision: unknown variant"),
+        ("no-such-program", "no-such-program: command not found; install the program"),
+        ("/etc/passwd", "Permission denied; make the program executable"),
+    ];
+    let rows = rows.map(|row| (row, true)).into_iter().chain(guards.map(|row| (row, false)));
     for ((command, expected), runs) in rows {
         let scene = Scene::new();
         one(&scene, command);

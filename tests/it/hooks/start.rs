@@ -62,15 +62,16 @@ async fn a_hook_of_the_users_own_runs_no_file_of_a_clone_and_a_line_says_what_to
     own(&scene, "./check.sh", "");
     let run = touch(&scene, &[]).await;
     assert!(!scene.world.exists("ran"), "{run}");
-    assert!(scene.world.exists("made"), "a hook that fails lets the call through\n{run}");
+    assert!(!scene.world.exists("made"), "a guard that is not found denies\n{run}");
     let [notice] = lines(&run, "`./check.sh` depends on the folder it starts in")[..] else {
         panic!("{run}")
     };
     for part in ["config.toml:", "cwd = \"project\"", "$CALIBAN_PROJECT_DIR"] {
         assert!(notice.contains(part), "{notice}");
     }
-    let [failed] = lines(&run, "exit 127: ")[..] else { panic!("{run}") };
+    let [failed, denied] = lines(&run, "exit 127: ")[..] else { panic!("{run}") };
     assert!(failed.contains("it started in an empty folder"), "{failed}");
+    assert!(denied.contains("./check.sh could not be started"), "{denied}");
     scene.server.finish();
 }
 
@@ -275,21 +276,20 @@ async fn a_hook_and_a_server_of_the_users_own_definition_follow_the_same_rule() 
         scene.parent_calls([agent_with("CHILD-A", "agent", "worker".into())]);
         let call = tool_use("Bash", bash("touch made"));
         scene.server.when("CHILD-A").reply(call).then(text("done"));
-        let run = scene.go().await;
-        assert!(scene.world.exists("made"), "{run}");
-        run
+        scene.go().await
     };
     let first = run(&definition("")).await;
     assert!(!scene.world.exists("ran") && lines(&first, WAITS).is_empty(), "{first}");
     let asks = definition("          cwd: project\n");
     let second = run(&asks).await;
-    assert!(!scene.world.exists("ran"), "{second}");
+    assert!(!scene.world.exists("ran") && !scene.world.exists("made"), "{second}");
     assert!(lines(&second, WAITS)[0].contains("agent worker hooks ("), "{second}");
     let shown = trust(&scene, &[]).await;
     let line = "agent worker hooks: hook PreToolUse(Bash): ./check.sh (your worker.md) starts in this project";
     assert!(shown.stdout.contains(line), "{shown}");
     let third = run(&asks).await;
     assert!(scene.world.exists("ran") && lines(&third, WAITS).is_empty(), "{third}");
+    assert!(scene.world.exists("made"), "{third}");
     scene.server.finish();
 }
 
