@@ -99,7 +99,7 @@ pub fn in_arguments(
     let why = || {
         Restriction::Maybe(format!("`{runner}` may run `{program}`, which is among its arguments"))
     };
-    let opened = placeholder::open(&words[..words.len().min(1)], words);
+    let opened = placeholder::open(words, words);
     for place in arguments(command, program) {
         let rest = &opened[place + 1..words.len().min(place + MAX_TAIL)];
         let found = tails(&words[place], program).into_iter().any(|tail| match tail {

@@ -44,6 +44,7 @@ pub fn is_in_script(command: &SimpleCommand) -> bool {
 }
 
 fn has_placeholder(own: &[&str], raw: &str, text: &str) -> bool {
+    // Every text has the empty one.
     own.iter().any(|own| raw.contains(own) || text.contains(own))
         || inner_texts(raw).chain(inner_texts(text)).next().is_some()
 }
@@ -64,22 +65,34 @@ fn is_path(text: &str) -> bool {
     text.matches('/').count() > within
 }
 
-/// The placeholders that the first of these programs among the words may be given; `None` if there is none.
+/// Options of parallel that name no placeholder, with the letters that take no value and those that
+/// do.
+const PARALLEL_OPTIONS: &str = "\
+    --arg-file --bar --bg --colsep --compress --delay --dry-run --dryrun --eta --fg --group --halt --header --jobs \
+    --joblog --keep-order --line-buffer --linebuffer --link --load --max-args --max-lines --max-procs --memfree \
+    --nice --no-notice --no-run-if-empty --null --progress --quiet --quote --resume --retries --results --semaphore \
+    --shuf --tag --timeout --trim --ungroup --verbose --wait --will-cite --xargs";
+const PARALLEL_LETTERS: &str = "0gkmqrtuvXx";
+const PARALLEL_VALUES: &str = "CELNPadjns";
+
+/// The placeholders that the first of these programs among the words may be given; `None` if there is
+/// none. An empty one stands for any word.
 fn own_placeholders(words: &[Word]) -> Option<Vec<&str>> {
     let reads_input = |word: &Word| APPENDERS.contains(&base_name(&word.text));
     let at = words.iter().position(reads_input)?;
-    if !matches!(base_name(&words[at].text), "xargs" | "parallel") {
+    let name = base_name(&words[at].text);
+    if !matches!(name, "xargs" | "parallel") {
         return Some(Vec::new());
     }
     let options = words[at + 1..].iter().enumerate();
     let own = options.filter_map(|(after, word)| {
         let text = word.text.as_str();
         let next = || words.get(at + after + 2).map(|word| word.text.as_str());
-        if let Some(long) = text.strip_prefix("--") {
+        if let Some(long) = text.strip_prefix("--").filter(|_| name == "xargs") {
             return long.split_once('=').filter(|(name, _)| name.starts_with('r')).map(|it| it.1);
         }
         // Letters and numbers of other options may precede it.
-        let letters = text.strip_prefix('-')?;
+        let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
         let (before, own) = letters.split_once(['I', 'J', 'i'])?;
         let is_cluster = before.chars().all(|c| c.is_ascii_alphanumeric());
         let takes_next = || !letters[before.len()..].starts_with('i');
@@ -89,5 +102,21 @@ fn own_placeholders(words: &[Word]) -> Option<Vec<&str>> {
             own => Some(own),
         }
     });
-    Some(own.filter(|own| !own.is_empty()).collect())
+    let mut own: Vec<&str> = own.filter(|own| !own.is_empty()).collect();
+    // Parallel has many options by which it puts other text into a word.
+    if name == "parallel" && !words[at + 1..].iter().all(|word| is_plain_option(&word.text)) {
+        own.push("");
+    }
+    Some(own)
+}
+
+/// Whether the word of parallel is no option that may name a placeholder.
+fn is_plain_option(text: &str) -> bool {
+    let Some(letters) = text.strip_prefix('-') else { return true };
+    if letters.starts_with('-') {
+        let name = text.split('=').next().unwrap_or_default();
+        return PARALLEL_OPTIONS.split_whitespace().any(|known| known == name);
+    }
+    let end = letters.find(|letter| PARALLEL_VALUES.contains(letter)).unwrap_or(letters.len());
+    letters[..end].chars().all(|letter| PARALLEL_LETTERS.contains(letter) || letter == 'I')
 }
