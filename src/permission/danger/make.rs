@@ -30,7 +30,7 @@ const LONG_OPTIONS: &str = "\
     warn-undefined-variables what-if";
 
 /// The same letters, and those of them that take the rest of the word as their value.
-const LETTERS: &str = "BSbdhijklmnoOpqRrstvwW";
+const LETTERS: &str = "BSbdhijklnoOpqRrstvwW";
 const LETTERS_WITH_VALUE: &str = "jloOW";
 
 /// The reason why a prefix rule does not cover the word: it is no plain goal below the folder, no

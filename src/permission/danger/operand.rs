@@ -17,9 +17,14 @@ pub fn find(name: &str, words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger
     }
 }
 
+/// Whether the program starts the program of a package, as npx does.
+pub fn is_package_starter(name: &str) -> bool {
+    matches!(name, "bunx" | "npx" | "pnpx")
+}
+
 /// The position of the command that npx starts. The options after it are the command's own.
 pub fn npx_command(name: &str, words: &[Spelling<'_>]) -> Option<usize> {
-    if !matches!(name, "npx" | "bunx") {
+    if !is_package_starter(name) {
         return None;
     }
     let is_option = |word: &Spelling<'_>| word.exact().is_none_or(|text| text.starts_with('-'));
@@ -138,11 +143,15 @@ pub fn script_options(
         || matches!(sub_command, "create" | "config" | "workspace")
         || name == "bun" && matches!(sub_command, "test" | "build");
     let mut dangers = Vec::new();
-    if matches!(name, "bun" | "bunx" | "npm" | "npx" | "pnpm" | "pnpx" | "yarn") {
+    if is_package_runner || is_package_starter(name) {
         dangers = package_runner::shell_text(words);
     }
-    if matches!(name, "bunx" | "npx" | "pnpx") {
+    if is_package_starter(name) {
         dangers.extend(package_runner::find_before_program(words));
+    }
+    if name == "bun" {
+        let start = script.filter(|_| !is_own);
+        dangers.extend(package_runner::find_bun(words, start));
     }
     if matches!(name, "npm" | "pnpm" | "yarn") {
         let hands_on = !is_own || matches!(sub_command, "create" | "workspace");

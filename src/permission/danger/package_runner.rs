@@ -1,5 +1,6 @@
-//! Options of npm, pnpm and yarn themselves, and of npx and its like. They hand settings on to what a script starts, npm
-//! under names that it reads in any case and with underscores, so only known ones are covered.
+//! Options of npm, pnpm, yarn and bun themselves, and of npx and its like. They hand settings on to
+//! what a script starts, npm under names that it reads in any case and with underscores, so only
+//! known ones are covered.
 
 use super::{Danger, OPEN_WORDS, Spelling};
 use crate::permission::program::base_name;
@@ -122,18 +123,61 @@ fn is_plain_name(word: &str) -> bool {
         && ![scope, name].iter().any(|part| matches!(*part, "." | ".."))
 }
 
+/// Options of bun that name no file and no program. Those of npm have other letters.
+const BUN_HARMLESS: &str = "\
+    bail bun concurrent coverage dev development elide-lines exact filter force format frozen-lockfile help hot \
+    if-present ignore-scripts lockfile-only minify no-clear-screen no-install no-progress no-save no-summary omit only \
+    only-missing optional packages parallel peer prefer-offline production randomize rerun-each revision \
+    save-text-lockfile seed sequential silent smol sourcemap splitting target test-name-pattern timeout todo verbose \
+    version watch workspaces yarn";
+
+/// Letters of bun that may stand together after a dash.
+const BUN_LETTERS: &str = "DEFbfhtvy";
+
+/// Finds options of bun before the script that it runs, and what older versions hand on to a shell
+/// as it is: all words that are not plain.
+pub fn find_bun(words: &[Spelling<'_>], script: Option<usize>) -> Vec<Danger> {
+    let mark = words.iter().position(|word| word.exact() == Some("--")).unwrap_or(words.len());
+    let is_known = |text: &str| {
+        let (name, value) =
+            text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        let is_listed = match name.strip_prefix("--") {
+            Some(long) => lists(BUN_HARMLESS, long),
+            None => name[1..].chars().all(|letter| BUN_LETTERS.contains(letter)),
+        };
+        is_listed && value.is_none_or(is_plain_value)
+    };
+    let mut dangers = find_unknown(words, mark.min(script.unwrap_or(mark)), is_known);
+    let is_plain = |c: char| c.is_alphanumeric() || "@_./*^{}~,:=+%-".contains(c);
+    let behind = words.iter().enumerate().skip(script.map_or(words.len(), |script| script + 1));
+    dangers.extend(behind.filter_map(|(place, word)| {
+        let text = word.exact().filter(|text| !text.chars().all(is_plain))?;
+        Some(Danger::new("text that a shell may read", text, place))
+    }));
+    dangers
+}
+
 /// Finds options of npx and its like before the program that it runs.
 pub fn find_before_program(words: &[Spelling<'_>]) -> Vec<Danger> {
     let is_option = |word: &Spelling<'_>| word.exact().is_some_and(|text| text.starts_with('-'));
-    let end = words.iter().skip(1).position(|word| !is_option(word));
-    find_options(words, end.map_or(words.len(), |end| end + 1))
+    let is_program = |place: &usize| !is_option(&words[*place]) && !is_value(words, *place);
+    let end = (1..words.len()).find(is_program);
+    find_options(words, end.unwrap_or(words.len()))
 }
 
 fn find_options(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
+    find_unknown(words, end, is_harmless)
+}
+
+fn find_unknown(
+    words: &[Spelling<'_>],
+    end: usize,
+    is_known: impl Fn(&str) -> bool,
+) -> Vec<Danger> {
     let words = words.iter().enumerate().take(end).skip(1);
     let unknown = words.filter_map(|(place, word)| {
         let text = word.outline();
-        if !text.starts_with('-') || is_harmless(&text) {
+        if !text.starts_with('-') || is_known(&text) {
             return None;
         }
         let option = text.split('=').next().unwrap_or(&text);

@@ -40,7 +40,8 @@ pub fn has_unknown_program(words: &[Word], line: &str) -> bool {
     let is_unknown = |word: &Word| {
         !word.literal && word.raw.contains(['$', '`']) && !open::is_known(&word.raw, line)
     };
-    operand::is_runner(name) && words.iter().skip(1).any(is_unknown)
+    (operand::is_runner(name) || operand::is_package_starter(name))
+        && words.iter().skip(1).any(is_unknown)
 }
 
 /// Whether a word after these may be an option of a program in the table, or a program.

@@ -3,6 +3,7 @@ use std::os::unix::fs::symlink;
 use super::super::judge::Decision::{Allow, Ask};
 use super::super::judge::testing::JudgeFixture;
 
+mod build_tools;
 mod coverage;
 mod git;
 mod place;
