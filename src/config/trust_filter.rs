@@ -39,15 +39,13 @@ pub(super) const LIMIT_KEYS: [&str; 15] = [
 ];
 
 /// Keys that a project may set freely.
-const FREE_KEYS: [&str; 11] = [
+const FREE_KEYS: [&str; 9] = [
     "model.name",
     "model.effort",
     "permissions.ask",
     "permissions.deny",
     "subagents.tool_name",
     "subagents.on_limit",
-    "subagents.persist",
-    "subagents.strict_tools",
     "subagents.inherit_tool_instructions",
     "subagents.default_model",
     "subagents.compat_task_name",
@@ -235,6 +233,9 @@ pub(super) fn widens(setting: &Setting, below: &Table) -> bool {
         "subagents.comms" | "subagents.allow_nested_spawn" => {
             setting.value.as_bool() != Some(false)
         }
+        "subagents.strict_tools" => setting.value.as_bool() != Some(true),
+        // What is kept on the user's disk, and for whom.
+        "subagents.persist" => Some(&setting.value) != before(),
         // The user's guards may not know another way to start agents.
         FACES_KEY => !is_subset(&setting.value, before()),
         // The recipient of the conversation.

@@ -308,8 +308,6 @@ fn a_key_counts_for_a_project_only_where_somebody_has_decided_that_it_does() {
         "permissions.deny",
         "subagents.tool_name",
         "subagents.on_limit",
-        "subagents.persist",
-        "subagents.strict_tools",
         "subagents.inherit_tool_instructions",
         "subagents.default_model",
         "subagents.compat_task_name",
@@ -322,6 +320,25 @@ fn a_key_counts_for_a_project_only_where_somebody_has_decided_that_it_does() {
         "log.level",
     ];
     assert_eq!(free, expected);
+}
+
+#[test]
+fn a_project_makes_lists_of_tools_stricter_alone_and_keeps_no_other_transcripts() {
+    for (own, project, strict, persists, left_out) in [
+        ("strict_tools = true", "strict_tools = false", true, true, 1),
+        ("", "strict_tools = true", true, true, 0),
+        ("persist = false", "persist = true", false, false, 1),
+        ("", "persist = false", false, true, 1),
+        ("persist = false", "persist = false", false, false, 0),
+    ] {
+        let files = [("home/config.toml", own), ("repo/.caliban/config.toml", project)];
+        let files = files.map(|(file, text)| (file, format!("[subagents]\n{text}\n")));
+        let world = LoadFixture::new(&files.each_ref().map(|(file, text)| (*file, text.as_str())));
+        let loaded = world.load().unwrap();
+        let found = &loaded.config.subagents;
+        assert_eq!((found.strict_tools, found.persist), (strict, persists), "{own} {project}");
+        assert_eq!(loaded.untrusted.len(), left_out, "{own} {project}");
+    }
 }
 
 #[test]
