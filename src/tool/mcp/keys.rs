@@ -98,6 +98,8 @@ pub fn is_token(value: &str) -> bool {
 
 fn is_key_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
+    // One of several may have a number: `TOKEN2`, `api_key_1`.
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '_' | '-'));
     KEY_SUFFIXES.iter().any(|end| name.ends_with(end))
 }
 
@@ -176,12 +178,17 @@ mod tests {
             ("HOME", "${HOME}"),
             ("LITERAL", "sk-3"),
             ("NOTES", "${HOME}/notes"),
+            ("TOKEN2", "second"),
+            ("api_key_3", "third"),
         ]);
         let args = vec!["${PLACE}".to_owned()];
         let program = McpTransport::Stdio { command: "c".to_owned(), args, env };
         let (possible, certain) = keys(&program);
-        assert_eq!(possible, ["/home/me/notes", "Bearer tok", "lair", "sk-3", "tok"]);
-        assert_eq!(certain, ["Bearer tok", "tok"]);
+        assert_eq!(
+            possible,
+            ["/home/me/notes", "Bearer tok", "lair", "second", "sk-3", "third", "tok"]
+        );
+        assert_eq!(certain, ["Bearer tok", "second", "third", "tok"]);
     }
 
     #[test]
