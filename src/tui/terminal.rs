@@ -229,9 +229,10 @@ impl TerminalGuard {
         if self.output.sink().modes.lines {
             return Ok(());
         }
-        // Resizing to the same size clears both screens without asking where the cursor is.
-        let area = self.terminal.get_frame().area();
-        self.terminal.resize(area)
+        // The methods of `Terminal` for this ask where the cursor is or how large the terminal is.
+        self.terminal.backend_mut().clear()?;
+        self.terminal.swap_buffers();
+        Ok(())
     }
 
     /// Releases the terminal for a while, as for an editor.
