@@ -1,40 +1,26 @@
 //! Unified diffs as lines: numbers, signs and colours.
 
 use std::ops::Range;
-use std::path::Path;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::highlight::{CodeState, Highlighter};
 use super::sanitize::{reveal, sanitize};
 use super::wrap::{Indent, StyledRuns, WrapMode};
 use crate::tui::theme::Theme;
 
-/// Maximum lines removed and added in one place that are compared word by word.
-const PAIRED_LINES: usize = 12;
+mod code;
+mod parse;
+mod words;
+
+use code::DiffCode;
+pub use code::DiffFile;
+pub use parse::count_changes;
+use parse::{ChangedLine, DiffLineKind, DiffPosition, max_line_number, source_lines};
+use words::{DiffRow, MAX_PAIRED_LINES, changed_words};
+
 /// Added lines that a cut diff shows at least, behind those that they replace.
 const MIN_ADDED: usize = 4;
-/// Maximum bytes of a line that is compared.
-const PAIRED_BYTES: usize = 500;
-
-/// One line of a diff's body.
-struct ChangedLine<'a> {
-    sign: char,
-    number: usize,
-    text: &'a str,
-}
-
-/// Parts of a line, in order.
-type WordRanges = Vec<Range<usize>>;
-
-/// The file of a diff, for the colours of its code.
-#[derive(Clone, Copy)]
-pub struct DiffFile<'a> {
-    pub path: &'a Path,
-    pub highlighter: &'a Highlighter,
-}
 
 /// How much of a diff to render.
 #[derive(Clone, Copy)]
@@ -67,19 +53,6 @@ pub fn whole_diff(
     render_diff(diff, file, width, limit, theme, &|text| sanitize(&reveal(text)).into_owned())
 }
 
-/// Counts the added and the removed lines of a unified diff.
-pub fn count_changes(diff: &str) -> (usize, usize) {
-    let mut position = DiffPosition::default();
-    let (mut added, mut removed) = (0, 0);
-    for line in source_lines(diff) {
-        if let DiffLineKind::Change(change) = position.read(line) {
-            added += usize::from(change.sign == '+');
-            removed += usize::from(change.sign == '-');
-        }
-    }
-    (added, removed)
-}
-
 fn render_diff(
     diff: &str,
     file: Option<DiffFile<'_>>,
@@ -98,7 +71,7 @@ fn render_diff(
     let mut block: Vec<DiffRow> = Vec::new();
     let mut lines = source_lines(diff);
     let canvas = Canvas { digits, width, theme };
-    let most = limit.rows.saturating_add(2 * PAIRED_LINES);
+    let most = limit.rows.saturating_add(2 * MAX_PAIRED_LINES);
     while let Some(line) = lines.next() {
         let kind = position.read(line);
         let goes_on = match &kind {
@@ -164,225 +137,6 @@ fn render_diff(
 /// Whether a block of changed lines has removed ones only, so far.
 fn is_removed(block: &[DiffRow]) -> bool {
     block.last().is_some_and(|last| last.sign == '-')
-}
-
-/// A line of a diff with printable text.
-struct DiffRow {
-    sign: char,
-    number: usize,
-    text: String,
-}
-
-/// The parsers of the old and the new code, if its language is known.
-struct DiffCode<'a> {
-    file: Option<DiffFile<'a>>,
-    old: Option<CodeState>,
-    new: Option<CodeState>,
-}
-
-impl<'a> DiffCode<'a> {
-    fn new(file: Option<DiffFile<'a>>) -> Self {
-        let mut code = Self { file, old: None, new: None };
-        code.restart();
-        code
-    }
-
-    /// Forgets the code so far: another hunk begins elsewhere.
-    fn restart(&mut self) {
-        let Some(DiffFile { path, highlighter }) = self.file else { return };
-        let names = [path.extension(), path.file_name()];
-        let mut names = names.into_iter().flatten().filter_map(|name| name.to_str());
-        highlighter.request();
-        self.new = names.find_map(|name| highlighter.start(name));
-        self.old.clone_from(&self.new);
-    }
-
-    /// The styles of a line of code, by end byte.
-    fn styles(&mut self, sign: char, text: &str, theme: &Theme) -> Vec<(usize, Style)> {
-        let Some(DiffFile { highlighter, .. }) = self.file else { return Vec::new() };
-        let read = |state: &mut Option<CodeState>| {
-            state.as_mut().map(|state| state.line(text, highlighter)).unwrap_or_default()
-        };
-        let runs = match sign {
-            '-' => read(&mut self.old),
-            '+' => read(&mut self.new),
-            _ => {
-                read(&mut self.old);
-                read(&mut self.new)
-            }
-        };
-        runs.into_iter().map(|(end, face)| (end, face.style(theme))).collect()
-    }
-}
-
-/// The changed words of each line: removed lines are compared with the added ones that replace them.
-fn changed_words(block: &[DiffRow]) -> Vec<WordRanges> {
-    let mut words = vec![Vec::new(); block.len()];
-    let removed = block.iter().take_while(|row| row.sign == '-').count();
-    let added = block.len() - removed;
-    if removed.max(added) > PAIRED_LINES {
-        return words;
-    }
-    let mut next = removed;
-    for old in 0..removed {
-        let mut pairs = (next..block.len()).filter(|new| removed != added || *new == removed + old);
-        let found =
-            pairs.find_map(|new| Some((new, compare_words(&block[old].text, &block[new].text)?)));
-        if let Some((new, (in_old, in_new))) = found {
-            (words[old], words[new]) = (in_old, in_new);
-            next = new + 1;
-        }
-    }
-    words
-}
-
-/// The ranges in which two lines differ; `None` if they have too little in common.
-fn compare_words(old: &str, new: &str) -> Option<(WordRanges, WordRanges)> {
-    if old.len().max(new.len()) > PAIRED_BYTES {
-        return None;
-    }
-    let (old_words, new_words) = (split_words(old), split_words(new));
-    let old_texts: Vec<&str> = old_words.iter().map(|word| &old[word.clone()]).collect();
-    let new_texts: Vec<&str> = new_words.iter().map(|word| &new[word.clone()]).collect();
-    let mut common = 0;
-    let (mut in_old, mut in_new) = (Vec::new(), Vec::new());
-    for op in capture_diff_slices(Algorithm::Myers, &old_texts, &new_texts) {
-        match op {
-            DiffOp::Equal { old_index, len, .. } => {
-                let same = &old_texts[old_index..old_index + len];
-                common += same.iter().map(|word| word.trim().len()).sum::<usize>();
-            }
-            op => {
-                push_range(&mut in_old, &old_words[op.old_range()], old);
-                push_range(&mut in_new, &new_words[op.new_range()], new);
-            }
-        }
-    }
-    let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).count();
-    (2 * common >= letters(old).max(letters(new)) && common > 0).then_some((in_old, in_new))
-}
-
-/// Appends changed words, joined with those before them if only blanks are between.
-fn push_range(ranges: &mut Vec<Range<usize>>, words: &[Range<usize>], text: &str) {
-    let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
-    match ranges.last_mut() {
-        Some(before) if text[before.end..first.start].trim().is_empty() => before.end = last.end,
-        _ => ranges.push(first.start..last.end),
-    }
-}
-
-/// Splits a line into words, blanks and single signs.
-fn split_words(text: &str) -> WordRanges {
-    let kind = |letter: char| match letter {
-        letter if letter.is_alphanumeric() || letter == '_' => 0,
-        letter if letter.is_whitespace() => 1,
-        _ => 2,
-    };
-    let mut words: Vec<(u8, Range<usize>)> = Vec::new();
-    for (at, letter) in text.char_indices() {
-        let end = at + letter.len_utf8();
-        match words.last_mut() {
-            Some((of, word)) if *of == kind(letter) && *of != 2 => word.end = end,
-            _ => words.push((kind(letter), at..end)),
-        }
-    }
-    words.into_iter().map(|(_, word)| word).collect()
-}
-
-/// The lines of a diff. A lone carriage return also ends a line, as in the tools that write diffs;
-/// otherwise an added line could pass as part of the removed one before it. It is kept, so that it
-/// is rendered.
-fn source_lines(diff: &str) -> impl Iterator<Item = &str> + Clone {
-    let lines = diff.lines();
-    lines.flat_map(|line| line.split_inclusive('\r').chain(line.is_empty().then_some("")))
-}
-
-/// The kind of a line in a diff.
-enum DiffLineKind<'a> {
-    Nothing,
-    Hunk { first: bool },
-    Change(ChangedLine<'a>),
-    Note,
-}
-
-/// The current position in both files.
-#[derive(Default)]
-struct DiffPosition {
-    old: usize,
-    new: usize,
-    /// Remaining lines of the hunk, so that a removed line `-- x` is not mistaken for a file name.
-    old_left: usize,
-    new_left: usize,
-    hunks: usize,
-}
-
-impl DiffPosition {
-    fn read<'a>(&mut self, line: &'a str) -> DiffLineKind<'a> {
-        if let Some(hunk) = Hunk::parse(line) {
-            (self.old, self.old_left) = hunk.old;
-            (self.new, self.new_left) = hunk.new;
-            self.hunks += 1;
-            return DiffLineKind::Hunk { first: self.hunks == 1 };
-        }
-        if self.old_left == 0 && self.new_left == 0 {
-            let head =
-                ["diff ", "index ", "--- ", "+++ "].iter().any(|word| line.starts_with(word));
-            return if head || self.hunks == 0 {
-                DiffLineKind::Nothing
-            } else {
-                DiffLineKind::Note
-            };
-        }
-        let (sign, text) = match line.chars().next() {
-            Some(sign @ ('+' | '-' | ' ')) => (sign, &line[1..]),
-            Some('\\' | '…') => return DiffLineKind::Note,
-            // Some writers drop the space of an empty line.
-            _ => (' ', line),
-        };
-        let number = if sign == '-' { self.old } else { self.new };
-        if sign != '+' {
-            self.old += 1;
-            self.old_left = self.old_left.saturating_sub(1);
-        }
-        if sign != '-' {
-            self.new += 1;
-            self.new_left = self.new_left.saturating_sub(1);
-        }
-        DiffLineKind::Change(ChangedLine { sign, number, text })
-    }
-}
-
-/// The start and the length of a hunk in both files.
-struct Hunk {
-    old: (usize, usize),
-    new: (usize, usize),
-}
-
-impl Hunk {
-    /// Reads `@@ -1,7 +1,9 @@`.
-    fn parse(line: &str) -> Option<Self> {
-        let ranges = line.strip_prefix("@@ -")?;
-        let (ranges, _) = ranges.split_once(" @@")?;
-        let (old, new) = ranges.split_once(" +")?;
-        Some(Self { old: parse_range(old)?, new: parse_range(new)? })
-    }
-}
-
-fn parse_range(text: &str) -> Option<(usize, usize)> {
-    match text.split_once(',') {
-        Some((start, length)) => Some((start.parse().ok()?, length.parse().ok()?)),
-        None => Some((text.parse().ok()?, 1)),
-    }
-}
-
-fn max_line_number(diff: &str) -> usize {
-    let hunks = diff.lines().filter_map(Hunk::parse);
-    hunks
-        .map(|hunk| {
-            (hunk.old.0.saturating_add(hunk.old.1)).max(hunk.new.0.saturating_add(hunk.new.1))
-        })
-        .max()
-        .unwrap_or(1)
 }
 
 fn gap_line(digits: usize, theme: &Theme) -> Line<'static> {
@@ -568,38 +322,6 @@ mod tests {
         let lines = whole_diff(diff, None, 20, &Theme::default());
         let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
         assert_eq!(lines, ["1 -     one two", "        three four"]);
-    }
-
-    fn words(old: &str, new: &str) -> Option<(Vec<String>, Vec<String>)> {
-        let (in_old, in_new) = compare_words(old, new)?;
-        let texts = |ranges: WordRanges, text: &str| {
-            ranges.into_iter().map(|range| text[range].to_owned()).collect()
-        };
-        Some((texts(in_old, old), texts(in_new, new)))
-    }
-
-    fn owned(words: &[&str]) -> Vec<String> {
-        words.iter().map(|word| (*word).to_owned()).collect()
-    }
-
-    #[test]
-    fn changed_words_are_those_that_differ() {
-        let found = words("if [ $count -gt $from ]; then", "if [ $count -ge $from ]; then");
-        assert_eq!(found, Some((owned(&["gt"]), owned(&["ge"]))));
-        let found = words("map(|i| i.price).sum()", "map(|i| off(i.price)).sum()");
-        assert_eq!(found, Some((owned(&[]), owned(&["off(", ")"]))));
-        assert_eq!(words("let x = 1;", "println!(\"{total}\");"), None);
-    }
-
-    #[test]
-    fn a_removed_line_is_compared_with_the_one_that_replaces_it() {
-        let row = |sign, text: &str| DiffRow { sign, number: 1, text: text.to_owned() };
-        let block =
-            [row('-', "let total = a;"), row('+', "// A comment."), row('+', "let total = b;")];
-        let words = changed_words(&block);
-        let starts: Vec<_> =
-            words.iter().map(|words| words.first().map(|word| word.start)).collect();
-        assert_eq!(starts, [Some(12), None, Some(12)]);
     }
 
     #[test]

@@ -1,0 +1,117 @@
+//! The lines of a unified diff: hunks, changed lines with their numbers, and notes.
+
+/// One line of a diff's body.
+pub(super) struct ChangedLine<'a> {
+    pub sign: char,
+    pub number: usize,
+    pub text: &'a str,
+}
+
+/// Counts the added and the removed lines of a unified diff.
+pub fn count_changes(diff: &str) -> (usize, usize) {
+    let mut position = DiffPosition::default();
+    let (mut added, mut removed) = (0, 0);
+    for line in source_lines(diff) {
+        if let DiffLineKind::Change(change) = position.read(line) {
+            added += usize::from(change.sign == '+');
+            removed += usize::from(change.sign == '-');
+        }
+    }
+    (added, removed)
+}
+
+/// The lines of a diff. A lone carriage return also ends a line, as in the tools that write diffs;
+/// otherwise an added line could pass as part of the removed one before it. It is kept, so that it
+/// is rendered.
+pub(super) fn source_lines(diff: &str) -> impl Iterator<Item = &str> + Clone {
+    let lines = diff.lines();
+    lines.flat_map(|line| line.split_inclusive('\r').chain(line.is_empty().then_some("")))
+}
+
+/// The kind of a line in a diff.
+pub(super) enum DiffLineKind<'a> {
+    Nothing,
+    Hunk { first: bool },
+    Change(ChangedLine<'a>),
+    Note,
+}
+
+/// The current position in both files.
+#[derive(Default)]
+pub(super) struct DiffPosition {
+    old: usize,
+    new: usize,
+    /// Remaining lines of the hunk, so that a removed line `-- x` is not mistaken for a file name.
+    old_left: usize,
+    new_left: usize,
+    hunks: usize,
+}
+
+impl DiffPosition {
+    pub(super) fn read<'a>(&mut self, line: &'a str) -> DiffLineKind<'a> {
+        if let Some(hunk) = Hunk::parse(line) {
+            (self.old, self.old_left) = hunk.old;
+            (self.new, self.new_left) = hunk.new;
+            self.hunks += 1;
+            return DiffLineKind::Hunk { first: self.hunks == 1 };
+        }
+        if self.old_left == 0 && self.new_left == 0 {
+            let head =
+                ["diff ", "index ", "--- ", "+++ "].iter().any(|word| line.starts_with(word));
+            return if head || self.hunks == 0 {
+                DiffLineKind::Nothing
+            } else {
+                DiffLineKind::Note
+            };
+        }
+        let (sign, text) = match line.chars().next() {
+            Some(sign @ ('+' | '-' | ' ')) => (sign, &line[1..]),
+            Some('\\' | '…') => return DiffLineKind::Note,
+            // Some writers drop the space of an empty line.
+            _ => (' ', line),
+        };
+        let number = if sign == '-' { self.old } else { self.new };
+        if sign != '+' {
+            self.old += 1;
+            self.old_left = self.old_left.saturating_sub(1);
+        }
+        if sign != '-' {
+            self.new += 1;
+            self.new_left = self.new_left.saturating_sub(1);
+        }
+        DiffLineKind::Change(ChangedLine { sign, number, text })
+    }
+}
+
+/// The start and the length of a hunk in both files.
+struct Hunk {
+    old: (usize, usize),
+    new: (usize, usize),
+}
+
+impl Hunk {
+    /// Reads `@@ -1,7 +1,9 @@`.
+    fn parse(line: &str) -> Option<Self> {
+        let ranges = line.strip_prefix("@@ -")?;
+        let (ranges, _) = ranges.split_once(" @@")?;
+        let (old, new) = ranges.split_once(" +")?;
+        Some(Self { old: parse_range(old)?, new: parse_range(new)? })
+    }
+}
+
+fn parse_range(text: &str) -> Option<(usize, usize)> {
+    match text.split_once(',') {
+        Some((start, length)) => Some((start.parse().ok()?, length.parse().ok()?)),
+        None => Some((text.parse().ok()?, 1)),
+    }
+}
+
+pub(super) fn max_line_number(diff: &str) -> usize {
+    let hunks = diff.lines().filter_map(Hunk::parse);
+    hunks
+        .map(|hunk| {
+            (hunk.old.0.saturating_add(hunk.old.1)).max(hunk.new.0.saturating_add(hunk.new.1))
+        })
+        .max()
+        .unwrap_or(1)
+}
