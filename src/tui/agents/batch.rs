@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ratatui::text::{Line, Span};
 
-use crate::tui::agents::row::{AgentGroup, kind, number_style, result_line, task, turns};
+use crate::tui::agents::result::result_line;
+use crate::tui::agents::row::{AgentGroup, kind, number_style, task, turns};
 use crate::tui::agents::{AgentState, RunPhase};
 use crate::tui::format::{clock, count, join_figures, money, tokens};
 use crate::tui::keymap::{Action, KeyContext};

@@ -7,7 +7,8 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{RunEnd, ToolUseId};
-use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis, result_line, state_style};
+use crate::tui::agents::result::result_line;
+use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis, state_style};
 use crate::tui::agents::{AgentState, RunPhase};
 use crate::tui::format::{clock, ordinal};
 use crate::tui::labels;

@@ -6,6 +6,7 @@ pub mod list;
 pub mod live;
 pub mod panes;
 pub mod picker;
+pub mod result;
 pub mod row;
 mod run;
 pub mod update;

@@ -5,6 +5,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{Cost, RunEnd};
+use crate::tui::agents::result::result_line;
 use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunPhase, RunState};
 use crate::tui::format::{clock, spent};
 use crate::tui::labels;
@@ -123,16 +124,6 @@ pub fn kind(agent: &AgentState) -> String {
 
 fn suffix(agent: &AgentState, named: bool) -> String {
     if named { one_line(&agent.info.name) } else { kind(agent) }
-}
-
-/// The first line of an agent's result that is no heading, without marks of Markdown.
-pub fn result_line(agent: &AgentState) -> Option<String> {
-    let text = &agent.outcome.as_ref()?.text;
-    let mut lines = text.lines().map(one_line).filter(|line| !line.is_empty());
-    let first = lines.clone().next()?;
-    let telling = lines.find(|line| !line.starts_with('#')).unwrap_or(first);
-    let plain = telling.trim_start_matches(['#', '*', '-', ' ']).replace(['`', '*'], "");
-    Some(plain).filter(|line| !line.is_empty())
 }
 
 /// The columns with time, turns and cost. A column is there for all agents or for none.

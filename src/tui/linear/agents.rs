@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::protocol::AgentPath;
+use crate::tui::agents::result::result_line;
 use crate::tui::agents::{AgentState, RunPhase};
 use crate::tui::format::clock;
 use crate::tui::labels;
@@ -57,8 +58,7 @@ pub(super) fn title(agent: &AgentState) -> String {
 fn end(model: &TuiModel, agent: &AgentState) -> String {
     let state = labels::agent_status(model, agent).text;
     let time = agent.run.elapsed(model.now).map(clock).unwrap_or_default();
-    let text = agent.outcome.as_ref().map(|outcome| outcome.text.as_str()).unwrap_or_default();
-    let first = text.lines().map(one_line).find(|line| !line.is_empty()).unwrap_or_default();
-    let line = format!("Ended, {state}, {time}: {}. {first}", title(agent));
+    let result = result_line(agent).unwrap_or_default();
+    let line = format!("Ended, {state}, {time}: {}. {result}", title(agent));
     truncate(line.trim_end(), RESULT_WIDTH).into_owned()
 }
