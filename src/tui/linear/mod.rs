@@ -113,11 +113,14 @@ impl LinearScreen {
         self.say_focus(model, &mut lines);
         self.say_cover(model, view, &rows, occasion, &mut lines);
         self.say_notice(model, &mut lines);
+        let prompt = prompt(model, view, &rows);
         if occasion.asked {
-            self.say_all(model, view, &rows, &mut lines);
+            self.say_place(model, view, &rows, &mut lines);
+            // The line that keys go to may be the hint.
+            lines.pop_if(|last| prompt.rows == [&**last]);
         }
         lines.retain(|line| !line.trim().is_empty());
-        LinearFrame { lines, prompt: prompt(model, view, &rows) }
+        LinearFrame { lines, prompt }
     }
 
     /// Draws what the other screen has besides transcripts and panes, and returns its rows.
@@ -212,8 +215,7 @@ impl LinearScreen {
             None => Vec::new(),
         };
         if opened && let Some(cover) = &cover {
-            let name = cover.split('#').next().unwrap_or_default();
-            lines.push(format!("{name}:"));
+            lines.push(cover_name(cover));
         }
         let before = if opened { Vec::new() } else { std::mem::take(&mut self.rows) };
         lines.extend(words::lines(rows.iter().filter(|row| row.is_new(&before))));
@@ -228,8 +230,9 @@ impl LinearScreen {
         }
     }
 
-    /// Says what works, what waits and what the keys do.
-    fn say_all(&self, model: &TuiModel, view: &View, rows: &[String], lines: &mut Vec<String>) {
+    /// Says what works, what is open and what is selected in it, what waits and what the keys do. The rest
+    /// of what is open was said when it opened.
+    fn say_place(&self, model: &TuiModel, view: &View, rows: &[String], lines: &mut Vec<String>) {
         let places = view.places();
         let working = model.agents.alive().map(|agent| {
             format!("{}: {}", agents::title(agent), labels::agent_status(model, agent).text)
@@ -237,7 +240,12 @@ impl LinearScreen {
         let main = labels::main_label(model);
         lines.push(format!("Main: {}", if main.is_empty() { "idle" } else { &main }));
         lines.extend(working);
-        lines.extend(words::lines(self.rows.iter()));
+        if let Some(cover) = &self.cover {
+            lines.push(cover_name(cover));
+            let title = self.rows.first().filter(|row| !row.selected);
+            let selected = self.rows.iter().filter(|row| row.selected);
+            lines.extend(title.into_iter().chain(selected).map(words::Row::line));
+        }
         for area in [places.queue, places.status, places.hint] {
             lines.extend(words::lines(words::rows(rows, area, Rect::default(), &[]).iter()));
         }
@@ -261,6 +269,11 @@ fn cover(model: &TuiModel) -> Option<String> {
             None => return None,
         },
     })
+}
+
+/// The line before what covers the body.
+fn cover_name(cover: &str) -> String {
+    format!("{}:", cover.split('#').next().unwrap_or_default())
 }
 
 /// The areas of the answers to the open question, by digit.

@@ -33,7 +33,15 @@ impl Lines {
     }
 
     fn frame(&mut self, input: bool) -> LinearFrame {
-        let occasion = Occasion { input, asked: false };
+        self.frame_on(Occasion { input, asked: false })
+    }
+
+    /// The lines that Ctrl+L says.
+    fn asked(&mut self) -> Vec<String> {
+        self.frame_on(Occasion { input: true, asked: true }).lines
+    }
+
+    fn frame_on(&mut self, occasion: Occasion) -> LinearFrame {
         let frame = self.linear.frame(&self.screen.model, &mut self.view, 80, occasion);
         let metrics = Box::new(self.view.metrics().clone());
         self.screen.send(Msg::Drawn(metrics));
@@ -115,4 +123,29 @@ fn a_question_is_numbered_lines_and_its_text_field_is_the_last_line() {
     assert!(prompt.rows[0].trim().starts_with("> use sqlite"), "{prompt:?}");
     let typed = prompt.rows[0].find("sqlite").unwrap() + "sqlite".len();
     assert_eq!(usize::from(prompt.column), typed);
+}
+
+#[test]
+fn ctrl_l_says_where_the_user_is_and_repeats_nothing_of_what_is_open() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go").asks(&root(), 1, "main", "psql shop").wait(2000);
+    lines.frame(true);
+    let said = lines.asked();
+    assert_eq!(
+        said,
+        [
+            "Main: waiting for you",
+            "Question:",
+            "main wants to run a command",
+            "default, sonnet-5, context 0%, $0.00, shop (main)",
+        ]
+    );
+    assert_eq!(lines.asked(), said, "the same place");
+    lines.screen.write("1").write("/model").enter();
+    lines.frame(true);
+    lines.screen.esc().wait(1000).write("?");
+    assert!(lines.said().contains("Help:"));
+    let said = lines.asked();
+    assert_eq!(said[..2], ["Main: starting 0:03", "Help:"], "{said:?}");
+    assert!(said.len() < 6, "{said:?}");
 }
