@@ -381,7 +381,7 @@ pub fn background_label(tally: AgentTally) -> Option<String> {
 pub fn job_status(job: &Job) -> StatusLabel {
     match &job.ended {
         None if job.killing => label(Glyph::Spinner, "being killed"),
-        None => label(Glyph::Spinner, one_line(&job.command)),
+        None => label(Glyph::Spinner, "running"),
         Some((_, end)) => label(job_glyph(end), one_line(&end.to_string())),
     }
 }

@@ -204,6 +204,11 @@ impl AgentSet {
         self.list.iter().filter(|agent| agent.running())
     }
 
+    /// Agents that are alive, or those that have ended, sorted by number, children below their parent.
+    pub fn listed(&self, alive: bool) -> Vec<&AgentState> {
+        tree_order(self.list.iter().filter(|agent| agent.alive() == alive).collect())
+    }
+
     /// Agents in the panel, sorted by number, children below their parent.
     pub fn panel(&self) -> Vec<&AgentState> {
         tree_order(self.list.iter().filter(|agent| agent.in_panel).collect())

@@ -213,7 +213,7 @@ impl HeaderColumns {
         let tasks: Vec<String> = group.agents.iter().map(|agent| task(agent)).collect();
         let task = column_width(tasks.iter().map(String::as_str), MIN_TASK_WIDTH);
         let digits = group.digits();
-        let mut figures = FigureColumns::new(group);
+        let mut figures = FigureColumns::new(&[group]);
         let glyph = |agent: &AgentState| labels::agent_status_with(group.model, agent, || 0).glyph;
         let words = |agent: &&AgentState| width(header_words(agent, glyph(agent)));
         let words = group.agents.iter().map(words).max().filter(|cells| *cells > 0);

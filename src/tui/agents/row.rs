@@ -33,7 +33,7 @@ const MIN_GRID_STATE_WIDTH: usize = 10;
 /// Lines no wider than this are those of a grid or a small screen, where a state has no clock of its own.
 const GRID_LINE_WIDTH: usize = 60;
 
-/// From this width on, the state of an agent that is done is the first line of its result.
+/// From this width on, the state of an agent that is done is a part of its result.
 const RESULT_WIDTH: usize = 18;
 
 /// Cells between two columns.
@@ -99,6 +99,13 @@ impl AgentGroup<'_> {
     }
 }
 
+/// The agents of the groups, each with its group.
+fn members<'g, 'a>(
+    groups: &'g [AgentGroup<'a>],
+) -> impl Iterator<Item = (&'g AgentGroup<'a>, &'a AgentState)> {
+    groups.iter().flat_map(|group| group.agents.iter().map(move |agent| (group, *agent)))
+}
+
 /// Whether one of the agents needs the user or has failed.
 pub fn in_trouble(model: &TuiModel, agents: &[&AgentState]) -> bool {
     let failed = |agent: &&AgentState| match &agent.run.phase {
@@ -133,10 +140,10 @@ pub struct FigureColumns {
 }
 
 impl FigureColumns {
-    /// All columns, as wide as the widest figure of the group.
-    pub fn new(group: AgentGroup<'_>) -> Self {
+    /// All columns, as wide as the widest figure of the groups.
+    pub fn new(groups: &[AgentGroup<'_>]) -> Self {
         let mut widths = [0; 3];
-        for agent in group.agents {
+        for (group, agent) in members(groups) {
             for (cells, figure) in widths.iter_mut().zip(figures(group.model, agent)) {
                 *cells = width(&figure).max(*cells);
             }
@@ -172,7 +179,7 @@ impl FigureColumns {
     }
 }
 
-/// The columns of the lines about the agents of a group.
+/// The columns of the lines about the agents of one or more groups.
 pub struct AgentColumns {
     /// Whether the type is the agent's own name, as messages call it.
     named: bool,
@@ -200,12 +207,13 @@ impl AgentColumns {
     /// Divides `room`, of which one cell is for a mark before the line. If it is too small, types go
     /// first, then cost and turns, then ends of tasks.
     pub fn new(group: AgentGroup<'_>, room: usize) -> Self {
-        Self::with_suffix(group, room, false)
+        Self::with_suffix(&[group], room, false)
     }
 
-    /// Like [`Self::new`], with the names that messages use instead of the types.
-    pub fn with_names(group: AgentGroup<'_>, room: usize) -> Self {
-        Self::with_suffix(group, room, true)
+    /// Like [`Self::new`], with the names that messages use instead of the types, for groups that stand
+    /// one below the other.
+    pub fn with_names(groups: &[AgentGroup<'_>], room: usize) -> Self {
+        Self::with_suffix(groups, room, true)
     }
 
     /// Like [`Self::new`], for lines behind a spinner of their own.
@@ -213,15 +221,15 @@ impl AgentColumns {
         Self { spins_before: true, ..Self::new(group, room) }
     }
 
-    fn with_suffix(group: AgentGroup<'_>, room: usize, named: bool) -> Self {
-        let tasks = group.agents.iter().map(|agent| width(&task(agent)) + group.indent(agent));
-        let kinds: Vec<String> = group.agents.iter().map(|agent| suffix(agent, named)).collect();
+    fn with_suffix(groups: &[AgentGroup<'_>], room: usize, named: bool) -> Self {
+        let tasks = members(groups).map(|(group, agent)| width(&task(agent)) + group.indent(agent));
+        let kinds: Vec<String> = members(groups).map(|(_, agent)| suffix(agent, named)).collect();
         let mut columns = Self {
             named,
-            digits: group.digits(),
+            digits: groups.iter().map(AgentGroup::digits).max().unwrap_or(1),
             task: tasks.max().unwrap_or(0).min(MAX_TASK_WIDTH),
             kind: column_width(kinds.iter().map(String::as_str), MAX_KIND_WIDTH),
-            figures: FigureColumns::new(group),
+            figures: FigureColumns::new(groups),
             spins_before: false,
             room,
         };
@@ -328,9 +336,9 @@ fn state_words(model: &TuiModel, agent: &AgentState, state: &StatusLabel, room: 
         _ => truncate(words, room).into_owned(),
     };
     match &agent.run.phase {
-        RunPhase::Ended(RunEnd::Completed) if room >= RESULT_WIDTH => {
-            let words = result_line(agent).unwrap_or_else(|| state.text.clone());
-            truncate(&words, room).into_owned()
+        RunPhase::Ended(RunEnd::Completed) => {
+            let result = result_line(agent).filter(|line| room >= RESULT_WIDTH.min(width(line)));
+            truncate(result.as_deref().unwrap_or(&state.text), room).into_owned()
         }
         RunPhase::Ended(end) => telling(&labels::short_end_label(agent, end), "failed: "),
         RunPhase::Queued { .. } => telling(&state.text, "queued, "),

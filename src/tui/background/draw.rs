@@ -13,8 +13,17 @@ use crate::tui::background::Job;
 use crate::tui::format::clock;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, put, two_ends};
-use crate::tui::text::{one_line, width};
+use crate::tui::paint::{Painter, put, spans_width, two_ends};
+use crate::tui::text::{one_line, truncate, width};
+
+/// Stands before a command.
+const PROMPT: &str = "$ ";
+
+/// Cells of a command that its state does not take.
+const MIN_COMMAND_WIDTH: usize = 12;
+
+/// Cells between the state and the time.
+const GAP: usize = 2;
 
 /// Number of rows to show.
 pub fn count(model: &TuiModel) -> usize {
@@ -41,7 +50,7 @@ pub fn draw(model: &TuiModel, area: Rect, painter: Painter<'_>, buffer: &mut Buf
     let mut areas = PaneAreas::new();
     for (row, at) in visible.clone().enumerate() {
         let Some(agent) = agents.get(at) else {
-            put(buffer, area, row, &job_row(model, jobs[at - agents.len()], area.width, painter));
+            put(buffer, area, row, &job_line(model, jobs[at - agents.len()], area.width, painter));
             continue;
         };
         put(buffer, area, row, &panes::line(group, at, &columns));
@@ -72,24 +81,24 @@ fn visible_rows(all: usize, room: usize, focus: Option<usize>) -> Range<usize> {
     first..first + rows
 }
 
-/// `▌ bash-1  ⠹ npm run dev    1:20`.
-fn job_row(model: &TuiModel, job: &Job, room: u16, painter: Painter<'_>) -> Line<'static> {
-    let theme = painter.theme;
+/// `$ npm run dev  bash-1  ⠹ running      1:20`. Unlike the line of an agent, it begins with no number.
+pub fn job_line(model: &TuiModel, job: &Job, room: u16, painter: Painter<'_>) -> Line<'static> {
+    let (theme, room) = (painter.theme, usize::from(room));
     let style = if job.alive() { theme.text } else { theme.dim };
     let state = labels::job_status(job);
-    let mut left = vec![
-        Span::styled(format!("{} ", theme.glyphs.bar), theme.dim),
-        Span::styled(format!("{}  ", job.id), style),
-        Span::styled(format!("{} ", painter.sign(state.glyph)), painter.style(state.glyph)),
+    let sign = format!("  {} ", painter.sign(state.glyph));
+    let behind = [
+        Span::styled(format!("  {}", job.id), theme.dim),
+        Span::styled(sign, painter.style(state.glyph)),
         Span::styled(state.text, style),
     ];
-    if !job.alive() {
-        left.push(Span::styled(format!(" · {}", one_line(&job.command)), theme.dim));
-    }
-    let time = clock(job.elapsed(model.now));
-    let time = Some(time).filter(|time| usize::from(room) > width(time) + 20);
-    let right = time.map(|time| Span::styled(time, theme.dim)).into_iter().collect();
-    two_ends(left, right, usize::from(room), None)
+    let time = Some(clock(job.elapsed(model.now))).filter(|time| room > width(time) + 20);
+    let right: Vec<Span<'_>> = time.map(|time| Span::styled(time, theme.dim)).into_iter().collect();
+    let others = width(PROMPT) + spans_width(&behind) + GAP + spans_width(&right);
+    let cells = room.saturating_sub(others).max(MIN_COMMAND_WIDTH);
+    let command = truncate(&one_line(&job.command), cells).into_owned();
+    let left = [Span::styled(PROMPT, theme.dim), Span::styled(command, style)];
+    two_ends(left.into_iter().chain(behind).collect(), right, room, None)
 }
 
 #[cfg(test)]

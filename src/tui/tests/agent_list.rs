@@ -51,6 +51,48 @@ fn what_runs_comes_first_then_the_session_then_definitions() {
 }
 
 #[test]
+fn agents_stand_below_the_one_that_started_them_until_a_filter_orders_them() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let plan = screen.agent(&root(), "plan-1", "split the work");
+    screen.agent(&root(), "explore-1", "map the routes");
+    let below = screen.agent(&plan, "explore-2", "read the docs");
+    let ended = screen.agent(&below, "explore-3", "look at the tests");
+    screen.event(&ended, finish(RunEnd::Completed, "All pass.")).write("/agents").enter();
+    defined(&mut screen, &["explore"]);
+    let list = |screen: &mut TestScreen| {
+        let shown = picture(screen, 80, 24);
+        let rows = shown.lines().skip_while(|line| !line.starts_with("╭ agents"));
+        let rows = rows.filter(|line| line.contains("plore-") || line.contains("plan-"));
+        rows.map(|line| line.chars().skip(4).take(34).collect()).collect::<Vec<String>>()
+    };
+    assert_eq!(
+        list(&mut screen),
+        [
+            "▌1 split the work     plan-1     ◦",
+            "└▌3 read the docs     explore-2  ⠋",
+            "▌2 map the routes     explore-1  ⠋",
+            "▌4 look at the tests  explore-3  ✓",
+        ],
+        "the one that has ended is in another section"
+    );
+    screen.write("/explore");
+    assert_eq!(list(&mut screen).iter().filter(|line| line.starts_with('▌')).count(), 3);
+}
+
+#[test]
+fn a_command_has_a_sign_where_an_agent_has_a_number() {
+    let (mut screen, ..) = open_list();
+    let shown = picture(&mut screen, 80, 24);
+    let rows: Vec<&str> = shown.lines().filter(|line| line.contains("bash-1")).collect();
+    let [in_list, behind] = rows[..] else { panic!("{shown}") };
+    assert!(in_list.starts_with("│   $ npm run dev  bash-1  ⠋ running  "), "{shown}");
+    assert!(behind.starts_with("$ npm run dev  bash-1  ⠋ running  "), "{shown}");
+    let narrow = picture(&mut screen, 40, 12);
+    assert!(narrow.contains("$ npm run dev  bash-1"), "{narrow}");
+}
+
+#[test]
 fn the_filter_looks_at_names_titles_and_commands() {
     let (mut screen, ..) = open_list();
     screen.write("/NPM dev");

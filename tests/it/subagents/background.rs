@@ -259,7 +259,7 @@ async fn a_command_that_the_person_kills_is_gone_and_main_is_not_woken() {
     send(&screen, "/agents");
     screen.wait_for("x kill");
     screen.keys("x");
-    screen.wait_for("⊘ bash-1");
+    screen.wait_for("bash-1  ⊘ ");
     screen.keys(ESC);
     screen.wait_gone("Esc closes");
     send(&screen, "and now?");

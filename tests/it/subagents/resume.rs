@@ -419,7 +419,7 @@ fn press_r_below(screen: &Screen, first: &str, second: &str) {
     screen.wait_for(&format!(" {second}  "));
     screen.keys("\x1b[B");
     screen.wait_until("the second agent chosen", |shown| {
-        shown.lines().any(|line| line.contains("▸ 2 look around ") && line.contains(second))
+        shown.lines().any(|line| line.contains("▸ └▌2 look around ") && line.contains(second))
     });
     screen.keys("r");
     screen.keys(ESC);

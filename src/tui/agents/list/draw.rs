@@ -4,16 +4,19 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use crate::tui::agents::AgentState;
 use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
-use crate::tui::format::clock;
+use crate::tui::agents::{AgentState, panes};
+use crate::tui::background::draw::job_line;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, put_all, two_ends};
+use crate::tui::paint::{Painter, put_all};
 use crate::tui::popup::{self, PopupTitle, draw_rows};
 use crate::tui::text::{column_width, one_line, padded, wrap_text};
+
+/// Maximum width of the names of definitions, in cells.
+const MAX_NAME_WIDTH: usize = 24;
 
 /// Maximum number of detail lines below the list.
 const ABOUT_LINES: usize = 4;
@@ -95,11 +98,19 @@ fn all_lines(
 ) -> (Vec<Line<'static>>, usize) {
     let chosen = list.selected.min(found.len().saturating_sub(1));
     let agents: Vec<&AgentState> = found.iter().filter_map(|row| row.agent(model)).collect();
-    let group = AgentGroup { model, agents: &agents, painter };
-    // The mark of the selection, and a mark of those in the background.
-    let columns = AgentColumns::with_names(group, usize::from(room).saturating_sub(2));
-    let others = found.iter().filter(|row| row.agent(model).is_none());
-    let names = column_width(others.map(|row| row.name(model)), 24);
+    // Each stands below the one that started it, but not in another section or in the order of a filter.
+    let together = |one: &&AgentState, other: &&AgentState| {
+        list.filter.is_empty() && one.alive() == other.alive()
+    };
+    let groups = agents.chunk_by(together).map(|agents| AgentGroup { model, agents, painter });
+    let groups: Vec<AgentGroup<'_>> = groups.collect();
+    // Without the mark of the selection.
+    let columns = AgentColumns::with_names(&groups, usize::from(room).saturating_sub(2));
+    let mut agent_lines = groups
+        .iter()
+        .flat_map(|group| (0..group.agents.len()).map(|at| agent_line(*group, at, &columns)));
+    let definitions = found.iter().filter(|row| matches!(row, ListRow::Definition(_)));
+    let names = column_width(definitions.map(|row| row.name(model)), MAX_NAME_WIDTH);
     let (mut lines, mut selected, mut section) = (Vec::new(), usize::MAX, None);
     for (at, row) in found.iter().enumerate() {
         let of = row.section(model);
@@ -110,9 +121,9 @@ fn all_lines(
         if at == chosen {
             selected = lines.len();
         }
-        lines.push(match row.agent(model) {
-            Some(agent) => agent_line(group, agent, &columns),
-            None => line(model, row, names, room, painter),
+        lines.push(match row {
+            ListRow::Agent(_) => agent_lines.next().unwrap_or_default(),
+            _ => line(model, row, names, room, painter),
         });
     }
     if list.definitions.is_none() {
@@ -123,12 +134,13 @@ fn all_lines(
     (lines, selected)
 }
 
-fn agent_line(group: AgentGroup<'_>, agent: &AgentState, columns: &AgentColumns) -> Line<'static> {
+fn agent_line(group: AgentGroup<'_>, at: usize, columns: &AgentColumns) -> Line<'static> {
+    let agent = group.agents[at];
     let mut state = labels::agent_status(group.model, agent);
     if agent.alive() && agent.in_background {
         state.push_words(" · in the background");
     }
-    columns.line(group, agent, &state, Vec::new(), Emphasis::Normal)
+    columns.line(group, agent, &state, panes::edge(group, at), Emphasis::Normal)
 }
 
 /// The line of a command or a definition.
@@ -140,27 +152,16 @@ fn line(
     painter: Painter<'_>,
 ) -> Line<'static> {
     let theme = painter.theme;
-    let name = format!("{}  ", padded(row.name(model), names));
-    let room = usize::from(room).saturating_sub(2);
+    let room = room.saturating_sub(2);
     match row {
         ListRow::Definition(definition) => Line::from(vec![
             Span::styled("@ ", theme.dim),
-            Span::raw(name),
+            Span::raw(format!("{}  ", padded(&definition.name, names))),
             Span::styled(one_line(&definition.description), theme.dim),
         ]),
         ListRow::Job(id) => {
-            let Some(job) = model.jobs.get(id) else { return Line::default() };
-            let state = labels::job_status(job);
-            let ended = !job.alive() || job.killing;
-            let command = ended.then(|| format!("  {}", one_line(&job.command)));
-            let left = vec![
-                Span::styled(format!("{} ", painter.sign(state.glyph)), painter.style(state.glyph)),
-                Span::raw(name),
-                Span::raw(state.text),
-                Span::styled(command.unwrap_or_default(), theme.dim),
-            ];
-            let time = Span::styled(clock(job.elapsed(model.now)), theme.dim);
-            two_ends(left, vec![time], room, None)
+            let job = model.jobs.get(id);
+            job.map(|job| job_line(model, job, room, painter)).unwrap_or_default()
         }
         ListRow::Agent(_) => Line::default(),
     }

@@ -72,8 +72,7 @@ impl AgentList {
         let mut filter = TextFilter::new(self.filter.text());
         let mut rows = Vec::new();
         for alive in [true, false] {
-            let agents = model.agents.iter().filter(|agent| agent.alive() == alive).collect();
-            let agents = filter.matching(agents, |agent: &&AgentState| {
+            let agents = filter.matching(model.agents.listed(alive), |agent: &&AgentState| {
                 (&*agent.info.name, &*agent.info.description)
             });
             rows.extend(agents.into_iter().map(|agent| ListRow::Agent(agent.path.clone())));

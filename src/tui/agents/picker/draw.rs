@@ -38,7 +38,7 @@ pub fn draw(
     let agents: Vec<&AgentState> =
         which.rows.iter().filter_map(|path| model.agents.get(path)).collect();
     let group = AgentGroup { model, agents: &agents, painter };
-    let columns = AgentColumns::with_names(group, usize::from(inner.width).saturating_sub(2));
+    let columns = AgentColumns::with_names(&[group], usize::from(inner.width).saturating_sub(2));
     let line = |(at, agent): (usize, &&AgentState)| {
         let can = which.action.applies_to(agent);
         let emphasis = if can { Emphasis::Normal } else { Emphasis::Dim };
