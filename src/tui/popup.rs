@@ -88,13 +88,13 @@ pub fn draw(
     let close = (area.width < NARROW).then(|| Span::styled("Esc closes", theme.dim));
     let foot = BorderText { left: close.into_iter().collect(), right: Vec::new() };
     let title = BorderText { left, right };
-    clear_beside(area, theme, buffer);
+    clear_around(area, theme, buffer);
     (frame_with(buffer, area, theme, theme.dim, title, foot), cursor)
 }
 
 /// Blanks what a box leaves of the lines that it cuts: up to the vertical line before the next pane, if
-/// there is one, else up to the edge.
-fn clear_beside(area: Rect, theme: &Theme, buffer: &mut Buffer) {
+/// there is one, else up to the edge. Where the box leaves enough of the transcript, also the line above.
+fn clear_around(area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let right = buffer.area.right();
     let is_line = |x: &u16| {
         let rows = area.top()..area.bottom();
@@ -105,6 +105,9 @@ fn clear_beside(area: Rect, theme: &Theme, buffer: &mut Buffer) {
     // A box that ends on the line cuts no pane.
     let end = (area.right().saturating_sub(2)..right).find(is_line).unwrap_or(right);
     clear(buffer, Rect { x: area.right(), width: end.saturating_sub(area.right()), ..area });
+    if area.y > LINES_ABOVE {
+        clear(buffer, Rect { y: area.y - 1, height: 1, width: end.saturating_sub(area.x), ..area });
+    }
 }
 
 /// Draws rows, scrolled so that the selected one is in the middle, with a scrollbar in the border to
