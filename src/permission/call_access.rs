@@ -16,6 +16,7 @@ use super::places::Places;
 use super::read_only::ReadRules;
 use super::script::{Script, SimpleCommand, Word};
 use super::shell;
+use super::spelling::file_in_home;
 use crate::protocol::{Access, BashVersion};
 use crate::tool::canonical_name;
 
@@ -89,13 +90,14 @@ impl ShellLine {
 
     /// The files that a word names, one for each folder that the line may run in.
     pub fn targets(&self, word: &Word) -> Vec<PathTarget> {
-        let home = self.home.as_deref();
-        let is_home = !word.literal && ["~", "$HOME", "${HOME}"].contains(&&*word.text);
-        let file = match home.filter(|_| is_home) {
-            Some(home) => home.to_owned(),
-            None => expand_home(word, home),
-        };
+        let file =
+            self.file_in_home(word).unwrap_or_else(|| expand_home(word, self.home.as_deref()));
         self.bases.shell.iter().map(|base| PathTarget::new(base, &file)).collect()
+    }
+
+    /// The file that a word names by its place in the home, with no other expansion.
+    pub fn file_in_home(&self, word: &Word) -> Option<PathBuf> {
+        file_in_home(word, self.home.as_deref())
     }
 
     /// The commands that bash may make of this one of the line.

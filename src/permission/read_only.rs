@@ -9,6 +9,7 @@ use super::path::{PathTarget, resolve};
 use super::places::Places;
 use super::recursive::has_parent_after_name;
 use super::script::{SimpleCommand, Word};
+use super::spelling::file_in_home;
 use crate::disk::{check_repository, checkout_around};
 
 /// A program (or sub-command) that only reads.
@@ -312,6 +313,18 @@ pub fn check_read_only(
     reader.check(command, bases, places, rules).map_err(Some)
 }
 
+/// The obstacle that a word with an expansion is.
+fn open_word(word: &Word, places: &Places) -> String {
+    let file = file_in_home(word, places.shell_home.as_deref());
+    let is_inside = file.map(|file| PathTarget::new(&file, &file).is_inside(places));
+    let obstacle = match is_inside {
+        Some(false) => "is outside the working directories",
+        Some(true) => "is not spelled out",
+        None => "is known only at run time",
+    };
+    format!("{} {obstacle}", word.raw)
+}
+
 /// Why nothing is free if the loader may take a library from the project.
 pub const PROJECT_LIBRARY: &str =
     "LD_LIBRARY_PATH, or a variable like it, makes programs load libraries from the project";
@@ -342,7 +355,7 @@ impl ReadOnlyProgram {
             return Err(format!("it is not free with {} set", set.name));
         }
         if let Some(word) = command.words.iter().find(|word| !word.literal) {
-            return Err(format!("{} is known only at run time", word.raw));
+            return Err(open_word(word, places));
         }
         self.check_arguments(&command.words[self.words.len()..], bases, places)?;
         let restricts = match self.shows {

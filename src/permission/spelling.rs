@@ -3,6 +3,7 @@
 //! run time is an open piece.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use super::script::Word;
 use super::shell::ansi_c;
@@ -139,6 +140,21 @@ pub fn spell(words: &[Word]) -> Vec<Spelling<'_>> {
         }
     }
     spelled
+}
+
+/// The file that a word names by its place in the home, such as `~/a`, with no other expansion.
+pub fn file_in_home(word: &Word, home: Option<&Path>) -> Option<PathBuf> {
+    let spelled = spell(std::slice::from_ref(word));
+    let [Spelling::Open(pieces)] = &spelled[..] else { return None };
+    let (first, rest) = pieces.split_first()?;
+    let certain = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
+    let is_home = matches!(first, Piece::Variable(name) if name == "HOME");
+    let below = rest.iter().map(certain).collect::<Option<String>>().filter(|_| is_home)?;
+    match below.trim_start_matches('/') {
+        "" => home.map(Path::to_owned),
+        rest if below.starts_with('/') => Some(home?.join(rest)),
+        _ => None,
+    }
 }
 
 /// The line without quotes, escapes and line continuations, for searching words in it.

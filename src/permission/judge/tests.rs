@@ -408,6 +408,17 @@ fn a_cd_that_may_end_elsewhere_than_its_text_says_is_asked_about() {
 }
 
 #[test]
+fn a_warning_names_the_file_of_a_redirection() {
+    let bench = JudgeFixture::new();
+    for (line, file) in [("echo x >> ~/.bashrc", "~/.bashrc"), ("echo x > $file", "$file")] {
+        let warnings = bench.bash_judgement(line).warnings;
+        let named = format!("the file of a redirection, {file}, is not spelled out");
+        assert!(warnings.contains(&named), "{line}: {warnings:?}");
+        assert!(!warnings.iter().any(|warning| warning.contains("run time")), "{warnings:?}");
+    }
+}
+
+#[test]
 fn a_question_names_each_danger_that_a_line_shows() {
     let bench = JudgeFixture::new();
     let home = bench.root.join("home");
@@ -439,6 +450,7 @@ fn a_question_names_each_danger_that_a_line_shows() {
             "rm -rf \"$DIR/x\"",
             vec!["deletes \"$DIR/x\", which is known only at run time".to_owned()],
         ),
+        ("rm \"$HOME\"/a", vec![deletes("a")]),
     ] {
         let mut warnings = bench.bash_judgement(line).warnings;
         warnings.retain(|warning| {

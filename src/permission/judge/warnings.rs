@@ -143,7 +143,8 @@ fn file_warnings(verb: &str, word: &Word, effects: &CallAccess, places: &Places)
         let protection = places.protections(&target).into_iter().next();
         warnings.extend(protection.map(|it| format!("{name} is protected: {}", it.reason)));
     }
-    if warnings.is_empty() && !word.literal && word.raw.contains(['$', '`']) {
+    let is_open = !word.literal && word.raw.contains(['$', '`']);
+    if warnings.is_empty() && is_open && shell.file_in_home(word).is_none() {
         warnings.push(format!("{verb} {}, which is known only at run time", word.raw));
     }
     warnings

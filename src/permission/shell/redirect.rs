@@ -79,7 +79,8 @@ impl Splitter<'_> {
             _ => {}
         }
         if !target.literal {
-            self.script.set_unclear("the name of a redirection's file is known only at run time");
+            let why = format!("the file of a redirection, {}, is not spelled out", target.raw);
+            self.script.set_unclear(why);
         }
         if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
             self.script.set_unclear("the command opens a network connection");

@@ -75,3 +75,26 @@ fn an_open_word_may_be_what_its_known_parts_allow() {
 fn quotes_do_not_hide_a_word_of_a_line() {
     assert_eq!(unquoted("r\\\nm $'\\x72m' \"r\"'m' \\rm"), "rm rm rm rm");
 }
+
+#[test]
+fn a_file_in_the_home_is_known_and_anything_else_is_not() {
+    let home = Path::new("/home/ann");
+    for (raw, file) in [
+        ("~", Some("/home/ann")),
+        ("~/", Some("/home/ann")),
+        ("~/.bashrc", Some("/home/ann/.bashrc")),
+        ("~//a", Some("/home/ann/a")),
+        ("\"$HOME\"/'a b'", Some("/home/ann/a b")),
+        ("${HOME}", Some("/home/ann")),
+        ("\"$HOME\"x", None),
+        ("~bob/a", None),
+        ("~/*", None),
+        ("~/{a,b}", None),
+        ("x~/a", None),
+        ("$OLDPWD/a", None),
+    ] {
+        let word = Word { text: raw.to_owned(), raw: raw.to_owned(), literal: false };
+        assert_eq!(file_in_home(&word, Some(home)).as_deref(), file.map(Path::new), "{raw}");
+        assert_eq!(file_in_home(&word, None), None, "{raw}");
+    }
+}

@@ -446,6 +446,9 @@ fn a_question_about_a_command_that_may_be_free_says_what_stands_in_the_way() {
     let rows = [
         ("FOO=1 cat a", "no rule allows cat, and it is not free with FOO set"),
         ("cat $x", "no rule allows cat, and $x is known only at run time"),
+        ("cat ~/.bashrc", "no rule allows cat, and ~/.bashrc is outside the working directories"),
+        ("ls \"$HOME\"", "no rule allows ls, and \"$HOME\" is outside the working directories"),
+        ("cat ~/*", "no rule allows cat, and ~/* is known only at run time"),
         ("ls -Z", "no rule allows ls, and -Z is not a known read-only option"),
         ("ls /etc", "no rule allows ls, and /etc is outside the working directories"),
         ("sed -n 1d a", "no rule allows sed, and 1d does more than print lines by number"),
