@@ -124,9 +124,18 @@ impl Record {
         }
     }
 
-    /// Parses a line without the text of its messages, but with the figures of changes; `None` for lines that say nothing about time or cost.
+    /// Parses a line without the text of its messages, but with the figures of changes and the output of
+    /// commands, in which tests are counted; `None` for lines that say nothing about time or cost.
     pub fn without_text(line: &[u8]) -> Option<Self> {
-        serde_json::from_slice(line).ok().and_then(RecordLine::record)
+        let figures: RecordLine<'_> = serde_json::from_slice(line).ok()?;
+        if !figures.has_command() {
+            return figures.record();
+        }
+        let mut record = Self::parse(line).ok()?;
+        if let Self::Message(MessageRecord { message, .. }) = &mut record {
+            message.content.retain(has_figures);
+        }
+        Some(record)
     }
 
     /// Serializes the record as a line, including the line end.
@@ -194,6 +203,12 @@ pub struct AgentHeader {
     pub agent: ChildMeta,
 }
 
+/// Whether a block of a message is the result of a change or of a command.
+fn has_figures(block: &ContentBlock) -> bool {
+    let ContentBlock::ToolResult { details: Some(details), .. } = block else { return false };
+    matches!(**details, ToolDetails::Diff { .. } | ToolDetails::Command { .. })
+}
+
 /// One line without its text.
 #[derive(Deserialize)]
 struct RecordLine<'a> {
@@ -229,7 +244,7 @@ struct BlockFigures<'a> {
     details: Option<DetailsFigures<'a>>,
 }
 
-/// The details of a call, of which only a change has figures.
+/// The details of a call; only a change has figures.
 #[derive(Deserialize)]
 struct DetailsFigures<'a> {
     #[serde(borrow, default)]
@@ -260,6 +275,12 @@ impl BlockFigures<'_> {
 }
 
 impl RecordLine<'_> {
+    /// Whether it has the result of a command.
+    fn has_command(&self) -> bool {
+        let content = self.message.iter().flat_map(|message| &message.content);
+        content.filter_map(|block| block.details.as_ref()).any(|details| details.kind == "command")
+    }
+
     /// Converts the line to a record whose messages have only the figures of changes.
     fn record(self) -> Option<Record> {
         let RecordLine {

@@ -190,7 +190,9 @@ impl RunState {
                 self.enter(RunPhase::Tools, at);
             }
             EventKind::ToolFinished { id, name, details, content, .. } => {
-                if name == "Bash"
+                // The calls of a stored agent have no names until its conversation is read.
+                let is_command = matches!(details, Some(ToolDetails::Command { .. }));
+                if (is_command || name == "Bash")
                     && let Some(tests) = counted_tests(content, details.as_ref())
                 {
                     self.tests = Some((tests, at));

@@ -12,7 +12,7 @@ use crate::protocol::{
     RunEnd, Sender, Todo, TodoStatus, ToolDetails, ToolUseId,
 };
 use crate::tui::msg::Msg;
-use crate::tui::testing::{TestScreen, finish};
+use crate::tui::testing::{TestScreen, agent_info, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::ItemKind;
@@ -322,6 +322,34 @@ fn tests_of_a_turn_are_green_or_red_as_the_last_command_said() {
         crate::tui::turn::tests_fact(&screen.model).map(|fact| fact.text).as_deref(),
         Some("1 of 1 test red")
     );
+}
+
+#[test]
+fn tests_of_a_stored_agent_are_counted_before_its_conversation_is_read() {
+    let mut screen = TestScreen::new();
+    let agent = AgentPath::root().child(crate::protocol::AgentId::generate());
+    let prompt = EventKind::PromptRead { id: None, text: "go".into(), from: Sender::Person };
+    let ran = EventKind::ToolFinished {
+        id: ToolUseId::new("1"),
+        name: String::new(),
+        is_error: false,
+        summary: String::new(),
+        content: vec![ResultBlock::Text { text: "7 passed, 0 failed".to_owned() }],
+        details: command(0),
+        took: Duration::ZERO,
+    };
+    let turn = || EventKind::TurnStarted { turn: 1, limit: None };
+    screen.opened(vec![
+        (&AgentPath::root(), prompt),
+        (&AgentPath::root(), turn()),
+        (&agent, EventKind::Started(Box::new(agent_info("review-1", "check")))),
+        (&agent, turn()),
+        (&agent, ran),
+        (&agent, finish(RunEnd::Completed, "Fine.")),
+        (&AgentPath::root(), finish(RunEnd::Completed, "")),
+    ]);
+    let facts = finish_facts(&screen);
+    assert!(facts.contains("7 tests green"), "{facts}");
 }
 
 /// The facts of the last finish line.

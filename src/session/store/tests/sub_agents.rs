@@ -356,7 +356,7 @@ async fn an_agent_that_never_began_keeps_its_place_among_those_that_did() {
 }
 
 #[tokio::test]
-async fn a_history_has_the_numbers_of_agents_and_the_lines_that_they_changed() {
+async fn a_history_has_the_numbers_of_agents_their_changed_lines_and_the_output_of_commands() {
     let bench = StoreFixture::new();
     let (id, journal) = bench.create();
     let agent = AgentId::generate();
@@ -380,11 +380,25 @@ async fn a_history_has_the_numbers_of_agents_and_the_lines_that_they_changed() {
         details: Some(Box::new(details)),
     };
     own.append(&Message::user(vec![result]), None).await.unwrap();
+    let details = ToolDetails::Command { exit_code: Some(0), cwd: "docs".into() };
+    let output = |id: &str, text: &str, details| ContentBlock::ToolResult {
+        tool_use_id: ToolUseId::new(id),
+        content: vec![ResultBlock::text(text)],
+        is_error: false,
+        call: String::new(),
+        summary: String::new(),
+        details,
+    };
+    let results = vec![
+        output("d2", "7 passed, 0 failed", Some(Box::new(details))),
+        output("d3", "a whole file", None),
+    ];
+    own.append(&Message::user(results), None).await.unwrap();
     own.finish(&outcome()).await.unwrap();
     drop((own, journal));
     let history = bench.open(id).history;
     let of_agent = history.iter().filter(|event| event.path.id() == Some(agent));
-    let mut seen = (0, Vec::new());
+    let (mut seen, mut printed) = ((0, Vec::new()), Vec::new());
     for event in of_agent {
         match &event.kind {
             EventKind::Started(info) => seen.0 = info.number,
@@ -392,10 +406,14 @@ async fn a_history_has_the_numbers_of_agents_and_the_lines_that_they_changed() {
                 details: Some(ToolDetails::Diff { path, added, removed, .. }),
                 ..
             } => seen.1.push((path.clone(), *added, *removed)),
+            EventKind::ToolFinished { content, .. } => {
+                printed.push(ResultBlock::joined_text(content));
+            }
             _ => {}
         }
     }
     assert_eq!(seen, (7, vec![("docs/new.md".into(), 3, 0)]));
+    assert_eq!(printed, ["7 passed, 0 failed"]);
 }
 
 #[tokio::test]
