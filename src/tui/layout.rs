@@ -35,7 +35,7 @@ const OPEN_LINES: u16 = 10;
 /// Above a question that covers the panel, its agents keep at most this part of the body.
 const AGENTS_PART: u16 = 4;
 
-/// Lines of a body from which on a blank one sets that pane off.
+/// Lines of a body from which on the blank line before that pane takes none of it.
 const ROOMY_LINES: u16 = 30;
 
 /// The input of a layout.
@@ -273,7 +273,8 @@ impl ScreenLayout {
     fn place_lines(&mut self, agents: u16, needs: LayoutInput) {
         let body = self.body;
         let open = if needs.focused { OPEN_LINES.min(body.height / 3) } else { 0 };
-        let gap = u16::from(open > 0 && body.height >= ROOMY_LINES);
+        let open = open.saturating_sub(u16::from(body.height < ROOMY_LINES));
+        let gap = u16::from(open > 0);
         let most = body.height.saturating_sub(MIN_TRANSCRIPT_LINES + 2 + open + gap).max(1);
         let good = body.height.div_ceil(2).clamp(1, most);
         let widest = (body.width / LINE_WIDTH).max(1);
@@ -293,7 +294,7 @@ impl ScreenLayout {
             right: false,
             columns,
             slot: 1,
-            open: Some(open_area).filter(|area| area.height > 1),
+            open: Some(open_area).filter(|area| area.height > 0),
         });
     }
 
@@ -475,9 +476,8 @@ mod tests {
             let layout = ScreenLayout::new(focused);
             let panel = layout.panel.unwrap();
             let open = panel.open.unwrap();
-            let gap = u16::from(height == 40);
-            assert_eq!((open.y, open.bottom()), (panel.area.bottom() + gap, layout.body.bottom()));
-            assert!(layout.transcript.height >= MIN_TRANSCRIPT_LINES && open.height >= 6);
+            assert_eq!((open.y, open.bottom()), (panel.area.bottom() + 1, layout.body.bottom()));
+            assert!(layout.transcript.height >= MIN_TRANSCRIPT_LINES && open.height >= 5);
         }
     }
 

@@ -81,8 +81,7 @@ pub fn draw(
         if panel.slot > 1 { slots(group, panel, buffer) } else { lines(group, panel, buffer) };
     let focus = (0..agents.len()).find(|at| group.is_focused(*at));
     if let (Some(area), Some(at)) = (panel.open, focus) {
-        let columns = HeaderColumns::new(group, area.width);
-        areas.push(slot(group, at, area, &columns, buffer));
+        areas.push(open_pane(group, at, area, buffer));
     }
     areas
 }
@@ -188,17 +187,33 @@ fn slot(
     let mut spans = edge.head.clone();
     spans.extend(columns.line(group, agent, &state, room, group.is_focused(at)).spans);
     put(buffer, area, 0, &Line::from(spans));
-    for row in 1..usize::from(area.height) {
-        put(buffer, area, row, &Line::from(edge.rest.clone()));
+    let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    PaneArea { area, ..pane_text(group, at, below, (&edge.rest, &state), buffer) }
+}
+
+/// Draws the pane of the focused agent below a grid. Its line in the grid has its task and figures, as the
+/// rule above the prompt has.
+fn open_pane(group: AgentGroup<'_>, at: usize, area: Rect, buffer: &mut Buffer) -> PaneArea {
+    let state = labels::agent_status(group.model, group.agents[at]);
+    let bar = Gutter::bar(group, at);
+    pane_text(group, at, area, (&[bar], &state), buffer)
+}
+
+/// Draws the edge of the text of a pane.
+fn pane_text(
+    group: AgentGroup<'_>,
+    at: usize,
+    area: Rect,
+    (edge, state): (&[Span<'static>], &StatusLabel),
+    buffer: &mut Buffer,
+) -> PaneArea {
+    let agent = group.agents[at];
+    for row in 0..usize::from(area.height) {
+        put(buffer, area, row, &Line::from(edge.to_vec()));
     }
-    let indent = u16::try_from(edge.width()).unwrap_or(0).min(area.width);
-    let text = Rect {
-        x: area.x + indent,
-        y: area.y + 1,
-        width: area.width - indent,
-        height: area.height.saturating_sub(1),
-    };
-    let live = live_line(group, agent, &state, usize::from(text.width), text.height < 2);
+    let indent = u16::try_from(spans_width(edge)).unwrap_or(0).min(area.width);
+    let text = Rect { x: area.x + indent, width: area.width - indent, ..area };
+    let live = live_line(group, agent, state, usize::from(text.width), text.height < 2);
     PaneArea { area, path: agent.path.clone(), text, live: live.filter(|_| text.height > 0) }
 }
 
@@ -283,11 +298,16 @@ struct Gutter {
 }
 
 impl Gutter {
+    fn bar(group: AgentGroup<'_>, at: usize) -> Span<'static> {
+        let AgentGroup { agents, painter, .. } = group;
+        Span::styled(painter.theme.glyphs.bar, painter.agent(agents[at]))
+    }
+
     fn new(group: AgentGroup<'_>, at: usize) -> Self {
         let AgentGroup { agents, painter, .. } = group;
         let agent = agents[at];
         let glyphs = painter.theme.glyphs;
-        let bar = Span::styled(glyphs.bar, painter.agent(agent));
+        let bar = Self::bar(group, at);
         let mark = if group.is_focused(at) {
             Span::styled(glyphs.focus, painter.agent(agent))
         } else {
