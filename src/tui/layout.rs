@@ -81,6 +81,11 @@ pub struct Panel {
 }
 
 impl Panel {
+    /// Whether panes below the transcript have one line of text each, so that lines say as much.
+    pub fn is_crowded(&self) -> bool {
+        !self.right && self.slot == 2
+    }
+
     /// Width of a column.
     pub fn column_width(&self) -> u16 {
         (self.area.width - 3 * (self.columns - 1)) / self.columns

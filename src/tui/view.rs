@@ -218,6 +218,8 @@ impl View {
             Some(_) => None,
         };
         let agents = model.agents.panel().len();
+        // The question's place follows from where the panel was.
+        let placed = layout;
         let moved = covered.is_some_and(|covered| layout.move_panel_above(covered, agents));
         let buffer = frame.buffer_mut();
         if !model.settings.screen_reader {
@@ -236,7 +238,7 @@ impl View {
             let areas = background::draw(model, layout.background, painter, buffer);
             self.draw_panes(model, areas, buffer);
         }
-        let mut cursor = self.draw_overlay(model, &layout, painter, buffer);
+        let mut cursor = self.draw_overlay(model, &placed, painter, buffer);
         put_all(
             buffer,
             layout.queue,

@@ -30,6 +30,9 @@ const ROOMY_CONTENT_LINES: usize = 8;
 /// If more than one in so many lines of a call wraps beside the panes, the question covers them.
 const FEW_WRAPS: usize = 5;
 
+/// Lines about the agents above a question, of which fewer would name none.
+const MIN_LINES_ABOVE: u16 = 3;
+
 /// The hint for Esc in the content in full, where no answer has a key.
 pub const BACK_TO_ANSWERS: &str = "Esc back to the answers";
 
@@ -80,8 +83,9 @@ struct Placement {
     fits: DialogRows,
 }
 
-/// Places the open question: over the transcript if all of it fits there and few lines of the call
-/// wrap, else over the body, below a line for each agent if that takes nothing from its content.
+/// Places the open question: over the transcript if all of it fits there, few lines of the call wrap, and
+/// the panes below have room for some text; else over the body, below a line for each agent, or as many
+/// of these as take nothing from its content.
 fn place(
     model: &TuiModel,
     open: &ShownQuestion,
@@ -108,15 +112,21 @@ fn place(
         placement.fits.content == placement.all && placement.fits.layout != AnswerLayout::Brief
     };
     let mut placement = fit(layout.transcript);
-    if layout.small || wraps || !is_whole(&placement) {
+    let crowded = layout.panel.is_some_and(|panel| panel.is_crowded());
+    if layout.small || wraps || crowded || !is_whole(&placement) {
         let kept = layout.lines_above_question(model.agents.panel().len());
         let body = layout.body;
-        placement = fit(Rect { y: body.y + kept, height: body.height - kept, ..body });
-        if kept > 0 && !is_whole(&placement) {
-            let whole = fit(body);
+        let mut below =
+            |lines| fit(Rect { y: body.y + lines, height: body.height - lines, ..body });
+        placement = below(kept);
+        let mut fewer = (MIN_LINES_ABOVE..kept).rev().chain([0]).filter(|_| kept > 0);
+        while !is_whole(&placement)
+            && let Some(lines) = fewer.next()
+        {
+            let larger = below(lines);
             let is_brief = |placement: &Placement| placement.fits.layout == AnswerLayout::Brief;
-            if is_whole(&whole) || is_brief(&placement) && !is_brief(&whole) {
-                placement = whole;
+            if is_whole(&larger) || lines == 0 && is_brief(&placement) && !is_brief(&larger) {
+                placement = larger;
             }
         }
     }

@@ -3,7 +3,8 @@
 use crossterm::event::KeyCode;
 use serde_json::Value;
 
-use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
+use crate::protocol::{AgentPath, Answer, Command, EventKind, Question, QuestionId, RuleFile};
+use crate::tui::testing::TestScreen;
 
 use super::pictures::picture;
 use super::seen::{asked, assert_dead_digits, click, command, edit, once};
@@ -284,4 +285,60 @@ fn an_ask_rule_is_named_as_the_reason_for_the_missing_answers() {
     });
     let output = picture(&mut screen, 80, 24);
     assert!(output.contains("The ask rule asks every time, so there is no 2 or 3"), "{output}");
+}
+
+/// Agents at work, of which the second asks about a command, with a change of so many lines.
+fn asked_beside(agents: usize, lines: usize) -> TestScreen {
+    let root = AgentPath::root();
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    for at in 1..=agents {
+        let agent = screen.agent(&root, &format!("explore-{at}"), "map the routes");
+        screen.says(&agent, "One line.\n\nAnother one.").tool(&agent, "c", "Grep", "routes");
+        if at != 2 {
+            continue;
+        }
+        let mut question = TestScreen::question(&agent, 1, "explore-2", "psql shop");
+        if lines > 0
+            && let EventKind::PermissionAsked(question) = &mut question
+        {
+            question.input = serde_json::json!({ "command": "git apply" });
+            let added = (1..=lines).map(|at| format!("+let a = {at};\n")).collect::<String>();
+            question.preview = Some(format!("@@ -1,0 +1,{lines} @@\n{added}"));
+        }
+        screen.event(&agent, question);
+    }
+    screen.wait(5000);
+    screen
+}
+
+#[test]
+fn panes_with_one_line_of_text_become_lines_above_a_question() {
+    for agents in [3, 4] {
+        let shown = picture(&mut asked_beside(agents, 0), 80, 24);
+        let lines: Vec<&str> = shown.lines().collect();
+        let top = lines.iter().position(|line| line.starts_with('╭')).unwrap();
+        let first = top - agents;
+        assert!(lines[first - 1].starts_with(&format!("─ {agents} agents · ")), "{shown}");
+        for (at, line) in (1..).zip(&lines[first..top]) {
+            let state = if at == 2 { "⚑ needs you: Bash" } else { "⠴ Grep routes 0:05" };
+            assert!(
+                line.starts_with(&format!("▌{at} map the routes  explore  {state}")),
+                "{shown}"
+            );
+        }
+        assert!(lines[..first].contains(&"› go"), "main's text stays: {shown}");
+        assert_eq!(lines[top + 8].chars().next(), Some('╰'), "all of the question: {shown}");
+    }
+    let shown = picture(&mut asked_beside(2, 0), 80, 24);
+    assert!(shown.contains("\n▌  Another one.\n"), "panes with more text stay: {shown}");
+}
+
+#[test]
+fn agents_keep_their_lines_before_a_question_takes_blank_ones() {
+    let shown = picture(&mut asked_beside(3, 8), 80, 24);
+    for agent in ["▌1 map", "▌2 map", "▌3 map"] {
+        assert!(shown.contains(agent), "{agent}: {shown}");
+    }
+    assert!(shown.contains("8 + let a = 8;") && shown.contains("│ 1  Yes "), "{shown}");
 }
