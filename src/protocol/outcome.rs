@@ -96,7 +96,7 @@ impl Failure {
             (Self::Overloaded, Some(ApiError { status: Some(status), .. }))
                 if !matches!(status, 503 | 529) =>
             {
-                format!("{failed} ({status})")
+                format!("{failed} (HTTP {status})")
             }
             (Self::Overloaded, Some(ApiError { class: Some(class), .. })) if class.is_empty() => {
                 failed.to_owned()

@@ -259,7 +259,7 @@ pub fn denial_label(denial: &Denial) -> String {
     }
 }
 
-/// Describes a failure that the provider named so: `failed: timeout`, or `the provider failed (500)`.
+/// Describes a failure that the provider named so: `failed: timeout`, or `the provider failed (HTTP 500)`.
 pub fn failure_label(failure: Failure, error: Option<&ApiError>) -> String {
     let words = failure.describe_with(error);
     if words == failure.describe() { format!("failed: {words}") } else { words }

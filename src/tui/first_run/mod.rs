@@ -68,7 +68,7 @@ impl FirstRun {
             return again("looking for one …".to_owned());
         };
         if found.is_empty() {
-            let usual = "none on :11434 Ollama · :8080 llama.cpp · :8000 vLLM";
+            let usual = "none on ports 11434 Ollama, 8080 llama.cpp, 8000 vLLM";
             return again(usual.to_owned());
         }
         let models: usize = found.iter().map(|server| server.models.len()).sum();

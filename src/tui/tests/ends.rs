@@ -22,12 +22,12 @@ fn a_provider_that_failed_is_not_called_overloaded() {
     screen.event(&agent, EventKind::Finished(outcome.clone()));
     let agent = screen.model.agents.get(&agent).unwrap();
     let short = crate::tui::labels::short_end_label(agent, &end);
-    assert_eq!(short, "the provider failed (500)");
+    assert_eq!(short, "the provider failed (HTTP 500)");
     let whole = crate::tui::labels::agent_end_label(agent, &end);
     assert_eq!(whole, "failed: mock.example failed (500): oops. Try again later");
     screen.main(EventKind::Finished(outcome));
     let shown = picture(&mut screen, 120, 40);
-    assert!(shown.contains("✗ the provider failed (500) · 0:00 · 1 agent ✗ 1"), "{shown}");
+    assert!(shown.contains("✗ the provider failed (HTTP 500) · 0:00 · 1 agent ✗ 1"), "{shown}");
 }
 
 #[test]
