@@ -9,6 +9,7 @@
 //! - [`markdown`]: files that users write for agents
 //! - [`provider`]: model APIs, one file per wire
 //! - [`exec`], [`tool`]: child processes, and the tools that models call
+//! - [`git`]: our own calls of git
 //! - [`commands`]: commands and skills that users write
 //! - [`memory`]: the instructions that projects keep for agents
 //! - [`permission`]: rules, and the gate that asks
@@ -32,6 +33,7 @@ pub mod commands;
 pub mod config;
 pub mod disk;
 pub mod exec;
+pub mod git;
 pub mod headless;
 pub mod hook;
 pub mod markdown;

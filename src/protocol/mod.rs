@@ -8,6 +8,7 @@ pub mod display;
 pub mod env;
 pub mod escape;
 pub mod event;
+pub mod file_change;
 pub mod format;
 pub mod hook;
 pub mod ids;
@@ -41,6 +42,7 @@ pub use event::{
     AgentEvent, AgentInfo, CompactionState, EventKind, HookOutcome, HookRunInfo, NoticeLevel,
     ShellEnd, WaitKind,
 };
+pub use file_change::{ChangeKind, FileChange, WorkingTreeChanges};
 pub use format::{clock, count, limit_in_usd, money};
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};

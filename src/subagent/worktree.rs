@@ -2,7 +2,6 @@
 //! otherwise removed.
 
 mod error;
-mod git;
 mod links;
 mod reopen;
 mod repository;
@@ -18,11 +17,11 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::WorktreeError;
-use self::git::{GitContext, GitError, WorktreeGit};
 use self::links::GitLinks;
 use self::repository::{BRANCH_FOLDER, Repository};
 use crate::disk::ProjectFolders;
 use crate::exec::{BlockingPool, Confinement, Sandbox, ShellReach, child_env};
+use crate::git::{GitContext, GitError, WorktreeGit};
 use crate::protocol::{AgentId, EnvOverlay, WorktreeInfo};
 
 /// The most characters of an agent's name that go into a branch's name.

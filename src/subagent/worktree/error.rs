@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::git::GitError;
+use crate::git::GitError;
 
 /// Why there is no worktree. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]

@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use super::error::WorktreeError;
-use super::git::GitContext;
 use super::links::GitLinks;
 use super::repository::{self, BRANCH_FOLDER, Repository};
 use super::{NewWorktree, Worktree, private_folder, same_folder};
+use crate::git::GitContext;
 use crate::protocol::WorktreeInfo;
 
 /// The folder where git keeps the data of each worktree, below the repository's own folder.

@@ -11,9 +11,9 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::error::WorktreeError;
-use super::git::{Git, GitContext, GitError, WorktreeGit};
 use crate::disk::{check_checkout, has_own_repository, repository_root};
 use crate::exec::Sandbox;
+use crate::git::{Git, GitContext, GitError, WorktreeGit};
 
 /// The folder of the branches, below `refs/heads`.
 pub const BRANCH_FOLDER: &str = "caliban";

@@ -1,7 +1,7 @@
 //! Runs git for this program: without hooks of the project, prompts, fetches of missing objects, or
 //! variables that would point it elsewhere.
 //!
-//! In a worktree, git converts files with the filters of the user's settings. [`WorktreeGit`] is
+//! In a working tree, git converts files with the filters of the user's settings. [`WorktreeGit`] is
 //! the only git that looks into one: it runs only filters known to take nothing but data from the
 //! folder in which they start, and confines them to its bounds.
 //!
@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::disk::{ProjectFolders, is_plain_filter};
 use crate::exec::{
-    CommandExit, Confinement, ExecError, FilterCommand, FilterOutput, GIT_SETTINGS, NO_HOOKS,
-    ServiceCommand,
+    CappedOutput, CommandExit, Confinement, ExecError, FilterCommand, FilterOutput, GIT_SETTINGS,
+    NO_HOOKS, ServiceCommand,
 };
 use crate::protocol::EnvOverlay;
 
@@ -36,7 +36,7 @@ pub struct GitContext {
     pub stop: CancellationToken,
 }
 
-/// Git in a directory of the user's, or for a repository. Never looks into the files of a worktree.
+/// Git in a directory of the user's, or for a repository. Never looks into the files of a working tree.
 /// Blocks on each process: only for threads that may block, within a runtime.
 #[derive(Clone, Debug)]
 pub struct Git {
@@ -47,7 +47,7 @@ pub struct Git {
     confinement: Option<Confinement>,
 }
 
-/// Git in a worktree, with everything it starts confined to the worktree.
+/// Git in a working tree, with everything it starts confined to it.
 #[derive(Clone, Debug)]
 pub struct WorktreeGit(Git);
 
@@ -113,12 +113,21 @@ impl Git {
         &self,
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Vec<u8>, GitError> {
-        let done = self.run(arguments)?;
+        self.beginning(usize::MAX, arguments).map(|stdout| stdout.bytes)
+    }
+
+    /// Runs git and returns the first `keep` bytes of its output.
+    pub fn beginning<A: AsRef<OsStr>>(
+        &self,
+        keep: usize,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<CappedOutput, GitError> {
+        let done = self.run(keep, arguments)?;
         let said = done.stderr.text();
         let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let said = lines.join("; ");
         match done.exit {
-            CommandExit::Code(0) => Ok(done.stdout.bytes),
+            CommandExit::Code(0) => Ok(done.stdout),
             CommandExit::Cancelled => Err(GitError::Stopped),
             CommandExit::Code(code) if NOT_STARTED_CODES.contains(&code) => {
                 Err(GitError::Start(said))
@@ -130,6 +139,7 @@ impl Git {
 
     fn run<A: AsRef<OsStr>>(
         &self,
+        keep: usize,
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<FilterOutput, GitError> {
         let GitContext { env, stop } = &self.context;
@@ -153,7 +163,6 @@ impl Git {
         let supervisor = supervisor.as_ref();
         let command =
             ServiceCommand { program: "git", args: &args, cwd, env, confinement, supervisor };
-        let keep = usize::MAX;
         let git = FilterCommand { command, input: b"", keep, limit: None, cancel: stop };
         Ok(Handle::current().block_on(git.run())?)
     }
@@ -172,8 +181,8 @@ impl Git {
 }
 
 impl WorktreeGit {
-    /// Git in the worktree at `path`, confined. It runs no filter that may load files of the
-    /// worktree, and none at all without a confinement.
+    /// Git in the working tree at `path`, confined. It runs no filter that may load files from
+    /// there, and none at all without a confinement.
     pub fn new(
         path: &Path,
         confinement: Option<Confinement>,
@@ -206,6 +215,15 @@ impl WorktreeGit {
         self.0.output(arguments)
     }
 
+    /// Runs git and returns the first `keep` bytes of its output.
+    pub fn beginning<A: AsRef<OsStr>>(
+        &self,
+        keep: usize,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<CappedOutput, GitError> {
+        self.0.beginning(keep, arguments)
+    }
+
     /// Runs git and returns its one line of output.
     pub fn line<A: AsRef<OsStr>>(
         &self,
@@ -214,7 +232,7 @@ impl WorktreeGit {
         self.0.line(arguments)
     }
 
-    /// The worktree.
+    /// The working tree.
     pub fn path(&self) -> &Path {
         &self.0.dir
     }

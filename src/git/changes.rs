@@ -1,0 +1,332 @@
+//! The changes in a working tree since its last commit, untracked files included.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+
+use super::run::{Git, GitContext, GitError, WorktreeGit};
+use crate::disk::{check_checkout, has_own_repository, repository_root};
+use crate::exec::Sandbox;
+use crate::protocol::{ChangeKind, FileChange, ReadOnly, WorkingTreeChanges, printable_path};
+
+/// The most bytes of git's diff, and of its list of untracked files.
+const MAX_DIFF_BYTES: usize = 4 << 20;
+/// The most untracked files.
+const MAX_UNTRACKED: usize = 500;
+/// The most bytes of an untracked file, and of all of them, whose text is read.
+const MAX_UNTRACKED_BYTES: u64 = 256 << 10;
+const MAX_UNTRACKED_TOTAL: u64 = 4 << 20;
+
+/// Why the changes cannot be told.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangesError {
+    #[error("there is no git repository around {}", .0.display())]
+    NoRepository(PathBuf),
+    #[error("git is not asked for changes here: {0}; `!git diff` runs it with your rights")]
+    Programs(String),
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+/// Returns the changes in the checkout around `cwd` since its last commit. Git starts no program of
+/// the project and, with a `sandbox`, only reads. Blocks: for threads that may, within a runtime.
+///
+/// # Errors
+/// If there is no repository, if its settings may start a program, or if git fails.
+pub fn changes(
+    cwd: &Path,
+    sandbox: Option<&Sandbox>,
+    context: &GitContext,
+) -> Result<WorkingTreeChanges, ChangesError> {
+    let home = context.env.non_empty("HOME").map(Path::new);
+    let top = has_own_repository(cwd).then(|| repository_root(cwd, home)).flatten();
+    let top = top.ok_or_else(|| ChangesError::NoRepository(cwd.to_owned()))?;
+    check_checkout(top).map_err(ChangesError::Programs)?;
+    let outside = Git::new(top, context);
+    let common = outside.line(["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+    let bounds = ReadOnly {
+        folders: [top.to_owned(), PathBuf::from(common)].into(),
+        uses_git: true,
+        ..ReadOnly::default()
+    };
+    let confinement = sandbox.map(|sandbox| sandbox.read_only(bounds));
+    let git = WorktreeGit::new(top, confinement, context)?;
+    let base = match outside.line(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]) {
+        Ok(commit) => commit,
+        // Before the first commit, everything is new.
+        Err(GitError::Failed(_)) => outside.line(["hash-object", "-t", "tree", "--stdin"])?,
+        Err(error) => return Err(error.into()),
+    };
+    let diff = git.beginning(MAX_DIFF_BYTES, diff_words(&base))?;
+    let mut found =
+        WorkingTreeChanges { files: parse_diff(&diff.text(), diff.is_cut), is_cut: diff.is_cut };
+    let others = ["ls-files", "--others", "--exclude-standard", "-z"];
+    let others = git.beginning(MAX_DIFF_BYTES, others)?;
+    found.is_cut |= others.is_cut;
+    add_untracked(top, &others.bytes, &mut found);
+    Ok(found)
+}
+
+/// The words of a diff that starts no program and looks into no repository within.
+fn diff_words(base: &OsStr) -> impl Iterator<Item = &OsStr> {
+    let options = [
+        "-c",
+        "core.quotePath=false",
+        "diff",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--ignore-submodules=dirty",
+        "--find-renames",
+        "--unified=3",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+    ];
+    options.into_iter().map(OsStr::new).chain([base, OsStr::new("--")])
+}
+
+/// Reads a diff of several files. The last one of a cut diff may lack its end.
+fn parse_diff(text: &str, is_cut: bool) -> Vec<FileChange> {
+    let mut files: Vec<FileChange> = Vec::new();
+    let mut in_hunks = false;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_end_matches('\n');
+        if let Some(names) = bare.strip_prefix("diff --git ") {
+            let path = common_name(names);
+            files.push(FileChange { path, kind: ChangeKind::Modified, diff: String::new() });
+            in_hunks = false;
+            continue;
+        }
+        let Some(file) = files.last_mut() else { continue };
+        in_hunks |= bare.starts_with("@@");
+        match in_hunks {
+            true => file.diff.push_str(line),
+            false => read_header(bare, file),
+        }
+    }
+    if is_cut
+        && let Some(last) = files.last_mut()
+        && !last.diff.ends_with('\n')
+    {
+        let whole = last.diff.rfind('\n').map_or(0, |end| end + 1);
+        last.diff.truncate(whole);
+    }
+    files
+}
+
+/// Takes what a line before the hunks says about its file.
+fn read_header(line: &str, file: &mut FileChange) {
+    let name = |text: &str, prefix: &str| {
+        let text = text.trim_end_matches('\t');
+        let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        let text = quoted.unwrap_or(text);
+        text.strip_prefix(prefix).unwrap_or(text).to_owned()
+    };
+    if line.starts_with("new file mode ") {
+        file.kind = ChangeKind::Added;
+    } else if line.starts_with("deleted file mode ") {
+        file.kind = ChangeKind::Deleted;
+    } else if let Some(from) = line.strip_prefix("rename from ") {
+        file.kind = ChangeKind::Renamed { from: name(from, "") };
+    } else if let Some(to) = line.strip_prefix("rename to ") {
+        file.path = name(to, "");
+    } else if let Some(old) = line.strip_prefix("--- ").filter(|old| *old != "/dev/null") {
+        file.path = name(old, "a/");
+    } else if let Some(new) = line.strip_prefix("+++ ").filter(|new| *new != "/dev/null") {
+        file.path = name(new, "b/");
+    }
+}
+
+/// The name in `a/NAME b/NAME`, or all of it if the two differ.
+fn common_name(names: &str) -> String {
+    let half = names.len().saturating_sub(1) / 2;
+    let (old, new) = (names.get(..half), names.get(half + 1..));
+    let bare = |text: Option<&str>, prefix: &str| {
+        let text = text?;
+        let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        quoted.unwrap_or(text).strip_prefix(prefix).map(str::to_owned)
+    };
+    match (bare(old, "a/"), bare(new, "b/")) {
+        (Some(old), Some(new)) if old == new => new,
+        _ => names.to_owned(),
+    }
+}
+
+/// Adds the files of a list that ends each name with a zero byte, with the text of small ones.
+fn add_untracked(top: &Path, list: &[u8], found: &mut WorkingTreeChanges) {
+    let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let mut room = MAX_UNTRACKED_TOTAL;
+    for (count, name) in names.enumerate() {
+        if count == MAX_UNTRACKED {
+            found.is_cut = true;
+            break;
+        }
+        let name = Path::new(OsStr::from_bytes(name));
+        let text = small_text(&top.join(name), room.min(MAX_UNTRACKED_BYTES));
+        room -= text.as_ref().map_or(0, |text| text.len() as u64);
+        found.files.push(FileChange {
+            path: printable_path(name),
+            kind: ChangeKind::Untracked,
+            diff: text.map(|text| added_lines(&text)).unwrap_or_default(),
+        });
+    }
+}
+
+/// The text of a regular file of at most `limit` bytes. Follows no link at its end.
+fn small_text(path: &Path, limit: u64) -> Option<String> {
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let found = file.metadata().ok()?;
+    if !found.is_file() || found.len() > limit {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(limit).read_to_string(&mut text).ok()?;
+    (!text.contains('\0')).then_some(text)
+}
+
+/// A diff that adds a text.
+fn added_lines(text: &str) -> String {
+    let count = text.lines().count();
+    if count == 0 {
+        return String::new();
+    }
+    let mut diff = format!("@@ -0,0 +1,{count} @@\n");
+    for line in text.lines() {
+        diff.push('+');
+        diff.push_str(line);
+        diff.push('\n');
+    }
+    diff
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::disk::testing::git;
+    use crate::protocol::EnvOverlay;
+
+    struct Checkout {
+        _folder: tempfile::TempDir,
+        top: PathBuf,
+        context: GitContext,
+    }
+
+    impl Checkout {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let base = folder.path().canonicalize().unwrap();
+            let top = base.join("checkout");
+            fs::create_dir(&top).unwrap();
+            git(&top, &["init", "-q", "-b", "main"]);
+            let env = EnvOverlay::from_iter([
+                ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
+                ("HOME", base.as_os_str().to_owned()),
+            ]);
+            Self { _folder: folder, top, context: GitContext::unstoppable(&env) }
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            let path = self.top.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn commit(&self) {
+            git(&self.top, &["add", "-A"]);
+            git(&self.top, &["commit", "-q", "-m", "one"]);
+        }
+
+        async fn changes(&self, below: &str) -> Result<WorkingTreeChanges, ChangesError> {
+            let (dir, context) = (self.top.join(below), self.context.clone());
+            tokio::task::spawn_blocking(move || changes(&dir, None, &context)).await.unwrap()
+        }
+    }
+
+    fn change(path: &str, kind: ChangeKind, diff: &str) -> FileChange {
+        FileChange { path: path.to_owned(), kind, diff: diff.to_owned() }
+    }
+
+    #[tokio::test]
+    async fn each_kind_of_change_is_found_from_a_folder_below() {
+        let checkout = Checkout::new();
+        checkout.write("a b.txt", "one\ntwo\n");
+        checkout.write("gone.txt", "x\n");
+        checkout.write("old.txt", "a long enough text\nto be found again\n");
+        checkout.write(".gitignore", "ignored\n");
+        checkout.write("sub/kept.txt", "");
+        checkout.commit();
+        checkout.write("a b.txt", "one\nzwei\n");
+        checkout.write("sub/new.txt", "hello\n");
+        checkout.write("added.txt", "staged");
+        checkout.write("ignored", "no");
+        checkout.write("blob.bin", "a\0b");
+        fs::remove_file(checkout.top.join("gone.txt")).unwrap();
+        git(&checkout.top, &["mv", "old.txt", "renamed.txt"]);
+        git(&checkout.top, &["add", "added.txt"]);
+        let found = checkout.changes("sub").await.unwrap();
+        assert!(!found.is_cut);
+        assert_eq!(
+            found.files,
+            [
+                change("a b.txt", ChangeKind::Modified, "@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n"),
+                change(
+                    "added.txt",
+                    ChangeKind::Added,
+                    "@@ -0,0 +1 @@\n+staged\n\\ No newline at end of file\n"
+                ),
+                change("gone.txt", ChangeKind::Deleted, "@@ -1 +0,0 @@\n-x\n"),
+                change("renamed.txt", ChangeKind::Renamed { from: "old.txt".to_owned() }, ""),
+                change("blob.bin", ChangeKind::Untracked, ""),
+                change("sub/new.txt", ChangeKind::Untracked, "@@ -0,0 +1,1 @@\n+hello\n"),
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn before_the_first_commit_everything_is_new() {
+        let checkout = Checkout::new();
+        checkout.write("a.txt", "one\n");
+        git(&checkout.top, &["add", "a.txt"]);
+        let found = checkout.changes("").await.unwrap();
+        let added = change("a.txt", ChangeKind::Added, "@@ -0,0 +1 @@\n+one\n");
+        assert_eq!(found.files, [added]);
+    }
+
+    #[tokio::test]
+    async fn settings_that_may_start_a_program_are_refused_and_run_nothing() {
+        let checkout = Checkout::new();
+        checkout.write("a.txt", "one\n");
+        checkout.commit();
+        checkout.write("a.txt", "two\n");
+        let mark = checkout.top.join("ran");
+        let program = format!("touch {}", mark.display());
+        git(&checkout.top, &["config", "diff.external", &program]);
+        let error = checkout.changes("").await.unwrap_err().to_string();
+        assert!(error.contains("`!git diff`"), "{error}");
+        assert!(!mark.exists());
+    }
+
+    #[tokio::test]
+    async fn a_folder_without_a_repository_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let context = GitContext::unstoppable(&EnvOverlay::from_iter([("PATH", "/usr/bin")]));
+        let error = changes(folder.path(), None, &context).unwrap_err().to_string();
+        assert!(error.starts_with("there is no git repository around "), "{error}");
+    }
+
+    #[test]
+    fn a_cut_diff_ends_with_a_whole_line() {
+        let text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n one\n+tw";
+        assert_eq!(parse_diff(text, true)[0].diff, "@@ -1,9 +1,9 @@\n one\n");
+        let named = "diff --git \"a/x\\ty\" \"b/x\\ty\"\nold mode 100644\nnew mode 100755\n";
+        assert_eq!(parse_diff(named, false), [change("x\\ty", ChangeKind::Modified, "")]);
+    }
+}

@@ -1,0 +1,7 @@
+//! Our own calls of git: what starts it, and what it says about a working tree.
+
+mod changes;
+mod run;
+
+pub use self::changes::{ChangesError, changes};
+pub use self::run::{Git, GitContext, GitError, WorktreeGit};

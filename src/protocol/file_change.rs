@@ -1,0 +1,32 @@
+//! A file that differs between two states of a working tree.
+
+/// A file that differs from a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// From the top of the working tree, as git prints it.
+    pub path: String,
+    pub kind: ChangeKind,
+    /// Its hunks in the unified format; empty if no line differs, or if the file is not text.
+    pub diff: String,
+}
+
+/// What happened to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    Modified,
+    Added,
+    Deleted,
+    Renamed {
+        from: String,
+    },
+    /// New, and not known to git.
+    Untracked,
+}
+
+/// The changes in a working tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkingTreeChanges {
+    pub files: Vec<FileChange>,
+    /// Whether there are more than the files hold.
+    pub is_cut: bool,
+}
