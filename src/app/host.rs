@@ -1,5 +1,8 @@
 //! Fetches what the screen may not access itself: files, definitions, stored sessions, models, an editor.
 
+mod pages;
+
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -10,25 +13,33 @@ use ignore::overrides::Override;
 use jiff::Timestamp;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
+use tokio_util::sync::CancellationToken;
 
 use super::models::Models;
 use super::own_command::OwnCommand;
+use crate::cli::ExportFormat;
 use crate::command::doctor::Doctor;
+use crate::command::sessions::export_session;
 use crate::commands::{CommandOrigin, CommandSet, CommandSources};
-use crate::config::SettingSources;
+use crate::config::{HookConfig, SettingSources};
 use crate::disk::{ProjectFolders, ProjectScope, branch};
-use crate::exec::child_env;
+use crate::exec::{Sandbox, child_env};
+use crate::git::{GitContext, changes};
 use crate::memory::{Memory, MemorySources};
 use crate::permission::Gate;
-use crate::protocol::{EnvOverlay, count, lossy_path, printable_path};
+use crate::protocol::{
+    EnvOverlay, SessionId, WorkingTreeChanges, count, lossy_path, printable_path,
+};
 use crate::session::{SessionPreview, SessionStore, SessionSummary};
 use crate::subagent::definition::{Definition, DefinitionSource};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tool::mcp::Mcp;
 use crate::tool::{IgnoreFiles, walk};
 use crate::tui::host::{
-    AgentChoice, CommandChoice, HostRequest, LocalServer, ModelList, ScreenHost, SessionChoice,
+    AgentChoice, CommandChoice, HostRequest, InfoPage, LocalServer, MemoryChoice, ModelList,
+    ScreenHost, SessionChoice,
 };
+use crate::tui::page::PageLine;
 
 /// The maximum number of files to search.
 const FILES_SEARCHED: usize = 50_000;
@@ -44,6 +55,9 @@ const PREVIEW_BYTES: u64 = 24 << 20;
 
 /// The most characters of a last answer.
 const ANSWER_CHARS: usize = 1_200;
+
+/// The file of instructions that `/memory` offers to create.
+const MEMORY_FILE: &str = "AGENTS.md";
 
 /// The maximum size of the prompt history, in bytes.
 const HISTORY_LIMIT: u64 = 256 * 1024;
@@ -62,8 +76,8 @@ pub(super) struct MemoryPlaces {
 }
 
 impl MemoryPlaces {
-    /// The files that are read, as the user would name them. May block.
-    fn files(&self, cwd: &Path) -> Vec<String> {
+    /// The files that are read. May block.
+    fn read(&self, cwd: &Path) -> Vec<PathBuf> {
         let sources = MemorySources {
             dir: cwd,
             own: &self.own,
@@ -75,13 +89,16 @@ impl MemoryPlaces {
         };
         let unreadable = self.gate.unreadable(cwd, None);
         let memory = Memory::read(&sources, &|file| unreadable.contains(file));
-        let at_home =
-            |path: &Path| Some(Path::new("~").join(path.strip_prefix(self.home.as_ref()?).ok()?));
-        let name = |path: &Path| match path.strip_prefix(cwd) {
+        memory.files().map(Path::to_owned).collect()
+    }
+
+    /// A path as the user would name it.
+    fn name(&self, path: &Path, cwd: &Path) -> String {
+        let at_home = || Some(Path::new("~").join(path.strip_prefix(self.home.as_ref()?).ok()?));
+        match path.strip_prefix(cwd) {
             Ok(below) => printable_path(below),
-            Err(_) => printable_path(&at_home(path).unwrap_or_else(|| path.to_owned())),
-        };
-        memory.files().map(name).collect()
+            Err(_) => printable_path(&at_home().unwrap_or_else(|| path.to_owned())),
+        }
     }
 }
 
@@ -107,6 +124,7 @@ pub(super) struct LocalHost {
     /// The file of the prompt history; absent if nothing is stored.
     pub history: Option<PathBuf>,
     pub mcp: Mcp,
+    pub hooks: Vec<HookConfig>,
     /// The user's commands that notify and that print the status line.
     pub notify: Option<OwnCommand>,
     pub status_line: Option<OwnCommand>,
@@ -150,10 +168,11 @@ impl LocalHost {
         let (cwd, memory) = (self.cwd.clone(), self.memory.clone());
         let definitions = self.definitions.clone();
         let find = move || {
-            let files = match &memory.files(&cwd)[..] {
+            let name = |path: &Path| memory.name(path, &cwd);
+            let files = match &memory.read(&cwd)[..] {
                 [] => None,
-                [file] => Some(format!("{file} read")),
-                [first, second] => Some(format!("{first} and {second} read")),
+                [file] => Some(format!("{} read", name(file))),
+                [first, second] => Some(format!("{} and {} read", name(first), name(second))),
                 more => Some(format!("{} read", count(more.len(), "instruction file"))),
             };
             let definitions = Definitions::load(&definitions);
@@ -224,20 +243,110 @@ impl LocalHost {
         tokio::task::spawn_blocking(move || branch(&cwd)).await.ok()?
     }
 
+    async fn changes(&self) -> Result<WorkingTreeChanges, String> {
+        let (cwd, stop) = (self.cwd.clone(), CancellationToken::new());
+        let _stop_when_dropped = stop.clone().drop_guard();
+        let env = self.project.without_programs(&child_env(&self.env, 0, &self.secrets));
+        let find = move || {
+            let sandbox = Sandbox::for_this_program();
+            changes(&cwd, sandbox.as_ref(), &GitContext { env, stop })
+        };
+        let found = tokio::task::spawn_blocking(find).await;
+        found.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+    }
+
+    /// Writes the session to the named file, or to one beside the project's; returns its path.
+    async fn export(&self, session: SessionId, path: &str) -> Result<PathBuf, String> {
+        let named = Path::new(path);
+        let format = match named.extension().is_some_and(|extension| extension == "json") {
+            true => ExportFormat::Json,
+            false => ExportFormat::Markdown,
+        };
+        let file = match path.is_empty() {
+            true => self.cwd.join(format!("caliban-{session}.md")),
+            false => self.cwd.join(named),
+        };
+        let store = self.store.clone();
+        let write = move || {
+            let text =
+                export_session(session, &store, format).map_err(|error| error.to_string())?;
+            write_new(&file, &text).map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists => {
+                    format!("{} exists: name another file", printable_path(&file))
+                }
+                _ => format!("cannot write {}: {error}", printable_path(&file)),
+            })?;
+            Ok(file)
+        };
+        tokio::task::spawn_blocking(write).await.map_err(|error| error.to_string())?
+    }
+
+    /// Lists the skills with who can load each.
+    async fn skills(&self) -> Vec<PageLine> {
+        let sources = self.custom.clone();
+        let list = move || {
+            let commands = CommandSet::load(&sources);
+            pages::skills(&commands.all_skills().collect::<Vec<_>>())
+        };
+        tokio::task::spawn_blocking(list).await.unwrap_or_default()
+    }
+
+    /// Lists the files with instructions: those that are read, and the usual ones that do not exist.
+    async fn memory_files(&self) -> Vec<MemoryChoice> {
+        let (cwd, memory) = (self.cwd.clone(), self.memory.clone());
+        let list = move || {
+            let read = memory.read(&cwd);
+            let missing = [
+                (&*cwd, "new: instructions for this project"),
+                (&*memory.own, "new: your instructions for all projects"),
+            ];
+            let missing = missing.map(|(folder, about)| {
+                let has_one = read.iter().any(|path| path.starts_with(folder));
+                (!has_one).then(|| (folder.join(MEMORY_FILE), about))
+            });
+            let read = read.into_iter().map(|path| (path, "read before each prompt"));
+            let choice = |(path, about): (PathBuf, &str)| MemoryChoice {
+                name: memory.name(&path, &cwd),
+                about: about.to_owned(),
+                path,
+            };
+            read.chain(missing.into_iter().flatten()).map(choice).collect()
+        };
+        tokio::task::spawn_blocking(list).await.unwrap_or_default()
+    }
+
+    async fn edit_file(&self, path: &Path) -> Result<(), String> {
+        if let Some(folder) = path.parent() {
+            tokio::fs::create_dir_all(folder)
+                .await
+                .map_err(|error| format!("cannot create {}: {error}", printable_path(folder)))?;
+        }
+        self.run_editor(path).await
+    }
+
     async fn edit(&self, draft: &str) -> Result<String, String> {
-        let editor = self.env.non_empty("VISUAL").or_else(|| self.env.non_empty("EDITOR"));
-        let editor = editor.ok_or("no editor: set VISUAL or EDITOR")?;
         let file =
             tempfile::Builder::new().prefix("caliban-").suffix(".md").tempfile_in(self.temp_dir());
         let file = file.map_err(|error| format!("no file for the editor: {error}"))?;
         tokio::fs::write(file.path(), format!("{draft}\n"))
             .await
             .map_err(|error| error.to_string())?;
+        self.run_editor(file.path())
+            .await
+            .map_err(|error| format!("{error}: the draft is unchanged"))?;
+        let text = tokio::fs::read_to_string(file.path()).await;
+        text.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
+    }
+
+    /// Opens a file in the user's editor and waits for its end.
+    async fn run_editor(&self, file: &Path) -> Result<(), String> {
+        let editor = self.env.non_empty("VISUAL").or_else(|| self.env.non_empty("EDITOR"));
+        let editor = editor.ok_or("no editor: set VISUAL or EDITOR")?;
         // A project's program with the name of an editor must not run.
         let env = self.project.without_programs(&child_env(&self.env, 0, &self.secrets));
         let status = tokio::process::Command::new("/bin/sh")
             .args(["-c", &format!("{editor} \"$1\""), "sh"])
-            .arg(file.path())
+            .arg(file)
             .current_dir(&self.cwd)
             .env_clear()
             .envs(env.iter())
@@ -245,11 +354,10 @@ impl LocalHost {
             .status()
             .await
             .map_err(|error| format!("{editor} could not be started: {error}"))?;
-        if !status.success() {
-            return Err(format!("{editor} ended with {status}: the draft is unchanged"));
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!("{editor} ended with {status}")),
         }
-        let text = tokio::fs::read_to_string(file.path()).await;
-        text.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
     }
 
     async fn remember(&self, prompt: &str) {
@@ -271,10 +379,18 @@ impl ScreenHost for LocalHost {
             HostRequest::Sessions(sessions) => *sessions = self.sessions().await,
             HostRequest::Models(models) => *models = self.models().await,
             HostRequest::LocalServers(servers) => *servers = self.local_servers().await,
-            HostRequest::Doctor(lines) => *lines = self.doctor.page().await,
+            HostRequest::Page(InfoPage::Doctor, lines) => *lines = self.doctor.page().await,
+            HostRequest::Page(InfoPage::Hooks, lines) => *lines = pages::hooks(&self.hooks),
+            HostRequest::Page(InfoPage::Skills, lines) => *lines = self.skills().await,
+            HostRequest::Memory(files) => *files = self.memory_files().await,
+            HostRequest::EditFile { path, result } => *result = self.edit_file(path).await,
             HostRequest::McpServers(servers) => {
                 servers.notes = self.doctor.mcp_notes().await;
                 servers.running = self.mcp.status();
+            }
+            HostRequest::Changes(changes) => *changes = self.changes().await.map(Arc::new),
+            HostRequest::Export { session, path, result } => {
+                *result = self.export(*session, path).await;
             }
             HostRequest::Branch(branch) => *branch = self.branch().await,
             HostRequest::Notes(notes) => *notes = self.notes().await,
@@ -306,6 +422,16 @@ fn tools_of(definition: &Definition) -> String {
         words.push_str(&format!(", without {}", definition.disallowed_tools.join(", ")));
     }
     words
+}
+
+/// Writes a file that only the user can read, unless there is one.
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.create_new(true).write(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
 }
 
 fn append(path: &Path, prompt: &str) -> std::io::Result<()> {

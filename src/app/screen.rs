@@ -164,6 +164,7 @@ pub(crate) fn show(
         secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
         history: start.stored.then(|| setup.dirs.data.join(HISTORY_FILE)),
         mcp,
+        hooks: setup.loaded.hooks.clone(),
         notify: OwnCommand::from_config(
             setup,
             "notify_command",

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{CommandReport, one_line};
+use super::one_line;
 use crate::cli::ExportFormat;
 use crate::protocol::{
     ChildMeta, ContentBlock, Cost, Message, ResultBlock, Role, RunOutcome, TranscriptEntry, Usage,
@@ -38,11 +38,11 @@ impl StoredTranscript {
 }
 
 /// Returns the file. `session` is the session's header; `agents` starts with the main agent.
-pub fn export(session: &Value, agents: &[StoredTranscript], format: ExportFormat) -> CommandReport {
-    CommandReport::text(match format {
+pub fn export(session: &Value, agents: &[StoredTranscript], format: ExportFormat) -> String {
+    match format {
         ExportFormat::Json => to_json(session, agents),
         ExportFormat::Markdown => to_markdown(session, agents),
-    })
+    }
 }
 
 fn to_json(session: &Value, agents: &[StoredTranscript]) -> String {
@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn json_holds_all_messages_as_they_are() {
-        let report = export(&json!({"id": "s"}), &[main_agent()], ExportFormat::Json);
-        let file: Value = serde_json::from_str(&report.text).unwrap();
+        let text = export(&json!({"id": "s"}), &[main_agent()], ExportFormat::Json);
+        let file: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&file["version"], &file["session"]["id"]), (&json!(1), &json!("s")));
         let messages = &file["agents"][0]["messages"];
         assert_eq!(messages[1]["content"][0]["input"]["file_path"], "a.md");
@@ -178,10 +178,10 @@ mod tests {
 
     #[test]
     fn markdown_keeps_a_result_in_its_fence() {
-        let report = export(&json!({"id": "s"}), &[main_agent()], ExportFormat::Markdown);
+        let text = export(&json!({"id": "s"}), &[main_agent()], ExportFormat::Markdown);
         let expected = "# Session s\n\n## User\n\nlook\n\n## Tool call: Read\n\n\
                         ```\n{\n  \"file_path\": \"a.md\"\n}\n```\n\n\
                         ## Result\n\n````\n```\ncode\n```\n````\n\n*line 3 is left out*\n\n";
-        assert_eq!(report.text, expected);
+        assert_eq!(text, expected);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::export::{StoredTranscript, export};
 use super::{CommandReport, columns, one_line};
 use crate::app::setup::AppError;
-use crate::cli::SessionsAction;
+use crate::cli::{ExportFormat, SessionsAction};
 use crate::protocol::{
     AgentId, ContentBlock, Message, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry, count,
     printable, printable_path,
@@ -24,14 +24,22 @@ pub fn sessions(action: &SessionsAction, store: &SessionStore) -> CommandReport 
         SessionsAction::List => return list(&store.list()),
         SessionsAction::Show { id } => find(id, store).map(|agents| show(&agents)),
         SessionsAction::Export { id, format } => {
-            store.find(id).map_err(AppError::from).and_then(|id| {
-                let (session, agents) = load(id, store)?;
-                Ok(export(&session, &agents, *format))
-            })
+            let id = store.find(id).map_err(AppError::from);
+            id.and_then(|id| export_session(id, store, *format)).map(CommandReport::text)
         }
         SessionsAction::Rm { id } => remove(id, store),
     };
     report.unwrap_or_else(|error| CommandReport::error(printable(&error.to_string())))
+}
+
+/// Returns a session as one self-contained file.
+pub fn export_session(
+    id: SessionId,
+    store: &SessionStore,
+    format: ExportFormat,
+) -> Result<String, AppError> {
+    let (session, agents) = load(id, store)?;
+    Ok(export(&session, &agents, format))
 }
 
 fn remove(prefix: &str, store: &SessionStore) -> Result<CommandReport, AppError> {

@@ -11,11 +11,18 @@ use crate::disk::ProjectFiles;
 use crate::tool::HiddenFiles;
 
 /// The built-in commands: name, description and text.
-const BUILT_IN_COMMANDS: [(&str, &str, &str); 1] = [(
-    "init",
-    "draft an AGENTS.md, or improve the one there is",
-    include_str!("../../assets/prompts/init.md"),
-)];
+const BUILT_IN_COMMANDS: [(&str, &str, &str); 2] = [
+    (
+        "init",
+        "draft an AGENTS.md, or improve the one there is",
+        include_str!("../../assets/prompts/init.md"),
+    ),
+    (
+        "review",
+        "review the changes, or what you name",
+        include_str!("../../assets/prompts/review.md"),
+    ),
+];
 
 /// A snapshot of all commands and skills: later edits do not change it.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +76,11 @@ impl CommandSet {
     /// Returns the skills that models can load, by name.
     pub fn skills(&self) -> impl Iterator<Item = &Arc<CommandDef>> {
         self.skills.values().filter(|skill| !skill.user_only)
+    }
+
+    /// Returns all skills, whoever may use them, by name.
+    pub fn all_skills(&self) -> impl Iterator<Item = &Arc<CommandDef>> {
+        self.skills.values()
     }
 
     /// Returns the skill of this name, whoever may use it.

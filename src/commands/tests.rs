@@ -68,7 +68,10 @@ fn the_nearest_command_of_a_name_counts_and_sub_folders_are_a_part_of_it() {
         ("repo/.claude/commands/notes.txt", "no command"),
     ]);
     let all = load(&top);
-    assert_eq!(names(all.callable()), ["a:b:deep", "front:part", "init", "one:both", "two:both"]);
+    assert_eq!(
+        names(all.callable()),
+        ["a:b:deep", "front:part", "init", "one:both", "review", "two:both"]
+    );
     assert_eq!(all.find_callable("part").unwrap().body, "of front");
     assert_eq!(all.find_callable("both"), None, "either could be meant");
     assert_eq!(problems(&all, &top), Vec::<String>::new());
@@ -221,7 +224,7 @@ fn skills_are_folders_whose_name_and_description_are_checked() {
     ]);
     let all = load(&top);
     assert_eq!(names(all.skills()), ["auto", "clear", "named", "pdf"]);
-    assert_eq!(names(all.callable()), ["init", "hand", "named", "pdf"]);
+    assert_eq!(names(all.callable()), ["init", "review", "hand", "named", "pdf"]);
     assert_eq!(all.skill("pdf").unwrap().description, "Reads PDF files.");
     let found = problems(&all, &top);
     let rule = "is not allowed: use up to 64 letters, digits, `-`, `_` and `.`, starting with a letter or digit";
@@ -267,7 +270,7 @@ fn shared_folders_have_no_commands_and_their_unknown_keys_are_passed_over() {
         ("repo/.agents/skills/pdf/SKILL.md", "---\ndescription: d\nallowed-tools: Bash\n---\nx"),
     ]);
     let all = load(&top);
-    assert_eq!(names(all.callable()), ["init", "pdf"]);
+    assert_eq!(names(all.callable()), ["init", "review", "pdf"]);
     assert_eq!(all.skill("pdf").unwrap().ignored_keys, ["allowed-tools"]);
     assert_eq!(CommandSet::load(&sources(&top).without_foreign()).skills().count(), 0);
 }

@@ -283,7 +283,7 @@ struct EventLoop<'a> {
     /// Requests that the host is answering.
     requests: FuturesUnordered<BoxFuture<'static, HostRequest>>,
     /// The draft to open in an editor.
-    edit: Option<String>,
+    edit: Option<HostRequest>,
     quit: bool,
 }
 
@@ -300,8 +300,8 @@ impl EventLoop<'_> {
         while !self.quit {
             self.draw_if_due()?;
             self.flush()?;
-            if let Some(draft) = self.edit.take() {
-                self.run_editor(draft).await?;
+            if let Some(request) = self.edit.take() {
+                self.run_editor(request).await?;
                 signals.drain_interrupts();
             }
             let ended = self.step(keyboard, &mut signals, events, &mut batch, coloured).await?;
@@ -438,7 +438,10 @@ impl EventLoop<'_> {
                     let TuiSettings { notifications, env, .. } = &self.model.settings;
                     self.terminal.notify(*notifications, env, &text)?;
                 }
-                ScreenEffect::Edit(draft) => self.edit = Some(draft),
+                ScreenEffect::Edit(draft) => self.edit = Some(HostRequest::Edit(Ok(draft))),
+                ScreenEffect::EditFile(path) => {
+                    self.edit = Some(HostRequest::EditFile { path, result: Ok(()) });
+                }
                 ScreenEffect::Mouse(on) => self.terminal.set_mouse(on)?,
                 ScreenEffect::Redraw => {
                     self.occasion.asked = true;
@@ -518,8 +521,7 @@ impl EventLoop<'_> {
     }
 
     /// Gives the terminal to an editor and takes it back afterwards. Agents keep running.
-    async fn run_editor(&mut self, draft: String) -> Result<(), TuiError> {
-        let mut answered = HostRequest::Edit(Ok(draft));
+    async fn run_editor(&mut self, mut answered: HostRequest) -> Result<(), TuiError> {
         self.terminal.suspend()?;
         self.host.answer(&mut answered).await;
         self.terminal.resume()?;

@@ -1,8 +1,11 @@
 //! Services the screen needs besides agents: files, definitions, stored sessions, an editor.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
-use crate::protocol::{Cost, McpStatus, SessionId};
+use crate::protocol::{Cost, McpStatus, SessionId, WorkingTreeChanges};
 
 use super::page::PageLine;
 
@@ -28,8 +31,13 @@ pub enum HostRequest {
     Models(ModelList),
     /// Model servers on this machine that respond on their usual ports.
     LocalServers(Vec<LocalServer>),
-    /// Results of the checks of `/doctor`.
-    Doctor(Vec<PageLine>),
+    /// The lines of a page.
+    Page(InfoPage, Vec<PageLine>),
+    /// Files with instructions for agents.
+    Memory(Vec<MemoryChoice>),
+    /// A file that the user edited in an editor, and how that went. The terminal is in its normal
+    /// state meanwhile.
+    EditFile { path: PathBuf, result: Result<(), String> },
     /// The MCP servers of the session and their states.
     McpServers(McpServers),
     /// The git branch of the working directory.
@@ -39,12 +47,47 @@ pub enum HostRequest {
     /// The draft, replaced by the text that the user saved in an editor or by an error message. The
     /// terminal is in its normal state meanwhile.
     Edit(Result<String, String>),
+    /// The changes in the working tree since the last commit, or why they are unknown.
+    Changes(Result<Arc<WorkingTreeChanges>, String>),
+    /// The session as a file: the path that the user named, if any, and the file that was written.
+    Export { session: SessionId, path: String, result: Result<PathBuf, String> },
     /// A prompt to keep in the history.
     Remember(String),
     /// A text of which the user's command notifies, and how that went.
     Notify { text: String, result: Result<(), String> },
     /// The state of the session for the user's command, and the line that it prints.
     StatusLine { input: String, line: Result<String, String> },
+}
+
+/// A page whose lines the host knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InfoPage {
+    /// The results of the checks of `/doctor`.
+    Doctor,
+    Hooks,
+    Skills,
+}
+
+impl InfoPage {
+    /// The title of the page.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Doctor => "doctor",
+            Self::Hooks => "hooks",
+            Self::Skills => "skills",
+        }
+    }
+}
+
+/// A file with instructions for agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryChoice {
+    /// Absolute.
+    pub path: PathBuf,
+    /// The path as the user would name it.
+    pub name: String,
+    /// Whose it is, and whether it exists.
+    pub about: String,
 }
 
 /// A sub-agent definition for lists.

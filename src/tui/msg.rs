@@ -1,5 +1,6 @@
 //! Input and output of `update`: messages and effects.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crossterm::event::{KeyEvent, MouseEvent};
@@ -95,6 +96,8 @@ pub enum ScreenEffect {
     Notify(String),
     /// Open the draft in an editor.
     Edit(String),
+    /// Open a file in an editor.
+    EditFile(PathBuf),
     /// Take or release the mouse.
     Mouse(bool),
     /// Redraw everything.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use crate::protocol::printable_path;
 use crate::tui::composer::paste::{self, PASTE_TOO_LARGE};
 use crate::tui::composer::{as_prompt, draft, update as prompt};
 use crate::tui::first_run::update as first_run;
@@ -15,7 +16,7 @@ use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, TuiModel};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::notify::{self, notify};
 use crate::tui::overlay::{Overlay, update as overlay};
-use crate::tui::page::update as page;
+use crate::tui::page::{PageBody, PageLine, update as page};
 use crate::tui::picker::{PickerRows, open, update as picker};
 use crate::tui::question::update as question;
 use crate::tui::reader::update as reader;
@@ -274,7 +275,12 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
             draft::refresh_menu(model, effects);
         }
         HostRequest::Commands(commands) => prompt::commands_known(model, commands, effects),
-        HostRequest::Doctor(found) => page::fill(model, commands::DOCTOR_TITLE, found),
+        HostRequest::Page(about, lines) => page::fill(model, about.title(), lines),
+        HostRequest::Memory(files) => picker::fill(model, PickerRows::Memory(files)),
+        HostRequest::EditFile { path, result: Ok(()) } => {
+            model.say(format!("{} counts from the next prompt on", printable_path(&path)));
+        }
+        HostRequest::EditFile { result: Err(problem), .. } => model.say(problem),
         HostRequest::Sessions(mut sessions) => {
             sessions.retain(|session| Some(session.id) != model.session.id);
             picker::fill(model, PickerRows::Sessions(sessions));
@@ -284,6 +290,16 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         HostRequest::McpServers(servers) => {
             page::fill(model, commands::MCP_TITLE, commands::server_lines(&servers));
         }
+        HostRequest::Changes(Ok(changes)) => {
+            page::fill(model, commands::DIFF_TITLE, PageBody::Changes(changes));
+        }
+        HostRequest::Changes(Err(why)) => {
+            page::fill(model, commands::DIFF_TITLE, vec![PageLine::from(why)]);
+        }
+        HostRequest::Export { result: Ok(path), .. } => {
+            model.say(format!("exported to {}", printable_path(&path)));
+        }
+        HostRequest::Export { result: Err(why), .. } => model.say(why),
         HostRequest::Branch(branch) => model.session.branch = branch,
         HostRequest::Notes(notes) => model.session.notes = notes,
         HostRequest::Edit(Ok(text)) => {

@@ -20,7 +20,7 @@ use crate::tui::layout::{LayoutInput, MAX_PROSE_WIDTH, ScreenLayout};
 use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget};
 use crate::tui::overlay::Overlay;
-use crate::tui::page::draw as page;
+use crate::tui::page::draw::{self as page, ChangesLayout};
 use crate::tui::paint::{Painter, clear, put, put_all};
 use crate::tui::picker::draw as picker;
 use crate::tui::question::content::QuestionContent;
@@ -46,6 +46,7 @@ pub struct View {
     highlighter: Highlighter,
     draft: prompt::DraftLayout,
     question: QuestionContent,
+    changes: ChangesLayout,
     main: LayoutCache,
     /// The layouts of agents, each with the number of the last frame that used it.
     agents: HashMap<AgentPath, (u64, LayoutCache)>,
@@ -78,6 +79,7 @@ impl View {
             theme: Arc::new(theme),
             themes: None,
             question: QuestionContent::new(highlighter.clone()),
+            changes: ChangesLayout::new(highlighter.clone()),
             highlighter,
             draft: prompt::DraftLayout::default(),
             main: LayoutCache::default(),
@@ -187,6 +189,7 @@ impl View {
         agents.chain([&mut self.main]).for_each(LayoutCache::invalidate);
         self.reader.invalidate();
         self.question.invalidate();
+        self.changes.invalidate();
     }
 
     /// Draws one frame.
@@ -435,7 +438,9 @@ impl View {
             Some(Overlay::Help { scroll }) => {
                 page::draw_help(&model.keymap, *scroll, body, painter, buffer)
             }
-            Some(Overlay::Page(shown)) => page::draw(shown, body, painter, buffer),
+            Some(Overlay::Page(shown)) => {
+                page::draw(shown, body, &mut self.changes, painter, buffer)
+            }
             Some(Overlay::Agents(list)) => {
                 cursor = agents::list::draw::draw(model, list, body, painter, buffer);
                 Extent::default()

@@ -2,6 +2,7 @@
 
 mod around;
 mod background;
+mod files;
 mod keyboard;
 mod linear;
 mod question;

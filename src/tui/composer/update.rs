@@ -273,7 +273,7 @@ pub fn commands_known(
         model.unknown_command.take().filter(|draft| model.composer.buffer.full_text() == *draft);
     match waits {
         Some(draft) => {
-            match slash::is_custom_command(model, slash::command_name(&draft).unwrap_or_default()) {
+            match slash::is_prompt(model, slash::command_name(&draft).unwrap_or_default()) {
                 true => submit(model, effects),
                 false => {
                     let name = slash::command_name(&draft).unwrap_or_default();

@@ -1,16 +1,20 @@
 //! Draws pages and the help, and their hints.
 
+use std::sync::Arc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+use crate::protocol::WorkingTreeChanges;
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::model::TuiModel;
-use crate::tui::page::{Page, PageLine, Tone, help};
+use crate::tui::page::changes::change_lines;
+use crate::tui::page::{Page, PageBody, PageLine, Tone, help};
 use crate::tui::paint::{Painter, put, scrollbar};
 use crate::tui::popup::{self, PopupTitle};
-use crate::tui::text::{sanitize, width, wrap_hanging};
+use crate::tui::text::{Highlighter, sanitize, width, wrap_hanging};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::Extent;
 
@@ -41,11 +45,57 @@ pub fn draw_help(
 }
 
 /// Draws a page. Returns its extent.
-pub fn draw(page: &Page, area: Rect, painter: Painter<'_>, buffer: &mut Buffer) -> Extent {
+pub fn draw(
+    page: &Page,
+    area: Rect,
+    layout: &mut ChangesLayout,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) -> Extent {
     let room = popup::room(area).0.min(MAX_WIDTH);
-    let lines: Vec<_> =
-        page.lines.iter().flat_map(|line| wrapped(line, room, painter.theme)).collect();
-    draw_lines(&page.title, &lines, page.scroll, area, painter, buffer)
+    let lines = match &page.body {
+        PageBody::Lines(lines) => {
+            let lines = lines.iter().flat_map(|line| wrapped(line, room, painter.theme));
+            &lines.collect::<Vec<_>>()
+        }
+        PageBody::Changes(changes) => layout.lines(changes, room, painter.theme),
+    };
+    draw_lines(&page.title, lines, page.scroll, area, painter, buffer)
+}
+
+/// The lines of the changes on a page, kept between frames.
+pub struct ChangesLayout {
+    highlighter: Highlighter,
+    /// The changes, the width and the theme of the lines.
+    key: Option<(Arc<WorkingTreeChanges>, u16, u64)>,
+    lines: Vec<Line<'static>>,
+}
+
+impl ChangesLayout {
+    pub fn new(highlighter: Highlighter) -> Self {
+        Self { highlighter, key: None, lines: Vec::new() }
+    }
+
+    /// Drops the lines, so that plain code is highlighted.
+    pub fn invalidate(&mut self) {
+        self.key = None;
+    }
+
+    fn lines(
+        &mut self,
+        changes: &Arc<WorkingTreeChanges>,
+        width: u16,
+        theme: &Theme,
+    ) -> &[Line<'static>] {
+        let is_same = self.key.as_ref().is_some_and(|(known, at, id)| {
+            Arc::ptr_eq(known, changes) && (*at, *id) == (width, theme.id())
+        });
+        if !is_same {
+            self.lines = change_lines(changes, width, &self.highlighter, theme);
+            self.key = Some((changes.clone(), width, theme.id()));
+        }
+        &self.lines
+    }
 }
 
 fn draw_lines(

@@ -1,15 +1,34 @@
 //! Pages of lines above the prompt: the help, and what commands such as `/cost` show.
 
+mod changes;
 pub mod draw;
 mod help;
 pub mod update;
+
+use std::sync::Arc;
+
+use crate::protocol::WorkingTreeChanges;
 
 /// An open page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     pub title: String,
-    pub lines: Vec<PageLine>,
+    pub body: PageBody,
     pub scroll: usize,
+}
+
+/// The content of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PageBody {
+    Lines(Vec<PageLine>),
+    /// Changed files with their diffs.
+    Changes(Arc<WorkingTreeChanges>),
+}
+
+impl From<Vec<PageLine>> for PageBody {
+    fn from(lines: Vec<PageLine>) -> Self {
+        Self::Lines(lines)
+    }
 }
 
 /// A line of a page, in pieces. The last one is wrapped, and hangs under its own start.

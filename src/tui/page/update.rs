@@ -9,22 +9,23 @@ use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
-use crate::tui::page::{Page, PageLine};
+use crate::tui::page::{Page, PageBody, PageLine};
 
 /// Letters that scroll or close a page.
 const PAGER_KEYS: &str = "q?jk bgG";
 
 /// Opens a page.
 pub fn open(model: &mut TuiModel, title: &str, lines: Vec<PageLine>) {
-    model.overlay = Some(Overlay::Page(Page { title: title.to_owned(), lines, scroll: 0 }));
+    let body = PageBody::Lines(lines);
+    model.overlay = Some(Overlay::Page(Page { title: title.to_owned(), body, scroll: 0 }));
 }
 
 /// Fills the page with this title, if it is still open.
-pub fn fill(model: &mut TuiModel, title: &str, lines: Vec<PageLine>) {
+pub fn fill(model: &mut TuiModel, title: &str, body: impl Into<PageBody>) {
     if let Some(Overlay::Page(page)) = &mut model.overlay
         && page.title == title
     {
-        page.lines = lines;
+        page.body = body.into();
     }
 }
 

@@ -130,7 +130,10 @@ fn empty_words(picker: &Picker) -> &'static str {
         _ if !picker.filter.is_empty() => "no match",
         PickerRows::Sessions(_) => "no other sessions in this directory",
         PickerRows::Models(_) => "no known models · /model NAME takes any name your provider knows",
-        PickerRows::Ways(_) | PickerRows::Permissions { .. } | PickerRows::Themes(_) => "",
+        PickerRows::Memory(_)
+        | PickerRows::Ways(_)
+        | PickerRows::Permissions { .. }
+        | PickerRows::Themes(_) => "",
     }
 }
 

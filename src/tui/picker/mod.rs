@@ -9,7 +9,7 @@ pub mod update;
 use crate::protocol::PermissionMode;
 use crate::tui::composer::TextBuffer;
 use crate::tui::first_run::SetupRow;
-use crate::tui::host::{ModelChoice, SessionChoice};
+use crate::tui::host::{MemoryChoice, ModelChoice, SessionChoice};
 use crate::tui::session::ScreenRule;
 use crate::tui::themes::ThemeChoice;
 
@@ -35,6 +35,7 @@ pub enum PickerRows {
     Loading,
     Sessions(Vec<SessionChoice>),
     Models(Vec<ModelChoice>),
+    Memory(Vec<MemoryChoice>),
     /// Ways to get a model, while there is none.
     Ways(Vec<SetupRow>),
     Permissions {

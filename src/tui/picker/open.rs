@@ -33,6 +33,12 @@ pub fn sessions(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.overlay = Some(Overlay::Picker(Picker::new("resume", PickerRows::Loading)));
 }
 
+/// Opens the list of files with instructions.
+pub fn memory(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    effects.push(ScreenEffect::Ask(HostRequest::Memory(Vec::new())));
+    model.overlay = Some(Overlay::Picker(Picker::new("memory", PickerRows::Loading)));
+}
+
 /// Opens the list of modes, with the current one selected, and of the rules in force.
 pub fn permissions(model: &mut TuiModel) {
     let rules = model.rules();

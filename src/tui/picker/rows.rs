@@ -1,9 +1,11 @@
 //! The rows of a picker that match its filter.
 
+use std::path::PathBuf;
+
 use crate::protocol::{PermissionMode, SessionId};
 use crate::tui::first_run::{SetupRow, SetupWay};
 use crate::tui::format::{count, money};
-use crate::tui::host::{ModelChoice, SessionChoice};
+use crate::tui::host::{MemoryChoice, ModelChoice, SessionChoice};
 use crate::tui::labels::mode_label;
 use crate::tui::picker::{Picker, PickerRows};
 use crate::tui::session::ScreenRule;
@@ -18,6 +20,8 @@ const RULES: &str = "rules in force";
 pub enum PickerChoice {
     Session(SessionId),
     Model(ModelChoice),
+    /// A file to edit.
+    File(PathBuf),
     Way(SetupWay),
     Mode(PermissionMode),
     /// A rule can only be read; the text says where.
@@ -90,6 +94,12 @@ impl Picker {
                     PickerRow::new(&model.name, &model.detail, PickerChoice::Model(model.clone()))
                 };
                 models.iter().map(row).collect()
+            }
+            PickerRows::Memory(files) => {
+                let row = |file: &MemoryChoice| {
+                    PickerRow::new(&file.name, &file.about, PickerChoice::File(file.path.clone()))
+                };
+                files.iter().map(row).collect()
             }
             PickerRows::Ways(ways) => {
                 let row = |way: &SetupRow| {

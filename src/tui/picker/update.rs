@@ -94,6 +94,7 @@ fn apply_choice(model: &mut TuiModel, choice: PickerChoice, effects: &mut Vec<Sc
             let provider = Some(choice.provider);
             effects.push(ScreenEffect::Send(Command::SetModel { provider, model: choice.name }));
         }
+        PickerChoice::File(path) => effects.push(ScreenEffect::EditFile(path)),
         PickerChoice::Way(way) => first_run::choose(model, way, effects),
         PickerChoice::Rule(_) => {}
         PickerChoice::Mode(mode) => {

@@ -10,18 +10,24 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::text::{TextFilter, one_line, truncate};
 
 /// Every command with its description, in the order of the menu.
-pub const COMMANDS: [(&str, &str); 17] = [
+pub const COMMANDS: [(&str, &str); 23] = [
     ("help", "keys and commands"),
     ("agents", "running, finished and available agents"),
     ("model", "switch model"),
     ("permissions", "what may run without asking"),
+    ("hooks", "hooks that run in this session"),
+    ("skills", "skills that agents and you can load"),
     ("mcp", "MCP server status"),
+    ("memory", "edit the instructions for agents"),
     ("compact", "summarize to free context"),
     ("clear", "start an empty session"),
     ("resume", "resume a session"),
     ("cost", "tokens and cost of the session"),
     ("status", "session, model, directory"),
+    ("diff", "changes since the last commit"),
+    ("review", "review the changes, or what you name"),
     ("copy", "copy the last answer"),
+    ("export", "write the session to a file"),
     ("theme", "choose the colours"),
     ("read", "read the transcript in full"),
     ("init", "create or improve AGENTS.md"),
@@ -29,6 +35,9 @@ pub const COMMANDS: [(&str, &str); 17] = [
     ("doctor", "check keys, endpoints, terminal, files"),
     ("quit", "quit"),
 ];
+
+/// Commands of the table that the runtime expands into prompts.
+const PROMPTS: [&str; 2] = ["init", "review"];
 
 /// Requests the custom commands: once, and again with each new `/`, since files may have been added.
 pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect>) {
@@ -55,8 +64,11 @@ pub fn matching(written: &[CommandChoice], query: &str) -> Vec<MenuItem> {
         .collect()
 }
 
-/// Whether this is a custom command. The last part of its name is enough.
-pub fn is_custom_command(model: &TuiModel, name: &str) -> bool {
+/// Whether the command is a prompt: one of ours, or a custom one. The last part of its name is enough.
+pub fn is_prompt(model: &TuiModel, name: &str) -> bool {
+    if PROMPTS.contains(&name) {
+        return true;
+    }
     let commands = model.commands.iter().flatten();
     let mut named = commands.map(|command| command.name.as_str());
     named.any(|known| known == name || known.rsplit_once(':').is_some_and(|(_, last)| last == name))

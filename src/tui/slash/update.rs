@@ -1,5 +1,7 @@
 //! The actions of slash commands.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::protocol::{Command, Cost, McpState};
@@ -7,7 +9,7 @@ use crate::tui::agents::AgentState;
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::composer::draft;
 use crate::tui::format::{count, money, tokens};
-use crate::tui::host::{HostRequest, McpServers};
+use crate::tui::host::{HostRequest, InfoPage, McpServers};
 use crate::tui::interrupt::{stop, stop_hint};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
@@ -16,12 +18,12 @@ use crate::tui::page::{PageLine, Tone, update as page};
 use crate::tui::picker::{open, update as picker};
 use crate::tui::reader::update as reader;
 use crate::tui::session::ScreenRule;
-use crate::tui::slash::{COMMANDS, command_name, is_custom_command};
+use crate::tui::slash::{COMMANDS, command_name, is_prompt};
 use crate::tui::text::{column_width, one_line, padded, width};
 use crate::tui::{focus, labels};
 
-/// The title of the `/doctor` page.
-pub const DOCTOR_TITLE: &str = "doctor";
+/// The title of the `/diff` page.
+pub const DIFF_TITLE: &str = "changes since the last commit";
 /// The title of the `/mcp` page.
 pub const MCP_TITLE: &str = "mcp";
 
@@ -32,8 +34,7 @@ const CLEAR_CONFIRM_TIME: Duration = Duration::from_secs(4);
 pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) -> bool {
     let Some(name) = command_name(text) else { return false };
     let argument = text.trim()[1 + name.len()..].trim().to_owned();
-    // The runtime expands custom commands: to the screen they are prompts.
-    if name == "init" || is_custom_command(model, name) {
+    if is_prompt(model, name) {
         return false;
     }
     if !COMMANDS.iter().any(|(known, _)| *known == name) {
@@ -87,15 +88,32 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
         }
         "cost" => page::open(model, "cost", cost_lines(model)),
         "status" => page::open(model, "status", status_lines(model)),
-        "doctor" => {
-            effects.push(ScreenEffect::Ask(HostRequest::Doctor(Vec::new())));
-            page::open(model, DOCTOR_TITLE, vec!["checking …".into()]);
+        "doctor" => info_page(model, InfoPage::Doctor, "checking …", effects),
+        "hooks" => info_page(model, InfoPage::Hooks, "loading …", effects),
+        "skills" => info_page(model, InfoPage::Skills, "loading …", effects),
+        "memory" => open::memory(model, effects),
+        "diff" => {
+            effects.push(ScreenEffect::Ask(HostRequest::Changes(Ok(Arc::default()))));
+            page::open(model, DIFF_TITLE, vec!["asking git …".into()]);
         }
         "copy" => copy(model, effects),
+        "export" => match model.session.id {
+            Some(session) => {
+                let (path, result) = (argument.to_owned(), Ok(PathBuf::new()));
+                effects.push(ScreenEffect::Ask(HostRequest::Export { session, path, result }));
+            }
+            None => model.say("nothing to export yet"),
+        },
         "read" => reader::open(model, effects),
         "quit" => stop::quit(model, effects),
         _ => model.say(format!("/{name} has no action")),
     }
+}
+
+/// Opens a page that the host fills.
+fn info_page(model: &mut TuiModel, page: InfoPage, before: &str, effects: &mut Vec<ScreenEffect>) {
+    effects.push(ScreenEffect::Ask(HostRequest::Page(page, Vec::new())));
+    page::open(model, page.title(), vec![before.into()]);
 }
 
 /// Lines for each server with its tools and last error, then the notes on other servers.

@@ -7,7 +7,7 @@ use crate::tui::agents::list::rows::ListRow;
 use crate::tui::host::HostRequest;
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
-use crate::tui::page::PageLine;
+use crate::tui::page::{PageBody, PageLine};
 use crate::tui::testing::{TestScreen, agent_choice, finish};
 use crate::tui::transcript::ItemKind;
 
@@ -171,7 +171,8 @@ fn enter_on_a_definition_mentions_it_and_on_a_command_shows_it() {
     screen.model.composer.discard();
     screen.write("/agents").enter().key(KeyCode::Down).enter();
     let Some(Overlay::Page(page)) = &screen.model.overlay else { panic!() };
-    assert_eq!(page.lines, ["running · main", "", "npm run dev"].map(PageLine::from));
+    let lines = ["running · main", "", "npm run dev"].map(PageLine::from);
+    assert_eq!(page.body, PageBody::Lines(lines.into()));
 }
 
 #[test]

@@ -1,16 +1,22 @@
 //! Lists and pages above the prompt, as text and styles.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use crossterm::event::KeyCode;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Style;
 
-use crate::protocol::{AgentPath, Cost, McpState, McpStatus, RunEnd, SessionId};
+use crate::protocol::{
+    AgentPath, ChangeKind, Cost, FileChange, McpState, McpStatus, RunEnd, SessionId,
+    WorkingTreeChanges,
+};
 use crate::tui::FirstRun;
 use crate::tui::host::{
-    CommandChoice, HostRequest, LocalServer, McpServers, ModelChoice, ModelList, SessionChoice,
+    CommandChoice, HostRequest, InfoPage, LocalServer, McpServers, MemoryChoice, ModelChoice,
+    ModelList, SessionChoice,
 };
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::page::{PageLine, Tone};
@@ -211,7 +217,7 @@ fn pages_are_as_large_as_their_text_and_hang_their_lines() {
             "Shift+Enter may act as Enter here: Ctrl+J always makes a new line",
         ),
     ];
-    reply(&mut screen, HostRequest::Doctor(lines));
+    reply(&mut screen, HostRequest::Page(InfoPage::Doctor, lines));
     snapshots("doctor", &mut screen);
     screen.esc().wait(300).write("/mcp").enter();
     let running = vec![
@@ -234,6 +240,82 @@ fn pages_are_as_large_as_their_text_and_hang_their_lines() {
     snapshots("mcp", &mut screen);
     screen.esc().wait(300).write("?");
     snapshots("help", &mut screen);
+}
+
+#[test]
+fn changes_are_diffs_below_the_names_of_their_files() {
+    let mut screen = talked();
+    screen.write("/diff").enter();
+    let asked = ScreenEffect::Ask(HostRequest::Changes(Ok(Arc::default())));
+    assert!(screen.effects.contains(&asked), "{:?}", screen.effects);
+    let file = |path: &str, kind, diff: &str| FileChange {
+        path: path.to_owned(),
+        kind,
+        diff: diff.to_owned(),
+    };
+    let old = "src/cookies.rs".to_owned();
+    let files = vec![
+        file(
+            "src/login.rs",
+            ChangeKind::Modified,
+            "@@ -3,3 +3,4 @@\n fn login() {\n-    read();\n+    let session = read();\n+    check(&session);\n }\n",
+        ),
+        file("src/session.rs", ChangeKind::Renamed { from: old }, ""),
+        file("logo.png", ChangeKind::Untracked, ""),
+        file("a\u{1b}[2Jb", ChangeKind::Untracked, "@@ -0,0 +1,1 @@\n+\u{1b}[31mred\n"),
+    ];
+    let changes = Arc::new(WorkingTreeChanges { files, is_cut: true });
+    reply(&mut screen, HostRequest::Changes(Ok(changes)));
+    snapshots("changes", &mut screen);
+    screen.esc().wait(300).write("/diff").enter();
+    reply(&mut screen, HostRequest::Changes(Ok(Arc::default())));
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("nothing has changed since the last commit"), "{shown}");
+    screen.esc().wait(300).write("/diff").enter();
+    reply(&mut screen, HostRequest::Changes(Err("there is no git repository".to_owned())));
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("there is no git repository"), "{shown}");
+}
+
+#[test]
+fn an_export_goes_to_the_named_file_and_says_where() {
+    let mut screen = talked();
+    let session = SessionId::generate();
+    screen.model.session.id = Some(session);
+    screen.write("/export notes.md").enter();
+    let (path, result) = ("notes.md".to_owned(), Ok(PathBuf::new()));
+    let asked = HostRequest::Export { session, path: path.clone(), result };
+    assert!(screen.effects.contains(&ScreenEffect::Ask(asked)), "{:?}", screen.effects);
+    let result = Ok(PathBuf::from("/shop/notes.md"));
+    reply(&mut screen, HostRequest::Export { session, path: path.clone(), result });
+    assert_eq!(screen.notice(), "exported to /shop/notes.md");
+    let result = Err("/shop/notes.md exists: name another file".to_owned());
+    reply(&mut screen, HostRequest::Export { session, path, result });
+    assert_eq!(screen.notice(), "/shop/notes.md exists: name another file");
+}
+
+#[test]
+fn a_file_of_instructions_is_chosen_from_a_list_and_edited() {
+    let mut screen = talked();
+    screen.write("/memory").enter();
+    let file = |path: &str, name: &str, about: &str| MemoryChoice {
+        path: path.into(),
+        name: name.to_owned(),
+        about: about.to_owned(),
+    };
+    let files = vec![
+        file("/shop/AGENTS.md", "AGENTS.md", "read before each prompt"),
+        file(
+            "/c/AGENTS.md",
+            "~/.config/caliban/AGENTS.md",
+            "new: your instructions for all projects",
+        ),
+    ];
+    reply(&mut screen, HostRequest::Memory(files));
+    snapshots("memory", &mut screen);
+    screen.key(KeyCode::Down).enter();
+    let path = PathBuf::from("/c/AGENTS.md");
+    assert!(screen.effects.contains(&ScreenEffect::EditFile(path)), "{:?}", screen.effects);
 }
 
 #[test]

@@ -115,7 +115,7 @@ async fn the_handshake_lists_commands_with_what_they_are_for_and_what_may_follow
     let mut client = start(&scene, &[]);
     let info = client.initialize(json!({})).await.unwrap();
     let commands = info["commands"].as_array().unwrap();
-    let own = ["clear", "compact", "context", "cost", "help", "usage", "init"];
+    let own = ["clear", "compact", "context", "cost", "help", "usage", "init", "review"];
     let is_own = |command: &Value| own.iter().any(|name| command["name"] == *name);
     let found: Vec<_> = commands.iter().filter(|command| !is_own(command)).collect();
     let expected = [

@@ -1,0 +1,110 @@
+//! Commands that show or write files: changes, exports, instructions, hooks and skills.
+
+use std::fs;
+use std::process::Command;
+
+use super::{NOTHING, send};
+use crate::support::pty::{ENTER, ESC, Screen};
+use crate::support::scene::{DONE, PARENT, Scene};
+use crate::support::script::text;
+
+fn git(scene: &Scene, words: &[&str]) {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(words);
+    let status = git.current_dir(scene.world.project_dir()).env_clear();
+    let status = status.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", "/nowhere");
+    assert!(status.status().unwrap().success(), "git {words:?}");
+}
+
+#[tokio::test]
+async fn the_changes_of_the_checkout_are_shown_as_diffs() {
+    let scene = Scene::new();
+    scene.world.write("kept.txt", "one\ntwo\n");
+    git(&scene, &["init", "-q"]);
+    git(&scene, &["add", "-A"]);
+    git(&scene, &["commit", "-q", "-m", "first"]);
+    scene.world.write("kept.txt", "one\nSECOND-LINE\n");
+    scene.world.write("fresh.txt", "FRESH-TEXT\n");
+    let screen = Screen::start(&scene.world, NOTHING, 100, 40);
+    screen.wait_for("? keys");
+    send(&screen, "/diff ");
+    let shown = screen.wait_for("FRESH-TEXT");
+    for part in ["2 files", "kept.txt", "SECOND-LINE", "fresh.txt  untracked", "two"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_export_is_a_new_file_that_nobody_else_can_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text(DONE));
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    send(&screen, "PARENT-1 go");
+    screen.wait_for(DONE);
+    screen.wait_for("done in");
+    send(&screen, "/export talk.md");
+    screen.wait_for("exported to ");
+    let file = scene.world.project_dir().join("talk.md");
+    let exported = fs::read_to_string(&file).unwrap();
+    assert!(exported.contains("PARENT-1 go") && exported.contains(DONE), "{exported}");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    send(&screen, "/export talk.md");
+    screen.wait_for("talk.md exists: name another file");
+    assert_eq!(fs::read_to_string(&file).unwrap(), exported);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn instructions_are_edited_in_the_editor_and_read_with_the_next_prompt() {
+    let mut scene = Scene::new();
+    scene.server.when(PARENT).reply(text(DONE));
+    scene.world.write("editor.sh", "echo RULE-FROM-THE-EDITOR >\"$1\"\n");
+    scene.world.env("EDITOR", "sh ./editor.sh");
+    let screen = Screen::start(&scene.world, NOTHING, 100, 30);
+    screen.wait_for("? keys");
+    send(&screen, "/memory ");
+    screen.wait_for("new: instructions for this project");
+    screen.keys(ENTER);
+    screen.wait_for("counts from the next prompt on");
+    send(&screen, "PARENT-1 go");
+    screen.wait_for(DONE);
+    let request = scene.server.requests()[0].body.to_string();
+    assert!(request.contains("RULE-FROM-THE-EDITOR"), "{request}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn hooks_and_skills_are_listed_with_their_files() {
+    let scene = Scene::new();
+    scene.world.config("[[hooks.PreToolUse]]\nmatcher = \"Bash\"\ncommand = \"guard --now\"\n");
+    let skill = "---\nname: pdf\ndescription: reads forms\n---\nDo it.\n";
+    scene.world.write(".caliban/skills/pdf/SKILL.md", skill);
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    send(&screen, "/hooks ");
+    let shown = screen.wait_for("guard --now");
+    assert!(shown.contains("PreToolUse(Bash)") && shown.contains("config.toml:1"), "{shown}");
+    screen.keys(ESC);
+    screen.wait_gone("guard --now");
+    send(&screen, "/skills ");
+    let shown = screen.wait_for("reads forms");
+    assert!(shown.contains("pdf") && shown.contains("SKILL.md"), "{shown}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_review_is_a_prompt_with_what_the_user_names() {
+    let scene = Scene::new();
+    scene.server.when("the last two commits").reply(text(DONE));
+    let screen = Screen::start(&scene.world, NOTHING, 100, 30);
+    screen.wait_for("? keys");
+    send(&screen, "/review the last two commits");
+    screen.wait_for(DONE);
+    let prompt = scene.server.requests()[0].first_user_text();
+    assert!(prompt.contains("What to review: the last two commits"), "{prompt}");
+    scene.server.finish();
+}
