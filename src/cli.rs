@@ -199,7 +199,7 @@ pub struct SessionArgs {
     #[arg(short, long = "continue", conflicts_with = "resume")]
     pub continue_newest: bool,
 
-    /// Resume a session (the start of its id is enough), or pick one from a list.
+    /// Resume a session (by its name or the start of its id), or pick one from a list.
     #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub resume: Option<String>,
 

@@ -30,7 +30,7 @@ use crate::permission::Gate;
 use crate::protocol::{
     EnvOverlay, SessionId, WorkingTreeChanges, count, lossy_path, printable_path,
 };
-use crate::session::{SessionPreview, SessionStore, SessionSummary};
+use crate::session::{SessionPreview, SessionStore, SessionSummary, StoreError};
 use crate::subagent::definition::{Definition, DefinitionSource};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tool::mcp::Mcp;
@@ -40,6 +40,7 @@ use crate::tui::host::{
     ScreenHost, SessionChoice,
 };
 use crate::tui::page::PageLine;
+use crate::tui::slash::update::NOTHING_TO_NAME;
 
 /// The maximum number of files to search.
 const FILES_SEARCHED: usize = 50_000;
@@ -212,7 +213,7 @@ impl LocalHost {
                 let SessionPreview { answer, cost } = previews.next().unwrap_or_default();
                 SessionChoice {
                     id: session.id,
-                    title: session.first_prompt,
+                    title: session.title().to_owned(),
                     age: age(now, session.last),
                     agents: session.agents,
                     cost,
@@ -279,6 +280,18 @@ impl LocalHost {
             Ok(file)
         };
         tokio::task::spawn_blocking(write).await.map_err(|error| error.to_string())?
+    }
+
+    /// Names a session, or takes its name away.
+    async fn rename(&self, session: SessionId, name: &str) -> Result<Option<String>, String> {
+        let (store, name) = (self.store.clone(), name.to_owned());
+        let renamed = tokio::task::spawn_blocking(move || store.rename(session, &name)).await;
+        renamed.map_err(|error| error.to_string())?.map_err(|error| match error {
+            StoreError::Write { source, .. } if source.kind() == ErrorKind::NotFound => {
+                NOTHING_TO_NAME.to_owned()
+            }
+            error => error.to_string(),
+        })
     }
 
     /// Lists the skills with who can load each.
@@ -391,6 +404,10 @@ impl ScreenHost for LocalHost {
             HostRequest::Changes(changes) => *changes = self.changes().await.map(Arc::new),
             HostRequest::Export { session, path, result } => {
                 *result = self.export(*session, path).await;
+            }
+            HostRequest::SessionName { session, name } => *name = self.store.name(*session),
+            HostRequest::Rename { session, name, result } => {
+                *result = self.rename(*session, name).await;
             }
             HostRequest::Branch(branch) => *branch = self.branch().await,
             HostRequest::Notes(notes) => *notes = self.notes().await,

@@ -91,14 +91,14 @@ fn list(sessions: &[SessionSummary]) -> CommandReport {
     if sessions.is_empty() {
         return CommandReport::text("No sessions yet.\n");
     }
-    let head = ["ID", "LAST", "AGENTS", "DIRECTORY", "FIRST PROMPT"].map(str::to_owned);
+    let head = ["ID", "LAST", "AGENTS", "DIRECTORY", "NAME OR FIRST PROMPT"].map(str::to_owned);
     let rows = sessions.iter().map(|session| {
         [
             session.id.to_string(),
             session.last.strftime("%Y-%m-%d %H:%MZ").to_string(),
             session.agents.to_string(),
             printable_path(&session.cwd),
-            one_line(&session.first_prompt, 60),
+            one_line(session.title(), 60),
         ]
     });
     CommandReport::text(columns(&std::iter::once(head).chain(rows).collect::<Vec<_>>()))
@@ -217,6 +217,7 @@ mod tests {
         let session = SessionSummary {
             id,
             cwd: "/srv/shop".into(),
+            name: None,
             model: "m".to_owned(),
             started: last,
             last,
@@ -225,10 +226,12 @@ mod tests {
             agents: 3,
         };
         let expected = "\
-ID                                    LAST               AGENTS  DIRECTORY  FIRST PROMPT
+ID                                    LAST               AGENTS  DIRECTORY  NAME OR FIRST PROMPT
 01990000-0000-7000-8000-000000000001  2026-11-20 09:05Z  3       /srv/shop  find out why login is slow
 ";
-        assert_eq!(list(&[session]).text, expected);
+        assert_eq!(list(std::slice::from_ref(&session)).text, expected);
+        let named = SessionSummary { name: Some("slow login".to_owned()), ..session };
+        assert!(list(&[named]).text.ends_with("/srv/shop  slow login\n"));
         assert_eq!(list(&[]).text, "No sessions yet.\n");
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use super::name;
 use super::record::{AgentHeader, MessageRecord, Record, SessionHeader};
 use super::writer::reverse_lines;
 use crate::protocol::{
@@ -25,6 +26,8 @@ pub struct SessionSummary {
     pub id: SessionId,
     #[serde(serialize_with = "lossy_path::serialize")]
     pub cwd: PathBuf,
+    /// The user's name for it.
+    pub name: Option<String>,
     pub model: String,
     pub started: Timestamp,
     pub last: Timestamp,
@@ -33,6 +36,13 @@ pub struct SessionSummary {
     pub messages: u64,
     /// Sub-agents of any depth.
     pub agents: usize,
+}
+
+impl SessionSummary {
+    /// Its name, or else its first prompt.
+    pub fn title(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.first_prompt)
+    }
 }
 
 /// The end of a stored session, for a list to choose from.
@@ -68,6 +78,7 @@ pub fn summarize_session(dir: &Path) -> io::Result<SessionSummary> {
     Ok(SessionSummary {
         id: header.id,
         cwd: header.cwd,
+        name: name::read(dir),
         model: header.model,
         started: header.created,
         last: last.unwrap_or(header.created),

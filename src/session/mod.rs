@@ -3,10 +3,11 @@
 //! A session is a folder `sessions/<session-id>/` with `transcript.jsonl` for the main agent, and
 //! for each sub-agent `agents/<agent-id>.jsonl` and `agents/<agent-id>.meta.json`. Each line is one
 //! record; the first says which agent the file belongs to. Nothing is written before an agent's
-//! first message.
+//! first message. `name` holds the name that the user gave the session.
 
 mod journal;
 mod list;
+mod name;
 mod record;
 mod repair;
 mod replay;

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::journal::FileJournal;
 use super::list::{self, AgentSummary};
+use super::name;
 use super::record::{MessageRecord, Record, SessionHeader, VERSION};
 use super::repair::{self, EndAsResult, missing_results};
 use super::replay::Replay;
@@ -318,6 +319,24 @@ impl SessionStore {
     /// Fails if there is no such session, or its first line is invalid.
     pub fn header(&self, id: SessionId) -> io::Result<SessionHeader> {
         list::header_and_age(&self.dir(id)).map(|(header, _)| header)
+    }
+
+    /// Returns the user's name for a session.
+    pub fn name(&self, id: SessionId) -> Option<String> {
+        name::read(&self.dir(id))
+    }
+
+    /// Names a session, or takes its name away if the text is blank. Returns the name as it is stored.
+    ///
+    /// # Errors
+    /// Fails if the session is not stored, or the disk reports an error.
+    pub fn rename(&self, id: SessionId, name: &str) -> Result<Option<String>, StoreError> {
+        let dir = self.dir(id);
+        name::write(&dir, name).map_err(|source| StoreError::Write {
+            id,
+            path: dir,
+            source: with_hint(source),
+        })
     }
 
     /// Removes a session with all its files, unless a process is writing to it.

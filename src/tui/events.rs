@@ -12,6 +12,7 @@ use crate::tui::agents::{
     AgentState, HISTORY_START, RunPhase, TranscriptLocation, update as agents,
 };
 use crate::tui::background::update as background;
+use crate::tui::host::HostRequest;
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::notify::notify;
@@ -100,6 +101,11 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
     match kind {
         EventKind::SessionOpened { id, history, .. } => {
             let was = model.session.id.replace(id);
+            if was != Some(id) {
+                model.session.name = None;
+                effects
+                    .push(ScreenEffect::Ask(HostRequest::SessionName { session: id, name: None }));
+            }
             open_session(model, history, was.is_some_and(|was| was != id));
         }
         EventKind::PromptRead { id, text, from } => main_prompt_read(model, id, text, &from),

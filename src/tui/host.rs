@@ -40,6 +40,10 @@ pub enum HostRequest {
     EditFile { path: PathBuf, result: Result<(), String> },
     /// The MCP servers of the session and their states.
     McpServers(McpServers),
+    /// The user's name for a session.
+    SessionName { session: SessionId, name: Option<String> },
+    /// A new name for a session, blank for none, and the name as it is stored.
+    Rename { session: SessionId, name: String, result: Result<Option<String>, String> },
     /// The git branch of the working directory.
     Branch(Option<String>),
     /// Notes for the first line of the session, such as `AGENTS.md read`.
@@ -117,7 +121,7 @@ pub struct CommandChoice {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionChoice {
     pub id: SessionId,
-    /// Its first prompt, on one line.
+    /// Its name, or else its first prompt, on one line.
     pub title: String,
     /// Such as `2 min ago`.
     pub age: String,

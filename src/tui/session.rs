@@ -10,6 +10,8 @@ use super::first_run::FirstRun;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScreenSession {
     pub id: Option<SessionId>,
+    /// The user's name for it.
+    pub name: Option<String>,
     /// The working directory as a short label.
     pub cwd: String,
     /// The working directory.

@@ -300,6 +300,20 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
             model.say(format!("exported to {}", printable_path(&path)));
         }
         HostRequest::Export { result: Err(why), .. } => model.say(why),
+        HostRequest::SessionName { session, name } if Some(session) == model.session.id => {
+            model.session.name = name;
+        }
+        HostRequest::SessionName { .. } => {}
+        HostRequest::Rename { session, result: Ok(name), .. } => {
+            if Some(session) == model.session.id {
+                model.session.name.clone_from(&name);
+            }
+            model.say(match name {
+                Some(name) => format!("this session is now named {name}"),
+                None => "this session has no name now".to_owned(),
+            });
+        }
+        HostRequest::Rename { result: Err(why), .. } => model.say(why),
         HostRequest::Branch(branch) => model.session.branch = branch,
         HostRequest::Notes(notes) => model.session.notes = notes,
         HostRequest::Edit(Ok(text)) => {

@@ -221,7 +221,7 @@ async fn the_first_frame_names_commands_and_skills() {
     run.assert_code(0);
     let init = run.frames().remove(0);
     let own = ["clear", "compact", "context", "cost", "help", "usage"];
-    let written = ["init", "mend", "pdf"];
+    let written = ["init", "mend", "review", "pdf"];
     assert_eq!(init["slash_commands"], json!([&own[..], &written[..]].concat()));
     assert_eq!(init["skills"], json!(["pdf"]));
     let offered = scene.server.requests()[0].tool_names().join(" ");

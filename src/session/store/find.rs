@@ -21,9 +21,9 @@ pub enum IdMatch {
 /// Nothing, or more than one, begins with the given prefix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    #[error("no session begins with `{prefix}`; `caliban sessions` lists them")]
+    #[error("no session is named `{prefix}` or begins with it; `caliban sessions` lists them")]
     None { prefix: String },
-    #[error("{count} sessions begin with `{prefix}`: {}; type more of the id", ids.join(", "))]
+    #[error("`{prefix}` means {count} sessions: {}; type more of the id", ids.join(", "))]
     Ambiguous { prefix: String, count: usize, ids: Vec<String> },
     #[error(
         "no session and no agent begins with `{prefix}`; `caliban sessions` lists sessions, and shows the ids of a session's agents with it"
@@ -58,11 +58,17 @@ impl SessionStore {
         ids.iter().map(preview).collect()
     }
 
-    /// Finds the session whose id starts with `prefix`, which must be unique.
+    /// Finds the session whose id starts with `prefix`, or else the one that the user named so. It
+    /// must be unique.
     pub fn find(&self, prefix: &str) -> Result<SessionId, FindError> {
-        let prefix = prefix.trim().to_ascii_lowercase();
+        let prefix = prefix.trim().to_lowercase();
         let mut found = self.ids();
         found.retain(|id| !prefix.is_empty() && id.to_string().starts_with(&prefix));
+        if found.is_empty() {
+            let is_named =
+                |id: &SessionId| self.name(*id).is_some_and(|name| name.to_lowercase() == prefix);
+            found = self.ids().into_iter().filter(is_named).collect();
+        }
         found.sort();
         match found.as_slice() {
             [] => Err(FindError::None { prefix }),

@@ -10,7 +10,7 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::text::{TextFilter, one_line, truncate};
 
 /// Every command with its description, in the order of the menu.
-pub const COMMANDS: [(&str, &str); 23] = [
+pub const COMMANDS: [(&str, &str); 25] = [
     ("help", "keys and commands"),
     ("agents", "running, finished and available agents"),
     ("model", "switch model"),
@@ -22,7 +22,9 @@ pub const COMMANDS: [(&str, &str); 23] = [
     ("compact", "summarize to free context"),
     ("clear", "start an empty session"),
     ("resume", "resume a session"),
+    ("rename", "name the session"),
     ("cost", "tokens and cost of the session"),
+    ("usage", "tokens and cost of the session"),
     ("status", "session, model, directory"),
     ("diff", "changes since the last commit"),
     ("review", "review the changes, or what you name"),

@@ -17,7 +17,7 @@ use crate::tui::overlay::Overlay;
 use crate::tui::page::{PageLine, Tone, update as page};
 use crate::tui::picker::{open, update as picker};
 use crate::tui::reader::update as reader;
-use crate::tui::session::ScreenRule;
+use crate::tui::session::{ScreenRule, ScreenSession};
 use crate::tui::slash::{COMMANDS, command_name, is_prompt};
 use crate::tui::text::{column_width, one_line, padded, width};
 use crate::tui::{focus, labels};
@@ -26,6 +26,9 @@ use crate::tui::{focus, labels};
 pub const DIFF_TITLE: &str = "changes since the last commit";
 /// The title of the `/mcp` page.
 pub const MCP_TITLE: &str = "mcp";
+
+/// The answer to `/rename` while nothing is stored.
+pub const NOTHING_TO_NAME: &str = "nothing to name yet: a session begins with its first prompt";
 
 /// Time within which a second `/clear` confirms the first.
 const CLEAR_CONFIRM_TIME: Duration = Duration::from_secs(4);
@@ -86,7 +89,14 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
                 Err(_) => open::sessions(model, effects),
             }
         }
-        "cost" => page::open(model, "cost", cost_lines(model)),
+        "rename" => match model.session.id {
+            Some(session) => {
+                let (name, result) = (argument.to_owned(), Ok(None));
+                effects.push(ScreenEffect::Ask(HostRequest::Rename { session, name, result }));
+            }
+            None => model.say(NOTHING_TO_NAME),
+        },
+        "cost" | "usage" => page::open(model, "cost", cost_lines(model)),
         "status" => page::open(model, "status", status_lines(model)),
         "doctor" => info_page(model, InfoPage::Doctor, "checking …", effects),
         "hooks" => info_page(model, InfoPage::Hooks, "loading …", effects),
@@ -239,7 +249,7 @@ fn status_lines(model: &TuiModel) -> Vec<PageLine> {
     let model_name = known.unwrap_or_else(|| "none".to_owned());
     let mut lines = vec![
         fact("caliban     ", session.version.clone()),
-        fact("session     ", session.id.map_or("none".to_owned(), |id| id.to_string())),
+        fact("session     ", session_label(session)),
         fact("model       ", model_name),
         fact("permissions ", mode),
         fact("directory   ", session.folder.display().to_string()),
@@ -260,6 +270,12 @@ fn status_lines(model: &TuiModel) -> Vec<PageLine> {
         PageLine(before.into_iter().chain([(origin, Tone::Dim)]).collect())
     }));
     lines
+}
+
+/// The name of the session and its id.
+fn session_label(session: &ScreenSession) -> String {
+    let id = session.id.map_or("none".to_owned(), |id| id.to_string());
+    session.name.as_ref().map(|name| format!("{name} · {id}")).unwrap_or(id)
 }
 
 /// A line with a name and a value.

@@ -56,7 +56,7 @@ async fn the_status_line_is_what_the_users_command_prints() {
     let scene = Scene::new();
     let input = scene.world.root().join("input.json");
     let command = format!(
-        "cat >{0}; printf \"\\033[31mMINE-77\\033[0m \\033]0;EVIL-66\\007%s\\nmore\" \"$(wc -c <{0})\"",
+        "cat >{0}; printf \"\\033[31mMINE-77\\033[0m \\033]0;EVIL-66\\007%s\\nmore\" \"$(grep -c 'session_id\":\"' {0})\"",
         input.display()
     );
     scene.world.config(&format!("[tui]\nstatus_line = '''{command}'''\n"));
@@ -64,8 +64,10 @@ async fn the_status_line_is_what_the_users_command_prints() {
     let screen = Screen::start(&scene.world, NOTHING, 100, 30);
     screen.wait_for("MINE-77");
     send(&screen, "PARENT-1 go");
-    let shown = screen.wait_for(DONE);
-    assert!(!shown.contains("more") && screen.row(29).starts_with(" MINE-77 "), "{shown}");
+    screen.wait_for(DONE);
+    // The first line is of the time before the session.
+    let shown = screen.wait_for("MINE-77 1");
+    assert!(!shown.contains("more") && screen.row(29).starts_with(" MINE-77 1"), "{shown}");
     assert!(!String::from_utf8_lossy(&screen.raw()).contains("EVIL-66"));
     let given: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(input).unwrap()).unwrap();

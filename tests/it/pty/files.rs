@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use super::{NOTHING, send};
-use crate::support::pty::{ENTER, ESC, Screen};
+use crate::support::pty::{CTRL_D, ENTER, ESC, Screen};
 use crate::support::scene::{DONE, PARENT, Scene};
 use crate::support::script::text;
 
@@ -74,6 +74,29 @@ async fn instructions_are_edited_in_the_editor_and_read_with_the_next_prompt() {
     screen.wait_for(DONE);
     let request = scene.server.requests()[0].body.to_string();
     assert!(request.contains("RULE-FROM-THE-EDITOR"), "{request}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_session_is_named_and_resumed_by_its_name() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text(DONE));
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    send(&screen, "/rename too early");
+    screen.wait_for("nothing to name yet");
+    send(&screen, "PARENT-1 go");
+    screen.wait_for("done in");
+    send(&screen, "/rename Slow login");
+    screen.wait_for("this session is now named Slow login");
+    screen.keys(CTRL_D);
+    screen.wait_ended();
+    let listed = scene.world.run(["sessions"]).finish().await;
+    assert!(listed.stdout.contains("Slow login"), "{listed}");
+    let screen = Screen::start(&scene.world, ["--resume", "slow login"], 120, 30);
+    screen.wait_for(DONE);
+    send(&screen, "/status ");
+    screen.wait_for("Slow login · ");
     scene.server.finish();
 }
 
