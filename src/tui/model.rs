@@ -426,7 +426,9 @@ impl TuiModel {
         let animation = next.filter(|_| self.animated());
         let notice = self.notice.as_ref().map(|notice| notice.until);
         let question = self.question_opens_at();
+        let unread = self.questions.open.as_ref().and_then(|open| open.unread_until);
         let armed = [
+            unread,
             self.keys.quit_by_interrupt,
             self.keys.quit_by_eof,
             self.closing_until,

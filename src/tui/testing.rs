@@ -71,6 +71,8 @@ pub struct TestScreen {
     pub at: Duration,
     /// All effects since they were last drained.
     pub effects: Vec<ScreenEffect>,
+    /// Whether questions are too new for a key at first, as for a user.
+    pub unread: bool,
 }
 
 impl TestScreen {
@@ -89,11 +91,14 @@ impl TestScreen {
         let start = StartInfo { session, ..StartInfo::default() };
         let settings = TuiSettings { mouse: true, ..TuiSettings::default() };
         let model = TuiModel::new(start, settings, Keymap::built_in().unwrap(), Vec::new());
-        Self { model, at: Duration::from_secs(10), effects: Vec::new() }
+        Self { model, at: Duration::from_secs(10), effects: Vec::new(), unread: false }
     }
 
     pub fn send(&mut self, msg: Msg) -> &mut Self {
         self.effects.extend(update(&mut self.model, msg));
+        if let Some(open) = self.model.questions.open.as_mut().filter(|_| !self.unread) {
+            open.unread_until = None;
+        }
         self
     }
 

@@ -39,7 +39,12 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
             model.selection = None;
             question::mark_end_seen(model);
             let keys = Arc::clone(&model.keymap);
-            press(model, &keys, key, &mut effects);
+            if !model.questions.is_unread() {
+                press(model, &keys, key, &mut effects);
+            } else if !question::refuse_digit(model, key) {
+                let press = |model: &mut TuiModel| press(model, &keys, key, &mut effects);
+                question::press_before(model, press);
+            }
         }
         Msg::Paste { text, at } => {
             model.now = model.now.max(at);
@@ -230,6 +235,9 @@ fn expire(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         model.disarm_quit();
     }
     changed |= over(&mut model.questions.pause_until);
+    if let Some(open) = &mut model.questions.open {
+        changed |= over(&mut open.unread_until);
+    }
     changed |= model.agents.expire(now, model.focus.as_ref());
     changed |= model.jobs.expire(now);
     if over(&mut model.questions.notify_at) {

@@ -96,7 +96,7 @@ async fn a_question_at_80x24() {
         .reply(tool_use("Bash", json!({ "command": "touch made.txt" })))
         .then(text(DONE));
     let screen = Screen::start(&scene.world, ["PARENT-1 go"], 80, 24);
-    let shown = screen.wait_for("1  Yes");
+    let shown = screen.wait_for("1–5 answer");
     // The name of the throw-away folder is always as long.
     let folder = scene.world.project_dir().display().to_string();
     let place = format!("{:1$}", "/the/project", folder.len());

@@ -8,11 +8,17 @@ use crate::tui::question::{
     NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, WaitingQuestion,
 };
 
+/// The hint while keys are not meant for the question yet.
+const UNREAD_HINT: &str = "answers work in a moment";
+
 /// Hints for the hint line; `None` if no question is shown. `frame` is the question in the frame being
 /// drawn.
 pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<String>> {
     let (open, waiting) = model.questions.current()?;
     let hint = |action, words| model.keymap.hint(KeyContext::Prompt, action, words);
+    if model.questions.is_unread() {
+        return Some(vec![UNREAD_HINT.to_owned()]);
+    }
     let dead = frame.is_some_and(|frame| frame.available.is_empty());
     let pieces = match (&open.stage, open.keyboard) {
         (_, false) => {

@@ -19,6 +19,10 @@ use crate::tui::transcript::Extent;
 /// A question opens when no text key was pressed for this long.
 pub const QUIET_TIME: Duration = Duration::from_secs(1);
 
+/// How long a question that opened by itself takes no key: the user cannot have read it, so the key was
+/// meant for what was there before. A key in that time starts it anew.
+pub const UNREAD_TIME: Duration = Duration::from_millis(500);
+
 /// How long the receipt of an answer is shown before the next question opens.
 pub const RECEIPT_TIME: Duration = Duration::from_millis(400);
 
@@ -77,6 +81,8 @@ pub struct ShownQuestion {
     pub id: QuestionId,
     /// Whether keys go to the question instead of the draft.
     pub keyboard: bool,
+    /// Keys up to this time were meant for what was on the screen before.
+    pub unread_until: Option<Duration>,
     /// The row chosen with the arrows, as the digit of the answer.
     pub selected: Option<u8>,
     pub stage: QuestionStage,
@@ -143,6 +149,11 @@ impl QuestionQueue {
         Some((open, self.get(open.id)?))
     }
 
+    /// Whether the shown question is too new for a key to be meant for it.
+    pub fn is_unread(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.unread_until.is_some())
+    }
+
     /// Position of a question in the queue, from 1, and the length of the queue.
     pub fn place_in_queue(&self, id: QuestionId) -> (usize, usize) {
         let at = self.waiting.iter().position(|waiting| waiting.question.id == id).unwrap_or(0);
@@ -181,6 +192,7 @@ impl QuestionQueue {
         self.open = Some(ShownQuestion {
             id,
             keyboard,
+            unread_until: None,
             selected: None,
             stage,
             scroll: 0,

@@ -15,7 +15,9 @@ use crate::tui::labels;
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
-use crate::tui::question::{AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME};
+use crate::tui::question::{
+    AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME, UNREAD_TIME,
+};
 use crate::tui::session::ScreenRule;
 use crate::tui::text::{one_line, truncate};
 use crate::tui::theme::Glyph;
@@ -71,6 +73,10 @@ pub fn open_if_due(model: &mut TuiModel) {
     if let Some(id) = model.questions.next() {
         let keyboard = model.composer.is_empty();
         model.questions.show(id, keyboard);
+        // One whose answer was refused is known.
+        if let Some(open) = model.questions.open.as_mut().filter(|open| open.problem.is_none()) {
+            open.unread_until = Some(model.now + UNREAD_TIME);
+        }
         model.draw = DrawUrgency::Now;
     }
 }
@@ -145,6 +151,39 @@ pub fn withdraw(model: &mut TuiModel, path: &AgentPath) {
     for id in gone {
         closed(model, id, None);
     }
+}
+
+/// Handles a key that was on its way when the question opened: as if the question were not there.
+pub fn press_before(model: &mut TuiModel, press: impl FnOnce(&mut TuiModel)) {
+    let shown = model.questions.open.take();
+    let at = shown
+        .as_ref()
+        .and_then(|open| model.questions.waiting.iter().position(|it| it.question.id == open.id));
+    let waiting = at.and_then(|at| model.questions.waiting.remove(at));
+    press(model);
+    let (Some(at), Some(waiting), Some(mut open)) = (at, waiting, shown) else { return };
+    let at = at.min(model.questions.waiting.len());
+    model.questions.waiting.insert(at, waiting);
+    // The key may have shown a question that waited before.
+    if model.questions.open.is_none() {
+        open.keyboard = model.composer.is_empty();
+        open.unread_until = Some(model.now + UNREAD_TIME);
+        model.questions.open = Some(open);
+    }
+}
+
+/// Says that a digit came too early to be an answer. Returns false for other keys, and where digits
+/// are text.
+pub fn refuse_digit(model: &mut TuiModel, key: KeyEvent) -> bool {
+    let is_digit = plain_char(key).is_some_and(|letter| letter.is_ascii_digit());
+    let answers = model.overlay.is_none() && model.composer.is_empty();
+    if !is_digit || !answers {
+        return false;
+    }
+    if let Some(open) = &mut model.questions.open {
+        open.unread_until = Some(model.now + UNREAD_TIME);
+    }
+    true
 }
 
 /// Handles a key while the question has the keyboard.

@@ -156,6 +156,65 @@ fn a_question_is_withdrawn_with_its_asker() {
     assert!(screen.model.questions.waiting.is_empty());
 }
 
+/// Two agents, the first one zoomed, and a question of the second that has just opened.
+fn unread() -> (TestScreen, AgentPath) {
+    let mut screen = TestScreen::new();
+    screen.unread = true;
+    screen.prompt("go");
+    let first = screen.agent(&AgentPath::root(), "explore-1", "map the routes");
+    let second = screen.agent(&AgentPath::root(), "explore-2", "query");
+    screen.wait(2000).key(KeyCode::Tab).enter();
+    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&first), true));
+    screen.asks(&second, 1, "explore-2", "psql shop");
+    assert!(picture(&mut screen, 100, 30).contains("answers work in a moment"));
+    (screen, first)
+}
+
+#[test]
+fn a_key_on_its_way_when_a_question_opens_does_what_it_would_have_done_before() {
+    let (mut screen, first) = unread();
+    screen.esc();
+    assert!(!screen.model.zoom && screen.sent().is_empty());
+    screen.wait(300).ctrl('c');
+    let Command::Cancel(cancelled) = &screen.sent()[..][0] else { panic!() };
+    assert_eq!(Some(*cancelled), first.id());
+    screen.wait(499).key(KeyCode::Tab).draw();
+    let open = screen.model.questions.open.as_ref();
+    assert!(open.is_some_and(|open| open.keyboard), "it was not put off");
+    screen.wait(499).write("1");
+    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
+    screen.wait(500).draw().write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+}
+
+#[test]
+fn what_is_typed_as_a_question_opens_is_a_draft_and_enter_does_not_answer() {
+    let (mut screen, _) = unread();
+    screen.write("no 1");
+    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "no 1"));
+    screen.wait(600).draw();
+    assert!(!screen.model.questions.open.as_ref().unwrap().keyboard);
+    let (mut screen, _) = unread();
+    screen.esc().enter().wait(499);
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().selected, None);
+}
+
+#[test]
+fn the_next_question_is_new_as_well_and_one_that_the_user_asks_for_is_not() {
+    let (mut screen, _) = unread();
+    screen.asks(&AgentPath::root(), 2, "main", "ls").wait(500).draw().write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+    screen.wait(400).draw().write("1").wait(499).write("1");
+    assert_eq!(screen.sent(), []);
+    screen.wait(500).draw().write("1");
+    assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
+    let (mut screen, _) = unread();
+    screen.asks(&AgentPath::root(), 2, "main", "ls").wait(500).draw().key(KeyCode::Tab).draw();
+    screen.write("1");
+    assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
+}
+
 #[test]
 fn a_key_meant_for_a_question_that_goes_by_itself_does_not_answer_the_next_one() {
     let closed = |allowed| EventKind::QuestionClosed { id: QuestionId(1), allowed };

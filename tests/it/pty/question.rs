@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::BYPASS;
 use crate::support::pty::{CTRL_C, ESC, Screen};
-use crate::support::scene::{DONE, Scene, agent};
+use crate::support::scene::{DONE, PARENT, Scene, agent};
 use crate::support::script::{text, tool_use};
 
 const END: &str = "\x1b[F";
@@ -53,6 +53,22 @@ async fn assert_seen_first(cols: u16, rows: u16) {
     assert!(scene.world.read("src/list.txt").ends_with("line-60;\n"));
     scene.server.open("rest");
     screen.wait_for(DONE);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_key_that_comes_with_the_question_does_not_answer_it() {
+    let scene = Scene::new();
+    let main = scene.server.when(PARENT);
+    main.reply(tool_use("Bash", json!({ "command": "touch made.txt" }))).then(text("ALL-DONE"));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 100, 30);
+    screen.wait_for("answers work in a moment");
+    screen.keys_at_once("1");
+    screen.wait_for("1–5 answer");
+    assert!(!scene.world.exists("made.txt"));
+    screen.keys("1");
+    screen.wait_for("ALL-DONE");
+    assert!(scene.world.exists("made.txt"));
     scene.server.finish();
 }
 

@@ -74,6 +74,9 @@ impl Left {
     }
 }
 
+/// The beginning of the hint while a question is too new for keys.
+const UNREAD: &str = "answers work";
+
 impl Screen {
     /// Starts the program on a terminal of this size.
     pub fn start<'a>(
@@ -127,8 +130,20 @@ impl Screen {
         Self { state, master: pair.master, writer, pid }
     }
 
-    /// Types.
+    /// Types, once a question that has just opened takes keys.
     pub fn keys(&self, keys: &str) {
+        let is_read = |terminal: &Terminal| {
+            let contents = contents(terminal);
+            let mut rows = contents.lines().rev().filter(|row| !row.trim().is_empty());
+            (terminal.ended || !rows.by_ref().take(4).any(|row| row.contains(UNREAD))).then_some(())
+        };
+        let waited = self.state.wait_blocking(is_read);
+        assert!(waited.is_ok(), "the question takes no keys:\n{}", self.contents());
+        self.keys_at_once(keys);
+    }
+
+    /// Types, whatever is on the screen.
+    pub fn keys_at_once(&self, keys: &str) {
         write(&self.writer, keys.as_bytes());
     }
 
