@@ -210,11 +210,7 @@ impl Agent {
             self.setup.model.set((**fallback).clone());
         }
         if run.events.path().is_root() {
-            run.events.emit(EventKind::ModelChanged {
-                provider: fallback.provider.name().to_owned(),
-                model: fallback.name.clone(),
-                context_window: Some(fallback.info.context_window),
-            });
+            run.events.emit(fallback.changed_event());
         }
         true
     }

@@ -112,6 +112,8 @@ pub enum Command {
     },
     /// Use another model from the next request on. `provider` absent: keep the current one.
     SetModel { provider: Option<String>, model: String },
+    /// Use another effort level from the next request on. Absent: the model's default.
+    SetEffort { effort: Option<String> },
     /// Run a shell command as the user, not as an agent; the next prompt carries its output.
     Shell { line: String },
     /// Kill the running `Shell` command.

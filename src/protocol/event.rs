@@ -203,6 +203,10 @@ pub enum EventKind {
         provider: String,
         model: String,
         context_window: Option<u64>,
+        /// The effort level that requests ask for; `None` for the model's default.
+        effort: Option<String>,
+        /// The effort levels that the model takes, lowest first; empty if unknown.
+        efforts: Vec<String>,
     },
     /// A `Shell` command of the user printed something.
     ShellOutput {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use crate::config::models::{Catalogue, ModelInfo, Pricing, Reasoning};
-use crate::protocol::{Cost, EnvOverlay, Message, Usage};
+use crate::protocol::{Cost, EnvOverlay, EventKind, Message, Usage};
 use crate::tool::ToolSpec;
 
 use super::api::{EventStream, ModelRequest, Provider, ToolChoice};
@@ -72,12 +72,50 @@ impl Model {
         self.info.cost(usage)
     }
 
+    /// Describes the model as the one that requests use from now on.
+    pub fn changed_event(&self) -> EventKind {
+        let efforts = self.info.effort.as_ref().map(|scale| scale.words()).unwrap_or_default();
+        EventKind::ModelChanged {
+            provider: self.provider.name().to_owned(),
+            model: self.name.clone(),
+            context_window: Some(self.info.context_window),
+            effort: self.effort.clone().filter(|effort| self.takes_effort(effort)),
+            efforts: efforts.into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    /// Whether an effort level reaches the model. If its levels are unknown, all do.
+    fn takes_effort(&self, effort: &str) -> bool {
+        self.info.effort.as_ref().is_none_or(|scale| scale.takes(effort))
+    }
+
+    /// Returns the same model with another effort level.
+    ///
+    /// # Errors
+    /// One line for the user if the model does not take it.
+    pub fn with_effort(&self, effort: Option<String>) -> Result<Self, String> {
+        match (&self.info.effort, effort) {
+            (Some(scale), Some(effort)) if !self.takes_effort(&effort) => {
+                let words = scale.words();
+                let name = &self.name;
+                Err(match words.is_empty() {
+                    true => format!("{name} has no effort levels: nothing was changed"),
+                    false => format!(
+                        "{name} has no effort {effort}: choose {}, or default",
+                        words.join(", ")
+                    ),
+                })
+            }
+            (_, effort) => Ok(Self { effort, ..self.clone() }),
+        }
+    }
+
     /// Returns notices for the user about this model: a setting that it does not support, a price that is a guess.
     pub fn notices(&self) -> Vec<String> {
         let name = &self.name;
         let mut notices = Vec::new();
         if let (Some(scale), Some(effort)) = (&self.info.effort, &self.effort)
-            && !scale.takes(effort)
+            && !self.takes_effort(effort)
         {
             let takes = scale.words();
             let takes = if takes.is_empty() { "none".to_owned() } else { takes.join(", ") };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
-use super::serve::{RUN_END_WAIT, Runtime, end_background, model_changed_event};
+use super::serve::{RUN_END_WAIT, Runtime, end_background};
 use super::session::{OpenRequest, open_session};
 use crate::protocol::{AgentEvent, EventKind, NoJournal, NoticeLevel};
 
@@ -42,7 +42,7 @@ impl Runtime {
             OpenRequest::New(_) | OpenRequest::Stored(_) => self.restore(agents, &lost),
         }
         if let Some(model) = &self.model {
-            self.events.emit(model_changed_event(&model.get()));
+            self.events.emit(model.get().changed_event());
         }
         for notice in std::mem::take(&mut self.notices) {
             self.events.notice(NoticeLevel::Warning, notice);

@@ -48,6 +48,8 @@ pub struct Runtime {
     pub(super) next: Vec<QueuedPrompt>,
     /// Commands that can only run between runs, received during one.
     deferred: VecDeque<Command>,
+    /// The effort that the user chose in this run of the program, `None` within for the default.
+    effort: Option<Option<String>>,
     /// Whether a background failure has halted main: only a prompt makes it continue.
     pub(super) halted: bool,
     /// Whether main may start sub-agents in its present run.
@@ -98,6 +100,7 @@ impl Runtime {
             run: None,
             next: Vec::new(),
             deferred: VecDeque::new(),
+            effort: None,
             halted: false,
             sub_agents: true,
             shell,
@@ -179,6 +182,7 @@ impl Runtime {
             Command::Answer { id, answer } => self.answer(id, answer),
             Command::SetMode { mode, answers } => self.set_mode(mode, answers),
             Command::SetModel { provider, model } => self.set_model(provider, model),
+            Command::SetEffort { effort } => self.set_effort(effort),
             // A front end sends these when main reports that it is done, which is just before the run is over.
             Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {
                 self.deferred.push_back(command);
@@ -315,13 +319,30 @@ impl Runtime {
                 return;
             }
         };
-        self.events.emit(model_changed_event(&model));
+        // An effort that the user chose in this session stays, if the model has it.
+        let chosen = self.effort.clone().and_then(|effort| model.with_effort(effort).ok());
+        let model = chosen.unwrap_or(model);
+        self.events.emit(model.changed_event());
         for notice in model.notices() {
             self.events.notice(NoticeLevel::Warning, notice);
         }
         match &self.model {
             Some(slot) => slot.set(model),
             None => self.model = Some(ModelSlot::new(model)),
+        }
+    }
+
+    fn set_effort(&mut self, effort: Option<String>) {
+        let Some(slot) = &self.model else {
+            return self.events.notice(NoticeLevel::Error, "No model yet: choose one first.");
+        };
+        match slot.get().with_effort(effort.clone()) {
+            Ok(model) => {
+                self.effort = Some(effort);
+                self.events.emit(model.changed_event());
+                slot.set(model);
+            }
+            Err(why) => self.events.notice(NoticeLevel::Error, why),
         }
     }
 
@@ -424,12 +445,4 @@ fn crashed() -> RunOutcome {
         failure: Failure::Internal,
         message: message.to_owned(),
     })
-}
-
-pub(super) fn model_changed_event(model: &Model) -> EventKind {
-    EventKind::ModelChanged {
-        provider: model.provider.name().to_owned(),
-        model: model.name.clone(),
-        context_window: Some(model.info.context_window),
-    }
 }

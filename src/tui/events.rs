@@ -19,6 +19,7 @@ use crate::tui::notify::notify;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::update as question;
 use crate::tui::queue::update as queue;
+use crate::tui::session::DEFAULT_EFFORT;
 use crate::tui::transcript::ItemKind;
 use crate::tui::transcript::update::transcribe;
 use crate::tui::{labels, replay, turn};
@@ -139,7 +140,8 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             model.session.main_spent.1 += cost;
         }
         EventKind::ModeChanged { mode } => mode_changed(model, mode),
-        EventKind::ModelChanged { provider, model: name, context_window } => {
+        EventKind::ModelChanged { provider, model: name, context_window, effort, efforts } => {
+            effort_changed(model, &name, effort, efforts);
             model_changed(model, provider, name, context_window);
         }
         EventKind::ShellOutput { text } => model.main.shell_output(&text),
@@ -335,6 +337,17 @@ fn model_changed(
     session.first_run = None;
     if known && !same {
         model.say(format!("model: {}, from the next request on", model.session.model));
+    }
+}
+
+/// Notes the effort level, and says so if only that has changed.
+fn effort_changed(model: &mut TuiModel, name: &str, effort: Option<String>, efforts: Vec<String>) {
+    let session = &mut model.session;
+    let is_known = session.provider.is_some() && session.model == name;
+    session.efforts = efforts;
+    if std::mem::replace(&mut session.effort, effort) != session.effort && is_known {
+        let effort = session.effort.as_deref().unwrap_or(DEFAULT_EFFORT).to_owned();
+        model.say(format!("effort: {effort}, from the next request on"));
     }
 }
 

@@ -6,6 +6,9 @@ use crate::protocol::{AgentPath, Cost, PermissionMode, RuleFile, SessionId, Usag
 
 use super::first_run::FirstRun;
 
+/// The word for the effort that a model has by itself.
+pub const DEFAULT_EFFORT: &str = "default";
+
 /// Facts about the session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScreenSession {
@@ -21,6 +24,10 @@ pub struct ScreenSession {
     /// The model as a short label.
     pub model: String,
     pub provider: Option<String>,
+    /// The effort level of the model, unless it is the default.
+    pub effort: Option<String>,
+    /// The effort levels that the model takes, lowest first; empty if unknown.
+    pub efforts: Vec<String>,
     pub mode: PermissionMode,
     pub version: String,
     /// Whether the built-in scripted model is used.

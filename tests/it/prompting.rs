@@ -131,6 +131,36 @@ async fn slash_commands_do_what_they_say() {
 }
 
 #[tokio::test]
+async fn an_effort_is_chosen_for_the_next_request_and_one_that_the_model_lacks_changes_nothing() {
+    let scene = Scene::new();
+    let replies = scene.server.when(PARENT).reply(text("one-77")).then(text("two-77"));
+    replies.then(text("three-77")).then(text("four-77"));
+    let args = ["--model", "claude-sonnet-5"];
+    let screen = Screen::start(&scene.world, args, 100, 36);
+    screen.wait_for("? keys");
+    let ask = |command: &str, says: &str, answer: &str| {
+        send(&screen, command);
+        screen.wait_for(says);
+        send(&screen, "PARENT-1 go");
+        screen.wait_for(answer);
+        screen.wait_gone("writing");
+        let request = scene.server.requests().pop().unwrap();
+        request.body["output_config"]["effort"].clone()
+    };
+    assert_eq!(ask("/effort high", "effort: high, from the next request on", "one-77"), "high");
+    let refusal = "has no effort huge: choose low, medium, high, xhigh, max, or default";
+    assert_eq!(ask("/effort huge", refusal, "two-77"), "high");
+    // A model keeps the effort that it has.
+    assert_eq!(ask("/model claude-sonnet-4-6", "model: claude-sonnet-4-6", "three-77"), "high");
+    let none = serde_json::Value::Null;
+    assert_eq!(ask("/effort default", "effort: default", "four-77"), none);
+    send(&screen, "/effort ");
+    let shown = screen.wait_for("what the model does by itself");
+    assert!(shown.contains("▸ default") && shown.contains("│   medium"), "{shown}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_stored_session_is_picked_and_gone_on_with() {
     let scene = Scene::new();
     scene.server.when("OLD-1").reply(text("old answer")).then(text("new answer"));

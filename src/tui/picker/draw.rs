@@ -131,6 +131,7 @@ fn empty_words(picker: &Picker) -> &'static str {
         PickerRows::Sessions(_) => "no other sessions in this directory",
         PickerRows::Models(_) => "no known models · /model NAME takes any name your provider knows",
         PickerRows::Memory(_)
+        | PickerRows::Efforts(_)
         | PickerRows::Ways(_)
         | PickerRows::Permissions { .. }
         | PickerRows::Themes(_) => "",

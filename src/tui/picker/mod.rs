@@ -36,6 +36,8 @@ pub enum PickerRows {
     Sessions(Vec<SessionChoice>),
     Models(Vec<ModelChoice>),
     Memory(Vec<MemoryChoice>),
+    /// Effort levels, the default first.
+    Efforts(Vec<String>),
     /// Ways to get a model, while there is none.
     Ways(Vec<SetupRow>),
     Permissions {

@@ -6,6 +6,7 @@ use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::picker::{Picker, PickerRows};
+use crate::tui::session::DEFAULT_EFFORT;
 
 /// The modes that `/permissions` offers.
 const MODES: [PermissionMode; 5] = [
@@ -31,6 +32,19 @@ pub fn models(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 pub fn sessions(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     effects.push(ScreenEffect::Ask(HostRequest::Sessions(Vec::new())));
     model.overlay = Some(Overlay::Picker(Picker::new("resume", PickerRows::Loading)));
+}
+
+/// Opens the list of effort levels, with the current one selected.
+pub fn efforts(model: &mut TuiModel) {
+    let session = &model.session;
+    let current = session.effort.as_deref().unwrap_or(DEFAULT_EFFORT).to_owned();
+    let mut picker = Picker::new("effort", PickerRows::Efforts(session.efforts.clone()));
+    if session.efforts.is_empty() {
+        let name = &session.model;
+        picker.notes.push(format!("no effort levels of {name} are known · /effort WORD sends any"));
+    }
+    picker.selected = picker.all().iter().position(|row| row.label == current).unwrap_or(0);
+    model.overlay = Some(Overlay::Picker(Picker { current, ..picker }));
 }
 
 /// Opens the list of files with instructions.

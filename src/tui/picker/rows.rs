@@ -8,7 +8,7 @@ use crate::tui::format::{count, money};
 use crate::tui::host::{MemoryChoice, ModelChoice, SessionChoice};
 use crate::tui::labels::mode_label;
 use crate::tui::picker::{Picker, PickerRows};
-use crate::tui::session::ScreenRule;
+use crate::tui::session::{DEFAULT_EFFORT, ScreenRule};
 use crate::tui::text::{TextFilter, one_line};
 use crate::tui::themes::ThemeChoice;
 
@@ -20,6 +20,8 @@ const RULES: &str = "rules in force";
 pub enum PickerChoice {
     Session(SessionId),
     Model(ModelChoice),
+    /// An effort level; `None` for the model's default.
+    Effort(Option<String>),
     /// A file to edit.
     File(PathBuf),
     Way(SetupWay),
@@ -94,6 +96,17 @@ impl Picker {
                     PickerRow::new(&model.name, &model.detail, PickerChoice::Model(model.clone()))
                 };
                 models.iter().map(row).collect()
+            }
+            PickerRows::Efforts(efforts) => {
+                let default = PickerRow::new(
+                    DEFAULT_EFFORT,
+                    "what the model does by itself",
+                    PickerChoice::Effort(None),
+                );
+                let row = |effort: &String| {
+                    PickerRow::new(effort, "", PickerChoice::Effort(Some(effort.clone())))
+                };
+                std::iter::once(default).chain(efforts.iter().map(row)).collect()
             }
             PickerRows::Memory(files) => {
                 let row = |file: &MemoryChoice| {

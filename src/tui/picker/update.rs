@@ -94,6 +94,9 @@ fn apply_choice(model: &mut TuiModel, choice: PickerChoice, effects: &mut Vec<Sc
             let provider = Some(choice.provider);
             effects.push(ScreenEffect::Send(Command::SetModel { provider, model: choice.name }));
         }
+        PickerChoice::Effort(effort) => {
+            effects.push(ScreenEffect::Send(Command::SetEffort { effort }));
+        }
         PickerChoice::File(path) => effects.push(ScreenEffect::EditFile(path)),
         PickerChoice::Way(way) => first_run::choose(model, way, effects),
         PickerChoice::Rule(_) => {}

@@ -10,10 +10,11 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::text::{TextFilter, one_line, truncate};
 
 /// Every command with its description, in the order of the menu.
-pub const COMMANDS: [(&str, &str); 25] = [
+pub const COMMANDS: [(&str, &str); 26] = [
     ("help", "keys and commands"),
     ("agents", "running, finished and available agents"),
     ("model", "switch model"),
+    ("effort", "how much the model thinks"),
     ("permissions", "what may run without asking"),
     ("hooks", "hooks that run in this session"),
     ("skills", "skills that agents and you can load"),

@@ -17,7 +17,7 @@ use crate::tui::overlay::Overlay;
 use crate::tui::page::{PageLine, Tone, update as page};
 use crate::tui::picker::{open, update as picker};
 use crate::tui::reader::update as reader;
-use crate::tui::session::{ScreenRule, ScreenSession};
+use crate::tui::session::{DEFAULT_EFFORT, ScreenRule, ScreenSession};
 use crate::tui::slash::{COMMANDS, command_name, is_prompt};
 use crate::tui::text::{column_width, one_line, padded, width};
 use crate::tui::{focus, labels};
@@ -70,6 +70,11 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             let provider = local_provider(model, argument);
             let model = argument.to_owned();
             effects.push(ScreenEffect::Send(Command::SetModel { provider, model }));
+        }
+        "effort" if argument.is_empty() => open::efforts(model),
+        "effort" => {
+            let effort = Some(argument.to_owned()).filter(|word| word != DEFAULT_EFFORT);
+            effects.push(ScreenEffect::Send(Command::SetEffort { effort }));
         }
         "permissions" => open::permissions(model),
         "theme" => theme(model, argument),
@@ -246,7 +251,10 @@ fn status_lines(model: &TuiModel) -> Vec<PageLine> {
     let session = &model.session;
     let mode = format!("{}: {}", session.mode.name(), labels::mode_label(session.mode));
     let known = Some(session.model.clone()).filter(|name| !name.is_empty());
-    let model_name = known.unwrap_or_else(|| "none".to_owned());
+    let mut model_name = known.unwrap_or_else(|| "none".to_owned());
+    if let Some(effort) = &session.effort {
+        model_name.push_str(&format!(" · effort {effort}"));
+    }
     let mut lines = vec![
         fact("caliban     ", session.version.clone()),
         fact("session     ", session_label(session)),

@@ -10,8 +10,8 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Style;
 
 use crate::protocol::{
-    AgentPath, ChangeKind, Cost, FileChange, McpState, McpStatus, RunEnd, SessionId,
-    WorkingTreeChanges,
+    AgentPath, ChangeKind, Command, Cost, EventKind, FileChange, McpState, McpStatus, RunEnd,
+    SessionId, WorkingTreeChanges,
 };
 use crate::tui::FirstRun;
 use crate::tui::host::{
@@ -275,6 +275,34 @@ fn changes_are_diffs_below_the_names_of_their_files() {
     reply(&mut screen, HostRequest::Changes(Err("there is no git repository".to_owned())));
     let shown = picture(&mut screen, 80, 24);
     assert!(shown.contains("there is no git repository"), "{shown}");
+}
+
+#[test]
+fn an_effort_is_chosen_from_those_of_the_model() {
+    let mut screen = talked();
+    let changed = |effort: Option<&str>| EventKind::ModelChanged {
+        provider: "anthropic".to_owned(),
+        model: "sonnet-5".to_owned(),
+        context_window: None,
+        effort: effort.map(str::to_owned),
+        efforts: ["low", "high"].map(str::to_owned).to_vec(),
+    };
+    screen.main(changed(Some("low")));
+    screen.write("/effort").enter().key(KeyCode::Down);
+    let shown = picture(&mut screen, 80, 24);
+    assert!(
+        shown.contains("▸ high") && shown.contains("low") && shown.contains("in use"),
+        "{shown}"
+    );
+    screen.enter();
+    let effort = Some("high".to_owned());
+    assert_eq!(screen.sent(), [Command::SetEffort { effort }]);
+    screen.main(changed(Some("high")));
+    assert_eq!(screen.notice(), "effort: high, from the next request on");
+    screen.write("/effort default").enter();
+    assert_eq!(screen.sent(), [Command::SetEffort { effort: None }]);
+    screen.write("/status").enter();
+    assert!(picture(&mut screen, 80, 24).contains("sonnet-5 · effort high"));
 }
 
 #[test]

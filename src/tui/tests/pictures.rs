@@ -466,7 +466,8 @@ fn without_a_model_the_first_screen_says_what_is_enough() {
     assert_eq!(screen.model.composer.text(), "hello");
     assert_eq!(screen.notice(), "No model yet: your text stays here · /model");
     let (provider, model) = ("ollama".to_owned(), "gpt-oss".to_owned());
-    screen.main(EventKind::ModelChanged { provider, model, context_window: None });
+    let (effort, efforts) = (None, Vec::new());
+    screen.main(EventKind::ModelChanged { provider, model, context_window: None, effort, efforts });
     screen.enter();
     assert!(
         matches!(&screen.sent()[..], [Command::Prompt { prompt, .. }] if prompt.text == "hello")
