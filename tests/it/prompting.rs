@@ -188,7 +188,7 @@ async fn without_a_key_or_a_server_the_screen_says_what_to_do_and_keeps_the_draf
     }
     // Whether the usual ports have a server is up to the machine; that it was looked for is said either way.
     screen.wait_until("word of a local server", |shown| {
-        shown.contains("none on :11434") || shown.contains("   found ")
+        shown.contains("none on ports 11434") || shown.contains("   found ")
     });
     send(&screen, "hello there");
     screen.wait_for("your text stays here");
