@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::run::AgentRun;
 use crate::protocol::{Access, Span, ToolUseId};
-use crate::tool::{PreparedCall, SoftKind, Tool, ToolError};
+use crate::tool::{InvalidInput, PreparedCall, SoftKind, Tool, ToolError};
 
 /// The context of a call in a run.
 #[derive(Clone, Copy)]
@@ -85,13 +85,23 @@ fn is_shallow(value: &Value, levels: usize) -> bool {
 }
 
 impl ToolCall {
-    /// Parses the input, and resolves what the call would touch now. An error begins with `why`.
-    pub fn prepare(self, tool: &Arc<dyn Tool>, why: &str) -> Result<ValidCall, ToolError> {
+    /// Parses the model's input, and resolves what the call would touch now.
+    pub fn prepare(self, tool: &Arc<dyn Tool>) -> Result<ValidCall, ToolError> {
+        self.prepare_with(tool, "", |tool, input| tool.prepare(input))
+    }
+
+    /// Prepares the call by `prepare`. An error begins with `why`.
+    fn prepare_with(
+        self,
+        tool: &Arc<dyn Tool>,
+        why: &str,
+        prepare: impl FnOnce(Arc<dyn Tool>, &Value) -> Result<Box<dyn PreparedCall>, InvalidInput>,
+    ) -> Result<ValidCall, ToolError> {
         let invalid = |problem| ToolError::soft(SoftKind::InvalidInput, format!("{why}{problem}"));
         if !is_shallow(&self.input, MAX_DEPTH) {
             return Err(invalid(format!("the input is nested deeper than {MAX_DEPTH} levels")));
         }
-        let prepared = tool.clone().prepare(&self.input);
+        let prepared = prepare(tool.clone(), &self.input);
         let prepared = prepared.map_err(|problem| invalid(problem.to_string()))?;
         let access = prepared.access(&self.directory);
         let call = Self { name: tool.spec().name.clone(), ..self };
@@ -105,14 +115,16 @@ impl ToolCall {
 }
 
 impl ValidCall {
-    /// The same call with another input, or as it is with its paths resolved again.
+    /// The same call with the input of a hook or the user, or as it is with its paths resolved again.
+    /// An error begins with `why`.
     pub fn renew(self, input: Option<Value>, why: &str) -> Result<Self, ToolError> {
         let Self { call, tool, prepared, .. } = self;
         let Some(input) = input else {
             let access = prepared.access(&call.directory);
             return Ok(Self { call, tool, prepared, access });
         };
-        ToolCall { input, ..call }.prepare(&tool, why)
+        ToolCall { input, ..call }
+            .prepare_with(&tool, why, |tool, input| tool.prepare_changed(input))
     }
 
     /// The only file or folder that the tool opens, as the call names it. Hooks read it.

@@ -222,7 +222,7 @@ impl Agent {
             let why = format!("{} may not be used for this prompt: do it yourself.", call.name);
             return Err(ToolError::denied(Denial::new(why)));
         }
-        call.prepare(tool, "")
+        call.prepare(tool)
     }
 
     /// Asks the gate, and the user if needed, whether a call may run, and returns it as it may run:

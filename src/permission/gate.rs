@@ -21,7 +21,8 @@ use super::source::RuleSource;
 use super::unreadable::UnreadableFiles;
 use crate::disk::{GitConfigPaths, ProjectFolders};
 use crate::protocol::{
-    Allowance, Answer, BashVersion, Denial, EnvOverlay, PathTarget, PermissionMode, QuestionId,
+    Access, Allowance, Answer, BashVersion, Denial, EnvOverlay, PathTarget, PermissionMode,
+    QuestionId,
 };
 
 pub mod agent;
@@ -188,7 +189,10 @@ impl Gate {
         let Some(asked) = asked else { return Ok(false) };
         let verdict = match answer {
             Answer::Once => Verdict::Approved(asked.approval.clone()),
-            Answer::No { reason } => Verdict::Denied(Denial::by_user(reason.as_deref())),
+            Answer::No { reason } => Verdict::Denied(match asked.call().access {
+                Access::AskUser { .. } => Denial::unanswered(reason.as_deref()),
+                _ => Denial::by_user(reason.as_deref()),
+            }),
             Answer::Denied { reason } | Answer::Stop { reason } => {
                 Verdict::Denied(Denial::new(reason))
             }
@@ -243,6 +247,11 @@ impl Gate {
     /// The current judgement on a call of the main agent. Asks nobody.
     pub fn judgement(&self, call: &Call<'_>) -> Judgement {
         self.0.judge(call, &AgentPermissions::new(self.0.places.clone()), None).0
+    }
+
+    /// Whether somebody can be asked.
+    pub fn is_interactive(&self) -> bool {
+        self.0.interactive
     }
 
     /// Whether a deny rule blocks every call of this tool: then it need not be offered.

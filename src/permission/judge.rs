@@ -154,6 +154,9 @@ fn decide(policy: &Policy<'_>, call: &Call<'_>, effects: &CallAccess) -> Judgeme
         judgement.warnings = warnings(effects, call.access, places);
         return judgement;
     }
+    if let Access::AskUser { answered } = *call.access {
+        return judge_questions(policy, call, answered);
+    }
     if bypass {
         return Judgement::new(Decision::Allow, "bypassPermissions mode allows it");
     }
@@ -163,6 +166,20 @@ fn decide(policy: &Policy<'_>, call: &Call<'_>, effects: &CallAccess) -> Judgeme
         return Judgement::new(Decision::Allow, "a hook allows it");
     }
     items::judge_items(policy, effects, call.access)
+}
+
+/// Decides on questions for the user. Neither a rule nor a mode can answer them; a hook can.
+fn judge_questions(policy: &Policy<'_>, call: &Call<'_>, answered: bool) -> Judgement {
+    if answered && call.advice == HookAdvice::Allow {
+        return Judgement::new(Decision::Allow, "a hook has answered");
+    }
+    match policy.mode {
+        PermissionMode::DontAsk => {
+            let why = "dontAsk mode never asks; decide yourself, and say what you have assumed";
+            Judgement::new(Decision::Deny, why)
+        }
+        _ => Judgement::new(Decision::Ask, items::NEEDS_ANSWERS),
+    }
 }
 
 /// Why a page permitted at `from` must not redirect to `to`: a deny rule covers it, or an ask rule

@@ -136,7 +136,7 @@ fn suggest_rule(item: &AccessItem, effects: &CallAccess, places: &Places) -> Opt
         AccessItem::Agent(name) => Some(format!("AgentTool({name})")),
         AccessItem::Skill(name) => Some(format!("Skill({name})")),
         AccessItem::Other => Some(effects.tool.clone()),
-        AccessItem::Unclear(_) | AccessItem::Nothing => None,
+        AccessItem::Unclear(_) | AccessItem::AskUser | AccessItem::Nothing => None,
     }
 }
 

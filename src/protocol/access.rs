@@ -57,6 +57,8 @@ pub enum Access {
     Agent { name: String },
     /// Loads the text of the named skill.
     Skill { name: String },
+    /// Asks the user questions. `answered` if a hook or the user has answered them.
+    AskUser { answered: bool },
     /// Anything else: rules can only name the tool.
     Other,
 }

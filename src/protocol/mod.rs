@@ -31,6 +31,7 @@ pub mod stream;
 pub mod tool_details;
 pub mod unique_keys;
 pub mod usage;
+pub mod user_question;
 pub mod wait;
 
 pub use access::{Access, BashVersion, PathTarget, ReadOnly};
@@ -72,4 +73,5 @@ pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent}
 pub use tool_details::{AgentReport, Denial, Todo, TodoStatus, ToolDetails, ViolationKind};
 pub use unique_keys::UniqueKeys;
 pub use usage::{Cost, Usage};
+pub use user_question::{ASK_USER_TOOL, UserOption, UserQuestion, with_answers};
 pub use wait::report_wait;

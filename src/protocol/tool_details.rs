@@ -46,6 +46,9 @@ pub struct Denial {
     /// Refused by the user, not by a rule, the mode, a hook or a program.
     #[serde(default)]
     pub by_user: bool,
+    /// The user left an agent's questions unanswered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declined: bool,
     /// Absent if the user gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -54,22 +57,28 @@ pub struct Denial {
 impl Denial {
     /// Creates a denial by a rule, the mode, a hook or a program.
     pub fn new(reason: impl Into<String>) -> Self {
-        Self { by_user: false, reason: Some(reason.into()) }
+        Self { by_user: false, declined: false, reason: Some(reason.into()) }
     }
 
     /// Creates a denial by the user, who may have given a reason.
     pub fn by_user(reason: Option<&str>) -> Self {
         let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
-        Self { by_user: true, reason: reason.map(str::to_owned) }
+        Self { by_user: true, declined: false, reason: reason.map(str::to_owned) }
+    }
+
+    /// Creates the denial of a call whose questions the user does not answer.
+    pub fn unanswered(reason: Option<&str>) -> Self {
+        Self { declined: true, ..Self::by_user(reason) }
     }
 }
 
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let no = if self.declined { "the user declined to answer" } else { "the user said no" };
         match (&self.reason, self.by_user) {
-            (Some(reason), true) => write!(f, "the user said no: {reason}"),
+            (Some(reason), true) => write!(f, "{no}: {reason}"),
             (Some(reason), false) => f.write_str(reason),
-            (None, _) => f.write_str("the user said no"),
+            (None, _) => f.write_str(no),
         }
     }
 }

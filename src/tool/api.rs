@@ -41,6 +41,19 @@ pub trait Tool: Send + Sync {
     /// Names the field and what is allowed there.
     fn prepare(self: Arc<Self>, input: &Value) -> Result<Box<dyn PreparedCall>, InvalidInput>;
 
+    /// Does the same with an input that a hook or the user has put in place of the model's. It may
+    /// hold what a model must not make up, such as the user's answers.
+    ///
+    /// # Errors
+    ///
+    /// Names the field and what is allowed there.
+    fn prepare_changed(
+        self: Arc<Self>,
+        input: &Value,
+    ) -> Result<Box<dyn PreparedCall>, InvalidInput> {
+        self.prepare(input)
+    }
+
     /// Ends everything that calls have left running. Called when the agent at `owner`, which owns
     /// this tool, has ended for good.
     async fn end(&self, _owner: &AgentPath) {}

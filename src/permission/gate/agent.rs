@@ -295,6 +295,9 @@ impl Drop for OpenQuestion<'_> {
 }
 
 fn no_user_reason(call: &Call<'_>, judgement: &Judgement) -> String {
+    if let Access::AskUser { .. } = call.access {
+        return "there is nobody to ask; decide yourself, and say what you have assumed".to_owned();
+    }
     // No rule replaces a hook's decision.
     if let HookAdvice::Ask { .. } = call.advice {
         return format!("{}, and there is nobody to ask", judgement.why);

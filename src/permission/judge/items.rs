@@ -14,6 +14,9 @@ use crate::permission::script::SimpleCommand;
 use crate::permission::suggest;
 use crate::protocol::{Access, PermissionMode, ReadOnly};
 
+/// Why questions for the user are asked in every mode.
+pub const NEEDS_ANSWERS: &str = "only the user can answer questions";
+
 /// Allows the call if every item of it is allowed or free.
 pub fn judge_items(policy: &Policy<'_>, effects: &CallAccess, access: &Access) -> Judgement {
     let mut items = ItemResults::from_access(policy, effects);
@@ -331,6 +334,7 @@ fn check_free(
         }
         // Nor has loading a text: the calls it leads to are judged like any others.
         AccessItem::Agent(_) | AccessItem::Skill(_) => Ok(()),
+        AccessItem::AskUser => other(NEEDS_ANSWERS.to_owned()),
         AccessItem::Other => other(format!("no rule allows {}", effects.tool)),
     }
 }

@@ -474,3 +474,34 @@ fn a_question_warns_of_letters_that_only_look_like_ascii() {
     assert!(host.iter().any(|warning| warning.contains("U+0430, not the letter a")), "{host:?}");
     assert_eq!(bench.bash_judgement("make").warnings, Vec::<String>::new());
 }
+
+#[test]
+fn only_an_answer_lets_questions_for_the_user_through() {
+    const TOOL: &str = "AskUserQuestion";
+    let (open, answered) =
+        (Access::AskUser { answered: false }, Access::AskUser { answered: true });
+    let modes = [
+        PermissionMode::Default,
+        PermissionMode::AcceptEdits,
+        PermissionMode::Plan,
+        PermissionMode::BypassPermissions,
+    ];
+    for mode in modes {
+        let mut bench = JudgeFixture::new().allow(TOOL).mode(mode);
+        for interactive in [true, false] {
+            bench.interactive = interactive;
+            assert_eq!(bench.judge(TOOL, &open).decision, Ask, "{mode:?}");
+            // Whoever answers without a hook has to be asked again.
+            assert_eq!(bench.judge(TOOL, &answered).decision, Ask, "{mode:?}");
+            let advised = |access| bench.judge_advised(TOOL, access, HookAdvice::Allow).decision;
+            assert_eq!((advised(&open), advised(&answered)), (Ask, Allow), "{mode:?}");
+        }
+        let denied = JudgeFixture::new().deny(TOOL).mode(mode);
+        let advised = denied.judge_advised(TOOL, &answered, HookAdvice::Allow);
+        assert_eq!(advised.decision, Deny, "{mode:?}");
+    }
+    let silent = JudgeFixture::new().allow(TOOL).mode(PermissionMode::DontAsk);
+    let judgement = silent.judge(TOOL, &open);
+    assert_eq!(judgement.decision, Deny);
+    assert!(judgement.why.starts_with("dontAsk mode never asks"), "{}", judgement.why);
+}

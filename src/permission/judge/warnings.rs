@@ -61,6 +61,7 @@ pub fn warnings(effects: &CallAccess, access: &Access, places: &Places) -> Vec<S
             AccessItem::Nothing
             | AccessItem::Agent(_)
             | AccessItem::Skill(_)
+            | AccessItem::AskUser
             | AccessItem::Other => {}
         }
     }
@@ -158,6 +159,10 @@ fn access_texts(access: &Access) -> Vec<String> {
             paths.iter().map(|path| path.written.display().to_string()).collect()
         }
         Access::Fetch { url } => vec![url.clone()],
-        Access::Nothing | Access::Agent { .. } | Access::Skill { .. } | Access::Other => Vec::new(),
+        Access::Nothing
+        | Access::Agent { .. }
+        | Access::Skill { .. }
+        | Access::AskUser { .. }
+        | Access::Other => Vec::new(),
     }
 }

@@ -5,11 +5,13 @@
 
 use std::path::Path;
 
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use serde_json::Value;
 
-use crate::protocol::{Access, MAX_SHOWN_BYTES, PathTarget, Question, QuestionId, ToolUseId};
+use crate::protocol::{
+    Access, MAX_SHOWN_BYTES, PathTarget, Question, QuestionId, ToolUseId, UserQuestion,
+};
 use crate::tui::format::count;
 use crate::tui::model::TuiModel;
 use crate::tui::text::{
@@ -172,11 +174,26 @@ pub fn fits_title(question: &Question, room: u16) -> bool {
 /// The request as a sentence: `agent 2 wants to edit src/main.rs`.
 fn sentence(question: &Question) -> String {
     let (verb, object) = request(question);
-    format!("{} wants to {verb}{object}", asker(question))
+    format!("{} {verb}{object}", asker(question))
 }
 
-/// The verb of the request, and what it is about, such as the path.
+/// The verb of the request, and what it is about: `wants to edit ` and the path.
 pub fn request(question: &Question) -> (String, String) {
+    if let Some(asked) = UserQuestion::from_input(&question.input)
+        && let Access::AskUser { .. } = question.access
+    {
+        let several = count(asked.len(), "question");
+        return (
+            if asked.len() == 1 { "has a question".to_owned() } else { format!("has {several}") },
+            String::new(),
+        );
+    }
+    let (verb, object) = wanted_action(question);
+    (format!("wants to {verb}"), object)
+}
+
+/// The verb and the object of a call that needs permission.
+fn wanted_action(question: &Question) -> (String, String) {
     let tool = one_line(&reveal(&question.tool));
     let with = |usual: &[&str]| match usual.contains(&question.tool.as_str()) {
         true => String::new(),
@@ -199,7 +216,7 @@ pub fn request(question: &Question) -> (String, String) {
         Access::Fetch { .. } => ("fetch from the web".to_owned(), with(&["WebFetch"])),
         Access::Agent { name } => ("start the agent ".to_owned(), one_line(&reveal(name))),
         Access::Skill { name } => ("use the skill ".to_owned(), one_line(&reveal(name))),
-        Access::Nothing | Access::Other => ("use ".to_owned(), tool),
+        Access::Nothing | Access::AskUser { .. } | Access::Other => ("use ".to_owned(), tool),
     }
 }
 
@@ -239,6 +256,12 @@ fn wrap_content(
     let mut lines = Vec::new();
     if !fits_title(question, width.saturating_add(4)) {
         lines.extend(wrap_text(&sanitize(&sentence(question)), width, theme.text));
+    }
+    if let Some(asked) = UserQuestion::from_input(&question.input)
+        && let Access::AskUser { .. } = question.access
+    {
+        lines.extend(all_questions(&asked, width, theme));
+        return WrappedContent { call: lines.len(), lines, changes: (0, 0) };
     }
     let inner = width.saturating_sub(2).max(1);
     if let Access::Command { line, .. } = &question.access {
@@ -284,6 +307,29 @@ fn wrap_content(
     }
     lines.extend(reason_lines(question, context, width, theme));
     WrappedContent { lines, call, changes }
+}
+
+/// An agent's own questions with all options and previews.
+fn all_questions(asked: &[UserQuestion], width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let bold = theme.text.add_modifier(Modifier::BOLD);
+    for (number, asked) in asked.iter().enumerate() {
+        if number > 0 {
+            lines.push(Line::default());
+        }
+        lines.extend(plain_lines(&asked.question, width, bold));
+        for option in &asked.options {
+            let label = format!("{} {}", theme.glyphs.bullet, option.label);
+            lines.extend(plain_lines(&label, width, theme.text));
+            let inner = width.saturating_sub(4).max(1);
+            let preview = option.preview.as_deref().unwrap_or_default();
+            for text in [option.description.trim_end(), preview.trim_end()] {
+                let below = plain_lines(text, inner, theme.dim);
+                lines.extend(below.into_iter().map(indented).map(indented));
+            }
+        }
+    }
+    lines
 }
 
 /// `in /p/shop · no rule allows psql · task: find the slow query`. The directory is left out for files

@@ -370,7 +370,7 @@ fn title(
     ];
     if content::fits_title(question, room) {
         let (verb, object) = content::request(question);
-        left.push(Span::styled(format!(" wants to {verb}"), theme.text));
+        left.push(Span::styled(format!(" {verb}"), theme.text));
         left.push(Span::styled(object, theme.text.add_modifier(bold)));
     } else {
         left.push(Span::styled(" needs you", theme.text));
