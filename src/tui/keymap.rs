@@ -169,6 +169,7 @@ impl Keymap {
             [] => None,
             ["Up", "Down"] => Some("↑↓".to_owned()),
             ["Up"] => Some("↑".to_owned()),
+            ["Left", "Right"] => Some("←→".to_owned()),
             _ => Some(labels.join(" ")),
         }
     }

@@ -252,7 +252,11 @@ pub fn call_subject(tool: &str, input: &serde_json::Value) -> String {
 
 /// Describes a denial, such as `denied by you`.
 pub fn denial_label(denial: &Denial) -> String {
-    let by = if denial.by_user { "denied by you" } else { "denied" };
+    let by = match (denial.by_user, denial.declined) {
+        (true, true) => "not answered",
+        (true, false) => "denied by you",
+        (false, _) => "denied",
+    };
     match &denial.reason {
         Some(reason) => format!("{by}: {}", one_line(reason)),
         None => by.to_owned(),

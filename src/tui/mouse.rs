@@ -11,6 +11,7 @@ use crate::tui::model::{DrawUrgency, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
 use crate::tui::overlay::Overlay;
 use crate::tui::page::update as page;
+use crate::tui::question::form::AnswerForm;
 use crate::tui::question::{QuestionStage, update as question};
 use crate::tui::selection::MouseSelection;
 use crate::tui::transcript::expand;
@@ -58,10 +59,11 @@ pub fn handle_mouse(
 /// Gives the keyboard to the draft unless something else needs it. Returns whether it has it.
 fn draft_takes_keyboard(model: &mut TuiModel) -> bool {
     let draft = !model.composer.is_empty();
+    let typing = model.questions.form().is_some_and(AnswerForm::is_typing);
     match &mut model.questions.open {
         _ if model.overlay.is_some() => false,
         Some(open) if open.keyboard => {
-            let takes = draft && open.stage == QuestionStage::Choose;
+            let takes = draft && open.stage == QuestionStage::Choose && !typing;
             open.keyboard = !takes;
             open.selected = open.selected.filter(|_| !takes);
             takes

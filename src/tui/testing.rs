@@ -274,6 +274,23 @@ impl TestScreen {
         }))
     }
 
+    /// Adds questions that an agent asks the user.
+    pub fn asks_user(
+        &mut self,
+        path: &AgentPath,
+        id: u64,
+        questions: &serde_json::Value,
+    ) -> &mut Self {
+        let EventKind::PermissionAsked(mut question) = Self::question(path, id, "main", "") else {
+            return self;
+        };
+        question.tool = crate::protocol::ASK_USER_TOOL.to_owned();
+        question.input = serde_json::json!({ "questions": questions });
+        question.access = Access::AskUser { answered: false };
+        question.rules = Vec::new();
+        self.event(path, EventKind::PermissionAsked(question)).draw()
+    }
+
     /// Draws a frame, so that the visible question can be answered.
     pub fn draw(&mut self) -> &mut Self {
         let (width, height) = self.model.size;

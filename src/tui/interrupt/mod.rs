@@ -16,6 +16,7 @@ use crate::tui::layout;
 use crate::tui::model::{InterruptKey, TuiModel};
 use crate::tui::overlay::Overlay;
 use crate::tui::question::QuestionStage;
+use crate::tui::question::form::AnswerForm;
 
 /// The action of Ctrl+C or Esc.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,7 +148,9 @@ impl TuiModel {
         }
         let question = self.questions.current().map(|(open, _)| open);
         if let Some(open) = question.filter(|open| open.keyboard) {
+            let typing = self.questions.form().is_some_and(AnswerForm::is_typing);
             return Some(match open.stage {
+                QuestionStage::Choose if typing => InterruptAction::BackToAnswers,
                 QuestionStage::Choose => InterruptAction::Deny,
                 QuestionStage::Reason(_) | QuestionStage::Rule(_) => InterruptAction::BackToAnswers,
             });

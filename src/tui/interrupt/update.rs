@@ -78,6 +78,9 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
         InterruptAction::CancelListed => picker::cancel_listed(model, effects),
         InterruptAction::ClosePicker => picker::close(model),
         InterruptAction::BackToAnswers => {
+            if let Some(form) = model.questions.form_mut() {
+                form.stop_typing();
+            }
             if let Some(open) = &mut model.questions.open {
                 open.stage = QuestionStage::Choose;
             }

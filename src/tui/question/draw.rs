@@ -15,6 +15,8 @@ use crate::tui::model::TuiModel;
 use crate::tui::paint::{BorderText, Painter, frame_with, put, scrollbar, spans_width};
 use crate::tui::question::answers::{AnswerBlock, AnswerLayout};
 use crate::tui::question::content::{QuestionContent, QuestionContext, WrappedContent};
+use crate::tui::question::form::draw::{FormLines, FormStyle};
+use crate::tui::question::form::{self, AnswerForm};
 use crate::tui::question::{
     NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion, content, hint,
 };
@@ -72,7 +74,10 @@ pub fn area(
     theme: &Theme,
 ) -> Option<Rect> {
     let (open, waiting) = model.questions.current()?;
-    Some(place(model, open, &waiting.question, layout, content, theme).area)
+    Some(match &waiting.form {
+        Some(form) => place_form(model, form, layout, theme).area,
+        None => place(model, open, &waiting.question, layout, content, theme).area,
+    })
 }
 
 /// The place of a question, and what it has room for.
@@ -147,6 +152,9 @@ pub fn draw(
     buffer: &mut Buffer,
 ) -> Option<DialogLayout> {
     let (open, waiting) = model.questions.current()?;
+    if let Some(form) = &waiting.form {
+        return Some(draw_form(model, (open, &waiting.question, form), layout, painter, buffer));
+    }
     let question = &waiting.question;
     let seen = open.seen_width == Some(layout.body.width);
     let context = QuestionContext::new(model, question);
@@ -173,6 +181,7 @@ pub fn draw(
     let rules = lower.rules.clone().filter(|_| readable && fits.lower >= lower.lines.len());
     let frame = QuestionFrame {
         id: open.id,
+        tab: 0,
         content: extent,
         content_area: Rect::default(),
         width: layout.body.width,
@@ -222,6 +231,7 @@ pub fn draw_content(
     let too_large = content.is_too_large(question, painter.theme);
     Some(QuestionFrame {
         id,
+        tab: 0,
         content: extent,
         content_area: Rect { height: u16::try_from(height).unwrap_or_default(), ..inner },
         width: area.width,
@@ -328,6 +338,103 @@ fn draw_box(
         })
         .collect();
     DialogLayout { frame: drawn, answers, cursor: cursor.filter(|_| open.keyboard), area }
+}
+
+/// The place of a form, and the arrangement of its lines.
+struct FormPlacement {
+    area: Rect,
+    roomy: bool,
+}
+
+/// Places a form: over the transcript if the highest tab fits there, else over the body. All tabs have
+/// the same place.
+fn place_form(
+    model: &TuiModel,
+    form: &AnswerForm,
+    layout: &ScreenLayout,
+    theme: &Theme,
+) -> FormPlacement {
+    let last = if form.has_summary() { form.questions.len() } else { 0 };
+    let needed = |area: Rect, roomy: bool| {
+        let style = FormStyle { theme, width: inner_size(area).0, keyboard: true, roomy };
+        let lines = (0..=last).map(|tab| FormLines::new(form, tab, style).tallest());
+        let head = if form.has_summary() { 1 + usize::from(roomy) } else { 0 };
+        lines.max().unwrap_or(0) + head
+    };
+    let body = layout.body;
+    let kept = layout.lines_above_question(model.agents.panel().len());
+    let below = Rect { y: body.y + kept, height: body.height - kept, ..body };
+    let transcript = Some(layout.transcript).filter(|_| !layout.small);
+    let places = [(transcript, true), (Some(below), true), (Some(body), true), (Some(body), false)];
+    let fits = places.into_iter().find_map(|(area, roomy)| {
+        let area = area?;
+        let rows = needed(area, roomy);
+        (rows <= inner_size(area).1).then_some((area, roomy, rows))
+    });
+    let (area, roomy, rows) = fits.unwrap_or((body, false, inner_size(body).1));
+    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
+    FormPlacement { area: Rect::new(area.x, area.bottom() - height, area.width, height), roomy }
+}
+
+/// Draws a form. Its rows count as available once they are visible in full.
+fn draw_form(
+    model: &TuiModel,
+    (open, question, form): (&ShownQuestion, &Question, &AnswerForm),
+    layout: &ScreenLayout,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) -> DialogLayout {
+    let theme = painter.theme;
+    let FormPlacement { area, roomy } = place_form(model, form, layout, theme);
+    let (width, room) = inner_size(area);
+    let style = FormStyle { theme, width, keyboard: open.keyboard, roomy };
+    let tabs = form::draw::tabs(form, style, model.settings.screen_reader);
+    let head = usize::from(tabs.is_some()) * (1 + usize::from(roomy));
+    let height = room.saturating_sub(head);
+    let lines = FormLines::new(form, form.tab, style);
+    let top = lines.top(form.scroll, height);
+    let shown = top..(top + height).min(lines.lines.len());
+    let extent = Extent { total: lines.lines.len(), height: shown.len(), top, ..Extent::default() };
+    let available = if width >= MIN_WIDTH { lines.visible(&shown) } else { Vec::new() };
+    let mut drawn = QuestionFrame {
+        id: open.id,
+        tab: form.tab,
+        content: extent,
+        content_area: Rect::default(),
+        width: layout.body.width,
+        end: shown.end == lines.lines.len(),
+        available,
+        held: false,
+        clipped: Vec::new(),
+        too_large: false,
+        rules: None,
+    };
+    let border = if open.keyboard { colour(model, &question.path, painter) } else { theme.dim };
+    let foot = Span::styled(hint::form_footer(model, form, open.keyboard, area.width), theme.dim);
+    let foot = BorderText { left: Vec::new(), right: vec![foot] };
+    let title = title(model, question, (0, 0), extent, area.width, painter);
+    let inner = frame_with(buffer, area, theme, border, title, foot);
+    if let Some(tabs) = tabs {
+        put(buffer, inner, 0, &tabs);
+    }
+    let at = |line: usize| inner.y + u16::try_from(head + line - top).unwrap_or(0);
+    for line in shown.clone() {
+        put(buffer, inner, head + line - top, &lines.lines[line]);
+    }
+    let list = Rect { y: inner.y, height: inner.height, ..inner };
+    scrollbar(buffer, list, (top, shown.len(), lines.lines.len()), painter, border);
+    let mut answers = Vec::new();
+    for (row, digit) in lines.rows.iter().zip(1..) {
+        let rows = row.clone().filter(|line| shown.contains(line));
+        answers.extend(rows.map(|line| (Rect::new(inner.x, at(line), inner.width, 1), digit)));
+    }
+    let asked = lines.rows.first().map_or(0..0, |row| 0..row.start);
+    let asked = asked.filter(|line| shown.contains(line)).count();
+    let y = inner.y + u16::try_from(head).unwrap_or(0);
+    drawn.content_area = Rect { y, height: u16::try_from(asked).unwrap_or(0), ..inner };
+    let cursor = lines.cursor.filter(|(line, _)| open.keyboard && shown.contains(line));
+    let cursor = cursor.map(|(line, column)| Position { x: inner.x + column, y: at(line) });
+    DialogLayout { frame: drawn, answers, cursor, area }
 }
 
 /// Continues the ground of a line, as in a diff, to the sides of the box.

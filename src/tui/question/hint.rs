@@ -4,9 +4,11 @@ use crate::protocol::Question;
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext, Keymap, fixed_hint};
 use crate::tui::model::TuiModel;
+use crate::tui::question::form::AnswerForm;
 use crate::tui::question::{
     NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, WaitingQuestion,
 };
+use crate::tui::text::width;
 
 /// The hint while keys are not meant for the question yet.
 const UNREAD_HINT: &str = "answers work in a moment";
@@ -18,6 +20,9 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
     let hint = |action, words| model.keymap.hint(KeyContext::Prompt, action, words);
     if model.questions.is_unread() {
         return Some(vec![UNREAD_HINT.to_owned()]);
+    }
+    if let Some(form) = waiting.form.as_deref().filter(|_| open.keyboard) {
+        return Some(form_hint(model, form));
     }
     let dead = frame.is_some_and(|frame| frame.available.is_empty());
     let pieces = match (&open.stage, open.keyboard) {
@@ -111,6 +116,60 @@ pub fn footer(model: &TuiModel, drawn: &QuestionFrame, names_esc: bool) -> Strin
         }
     };
     words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// Hints for the hint line while a form has the keyboard.
+fn form_hint(model: &TuiModel, form: &AnswerForm) -> Vec<String> {
+    let enter = |words| model.keymap.hint(KeyContext::Prompt, Action::Submit, words);
+    let goes_on = if form.has_summary() { "goes on" } else { "answers" };
+    let pieces = match form.current() {
+        None => [enter("sends the answers"), fixed_hint("a digit changes that answer")],
+        Some(question) if question.is_typing() => {
+            [enter(goes_on), fixed_hint("Esc leaves the text field")]
+        }
+        Some(question) => {
+            let does = if question.asked.multi_select { "tick" } else { "choose" };
+            let digits = format!("1–{} {does}", question.text_row() + 1);
+            [Some(digits), fixed_hint("typing leaves the question waiting")]
+        }
+    };
+    pieces.into_iter().flatten().collect()
+}
+
+/// The hints in a form's lower border, without the least important if not all fit.
+pub fn form_footer(model: &TuiModel, form: &AnswerForm, keyboard: bool, room: u16) -> String {
+    let keymap = &model.keymap;
+    let hint = |action, words| keymap.hint(KeyContext::Prompt, action, words);
+    if !keyboard {
+        let key = keymap.label(KeyContext::Prompt, Action::Next);
+        let key = key.map(|key| format!("{key}: answer · "));
+        return format!("{}typing edits the draft", key.unwrap_or_default());
+    }
+    let goes_on = if form.has_summary() { "goes on" } else { "answers" };
+    let arrows = keymap.labels(KeyContext::Prompt, &[Action::Left, Action::Right]);
+    let turns = arrows.filter(|_| form.has_summary()).map(|keys| format!("{keys} questions"));
+    let more = model.questions.next_after_open().is_some();
+    let next = hint(Action::Next, if more { "next" } else { "later" });
+    let declines = fixed_hint("Esc declines");
+    let mut pieces = match form.current() {
+        None => vec![hint(Action::Submit, "sends"), declines, turns, next],
+        Some(question) if question.is_typing() => {
+            let rows = keymap.labels(KeyContext::Prompt, &[Action::Up, Action::Down]);
+            let rows = rows.map(|keys| format!("{keys} options"));
+            vec![hint(Action::Submit, goes_on), rows, fixed_hint("Esc back")]
+        }
+        Some(question) if question.asked.multi_select => {
+            let ticks = fixed_hint("Space ticks");
+            vec![ticks, hint(Action::Submit, goes_on), declines, turns, next]
+        }
+        Some(_) => vec![declines, hint(Action::Submit, goes_on), turns, next],
+    };
+    loop {
+        let words = pieces.iter().flatten().cloned().collect::<Vec<_>>().join(" · ");
+        if width(&words) + 6 <= usize::from(room) || pieces.pop().is_none() {
+            return words;
+        }
+    }
 }
 
 /// `End shows the answers`.

@@ -1,8 +1,9 @@
-//! The queue of permission questions, and the one that is shown.
+//! The queue of questions, about permissions and of agents themselves, and the one that is shown.
 
 mod answers;
 pub mod content;
 pub mod draw;
+pub mod form;
 mod grant;
 pub mod hint;
 pub mod update;
@@ -14,6 +15,7 @@ use ratatui::layout::Rect;
 
 use crate::protocol::{Answer, Question, QuestionId};
 use crate::tui::composer::TextBuffer;
+use crate::tui::question::form::AnswerForm;
 use crate::tui::transcript::Extent;
 
 /// A question opens when no text key was pressed for this long.
@@ -47,6 +49,8 @@ pub struct QuestionQueue {
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitingQuestion {
     pub question: Question,
+    /// The form, if the agent itself asks.
+    pub form: Option<Box<AnswerForm>>,
     pub since: Duration,
     /// Postponed with Tab: does not open by itself until the user returns to the questions.
     pub postponed: bool,
@@ -100,6 +104,8 @@ pub struct ShownQuestion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionFrame {
     pub id: QuestionId,
+    /// The tab of a form.
+    pub tab: usize,
     /// The content: the whole call, the reason and warnings.
     pub content: Extent,
     /// Where the visible part of it is.
@@ -154,6 +160,17 @@ impl QuestionQueue {
         self.open.as_ref().is_some_and(|open| open.unread_until.is_some())
     }
 
+    /// The form of the shown question, if it has one.
+    pub fn form(&self) -> Option<&AnswerForm> {
+        self.current()?.1.form.as_deref()
+    }
+
+    pub fn form_mut(&mut self) -> Option<&mut AnswerForm> {
+        let id = self.open.as_ref()?.id;
+        let waiting = self.waiting.iter_mut().find(|waiting| waiting.question.id == id)?;
+        waiting.form.as_deref_mut()
+    }
+
     /// Position of a question in the queue, from 1, and the length of the queue.
     pub fn place_in_queue(&self, id: QuestionId) -> (usize, usize) {
         let at = self.waiting.iter().position(|waiting| waiting.question.id == id).unwrap_or(0);
@@ -162,6 +179,7 @@ impl QuestionQueue {
 
     pub fn ask(&mut self, question: Question, at: Duration) {
         self.waiting.push_back(WaitingQuestion {
+            form: AnswerForm::from_question(&question).map(Box::new),
             question,
             since: at,
             postponed: false,

@@ -15,6 +15,7 @@ use crate::tui::labels;
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
+use crate::tui::question::form::{FormOutcome, FormScroll};
 use crate::tui::question::{
     AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME, UNREAD_TIME,
 };
@@ -188,6 +189,9 @@ pub fn refuse_digit(model: &mut TuiModel, key: KeyEvent) -> bool {
 
 /// Handles a key while the question has the keyboard.
 pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
+    if model.questions.form().is_some() {
+        return press_form(model, keys, key, effects);
+    }
     let choosing =
         model.questions.open.as_ref().is_some_and(|open| open.stage == QuestionStage::Choose);
     if !choosing {
@@ -207,6 +211,29 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
                 choose(model, digit, effects);
             }
         }
+        action => press_common(model, action, effects),
+    }
+}
+
+/// Handles a key on a form.
+fn press_form(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
+    let Some((_, waiting)) = model.questions.current() else { return };
+    let input = waiting.question.input.clone();
+    let frame = model.question_frame().map(|frame| (frame.tab, frame.available.clone()));
+    let Some(form) = model.questions.form_mut() else { return };
+    let visible = frame.filter(|(tab, _)| *tab == form.tab).map(|(_, visible)| visible);
+    match form.press(keys, key, &input, visible.as_deref()) {
+        FormOutcome::Done => {}
+        FormOutcome::Answered(given) => answer(model, given, effects),
+        FormOutcome::Remark(words) => model.say(words),
+        FormOutcome::Letter(letter) => letter_typed(model, letter, effects),
+        FormOutcome::Other(action) => press_common(model, action, effects),
+    }
+}
+
+/// Handles a key that does the same on every question.
+fn press_common(model: &mut TuiModel, action: Option<Action>, effects: &mut Vec<ScreenEffect>) {
+    match action {
         Some(Action::Next) => next(model),
         Some(Action::PageUp) => page(model, false),
         Some(Action::PageDown) => page(model, true),
@@ -258,6 +285,13 @@ fn select(model: &mut TuiModel, down: bool) {
 /// Handles a click on an answer: the question takes the keyboard, and the answer is selected if it is
 /// available. Otherwise nothing is selected, so that Enter does not give an earlier choice.
 pub fn select_clicked(model: &mut TuiModel, digit: u8) {
+    if let Some(form) = model.questions.form_mut() {
+        form.select(usize::from(digit).saturating_sub(1));
+        if let Some(open) = &mut model.questions.open {
+            open.keyboard = true;
+        }
+        return;
+    }
     let can = model.answers().contains(&digit);
     if let Some(open) = &mut model.questions.open {
         open.keyboard = true;
@@ -288,8 +322,13 @@ fn page(model: &mut TuiModel, forward: bool) {
 /// shows them: the end of the content was visible until the user moved on.
 pub fn scroll(model: &mut TuiModel, lines: isize) {
     let Some(frame) = model.question_frame().cloned() else { return };
-    let Some(open) = &mut model.questions.open else { return };
     let last = frame.content.last_top();
+    if let Some(form) = model.questions.form_mut() {
+        let top = frame.content.top.saturating_add_signed(lines).min(last);
+        form.scroll = FormScroll::At(top);
+        return;
+    }
+    let Some(open) = &mut model.questions.open else { return };
     open.scroll = open.scroll.min(last).saturating_add_signed(lines).min(last);
     if frame.end && (lines > 0 || !frame.held) {
         open.seen_width = Some(frame.width);
@@ -361,6 +400,10 @@ pub fn answer(model: &mut TuiModel, answer: Answer, effects: &mut Vec<ScreenEffe
     let call = truncate(&call, 40);
     let agent = &question.agent;
     let receipt = match &answer {
+        Answer::Allowed(_) if let Some(form) = &waiting.form => {
+            Some(format!("answered: {} ({agent})", truncate(&one_line(&form.receipt()), 40)))
+        }
+        Answer::No { .. } if waiting.form.is_some() => Some(format!("not answered ({agent})")),
         Answer::Once | Answer::Allowed(_) => Some(format!("allowed once: {call} ({agent})")),
         Answer::Session | Answer::Always { .. } => None,
         Answer::No { .. } | Answer::Denied { .. } | Answer::Stop { .. } => {
@@ -433,6 +476,15 @@ fn finish_edit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 
 /// Pastes into the text field of the question. Returns false when there is none.
 pub fn paste(model: &mut TuiModel, text: &str) -> bool {
+    if model.questions.open.as_ref().is_some_and(|open| open.keyboard)
+        && let Some(form) = model.questions.form_mut()
+        && let Some(fits) = form.paste(text)
+    {
+        if !fits {
+            model.say(PASTE_TOO_LARGE);
+        }
+        return true;
+    }
     let Some(open) = model.questions.open.as_mut().filter(|open| open.keyboard) else {
         return false;
     };

@@ -149,3 +149,35 @@ fn ctrl_l_says_where_the_user_is_and_repeats_nothing_of_what_is_open() {
     assert_eq!(said[..2], ["Main: starting 0:03", "Help:"], "{said:?}");
     assert!(said.len() < 6, "{said:?}");
 }
+
+#[test]
+fn a_form_is_its_question_and_numbered_lines_and_says_what_a_key_has_changed() {
+    let mut lines = Lines::new();
+    let question = |header: &str, several: bool| {
+        serde_json::json!({
+            "question": format!("Which {header}?"), "header": header, "multiSelect": several,
+            "options": [
+                { "label": "chrono", "description": "Well known." },
+                { "label": "jiff", "description": "" },
+            ],
+        })
+    };
+    let questions = serde_json::json!([question("crate", true), question("name", false)]);
+    lines.screen.prompt("go").asks_user(&root(), 1, &questions).wait(2000);
+    let said = lines.frame(false).lines.join("\n");
+    let form = "Question:\nmain has 2 questions\nQuestion 1 of 2: crate\nContent, 1 line:\n  Which crate?\n\
+                Answers:\n1  ☐ chrono  Well known.\n2  ☐ jiff\n3  ☐ Type your own answer";
+    assert!(said.contains(form), "{said}");
+    lines.screen.write("2");
+    assert_eq!(lines.said(), "Answers:\nSelected: 2 ☑ jiff");
+    lines.screen.enter();
+    let said = lines.said();
+    assert!(said.starts_with("Question 2 of 2: name\nContent, 1 line:\n  Which name?\n"), "{said}");
+    lines.screen.write("3").write("mine");
+    let prompt = lines.frame(true).prompt;
+    assert!(prompt.rows[0].contains("> mine"), "{prompt:?}");
+    lines.screen.enter();
+    let said = lines.said();
+    assert!(said.contains("All 2 answers"), "{said}");
+    assert!(said.contains("1  crate  jiff\n2  name  mine"), "{said}");
+}

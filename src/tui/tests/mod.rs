@@ -8,6 +8,7 @@ mod commands;
 mod ends;
 mod expand;
 mod flows;
+mod forms;
 mod interrupt;
 mod keys;
 mod linear;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{Todo, TodoStatus, ToolDetails};
+use crate::protocol::{ASK_USER_TOOL, Todo, TodoStatus, ToolDetails};
 use crate::tui::format::{clock, count};
 use crate::tui::paint::cut_spans;
 use crate::tui::text::{DiffFile, DiffLimit, diff_lines, one_line, truncate, width, wrap_hanging};
@@ -301,6 +301,8 @@ pub(super) fn preview_lines(call: &ToolCallItem, open: bool) -> usize {
         false if !ended_well => FAILED_LINES,
         // What they read is for the model; the user has the file.
         false if GROUPED_TOOLS.contains(&call.name.as_str()) => 0,
+        // The call's own line has the answers.
+        false if call.name == ASK_USER_TOOL => 0,
         false => OUTPUT_LINES,
     }
 }
