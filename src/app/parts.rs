@@ -167,6 +167,7 @@ impl Setup {
             sandbox: sandbox.clone(),
             supervisor: Supervisor::for_this_program(),
             shells: Arc::new(tree.clone()),
+            asks_user: gate.is_interactive(),
             ..BuiltinSettings::new(self.cwd.clone())
         };
         let agents = AgentParts {

@@ -9,7 +9,7 @@ use url::Url;
 use super::CommandReport;
 use crate::app::setup::{AppError, Setup};
 use crate::permission::{Call, Decision, HookAdvice, Judgement};
-use crate::protocol::{Access, EventQueue, PathTarget, ToolUseId, printable};
+use crate::protocol::{ASK_USER_TOOL, Access, EventQueue, PathTarget, ToolUseId, printable};
 use crate::tool::canonical_name;
 
 /// Tools that access nothing outside the agent.
@@ -91,6 +91,7 @@ impl TestedCall {
                 Access::Agent { name: agent().to_owned() }
             }
             "Skill" => Access::Skill { name: needs("a skill", "release")? },
+            ASK_USER_TOOL => Access::AskUser { answered: false },
             name if HARMLESS_TOOLS.contains(&name) => Access::Nothing,
             name if name.starts_with("mcp__") => Access::Other,
             name => match name.strip_prefix("delegate_to_") {

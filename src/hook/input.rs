@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::event::{FinishedCall, HookInput, HookToolCall, NotificationKind, trigger};
-use crate::protocol::{AgentId, EventSink, HookEvent, PermissionMode, ResultBlock, SessionId};
+use crate::protocol::{
+    ASK_USER_TOOL, AgentId, EventSink, HookEvent, PermissionMode, ResultBlock, SessionId,
+};
 
 /// The session's fields in a hook's input.
 #[derive(Clone, Debug, Default)]
@@ -131,6 +133,9 @@ fn response(call: HookToolCall<'_>, content: &[ResultBlock]) -> Value {
 
 fn notification_text(kind: NotificationKind<'_>) -> (&'static str, String) {
     match kind {
+        NotificationKind::Permission { tool: ASK_USER_TOOL } => {
+            ("Answer needed", "caliban has a question for you".to_owned())
+        }
         NotificationKind::Permission { tool } => {
             ("Permission needed", format!("caliban needs your permission to use {tool}"))
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::api::Tool;
+use super::ask_user::AskUser;
 use super::bash::Bash;
 use super::bash_output::BashOutput;
 use super::edit::Edit;
@@ -43,6 +44,8 @@ pub struct BuiltinSettings {
     pub supervisor: Option<Supervisor>,
     /// The only folder that file tools write in, if bounded. Absolute, without links.
     pub bound: Option<Arc<Path>>,
+    /// Whether there is somebody to ask.
+    pub asks_user: bool,
 }
 
 impl BuiltinSettings {
@@ -59,6 +62,7 @@ impl BuiltinSettings {
             sandbox: None,
             supervisor: None,
             bound: None,
+            asks_user: true,
         }
     }
 
@@ -81,6 +85,7 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
         sandbox,
         supervisor,
         bound,
+        asks_user,
     } = settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
     let files =
@@ -107,6 +112,9 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
     }
     tools.push(Arc::new(WebFetch::new(web.clone())));
     tools.push(Arc::new(TodoWrite));
+    if *asks_user {
+        tools.push(Arc::new(AskUser));
+    }
     tools
 }
 
@@ -119,7 +127,7 @@ mod tests {
         let tools = builtin(&BuiltinSettings::new(Path::new("/w").into()));
         let specs: Vec<_> = tools.iter().map(|tool| tool.spec()).collect();
         let json = serde_json::to_string(&specs).unwrap();
-        assert!(json.len() <= 3600, "{} bytes: {json}", json.len());
+        assert!(json.len() <= 4400, "{} bytes: {json}", json.len());
     }
 
     #[test]
@@ -137,6 +145,7 @@ mod tests {
             "KillShell",
             "WebFetch",
             "TodoWrite",
+            "AskUserQuestion",
         ];
         assert_eq!(names, expected);
     }

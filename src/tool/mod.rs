@@ -5,6 +5,7 @@
 //! nothing is shared by accident.
 
 mod api;
+mod ask_user;
 mod bash;
 mod bash_output;
 mod builtin;

@@ -105,8 +105,15 @@ fn shrink(schema: &mut Value) {
                     map.shift_remove(key);
                 }
             }
-            if map.get("default").is_some_and(Value::is_null) {
+            // What an absent field means anyway.
+            if map.get("default").is_some_and(|it| it.is_null() || *it == false || *it == "") {
                 map.shift_remove("default");
+            }
+            // The list and the fields of its entries say what they are.
+            if let Some(Value::Object(entry)) = map.get_mut("items")
+                && entry.contains_key("properties")
+            {
+                entry.shift_remove("description");
             }
             drop_null(map);
             map.values_mut().for_each(shrink);

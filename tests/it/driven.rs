@@ -12,6 +12,7 @@ mod frames;
 mod hooks;
 mod partial;
 mod permission;
+mod questions;
 mod servers;
 mod sources;
 mod start;

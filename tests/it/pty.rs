@@ -3,6 +3,7 @@
 mod around;
 mod background;
 mod files;
+mod form;
 mod keyboard;
 mod linear;
 mod question;

@@ -9,6 +9,7 @@ use crate::tool::canonical_name;
 /// Built-in tools, to detect a misspelled one.
 pub const KNOWN_TOOLS: &[&str] = &[
     "AgentTool",
+    "AskUserQuestion",
     "Bash",
     "BashOutput",
     "Edit",
