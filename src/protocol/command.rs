@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId};
 use super::message::ImageSource;
-use super::question::{Answer, PermissionMode};
+use super::permission_mode::PermissionMode;
+use super::question::Answer;
 
 /// When a queued prompt is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

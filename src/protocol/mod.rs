@@ -19,6 +19,7 @@ pub mod mcp_name;
 pub mod message;
 pub mod outcome;
 pub mod peer;
+pub mod permission_mode;
 pub mod printable;
 pub mod prompt;
 pub mod question;
@@ -58,12 +59,13 @@ pub use message::{
 };
 pub use outcome::{ApiError, Failure, RunEnd, RunOutcome};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
+pub use permission_mode::PermissionMode;
 pub use printable::{
     BLANK, clip_chars, escaped_lines, is_invisible, is_joined, is_seen, is_variation_selector,
     printable, printable_line, printable_message, printable_path, selects_picture, shell_path,
     shell_word,
 };
-pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, PermissionMode, Question, RuleFile};
+pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, Question, RuleFile};
 pub use redact::{MaskedStream, Redactor};
 pub use secret::{ApiKey, Secret};
 pub use sink::{EventFilter, EventQueue, EventSink};

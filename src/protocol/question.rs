@@ -10,44 +10,6 @@ use super::ids::{AgentPath, QuestionId, ToolUseId};
 use super::lossy_path;
 use super::printable::printable_path;
 
-/// How freely tools may act. Named as on the command line.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    clap::ValueEnum,
-    schemars::JsonSchema,
-    strum::IntoStaticStr,
-)]
-#[serde(rename_all = "camelCase")]
-#[strum(serialize_all = "camelCase")]
-#[value(rename_all = "camelCase")]
-pub enum PermissionMode {
-    /// Reads freely, asks for everything else.
-    #[default]
-    Default,
-    /// Edits inside the working directories run without asking.
-    AcceptEdits,
-    /// Changes nothing: explores and plans.
-    Plan,
-    /// Denies whatever no rule allows, without asking.
-    DontAsk,
-    /// Runs everything that no rule denies.
-    BypassPermissions,
-}
-
-impl PermissionMode {
-    /// Returns the name as users write it.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// Maximum bytes of a call that a question can show, its preview included. Previews may be cut
 /// above this: a larger call cannot be allowed on the screen.
 pub const MAX_SHOWN_BYTES: usize = 1024 * 1024;
