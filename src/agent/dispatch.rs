@@ -40,6 +40,9 @@ pub(super) struct BatchResults {
     pub fatal: Option<(Failure, String)>,
 }
 
+/// The error of a plan that needs no approval.
+const NO_PLAN_MODE: &str = "Plan mode is off, so there is nothing to approve: carry out the plan.";
+
 /// The permission of a call.
 #[derive(Default)]
 struct CallPermission {
@@ -47,6 +50,8 @@ struct CallPermission {
     approval: Option<Approval>,
     /// The hash of the content that the question was about.
     asked_content: Option<ContentHash>,
+    /// Whether somebody has approved this very call.
+    by_answer: bool,
     /// Keeps the next question about the same file from opening before the call has ended.
     asked_guard: Option<OwnedMutexGuard<()>>,
 }
@@ -276,7 +281,12 @@ impl Agent {
             Verdict::Allowed => Ok((valid, permission)),
             Verdict::Approved(approval) => Ok((
                 valid,
-                CallPermission { approval: Some(approval), asked_content, ..permission },
+                CallPermission {
+                    approval: Some(approval),
+                    asked_content,
+                    by_answer: true,
+                    ..permission
+                },
             )),
             Verdict::Changed { input, asked } => {
                 let access = valid.access.clone();
@@ -292,6 +302,7 @@ impl Agent {
                     return Err(self.moved(&request));
                 }
                 let asked_content = asked_content.filter(|_| changed.access == access);
+                let permission = CallPermission { by_answer: true, ..permission };
                 Ok((changed, CallPermission { approval, asked_content, ..permission }))
             }
             Verdict::Cancelled => Err(cancelled_error()),
@@ -359,6 +370,12 @@ impl Agent {
             _ => None,
         };
         let read_only = self.confirm(&valid, &permission, feedback)?;
+        if let Access::ExitPlan { mode } = valid.access {
+            if !permission.by_answer {
+                return Err(ToolError::failed(NO_PLAN_MODE));
+            }
+            self.setup.gate.leave_plan_mode(mode.unwrap_or_default());
+        }
         let file = valid.file().map(Path::to_owned);
         let ValidCall { call, prepared, access, .. } = valid;
         let CallPermission { asked_content, asked_guard, .. } = permission;

@@ -214,6 +214,7 @@ impl Agent {
         if let Some(prompt) = prompt {
             run.forced_call.clone_from(&prompt.context.forced_call);
             read_prompt(prompt, &self.setup.redactor, &mut blocks, run.events);
+            blocks.extend(self.mode_note());
         }
         self.read(later, &mut blocks, run).await;
         // No provider accepts a conversation that ends with part of an answer.

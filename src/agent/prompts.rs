@@ -5,9 +5,13 @@ use std::sync::Arc;
 use super::run::{AgentRun, ForcedCall};
 use super::state::Agent;
 use crate::protocol::{
-    AgentId, ContentBlock, EventKind, EventSink, ImageSource, PromptId, QueuedPrompt, Redactor,
-    Sender,
+    AgentId, ContentBlock, EXIT_PLAN_TOOL, EventKind, EventSink, ImageSource, PermissionMode,
+    PromptId, QueuedPrompt, Redactor, Sender,
 };
+
+/// What the model reads with a prompt in plan mode.
+const PLAN_MODE_NOTE: &str = "[Plan mode is on: read and search, but change nothing. Present the finished plan \
+                              with ExitPlanMode.]";
 
 /// A prompt, as it enters a conversation.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +83,13 @@ impl Agent {
                 read_prompt(prompt, &self.setup.redactor, blocks, run.events);
             }
         }
+    }
+
+    /// What the model reads with the prompt of a run in plan mode, if it can present a plan.
+    pub(super) fn mode_note(&self) -> Option<ContentBlock> {
+        let in_plan_mode = self.setup.gate.mode() == PermissionMode::Plan;
+        let note = in_plan_mode && self.setup.tools.get(EXIT_PLAN_TOOL).is_some();
+        note.then(|| ContentBlock::aside(PLAN_MODE_NOTE))
     }
 }
 

@@ -9,7 +9,9 @@ use url::Url;
 use super::CommandReport;
 use crate::app::setup::{AppError, Setup};
 use crate::permission::{Call, Decision, HookAdvice, Judgement};
-use crate::protocol::{ASK_USER_TOOL, Access, EventQueue, PathTarget, ToolUseId, printable};
+use crate::protocol::{
+    ASK_USER_TOOL, Access, EXIT_PLAN_TOOL, EventQueue, PathTarget, ToolUseId, printable,
+};
 use crate::tool::canonical_name;
 
 /// Tools that access nothing outside the agent.
@@ -92,6 +94,7 @@ impl TestedCall {
             }
             "Skill" => Access::Skill { name: needs("a skill", "release")? },
             ASK_USER_TOOL => Access::AskUser { answered: false },
+            EXIT_PLAN_TOOL => Access::ExitPlan { mode: None },
             name if HARMLESS_TOOLS.contains(&name) => Access::Nothing,
             name if name.starts_with("mcp__") => Access::Other,
             name => match name.strip_prefix("delegate_to_") {

@@ -25,6 +25,17 @@ impl Grants {
     }
 }
 
+/// The mode that the user has chosen for one agent at the end of its plan mode, with the number of
+/// changes of the session's mode before that. Clones are the same.
+#[derive(Clone, Default)]
+pub(super) struct AfterPlan(Arc<Mutex<Option<(PermissionMode, u64)>>>);
+
+impl AfterPlan {
+    pub fn set(&self, mode: PermissionMode, changes: u64) {
+        *self.0.lock() = Some((mode, changes));
+    }
+}
+
 /// How an agent's mode follows from the session's, which may change at any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ModePolicy {
@@ -80,6 +91,7 @@ pub(super) struct AgentPermissions {
     pub grants: Grants,
     pub places: Arc<Places>,
     pub mode: ModePolicy,
+    pub after_plan: AfterPlan,
     /// Call rules in the definitions of the agent and its ancestors.
     pub bounds: Arc<Vec<BoundRules>>,
 }
@@ -91,7 +103,21 @@ impl AgentPermissions {
             grants: Grants::default(),
             places,
             mode: ModePolicy::default(),
+            after_plan: AfterPlan::default(),
             bounds: Arc::default(),
+        }
+    }
+
+    /// The mode, given the session's and how often that has changed. A mode that the user has chosen
+    /// after a plan replaces plan mode until the next change.
+    pub fn mode(&self, session: PermissionMode, changes: u64) -> PermissionMode {
+        let mode = self.mode.resolve(session);
+        match *self.after_plan.0.lock() {
+            Some((chosen, at)) if mode == PermissionMode::Plan && at == changes => match session {
+                PermissionMode::DontAsk => session,
+                _ => chosen,
+            },
+            _ => mode,
         }
     }
 }
@@ -108,6 +134,24 @@ pub struct InheritedPermissions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mode_after_a_plan_replaces_only_plan_mode_and_only_until_the_next_change() {
+        let mode = |policy, session, changes| {
+            let agent = AgentPermissions { mode: policy, ..AgentPermissions::new(Arc::default()) };
+            agent.after_plan.set(PermissionMode::AcceptEdits, 3);
+            agent.mode(session, changes)
+        };
+        let plan = ModePolicy::AtMost(PermissionMode::Plan);
+        assert_eq!(mode(ModePolicy::Session, PermissionMode::Plan, 3), PermissionMode::AcceptEdits);
+        assert_eq!(mode(plan, PermissionMode::Plan, 3), PermissionMode::AcceptEdits);
+        assert_eq!(mode(plan, PermissionMode::Default, 3), PermissionMode::AcceptEdits);
+        assert_eq!(mode(plan, PermissionMode::DontAsk, 3), PermissionMode::DontAsk);
+        assert_eq!(mode(ModePolicy::Session, PermissionMode::Plan, 4), PermissionMode::Plan);
+        assert_eq!(mode(plan, PermissionMode::Default, 4), PermissionMode::Plan);
+        let own = ModePolicy::Own(PermissionMode::Default);
+        assert_eq!(mode(own, PermissionMode::Plan, 3), PermissionMode::Default);
+    }
 
     #[test]
     fn c1_a_definition_only_narrows_the_mode_and_below_it_stays_narrow() {

@@ -36,7 +36,7 @@ pub enum AccessItem {
     Agent(String),
     /// Loading the text of this skill.
     Skill(String),
-    /// Questions for the user.
+    /// Questions or a plan for the user.
     AskUser,
     /// Something known only by its tool's name.
     Other,
@@ -156,7 +156,7 @@ impl CallAccess {
             Access::Fetch { url } => vec![AccessItem::Fetch(host(url))],
             Access::Agent { name } => vec![AccessItem::Agent(name.clone())],
             Access::Skill { name } => vec![AccessItem::Skill(name.clone())],
-            Access::AskUser { .. } => vec![AccessItem::AskUser],
+            Access::AskUser { .. } | Access::ExitPlan { .. } => vec![AccessItem::AskUser],
             Access::Other => vec![AccessItem::Other],
         };
         let (tool, cwd) = (canonical_name(call.tool).to_owned(), call.cwd.to_owned());

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::agent_permissions::{AgentPermissions, ModePolicy, stricter};
+use super::agent_permissions::{AgentPermissions, stricter};
 use super::call::Call;
 use super::judge::{Decision, Judgement, Policy, judge, redirect_refusal};
 use super::places::Places;
@@ -74,6 +74,8 @@ pub(super) struct GateShared {
 
 pub(super) struct GateState {
     mode: PermissionMode,
+    /// Counts changes of the mode.
+    pub(super) mode_changes: u64,
     pub(super) rules: Arc<RuleSet>,
     /// The allow rules that a change of the files can add.
     pub(super) allow_ceiling: AllowCeiling,
@@ -118,6 +120,7 @@ impl Gate {
         let places = places.with_env(&settings.env);
         let state = GateState {
             mode,
+            mode_changes: 0,
             allow_ceiling: AllowCeiling::new(&rules),
             rules: Arc::new(rules),
             revision: 0,
@@ -135,7 +138,7 @@ impl Gate {
 
     /// The current mode.
     pub fn mode(&self) -> PermissionMode {
-        self.0.mode_for(ModePolicy::Session, self.0.lock().mode)
+        self.0.without_bypass(self.0.lock().mode)
     }
 
     /// Checks that agents may be in a mode.
@@ -175,6 +178,7 @@ impl Gate {
         {
             let mut state = self.0.lock();
             state.mode = mode;
+            state.mode_changes += 1;
             state.revision += 1;
             state.waiting.values_mut().for_each(change);
         }
@@ -293,8 +297,17 @@ impl GateShared {
 
     /// The mode for an agent's calls, given the session's mode. Every judgement gets it here, so a
     /// disabled mode cannot come from anywhere: not from the start, nor from a definition.
-    fn mode_for(&self, agent: ModePolicy, session: PermissionMode) -> PermissionMode {
-        match agent.resolve(session) {
+    pub(super) fn mode_of(
+        &self,
+        agent: &AgentPermissions,
+        session: PermissionMode,
+        state: &GateState,
+    ) -> PermissionMode {
+        self.without_bypass(agent.mode(session, state.mode_changes))
+    }
+
+    fn without_bypass(&self, mode: PermissionMode) -> PermissionMode {
+        match mode {
             PermissionMode::BypassPermissions if self.bypass_disabled => PermissionMode::Default,
             mode => mode,
         }
@@ -311,7 +324,7 @@ impl GateShared {
     ) -> UnreadableFiles {
         let (rules, mode) = {
             let state = self.lock();
-            (state.rules.clone(), self.mode_for(permissions.mode, state.mode))
+            (state.rules.clone(), self.mode_of(permissions, state.mode, &state))
         };
         let denied = rules.deny.iter().chain(permissions.bounds.iter().flat_map(|it| &it.deny));
         let asks = self.interactive || mode != PermissionMode::BypassPermissions;
@@ -354,7 +367,7 @@ impl GateShared {
         let (mode, rules, revision) = {
             let state = self.lock();
             let session = most.map_or(state.mode, |most| stricter(most, state.mode));
-            (self.mode_for(permissions.mode, session), state.rules.clone(), state.revision)
+            (self.mode_of(permissions, session, &state), state.rules.clone(), state.revision)
         };
         let grants = permissions.grants.get();
         let policy = Policy {
@@ -378,6 +391,10 @@ impl GateShared {
         for (id, asked, mode) in open {
             let (judgement, _) = self.judge(&asked.call(), &asked.permissions, Some(mode));
             match judgement.decision {
+                // Only an answer says what becomes of a plan.
+                Decision::Allow if matches!(asked.call().access, Access::ExitPlan { .. }) => {
+                    continue;
+                }
                 Decision::Allow => self.reply(id, Verdict::Allowed),
                 Decision::Deny => self.reply(id, Verdict::Denied(Denial::new(judgement.why))),
                 Decision::Ask => continue,

@@ -122,8 +122,11 @@ fn decide(policy: &Policy<'_>, call: &Call<'_>, effects: &CallAccess) -> Judgeme
     if policy.mode == PermissionMode::Plan
         && effects.items.iter().any(|item| items::changes(item, effects, places))
     {
-        let why = "plan mode is on: nothing may be changed, and only read-only commands may run; \
-                   present the plan instead";
+        let instead = if policy.interactive { " with ExitPlanMode" } else { "" };
+        let why = format!(
+            "plan mode is on: nothing may be changed, and only read-only commands may run; present the plan{instead} \
+             instead"
+        );
         return Judgement::new(Decision::Deny, why);
     }
     // A rule that names exactly this has answered the question in advance.
@@ -154,8 +157,16 @@ fn decide(policy: &Policy<'_>, call: &Call<'_>, effects: &CallAccess) -> Judgeme
         judgement.warnings = warnings(effects, call.access, places);
         return judgement;
     }
-    if let Access::AskUser { answered } = *call.access {
-        return judge_questions(policy, call, answered);
+    match *call.access {
+        Access::AskUser { answered } => return judge_questions(policy, call, answered),
+        Access::ExitPlan { .. } => {
+            return match policy.mode {
+                PermissionMode::Plan => Judgement::new(Decision::Ask, "plan mode ends with it"),
+                // Nothing is left to approve; the call itself says so.
+                _ => Judgement::new(Decision::Allow, "plan mode is off"),
+            };
+        }
+        _ => {}
     }
     if bypass {
         return Judgement::new(Decision::Allow, "bypassPermissions mode allows it");

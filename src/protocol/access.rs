@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::lossy_path;
+use super::permission_mode::PermissionMode;
 
 /// The bounds of a command that runs only because it just reads there, apart from redirects that the
 /// mode allows: it must do nothing else.
@@ -59,6 +60,8 @@ pub enum Access {
     Skill { name: String },
     /// Asks the user questions. `answered` if a hook or the user has answered them.
     AskUser { answered: bool },
+    /// Ends plan mode with a plan. `mode` follows, if whoever approved it has chosen one.
+    ExitPlan { mode: Option<PermissionMode> },
     /// Anything else: rules can only name the tool.
     Other,
 }

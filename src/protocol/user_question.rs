@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 /// The tool that asks the user.
 pub const ASK_USER_TOOL: &str = "AskUserQuestion";
 
+/// The tool that shows the user a plan, whose approval ends plan mode.
+pub const EXIT_PLAN_TOOL: &str = "ExitPlanMode";
+
 /// One question, with the options to choose from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -8,6 +8,7 @@ use super::ask_user::AskUser;
 use super::bash::Bash;
 use super::bash_output::BashOutput;
 use super::edit::Edit;
+use super::exit_plan_mode::ExitPlanMode;
 use super::file::FileToolState;
 use super::glob::Glob;
 use super::grep::Grep;
@@ -114,6 +115,7 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
     tools.push(Arc::new(TodoWrite));
     if *asks_user {
         tools.push(Arc::new(AskUser));
+        tools.push(Arc::new(ExitPlanMode));
     }
     tools
 }
@@ -127,7 +129,7 @@ mod tests {
         let tools = builtin(&BuiltinSettings::new(Path::new("/w").into()));
         let specs: Vec<_> = tools.iter().map(|tool| tool.spec()).collect();
         let json = serde_json::to_string(&specs).unwrap();
-        assert!(json.len() <= 4400, "{} bytes: {json}", json.len());
+        assert!(json.len() <= 4700, "{} bytes: {json}", json.len());
     }
 
     #[test]
@@ -146,6 +148,7 @@ mod tests {
             "WebFetch",
             "TodoWrite",
             "AskUserQuestion",
+            "ExitPlanMode",
         ];
         assert_eq!(names, expected);
     }

@@ -11,6 +11,7 @@ mod bash_output;
 mod builtin;
 mod diff;
 mod edit;
+mod exit_plan_mode;
 #[cfg(debug_assertions)]
 pub mod fault;
 mod file;

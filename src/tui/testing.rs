@@ -291,6 +291,19 @@ impl TestScreen {
         self.event(path, EventKind::PermissionAsked(question)).draw()
     }
 
+    /// Adds a plan that an agent shows the user.
+    pub fn plans(&mut self, path: &AgentPath, id: u64, agent: &str, plan: &str) -> &mut Self {
+        let EventKind::PermissionAsked(mut question) = Self::question(path, id, agent, "") else {
+            return self;
+        };
+        question.tool = crate::protocol::EXIT_PLAN_TOOL.to_owned();
+        question.input = serde_json::json!({ "plan": plan });
+        question.access = Access::ExitPlan { mode: None };
+        question.reason = "plan mode ends with it".to_owned();
+        question.rules = Vec::new();
+        self.event(path, EventKind::PermissionAsked(question)).draw()
+    }
+
     /// Draws a frame, so that the visible question can be answered.
     pub fn draw(&mut self) -> &mut Self {
         let (width, height) = self.model.size;

@@ -324,6 +324,11 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         HostRequest::Rename { result: Err(why), .. } => model.say(why),
         HostRequest::Branch(branch) => model.session.branch = branch,
         HostRequest::Notes(notes) => model.session.notes = notes,
+        HostRequest::Edit(edited) if question::plan_edited(model, edited.as_deref().ok()) => {
+            if let Err(problem) = edited {
+                model.say(problem);
+            }
+        }
         HostRequest::Edit(Ok(text)) => {
             model.composer.buffer.set(text.trim_end_matches('\n'));
             draft::edited(model, effects);

@@ -6,6 +6,7 @@ mod files;
 mod form;
 mod keyboard;
 mod linear;
+mod plan;
 mod question;
 mod sizes;
 mod stored;

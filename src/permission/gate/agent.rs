@@ -71,14 +71,18 @@ impl AgentGate {
     /// The gate of an agent below this one: within the same folders, and no freer than this one
     /// unless its rights say so.
     pub fn child(&self, name: String, events: EventSink, rights: &InheritedPermissions) -> Self {
-        let AgentPermissions { grants, places, mode, mut bounds } = self.permissions.clone();
+        let AgentPermissions { grants, places, mode, mut bounds, .. } = self.permissions.clone();
         let grants = if rights.shares_grants { grants } else { Grants::default() };
         let base = RuleBase { project: &places.project, home: places.home.as_deref() };
         if let Some(bound) = rights.bounds.read(base) {
             Arc::make_mut(&mut bounds).push(bound);
         }
-        let permissions =
-            AgentPermissions { grants, places, mode: mode.combine(rights.mode), bounds };
+        let permissions = AgentPermissions {
+            grants,
+            mode: mode.combine(rights.mode),
+            bounds,
+            ..AgentPermissions::new(places)
+        };
         Self { shared: self.shared.clone(), name: name.into(), events, permissions }
     }
 
@@ -112,7 +116,23 @@ impl AgentGate {
 
     /// The current mode for this agent's calls.
     pub fn mode(&self) -> PermissionMode {
-        self.shared.mode_for(self.permissions.mode, self.shared.lock().mode)
+        let state = self.shared.lock();
+        self.shared.mode_of(&self.permissions, state.mode, &state)
+    }
+
+    /// Ends plan mode for the agent, unless something else has. For main, that is the mode of the
+    /// session. A sub-agent's own mode changes, until the session's does.
+    pub fn leave_plan_mode(&self, next: PermissionMode) {
+        if self.mode() != PermissionMode::Plan {
+            return;
+        }
+        if !self.events.path().is_root() {
+            let mut state = self.shared.lock();
+            self.permissions.after_plan.set(next, state.mode_changes);
+            state.revision += 1;
+        } else if self.shared_gate().set_mode_for_new_calls(next).is_ok() {
+            self.events.emit(EventKind::ModeChanged { mode: next });
+        }
     }
 
     /// The files in `cwd` that rules, shared and of its definition, hide from this agent, during a
@@ -295,6 +315,9 @@ impl Drop for OpenQuestion<'_> {
 }
 
 fn no_user_reason(call: &Call<'_>, judgement: &Judgement) -> String {
+    if let Access::ExitPlan { .. } = call.access {
+        return "there is nobody to approve the plan; write it as your answer".to_owned();
+    }
     if let Access::AskUser { .. } = call.access {
         return "there is nobody to ask; decide yourself, and say what you have assumed".to_owned();
     }

@@ -91,7 +91,7 @@ impl GateShared {
         let rules = self.parse(texts, &RuleOrigin::File(path.clone()))?;
         let (mode, mut all) = {
             let state = self.lock();
-            (self.mode_for(asked.permissions.mode, state.mode), (*state.rules).clone())
+            (self.mode_of(&asked.permissions, state.mode, &state), (*state.rules).clone())
         };
         all.allow.extend(rules.iter().cloned());
         let grants = asked.permissions.grants.get();

@@ -505,3 +505,22 @@ fn only_an_answer_lets_questions_for_the_user_through() {
     assert_eq!(judgement.decision, Deny);
     assert!(judgement.why.starts_with("dontAsk mode never asks"), "{}", judgement.why);
 }
+
+#[test]
+fn only_the_user_ends_plan_mode() {
+    const TOOL: &str = "ExitPlanMode";
+    let plan = Access::ExitPlan { mode: Some(PermissionMode::AcceptEdits) };
+    let bench = JudgeFixture::new().allow(TOOL).mode(PermissionMode::Plan);
+    assert_eq!(bench.judge(TOOL, &plan).decision, Ask);
+    assert_eq!(bench.judge_advised(TOOL, &plan, HookAdvice::Allow).decision, Ask);
+    let denied = JudgeFixture::new().deny(TOOL).mode(PermissionMode::Plan);
+    assert_eq!(denied.judge(TOOL, &plan).decision, Deny);
+    // The call itself says that there is nothing to end.
+    assert_eq!(JudgeFixture::new().judge(TOOL, &plan).decision, Allow);
+    let mut bench = JudgeFixture::new().mode(PermissionMode::Plan);
+    for (interactive, named) in [(true, true), (false, false)] {
+        bench.interactive = interactive;
+        let why = bench.judge("Write", &writing(&bench.root.join("project/a"))).why;
+        assert_eq!(why.contains("with ExitPlanMode"), named, "{why}");
+    }
+}

@@ -163,6 +163,7 @@ fn access_texts(access: &Access) -> Vec<String> {
         | Access::Agent { .. }
         | Access::Skill { .. }
         | Access::AskUser { .. }
+        | Access::ExitPlan { .. }
         | Access::Other => Vec::new(),
     }
 }

@@ -13,6 +13,7 @@ pub const KNOWN_TOOLS: &[&str] = &[
     "Bash",
     "BashOutput",
     "Edit",
+    "ExitPlanMode",
     "Glob",
     "Grep",
     "KillShell",

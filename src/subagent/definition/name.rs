@@ -12,7 +12,7 @@ const MAX_TOOL_NAME: usize = 64;
 const MAX_NAME_CHARS: usize = MAX_TOOL_NAME - TOOL_PREFIX.len();
 
 /// Names that agents may not have, because a rule or call could mean either.
-pub(super) const RESERVED_NAMES: [&str; 22] = [
+pub(super) const RESERVED_NAMES: [&str; 23] = [
     "Read",
     "Write",
     "Edit",
@@ -24,6 +24,7 @@ pub(super) const RESERVED_NAMES: [&str; 22] = [
     "WebFetch",
     "TodoWrite",
     "AskUserQuestion",
+    "ExitPlanMode",
     "Skill",
     "AgentTool",
     "Agent",

@@ -7,7 +7,7 @@ use crate::protocol::{Access, Question};
 use crate::tui::composer::TextBuffer as Typed;
 use crate::tui::composer::draw::DraftLayout;
 use crate::tui::question::content::plain_lines;
-use crate::tui::question::{NO_DIGIT, QuestionQueue, QuestionStage, ShownQuestion, grant};
+use crate::tui::question::{NO_DIGIT, QuestionQueue, QuestionStage, ShownQuestion, grant, is_plan};
 use crate::tui::text::{one_line, reveal, width, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 
@@ -104,7 +104,8 @@ impl AnswerBlock {
                 &AnswerStyle { open, enabled: lit, theme },
             ),
             QuestionStage::Reason(reason) => {
-                let words = format!("What should {} do instead? (optional)", question.agent);
+                let does = if is_plan(question) { "plan" } else { "do" };
+                let words = format!("What should {} {does} instead? (optional)", question.agent);
                 lower.lines.extend(wrap_text(&words, width, theme.text));
                 lower.push_input(reason, width, theme);
             }
@@ -148,7 +149,7 @@ impl AnswerBlock {
         style: &AnswerStyle<'_>,
     ) {
         let answers = match form {
-            AnswerLayout::Brief => shorten(answers(question, false)),
+            AnswerLayout::Brief if !is_plan(question) => shorten(answers(question, false)),
             _ => answers(question, form == AnswerLayout::ShortColumns),
         };
         match form {
@@ -162,7 +163,7 @@ impl AnswerBlock {
             }
             AnswerLayout::Packed | AnswerLayout::Brief => self.push_packed(&answers, width, style),
         }
-        if question.rules.is_empty() {
+        if question.rules.is_empty() && !is_plan(question) {
             let words = no_rule_note(question);
             self.lines.extend(wrap_text(&words, width, style.theme.dim));
         }
@@ -283,7 +284,12 @@ fn max_label_width(answers: &[AnswerLabel]) -> usize {
 /// The question's answers; `short` ones call the asker "it", since the title names it.
 fn answers(question: &Question, short: bool) -> Vec<AnswerLabel> {
     let main = question.path.is_root();
+    let plan = is_plan(question);
     let words = |digit: &u8| match digit {
+        1 if plan => "Yes, and ask before each change".to_owned(),
+        2 if plan => "Yes, and let edits run".to_owned(),
+        3 if plan => "Edit the plan first".to_owned(),
+        4 if plan => "No, and say what to change".to_owned(),
         1 => "Yes".to_owned(),
         2 => grant::grant_label(question, short),
         3 => "Yes, always (shows the rule first)".to_owned(),

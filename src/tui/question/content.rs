@@ -3,6 +3,7 @@
 //! Nothing of a call is left out or cut, and characters that a terminal would not show get a
 //! visible sign. A call too large to show like that cannot be allowed.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
 use ratatui::style::{Modifier, Style};
@@ -14,9 +15,10 @@ use crate::protocol::{
 };
 use crate::tui::format::count;
 use crate::tui::model::TuiModel;
+use crate::tui::question::is_plan;
 use crate::tui::text::{
-    DiffFile, Highlighter, count_changes, one_line, reveal, sanitize, whole_diff, width,
-    wrap_hanging, wrap_text,
+    DiffFile, Highlighter, MarkdownStream, count_changes, one_line, reveal, sanitize, whole_diff,
+    width, wrap_hanging, wrap_text,
 };
 use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::indented;
@@ -32,7 +34,7 @@ const MAX_SIDE_TEXT: usize = 500;
 /// The open question's content, cached by width.
 pub struct QuestionContent {
     highlighter: Highlighter,
-    key: Option<(QuestionId, ToolUseId, u64)>,
+    key: Option<(QuestionId, ToolUseId, u64, u64)>,
     too_large: bool,
     by_width: Vec<(u16, WrappedContent)>,
 }
@@ -108,7 +110,10 @@ impl QuestionContent {
     }
 
     fn set_question(&mut self, question: &Question, theme: &Theme) {
-        let key = (question.id, question.tool_use_id.clone(), theme.id());
+        // The user can edit a plan.
+        let mut plan = DefaultHasher::new();
+        question.input.get("plan").filter(|_| is_plan(question)).hash(&mut plan);
+        let key = (question.id, question.tool_use_id.clone(), theme.id(), plan.finish());
         if self.key.as_ref() != Some(&key) {
             let mut size = ContentSize::default();
             size.add_question(question);
@@ -188,6 +193,9 @@ pub fn request(question: &Question) -> (String, String) {
             String::new(),
         );
     }
+    if is_plan(question) {
+        return ("has a plan".to_owned(), String::new());
+    }
     let (verb, object) = wanted_action(question);
     (format!("wants to {verb}"), object)
 }
@@ -216,7 +224,9 @@ fn wanted_action(question: &Question) -> (String, String) {
         Access::Fetch { .. } => ("fetch from the web".to_owned(), with(&["WebFetch"])),
         Access::Agent { name } => ("start the agent ".to_owned(), one_line(&reveal(name))),
         Access::Skill { name } => ("use the skill ".to_owned(), one_line(&reveal(name))),
-        Access::Nothing | Access::AskUser { .. } | Access::Other => ("use ".to_owned(), tool),
+        Access::Nothing | Access::AskUser { .. } | Access::ExitPlan { .. } | Access::Other => {
+            ("use ".to_owned(), tool)
+        }
     }
 }
 
@@ -262,6 +272,14 @@ fn wrap_content(
     {
         lines.extend(all_questions(&asked, width, theme));
         return WrappedContent { call: lines.len(), lines, changes: (0, 0) };
+    }
+    if is_plan(question) {
+        let plan = question.input["plan"].as_str().unwrap_or_default();
+        let mut markdown = MarkdownStream::whole(&reveal(plan), highlighter);
+        lines.extend_from_slice(markdown.lines(width, theme));
+        let call = lines.len();
+        lines.extend(reason_lines(question, context, width, theme));
+        return WrappedContent { lines, call, changes: (0, 0) };
     }
     let inner = width.saturating_sub(2).max(1);
     if let Access::Command { line, .. } = &question.access {

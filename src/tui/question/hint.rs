@@ -6,7 +6,7 @@ use crate::tui::keymap::{Action, KeyContext, Keymap, fixed_hint};
 use crate::tui::model::TuiModel;
 use crate::tui::question::form::AnswerForm;
 use crate::tui::question::{
-    NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, WaitingQuestion,
+    NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, WaitingQuestion, is_plan,
 };
 use crate::tui::text::width;
 
@@ -49,7 +49,8 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
         (QuestionStage::Choose, true) => {
             let digits =
                 match (&waiting.question.rules[..], frame.map(|frame| &frame.available[..])) {
-                    ([], _) | (_, Some([1])) => "1, 4 or 5",
+                    ([], _) if !is_plan(&waiting.question) => "1, 4 or 5",
+                    (_, Some([1])) => "1, 4 or 5",
                     (_, Some([1, 3])) => "1, 3, 4 or 5",
                     (_, Some([1, 2])) => "1, 2, 4 or 5",
                     _ => "1–5",

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use crate::protocol::{Answer, Question, QuestionId};
+use crate::protocol::{Access, Answer, Question, QuestionId};
 use crate::tui::composer::TextBuffer;
 use crate::tui::question::form::AnswerForm;
 use crate::tui::transcript::Extent;
@@ -90,6 +90,8 @@ pub struct ShownQuestion {
     /// The row chosen with the arrows, as the digit of the answer.
     pub selected: Option<u8>,
     pub stage: QuestionStage,
+    /// Whether the plan is in the user's editor.
+    pub editing: bool,
     /// Lines scrolled down in the content.
     pub scroll: usize,
     /// Screen width at which the last line of the content was visible when the user pressed a key
@@ -135,6 +137,11 @@ pub enum QuestionStage {
     Reason(TextBuffer),
     /// The rules to write to the user's local settings file of the project, one per line.
     Rule(TextBuffer),
+}
+
+/// Whether the question is about a plan, whose answers are about what follows.
+pub fn is_plan(question: &Question) -> bool {
+    matches!(question.access, Access::ExitPlan { .. })
 }
 
 impl QuestionFrame {
@@ -213,6 +220,7 @@ impl QuestionQueue {
             unread_until: None,
             selected: None,
             stage,
+            editing: false,
             scroll: 0,
             seen_width: seen_at,
             problem,
@@ -266,6 +274,7 @@ impl QuestionQueue {
 
     /// The digits that can answer a question: 2 and 3 need a rule.
     pub fn choices(question: &Question) -> &'static [u8] {
-        if question.rules.is_empty() { &[1, 4, 5] } else { &[1, 2, 3, 4, 5] }
+        let all = !question.rules.is_empty() || is_plan(question);
+        if all { &[1, 2, 3, 4, 5] } else { &[1, 4, 5] }
     }
 }

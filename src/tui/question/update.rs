@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 use crossterm::event::KeyEvent;
+use serde_json::Value;
 
-use crate::protocol::{AgentPath, Answer, Command, NoticeLevel, Question, QuestionId, RuleFile};
+use crate::protocol::{
+    AgentPath, Allowance, Answer, Command, NoticeLevel, PermissionMode, Question, QuestionId,
+    RuleFile,
+};
 use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
@@ -17,7 +21,7 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::form::{FormOutcome, FormScroll};
 use crate::tui::question::{
-    AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME, UNREAD_TIME,
+    AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME, UNREAD_TIME, is_plan,
 };
 use crate::tui::session::ScreenRule;
 use crate::tui::text::{one_line, truncate};
@@ -363,6 +367,14 @@ fn choose(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) {
     let question = &waiting.question;
     let rules = question.rules.join("\n");
     let path = question.path.clone();
+    let plan = is_plan(question).then(|| question.input.clone());
+    if let (Some(input), 1..=3) = (plan, digit) {
+        return match digit {
+            1 => answer(model, approve_plan(input, PermissionMode::Default), effects),
+            2 => answer(model, approve_plan(input, PermissionMode::AcceptEdits), effects),
+            _ => edit_plan(model, &input, effects),
+        };
+    }
     match digit {
         1 => answer(model, Answer::Once, effects),
         2 => answer(model, Answer::Session, effects),
@@ -383,6 +395,40 @@ fn choose(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) {
     }
 }
 
+/// The answer that approves a plan, with the mode that follows.
+fn approve_plan(mut input: Value, mode: PermissionMode) -> Answer {
+    input["mode"] = mode.name().into();
+    Answer::Allowed(Box::new(Allowance { input: Some(input), ..Allowance::default() }))
+}
+
+/// Opens the plan in the user's editor.
+fn edit_plan(model: &mut TuiModel, input: &Value, effects: &mut Vec<ScreenEffect>) {
+    if let Some(open) = &mut model.questions.open {
+        open.editing = true;
+    }
+    let plan = input["plan"].as_str().unwrap_or_default().to_owned();
+    effects.push(ScreenEffect::Edit(plan));
+}
+
+/// Takes the plan from the editor: it is shown again, and can then be approved. Returns false if no plan
+/// was edited.
+pub fn plan_edited(model: &mut TuiModel, text: Option<&str>) -> bool {
+    let Some(open) = model.questions.open.as_mut().filter(|open| open.editing) else {
+        return false;
+    };
+    open.editing = false;
+    let id = open.id;
+    let text = text.map(str::trim_end).filter(|text| !text.trim().is_empty());
+    let waiting = model.questions.waiting.iter_mut().find(|waiting| waiting.question.id == id);
+    if let (Some(text), Some(waiting)) = (text, waiting) {
+        waiting.question.input["plan"] = text.into();
+        (open.seen_width, open.scroll, open.selected) = (None, 0, None);
+        // The last frame showed the old one.
+        model.metrics.question = None;
+    }
+    true
+}
+
 fn set_stage(model: &mut TuiModel, stage: QuestionStage) {
     if let Some(open) = &mut model.questions.open {
         open.stage = stage;
@@ -400,6 +446,8 @@ pub fn answer(model: &mut TuiModel, answer: Answer, effects: &mut Vec<ScreenEffe
     let call = truncate(&call, 40);
     let agent = &question.agent;
     let receipt = match &answer {
+        Answer::Allowed(_) if is_plan(question) => Some(format!("plan approved ({agent})")),
+        Answer::No { .. } if is_plan(question) => Some(format!("plan refused ({agent})")),
         Answer::Allowed(_) if let Some(form) = &waiting.form => {
             Some(format!("answered: {} ({agent})", truncate(&one_line(&form.receipt()), 40)))
         }

@@ -16,6 +16,7 @@ mod mouse;
 mod overlays;
 mod panes;
 mod pictures;
+mod plan;
 mod prompt;
 mod questions;
 mod reader;

@@ -142,3 +142,83 @@ async fn a_hook_that_only_allows_leaves_the_questions_open_and_another_is_notifi
     assert!(notified.contains("caliban has a question for you"), "{notified}");
     scene.server.finish();
 }
+
+const PLAN: &str = "# Fix it";
+
+/// Main presents a plan, and writes a file afterwards.
+async fn planning(scene: &Scene, args: &[&str]) -> Client {
+    let write = tool_use("Write", json!({ "file_path": "a.txt", "content": "x" }));
+    let main = scene.server.when(PARENT).reply(tool_use("ExitPlanMode", json!({ "plan": PLAN })));
+    main.then(write).then(text(DONE));
+    let mut client = connect(scene, &[args, &["--permission-mode", "plan"]].concat()).await;
+    client.prompt("PARENT-1 go");
+    client
+}
+
+#[tokio::test]
+async fn the_program_approves_a_plan_and_chooses_the_mode_that_follows() {
+    let accepts = json!([{ "type": "setMode", "mode": "acceptEdits", "destination": "session" }]);
+    for answer in [
+        json!({ "behavior": "allow", "updatedInput": { "plan": PLAN }, "updatedPermissions": accepts }),
+        json!({ "behavior": "allow", "updatedInput": { "plan": "# Less", "mode": "acceptEdits" } }),
+    ] {
+        let scene = Scene::new();
+        let mut client = planning(&scene, &ASKS).await;
+        let question = client.question("can_use_tool").await;
+        let body = &question.body;
+        assert_eq!(
+            (&body["tool_name"], &body["input"]["plan"]),
+            (&json!("ExitPlanMode"), &json!(PLAN))
+        );
+        client.answer(&question, answer.clone());
+        let read = result(&scene, client).await;
+        assert!(!read.is_error && read.text.starts_with("The user approved the plan"), "{read:?}");
+        assert_eq!(read.text.ends_with("# Less"), answer["updatedInput"]["plan"] == "# Less");
+        assert!(scene.world.exists("a.txt"), "edits run");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_plain_yes_to_a_plan_leaves_the_default_mode_and_no_leaves_plan_mode() {
+    for (answer, asked) in [
+        (json!({ "behavior": "allow" }), true),
+        (json!({ "behavior": "deny", "message": "smaller steps" }), false),
+    ] {
+        let scene = Scene::new();
+        let mut client = planning(&scene, &ASKS).await;
+        let question = client.question("can_use_tool").await;
+        client.answer(&question, answer);
+        if asked {
+            let question = client.question("can_use_tool").await;
+            assert_eq!(question.body["tool_name"], "Write");
+            client.answer(&question, json!({ "behavior": "deny", "message": "no" }));
+        }
+        let read = result(&scene, client).await;
+        assert_eq!(read.is_error, !asked, "{read:?}");
+        assert_eq!(read.text.ends_with("smaller steps"), !asked, "{read:?}");
+        let written = scene.server.requests_of(PARENT)[2].tool_result();
+        assert_eq!(written.text.contains("plan mode is on"), !asked, "{written:?}");
+        assert!(!scene.world.exists("a.txt"));
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn without_somebody_to_ask_a_plan_is_an_answer() {
+    let scene = Scene::new();
+    scene
+        .server
+        .when(PARENT)
+        .reply(tool_use("ExitPlanMode", json!({ "plan": PLAN })))
+        .then(text(DONE));
+    let run = scene.world.run(["-p", "PARENT-1 go", "--permission-mode", "plan"]).finish().await;
+    run.assert_code(0);
+    let requests = scene.server.requests();
+    let offered = requests[0].tool_names();
+    assert!(!offered.contains(&"ExitPlanMode") && !offered.contains(&"AskUserQuestion"));
+    assert!(!requests[0].text().contains("Plan mode is on"));
+    let read = requests[1].tool_result();
+    assert!(read.is_error && read.text.contains("There is no tool ExitPlanMode"), "{read:?}");
+    scene.server.finish();
+}

@@ -1,0 +1,125 @@
+//! A plan that waits for approval: its answers, the editor, and its look at the sizes that matter.
+
+use crossterm::event::KeyCode;
+use serde_json::{Value, json};
+
+use crate::protocol::{Answer, Command, QuestionId};
+use crate::tui::host::HostRequest;
+use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::testing::TestScreen;
+use crate::tui::text::Highlighter;
+use crate::tui::theme::Theme;
+use crate::tui::view::View;
+
+use super::pictures::{picture, styled_picture};
+use super::root;
+
+const PLAN: &str = "# Fix the discount\n\nThe border case is wrong:\n\n1. Change `-gt` to `-ge` in \
+                    `lib/discount.sh`\n2. Run **all** tests\n\n```sh\nbash tests/run.sh\n```\n\n| step | risk |\n\
+                    |---|---|\n| edit | low |\n| tests | none |\n";
+
+fn planned(plan: &str) -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.send(Msg::Resize { width: 120, height: 40 });
+    screen.prompt("go").wait(2000).plans(&root(), 1, "main", plan);
+    screen
+}
+
+/// The input of the approval that was sent.
+fn approved(screen: &mut TestScreen) -> Value {
+    match &screen.sent()[..] {
+        [] => Value::Null,
+        [Command::Answer { id: QuestionId(1), answer: Answer::Allowed(allowance) }] => {
+            allowance.input.clone().unwrap()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_yes_chooses_the_mode_that_follows() {
+    for (digit, mode) in [("1", "default"), ("2", "acceptEdits")] {
+        let mut screen = planned(PLAN);
+        screen.write(digit);
+        assert_eq!(approved(&mut screen), json!({ "plan": PLAN, "mode": mode }));
+        assert_eq!(screen.notice(), "plan approved (main)");
+    }
+}
+
+#[test]
+fn no_keeps_plan_mode_and_takes_words() {
+    let mut screen = planned(PLAN);
+    screen.write("4");
+    assert!(picture(&mut screen, 80, 24).contains("What should main plan instead?"));
+    screen.write("use sqlite").enter();
+    let no = Answer::No { reason: Some("use sqlite".to_owned()) };
+    assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(1), answer: no }]);
+    assert_eq!(screen.notice(), "plan refused (main)");
+    let mut screen = planned(PLAN);
+    screen.esc();
+    let no = Answer::No { reason: None };
+    assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(1), answer: no }]);
+}
+
+#[test]
+fn a_plan_is_approved_only_once_its_end_was_on_the_screen() {
+    let long: String = (1..=80).map(|step| format!("{step}. Step {step}\n")).collect();
+    let mut screen = planned(&long);
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("Step 1") && !output.contains("Step 80"), "{output}");
+    screen.write("123");
+    assert_eq!(screen.effects, []);
+    screen.key(KeyCode::End);
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("Step 80"), "{output}");
+    screen.key(KeyCode::End).draw().write("2");
+    assert_eq!(approved(&mut screen)["mode"], "acceptEdits");
+}
+
+#[test]
+fn the_plan_can_be_edited_and_is_shown_again() {
+    let mut screen = planned(PLAN);
+    screen.write("3");
+    assert_eq!(screen.effects, [ScreenEffect::Edit(PLAN.to_owned())]);
+    screen.effects.clear();
+    let edited = |text: Result<&str, &str>| {
+        HostRequest::Edit(match text {
+            Ok(text) => Ok(text.to_owned()),
+            Err(problem) => Err(problem.to_owned()),
+        })
+    };
+    let at = screen.at;
+    screen.send(Msg::Host { answered: edited(Ok("# Only look\n")), at });
+    screen.write("1");
+    assert_eq!(approved(&mut screen), Value::Null, "the new one was not on the screen");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("Only look") && !output.contains("border case"), "{output}");
+    assert_eq!(screen.model.composer.text(), "");
+    // An editor that fails, or an empty file, changes nothing.
+    for text in [Err("no editor"), Ok(" \n")] {
+        screen.write("3").send(Msg::Host { answered: edited(text), at });
+    }
+    assert_eq!(screen.notice(), "no editor");
+    screen.effects.clear();
+    screen.draw().write("1");
+    assert_eq!(approved(&mut screen), json!({ "plan": "# Only look", "mode": "default" }));
+}
+
+#[test]
+fn nothing_in_a_plan_can_hide() {
+    let mut screen = planned("Do\u{1b}[8m it\u{202e}. \u{200b}Now");
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("Do␛[8m it⟨U+202E⟩. ⟨U+200B⟩Now"), "{output}");
+}
+
+#[test]
+fn plans_look_as_the_rest_does_at_each_size() {
+    for (width, height) in [(120, 40), (80, 24), (60, 15)] {
+        let mut view = View::new(Theme::named("dark").unwrap(), Highlighter::off());
+        let mut screen = planned(PLAN);
+        styled_picture(&mut view, &mut screen, width, height);
+        screen.draw();
+        let output = styled_picture(&mut view, &mut screen, width, height);
+        insta::assert_snapshot!(format!("plan_{width}x{height}"), output);
+    }
+}
