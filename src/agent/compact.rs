@@ -39,6 +39,10 @@ const MAX_SUMMARY_ATTEMPTS: usize = 3;
 /// The most tokens kept beside a summary; less if the window or the conversation is small.
 const MAX_KEPT_TOKENS: u64 = 20_000;
 
+/// The least that a summary saves, as a fraction of the context: otherwise the conversation would be
+/// lost for nothing.
+const MIN_SAVED: u64 = 20;
+
 /// Why a conversation was not compacted. It is unchanged.
 enum CompactError {
     Cancelled,
@@ -126,6 +130,14 @@ impl Agent {
             return Ok(false);
         }
         run.compacted = true;
+        if !self.saves_room(&self.messages_beside_summary()) {
+            // What cannot help is not worth a line in each turn.
+            if by_hand {
+                let why = "a summary would be no shorter".to_owned();
+                tell(CompactionState::Failed { why });
+            }
+            return Ok(false);
+        }
         if let Some(why) = self.run_compact_hooks(&cause, run).await {
             tell(CompactionState::Failed { why });
             return Ok(false);
@@ -163,21 +175,41 @@ impl Agent {
         }
         let before_tokens = self.context_tokens(&self.specs);
         let summary = self.request_summary(cause, before_tokens, run).await?;
-        let room = size::max_context(&self.setup.model.get());
-        let limit = MAX_KEPT_TOKENS.min(room / 10).min(before_tokens / 4);
-        let kept = keep::newest_messages(&self.history, limit);
         let summary = ContentBlock::summary(format!("{SUMMARY_HEADER}\n\n{summary}"));
         let mut messages = vec![Message::user(vec![summary])];
-        messages.extend(kept);
-        let after_tokens = size::prefix_tokens(&self.system, &self.specs) + size::tokens(&messages);
+        messages.extend(self.messages_beside_summary());
+        if !self.saves_room(&messages) {
+            return Err(CompactError::Failed("its summary is no shorter".to_owned()));
+        }
+        let after_tokens = self.estimated_tokens(&messages);
         let model = self.setup.reasoning_model.as_deref();
         let compaction = Compaction { messages: &messages, before_tokens, after_tokens, model };
         self.setup.journal.compacted(compaction).await.map_err(CompactError::Journal)?;
         record::compacted(run.events.path(), self.setup.span, before_tokens, after_tokens);
         self.history = Arc::new(messages);
-        self.summaries += 1;
+        self.removals += 1;
         self.measured = None;
+        self.move_rejected_behind_summary();
         Ok(CompactionState::Done { before_tokens, after_tokens })
+    }
+
+    /// Returns the messages that stay beside a summary.
+    fn messages_beside_summary(&self) -> Vec<Message> {
+        let room = size::max_context(&self.setup.model.get());
+        let context = self.context_tokens(&self.specs);
+        let limit = MAX_KEPT_TOKENS.min(room / 10).min(context / 4);
+        keep::newest_messages(&self.history, limit)
+    }
+
+    /// Whether the context becomes noticeably smaller if `messages` replace the conversation.
+    fn saves_room(&self, messages: &[Message]) -> bool {
+        let estimate = self.estimated_tokens(&self.history);
+        let before = self.context_tokens(&self.specs).max(estimate);
+        self.estimated_tokens(messages) <= before - before / MIN_SAVED
+    }
+
+    fn estimated_tokens(&self, messages: &[Message]) -> u64 {
+        size::prefix_tokens(&self.system, &self.specs) + size::tokens(messages)
     }
 
     /// Requests the summary: of everything, or of as much as fits the model. Calls in the answer

@@ -25,6 +25,7 @@ mod mask_keys;
 mod meter;
 mod prompts;
 mod record;
+mod rejected;
 mod request;
 mod run;
 mod size;
@@ -82,6 +83,7 @@ impl Agent {
         let outcome = RunOutcome {
             end,
             api_error: run.api_error,
+            rejected: run.rejected,
             text: run.text,
             turns: run.turns,
             tool_uses: run.tool_uses,
@@ -117,6 +119,7 @@ impl Agent {
             Ok(end) | Err(RunError::End(end)) => end,
             Err(RunError::Provider(error)) => {
                 run.api_error = Some(error.api_error());
+                run.rejected = self.leave_out_rejected(&error);
                 RunEnd::Failed { failure: error.kind.into(), message: error.message }
             }
             Err(RunError::Journal(error)) => {
@@ -197,6 +200,10 @@ impl Agent {
         prompt: Option<Prompt>,
         run: &mut AgentRun<'_>,
     ) -> Vec<ContentBlock> {
+        match prompt {
+            Some(_) => self.rejected = None,
+            None => self.restore_rejected(),
+        }
         let mut blocks = Vec::new();
         if std::mem::take(&mut self.was_stopped) {
             blocks.push(ContentBlock::aside(remark::STOPPED_NOTICE));

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::run::{AgentRun, ForcedCall};
+use super::size;
 use super::state::Agent;
+use crate::protocol::format::thousands;
 use crate::protocol::{
     AgentId, ContentBlock, EXIT_PLAN_TOOL, EventKind, EventSink, ImageSource, PermissionMode,
     PromptId, QueuedPrompt, Redactor, Sender,
@@ -78,7 +80,10 @@ impl Agent {
         run: &AgentRun<'_>,
     ) {
         for queued in queued {
-            if let Some(prompt) = self.run_prompt_hooks(queued.into(), run.events, run.cancel).await
+            let prompt = Prompt::from(queued);
+            if let (Some(id), Some(why)) = (prompt.id, self.refusal(&prompt)) {
+                run.events.emit(EventKind::PromptRefused { id, text: prompt.text, why });
+            } else if let Some(prompt) = self.run_prompt_hooks(prompt, run.events, run.cancel).await
             {
                 read_prompt(prompt, &self.setup.redactor, blocks, run.events);
             }
@@ -90,6 +95,25 @@ impl Agent {
         let in_plan_mode = self.setup.gate.mode() == PermissionMode::Plan;
         let note = in_plan_mode && self.setup.tools.get(EXIT_PLAN_TOOL).is_some();
         note.then(|| ContentBlock::aside(PLAN_MODE_NOTE))
+    }
+
+    /// Returns why the user's prompt cannot be sent, in one line: it is larger than the model's
+    /// window even without the conversation.
+    pub fn refusal(&self, prompt: &Prompt) -> Option<String> {
+        let model = self.setup.model.get();
+        let window = model.info.context_window;
+        let texts = [prompt.text.as_str()].into_iter().chain(prompt.context.command.as_deref());
+        let size = size::min_tokens(texts, prompt.images.len());
+        let prefix = size::prefix_tokens(&self.system, &self.specs);
+        // The window of an unknown model is a guess.
+        if prompt.from != Sender::Person || !model.info.known || prefix + size <= window {
+            return None;
+        }
+        let (size, window) = (thousands(size / 1000 * 1000), thousands(window));
+        Some(format!(
+            "This prompt takes about {size} tokens, and {} reads {window} at once: shorten it, or save it to a file and name the file",
+            model.name
+        ))
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) struct AgentRun<'a> {
     pub(super) stopped: OnceLock<String>,
     /// The provider's refusal that ended it.
     pub(super) api_error: Option<ApiError>,
+    /// Whether the provider rejected what was read since the last answer.
+    pub(super) rejected: bool,
     pub(super) asked_files: AskedFiles,
 }
 
@@ -66,6 +68,7 @@ impl<'a> AgentRun<'a> {
             hook_continuations: 0,
             stopped: OnceLock::new(),
             api_error: None,
+            rejected: false,
             asked_files: AskedFiles::default(),
         }
     }

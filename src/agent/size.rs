@@ -57,6 +57,13 @@ pub(super) fn prefix_tokens(system: &str, tools: &[ToolSpec]) -> u64 {
     tokens_of_bytes(system.len() + tools.sum::<usize>())
 }
 
+/// The tokens that texts and images take at the least: in logs and tables, long runs of blanks are
+/// few.
+pub(super) fn min_tokens<'a>(texts: impl IntoIterator<Item = &'a str>, images: usize) -> u64 {
+    let words = texts.into_iter().flat_map(str::split_whitespace);
+    tokens_of_bytes(words.map(|word| word.len() + 1).sum::<usize>() + images * IMAGE_BYTES)
+}
+
 /// The approximate tokens of messages.
 pub(super) fn tokens(messages: &[Message]) -> u64 {
     tokens_of_bytes(messages.iter().flat_map(|message| &message.content).map(block_bytes).sum())

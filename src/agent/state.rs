@@ -80,12 +80,21 @@ pub struct Agent {
     pub(super) was_stopped: bool,
     /// Whether the last run ended with an error that a retry cannot fix.
     pub(super) ended_fatally: bool,
-    /// How often the conversation was replaced by a summary.
-    pub(super) summaries: u32,
+    /// How often messages were taken out of the conversation: replaced by a summary, or rejected.
+    pub(super) removals: u32,
+    /// The messages that the provider rejected in the last run. The conversation no longer has them.
+    pub(super) rejected: Option<RejectedMessages>,
     /// Whether hooks have not been notified of the end of the current run yet.
     pub(super) end_unreported: bool,
     /// The size of the conversation as last reported; absent once it was replaced.
     pub(super) measured: Option<ReportedSize>,
+}
+
+/// Messages that a provider rejected, as they were.
+pub(super) struct RejectedMessages {
+    /// Their place in the conversation.
+    pub(super) at: usize,
+    pub(super) messages: Vec<Message>,
 }
 
 impl Agent {
@@ -102,7 +111,8 @@ impl Agent {
             was_stopped: false,
             ended_fatally: false,
             end_unreported: false,
-            summaries: 0,
+            removals: 0,
+            rejected: None,
             measured: None,
         }
     }
@@ -136,9 +146,9 @@ impl Agent {
         self.system = self.setup.tools.system_prompt(&self.setup.system);
     }
 
-    /// How often the conversation was replaced by a summary since the agent was built.
-    pub fn summaries(&self) -> u32 {
-        self.summaries
+    /// How often messages were taken out of the conversation since the agent was built.
+    pub fn removals(&self) -> u32 {
+        self.removals
     }
 
     /// Whether the last run ended with an error that a retry cannot fix: then only the user resumes

@@ -92,7 +92,7 @@ pub enum EventKind {
         id: PromptId,
         text: String,
     },
-    /// A prompt was rejected; `why` says what to change (main agent only).
+    /// A prompt was rejected; `why` says what to change.
     PromptRefused {
         id: PromptId,
         text: String,

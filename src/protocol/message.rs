@@ -95,6 +95,39 @@ impl Message {
     }
 }
 
+/// The content of a result that a provider has rejected.
+const REJECTED_RESULT: &str =
+    "[This result was left out: the provider rejected the request that contained it.]";
+
+/// Returns where the messages begin that no answer has followed. A summary at their beginning does
+/// not count.
+pub fn start_of_unanswered(messages: &[Message]) -> usize {
+    let is_answered = |message: &Message| {
+        message.role == Role::Assistant
+            || matches!(message.content[..], [ContentBlock::Text { summary: true, .. }])
+    };
+    messages.iter().rposition(is_answered).map_or(0, |at| at + 1)
+}
+
+/// Empties messages that a provider has rejected, as far as the conversation stays valid without
+/// their content: each call keeps a result, and a summary stays.
+pub fn leave_out_rejected(messages: &mut [Message]) {
+    for block in messages.iter_mut().flat_map(|message| &mut message.content) {
+        if let ContentBlock::ToolResult { content, is_error, .. } = block {
+            *content = vec![ResultBlock::text(REJECTED_RESULT)];
+            *is_error = true;
+        }
+    }
+    for message in messages {
+        message.content.retain(|block| {
+            matches!(
+                block,
+                ContentBlock::ToolResult { .. } | ContentBlock::Text { summary: true, .. }
+            )
+        });
+    }
+}
+
 /// One piece of a message. What texts do not have is in boxes: a long session has many texts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

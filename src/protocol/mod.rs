@@ -55,7 +55,8 @@ pub use journal::{
 pub use mcp::{McpSelection, McpServer, McpState, McpStatus, McpTransport, display_url};
 pub use mcp_name::MCP_PREFIX;
 pub use message::{
-    ContentBlock, ImageSource, Message, ResultBlock, Role, ShellRun, call_subject, remark,
+    ContentBlock, ImageSource, Message, ResultBlock, Role, ShellRun, call_subject,
+    leave_out_rejected, remark, start_of_unanswered,
 };
 pub use outcome::{ApiError, Failure, RunEnd, RunOutcome};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};

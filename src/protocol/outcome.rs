@@ -146,6 +146,10 @@ pub struct RunOutcome {
     /// The failed request behind `end`, if one ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_error: Option<ApiError>,
+    /// Whether the provider rejected what the agent had read since its last answer: later prompts
+    /// are sent without it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rejected: bool,
     /// The final text, or the part of it that arrived.
     pub text: String,
     /// Number of requests.
@@ -164,6 +168,7 @@ impl RunOutcome {
         Self {
             end,
             api_error: None,
+            rejected: false,
             text: String::new(),
             turns: 0,
             tool_uses: 0,

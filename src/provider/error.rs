@@ -44,7 +44,9 @@ pub enum ErrorKind {
     Connection,
     /// The conversation is longer than the model's window.
     ContextFull,
-    /// 400 and other 4xx, or no such model or provider: retrying cannot help.
+    /// 400, 413, 422: the server rejects the content of the request.
+    InvalidRequest,
+    /// Other 4xx, or no such model or provider: retrying cannot help.
     BadRequest,
     /// An answer that does not fit this wire, such as an HTML page.
     Protocol,
@@ -87,6 +89,12 @@ impl ProviderError {
         Self::new(ErrorKind::Connection, "the answer was cut off")
     }
 
+    /// Whether what the request contains is the reason, so that each later request with the same
+    /// content fails too.
+    pub fn is_about_content(&self) -> bool {
+        matches!(self.kind, ErrorKind::ContextFull | ErrorKind::InvalidRequest)
+    }
+
     /// Whether the same request may succeed later.
     pub fn is_retryable(&self) -> bool {
         self.should_retry.unwrap_or(matches!(
@@ -109,7 +117,9 @@ impl From<ErrorKind> for Failure {
             ErrorKind::Timeout => Self::Timeout,
             ErrorKind::Connection => Self::Connection,
             ErrorKind::ContextFull => Self::ContextFull,
-            ErrorKind::Billing | ErrorKind::BadRequest => Self::BadRequest,
+            ErrorKind::Billing | ErrorKind::InvalidRequest | ErrorKind::BadRequest => {
+                Self::BadRequest
+            }
             ErrorKind::Protocol => Self::BadAnswer,
         }
     }

@@ -226,16 +226,16 @@ fn describe(
         (ErrorKind::Overloaded, _) => (format!("{host} is overloaded{code}"), "Try again later"),
         (ErrorKind::ContextFull, _) => (
             format!("The conversation is too long for the model at {host}{code}"),
-            "Start a new session (/clear), or use a model with a larger window",
+            "Send less, start a new session (/clear), or use a model with a larger window",
         ),
-        (ErrorKind::BadRequest, Some(413)) => (
+        (ErrorKind::InvalidRequest, Some(413)) => (
             format!("The request is too large for {host}{code}"),
-            "Start a new session (/clear), or send fewer images",
+            "Send less text or fewer images, or start a new session (/clear)",
         ),
         (ErrorKind::BadRequest, Some(300..=399)) => {
             (format!("{host} redirects elsewhere{code}"), "Check base_url")
         }
-        (ErrorKind::BadRequest, _) => {
+        (ErrorKind::InvalidRequest | ErrorKind::BadRequest, _) => {
             (format!("{host} rejected the request{code}"), "Check the model's name and settings")
         }
         (ErrorKind::Server, _) => (format!("{host} failed{code}"), "Try again later"),

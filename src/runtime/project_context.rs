@@ -2,8 +2,8 @@
 //!
 //! A change is sent as a note with the next prompt while the system prompt stays the same: a new
 //! one would invalidate the provider's cache of the whole conversation. Once a summary has replaced
-//! the conversation, there is no cache to keep and the notes may be gone, so the system prompt is
-//! rebuilt.
+//! the conversation, or the provider has rejected a message, the notes may be gone, so the system
+//! prompt is rebuilt.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ pub(super) struct ProjectContext {
     memory: Memory,
     /// As the conversation contains it, in the system prompt or in notes.
     known: Memory,
-    /// The number of summaries in the conversation when the last note was sent.
-    summaries_at_note: Option<u32>,
+    /// How often messages had been taken out of the conversation when the last note was sent.
+    removals_at_note: Option<u32>,
 }
 
 impl ProjectContext {
@@ -48,7 +48,7 @@ impl ProjectContext {
         let commands = commands.unwrap_or_else(|| LoadedCommands::read(parts));
         commands.report_problems(None, events);
         let (parts, known) = (parts.clone(), memory.clone());
-        Self { parts, environment, commands, memory, known, summaries_at_note: None }
+        Self { parts, environment, commands, memory, known, removals_at_note: None }
     }
 
     /// Returns the part that new agents receive.
@@ -107,15 +107,15 @@ impl ProjectContext {
 
     /// Takes the changes for main's next prompt; `None` if the system prompt already contains them.
     pub(super) fn take_news(&mut self, main: &mut Agent) -> Option<String> {
-        if self.summaries_at_note.is_some_and(|before| before != main.summaries()) {
+        if self.removals_at_note.is_some_and(|before| before != main.removals()) {
             main.set_system(self.system());
             self.known = self.memory.clone();
-            self.summaries_at_note = None;
+            self.removals_at_note = None;
             return None;
         }
         let news = self.memory.update_since(&self.known)?;
         self.known = self.memory.clone();
-        self.summaries_at_note = Some(main.summaries());
+        self.removals_at_note = Some(main.removals());
         Some(news)
     }
 

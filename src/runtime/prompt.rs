@@ -131,7 +131,11 @@ impl Runtime {
         let may_start = prompt.sub_agents;
         let prompt = Prompt::from(prompt);
         let mut agent = self.take_main(model, commands).await;
-        let forced_call = match self.mentioned_call(&prompt, may_start) {
+        let forced_call = match agent.refusal(&prompt) {
+            Some(why) => Err(why),
+            None => self.mentioned_call(&prompt, may_start),
+        };
+        let forced_call = match forced_call {
             Ok(forced_call) => forced_call,
             Err(why) => {
                 self.main = Some(agent);

@@ -502,3 +502,4 @@ fn replay_figures(path: &Path, replay: &mut Replay<'_>) -> io::Result<()> {
     }
     Ok(())
 }
+        rejected: false,

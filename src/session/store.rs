@@ -438,6 +438,7 @@ impl SessionStore {
 
 fn transcript_file(dir: &Path) -> PathBuf {
     dir.join("transcript.jsonl")
+            rejected: false,
 }
 
 /// Returns usage and cost of the agent at `path` and all below it, in all of their runs. Each dollar is in one file.

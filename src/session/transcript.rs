@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::ops::Range;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -14,7 +15,7 @@ use super::record::{AgentHeader, MessageRecord, Record, SessionHeader};
 use super::repair::{RawConversation, repair};
 use crate::protocol::{
     AgentId, ContentBlock, Cost, Message, Role, RunOutcome, ToolUseId, TranscriptEntry, Usage,
-    WorktreeInfo,
+    WorktreeInfo, leave_out_rejected, start_of_unanswered,
 };
 
 /// One agent's stored conversation, made valid for a model.
@@ -29,8 +30,9 @@ pub struct Transcript {
     pub messages: Vec<Message>,
     /// The history before `messages`, for the user: up to the last summary.
     earlier: Vec<TranscriptEntry>,
-    /// `messages` with the thoughts of all models, if some were removed for the last one.
-    with_all_thoughts: Option<Vec<Message>>,
+    /// `messages` with everything that the last model is not sent, if there is any: thoughts of
+    /// other models, and what a provider has rejected.
+    complete: Option<Vec<Message>>,
     /// How many blocks at the beginning of `messages` are the summary.
     summary_blocks: usize,
     /// How the last run ended; absent if it was cut off, or is still running.
@@ -60,6 +62,11 @@ struct PartialTranscript {
     raw: RawConversation,
     /// How many of the first messages in `raw` may contain thoughts of a model other than the last one.
     foreign: usize,
+    /// Which messages in `raw` a provider has rejected.
+    rejected: Vec<Range<usize>>,
+    /// Whether the last run ended so: the messages since the last answer were rejected, unless an
+    /// answer follows.
+    ended_rejected: bool,
 }
 
 /// A problem with a file, as text for the user.
@@ -114,11 +121,14 @@ impl Transcript {
         reading: PartialTranscript,
         unanswered: impl Fn(&ToolUseId) -> ContentBlock,
     ) {
-        let PartialTranscript { raw, foreign } = reading;
+        let PartialTranscript { raw, foreign, rejected, .. } = reading.without_rejected();
         // The user sees the thoughts of every model; a model gets only its own back.
-        let own = (foreign > 0).then(|| {
+        let own = (foreign > 0 || !rejected.is_empty()).then(|| {
             let mut own = raw.clone();
             own.messages[..foreign].iter_mut().for_each(remove_thinking);
+            for range in rejected {
+                leave_out_rejected(&mut own.messages[range]);
+            }
             repair(own, &unanswered).messages
         });
         let repaired = repair(raw, &unanswered);
@@ -129,7 +139,7 @@ impl Transcript {
         }
         self.missing = repaired.missing;
         self.messages = repaired.messages;
-        self.with_all_thoughts = own.map(|own| std::mem::replace(&mut self.messages, own));
+        self.complete = own.map(|own| std::mem::replace(&mut self.messages, own));
     }
 
     /// Returns the record that closes the calls that were open at the end of the file.
@@ -156,7 +166,7 @@ impl Transcript {
 
     /// The messages since the last summary, for the user.
     fn shown(&self) -> impl Iterator<Item = (Role, &[ContentBlock])> {
-        let messages = self.with_all_thoughts.as_ref().unwrap_or(&self.messages);
+        let messages = self.complete.as_ref().unwrap_or(&self.messages);
         skip_blocks(messages, self.summary_blocks)
     }
 
@@ -220,7 +230,7 @@ impl Transcript {
                 self.count += 1;
                 // A user message contains all results of the calls before it.
                 reading.raw.early.clear();
-                reading.raw.messages.push(message);
+                reading.push(message);
             }
             Record::Result { result, .. } => reading.raw.early.push(result),
             Record::Compacted {
@@ -243,18 +253,45 @@ impl Transcript {
                 let replacing = messages.len();
                 *reading = PartialTranscript {
                     raw: RawConversation { messages, replacing, early: Vec::new() },
-                    foreign: 0,
+                    ..PartialTranscript::default()
                 };
             }
             Record::Spent { usage, cost, .. } => self.book(Some(usage), Some(cost)),
             Record::Worktree { checkout, .. } => self.worktree = Some(checkout),
-            Record::End { outcome, .. } => self.end = Some(outcome),
+            Record::End { outcome, .. } => {
+                reading.ended_rejected = outcome.rejected;
+                self.end = Some(outcome);
+            }
             Record::Unknown => {}
         }
     }
 }
 
 /// Marks the summary at the start of a compaction's messages. Earlier versions did not.
+impl PartialTranscript {
+    fn push(&mut self, message: Message) {
+        match message.role {
+            // It was sent again, and accepted.
+            Role::Assistant => self.ended_rejected = false,
+            Role::User => self.note_rejected(),
+        }
+        self.raw.messages.push(message);
+    }
+
+    fn note_rejected(&mut self) {
+        if std::mem::take(&mut self.ended_rejected) {
+            let messages = &self.raw.messages;
+            self.rejected.push(start_of_unanswered(messages)..messages.len());
+        }
+    }
+
+    /// Notes what was rejected at the end of the file.
+    fn without_rejected(mut self) -> Self {
+        self.note_rejected();
+        self
+    }
+}
+
 fn mark_summary(messages: &mut [Message]) {
     let first = messages.first_mut().and_then(|message| message.content.first_mut());
     if let Some(ContentBlock::Text { summary, .. }) = first {

@@ -156,6 +156,7 @@ mod tests {
         RunOutcome {
             end,
             api_error: None,
+            rejected: false,
             text: text.to_owned(),
             turns: 3,
             tool_uses: 2,

@@ -81,6 +81,10 @@ fn common_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) -> Opti
         EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
         EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
         EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
+        EventKind::PromptRefused { id, text, why } => {
+            queue::refused(model, path, id, &text);
+            notice(model, NoticeLevel::Error, why);
+        }
         other => return Some(other),
     }
     None
@@ -118,10 +122,6 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             model.main.text_finished(text);
         }
         EventKind::WaitBegan(_) if model.run.is_idle() => queue::mark_held(model),
-        EventKind::PromptRefused { id, text, why } => {
-            queue::refused(model, id, &text);
-            notice(model, NoticeLevel::Error, why);
-        }
         EventKind::TextDelta { text } => {
             main_text_arrived(model, &text);
             model.main.text_delta(&text);
@@ -188,7 +188,7 @@ fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
     model.main.finish_growing();
     model.main.close_calls();
     model.run.phase = RunPhase::Idle;
-    model.can_retry = false;
+    turn::withdraw_retry(model);
     model.notice = None;
 }
 
@@ -269,7 +269,7 @@ fn main_prompt_read(model: &mut TuiModel, id: Option<PromptId>, text: Arc<str>, 
             queue::shelve_orphaned(model);
         }
         model.run.begin(model.now);
-        model.can_retry = false;
+        turn::withdraw_retry(model);
     }
     let report = background::report_item(model, &AgentPath::root(), from, &text);
     model.main.push(report.unwrap_or(ItemKind::Prompt { text, task: false }));

@@ -56,6 +56,7 @@ pub fn finish(end: RunEnd, text: &str) -> EventKind {
     EventKind::Finished(Box::new(RunOutcome {
         end,
         api_error: None,
+        rejected: false,
         text: text.to_owned(),
         turns: 1,
         tool_uses: 0,

@@ -61,8 +61,35 @@ pub fn finish_item(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
     if cost.usd > 0.0 {
         facts.push(money(cost).into());
     }
-    let advice = advice(model, &outcome.end);
-    ItemKind::Finish { end: Glyph::of_end(&outcome.end), facts, advice }
+    let advice = advice(model, outcome);
+    let retry = match outcome.end {
+        RunEnd::Failed { failure, .. } if !outcome.rejected && is_passing(failure) => {
+            model.keymap.hint(KeyContext::Prompt, Action::Submit, "tries again")
+        }
+        _ => None,
+    };
+    ItemKind::Finish { end: Glyph::of_end(&outcome.end), facts, advice, retry }
+}
+
+/// Whether the same request may succeed later, or after a change of the settings.
+fn is_passing(failure: Failure) -> bool {
+    !matches!(failure, Failure::Auth | Failure::ContextFull)
+}
+
+/// Notes that Enter no longer tries again.
+pub fn withdraw_retry(model: &mut TuiModel) {
+    model.can_retry = false;
+    let offers = model
+        .main
+        .iter()
+        .filter(|(_, item)| matches!(item.kind, ItemKind::Finish { retry: Some(_), .. }));
+    for id in offers.map(|(id, _)| id).collect::<Vec<_>>() {
+        model.main.change(id, |item| {
+            if let ItemKind::Finish { retry, .. } = &mut item.kind {
+                *retry = None;
+            }
+        });
+    }
 }
 
 /// How a turn ended, and how long it took.
@@ -86,8 +113,8 @@ fn ending(outcome: &RunOutcome, took: Duration) -> Vec<String> {
 }
 
 /// The whole error of a failed turn, and what to do now.
-fn advice(model: &TuiModel, end: &RunEnd) -> Option<String> {
-    match end {
+fn advice(model: &TuiModel, outcome: &RunOutcome) -> Option<String> {
+    match &outcome.end {
         RunEnd::MaxTurns { .. } => Some("say go on to continue".to_owned()),
         RunEnd::Failed { failure, message } => {
             let message = message.trim_end_matches('.');
@@ -96,8 +123,8 @@ fn advice(model: &TuiModel, end: &RunEnd) -> Option<String> {
                 return Some(format!("{message}, then start again:\ncaliban --resume {id}"));
             }
             let stripped = VAGUE_ADVICE.iter().find_map(|advice| message.strip_suffix(advice));
-            let again = model.keymap.hint(KeyContext::Prompt, Action::Submit, "tries again");
-            Some(labels::with_detail(stripped.unwrap_or(message), again))
+            let left_out = outcome.rejected.then(|| "your next prompt goes without it".to_owned());
+            Some(labels::with_detail(stripped.unwrap_or(message), left_out))
         }
         _ => None,
     }

@@ -426,7 +426,7 @@ async fn a_prompt_that_was_read_with_results_is_kept_beside_the_summary() {
 #[tokio::test]
 async fn by_hand_it_takes_a_wish_and_the_next_prompt_goes_on_from_the_summary() {
     let scene = scene();
-    let main = scene.server.when(PARENT).reply(text("ONE-77").gate("busy"));
+    let main = scene.server.when(PARENT).reply(text("ONE-77").usage(20_000, 10).gate("busy"));
     main.then(text(SUMMARY).gate("held")).then(text("TWO-77"));
     let screen = screen(&scene);
     screen.wait_for("ONE-77");
@@ -455,7 +455,7 @@ async fn by_hand_it_takes_a_wish_and_the_next_prompt_goes_on_from_the_summary() 
 #[tokio::test]
 async fn esc_stops_a_compaction_by_hand_and_nothing_is_lost() {
     let scene = scene();
-    let main = scene.server.when(PARENT).reply(text("ONE-77"));
+    let main = scene.server.when(PARENT).reply(text("ONE-77").usage(20_000, 10));
     main.then(text(SUMMARY).gate("held")).then(text("TWO-77"));
     let screen = screen(&scene);
     screen.wait_for("ONE-77");

@@ -65,6 +65,7 @@ mod pty;
 mod random_runs;
 #[cfg(feature = "sub-agents")]
 mod read_only;
+mod rejected;
 mod retry;
 #[cfg(feature = "sub-agents")]
 mod scope;

@@ -82,7 +82,11 @@ async fn a_changed_file_comes_as_a_note_with_the_next_prompt_and_the_system_prom
 async fn after_a_summary_the_system_prompt_holds_what_was_told_in_notes() {
     let scene = Scene::new();
     scene.world.write("AGENTS.md", "RULE-OLD\n");
-    let answers = scene.server.when(PARENT).reply(text("one-77")).then(text("two-77"));
+    let answers = scene
+        .server
+        .when(PARENT)
+        .reply(text("one-77"))
+        .then(text(format!("{}two-77", "long ".repeat(8_000))));
     answers.then(text("SUMMARY-77"));
     let screen = Screen::start(&scene.world, ["PARENT-1 go"], 100, 30);
     let send = |prompt: &str, answer: &str| {

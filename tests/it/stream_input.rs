@@ -170,13 +170,15 @@ async fn a_turn_that_fails_is_told_and_the_next_one_is_worked_on() {
     let scene = Scene::new();
     let full = error(400, "invalid_request_error", "the moon is full");
     scene.server.when("HELLO-1").reply(full).then(text("better"));
-    let run = run(&scene).stdin(lines([&user("HELLO-1 a"), &user("b")])).finish().await;
+    let run = run(&scene).stdin(lines([&user("HELLO-1 a"), &user("HELLO-1 b")])).finish().await;
     run.assert_code(1);
     let results = results(&run);
     assert_eq!((&results[0]["is_error"], &results[1]["is_error"]), (&json!(true), &json!(false)));
     assert_eq!(results[0]["error_kind"], "bad_request");
     assert_eq!(results[1]["error_kind"], Value::Null);
     assert_eq!(results[1]["result"], "better");
+    let next = scene.server.requests().pop().unwrap();
+    assert!(!next.text().contains("HELLO-1 a"), "what failed is not sent again");
     scene.server.finish();
 }
 

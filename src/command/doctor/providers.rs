@@ -62,7 +62,7 @@ pub async fn endpoint(
     let offered = match provider.models().await {
         Ok(offered) => offered,
         // It answers, which is enough.
-        Err(error) if error.kind == ErrorKind::BadRequest => {
+        Err(error) if matches!(error.kind, ErrorKind::InvalidRequest | ErrorKind::BadRequest) => {
             return vec![Finding::note("endpoint", format!("{name}: {error}"))];
         }
         Err(error) => return vec![Finding::wrong("endpoint", format!("{name}: {error}"))],

@@ -303,7 +303,7 @@ async fn an_endless_error_body_is_read_no_further_than_needed() {
     let error =
         error_of(ProviderKind::Anthropic, CannedResponse::new(400, "text/plain", body).silent())
             .await;
-    assert_eq!(error.kind, ErrorKind::BadRequest);
+    assert_eq!(error.kind, ErrorKind::InvalidRequest);
     assert!(error.message.len() < 500);
 }
 

@@ -68,6 +68,7 @@ impl ErrorReport {
             500.. if self.class == "overloaded_error" => ErrorKind::Overloaded,
             500.. if self.is_context_full() => ErrorKind::ContextFull,
             500.. => ErrorKind::Server,
+            400 | 413 | 422 => ErrorKind::InvalidRequest,
             _ => ErrorKind::BadRequest,
         }
     }
@@ -100,11 +101,11 @@ impl ErrorReport {
                 "invalid_request_error"
                 | "invalid_prompt"
                 | "INVALID_ARGUMENT"
-                | "FAILED_PRECONDITION"
-                | "NOT_FOUND"
-                | "not_found_error"
                 | "request_too_large"
-                | "BadRequestError" => return ErrorKind::BadRequest,
+                | "BadRequestError" => return ErrorKind::InvalidRequest,
+                "FAILED_PRECONDITION" | "NOT_FOUND" | "not_found_error" => {
+                    return ErrorKind::BadRequest;
+                }
                 _ => {}
             }
         }
@@ -233,17 +234,17 @@ mod tests {
 
     #[test]
     fn each_status_has_its_class() {
-        use ErrorKind::{Auth, BadRequest, Billing, Overloaded, RateLimit, Server};
+        use ErrorKind::{Auth, BadRequest, Billing, InvalidRequest, Overloaded, RateLimit, Server};
         let table = [
-            (400, BadRequest),
+            (400, InvalidRequest),
             (401, Auth),
             (402, Billing),
             (403, Auth),
             (404, BadRequest),
             (408, Server),
             (409, Server),
-            (413, BadRequest),
-            (422, BadRequest),
+            (413, InvalidRequest),
+            (422, InvalidRequest),
             (429, RateLimit),
             (500, Server),
             (502, Server),
@@ -289,7 +290,7 @@ mod tests {
 
     #[test]
     fn failures_inside_a_stream_are_classed_by_their_names() {
-        use ErrorKind::{Auth, BadRequest, Billing, Overloaded, RateLimit, Server};
+        use ErrorKind::{Auth, BadRequest, Billing, InvalidRequest, Overloaded, RateLimit, Server};
         let table = [
             ("overloaded_error", "", Overloaded),
             ("rate_limit_error", "", RateLimit),
@@ -298,7 +299,7 @@ mod tests {
             ("authentication_error", "", Auth),
             ("permission_error", "", Auth),
             ("billing_error", "", Billing),
-            ("invalid_request_error", "", BadRequest),
+            ("invalid_request_error", "", InvalidRequest),
             ("not_found_error", "", BadRequest),
             ("", "429", RateLimit),
             ("", "502", Server),
@@ -307,7 +308,7 @@ mod tests {
             ("RESOURCE_EXHAUSTED", "r", RateLimit),
             ("INTERNAL", "500", Server),
             ("error", "server_error", Server),
-            ("error", "invalid_prompt", BadRequest),
+            ("error", "invalid_prompt", InvalidRequest),
             ("news_to_us", "", Server),
         ];
         for (class, code, kind) in table {

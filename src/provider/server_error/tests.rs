@@ -38,7 +38,7 @@ fn errors_name_the_host_the_status_and_what_to_do() {
         (403, "Anthropic does not allow this request (403): why. Check the key's permissions"),
         (
             413,
-            "The request is too large for api.anthropic.com (413): why. Start a new session (/clear), or send fewer images",
+            "The request is too large for api.anthropic.com (413): why. Send less text or fewer images, or start a new session (/clear)",
         ),
         (429, "api.anthropic.com: rate limit reached (429): why. Try again later"),
         (500, "api.anthropic.com failed (500): why. Try again later"),

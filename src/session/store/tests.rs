@@ -104,6 +104,7 @@ fn outcome() -> RunOutcome {
     RunOutcome {
         end: RunEnd::Completed,
         api_error: None,
+        rejected: false,
         text: "done".to_owned(),
         turns: 1,
         tool_uses: 0,

@@ -9,7 +9,6 @@ use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
 use crate::tui::composer::{MenuKind, Movement, draft, mention};
 use crate::tui::first_run::update as first_run;
-use crate::tui::focus;
 use crate::tui::format::count;
 use crate::tui::host::{CommandChoice, HostRequest};
 use crate::tui::interrupt::{QUIT_CONFIRM_TIME, stop};
@@ -23,6 +22,7 @@ use crate::tui::queue::{MessageState, update as queue};
 use crate::tui::reader::update as reader;
 use crate::tui::slash::{self, update as commands};
 use crate::tui::transcript::{ItemKind, Scroll, expand};
+use crate::tui::{focus, turn};
 
 /// Handles a key on the prompt.
 pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
@@ -296,7 +296,7 @@ fn submit_nothing(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         return;
     }
     if model.can_retry && !model.main_is_busy() && model.focus.is_none() {
-        model.can_retry = false;
+        turn::withdraw_retry(model);
         model.stopped_at = None;
         effects.push(ScreenEffect::Send(Command::Retry));
     }
@@ -336,7 +336,7 @@ fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     if to.is_root() {
         model.session.prompts += 1;
         model.main_scroll = Scroll::default();
-        model.can_retry = false;
+        turn::withdraw_retry(model);
         if !busy {
             model.stopped_at = None;
         }

@@ -58,12 +58,17 @@ pub fn returned(model: &mut TuiModel, path: &AgentPath, id: PromptId, text: &str
 }
 
 /// Returns a refused message to the prompt, before any draft.
-pub fn refused(model: &mut TuiModel, id: PromptId, text: &str) {
-    let messages = model.queue.returned.1;
-    returned(model, &AgentPath::root(), id, text);
-    if model.queue.returned.1 > messages {
-        model.say("Refused · your text is back in the prompt");
+pub fn refused(model: &mut TuiModel, path: &AgentPath, id: PromptId, text: &str) {
+    let Some(at) = model.queue.position(id) else { return };
+    if model.queue.list[at].state == MessageState::TakenBack {
+        return returned(model, path, id, text);
     }
+    if path.is_root() {
+        model.session.prompts = model.session.prompts.saturating_sub(1);
+    }
+    model.queue.list.remove(at);
+    prepend_to_draft(model, text);
+    model.say("Refused · your text is back in the prompt");
 }
 
 /// Marks the unread messages of an ended agent, which can be taken back.

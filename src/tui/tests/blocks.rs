@@ -8,8 +8,8 @@ use ratatui::backend::TestBackend;
 use ratatui::style::{Color, Style};
 
 use crate::protocol::{
-    AgentId, AgentInfo, AgentPath, ApiError, Denial, EventKind, Failure, NoticeLevel, ResultBlock,
-    RunEnd, Sender, Todo, TodoStatus, ToolDetails, ToolUseId,
+    AgentId, AgentInfo, AgentPath, ApiError, Command, Denial, EventKind, Failure, NoticeLevel,
+    ResultBlock, RunEnd, Sender, Todo, TodoStatus, ToolDetails, ToolUseId,
 };
 use crate::tui::msg::Msg;
 use crate::tui::testing::{TestScreen, agent_info, finish};
@@ -247,9 +247,10 @@ fn end_of(end: RunEnd) -> String {
     screen.turn_done(&root(), 4_000, 0.01).main(finish(end, ""));
     let kinds = screen.model.main.iter().map(|(_, item)| &item.kind);
     match kinds.last() {
-        Some(ItemKind::Finish { facts, advice, .. }) => {
+        Some(ItemKind::Finish { facts, advice, retry, .. }) => {
             let facts: Vec<_> = facts.iter().map(|fact| fact.text.as_str()).collect();
-            [vec![facts.join(" · ")], advice.iter().cloned().collect()].concat().join("\n")
+            let advice = advice.iter().chain(retry).map(String::as_str).collect::<Vec<_>>();
+            [facts.join(" · "), advice.join(" · ")].join("\n").trim_end().to_owned()
         }
         other => panic!("{other:?}"),
     }
@@ -282,6 +283,40 @@ fn every_end_of_a_turn_says_what_happened_and_what_to_do() {
     for (end, said) in cases {
         assert_eq!(end_of(end), said);
     }
+}
+
+#[test]
+fn a_failure_offers_to_try_again_only_while_that_is_possible_and_can_help() {
+    let offers = |screen: &TestScreen| -> Vec<bool> {
+        let items = screen.model.main.iter().map(|(_, item)| &item.kind);
+        let retry = items.filter_map(|kind| match kind {
+            ItemKind::Finish { retry, .. } => Some(retry.is_some()),
+            _ => None,
+        });
+        retry.collect()
+    };
+    let failed = |failure| RunEnd::Failed { failure, message: "no".to_owned() };
+    let mut screen = TestScreen::new();
+    screen.prompt("one").main(finish(failed(Failure::Timeout), ""));
+    assert_eq!(offers(&screen), [true]);
+    screen.enter().sent();
+    assert_eq!(offers(&screen), [false], "it was taken");
+    screen.main(finish(failed(Failure::Overloaded), ""));
+    assert_eq!(offers(&screen), [false, true]);
+    screen.prompt("two").main(finish(RunEnd::Completed, "well"));
+    assert_eq!(offers(&screen), [false, false, false], "a later turn has followed");
+    screen.prompt("three").main(finish(failed(Failure::ContextFull), ""));
+    let EventKind::Finished(mut outcome) = finish(failed(Failure::BadRequest), "") else {
+        panic!()
+    };
+    outcome.rejected = true;
+    screen.prompt("four").main(EventKind::Finished(outcome));
+    assert_eq!(offers(&screen), [false; 5]);
+    let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
+    let Some(ItemKind::Finish { advice, .. }) = last else { panic!("{last:?}") };
+    assert_eq!(advice.as_deref(), Some("no · your next prompt goes without it"));
+    screen.enter();
+    assert_eq!(screen.sent(), [Command::Retry], "with another model it may work");
 }
 
 #[test]

@@ -45,7 +45,8 @@ pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>>
         ItemKind::Tools(calls) => tools(calls, open, style),
         ItemKind::Shell { line, text, status } => shell(line, text, status.as_deref(), open, style),
         ItemKind::Report { head, text } => report(head, text, open, style),
-        ItemKind::Finish { end, facts, advice } => {
+        ItemKind::Finish { end, facts, advice, retry } => {
+            let advice = advice.as_ref().map(|advice| with_detail(advice, retry.clone()));
             finish_lines(*end, facts, advice.as_deref(), style)
         }
         ItemKind::Notice { level, text } => notice(*level, text, style),

@@ -76,6 +76,8 @@ pub enum ItemKind {
         end: Glyph,
         facts: Vec<FinishFact>,
         advice: Option<String>,
+        /// The key that tries again, as long as it does.
+        retry: Option<String>,
     },
     Notice {
         level: NoticeLevel,
@@ -185,8 +187,9 @@ impl ItemKind {
             | Self::Shell { text, .. }
             | Self::Notice { text, .. } => text.len(),
             Self::Tools(calls) => calls.iter().map(|call| call.output.len() + 64).sum(),
-            Self::Finish { facts, advice, .. } => {
-                facts.iter().map(|fact| &fact.text).chain(advice).map(String::len).sum()
+            Self::Finish { facts, advice, retry, .. } => {
+                let facts = facts.iter().map(|fact| &fact.text);
+                facts.chain(advice).chain(retry).map(String::len).sum()
             }
             Self::Batch { .. } | Self::Dropped { .. } | Self::Hidden => 0,
         }

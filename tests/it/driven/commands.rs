@@ -12,7 +12,8 @@ const SUMMARY: &str = "SUMMARY-77";
 async fn commands_are_answered_without_a_request() {
     let scene = Scene::new();
     scene.world.write(".claude/commands/own-command.md", "---\ndescription: mine\n---\nx\n");
-    scene.server.when("HELLO-1").reply(text("one").usage(1000, 50));
+    let main = scene.server.when("HELLO-1").reply(text("one").usage(1000, 50));
+    main.then(text("two").usage(50_000, 50));
     let mut client = start(&scene, &[]);
     let info = client.initialize(json!({})).await.unwrap();
     let names = |list: &Value, of: fn(&Value) -> &Value| -> Vec<String> {
@@ -30,6 +31,7 @@ async fn commands_are_answered_without_a_request() {
         ("/usage", vec!["$0.0025"]),
         (" /context ", vec!["1050 of ", "claude-sonnet-5"]),
         ("/nonsense x", vec!["/nonsense", "/help"]),
+        ("HELLO-1 again", vec!["two"]),
         ("/compact", vec!["compacted"]),
     ] {
         if prompt == "/compact" {
@@ -42,11 +44,15 @@ async fn commands_are_answered_without_a_request() {
         let is_answer = |frame: &Value| frame["message"]["content"][0]["text"] == answer;
         let frame = client.frame(is_answer).await;
         assert_eq!(frame["type"], "assistant");
-        assert_eq!(frame["message"]["model"] == "<synthetic>", prompt != "HELLO-1", "{prompt}");
+        assert_eq!(
+            frame["message"]["model"] == "<synthetic>",
+            !prompt.starts_with("HELLO-1"),
+            "{prompt}"
+        );
     }
     let run = client.close().await;
     run.assert_code(0);
-    assert_eq!(scene.server.requests().len(), 2, "the prompt, and the summary");
+    assert_eq!(scene.server.requests().len(), 3, "the prompts, and the summary");
     let boundary = run.frames().into_iter().find(|frame| frame["subtype"] == "compact_boundary");
     assert_eq!(boundary.unwrap()["compact_metadata"]["trigger"], "manual");
     scene.server.finish();
@@ -78,7 +84,7 @@ async fn clear_begins_another_session_and_forgets_the_conversation() {
 #[tokio::test]
 async fn commands_in_a_row_are_carried_out_in_order() {
     let scene = Scene::new();
-    scene.server.when("HELLO-1").reply(text("one")).then(text(SUMMARY));
+    scene.server.when("HELLO-1").reply(text("one").usage(50_000, 50)).then(text(SUMMARY));
     scene.server.when("HELLO-2").reply(text("two"));
     let mut client = connect(&scene, &[]).await;
     for prompt in ["HELLO-1", "/compact", "/clear", "/compact", "/clear", "HELLO-2"] {
@@ -105,7 +111,11 @@ async fn commands_in_a_row_are_carried_out_in_order() {
 #[tokio::test]
 async fn an_interrupt_ends_a_compaction_and_the_next_prompt_is_answered() {
     let scene = Scene::new();
-    scene.server.when("HELLO-1").reply(text("one")).then(text(SUMMARY).gate("never"));
+    scene
+        .server
+        .when("HELLO-1")
+        .reply(text("one").usage(50_000, 50))
+        .then(text(SUMMARY).gate("never"));
     scene.server.when("HELLO-1").reply(text("two"));
     let mut client = connect(&scene, &[]).await;
     client.turn("HELLO-1").await;

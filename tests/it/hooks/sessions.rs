@@ -154,7 +154,7 @@ async fn a_summary_is_told_before_it_is_made_and_can_be_forbidden() {
     let guard =
         format!("{WRITE}; grep -q 'keep all' told && {{ echo 'not now' >&2; exit 2; }}; exit 0");
     hooks(&scene, &[("PreCompact", "manual", &guard), ("PreCompact", "auto", "touch wrong")]);
-    scene.server.when(PARENT).reply(text("ANSWER-1")).then(text("SUMMARY-1"));
+    scene.server.when(PARENT).reply(text("ANSWER-1").usage(50_000, 10)).then(text("SUMMARY-1"));
     let screen = Screen::start(&scene.world, [], 100, 24);
     screen.wait_for("? keys");
     screen.keys("PARENT-1 go");

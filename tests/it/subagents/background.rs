@@ -139,7 +139,7 @@ async fn t21_one_that_ends_during_a_compaction_is_delivered_behind_the_summary()
     scene.world.models(SMALL);
     let main = scene.server.when(PARENT).reply(spawns(["CHILD-A"]));
     let summary = text("PARENT-1 SUMMARY-77").gate("compacting");
-    main.then(text("IDLE-77")).then(summary).then(text(DONE));
+    main.then(text("IDLE-77").usage(30_000, 10)).then(summary).then(text(DONE));
     scene.server.when("CHILD-A").reply(text("REPORT-A").before_headers("held"));
     let screen = screen(&scene);
     screen.wait_for("IDLE-77");
