@@ -209,6 +209,7 @@ impl Journal for FileJournal {
             usage: None,
             cost: None,
             model: model.map(str::to_owned),
+            closing: false,
         }))
         .await
     }

@@ -108,6 +108,9 @@ pub struct MessageRecord {
     /// The model that made it, whose thoughts it contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Whether a resume wrote it, to close the calls of a run that was cut off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closing: bool,
 }
 
 /// The beginning of every line that this program writes for a message.
@@ -291,7 +294,8 @@ impl RecordLine<'_> {
             ("message", Some(MessageFigures { role, content }), _) => {
                 let content = content.into_iter().filter_map(BlockFigures::change).collect();
                 let message = Message { role, content };
-                Record::Message(MessageRecord { at, n, message, usage, cost, model })
+                let closing = false;
+                Record::Message(MessageRecord { at, n, message, usage, cost, model, closing })
             }
             ("spent", ..) => {
                 let (usage, cost) = (usage.unwrap_or_default(), cost.unwrap_or_default());

@@ -122,7 +122,19 @@ impl<'a> Replay<'a> {
             self.inherited -= 1;
             return;
         }
-        if let Some(at) = record.at() {
+        let closing = matches!(record, Record::Message(MessageRecord { closing: true, .. }));
+        if let Record::Message(MessageRecord { message, .. }) = record
+            && self.path.is_root()
+            && message.role == Role::User
+            && self.last == Some(Role::User)
+        {
+            self.interrupt_run();
+        }
+        let at = match closing && self.path.is_root() {
+            true => record.at().map(|at| self.last_stored(at)),
+            false => record.at(),
+        };
+        if let Some(at) = at {
             self.at = self.at.max(at);
         }
         match record {
@@ -151,6 +163,20 @@ impl<'a> Replay<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Returns the time just after the last that main's agents have stored before `until`, when a
+    /// resume closed the calls that had started them.
+    fn last_stored(&self, until: Timestamp) -> Timestamp {
+        let stored = self.agents.iter().map(|agent| match &agent.end {
+            Some(RunOutcome { end: RunEnd::Interrupted, took, .. }) => {
+                agent.started.checked_add(*took).unwrap_or(agent.started)
+            }
+            _ => agent.last,
+        });
+        let last = stored.filter(|at| *at <= until).max();
+        let just_after = |at: Timestamp| at.checked_add(Duration::from_nanos(1)).unwrap_or(at);
+        last.map_or(self.at, just_after)
     }
 
     fn add_cost(&mut self, usage: Option<Usage>, cost: Option<Cost>, model: Option<&str>) {
@@ -188,9 +214,6 @@ impl<'a> Replay<'a> {
     }
 
     fn add_user_message(&mut self, message: &Message) {
-        if self.path.is_root() && self.last == Some(Role::User) {
-            self.interrupt_run();
-        }
         // The prompt of a resumed agent comes from the program, not from the user.
         let goes_on = self.open_run();
         for block in &message.content {
@@ -481,6 +504,7 @@ fn outcome(report: &AgentReport, content: &[ResultBlock]) -> RunOutcome {
     RunOutcome {
         end: report.status.clone(),
         api_error: None,
+        rejected: false,
         text: text.unwrap_or_default(),
         turns: report.turns,
         tool_uses: report.tool_uses,
@@ -502,4 +526,3 @@ fn replay_figures(path: &Path, replay: &mut Replay<'_>) -> io::Result<()> {
     }
     Ok(())
 }
-        rejected: false,

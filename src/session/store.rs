@@ -385,8 +385,8 @@ impl SessionStore {
             // The history contains thoughts of this model only, and no other model may get them.
             let model = history.model.clone().filter(|_| message.role == Role::Assistant);
             let message = message.clone();
-            let (usage, cost) = (None, None);
-            let record = MessageRecord { at: created, n, message, usage, cost, model };
+            let (usage, cost, closing) = (None, None, false);
+            let record = MessageRecord { at: created, n, message, usage, cost, model, closing };
             records.push(Record::Message(record));
         }
         let mut lines = Vec::new();

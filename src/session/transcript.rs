@@ -153,6 +153,7 @@ impl Transcript {
             usage: None,
             cost: None,
             model: None,
+            closing: true,
         }))
     }
 
@@ -267,7 +268,6 @@ impl Transcript {
     }
 }
 
-/// Marks the summary at the start of a compaction's messages. Earlier versions did not.
 impl PartialTranscript {
     fn push(&mut self, message: Message) {
         match message.role {
@@ -292,6 +292,7 @@ impl PartialTranscript {
     }
 }
 
+/// Marks the summary at the start of a compaction's messages. Earlier versions did not.
 fn mark_summary(messages: &mut [Message]) {
     let first = messages.first_mut().and_then(|message| message.content.first_mut());
     if let Some(ContentBlock::Text { summary, .. }) = first {

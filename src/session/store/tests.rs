@@ -277,6 +277,64 @@ async fn a_full_disk_is_an_error_that_names_the_file_and_the_way_out() {
 }
 
 #[tokio::test]
+async fn a_run_that_was_cut_off_ended_with_the_last_that_was_stored() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    let below = AgentId::generate();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), Some("m")).await.unwrap();
+    let agent = journal.child(child(below, "c1"));
+    agent.append(&Message::user_text("look"), None).await.unwrap();
+    agent.append(&Message::assistant(vec![ContentBlock::text("hm")]), None).await.unwrap();
+    drop((journal, agent));
+    // All of it is an hour old.
+    let aged = |path: &Path| {
+        let hour = jiff::SignedDuration::from_hours(1);
+        let text = fs::read_to_string(path).unwrap();
+        let lines = text.lines().map(|line| {
+            let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+            for key in ["at", "created"] {
+                if let Some(at) = line.get_mut(key) {
+                    let then: Timestamp = at.as_str().unwrap().parse().unwrap();
+                    *at = json!(then - hour);
+                }
+            }
+            format!("{line}\n")
+        });
+        let text = lines.collect::<String>();
+        fs::write(path, text).unwrap();
+    };
+    aged(&bench.file(id));
+    aged(&agent_file(&bench.store.dir(id), below, "jsonl"));
+    let ended = |session: &OpenSession| {
+        let ends = session
+            .history
+            .iter()
+            .filter(|event| event.path.is_root() && matches!(event.kind, EventKind::Finished(_)));
+        let result = session.history.iter().position(|event| {
+            event.path.is_root() && matches!(event.kind, EventKind::ToolFinished { .. })
+        });
+        let end_of_agent = session.history.iter().position(|event| {
+            !event.path.is_root() && matches!(event.kind, EventKind::Finished(_))
+        });
+        assert!(end_of_agent < result, "a result follows the end of its agent");
+        ends.map(|event| Timestamp::now().duration_since(event.at)).collect::<Vec<_>>()
+    };
+    for time in 0..2 {
+        let session = bench.open(id);
+        let ages = ended(&session);
+        assert_eq!(ages.len(), 1);
+        assert!(ages[0].as_mins() >= 59, "{time}: {ages:?}");
+        drop(session);
+    }
+    let session = bench.open(id);
+    session.journal.append(&Message::user_text("again"), None).await.unwrap();
+    drop(session);
+    let ages = ended(&bench.open(id));
+    assert!(ages.len() == 2 && ages[0].as_mins() >= 59, "{ages:?}");
+}
+
+#[tokio::test]
 async fn only_one_process_at_a_time_writes_to_a_session() {
     let bench = StoreFixture::new();
     let (id, journal) = bench.create();
