@@ -104,7 +104,8 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
     }
     let Some(kind) = common_event(model, &AgentPath::root(), kind) else { return };
     match kind {
-        EventKind::SessionOpened { id, history, .. } => {
+        EventKind::SessionOpened { id, history, forked } => {
+            let earlier = if forked { 0 } else { prompts_in(&history) };
             let was = model.session.id.replace(id);
             if was != Some(id) {
                 model.session.name = None;
@@ -112,6 +113,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
                     .push(ScreenEffect::Ask(HostRequest::SessionName { session: id, name: None }));
             }
             open_session(model, history, was.is_some_and(|was| was != id));
+            model.session.earlier_prompts = earlier;
         }
         EventKind::PromptRead { id, text, from } => main_prompt_read(model, id, text, &from),
         EventKind::SessionPreview { history } => open_session(model, history, false),
@@ -174,6 +176,9 @@ fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
         }
         return;
     };
+    if another {
+        model.session.prompts = 0;
+    }
     let now = model.now;
     // Old events cause no notifications.
     let mut ignored = Vec::new();
@@ -190,6 +195,15 @@ fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
     model.run.phase = RunPhase::Idle;
     turn::withdraw_retry(model);
     model.notice = None;
+}
+
+/// Counts the user's prompts to main.
+fn prompts_in(history: &[AgentEvent]) -> usize {
+    let is_prompt = |event: &&AgentEvent| {
+        event.path.is_root()
+            && matches!(event.kind, EventKind::PromptRead { from: Sender::Person, .. })
+    };
+    history.iter().filter(is_prompt).count()
 }
 
 fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {

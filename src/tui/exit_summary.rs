@@ -16,11 +16,13 @@ const MIN_WIDTH: u16 = 40;
 /// Upper bound on printed lines of the last answer.
 const ANSWER_LINES: usize = 200;
 
-/// The lines to print; none if no prompt was sent.
+/// The lines to print. If no prompt was sent, only how to resume a session that has some.
 pub fn exit_summary(model: &TuiModel) -> Vec<String> {
     let session = &model.session;
+    let resume = session.id.filter(|_| session.resumable);
+    let resume = resume.map(|id| format!("caliban --resume {id}"));
     if session.prompts == 0 {
-        return Vec::new();
+        return resume.filter(|_| session.earlier_prompts > 0).into_iter().collect();
     }
     let mut lines = Vec::new();
     // With a screen reader, it stands on the terminal already.
@@ -31,16 +33,15 @@ pub fn exit_summary(model: &TuiModel) -> Vec<String> {
     if let Some(line) = agents_summary(model) {
         lines.push(line);
     }
-    let facts = [count(session.prompts, "prompt"), money(model.total_cost())];
+    let facts =
+        [count(session.earlier_prompts + session.prompts, "prompt"), money(model.total_cost())];
     lines.push(format!("session: {}", join_figures(&facts, " · ")));
     if model.exit_in_turn {
         let resume =
             if session.resumable { "; resuming continues from its last finished step" } else { "" };
         lines.push(format!("The turn was stopped{resume}"));
     }
-    if let Some(id) = session.id.filter(|_| session.resumable) {
-        lines.push(format!("caliban --resume {id}"));
-    }
+    lines.extend(resume);
     lines
 }
 

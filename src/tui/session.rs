@@ -39,8 +39,10 @@ pub struct ScreenSession {
     pub main_spent: (Usage, Cost),
     /// US dollars that the session may cost.
     pub max_usd: Option<f64>,
-    /// Prompts sent in this run of the program.
+    /// Prompts sent since the session was opened.
     pub prompts: usize,
+    /// Prompts of its history.
+    pub earlier_prompts: usize,
     /// Set when there is no model to talk to.
     pub first_run: Option<FirstRun>,
     /// Whether the session is stored and can be resumed.

@@ -3,7 +3,8 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::protocol::{
-    AgentPath, Answer, Command, EventKind, PromptId, PromptTiming, QuestionId, RunEnd,
+    AgentEvent, AgentPath, Answer, Command, EventKind, PromptId, PromptTiming, QuestionId, RunEnd,
+    Sender,
 };
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
@@ -367,6 +368,31 @@ fn what_cannot_be_resumed_is_not_promised_to_be() {
         let lines = crate::tui::exit_summary::exit_summary(&screen.model);
         assert_eq!(lines.iter().any(|line| line.contains("resume")), resumable, "{lines:?}");
     }
+}
+
+#[test]
+fn the_farewell_of_a_resumed_session_counts_all_of_its_prompts() {
+    let mut screen = TestScreen::new();
+    let read = |text: &str, from: Sender| AgentEvent {
+        path: root(),
+        seq: 0,
+        at: jiff::Timestamp::now(),
+        kind: EventKind::PromptRead { id: None, text: text.into(), from },
+    };
+    let agent = Sender::Agent { name: "explore-1".to_owned() };
+    let history =
+        vec![read("one", Sender::Person), read("a report", agent), read("two", Sender::Person)];
+    let id = crate::protocol::SessionId::generate();
+    screen.main(EventKind::SessionOpened { id, history, forked: false });
+    let summary = |screen: &TestScreen| crate::tui::exit_summary::exit_summary(&screen.model);
+    assert_eq!(summary(&screen), [format!("caliban --resume {id}")], "nothing was sent");
+    screen.write("three").enter();
+    screen.main(read("three", Sender::Person).kind).main(finish(RunEnd::Completed, "well"));
+    let lines = summary(&screen);
+    assert!(lines.iter().any(|line| line.starts_with("session: 3 prompts")), "{lines:?}");
+    let other = crate::protocol::SessionId::generate();
+    screen.main(EventKind::SessionOpened { id: other, history: Vec::new(), forked: false });
+    assert_eq!(summary(&screen), [""; 0], "a new session has nothing to resume");
 }
 
 #[test]
