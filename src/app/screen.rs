@@ -51,6 +51,7 @@ pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<ScreenEnd, AppError> {
     setup.check_sandbox()?;
     let open = session(&cli.session, &setup)?;
     if let Some(open) = &open {
+        check_unused(&setup, open)?;
         resumed::keep_model(&mut setup, open);
         resumed::name_agent_tool(&mut setup, open, false);
     }
@@ -84,6 +85,18 @@ pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<ScreenEnd, AppError> {
         theirs.parts(options, for_gate, model, models, for_catalogue)
     };
     show(&setup, parts, Screen { events, catalogue, models: Some(models), gate, open, start, mcp })
+}
+
+/// Refuses to resume a session that another process writes to: an empty one in its place would take
+/// the user's prompts.
+fn check_unused(setup: &Setup, open: &OpenRequest) -> Result<(), AppError> {
+    match open {
+        OpenRequest::Stored(id) => {
+            let checked = setup.store().check_unused(*id);
+            checked.map_err(|error| AppError::Usage(error.to_string()))
+        }
+        OpenRequest::New(_) | OpenRequest::Fork { .. } => Ok(()),
+    }
 }
 
 /// Refuses a single word as a prompt where there is no terminal for it: it was meant as a command.

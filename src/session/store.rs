@@ -89,6 +89,10 @@ pub struct OpenAgent {
 /// A session cannot be created, read or resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    #[error(
+        "the session {0} is open in another caliban: exit that one, or continue a copy of the session with --fork-session"
+    )]
+    InUse(SessionId),
     #[error("there is already a session {0}; resume it with --resume {0}, or choose another id")]
     Exists(SessionId),
     #[error("cannot read the session {id} in {}: {source}", printable_path(path))]
@@ -145,7 +149,10 @@ impl SessionStore {
         if !path.exists() {
             return Err(reading(io::ErrorKind::NotFound.into()));
         }
-        let (mut tail, _) = writer::open(&path, true).map_err(writing)?;
+        let (mut tail, _) = writer::open(&path, true).map_err(|source| match source.kind() {
+            io::ErrorKind::ResourceBusy => StoreError::InUse(id),
+            _ => writing(source),
+        })?;
         requests::book_leftovers(&dir, &path, &mut tail).map_err(writing)?;
         // Children first: the end of one is the result of a call of its parent.
         let known = list::summarize_agents(&dir);
@@ -171,6 +178,15 @@ impl SessionStore {
         let lost_reports = lost_reports(&dir, &agents, &root, &transcript);
         let journal = Arc::new(journal);
         Ok(OpenSession { journal, transcript, history, agents, spent_by_agents, lost_reports })
+    }
+
+    /// Checks that no other process writes to a session.
+    pub fn check_unused(&self, id: SessionId) -> Result<(), StoreError> {
+        match writer::check_unlocked(&transcript_file(&self.dir(id))) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Err(StoreError::InUse(id)),
+            // Whatever else is wrong shows when it is opened.
+            _ => Ok(()),
+        }
     }
 
     /// Returns the last events of main in a session that takes long to open; `None` if it does not.
@@ -422,6 +438,7 @@ impl SessionStore {
         let outcome = RunOutcome {
             end: RunEnd::Interrupted,
             api_error: None,
+            rejected: false,
             text: transcript.last_text(),
             turns: transcript.turns(),
             tool_uses: transcript.tool_uses(),
@@ -438,7 +455,6 @@ impl SessionStore {
 
 fn transcript_file(dir: &Path) -> PathBuf {
     dir.join("transcript.jsonl")
-            rejected: false,
 }
 
 /// Returns usage and cost of the agent at `path` and all below it, in all of their runs. Each dollar is in one file.

@@ -109,6 +109,11 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
+/// Checks that no process holds the lock of a file.
+pub fn check_unlocked(path: &Path) -> io::Result<()> {
+    lock(&File::open(path)?)
+}
+
 fn try_lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),

@@ -202,7 +202,16 @@ async fn two_programs_do_not_write_to_one_session() {
     scene.server.reached("held").await;
     let second = scene.world.run(["--resume", &id, "-p", "third"]).finish().await;
     assert_ne!(second.code, Some(0), "{second}");
-    assert!(second.stderr.contains("another caliban"), "{second}");
+    assert_eq!(second.code, Some(2), "{second}");
+    let named = ["another caliban", "--fork-session"];
+    assert!(named.iter().all(|part| second.stderr.contains(part)), "{second}");
+    // The screen refuses too, instead of an empty session in its place.
+    for args in [["--resume", &id].as_slice(), &["-c"]] {
+        let left = Screen::start(&scene.world, args.iter().copied(), 200, 24).exit();
+        assert_eq!(left.exit, Ok(2));
+        let said = String::from_utf8_lossy(&left.raw);
+        assert!(named.iter().all(|part| said.contains(part)), "{said}");
+    }
     scene.server.open("held");
     first.wait().await.assert_code(0);
     scene.server.finish();

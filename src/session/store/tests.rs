@@ -340,10 +340,15 @@ async fn only_one_process_at_a_time_writes_to_a_session() {
     let (id, journal) = bench.create();
     journal.append(&Message::user_text("go"), None).await.unwrap();
     let error = bench.store.open(id, &worded).err().unwrap().to_string();
-    assert!(error.contains("another caliban is writing"), "{error}");
+    assert!(
+        error.contains("is open in another caliban") && error.contains("--fork-session"),
+        "{error}"
+    );
+    assert!(matches!(bench.store.check_unused(id), Err(StoreError::InUse(_))));
     assert!(bench.store.remove(id).is_err());
     assert!(matches!(bench.store.create(bench.session(id)), Err(StoreError::Exists(_))));
     drop(journal);
+    bench.store.check_unused(id).unwrap();
     bench.open(id);
     bench.store.remove(id).unwrap();
     assert!(matches!(bench.store.open(id, &worded), Err(StoreError::Read { .. })));
