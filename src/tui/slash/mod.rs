@@ -39,6 +39,9 @@ pub const COMMANDS: [(&str, &str); 26] = [
     ("quit", "quit"),
 ];
 
+/// Other words for commands. The menu does not list them.
+const ALIASES: [(&str, &str); 1] = [("exit", "quit")];
+
 /// Commands of the table that the runtime expands into prompts.
 const PROMPTS: [&str; 2] = ["init", "review"];
 
@@ -75,6 +78,11 @@ pub fn is_prompt(model: &TuiModel, name: &str) -> bool {
     let commands = model.commands.iter().flatten();
     let mut named = commands.map(|command| command.name.as_str());
     named.any(|known| known == name || known.rsplit_once(':').is_some_and(|(_, last)| last == name))
+}
+
+/// The command that the user means by a name.
+pub fn resolve_alias(name: &str) -> &str {
+    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, command)| command)
 }
 
 /// The name after the slash, if the draft looks like a command.

@@ -18,7 +18,7 @@ use crate::tui::page::{PageLine, Tone, update as page};
 use crate::tui::picker::{open, update as picker};
 use crate::tui::reader::update as reader;
 use crate::tui::session::{DEFAULT_EFFORT, ScreenRule, ScreenSession};
-use crate::tui::slash::{COMMANDS, command_name, is_prompt};
+use crate::tui::slash::{COMMANDS, command_name, is_prompt, resolve_alias};
 use crate::tui::text::{column_width, one_line, padded, width};
 use crate::tui::{focus, labels};
 
@@ -40,6 +40,7 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
     if is_prompt(model, name) {
         return false;
     }
+    let name = resolve_alias(name);
     if !COMMANDS.iter().any(|(known, _)| *known == name) {
         model.unknown_command = Some(text.to_owned());
         effects.push(ScreenEffect::Ask(HostRequest::Commands(Vec::new())));

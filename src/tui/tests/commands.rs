@@ -196,3 +196,11 @@ fn a_run_that_compacts_goes_on_and_a_repeated_summary_takes_no_text_back() {
     let text = "not compacted: no".to_owned();
     assert_eq!(last, Some(ItemKind::Notice { level: NoticeLevel::Warning, text }));
 }
+
+#[test]
+fn exit_quits_too() {
+    let mut screen = TestScreen::new();
+    screen.write("/exit").enter();
+    assert_eq!(screen.sent(), [Command::Quit]);
+    assert!(!crate::tui::slash::COMMANDS.iter().any(|(name, _)| *name == "exit"));
+}
