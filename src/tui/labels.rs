@@ -325,7 +325,7 @@ pub fn partial_text_note(model: &TuiModel, agent: &AgentState) -> Option<String>
     match parent.is_root() && !model.main_is_busy() {
         // The call of one that main has waited for returned the text.
         true if !agent.in_background => None,
-        true => Some("partial text goes to main with your next prompt".to_owned()),
+        true => Some("partial text goes to main with its next message".to_owned()),
         false => Some(format!("partial text goes to {}", model.label(&parent))),
     }
 }
