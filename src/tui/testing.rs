@@ -300,7 +300,7 @@ impl TestScreen {
         question.tool = crate::protocol::EXIT_PLAN_TOOL.to_owned();
         question.input = serde_json::json!({ "plan": plan });
         question.access = Access::ExitPlan { mode: None };
-        question.reason = "plan mode ends with it".to_owned();
+        question.reason = "approving it ends plan mode".to_owned();
         question.rules = Vec::new();
         self.event(path, EventKind::PermissionAsked(question)).draw()
     }
