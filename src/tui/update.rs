@@ -330,7 +330,7 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
             }
         }
         HostRequest::Edit(Ok(text)) => {
-            model.composer.buffer.set(text.trim_end_matches('\n'));
+            model.composer.replace(text.trim_end_matches('\n'));
             draft::edited(model, effects);
         }
         HostRequest::Edit(Err(problem)) => model.say(problem),

@@ -35,6 +35,9 @@ pub struct Composer {
     history: Vec<String>,
     /// Position of Up and Down in the history, and the draft from before.
     browsing: Option<(usize, String)>,
+    /// The draft that a prompt from the history has replaced, until the next prompt is sent: Down on the
+    /// empty prompt brings it back. It is in the history too.
+    set_aside: Option<String>,
 }
 
 /// The draft for a text that the user did not type as one: a `!` at its start is no mark, so a blank
@@ -74,15 +77,40 @@ impl Composer {
         self.text().starts_with('!')
     }
 
-    /// Empties the prompt and keeps its text in the history.
+    /// Empties the prompt and keeps its text in the history, after a draft that it had replaced.
     pub fn take(&mut self) -> String {
+        self.set_aside = None;
+        self.leave_history();
         let text = self.buffer.take();
         self.remember(&text);
         self.reset();
         text
     }
 
-    /// Empties the prompt without adding to the history.
+    /// Empties the prompt and keeps its text in the history. If a prompt from the history has replaced a
+    /// draft, Up finds that draft first.
+    pub fn clear(&mut self) {
+        let text = self.buffer.take();
+        self.remember(&text);
+        self.reset();
+    }
+
+    /// Replaces the draft with a text that has the draft in it, or comes from outside.
+    pub fn replace(&mut self, text: &str) {
+        self.leave_history();
+        self.buffer.set(text);
+    }
+
+    /// Replaces the draft with a prompt from the history, and sets the draft aside.
+    pub fn recall(&mut self, prompt: &str) {
+        match self.browsing {
+            Some(_) => self.leave_history(),
+            None => self.put_aside(self.buffer.full_text()),
+        }
+        self.buffer.set(prompt);
+    }
+
+    /// Empties the prompt without adding its text to the history.
     pub fn discard(&mut self) {
         self.buffer.take();
         self.reset();
@@ -118,7 +146,13 @@ impl Composer {
 
     /// Goes one prompt forward, and after the last one back to the draft.
     pub fn newer(&mut self) -> bool {
-        let Some((at, draft)) = self.browsing.take() else { return false };
+        let Some((at, draft)) = self.browsing.take() else {
+            let Some(draft) = self.set_aside.take_if(|_| self.buffer.is_empty()) else {
+                return false;
+            };
+            self.buffer.set(&draft);
+            return true;
+        };
         if let Some(text) = self.history.get(at + 1) {
             self.buffer.set(&text.clone());
             self.browsing = Some((at + 1, draft));
@@ -133,9 +167,13 @@ impl Composer {
         self.browsing.is_some()
     }
 
-    /// The user has edited the draft: Up starts at the newest prompt again.
+    /// The user has edited the draft: Up starts at the newest prompt again. A prompt from the history in
+    /// which only the cursor has moved is no new draft.
     pub fn edited(&mut self) {
-        self.browsing = None;
+        let same = |(at, _): &(usize, String)| self.history[*at] == self.buffer.full_text();
+        if !self.browsing.as_ref().is_some_and(same) {
+            self.leave_history();
+        }
         if self.buffer.is_empty() {
             self.recalled = None;
             self.dismissed = None;
@@ -157,12 +195,26 @@ impl Composer {
         found
     }
 
+    /// Ends going through the history. The draft from before is not lost.
+    fn leave_history(&mut self) {
+        if let Some((_, draft)) = self.browsing.take() {
+            self.put_aside(draft);
+        }
+    }
+
+    fn put_aside(&mut self, draft: String) {
+        if !draft.trim().is_empty() {
+            self.remember(&draft);
+            self.set_aside = Some(draft);
+        }
+    }
+
     fn reset(&mut self) {
         self.menu = None;
         self.completing = None;
         self.dismissed = None;
         self.recalled = None;
-        self.browsing = None;
+        self.leave_history();
     }
 }
 
@@ -245,6 +297,47 @@ mod tests {
         assert!(composer.newer());
         assert_eq!(composer.text(), "draft");
         assert!(!composer.newer());
+    }
+
+    /// A prompt with one sent prompt and a draft over which Up has been pressed.
+    fn peeked() -> Composer {
+        let mut composer = Composer::new(vec!["first".into()]);
+        composer.buffer.insert("draft");
+        composer.older();
+        composer
+    }
+
+    #[test]
+    fn a_draft_comes_back_whatever_happens_to_the_prompt_in_its_place() {
+        let mut cleared = peeked();
+        cleared.clear();
+        cleared.older();
+        assert_eq!(cleared.text(), "draft", "Up after it was cleared");
+
+        let mut sent = peeked();
+        sent.take();
+        assert_eq!(sent.search(""), ["first", "draft"], "Ctrl+R after it was sent");
+        assert!(sent.newer());
+        assert_eq!(sent.text(), "draft", "Down after it was sent");
+
+        let mut edited = peeked();
+        edited.buffer.insert(" and more");
+        edited.edited();
+        assert_eq!(edited.search("")[0], "draft", "Ctrl+R after it was edited");
+
+        let mut moved = peeked();
+        moved.edited();
+        moved.newer();
+        assert_eq!(moved.text(), "draft", "Down after the cursor moved");
+
+        let mut replaced = peeked();
+        replaced.newer();
+        replaced.recall("first");
+        assert_eq!(replaced.search("")[0], "draft", "Ctrl+R after a search");
+
+        let mut discarded = peeked();
+        discarded.discard();
+        assert_eq!(discarded.search("")[0], "draft");
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
         InterruptAction::KillShell => kill_shell(model, effects),
         InterruptAction::PickAgent => picker::open(model, AgentAction::Cancel),
         InterruptAction::ClearDraft => {
-            model.composer.take();
+            model.composer.clear();
             let back = model.keymap.hint(KeyContext::Prompt, Action::Up, "brings it back");
             model.say_while(NoticeCause::EmptyPrompt, with_detail("draft cleared", back));
         }

@@ -135,7 +135,7 @@ pub fn press_history(
             let chosen = found.get(search.selected).map(|&prompt| prompt.to_owned());
             model.overlay = None;
             if let Some(prompt) = chosen {
-                model.composer.buffer.set(&prompt);
+                model.composer.recall(&prompt);
                 draft::edited(model, effects);
             }
         }

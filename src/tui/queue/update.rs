@@ -120,7 +120,7 @@ pub fn take_back(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) -> bool 
     let Some(at) = newest else { return false };
     if model.queue.list[at].state == MessageState::Orphaned {
         let queued = model.queue.list.remove(at);
-        model.composer.buffer.set(&as_prompt(&queued.text));
+        model.composer.replace(&as_prompt(&queued.text));
         return true;
     }
     let queued = &mut model.queue.list[at];
@@ -154,7 +154,7 @@ fn restore_to_prompt(model: &mut TuiModel, queued: &QueuedMessage) {
     let draft = model.composer.buffer.full_text();
     let text = as_prompt(&queued.text);
     let text = if draft.is_empty() { text.into_owned() } else { format!("{text}\n{draft}") };
-    model.composer.buffer.set(&text);
+    model.composer.replace(&text);
     let (to, text, when) = (queued.to.clone(), queued.text.clone(), queued.when);
     model.composer.recalled = Some(RecalledMessage { to, text, when });
 }

@@ -375,3 +375,23 @@ fn the_hint_says_that_a_shell_line_runs() {
             .contains("Enter runs it · Ctrl+C clears the draft")
     );
 }
+
+#[test]
+fn a_draft_under_an_earlier_prompt_is_what_ctrl_c_brings_back() {
+    let mut screen = TestScreen::new();
+    screen.write("first prompt").enter();
+    screen.main(finish(RunEnd::Completed, "")).wait(1000);
+    screen.write("my precious long draft").key(KeyCode::Up);
+    assert_eq!(screen.model.composer.text(), "first prompt");
+    screen.ctrl('c').wait(300);
+    assert_eq!(screen.notice(), "draft cleared · Up brings it back");
+    screen.key(KeyCode::Up);
+    assert_eq!(screen.model.composer.text(), "my precious long draft");
+
+    let mut screen = TestScreen::new();
+    screen.write("first prompt").enter();
+    screen.main(finish(RunEnd::Completed, "")).wait(1000);
+    screen.write("another draft").key(KeyCode::Up).enter();
+    screen.main(finish(RunEnd::Completed, "")).wait(1000).key(KeyCode::Down);
+    assert_eq!(screen.model.composer.text(), "another draft");
+}
