@@ -1,13 +1,13 @@
 //! Drawing helpers that all views share.
 
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::agents::AgentState;
 use crate::tui::text::{truncate_line, width};
-use crate::tui::theme::{Glyph, Theme};
+use crate::tui::theme::{Glyph, Theme, on_ground};
 
 /// The theme and the spinner's frame.
 #[derive(Clone, Copy)]
@@ -131,6 +131,19 @@ pub fn cut_spans(spans: &mut Vec<Span<'static>>, room: usize) {
     *spans = truncate_line(Line::from(std::mem::take(spans)), room).spans;
 }
 
+/// Gives a drawn cell a ground.
+pub fn set_ground(cell: &mut Cell, ground: Style) {
+    cell.set_style(on_ground(cell.style(), ground));
+}
+
+/// Truncates spans to a width, and ends them in `…` even if nothing is cut, since more follows elsewhere.
+pub fn cut_with_more(spans: &mut Vec<Span<'static>>, room: usize, style: Style) {
+    cut_spans(spans, room.saturating_sub(2));
+    if !spans.last().is_some_and(|last| last.content.trim_end().ends_with('…')) {
+        spans.push(Span::styled(" …", style));
+    }
+}
+
 /// Highlights a text in an area, ignoring case.
 pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     let letters: Vec<char> = text.to_lowercase().chars().collect();
@@ -147,7 +160,7 @@ pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
         for found in row.windows(letters.len()) {
             if found.iter().map(|(letter, _)| letter).eq(&letters) {
                 for (_, x) in found {
-                    buffer[(*x, y)].set_style(style);
+                    set_ground(&mut buffer[(*x, y)], style);
                 }
             }
         }

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::tui::composer::TextBuffer;
 use crate::tui::paint::{
-    BorderText, Painter, clear, cut_spans, frame_with, put, scrollbar, spans_width,
+    BorderText, Painter, clear, cut_spans, frame_with, put, scrollbar, set_ground, spans_width,
 };
 use crate::tui::text::{truncate, width};
 use crate::tui::theme::Theme;
@@ -131,7 +131,9 @@ pub fn draw_rows(
         put(buffer, area, at - first, &Line::from(spans));
         if let Some(y) = u16::try_from(at - first).ok().filter(|_| chosen) {
             let row = Rect { y: area.y + y, height: 1, ..area };
-            buffer.set_style(row.intersection(area), selection(painter.theme));
+            for cell in row.intersection(area).positions() {
+                set_ground(&mut buffer[cell], selection(painter.theme));
+            }
         }
     }
     scrollbar(buffer, area, (first, height, all), painter, painter.theme.accent);

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
+use crate::tui::paint::set_ground;
 use crate::tui::text::width;
 
 /// Text selected by dragging the mouse within one area. Positions are in cells.
@@ -40,7 +41,7 @@ impl MouseSelection {
             let mut covered = 0;
             for x in start.max(within.left())..end.min(within.right()) {
                 let cell = &mut buffer[(x, y)];
-                cell.set_style(style);
+                set_ground(cell, style);
                 if covered == 0 {
                     line.push_str(cell.symbol());
                 }

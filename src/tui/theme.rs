@@ -13,10 +13,12 @@ use crate::protocol::EnvOverlay;
 mod depth;
 mod glyphs;
 mod ground;
+mod ink;
 
 pub use depth::ColorDepth;
 pub use glyphs::{ASCII, Glyph, Glyphs, UNICODE};
 pub use ground::Ground;
+pub use ink::on_ground;
 
 /// The built-in theme files.
 const BUILT_IN: [(&str, &str); 5] = [
@@ -186,6 +188,7 @@ impl Theme {
         if let Some(list) = &file.agents16 {
             theme.agents16 = colors("agents16", list)?;
         }
+        theme.styles_mut().for_each(ink::add_ink);
         theme.update_id();
         Ok(theme)
     }
@@ -216,10 +219,12 @@ impl Theme {
         if depth == ColorDepth::None {
             self = Self::no_color();
         }
+        self.styles_mut().for_each(ink::remove_ink);
         self.fit_grounds(depth);
         for style in self.styles_mut() {
             style.fg = style.fg.and_then(|color| depth.nearest(color));
             style.bg = style.bg.and_then(|color| depth.nearest(color));
+            ink::add_ink(style);
         }
         self.depth = depth;
         self.glyphs = glyphs;
@@ -398,6 +403,26 @@ mod tests {
     fn the_default_theme_leaves_the_colours_to_the_terminal() {
         let free = |color: &Color| matches!(color, Color::Rgb(..) | Color::Indexed(_));
         assert!(!colors(&mut Theme::default()).iter().any(free));
+    }
+
+    #[test]
+    fn no_ground_leaves_its_text_to_the_terminal() {
+        let own = "[styles]\nband = \"on blue\"\nselection = \"on #ffffff\"\nfocus = \"on 230\"\n";
+        let built_in = BUILT_IN.map(|(name, _)| Theme::named(name).unwrap());
+        for theme in built_in.into_iter().chain([Theme::parse(own).unwrap()]) {
+            for variables in [
+                &[("TERM", "xterm"), ("COLORTERM", "truecolor")][..],
+                &[("TERM", "xterm-256color")],
+                &[("TERM", "xterm")],
+                &[("NO_COLOR", "1")],
+            ] {
+                let mut theme = theme.clone().for_terminal(&env(variables));
+                for style in theme.styles_mut() {
+                    assert!(style.bg.is_none() || style.fg.is_some(), "{variables:?}: {style:?}");
+                    assert!(style.bg.is_none() || style.bg != style.fg, "{variables:?}: {style:?}");
+                }
+            }
+        }
     }
 
     #[test]

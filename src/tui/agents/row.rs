@@ -13,7 +13,7 @@ use crate::tui::labels::StatusLabel;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, spans_width, two_ends};
 use crate::tui::text::{column_width, one_line, padded, truncate, width};
-use crate::tui::theme::Glyph;
+use crate::tui::theme::{Glyph, on_ground};
 
 /// Maximum width of a column of tasks, in cells.
 const MAX_TASK_WIDTH: usize = 32;
@@ -318,7 +318,7 @@ pub fn band(
     agent: &AgentState,
     spans: Vec<Span<'static>>,
 ) -> Vec<Span<'static>> {
-    let style = painter.agent(agent).patch(painter.theme.focus);
+    let style = on_ground(painter.agent(agent), painter.theme.focus);
     restyle(spans, style.add_modifier(Modifier::BOLD))
 }
 

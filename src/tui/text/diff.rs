@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::sanitize::{reveal, sanitize};
 use super::wrap::{Indent, StyledRuns, WrapMode};
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Theme, on_ground};
 
 mod code;
 mod parse;
@@ -179,11 +179,11 @@ fn push_change(
         _ => (Style::new(), Style::new(), Style::new()),
     };
     let code = code.styles(row.sign, &row.text, theme);
-    let ground = line.bg.map(|bg| Style::new().bg(bg)).unwrap_or_default();
-    let sign = sign.patch(ground);
+    let ground = if line.bg.is_some() { line } else { Style::new() };
+    let sign = on_ground(sign, ground);
     let number = format!("{:>digits$} ", row.number);
     let mark = Span::styled(format!("{} ", row.sign), sign);
-    let first = vec![Span::styled(number, theme.dim.patch(ground)), mark];
+    let first = vec![Span::styled(number, on_ground(theme.dim, ground)), mark];
     // Further lines hang under the first letter of the code, unless that is far to the right.
     let indent = row.text.bytes().take_while(|byte| *byte == b' ').count();
     let indent = indent.min(usize::from(width) / 3);
@@ -223,8 +223,12 @@ fn styles_with_words(
         while words.next_if(|word| word.end < end).is_some() {}
         let changed = words.peek().is_some_and(|word| word.start < end);
         let base = code.peek().map_or(Style::new(), |(_, style)| *style);
-        let style = base.patch(line);
-        (end, if changed { style.patch(word) } else { style })
+        let ground = match changed {
+            true if word.bg.is_some() => word,
+            true => line.patch(word),
+            false => line,
+        };
+        (end, on_ground(base, ground))
     };
     ends.into_iter().filter(|end| *end > 0).map(style).collect()
 }

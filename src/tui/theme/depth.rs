@@ -117,6 +117,18 @@ fn indexed_rgb(index: u8) -> [u8; 3] {
     }
 }
 
+/// The usual value of a colour; `None` for the terminal's own.
+pub(super) fn approximate_rgb(color: Color) -> Option<[u8; 3]> {
+    match color {
+        Color::Reset => None,
+        Color::Rgb(red, green, blue) => Some([red, green, blue]),
+        Color::Indexed(index) => Some(indexed_rgb(index)),
+        Color::Black => Some([0, 0, 0]),
+        Color::White => Some([255, 255, 255]),
+        named => ANSI.iter().find(|(known, _)| *known == named).map(|(_, value)| *value),
+    }
+}
+
 fn nearest_ansi(rgb: [u8; 3]) -> Color {
     let nearest = ANSI.iter().min_by_key(|(_, value)| distance(*value, rgb));
     nearest.map_or(Color::Reset, |(color, _)| *color)
