@@ -427,8 +427,13 @@ impl TuiModel {
         let notice = self.notice.as_ref().map(|notice| notice.until);
         let question = self.question_opens_at();
         let unread = self.questions.open.as_ref().and_then(|open| open.unread_until);
+        let unread_list = match &self.overlay {
+            Some(Overlay::AgentPicker(which)) => which.unread_until,
+            _ => None,
+        };
         let armed = [
             unread,
+            unread_list,
             self.keys.quit_by_interrupt,
             self.keys.quit_by_eof,
             self.closing_until,

@@ -238,6 +238,9 @@ fn expire(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if let Some(open) = &mut model.questions.open {
         changed |= over(&mut open.unread_until);
     }
+    if let Some(Overlay::AgentPicker(which)) = &mut model.overlay {
+        changed |= over(&mut which.unread_until);
+    }
     changed |= model.agents.expire(now, model.focus.as_ref());
     changed |= model.jobs.expire(now);
     if over(&mut model.questions.notify_at) {

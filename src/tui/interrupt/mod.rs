@@ -139,6 +139,9 @@ impl TuiModel {
         match &self.overlay {
             Some(Overlay::AgentPicker(which)) => {
                 return Some(match (key, which.action) {
+                    (InterruptKey::Interrupt, AgentAction::Cancel) if which.is_unread(self.now) => {
+                        InterruptAction::Nothing
+                    }
                     (InterruptKey::Interrupt, AgentAction::Cancel) => InterruptAction::CancelListed,
                     _ => InterruptAction::ClosePicker,
                 });

@@ -37,7 +37,7 @@ fn cancel_which_takes_ctrl_c_as_all_and_esc_as_nobody() {
     assert!(matches!(screen.model.overlay, Some(Overlay::AgentPicker(_))));
     screen.esc();
     assert_eq!((screen.sent(), screen.notice()), (vec![], "nothing cancelled"));
-    screen.wait(300).ctrl('c').wait(300).ctrl('c');
+    screen.wait(300).ctrl('c').wait(1000).ctrl('c');
     assert_eq!(screen.sent(), [Command::Cancel(first), Command::Cancel(second)]);
     assert_eq!(screen.notice(), "2 agents cancelled");
 }
@@ -447,7 +447,7 @@ fn cancel_which_takes_numbers_of_two_digits() {
     };
     let (mut screen, paths) = many();
     let output = super::pictures::picture(&mut screen, 100, 40);
-    assert!(output.contains("1–12 or ↑↓, then Enter · a or Ctrl+C all"), "{output}");
+    assert!(output.contains("1–12 or ↑↓, then Enter · a twice: all"), "{output}");
     screen.write("12");
     assert_eq!(screen.sent(), [], "a digit may be a part of a number");
     screen.enter();
@@ -588,4 +588,22 @@ fn quitting_names_the_commands_that_end_with_it() {
     assert_eq!(screen.notice(), "Ctrl+C again quits and ends 2 background commands");
     screen.job_done(&root(), "bash-1", 0).job_done(&root(), "bash-2", 0).wait(3000).ctrl('c');
     assert_eq!(screen.notice(), "Ctrl+C again quits");
+}
+
+#[test]
+fn two_presses_of_ctrl_c_in_a_row_cancel_no_list_that_nobody_has_read() {
+    let mut screen = busy();
+    for name in ["explore-1", "explore-2", "explore-3"] {
+        screen.agent(&root(), name, "map the routes");
+    }
+    screen.ctrl('c');
+    assert!(matches!(screen.model.overlay, Some(Overlay::AgentPicker(_))));
+    for pause in [30, 270, 600] {
+        screen.sent();
+        screen.wait(pause).ctrl('c');
+        assert_eq!(screen.sent(), [], "after {pause} more ms");
+    }
+    assert!(matches!(screen.model.overlay, Some(Overlay::AgentPicker(_))));
+    screen.wait(200).ctrl('c');
+    assert_eq!(screen.sent().len(), 3);
 }

@@ -78,10 +78,13 @@ impl AgentPicker {
 
     /// Hints for all keys.
     pub fn hint(&self, model: &TuiModel) -> Vec<String> {
-        let all = match self.action {
-            AgentAction::Cancel => "a or Ctrl+C all",
-            AgentAction::Background => "a all",
+        let all = match (self.action, self.confirms) {
+            (AgentAction::Cancel, _) if self.is_unread(model.now) => "a twice: all",
+            (AgentAction::Cancel, false) => "a twice or Ctrl+C: all",
+            (AgentAction::Cancel, true) => "a or Ctrl+C: all",
+            (AgentAction::Background, false) => "a twice: all",
+            (AgentAction::Background, true) => "a: all",
         };
-        vec![self.key_hints(model), all.to_owned(), "Esc none".to_owned()]
+        vec![self.key_hints(model), all.to_owned(), "Esc: none".to_owned()]
     }
 }

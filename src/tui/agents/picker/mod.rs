@@ -3,6 +3,8 @@
 pub mod draw;
 pub mod update;
 
+use std::time::Duration;
+
 use crate::protocol::AgentPath;
 use crate::tui::agents::AgentState;
 
@@ -16,13 +18,25 @@ pub struct AgentPicker {
     pub typed: String,
     /// Whether `a` was pressed, which acts on all when pressed twice.
     pub confirms: bool,
+    /// Until when Ctrl+C does nothing: the press that opened the list may have been one of two.
+    pub unread_until: Option<Duration>,
 }
+
+/// How long a new list is taken for unread.
+pub const UNREAD_TIME: Duration = Duration::from_secs(1);
 
 /// The action for the chosen agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentAction {
     Cancel,
     Background,
+}
+
+impl AgentPicker {
+    /// Whether nobody can have read the list yet.
+    pub fn is_unread(&self, now: Duration) -> bool {
+        self.unread_until.is_some_and(|until| now < until)
+    }
 }
 
 impl AgentAction {

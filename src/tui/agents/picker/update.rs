@@ -4,7 +4,7 @@ use crossterm::event::KeyEvent;
 
 use crate::protocol::{AgentPath, Command};
 use crate::tui::agents::AgentState;
-use crate::tui::agents::picker::{AgentAction, AgentPicker};
+use crate::tui::agents::picker::{AgentAction, AgentPicker, UNREAD_TIME};
 use crate::tui::background::update as background;
 use crate::tui::format::count;
 use crate::tui::interrupt::stop;
@@ -28,7 +28,14 @@ pub fn open(model: &mut TuiModel, action: AgentAction) {
     let mut agents = model.agents.visible();
     agents.retain(|agent| listed(agent));
     let rows = agents.iter().map(|agent| agent.path.clone()).collect();
-    let which = AgentPicker { action, rows, selected: 0, typed: String::new(), confirms: false };
+    let which = AgentPicker {
+        action,
+        rows,
+        selected: 0,
+        typed: String::new(),
+        confirms: false,
+        unread_until: Some(model.now + UNREAD_TIME),
+    };
     model.overlay = Some(Overlay::AgentPicker(which));
 }
 
