@@ -26,16 +26,13 @@ use crate::tui::view::View;
 
 use agents::AgentLog;
 use transcript::TranscriptLog;
-use words::clean_row;
 pub use words::{Row, clean_rows};
+use words::{WIDE, clean_row};
 
 /// Widest line that is drawn aside, and the lines that fit: a question should be whole.
 const MAX_WIDTH: u16 = 100;
 const MIN_WIDTH: u16 = 40;
 const HEIGHT: u16 = 60;
-
-/// Stands for the second cell of a wide character in a row.
-const WIDE: &str = "\0";
 
 /// Reasons to say more than what happened.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,8 +1,12 @@
 //! Turns drawn rows into words: without frames, and with words for signs.
 
 use ratatui::layout::Rect;
+use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tui::format::count;
+
+/// Stands for the second cell of a wide character in a row.
+pub(super) const WIDE: &str = "\0";
 
 /// Signs of states, and the words that say the same.
 const SIGNS: [(char, &str); 5] =
@@ -102,6 +106,14 @@ fn narrowed(text: &str) -> String {
     out.trim_start_matches(", ").to_owned()
 }
 
+/// A row of the content of a question, as it is: a changed indentation is a change, and a sign may be part
+/// of the code.
+fn content_row(row: &str, content: Rect) -> Row {
+    let cells = row.graphemes(true).skip(content.x.into()).take(content.width.into());
+    let text: String = cells.filter(|cell| *cell != WIDE).collect();
+    Row { text: text.trim_end().to_owned(), selected: false, part: RowPart::Content }
+}
+
 /// The rows of an area in words, without empty ones.
 pub fn clean_rows<'a>(rows: impl Iterator<Item = &'a str>) -> Vec<Row> {
     rows.map(clean_row).filter(|row| !row.text.is_empty()).collect()
@@ -122,12 +134,13 @@ pub fn rows(rows: &[String], area: Rect, content: Rect, answers: &[(Rect, u8)]) 
             digits.push((*digit, Row { part: RowPart::Answers, ..clean_row(&text) }));
             rest.iter_mut().take(cells.end).skip(cells.start).for_each(|c| *c = ' ');
         }
-        let mut rest = clean_row(&rest.iter().collect::<String>());
-        if on_row().next().is_some() {
-            rest.part = RowPart::Answers;
+        let rest = if on_row().next().is_some() {
+            Row { part: RowPart::Answers, ..clean_row(&rest.iter().collect::<String>()) }
         } else if in_content.contains(&y) {
-            rest.part = RowPart::Content;
-        }
+            content_row(row, content)
+        } else {
+            clean_row(&rest.iter().collect::<String>())
+        };
         if digits.is_empty() { above.push(rest) } else { below.push(rest) }
     }
     digits.sort_by_key(|(digit, _)| *digit);
@@ -167,7 +180,7 @@ mod tests {
         let drawn: Vec<String> = drawn.iter().map(|row| format!("{row:30}")).collect();
         let at = |x, y, width, digit| (Rect::new(x, y, width, 1), digit);
         let answers = [at(2, 1, 5, 1), at(12, 1, 13, 4), at(2, 2, 8, 2)];
-        let content = Rect::new(0, 0, 30, 1);
+        let content = Rect::new(2, 0, 28, 1);
         let found = rows(&drawn, Rect::new(0, 0, 30, 3), content, &answers);
         let found = lines(found.iter());
         let parts = ["Content, 1 line:", "  call", "Answers:", "1 Yes", "2 Always"];

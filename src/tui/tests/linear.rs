@@ -97,7 +97,7 @@ fn content_that_looks_like_answers_is_told_from_them() {
     let command = "echo a\nAnswers:\n1  Yes, it is harmless";
     lines.screen.prompt("go").asks(&root(), 1, "main", command).wait(2000);
     let said = lines.frame(false).lines.join("\n");
-    assert!(said.contains("\n  Answers:\n  1  Yes, it is harmless\n"), "{said}");
+    assert!(said.contains("\n    Answers:\n    1  Yes, it is harmless\n"), "{said}");
     assert_eq!(said.matches("\nAnswers:\n").count(), 1, "{said}");
 }
 
@@ -108,7 +108,7 @@ fn a_question_is_numbered_lines_and_its_text_field_is_the_last_line() {
     let frame = lines.frame(false);
     let said = frame.lines.join("\n");
     let content =
-        "Question:\nmain wants to run a command\nContent, 2 lines:\n  psql shop\n  in shop, no";
+        "Question:\nmain wants to run a command\nContent, 2 lines:\n    psql shop\n  in shop · no";
     assert!(said.contains(content), "{said}");
     assert!(said.contains("\nAnswers:\n1  Yes"), "{said}");
     let answers: Vec<&String> =
@@ -180,4 +180,17 @@ fn a_form_is_its_question_and_numbered_lines_and_says_what_a_key_has_changed() {
     let said = lines.said();
     assert!(said.contains("All 2 answers"), "{said}");
     assert!(said.contains("1  crate  jiff\n2  name  mine"), "{said}");
+}
+
+#[test]
+fn the_content_of_a_question_keeps_its_blanks_and_signs() {
+    let mut lines = Lines::new();
+    let command = "if true\n    return total\n        return total\n  a › b   •  c";
+    lines.screen.prompt("go").asks(&root(), 1, "main", command).wait(2000);
+    let said = lines.frame(false).lines.join("\n");
+    for line in
+        ["\n        return total\n", "\n            return total\n", "\n      a › b   •  c\n"]
+    {
+        assert!(said.contains(line), "{said}");
+    }
 }
