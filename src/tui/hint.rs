@@ -28,16 +28,24 @@ fn hint_pieces(model: &TuiModel, metrics: &Metrics) -> Vec<String> {
     let frame = metrics.question.as_ref();
     match &model.overlay {
         Some(overlay) => overlay_hint(model, overlay, metrics),
-        None => question::hint(model, frame).unwrap_or_else(|| {
-            let mut clauses = 0;
-            let mut pieces = prompt_hint(model);
-            pieces.retain(|piece| {
-                clauses += piece.split(" · ").count();
-                clauses <= MAX_CLAUSES
-            });
-            pieces
-        }),
+        None => {
+            question::hint(model, frame).filter(|_| !menu_has_keys(model)).unwrap_or_else(|| {
+                let mut clauses = 0;
+                let mut pieces = prompt_hint(model);
+                pieces.retain(|piece| {
+                    clauses += piece.split(" · ").count();
+                    clauses <= MAX_CLAUSES
+                });
+                pieces
+            })
+        }
     }
+}
+
+/// Whether the keys go to the completion menu: it is open, and no question has the keyboard.
+fn menu_has_keys(model: &TuiModel) -> bool {
+    let asked = model.questions.open.as_ref().is_some_and(|open| open.keyboard);
+    model.composer.menu.is_some() && !asked && !model.questions.is_unread()
 }
 
 /// Hints for the keys of an overlay, most important first.
@@ -59,7 +67,10 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
     if model.composer.menu.is_some() {
         let arrows = keymap.labels(KeyContext::Prompt, &[Action::Up, Action::Down]);
         let pieces = [
-            arrows.map(|arrows| format!("{arrows} choose")),
+            // With a question below the list, it matters more what Esc closes.
+            arrows
+                .filter(|_| model.questions.open.is_none())
+                .map(|arrows| format!("{arrows} choose")),
             hint(Action::Submit, "selects"),
             hint(Action::Next, "complete"),
             fixed_hint("Esc closes"),

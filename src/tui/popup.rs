@@ -56,8 +56,23 @@ pub fn place(area: Rect, cells: usize, lines: usize) -> Rect {
     Rect::new(area.x, area.bottom() - height, width, height)
 }
 
-/// Draws an empty box. Returns the area inside, and the cursor of its filter.
+/// Draws an empty box, with a blank line above it where it leaves enough of the transcript. Returns the area
+/// inside, and the cursor of its filter.
 pub fn draw(
+    title: &PopupTitle<'_>,
+    area: Rect,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) -> (Rect, Option<Position>) {
+    let end = clear_beside(area, painter.theme, buffer);
+    if area.y > LINES_ABOVE {
+        clear(buffer, Rect { y: area.y - 1, height: 1, width: end.saturating_sub(area.x), ..area });
+    }
+    draw_over(title, area, painter, buffer)
+}
+
+/// Draws an empty box, and changes nothing around it.
+pub fn draw_over(
     title: &PopupTitle<'_>,
     area: Rect,
     painter: Painter<'_>,
@@ -88,13 +103,12 @@ pub fn draw(
     let close = (area.width < NARROW).then(|| Span::styled("Esc closes", theme.dim));
     let foot = BorderText { left: close.into_iter().collect(), right: Vec::new() };
     let title = BorderText { left, right };
-    clear_around(area, theme, buffer);
     (frame_with(buffer, area, theme, theme.dim, title, foot), cursor)
 }
 
 /// Blanks what a box leaves of the lines that it cuts: up to the vertical line before the next pane, if
-/// there is one, else up to the edge. Where the box leaves enough of the transcript, also the line above.
-fn clear_around(area: Rect, theme: &Theme, buffer: &mut Buffer) {
+/// there is one, else up to the edge. Returns where that is.
+pub fn clear_beside(area: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
     let right = buffer.area.right();
     let is_line = |x: &u16| {
         let rows = area.top()..area.bottom();
@@ -105,9 +119,16 @@ fn clear_around(area: Rect, theme: &Theme, buffer: &mut Buffer) {
     // A box that ends on the line cuts no pane.
     let end = (area.right().saturating_sub(2)..right).find(is_line).unwrap_or(right);
     clear(buffer, Rect { x: area.right(), width: end.saturating_sub(area.right()), ..area });
-    if area.y > LINES_ABOVE {
-        clear(buffer, Rect { y: area.y - 1, height: 1, width: end.saturating_sub(area.x), ..area });
-    }
+    end
+}
+
+/// A list as drawn.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DrawnList {
+    /// The cursor of its filter.
+    pub cursor: Option<Position>,
+    /// The lines that it has room for.
+    pub lines: usize,
 }
 
 /// Draws rows, scrolled so that the selected one is in the middle, with a scrollbar in the border to

@@ -256,7 +256,10 @@ impl View {
         let draft = prompt::draw(model, &mut self.draft, layout.prompt, painter, buffer);
         self.hit_areas.push((layout.prompt, HitKind::Prompt(0)));
         if model.overlay.is_none() {
-            prompt::draw_menu(model, layout.background.y, area.width, painter, buffer);
+            let mut areas = self.hit_areas.iter();
+            let question = areas.find(|(_, kind)| *kind == HitKind::Overlay).map(|(area, _)| *area);
+            let bottom = layout.background.y;
+            prompt::draw_menu(model, bottom, area.width, question, painter, buffer);
             cursor = cursor.or(draft);
         }
         theme.glyphs.replace_non_ascii(buffer);

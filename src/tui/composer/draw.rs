@@ -142,11 +142,13 @@ pub fn draw(
     (x < area.right() && y < area.bottom()).then_some(Position { x, y })
 }
 
-/// Draws the completion menu above `bottom`, over whatever is there.
+/// Draws the completion menu above `bottom`, over whatever is there. It covers the width of a question,
+/// so that no part of that one's border stands alone.
 pub fn draw_menu(
     model: &TuiModel,
     bottom: u16,
     screen: u16,
+    question: Option<Rect>,
     painter: Painter<'_>,
     buffer: &mut Cells,
 ) {
@@ -159,7 +161,10 @@ pub fn draw_menu(
     }
     let labels = labels.min(MAX_LABEL_WIDTH);
     let rows = menu.items.len().min(MENU_ROWS);
-    let area = popup::place(Rect::new(0, 0, screen, bottom), 2 + labels + 2 + details, rows);
+    let mut area = popup::place(Rect::new(0, 0, screen, bottom), 2 + labels + 2 + details, rows);
+    if let Some(question) = question {
+        area.width = area.width.max(question.right() - area.x);
+    }
     if area.height < 3 {
         return;
     }
@@ -171,7 +176,11 @@ pub fn draw_menu(
     let all = menu.items.len();
     let note = popup::position(menu.selected, all, all, area.height - 2);
     let title = PopupTitle { name, filter: None, note };
-    let (inner, _) = popup::draw(&title, area, painter, buffer);
+    if question.is_some_and(|question| area.right() > question.right()) {
+        popup::clear_beside(area, theme, buffer);
+    }
+    let draw = if question.is_some() { popup::draw_over } else { popup::draw };
+    let (inner, _) = draw(&title, area, painter, buffer);
     let mut filter = TextFilter::new(&menu.query);
     let hit = theme.accent.add_modifier(Modifier::BOLD);
     let line = |item: &MenuItem| {

@@ -13,6 +13,7 @@ use crate::tui::session::ScreenRule;
 use crate::tui::testing::{TestScreen, finish};
 
 use super::pictures::picture;
+use super::{busy, root};
 
 fn asked() -> (TestScreen, AgentPath) {
     let mut screen = TestScreen::new();
@@ -479,4 +480,22 @@ fn a_grant_says_for_whom_and_until_when() {
     screen.write("2");
     screen.event(&agent, EventKind::QuestionClosed { id: QuestionId(1), allowed: Some(true) });
     assert_eq!(screen.notice(), "allowed for agent 1 until it ends: Bash(psql:*)");
+}
+
+#[test]
+fn a_completion_list_over_a_question_has_the_keys_and_leaves_no_border_alone() {
+    let mut screen = busy();
+    screen.write("/co");
+    screen.asks(&root(), 1, "main", "psql shop").wait(2000);
+    assert!(screen.model.questions.open.is_some() && screen.model.composer.menu.is_some());
+    let picture = picture(&mut screen, 100, 30);
+    let hints = picture.lines().find(|line| line.contains("Esc closes")).unwrap_or_default();
+    assert!(hints.contains("Enter selects · Tab complete"), "{picture}");
+    let rows = picture.lines().skip_while(|line| !line.contains("main wants"));
+    for row in rows.take_while(|line| !line.contains("to main")) {
+        let row = row.trim_end().trim_end_matches('"');
+        assert!(row.trim_end().ends_with(['│', '╮', '╯', '▐', '█', '┃']), "{row}\n{picture}");
+    }
+    screen.esc();
+    assert!(screen.model.composer.menu.is_none() && screen.model.questions.open.is_some());
 }
