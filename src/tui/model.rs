@@ -113,6 +113,8 @@ pub struct Metrics {
     pub question: Option<QuestionFrame>,
     /// The help, or a page of lines.
     pub page: Extent,
+    /// Lines that a list has room for.
+    pub list: usize,
 }
 
 impl Metrics {

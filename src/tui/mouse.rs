@@ -137,7 +137,10 @@ fn wheel(model: &mut TuiModel, under: &HitTarget, lines: isize) {
             Some(Overlay::Reader(reader)) => {
                 reader.scroll.scroll_by(model.metrics.reader, lines);
             }
-            _ => page::scroll(model, lines),
+            Some(Overlay::Help { .. } | Overlay::Page(_) | Overlay::Question { .. }) => {
+                page::scroll(model, lines);
+            }
+            _ => overlay::scroll_list(model, lines),
         };
     }
     let body = model.metrics.body;

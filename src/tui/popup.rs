@@ -132,14 +132,14 @@ pub struct DrawnList {
 }
 
 /// Draws rows, scrolled so that the selected one is in the middle, with a scrollbar in the border to
-/// the right. A `selected` out of range selects none.
+/// the right. A `selected` out of range selects none. Returns the lines that there is room for.
 pub fn draw_rows(
     lines: Vec<Line<'static>>,
     selected: usize,
     area: Rect,
     painter: Painter<'_>,
     buffer: &mut Buffer,
-) {
+) -> usize {
     let (height, all) = (usize::from(area.height), lines.len());
     let middle = if selected < all { selected.saturating_sub(height / 2) } else { 0 };
     let first = middle.min(all.saturating_sub(height));
@@ -158,6 +158,7 @@ pub fn draw_rows(
         }
     }
     scrollbar(buffer, area, (first, height, all), painter, painter.theme.accent);
+    height
 }
 
 /// The style of the selected row. One that is reversed has no room for faint or coloured text.

@@ -23,6 +23,7 @@ use crate::tui::overlay::Overlay;
 use crate::tui::page::draw::{self as page, ChangesLayout};
 use crate::tui::paint::{Painter, clear, put, put_all};
 use crate::tui::picker::draw as picker;
+use crate::tui::popup::DrawnList;
 use crate::tui::question::content::QuestionContent;
 use crate::tui::question::draw as question;
 use crate::tui::queue::draw as queue;
@@ -422,7 +423,7 @@ impl View {
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let body = layout.body;
-        let mut cursor = None;
+        let mut list = DrawnList::default();
         let extent = match &model.overlay {
             Some(Overlay::Reader(reader)) => {
                 let drawn =
@@ -444,20 +445,20 @@ impl View {
             Some(Overlay::Page(shown)) => {
                 page::draw(shown, body, &mut self.changes, painter, buffer)
             }
-            Some(Overlay::Agents(list)) => {
-                cursor = agents::list::draw::draw(model, list, body, painter, buffer);
+            Some(Overlay::Agents(agents)) => {
+                list = agents::list::draw::draw(model, agents, body, painter, buffer);
                 Extent::default()
             }
             Some(Overlay::AgentPicker(which)) => {
-                agents::picker::draw::draw(model, which, body, painter, buffer);
+                list = agents::picker::draw::draw(model, which, body, painter, buffer);
                 Extent::default()
             }
-            Some(Overlay::Picker(list)) => {
-                cursor = picker::draw(list, body, painter, &self.highlighter, buffer);
+            Some(Overlay::Picker(shown)) => {
+                list = picker::draw(shown, body, painter, &self.highlighter, buffer);
                 Extent::default()
             }
             Some(Overlay::History(search)) => {
-                cursor = picker::draw_history(model, search, body, painter, buffer);
+                list = picker::draw_history(model, search, body, painter, buffer);
                 Extent::default()
             }
             None => {
@@ -470,8 +471,9 @@ impl View {
             }
         };
         self.metrics.page = extent;
+        self.metrics.list = list.lines;
         self.hit_areas.push((body, HitKind::Overlay));
-        cursor
+        list.cursor
     }
 }
 

@@ -8,7 +8,7 @@ use crate::tui::composer::TextBuffer;
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::Overlay;
+use crate::tui::overlay::{Overlay, step_selection};
 use crate::tui::page::update as page;
 use crate::tui::picker::update as picker;
 use crate::tui::reader::update as reader;
@@ -36,6 +36,35 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
             page::press(model, key, action, effects);
         }
         Some(Overlay::Reader(_)) | None => {}
+    }
+}
+
+/// Moves the selection of an open list by rows, no further than its ends.
+pub fn scroll_list(model: &mut TuiModel, rows: isize) {
+    let agents = match &model.overlay {
+        Some(Overlay::Agents(list)) => list.rows(model).len(),
+        _ => 0,
+    };
+    match &mut model.overlay {
+        Some(Overlay::Agents(list)) => {
+            list.pending = None;
+            step_selection(&mut list.selected, agents, rows);
+        }
+        Some(Overlay::Picker(picker)) => {
+            picker.confirms = false;
+            let found = picker.matching().len();
+            step_selection(&mut picker.selected, found, rows);
+        }
+        Some(Overlay::History(search)) => {
+            let found = model.composer.search(search.query.text()).len();
+            step_selection(&mut search.selected, found, -rows);
+        }
+        Some(Overlay::AgentPicker(which)) => {
+            which.confirms = false;
+            which.typed.clear();
+            step_selection(&mut which.selected, which.rows.len(), rows);
+        }
+        _ => {}
     }
 }
 

@@ -1,7 +1,7 @@
 //! Draws the lists to choose from, and their hints.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -13,7 +13,7 @@ use crate::tui::paint::{Painter, cut_spans, put_all, spans_width, two_ends};
 use crate::tui::picker::preview::Preview;
 use crate::tui::picker::rows::PickerRow;
 use crate::tui::picker::{HistorySearch, Picker, PickerRows};
-use crate::tui::popup::{self, PopupTitle, draw_rows};
+use crate::tui::popup::{self, DrawnList, PopupTitle, draw_rows};
 use crate::tui::text::{
     Highlighter, TextFilter, column_width, one_line, padded, width, wrap_hanging,
 };
@@ -40,14 +40,14 @@ const MIN_WIDTH: usize = 36;
 /// Minimum lines of a list with a preview, so that it does not jump with each row.
 const PREVIEW_LINES: usize = 14;
 
-/// Draws a picker. Returns the cursor of its filter.
+/// Draws a picker.
 pub fn draw(
     picker: &Picker,
     area: Rect,
     painter: Painter<'_>,
     highlighter: &Highlighter,
     buffer: &mut Buffer,
-) -> Option<Position> {
+) -> DrawnList {
     let theme = painter.theme;
     let (rows, all) = (picker.matching(), picker.all());
     let selected = picker.selected.min(rows.len().saturating_sub(1));
@@ -82,9 +82,9 @@ pub fn draw(
         let right = Rect { x, width: whole.right().saturating_sub(x), ..whole };
         put_all(buffer, right, &preview.lines);
     }
-    draw_rows(lines, at, list, painter, buffer);
+    let lines = draw_rows(lines, at, list, painter, buffer);
     put_all(buffer, Rect { y: whole.bottom(), height: kept, ..inner }, &notes);
-    cursor
+    DrawnList { cursor, lines }
 }
 
 /// The lines of the rows with their headings, and the index of the selected one.
@@ -258,14 +258,14 @@ pub fn hint(model: &TuiModel) -> Vec<String> {
     keys.chain(["Esc closes".to_owned()]).collect()
 }
 
-/// Draws the history search, the newest match at the bottom, next to the prompt. Returns the cursor.
+/// Draws the history search, the newest match at the bottom, next to the prompt.
 pub fn draw_history(
     model: &TuiModel,
     search: &HistorySearch,
     area: Rect,
     painter: Painter<'_>,
     buffer: &mut Buffer,
-) -> Option<Position> {
+) -> DrawnList {
     let theme = painter.theme;
     let found = model.composer.search(search.query.text());
     let all = model.composer.search("").len();
@@ -283,13 +283,13 @@ pub fn draw_history(
     let (inner, cursor) = popup::draw(&title, area, painter, buffer);
     if lines.is_empty() {
         let none = vec![Line::styled("no match", theme.dim)];
-        draw_rows(none, usize::MAX, inner, painter, buffer);
-        return cursor;
+        let lines = draw_rows(none, usize::MAX, inner, painter, buffer);
+        return DrawnList { cursor, lines };
     }
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(inner.height);
     let low = Rect { y: inner.bottom() - height, height, ..inner };
-    draw_rows(lines, selected, low, painter, buffer);
-    cursor
+    let lines = draw_rows(lines, selected, low, painter, buffer);
+    DrawnList { cursor, lines }
 }
 
 /// Hints for the keys of the history search.

@@ -10,7 +10,7 @@ use crate::tui::host::ModelList;
 use crate::tui::keymap::Action;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::{Overlay, cycle_selection, type_filter};
+use crate::tui::overlay::{Overlay, cycle_selection, move_selection, type_filter};
 use crate::tui::picker::rows::{PickerChoice, PickerRow};
 use crate::tui::picker::{Picker, PickerRows};
 
@@ -45,7 +45,7 @@ pub fn press(
     action: Option<Action>,
     effects: &mut Vec<ScreenEffect>,
 ) {
-    let in_force = model.session.mode;
+    let (in_force, lines) = (model.session.mode, model.metrics.list);
     let Some(Overlay::Picker(picker)) = &mut model.overlay else { return };
     let confirmed = std::mem::take(&mut picker.confirms);
     if type_filter(&mut picker.filter, &mut picker.selected, key) {
@@ -53,9 +53,7 @@ pub fn press(
     }
     let rows = picker.matching();
     match action {
-        Some(Action::Up | Action::Down) => {
-            cycle_selection(&mut picker.selected, rows.len(), action == Some(Action::Down));
-        }
+        Some(action) if move_selection(&mut picker.selected, rows.len(), lines, action) => {}
         Some(Action::Submit) if !confirmed && in_force != BYPASS && selects_bypass(picker) => {
             picker.confirms = true;
         }
@@ -120,17 +118,21 @@ pub fn press_history(
     action: Option<Action>,
     effects: &mut Vec<ScreenEffect>,
 ) {
+    let lines = model.metrics.list;
     let Some(Overlay::History(search)) = &mut model.overlay else { return };
     if type_filter(&mut search.query, &mut search.selected, key) {
         return;
     }
     let found = model.composer.search(search.query.text());
+    // The newest match is at the bottom, next to the prompt.
+    let mut row = found.len().saturating_sub(1 + search.selected);
     match action {
-        // The newest match is at the bottom, next to the prompt.
-        Some(Action::Up | Action::SearchHistory) => {
+        Some(Action::SearchHistory) => {
             cycle_selection(&mut search.selected, found.len(), true);
         }
-        Some(Action::Down) => cycle_selection(&mut search.selected, found.len(), false),
+        Some(action) if move_selection(&mut row, found.len(), lines, action) => {
+            search.selected = found.len().saturating_sub(1 + row);
+        }
         Some(Action::Submit | Action::Next) => {
             let chosen = found.get(search.selected).map(|&prompt| prompt.to_owned());
             model.overlay = None;

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Style;
@@ -18,7 +19,8 @@ use crate::tui::host::{
     CommandChoice, HostRequest, InfoPage, LocalServer, McpServers, MemoryChoice, ModelChoice,
     ModelList, SessionChoice,
 };
-use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::msg::{HitTarget, Msg, ScreenEffect};
+use crate::tui::overlay::Overlay;
 use crate::tui::page::{PageLine, Tone};
 use crate::tui::session::ScreenRule;
 use crate::tui::testing::{TestScreen, agent_choice, finish};
@@ -439,4 +441,49 @@ fn the_list_of_models_is_no_dead_end_without_one() {
     snapshots("model_none", &mut screen);
     screen.enter();
     assert!(screen.model.play_demo);
+}
+
+#[test]
+fn a_long_list_moves_by_pages_to_its_ends_and_with_the_wheel() {
+    let mut screen = TestScreen::new();
+    for number in 0..60 {
+        screen.model.composer.remember(&format!("prompt {number}"));
+    }
+    let selected = |screen: &TestScreen| match &screen.model.overlay {
+        Some(Overlay::History(search)) => search.selected,
+        Some(Overlay::Agents(list)) => list.selected,
+        overlay => panic!("{overlay:?}"),
+    };
+    // The newest prompt is at the lower end.
+    screen.ctrl('r').draw().key(KeyCode::PageUp);
+    let page = selected(&screen);
+    assert!(page > 5, "{page}");
+    screen.key(KeyCode::PageUp).key(KeyCode::PageDown);
+    assert_eq!(selected(&screen), page);
+    screen.key(KeyCode::Home);
+    assert_eq!(selected(&screen), 59);
+    screen.key(KeyCode::PageUp);
+    assert_eq!(selected(&screen), 59, "no further than the end");
+    screen.key(KeyCode::End);
+    assert_eq!(selected(&screen), 0);
+    wheel(&mut screen, MouseEventKind::ScrollUp);
+    assert_eq!(selected(&screen), 3);
+    screen.esc().wait(300);
+
+    screen.write("/agents").enter();
+    let agents = (0..40).map(|number| agent_choice(&format!("agent-{number:02}"))).collect();
+    screen.send(Msg::Host { answered: HostRequest::Agents(agents), at: Duration::from_secs(20) });
+    screen.draw().key(KeyCode::End);
+    assert_eq!(selected(&screen), 39);
+    screen.key(KeyCode::PageUp);
+    assert!((20..36).contains(&selected(&screen)), "{}", selected(&screen));
+    screen.key(KeyCode::Home);
+    wheel(&mut screen, MouseEventKind::ScrollDown);
+    assert_eq!(selected(&screen), 3);
+}
+
+fn wheel(screen: &mut TestScreen, kind: MouseEventKind) {
+    let event = MouseEvent { kind, column: 5, row: 5, modifiers: KeyModifiers::NONE };
+    let (hit, at) = (HitTarget::default(), screen.at);
+    screen.send(Msg::Mouse { event, hit, at });
 }

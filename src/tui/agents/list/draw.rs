@@ -1,7 +1,7 @@
 //! `/agents`: rows under three headings, and details of the selected one below.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::agents::list::AgentList;
@@ -12,7 +12,7 @@ use crate::tui::background::draw::job_line;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, put_all};
-use crate::tui::popup::{self, PopupTitle, draw_rows};
+use crate::tui::popup::{self, DrawnList, PopupTitle, draw_rows};
 use crate::tui::text::{column_width, one_line, padded, wrap_text};
 
 /// Maximum width of the names of definitions, in cells.
@@ -27,14 +27,14 @@ const MAX_TASK_BYTES: usize = 1000;
 /// Minimum number of lines of the list beside details.
 const LIST_LINES: u16 = 4;
 
-/// Draws the list. Returns the cursor of its filter.
+/// Draws the list.
 pub fn draw(
     model: &TuiModel,
     list: &AgentList,
     area: Rect,
     painter: Painter<'_>,
     buffer: &mut Buffer,
-) -> Option<Position> {
+) -> DrawnList {
     let room = popup::room(area).0;
     let found = list.rows(model);
     let (lines, selected) = all_lines(model, list, &found, room, painter);
@@ -63,8 +63,8 @@ pub fn draw(
             put_all(buffer, below, &about(&chosen));
         }
     }
-    draw_rows(lines, selected, inner, painter, buffer);
-    cursor
+    let lines = draw_rows(lines, selected, inner, painter, buffer);
+    DrawnList { cursor, lines }
 }
 
 /// Facts about a row besides its line.

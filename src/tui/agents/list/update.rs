@@ -15,7 +15,7 @@ use crate::tui::interrupt::stop;
 use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::{Overlay, cycle_selection};
+use crate::tui::overlay::{Overlay, move_selection};
 use crate::tui::page::{PageLine, update as page};
 
 /// Opens the list of agents and requests the definitions.
@@ -35,6 +35,7 @@ pub fn press(
     let Some(Overlay::Agents(list)) = &mut model.overlay else { return };
     let (filtering, pending) = (list.filtering, list.pending.take());
     let Some(Overlay::Agents(list)) = &model.overlay else { return };
+    let lines = model.metrics.list;
     let (rows, chosen) = (list.rows(model).len(), list.selected_row(model));
     match (plain_char(key), action) {
         (Some(letter), _) if filtering => change(model, |list| {
@@ -59,14 +60,11 @@ pub fn press(
             }
         }
         (_, Some(Action::Submit)) => open_row(model, chosen),
-        (_, Some(Action::Up | Action::Down)) => change(model, |list| {
-            cycle_selection(&mut list.selected, rows, action == Some(Action::Down));
+        (_, Some(action)) => change(model, |list| {
+            if !move_selection(&mut list.selected, rows, lines, action) && filtering {
+                edit_text(&mut list.filter, action);
+            }
         }),
-        (_, Some(edit)) if filtering => {
-            change(model, |list| {
-                edit_text(&mut list.filter, edit);
-            });
-        }
         _ => {}
     }
 }

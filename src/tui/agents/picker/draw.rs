@@ -10,7 +10,7 @@ use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, frame};
-use crate::tui::popup::draw_rows;
+use crate::tui::popup::{DrawnList, draw_rows};
 use crate::tui::{labels, layout};
 
 /// Numbers that a hint names one by one.
@@ -23,7 +23,7 @@ pub fn draw(
     area: Rect,
     painter: Painter<'_>,
     buffer: &mut Buffer,
-) {
+) -> DrawnList {
     let height = u16::try_from(which.rows.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect::new(area.x, area.bottom() - height, area.width, height);
     let title = match which.action {
@@ -46,7 +46,8 @@ pub fn draw(
         columns.line(group, agent, &state, panes::edge(group, at), emphasis)
     };
     let lines = agents.iter().enumerate().map(line).collect();
-    draw_rows(lines, which.selected, inner, painter, buffer);
+    let lines = draw_rows(lines, which.selected, inner, painter, buffer);
+    DrawnList { cursor: None, lines }
 }
 
 impl AgentPicker {

@@ -60,6 +60,7 @@ pub fn press(
     action: Option<Action>,
     effects: &mut Vec<ScreenEffect>,
 ) {
+    let lines = model.metrics.list;
     let Some(Overlay::AgentPicker(which)) = &mut model.overlay else { return };
     let (count, agent_action) = (which.rows.len(), which.action);
     let confirmed = std::mem::take(&mut which.confirms);
@@ -81,9 +82,8 @@ pub fn press(
             which.typed.pop();
             select_typed(model);
         }
-        (_, Some(Action::Up | Action::Down)) => {
+        (_, Some(action)) if move_selection(&mut which.selected, count, lines, action) => {
             which.typed.clear();
-            cycle_selection(&mut which.selected, count, action == Some(Action::Down));
         }
         _ => {}
     }
