@@ -80,7 +80,7 @@ pub fn focus_number(model: &mut TuiModel, number: usize) {
     let found = found.or_else(|| all().find(|agent| agent.number % 10 == number));
     match found.map(|agent| agent.path.clone()) {
         Some(path) => focus_agent(model, &path),
-        None => model.say(format!("there is no agent {number} here")),
+        None => model.reply(format!("there is no agent {number} here")),
     }
 }
 

@@ -154,8 +154,8 @@ pub enum NoticeCause {
     Zoom,
     /// There is no model, and no overlay is open to choose one.
     NoModel,
-    /// The reader is open.
-    Reader,
+    /// The last key did nothing, or went on from the other end.
+    LastKey,
 }
 
 /// The running `!` command of the user.
@@ -358,6 +358,11 @@ impl TuiModel {
         self.say_while(NoticeCause::Event, text);
     }
 
+    /// Shows a notice about the last key, which the next one removes.
+    pub fn reply(&mut self, text: impl Into<String>) {
+        self.say_while(NoticeCause::LastKey, text);
+    }
+
     /// Shows a notice on the hint line until it expires or its cause no longer holds.
     pub fn say_while(&mut self, cause: NoticeCause, text: impl Into<String>) {
         let until = self.now + NOTICE_TIME;
@@ -383,7 +388,8 @@ impl TuiModel {
         self.notice.as_ref().is_some_and(|notice| {
             notice.until <= self.now
                 || match notice.cause {
-                    NoticeCause::Event => false,
+                    // The next key removes the second.
+                    NoticeCause::Event | NoticeCause::LastKey => false,
                     NoticeCause::Questions => {
                         self.questions.open.is_some() || self.questions.waiting.is_empty()
                     }
@@ -402,7 +408,6 @@ impl TuiModel {
                     NoticeCause::NoModel => {
                         self.overlay.is_some() || self.session.first_run.is_none()
                     }
-                    NoticeCause::Reader => !matches!(self.overlay, Some(Overlay::Reader(_))),
                 }
         })
     }

@@ -7,9 +7,9 @@ use ratatui::layout::Position;
 use crate::tui::composer::draft;
 use crate::tui::focus;
 use crate::tui::format::count;
-use crate::tui::model::{DrawUrgency, TuiModel};
+use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
-use crate::tui::overlay::Overlay;
+use crate::tui::overlay::{Overlay, update as overlay};
 use crate::tui::page::update as page;
 use crate::tui::question::form::AnswerForm;
 use crate::tui::question::{QuestionStage, update as question};
@@ -29,6 +29,7 @@ pub fn handle_mouse(
     let at = Position { x: event.column, y: event.row };
     if matches!(event.kind, MouseEventKind::Down(_)) {
         model.disarm_quit();
+        model.notice.take_if(|notice| notice.cause == NoticeCause::LastKey);
     }
     match event.kind {
         MouseEventKind::ScrollUp => wheel(model, &under, -WHEEL_LINES),

@@ -12,7 +12,7 @@ use crate::tui::first_run::update as first_run;
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::update as interrupt;
 use crate::tui::keymap::{Action, KeyContext, Keymap};
-use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, TuiModel};
+use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, NoticeCause, TuiModel};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::notify::{self, notify};
 use crate::tui::overlay::{Overlay, update as overlay};
@@ -133,6 +133,7 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
     if key.kind == KeyEventKind::Release {
         return;
     }
+    model.notice.take_if(|notice| notice.cause == NoticeCause::LastKey);
     let interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     // Whoever does something else in between does not mean to quit.
     let eof = model.keymap.action(KeyContext::Prompt, key) == Some(Action::DeleteOrQuit);

@@ -23,10 +23,10 @@ pub fn send_to_background(model: &mut TuiModel, path: &AgentPath, effects: &mut 
         return stop::say_ended(model, path);
     }
     if agent.in_background {
-        return model.say(format!("{name} is already in the background"));
+        return model.reply(format!("{name} is already in the background"));
     }
     if agent.run.queued() {
-        return model.say(format!("{name} has not started · x in /agents cancels it"));
+        return model.reply(format!("{name} has not started · x in /agents cancels it"));
     }
     let text = format!("{name} is in the background now · {}", parent_note(model, path));
     effects.push(ScreenEffect::Send(Command::Background(agent.id)));
@@ -64,7 +64,7 @@ pub fn resume(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEf
 pub fn kill(model: &mut TuiModel, id: &str, effects: &mut Vec<ScreenEffect>) {
     let Some(job) = model.jobs.get_mut(id) else { return };
     if !job.alive() {
-        return model.say(format!("{id} has ended"));
+        return model.reply(format!("{id} has ended"));
     }
     if !std::mem::replace(&mut job.killing, true) {
         effects.push(ScreenEffect::Send(Command::KillShell(ShellId::new(id))));

@@ -3,7 +3,7 @@
 use crate::protocol::prompt::mentioned_agents;
 use crate::tui::composer::MenuItem;
 use crate::tui::host::HostRequest;
-use crate::tui::model::TuiModel;
+use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::text::{one_line, truncate};
 
@@ -65,7 +65,7 @@ pub fn reject_unknown(model: &mut TuiModel, text: &str, effects: &mut Vec<Screen
     let Some(name) = mentioned_agents(text, is_known).find(|name| !is_known(name)) else {
         return false;
     };
-    model.say(format!("no agent {name}: /agents lists them"));
+    model.say_while(NoticeCause::Draft, format!("no agent {name}: /agents lists them"));
     effects.push(ScreenEffect::Ask(HostRequest::Agents(Vec::new())));
     true
 }

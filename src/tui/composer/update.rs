@@ -187,7 +187,7 @@ fn handle_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     }
     // An earlier prompt in its place would take it out of the queue unseen.
     if model.recalled_is_awaited() {
-        return model.say("a queued message is in the prompt · Esc puts it back");
+        return model.reply("a queued message is in the prompt · Esc puts it back");
     }
     model.composer.older();
 }
@@ -251,7 +251,7 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
             let sends =
                 model.keymap.hint(KeyContext::Prompt, Action::Submit, "again sends it to main");
             model.keys.send_to_main = Some(text);
-            model.say(with_detail(&format!("{name} has ended"), sends));
+            model.reply(with_detail(&format!("{name} has ended"), sends));
             return;
         }
         focus::leave(model);
@@ -307,7 +307,7 @@ fn run_shell(model: &mut TuiModel, line: &str, effects: &mut Vec<ScreenEffect>) 
         return;
     }
     if model.shell.is_some() {
-        model.say("one command at a time · Ctrl+C kills the running one");
+        model.reply("one command at a time · Ctrl+C kills the running one");
         return;
     }
     let line = line.to_owned();

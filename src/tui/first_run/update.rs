@@ -90,7 +90,7 @@ pub fn servers_found(model: &mut TuiModel, servers: Vec<LocalServer>) {
     };
     first.found = Some(servers);
     if std::mem::take(&mut first.asked) && !has_models {
-        model.say(words);
+        model.reply(words);
     }
     refresh(model);
 }

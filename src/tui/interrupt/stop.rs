@@ -37,7 +37,7 @@ pub fn say_ended(model: &mut TuiModel, path: &AgentPath) {
         _ => return,
     };
     let text = format!("{} has ended ({end}) · Esc back", agent.label());
-    model.say(text);
+    model.reply(text);
 }
 
 /// Cancels these agents and shows how many there were.

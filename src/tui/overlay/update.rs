@@ -100,7 +100,7 @@ fn paste_line(model: &mut TuiModel, text: &str) {
         Some(Overlay::Reader(reader)) => reader.typing.as_mut(),
         _ => None,
     };
-    let Some(buffer) = buffer else { return model.say("nothing pasted · Esc first") };
+    let Some(buffer) = buffer else { return model.reply("nothing pasted · Esc first") };
     let text = text.trim_end_matches(['\r', '\n']);
     let line = text.split(['\r', '\n']).next().unwrap_or_default();
     let part = &line[..line.floor_char_boundary(MAX_FILTER_PASTE)];

@@ -72,7 +72,7 @@ pub fn press(
 /// full says what goes back to its answers instead.
 fn leave_typing(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) {
     if matches!(model.overlay, Some(Overlay::Question { .. })) {
-        return model.say(BACK_FIRST);
+        return model.reply(BACK_FIRST);
     }
     let now = model.now;
     let run = model.keys.paged.take().filter(|(_, at)| now < *at + WORD_PAUSE);

@@ -58,7 +58,7 @@ pub fn press(
             picker.confirms = true;
         }
         Some(Action::Submit) => match rows.into_iter().nth(picker.selected).map(|row| row.choice) {
-            Some(PickerChoice::Rule(origin)) => model.say(format!("to change it: {origin}")),
+            Some(PickerChoice::Rule(origin)) => model.reply(format!("to change it: {origin}")),
             // The list stays, for what is found.
             Some(PickerChoice::Way(way @ SetupWay::NoServer)) => {
                 first_run::choose(model, way, effects);

@@ -508,7 +508,7 @@ fn finish_edit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         QuestionStage::Rule(rules) => {
             let visible = model.question_frame().and_then(|frame| frame.rules.as_deref());
             if visible != Some(rules.text()) {
-                model.say("not written: the rule is not fully visible");
+                model.reply("not written: the rule is not fully visible");
                 return;
             }
             let lines = rules.text().lines().map(str::trim).filter(|line| !line.is_empty());
@@ -516,7 +516,7 @@ fn finish_edit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         }
     };
     if matches!(&given, Answer::Always { rules, .. } if rules.is_empty()) {
-        model.say("no rule left to write · Esc back");
+        model.reply("no rule left to write · Esc back");
         return;
     }
     answer(model, given, effects);

@@ -7,7 +7,7 @@ use crate::tui::composer::TextBuffer;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
-use crate::tui::model::{NoticeCause, TuiModel};
+use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::reader::Reader;
@@ -73,7 +73,7 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
     }
     let Some(action) = keys.action(KeyContext::Reader, key) else {
         if plain_char(key).is_some() {
-            model.say_while(NoticeCause::Reader, "no such key here · Esc goes back to the prompt");
+            model.reply("no such key here · Esc goes back to the prompt");
         }
         return;
     };
@@ -156,7 +156,7 @@ pub fn found(model: &mut TuiModel, search: SearchResult, extent: Extent) {
             SearchDirection::Forward => PAST_END,
             SearchDirection::Backward => PAST_TOP,
         };
-        model.say_while(NoticeCause::Reader, words);
+        model.reply(words);
     }
 }
 
@@ -184,7 +184,7 @@ fn jump_to_mark(model: &mut TuiModel, forward: bool) {
         (None, true) => "no prompt here",
         (None, false) => "no tool call here",
     };
-    model.say_while(NoticeCause::Reader, words);
+    model.reply(words);
 }
 
 /// The first matching item after (or before) `from`, wrapping around up to `from` itself.
@@ -263,7 +263,7 @@ fn expand(model: &mut TuiModel) {
         None => &mut model.main,
     };
     if !transcript.get(item).is_some_and(is_foldable) {
-        model.say_while(NoticeCause::Reader, "nothing to fold here");
+        model.reply("nothing to fold here");
         return;
     }
     transcript.change(item, |item| item.folded = !item.folded);

@@ -303,3 +303,37 @@ fn an_own_command_that_runs_has_a_work_line() {
     let output = picture(&mut screen, 100, 30);
     assert!(output.contains("Running sleep 20 · 0:05"), "{output}");
 }
+
+#[test]
+fn a_notice_about_a_key_goes_with_the_next_one() {
+    let mut screen = busy();
+    for name in ["explore-1", "explore-2"] {
+        screen.agent(&root(), name, "map the routes");
+    }
+    screen.chord(KeyCode::Char('9'), KeyModifiers::ALT);
+    assert_eq!(screen.notice(), "there is no agent 9 here");
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.notice(), "");
+
+    let mut screen = ended_under_zoom();
+    screen.esc().wait(300).write("more").enter();
+    assert!(screen.notice().contains("has ended · Enter again"), "{}", screen.notice());
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.notice(), "", "the focus has gone to another agent");
+
+    let mut screen = busy();
+    screen.asks(&root(), 1, "main", "psql shop").wait(2000).ctrl('o').draw().write("1");
+    assert_eq!(screen.notice(), "Esc goes back to the answers first");
+    screen.esc();
+    assert_eq!(screen.notice(), "", "where Esc is a no");
+
+    let mut screen = first_run();
+    screen.model.session.first_run.as_mut().unwrap().selected = 2;
+    screen.write("r").send(Msg::Host {
+        answered: HostRequest::LocalServers(Vec::new()),
+        at: Duration::from_secs(10),
+    });
+    assert_eq!(screen.notice(), "looked again: still none");
+    screen.write("r");
+    assert_eq!(screen.notice(), "");
+}

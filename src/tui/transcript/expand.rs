@@ -38,7 +38,7 @@ pub fn toggle_last(model: &mut TuiModel) {
     let open: Vec<ItemId> = (from..ids.end).filter(expanded).collect();
     if open.is_empty() {
         let all = model.keymap.hint(KeyContext::Prompt, Action::Reader, "shows everything");
-        return model.say(with_detail("nothing to expand on the screen", all));
+        return model.reply(with_detail("nothing to expand on the screen", all));
     }
     for id in open {
         toggle(model, id);

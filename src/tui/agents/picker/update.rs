@@ -11,10 +11,7 @@ use crate::tui::interrupt::stop;
 use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::{Overlay, cycle_selection};
-
-/// Said of a number that is typed.
-const NOT_LISTED: &str = "is not in this list";
+use crate::tui::overlay::{Overlay, move_selection};
 
 /// Opens the list.
 pub fn open(model: &mut TuiModel, action: AgentAction) {
@@ -119,11 +116,10 @@ fn select_typed(model: &mut TuiModel) -> bool {
     match at {
         Some(at) => {
             which.selected = at;
-            model.notice.take_if(|notice| notice.text.ends_with(NOT_LISTED));
         }
         None => {
-            let text = format!("agent {} {NOT_LISTED}", which.typed);
-            model.say(text);
+            let text = format!("agent {} is not in this list", which.typed);
+            model.reply(text);
         }
     }
     at.is_some()
@@ -148,7 +144,7 @@ fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
             (true, false) => "has not started",
         };
         let text = format!("{} {state}", agent.label());
-        return model.say(text);
+        return model.reply(text);
     }
     let path = agent.path.clone();
     model.overlay = None;
