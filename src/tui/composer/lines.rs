@@ -1,4 +1,4 @@
-//! Wraps a text at the edge, without word wrapping, so that nothing moves while the user types.
+//! Wraps a text between words, as all other text on the screen.
 //!
 //! The editor below wraps too, but only to a width that its own widget was drawn with.
 
@@ -13,13 +13,15 @@ use crate::tui::text::width;
 const TAB: &str = "    ";
 
 impl TextBuffer {
-    /// The byte range of each line, without its newline. A full last line is followed by an empty one
-    /// for the cursor.
+    /// The byte range of each line, without its newline. A line ends behind a blank if it has one, and a
+    /// blank may stand behind the edge. A full last line is followed by an empty one for the cursor.
     pub fn wrap(&self, room: usize) -> Vec<Range<usize>> {
         let room = room.max(1);
         let text = self.text();
         let mut lines = Vec::new();
         let (mut start, mut used) = (0, 0);
+        // The end of the last whole word, and the cells up to it.
+        let mut word = (0, 0);
         for (at, cluster) in text.grapheme_indices(true) {
             if cluster == "\n" {
                 lines.push(start..at);
@@ -27,11 +29,16 @@ impl TextBuffer {
                 continue;
             }
             let cells = self.cells(cluster);
-            if used > 0 && used + cells > room {
-                lines.push(start..at);
-                (start, used) = (at, 0);
+            let is_blank = cluster == " ";
+            if used > 0 && used + cells > room && !(is_blank && used == room) {
+                let (end, before) = if word.0 > start { word } else { (at, used) };
+                lines.push(start..end);
+                (start, used) = (end, used - before);
             }
             used += cells;
+            if is_blank {
+                word = (at + 1, used);
+            }
         }
         lines.push(start..text.len());
         if used >= room {
@@ -91,6 +98,14 @@ mod tests {
 
     #[test]
     fn a_long_draft_breaks_at_the_edge_and_the_cursor_follows() {
+        assert_eq!(wrapped("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrapped("one two three", 7), ["one two ", "three"]);
+        assert_eq!(wrapped("one two three", 6), ["one ", "two ", "three"]);
+        assert_eq!(wrapped("a abcdefgh", 4), ["a ", "abcd", "efgh", ""]);
+        assert_eq!(wrapped("ab    cd", 4), ["ab   ", " cd"]);
+        assert_eq!(position("one two three", 7, 8), (1, 0));
+        assert_eq!(position("one two three", 7, 7), (0, 7));
+        assert_eq!(position("one two ", 7, 8), (1, 0));
         assert_eq!(wrapped("abcdef", 4), ["abcd", "ef"]);
         assert_eq!(position("abcdef", 4, 6), (1, 2));
         assert_eq!(position("abcd", 4, 4), (1, 0));

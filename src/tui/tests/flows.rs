@@ -297,7 +297,7 @@ fn a_wrapped_draft_is_walked_line_by_line_before_the_history() {
     screen.send(Msg::Resize { width: 20, height: 24 });
     screen.model.composer.remember("earlier");
     screen.write("one two three four five").key(KeyCode::Up);
-    assert_eq!(screen.model.composer.buffer.cursor(), 6);
+    assert_eq!(screen.model.composer.buffer.cursor(), 9);
     screen.key(KeyCode::Up);
     assert_eq!(screen.model.composer.text(), "earlier");
     screen.key(KeyCode::Down);
