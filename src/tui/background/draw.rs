@@ -1,7 +1,5 @@
 //! The rows between the body and the prompt: agents and commands running in the background.
 
-use std::ops::Range;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -13,6 +11,7 @@ use crate::tui::background::Job;
 use crate::tui::format::clock;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
+use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, put, spans_width, two_ends};
 use crate::tui::text::{one_line, truncate, width};
 
@@ -25,8 +24,11 @@ const MIN_COMMAND_WIDTH: usize = 12;
 /// Cells between the state and the time.
 const GAP: usize = 2;
 
-/// Number of rows to show.
+/// Number of rows to show; none beside `/agents`, which has the same.
 pub fn count(model: &TuiModel) -> usize {
+    if matches!(model.overlay, Some(Overlay::Agents(_))) {
+        return 0;
+    }
     agents(model).len() + model.jobs.strip().count()
 }
 
@@ -45,10 +47,15 @@ pub fn draw(model: &TuiModel, area: Rect, painter: Painter<'_>, buffer: &mut Buf
     let all = agents.len() + jobs.len();
     let group = AgentGroup { model, agents: &agents, painter };
     let focus = (0..agents.len()).find(|at| group.is_focused(*at));
-    let visible = visible_rows(all, usize::from(area.height), focus);
+    let ended = |at: usize| match agents.get(at) {
+        Some(agent) => !agent.alive(),
+        None => !jobs[at - agents.len()].alive(),
+    };
+    let ended: Vec<bool> = (0..all).map(ended).collect();
+    let visible = visible_rows(&ended, usize::from(area.height), focus);
     let columns = AgentColumns::new(group, usize::from(area.width));
     let mut areas = PaneAreas::new();
-    for (row, at) in visible.clone().enumerate() {
+    for (row, at) in visible.iter().copied().enumerate() {
         let Some(agent) = agents.get(at) else {
             put(buffer, area, row, &job_line(model, jobs[at - agents.len()], area.width, painter));
             continue;
@@ -71,14 +78,16 @@ pub fn draw(model: &TuiModel, area: Rect, painter: Painter<'_>, buffer: &mut Buf
     areas
 }
 
-/// The range of visible rows. If not all fit, leaves one line to count the others.
-fn visible_rows(all: usize, room: usize, focus: Option<usize>) -> Range<usize> {
-    if all <= room {
-        return 0..all;
+/// The visible rows, given which ones have ended. If not all fit, leaves one line to count the others, and
+/// leaves out those that have ended first.
+fn visible_rows(ended: &[bool], room: usize, focus: Option<usize>) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..ended.len()).collect();
+    if rows.len() > room {
+        rows.sort_by_key(|at| (Some(*at) != focus, ended[*at]));
+        rows.truncate(room.saturating_sub(1));
+        rows.sort_unstable();
     }
-    let rows = room.saturating_sub(1);
-    let first = focus.map_or(0, |at| (at + 1).saturating_sub(rows));
-    first..first + rows
+    rows
 }
 
 /// `$ npm run dev  bash-1  ⠹ running      1:20`. Unlike the line of an agent, it begins with no number.
@@ -107,9 +116,17 @@ mod tests {
 
     #[test]
     fn the_focus_is_always_in_the_window() {
-        assert_eq!(visible_rows(2, 2, Some(1)), 0..2);
-        assert_eq!(visible_rows(5, 2, None), 0..1);
-        assert_eq!(visible_rows(5, 2, Some(3)), 3..4);
-        assert_eq!(visible_rows(5, 0, Some(3)).len(), 0);
+        assert_eq!(visible_rows(&[false; 2], 2, Some(1)), [0, 1]);
+        assert_eq!(visible_rows(&[false; 5], 2, None), [0]);
+        assert_eq!(visible_rows(&[false; 5], 2, Some(3)), [3]);
+        assert_eq!(visible_rows(&[false; 5], 0, Some(3)), [0; 0]);
+    }
+
+    #[test]
+    fn those_that_have_ended_are_left_out_first() {
+        let ended = [true, false, true, false];
+        assert_eq!(visible_rows(&ended, 2, None), [1]);
+        assert_eq!(visible_rows(&ended, 3, None), [1, 3]);
+        assert_eq!(visible_rows(&ended, 3, Some(2)), [1, 2]);
     }
 }
