@@ -12,7 +12,7 @@ use ratatui::text::Span;
 use crate::protocol::{AgentPath, Question, QuestionId};
 use crate::tui::layout::ScreenLayout;
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{BorderText, Painter, frame_with, put, scrollbar, spans_width};
+use crate::tui::paint::{BorderText, Painter, clear, frame_with, put, scrollbar, spans_width};
 use crate::tui::question::answers::{AnswerBlock, AnswerLayout};
 use crate::tui::question::content::{QuestionContent, QuestionContext, WrappedContent};
 use crate::tui::question::form::draw::{FormLines, FormStyle};
@@ -83,6 +83,9 @@ pub fn area(
 /// The place of a question, and what it has room for.
 struct Placement {
     area: Rect,
+    /// The first line that it may cover. Lines of agents stand above it, unless it is over the transcript.
+    top: u16,
+    over_transcript: bool,
     /// Lines of the whole content.
     all: usize,
     fits: DialogRows,
@@ -111,7 +114,14 @@ fn place(
         let lower = |form| AnswerBlock::new(open, question, width, form, false, theme).lines.len();
         let forms = AnswerLayout::candidates(open, question, width);
         let choosing = open.stage == QuestionStage::Choose;
-        Placement { area, all, fits: fit(&forms, all, room, seen, choosing, lower) }
+        let over_transcript = layout.panel.is_none() || area == layout.transcript;
+        Placement {
+            area,
+            top: area.y,
+            over_transcript,
+            all,
+            fits: fit(&forms, all, room, seen, choosing, lower),
+        }
     };
     let is_whole = |placement: &Placement| {
         placement.fits.content == placement.all && placement.fits.layout != AnswerLayout::Brief
@@ -158,8 +168,12 @@ pub fn draw(
     let question = &waiting.question;
     let seen = open.seen_width == Some(layout.body.width);
     let context = QuestionContext::new(model, question);
-    let Placement { area, all, fits } =
-        place(model, open, question, layout, content, painter.theme);
+    let placement = place(model, open, question, layout, content, painter.theme);
+    let Placement { area, all, fits, .. } = placement;
+    if placement.over_transcript && area.y >= placement.top + MIN_LINES_ABOVE {
+        let above = Rect { y: area.y - 1, height: 1, ..area };
+        clear(buffer, above.intersection(layout.transcript));
+    }
     let (width, _) = inner_size(area);
     let readable = width >= MIN_WIDTH && fits.content > 0;
     let top = open.scroll.min(all - fits.content);
@@ -168,6 +182,7 @@ pub fn draw(
     let end = readable && !too_large && top + fits.content >= all;
     let lit = readable && !too_large && (seen || end) && fits.layout != AnswerLayout::Brief;
     let lower = AnswerBlock::new(open, question, width, fits.layout, lit, painter.theme);
+    let call = content.wrapped(question, context, width, painter.theme).call;
     let live: Vec<u8> = QuestionQueue::choices(question)
         .iter()
         .copied()
@@ -183,6 +198,7 @@ pub fn draw(
         id: open.id,
         tab: 0,
         content: extent,
+        call,
         content_area: Rect::default(),
         width: layout.body.width,
         end,
@@ -210,11 +226,11 @@ pub fn draw_content(
     let (width, _) = inner_size(area);
     let context = QuestionContext::new(model, question);
     let wrapped = content.wrapped(question, context, width, painter.theme);
-    let lines = &wrapped.lines;
+    let (lines, call) = (&wrapped.lines, wrapped.call);
     let style = colour(model, &question.path, painter);
     let rows = inner_size(area).1.min(lines.len());
     let first = scroll.min(lines.len() - rows);
-    let seen = Extent { total: lines.len(), height: rows, top: first, ..Extent::default() };
+    let seen = call_lines(call, first, rows);
     let title = title(model, question, wrapped.changes, seen, area.width, painter);
     let back = Span::styled(BACK_TO_ANSWERS, painter.theme.dim);
     let foot = BorderText { left: vec![], right: vec![back] };
@@ -233,6 +249,7 @@ pub fn draw_content(
         id,
         tab: 0,
         content: extent,
+        call,
         content_area: Rect { height: u16::try_from(height).unwrap_or_default(), ..inner },
         width: area.width,
         end: end && !too_large,
@@ -305,7 +322,7 @@ fn draw_box(
     let live = !open.keyboard || drawn.clipped.is_empty() && !drawn.available.is_empty();
     let foot = Span::styled(foot, if live { theme.dim } else { theme.question });
     let foot = BorderText { left: Vec::new(), right: vec![foot] };
-    let seen = drawn.content;
+    let seen = call_lines(drawn.call, drawn.content.top, drawn.content.height);
     let title = title(model, question, wrapped.changes, seen, area.width, painter);
     let inner = frame_with(buffer, area, theme, style, title, foot);
     let top = drawn.content.top;
@@ -456,6 +473,12 @@ fn extend_ground(buffer: &mut Buffer, inner: Rect, row: usize) {
     }
 }
 
+/// The visible lines of the call, if so many lines of the content are visible from `top` on.
+fn call_lines(call: usize, top: usize, height: usize) -> Extent {
+    let height = height.min(call.saturating_sub(top));
+    Extent { total: call, height, top, ..Extent::default() }
+}
+
 /// `⚑ agent 2 wants to edit src/main.rs` on the left, `+1 −1 · lines 1–9 of 30 · 1 of 2` on the right:
 /// the changed lines, the visible ones if not all are, and the place among several questions. With little
 /// room, the visible lines go first, then the changed ones.
@@ -492,7 +515,7 @@ fn title(
     let (first, last) = (seen.top + 1, seen.top + seen.height);
     let words = |words: String| vec![Span::styled(words, theme.dim)];
     let lines = words(format!("lines {first}–{last} of {}", seen.total));
-    let lines = Some(lines).filter(|_| seen.height < seen.total);
+    let lines = Some(lines).filter(|_| (1..seen.total).contains(&seen.height));
     let place = Some(words(format!("{number} of {all}"))).filter(|_| all > 1);
     let dot = words(format!(" {} ", theme.glyphs.dot));
     let forms = [[&counts, &lines, &place], [&counts, &None, &place]];

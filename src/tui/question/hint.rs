@@ -30,7 +30,8 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
             let takes = "Esc or Ctrl+C: to the question";
             let next = model.keymap.label(KeyContext::Prompt, Action::Next);
             let takes = next.map_or_else(|| takes.to_owned(), |key| format!("{key}, {takes}"));
-            [Some(takes), hint(Action::Submit, "sends the draft")]
+            let sends = hint(Action::Submit, "sends the draft");
+            [Some(takes), sends.filter(|_| !model.composer.is_empty())]
         }
         (QuestionStage::Choose, true) if frame.is_some_and(|frame| frame.too_large) => {
             [fixed_hint("too large to allow it here"), fixed_hint("4, 5 and Esc say no")]
@@ -55,8 +56,12 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
                     (_, Some([1, 2])) => "1, 2, 4 or 5",
                     _ => "1–5",
                 };
-            let answer = format!("{digits} answer");
-            [Some(answer), fixed_hint("typing leaves the question waiting")]
+            let answer = Some(format!("{digits} answer"));
+            let enter = hint(Action::Submit, "gives the marked answer");
+            match enter.filter(|_| open.selected.is_some()) {
+                Some(enter) => [Some(enter), answer],
+                None => [answer, fixed_hint("typing leaves the question waiting")],
+            }
         }
         (QuestionStage::Reason(_), true) => {
             [hint(Action::Submit, "says no with this reason"), fixed_hint("Esc back")]
@@ -96,8 +101,11 @@ pub fn footer(model: &TuiModel, drawn: &QuestionFrame, names_esc: bool) -> Strin
             [Some(cut_hint(drawn)), fixed_hint("Esc no"), hint(Action::Reader, "in full")]
         }
         (QuestionStage::Choose, true) if drawn.available.is_empty() => {
-            let below = drawn.content.total - drawn.content.top - drawn.content.height;
-            let below = format!("⋮ {} below", count(below, "line"));
+            let below = drawn.call.saturating_sub(drawn.content.top + drawn.content.height);
+            let below = match below {
+                0 => "⋮ the reason is below".to_owned(),
+                lines => format!("⋮ {} below", count(lines, "line")),
+            };
             [Some(below), Some(rest_hint(question, drawn.held, keymap)), None]
         }
         (QuestionStage::Choose, true) => {

@@ -110,6 +110,8 @@ pub struct QuestionFrame {
     pub tab: usize,
     /// The content: the whole call, the reason and warnings.
     pub content: Extent,
+    /// Lines of the call alone, at the start of the content.
+    pub call: usize,
     /// Where the visible part of it is.
     pub content_area: Rect,
     /// Width of the screen.
