@@ -14,7 +14,7 @@ use crate::tui::picker::draw as picker;
 use crate::tui::question::draw::BACK_TO_ANSWERS;
 use crate::tui::question::hint as question;
 use crate::tui::text::{truncate, width};
-use crate::tui::{focus, labels};
+use crate::tui::{focus, labels, slash};
 
 /// Maximum clauses of the hints on the prompt, of which one piece may have two.
 const MAX_CLAUSES: usize = 3;
@@ -123,11 +123,17 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
     }
     if model.main_is_busy() {
         let queues = match draft {
-            true if model.composer.is_shell_line() => "runs it",
-            true => "queues it",
-            false => "queues a message",
+            true if model.composer.is_shell_line() => Some("runs it"),
+            true => match slash::builtin(model) {
+                Some(name) if slash::WAITS.contains(&name) => None,
+                Some(_) => Some("runs it"),
+                None => Some("queues it"),
+            },
+            // On the empty prompt, it acts on what waits already.
+            false if model.queue.has_waiting() => None,
+            false => Some("queues a message"),
         };
-        words.extend(hint(Action::Submit, queues));
+        words.extend(queues.and_then(|queues| hint(Action::Submit, queues)));
     } else if !draft {
         words.push("? keys".to_owned());
     }

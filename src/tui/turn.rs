@@ -47,7 +47,8 @@ pub fn finish_item(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
         let ends = labels::end_counts(tally, model.settings.glyphs(), " ");
         facts.push(format!("{} {ends}", count(tally.all, "agent")).trim_end().to_owned().into());
         if tally.in_background > 0 {
-            facts.push(format!("{} in the background", tally.in_background).into());
+            // The line stays when these have ended.
+            facts.push(format!("{} continued in the background", tally.in_background).into());
         }
     }
     facts.extend(changes_label(model).map(FinishFact::from));
@@ -115,7 +116,7 @@ fn ending(outcome: &RunOutcome, took: Duration) -> Vec<String> {
 /// The whole error of a failed turn, and what to do now.
 fn advice(model: &TuiModel, outcome: &RunOutcome) -> Option<String> {
     match &outcome.end {
-        RunEnd::MaxTurns { .. } => Some("say go on to continue".to_owned()),
+        RunEnd::MaxTurns { .. } => Some("say \"go on\" to continue".to_owned()),
         RunEnd::Failed { failure, message } => {
             let message = message.trim_end_matches('.');
             let resume = model.session.id.filter(|_| model.session.resumable);

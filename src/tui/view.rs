@@ -323,9 +323,9 @@ impl View {
         let words = format!(" {} {} ", self.theme.glyphs.down, words.join(" · "));
         let width = u16::try_from(crate::tui::text::width(&words)).unwrap_or(0).min(area.width);
         let edge = Rect::new(area.right() - width, area.bottom() - 1, width, 1);
-        let cuts_word = edge.x > area.x
-            && (edge.x - 1..=edge.x).all(|x| !buffer[(x, edge.y)].symbol().trim().is_empty());
-        if cuts_word {
+        let covers =
+            (edge.left()..edge.right()).any(|x| !buffer[(x, edge.y)].symbol().trim().is_empty());
+        if covers && edge.x > area.x {
             buffer.set_string(edge.x - 1, edge.y, "…", self.theme.dim);
         }
         put(buffer, edge, 0, &Line::styled(words, self.theme.selection));

@@ -148,11 +148,20 @@ impl Models {
             let info = self.catalogue.get(&model.name);
             let known = info.known.then_some(info.context_window);
             let window = known.or(model.context_window);
-            let window = window.map(|tokens| format!(" · {}k window", tokens / 1000));
+            let window = window.map(|size| format!(" · {} window", window_size(size)));
             let detail = format!("{}{}", label(provider), window.unwrap_or_default());
             ModelChoice { provider: provider.to_owned(), name: model.name, detail }
         };
         models.into_iter().map(choice).collect()
+    }
+}
+
+/// `200k` or `1M`.
+fn window_size(tokens: u64) -> String {
+    match (tokens / 1_000_000, tokens / 100_000 % 10) {
+        (0, _) => format!("{}k", tokens / 1000),
+        (millions, 0) => format!("{millions}M"),
+        (millions, tenths) => format!("{millions}.{tenths}M"),
     }
 }
 

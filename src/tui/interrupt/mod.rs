@@ -212,15 +212,15 @@ pub fn hint(model: &TuiModel) -> Option<Vec<String>> {
     let (interrupt, escape) = (model.interrupt_action(), model.escape_action());
     // The line about the work says it too, where there is one.
     let (width, height) = model.size;
-    let stop = stop_hint(model).map(str::to_owned);
-    let stops = stop.clone().filter(|_| layout::is_small(width, height));
+    let stops = stop_hint(model).map(str::to_owned);
+    let stops = stops.filter(|_| layout::is_small(width, height));
     // With a question waiting, the key shows that.
     let agents = model.keymap.hint(KeyContext::Prompt, Action::Next, "agents");
     let agents = agents.filter(|_| model.questions.waiting.is_empty());
     let pieces = match (&interrupt, &escape) {
-        (InterruptAction::Stop, InterruptAction::Stop) => vec![fixed_hint("Esc to stop")],
+        (InterruptAction::Stop, InterruptAction::Stop) => vec![stops],
         (InterruptAction::ClearDraft, InterruptAction::Stop) => {
-            vec![stop, fixed_hint("Ctrl+C clears the draft")]
+            vec![stops, fixed_hint("Ctrl+C clears the draft")]
         }
         (InterruptAction::ClearDraft, InterruptAction::Requeue) => {
             vec![fixed_hint("Esc puts it back in the queue")]

@@ -76,6 +76,11 @@ impl PromptQueue {
         self.list.iter().filter(|queued| queued.state != MessageState::Sent)
     }
 
+    /// Whether Enter on the empty prompt changes when a message is read.
+    pub fn has_waiting(&self) -> bool {
+        self.list.iter().any(|queued| queued.state == MessageState::Waiting)
+    }
+
     fn position(&self, id: PromptId) -> Option<usize> {
         self.list.iter().position(|queued| queued.id == id)
     }

@@ -48,13 +48,13 @@ impl Reader {
         let pieces = [
             Some(moves.join(", ")).filter(|words| !words.is_empty()),
             Some(search).filter(|words| !words.is_empty()),
+            Some("Esc back".to_owned()),
             marks.map(|keys| {
                 format!("{keys} {}", if self.path.is_root() { "prompts" } else { "calls" })
             }),
             hint(Action::Expand, "fold"),
             hint(Action::Copy, "copy"),
             hint(Action::Next, "next agent"),
-            Some("Esc back".to_owned()),
         ];
         pieces.into_iter().flatten().collect()
     }

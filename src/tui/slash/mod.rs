@@ -45,6 +45,16 @@ const ALIASES: [(&str, &str); 1] = [("exit", "quit")];
 /// Commands of the table that the runtime expands into prompts.
 const PROMPTS: [&str; 2] = ["init", "review"];
 
+/// Commands that need an idle main.
+pub const WAITS: [&str; 3] = ["compact", "clear", "resume"];
+
+/// The command of the table that Enter would run, if the draft is one.
+pub fn builtin(model: &TuiModel) -> Option<&'static str> {
+    let name = command_name(model.composer.text())?;
+    let found = COMMANDS.iter().map(|(known, _)| *known).find(|known| *known == name);
+    found.filter(|name| !is_prompt(model, name))
+}
+
 /// Requests the custom commands: once, and again with each new `/`, since files may have been added.
 pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect>) {
     if model.commands.is_none() || query.is_empty() {

@@ -18,7 +18,7 @@ use crate::tui::page::{PageLine, Tone, update as page};
 use crate::tui::picker::{open, update as picker};
 use crate::tui::reader::update as reader;
 use crate::tui::session::{DEFAULT_EFFORT, ScreenRule, ScreenSession};
-use crate::tui::slash::{COMMANDS, command_name, is_prompt, resolve_alias};
+use crate::tui::slash::{COMMANDS, WAITS, command_name, is_prompt, resolve_alias};
 use crate::tui::text::{column_width, one_line, padded, width};
 use crate::tui::{focus, labels};
 
@@ -47,9 +47,10 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
         return true;
     }
     let name = name.to_owned();
-    if matches!(name.as_str(), "compact" | "clear" | "resume") && model.main_is_busy() {
+    if WAITS.contains(&name.as_str()) && model.main_is_busy() {
         let waits = format!("/{name} must wait: main is working");
-        model.say(labels::with_detail(&waits, stop_hint(model).map(|_| "Esc stops it".to_owned())));
+        let stops = stop_hint(model).map(|_| "Esc stops it".to_owned());
+        model.reply(labels::with_detail(&waits, stops));
         return true;
     }
     if name == "edit" {

@@ -264,7 +264,7 @@ fn every_end_of_a_turn_says_what_happened_and_what_to_do() {
         (RunEnd::Cancelled { before_start: false }, "stopped after 0:42 · 4k tokens · $0.01"),
         (
             RunEnd::MaxTurns { limit: 20 },
-            "turn limit 20 reached · 0:42 · 4k tokens · $0.01\nsay go on to continue",
+            "turn limit 20 reached · 0:42 · 4k tokens · $0.01\nsay \"go on\" to continue",
         ),
         (RunEnd::Empty, "ended without an answer · 0:42 · 4k tokens · $0.01"),
         (
@@ -409,7 +409,7 @@ fn an_agent_that_goes_on_in_the_background_counts_in_the_turn_that_it_left() {
     screen.event(&first, finish(RunEnd::Completed, "found")).main(finish(RunEnd::Completed, ""));
     assert_eq!(
         finish_facts(&screen),
-        "done in 0:00 · 2 agents ✓ 1 · 1 in the background · 7k tokens · $0.02"
+        "done in 0:00 · 2 agents ✓ 1 · 1 continued in the background · 7k tokens · $0.02"
     );
 }
 

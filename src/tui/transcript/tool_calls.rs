@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{ASK_USER_TOOL, Todo, TodoStatus, ToolDetails};
 use crate::tui::format::{clock, count};
-use crate::tui::paint::cut_spans;
+use crate::tui::paint::{cut_spans, cut_with_more};
 use crate::tui::text::{DiffFile, DiffLimit, diff_lines, one_line, truncate, width, wrap_hanging};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item_lines::{
@@ -101,14 +101,17 @@ pub(super) fn one_line_call(
     style: &ItemStyle<'_>,
 ) -> Line<'static> {
     let mark = sign(std::slice::from_ref(call), style.theme);
-    let more = if line < call_lines(call, &mark, style).len() { "" } else { " …" };
-    let room = usize::from(style.width).saturating_sub(width(more));
+    let more = line >= call_lines(call, &mark, style).len();
+    let whole = usize::from(style.width);
+    let room = whole.saturating_sub(if more { 2 } else { 0 });
     let result = width(&call_result(call, style.theme).0);
     let taken = MARK_CELLS + width(&call.name) + 4 + result;
     let mut spans = vec![mark];
     spans.extend(call_spans(call, room.saturating_sub(taken).max(room / 4), style.theme));
-    cut_spans(&mut spans, room);
-    spans.push(Span::styled(more, style.theme.dim));
+    match more {
+        true => cut_with_more(&mut spans, whole, style.theme.dim),
+        false => cut_spans(&mut spans, whole),
+    }
     without_unbroken(Line::from(spans))
 }
 
@@ -189,7 +192,7 @@ fn verb(tool: &str) -> Span<'static> {
     Span::styled(one_line(name), Style::new().add_modifier(Modifier::BOLD))
 }
 
-/// `✗ Bash  curl … | sh   denied by you` on one line; the command is truncated first.
+/// `● Bash curl … | sh   denied by you` on one line; the command is truncated first.
 fn denied(
     call: &ToolCallItem,
     words: &str,
@@ -197,16 +200,16 @@ fn denied(
     style: &ItemStyle<'_>,
 ) -> Vec<Line<'static>> {
     let theme = style.theme;
-    let mark = Span::styled(format!("{} ", theme.glyphs.failed), theme.bad);
+    let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.bad);
     let (mut command, mut words) = (one_line(&call.summary), one_line(words));
     if !open {
-        let room = usize::from(style.width).saturating_sub(width(&call.name) + 7);
+        let room = usize::from(style.width).saturating_sub(width(&call.name) + 6);
         words = truncate(&words, room.saturating_sub(width(&command).min(room / 2))).into_owned();
         command = truncate(&command, room.saturating_sub(width(&words))).into_owned();
     }
     let mut spans = vec![verb(&call.name)];
     if !command.is_empty() {
-        spans.push(Span::raw(format!("  {command}")));
+        spans.push(Span::raw(format!(" {command}")));
     }
     spans.push(Span::styled(format!("   {words}"), theme.bad));
     let mut lines = wrap_hanging(&Line::from(spans), style.width, &mark.into(), &Line::from("  "));

@@ -105,7 +105,7 @@ async fn a_prompt_that_waits_for_its_hooks_is_shown_and_stays_before_what_is_sen
     screen.keys(ENTER);
     let shown = screen.wait_for("running UserPromptSubmit hooks 0:0");
     assert!(shown.contains("↳ main once that is done   PARENT-1 first"), "{shown}");
-    assert!(shown.contains("Esc to stop"), "{shown}");
+    assert!(shown.contains("Esc stops"), "{shown}");
     screen.keys("and second");
     screen.keys(ENTER);
     screen.wait_for("↳ main, next step   and second");

@@ -2,10 +2,10 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::LayoutCache;
-use crate::tui::paint::{clear, cut_spans, put};
+use crate::tui::paint::{clear, cut_with_more, put};
 use crate::tui::text::width;
 use crate::tui::transcript::draw::indented;
 use crate::tui::transcript::layout::context::RenderContext;
@@ -76,8 +76,7 @@ fn beginning(
 ) -> Option<Line<'static>> {
     let room = usize::from(cx.style.width);
     let cut = |mut line: Line<'static>| {
-        cut_spans(&mut line.spans, room.saturating_sub(2));
-        line.spans.push(Span::styled(" …", cx.style.theme.dim));
+        cut_with_more(&mut line.spans, room, cx.style.theme.dim);
         line
     };
     let head = || lines[..line].iter().rfind(|line| is_head(line)).cloned();
