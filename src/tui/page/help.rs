@@ -68,7 +68,8 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
         |actions: &[Action], words: &str| Some((key_labels(keymap, actions)?, words.to_owned()));
     let fixed = |key: &str, words: &str| Some((key.to_owned(), words.to_owned()));
     let open = keymap.hint(KeyContext::List, Submit, "open, ").unwrap_or_default();
-    let in_agents = format!("{open}x cancel or kill, a all, b background, r resume, / filter");
+    let in_agents =
+        format!("{open}x cancel or kill, a twice all, b background, r resume, / filter");
     let rows = [
         of(&[Submit], "send; while main works: queue · on an agent: zoom"),
         Some((newline_keys(keymap), "new line".to_owned())).filter(|(keys, _)| !keys.is_empty()),
@@ -77,6 +78,7 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
             "cancel one agent, else clear the draft, else stop main; twice when idle: quit",
         ),
         fixed("Esc", "go back one step; at the outermost, stop the turn"),
+        fixed("1–5", "answer a question; arrows and Enter too, Esc or Ctrl+C: no"),
         of(&[Next], "complete, else the question, else the agents; there: the next one"),
         of(&[Previous], "next permission mode; among agents: the previous one"),
         agent_keys(keymap).map(|keys| (keys, "jump to an agent".to_owned())),

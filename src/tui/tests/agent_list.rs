@@ -84,10 +84,15 @@ fn agents_stand_below_the_one_that_started_them_until_a_filter_orders_them() {
 fn a_command_has_a_sign_where_an_agent_has_a_number() {
     let (mut screen, ..) = open_list();
     let shown = picture(&mut screen, 80, 24);
-    let rows: Vec<&str> = shown.lines().filter(|line| line.contains("bash-1")).collect();
-    let [in_list, behind] = rows[..] else { panic!("{shown}") };
-    assert!(in_list.starts_with("│   $ npm run dev  bash-1  ⠋ running  "), "{shown}");
-    assert!(behind.starts_with("$ npm run dev  bash-1  ⠋ running  "), "{shown}");
+    let row = |shown: &str| {
+        let rows: Vec<&str> = shown.lines().filter(|line| line.contains("bash-1")).collect();
+        let [row] = rows[..] else { panic!("once: {shown}") };
+        row.to_owned()
+    };
+    assert!(row(&shown).starts_with("│   $ npm run dev  bash-1  ⠋ running  "), "{shown}");
+    screen.esc();
+    let shown = picture(&mut screen, 80, 24);
+    assert!(row(&shown).starts_with("$ npm run dev  bash-1  ⠋ running  "), "{shown}");
     let narrow = picture(&mut screen, 40, 12);
     assert!(narrow.contains("$ npm run dev  bash-1"), "{narrow}");
 }
@@ -104,13 +109,19 @@ fn the_filter_looks_at_names_titles_and_commands() {
 #[test]
 fn keys_are_named_only_where_they_do_something() {
     let (mut screen, ..) = open_list();
-    assert_eq!(keys(&screen), "Enter open · x cancel, b background · Esc closes");
+    assert_eq!(
+        keys(&screen),
+        "Enter open · x cancel, b background · Esc closes · a twice cancels all · / filter"
+    );
     screen.key(KeyCode::Down);
-    assert_eq!(keys(&screen), "Enter open · x kill · Esc closes");
+    assert_eq!(keys(&screen), "Enter open · x kill · Esc closes · a twice cancels all · / filter");
     screen.key(KeyCode::Down);
-    assert_eq!(keys(&screen), "Enter open · r resume, at a cost · Esc closes");
+    assert_eq!(
+        keys(&screen),
+        "Enter open · r resume, at a cost · Esc closes · a twice cancels all · / filter"
+    );
     screen.key(KeyCode::Down);
-    assert_eq!(keys(&screen), "Enter mentions it · / filter · Esc closes");
+    assert_eq!(keys(&screen), "Enter mentions it · Esc closes · a twice cancels all · / filter");
 }
 
 #[test]

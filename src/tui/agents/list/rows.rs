@@ -94,18 +94,23 @@ impl AgentList {
         Some(rows.swap_remove(at))
     }
 
-    /// Hints for the keys that do something now, at most three: what Enter and a letter do with the row,
-    /// and how to close the list. The help has the others.
+    /// Hints for the keys that do something now: what Enter and a letter do with the row, how to close the
+    /// list, and the keys for all rows.
     pub fn hint(&self, model: &TuiModel) -> Vec<String> {
-        let open = model.keymap.hint(KeyContext::List, Action::Submit, "open");
+        let row = self.selected_row(model);
+        let opens = match row {
+            Some(ListRow::Definition(_)) => "mentions it",
+            Some(ListRow::Agent(_) | ListRow::Job(_)) | None => "open",
+        };
+        let open = model.keymap.hint(KeyContext::List, Action::Submit, opens);
+        let open = open.filter(|_| row.is_some());
         if self.filtering {
             let typed = Some("type to filter".to_owned());
             return typed.into_iter().chain(open).chain(Some("Esc closes".to_owned())).collect();
         }
-        let mut keys = Vec::new();
-        match self.selected_row(model) {
+        let mut keys: Vec<String> = open.into_iter().collect();
+        match row {
             Some(ListRow::Agent(path)) => {
-                keys.extend(open);
                 if let Some(agent) = model.agents.get(&path) {
                     let moves = agent.running() && !agent.in_background;
                     let acts = match (agent.alive(), moves) {
@@ -117,19 +122,16 @@ impl AgentList {
                 }
             }
             Some(ListRow::Job(id)) => {
-                keys.extend(open);
                 let alive = model.jobs.get(&id).is_some_and(Job::alive);
                 keys.extend(alive.then(|| "x kill".to_owned()));
             }
-            Some(ListRow::Definition(_)) => {
-                keys.extend(model.keymap.hint(KeyContext::List, Action::Submit, "mentions it"));
-            }
-            None => {}
-        }
-        if keys.len() < 2 {
-            keys.push("/ filter".to_owned());
+            Some(ListRow::Definition(_)) | None => {}
         }
         keys.push("Esc closes".to_owned());
+        if model.agents.alive().next().is_some() {
+            keys.push("a twice cancels all".to_owned());
+        }
+        keys.push("/ filter".to_owned());
         keys
     }
 }
