@@ -417,6 +417,7 @@ fn draw_form(
         id: open.id,
         tab: form.tab,
         content: extent,
+        call: lines.lines.len(),
         content_area: Rect::default(),
         width: layout.body.width,
         end: shown.end == lines.lines.len(),
