@@ -161,7 +161,9 @@ fn decide(policy: &Policy<'_>, call: &Call<'_>, effects: &CallAccess) -> Judgeme
         Access::AskUser { answered } => return judge_questions(policy, call, answered),
         Access::ExitPlan { .. } => {
             return match policy.mode {
-                PermissionMode::Plan => Judgement::new(Decision::Ask, "approving it ends plan mode"),
+                PermissionMode::Plan => {
+                    Judgement::new(Decision::Ask, "approving it ends plan mode")
+                }
                 // Nothing is left to approve; the call itself says so.
                 _ => Judgement::new(Decision::Allow, "plan mode is off"),
             };

@@ -86,6 +86,11 @@ pub fn put_all(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>]) {
     }
 }
 
+/// Gives a drawn cell a ground.
+pub fn set_ground(cell: &mut Cell, ground: Style) {
+    cell.set_style(on_ground(cell.style(), ground));
+}
+
 /// Blanks an area.
 pub fn clear(buffer: &mut Buffer, area: Rect) {
     for y in area.top()..area.bottom() {
@@ -129,11 +134,6 @@ pub fn two_ends(
 /// Truncates spans to a width, ending in `…` if anything is cut.
 pub fn cut_spans(spans: &mut Vec<Span<'static>>, room: usize) {
     *spans = truncate_line(Line::from(std::mem::take(spans)), room).spans;
-}
-
-/// Gives a drawn cell a ground.
-pub fn set_ground(cell: &mut Cell, ground: Style) {
-    cell.set_style(on_ground(cell.style(), ground));
 }
 
 /// Truncates spans to a width, and ends them in `…` even if nothing is cut, since more follows elsewhere.

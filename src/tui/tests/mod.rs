@@ -24,6 +24,7 @@ mod room;
 mod seen;
 mod themes;
 mod typed;
+mod which;
 
 use crate::protocol::AgentPath;
 use crate::tui::testing::TestScreen;
