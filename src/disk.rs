@@ -5,6 +5,7 @@
 //! between, the open fails, so the path that was judged is the path that is used.
 
 mod folder;
+mod found_file;
 mod programs;
 mod project_folders;
 mod repository;
@@ -14,6 +15,7 @@ mod scope;
 pub mod testing;
 
 pub use folder::{Folder, open};
+pub use found_file::FoundFile;
 pub use programs::{is_system_program, programs_named};
 pub use project_folders::ProjectFolders;
 pub use repository::drivers::is_plain_filter;

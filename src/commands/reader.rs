@@ -109,8 +109,9 @@ impl CommandReader<'_> {
             true => scope.locate(&self.file.path, None),
             false => scope.locate_user_file(&self.file.path, Some(&self.folder.path)),
         };
-        let path = located.map_err(|why| unreadable(why.to_string()))?;
-        file::read_text(&path, MAX_FILE).map_err(|why| unreadable(why.to_string()))
+        let found = located.map_err(|why| unreadable(why.to_string()))?;
+        let opened = found.open().map_err(|why| unreadable(why.to_string()))?;
+        file::read_text(opened, MAX_FILE).map_err(|why| unreadable(why.to_string()))
     }
 
     fn to_command(&self, document: &Document) -> Result<ParsedCommand, CommandError> {

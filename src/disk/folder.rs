@@ -246,7 +246,7 @@ fn unresolved_error() -> io::Error {
 }
 
 fn became_link_error() -> io::Error {
-    io::Error::other("it became a symbolic link after the call was allowed; try again")
+    io::Error::other("it became a symbolic link after it was checked; try again")
 }
 
 fn file_kind(found: &FileStat) -> SFlag {

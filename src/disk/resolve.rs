@@ -30,12 +30,12 @@ const MAX_NAME: usize = 255;
 /// does not exist yet. Callers must treat that as possibly anywhere. `/dev/stdin` and the like
 /// refer to files that the process has open already.
 pub fn resolve(path: &Path) -> Option<PathBuf> {
-    follow(path, None, &mut |_| {})
+    Route::new(path, None).end
 }
 
 /// Like [`resolve`], but for a program that runs in `cwd`: for it, `cwd` of a process in `/proc` is that folder.
 pub fn resolve_from(cwd: &Path, path: &Path) -> Option<PathBuf> {
-    follow(path, Some(cwd), &mut |_| {})
+    Route::new(path, Some(cwd)).end
 }
 
 /// Returns where an existing path leads. `None` also for a path through a link in `/proc`, which
@@ -47,105 +47,134 @@ pub(super) fn real(path: impl AsRef<Path>) -> Option<PathBuf> {
 /// Whether a path, including every link on it, avoids the places for which `is_inside` returns
 /// true. A link belongs to the folder that contains it, wherever it leads.
 pub fn leads_outside(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
-    let mut passes_inside = false;
-    let end = follow(path, None, &mut |link| passes_inside |= is_inside(link));
-    end.is_some_and(|end| !passes_inside && !is_inside(&end))
+    let route = Route::new(path, None);
+    let passes_inside = route.links.iter().any(|link| is_inside(&link.path));
+    route.end.is_some_and(|end| !passes_inside && !is_inside(&end))
 }
 
 /// Whether the path passes a link for which `is_inside` returns true.
 pub fn passes_link(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
-    let mut passes = false;
-    follow(path, None, &mut |link| passes |= is_inside(link));
-    passes
+    Route::new(path, None).links.iter().any(|link| is_inside(&link.path))
 }
 
 /// Returns every name of a file that following the links of `path` yields: `path` itself, one for
 /// each link on the way, and last where it leads, if that is known.
 pub fn link_names(path: &Path) -> Vec<PathBuf> {
     let mut names = vec![path.to_owned()];
-    let mut add = |name: PathBuf| {
+    let route = Route::new(path, None);
+    let on_the_way = route.links.into_iter().map(|link| link.name);
+    for name in on_the_way.chain(route.end) {
         if !names.contains(&name) {
             names.push(name);
         }
-    };
-    let end = follow_links(path, None, &mut |link, rest| {
-        add(rest.iter().fold(link.to_owned(), |path, part| path.join(part)));
-    });
-    end.into_iter().for_each(&mut add);
+    }
     names
 }
 
-/// Like [`resolve`] or, with a folder, [`resolve_from`], passing the resolved path of each link on the way to `on_link`.
-pub(super) fn follow(
-    path: &Path,
-    cwd: Option<&Path>,
-    on_link: &mut dyn FnMut(&Path),
-) -> Option<PathBuf> {
-    follow_links(path, cwd, &mut |link, _| on_link(link))
+/// The way of a path through its links. It looks at each part of the path once, so all that it says
+/// belongs together, even if somebody replaces a link meanwhile.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Route {
+    /// The path with a resolved folder; its last part may be a link.
+    pub written: PathBuf,
+    /// The links on the way, in order.
+    pub links: Vec<RouteLink>,
+    /// Where the path leads; `None` if that may be anywhere, as for [`resolve`].
+    pub end: Option<PathBuf>,
 }
 
-/// Like [`follow`], also passing what remains of the path after each link.
-fn follow_links(
-    path: &Path,
-    cwd: Option<&Path>,
-    on_link: &mut dyn FnMut(&Path, &VecDeque<OsString>),
-) -> Option<PathBuf> {
-    if !path.is_absolute() {
-        return None;
+/// A link on the way.
+#[derive(Clone, Debug)]
+pub(super) struct RouteLink {
+    /// The link itself, in a resolved folder.
+    pub path: PathBuf,
+    /// The link, and the rest of the path after it.
+    name: PathBuf,
+    /// Where it leads, if that is known.
+    pub end: Option<PathBuf>,
+}
+
+impl Route {
+    /// Follows the links of an absolute path, for a program that runs in `cwd` if that is given.
+    pub(super) fn new(path: &Path, cwd: Option<&Path>) -> Self {
+        let mut route = Self::default();
+        if path.is_absolute() {
+            route.end = route.walk(path, cwd);
+        }
+        route
     }
-    let mut rest: VecDeque<OsString> = parts(path).collect();
-    let mut done = PathBuf::new();
-    let mut links = 0;
-    // The length of the shortest prefix of `done` that does not exist: nothing below it needs a look.
-    let mut missing: Option<usize> = None;
-    while let Some(part) = rest.pop_front() {
-        if part == ".." {
-            done.pop();
-            missing = missing.filter(|from| done.as_os_str().len() >= *from);
-            continue;
-        }
-        let next = done.join(&part);
-        if missing.is_some() {
-            done = next;
-            continue;
-        }
-        if let Some(cwd) = cwd.filter(|_| next.starts_with("/proc/")) {
-            // Names between `/proc` and `cwd`, such as `self`, are not followed: all processes count as one.
-            links += 1;
-            if links > MAX_LINKS {
-                return None;
+
+    fn walk(&mut self, path: &Path, cwd: Option<&Path>) -> Option<PathBuf> {
+        let mut rest: VecDeque<OsString> = parts(path).collect();
+        let mut done = PathBuf::new();
+        let mut count = 0;
+        // The links that are being followed, and how much of the path follows each.
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        // The length of the shortest prefix of `done` that does not exist: nothing below it needs a look.
+        let mut missing: Option<usize> = None;
+        loop {
+            while let Some((link, _)) = open.pop_if(|(_, after)| rest.len() <= *after) {
+                self.links[link].end = Some(done.clone());
             }
-            done = match part.to_str() {
-                Some("cwd") => cwd.to_owned(),
-                Some("root") => PathBuf::from("/"),
-                _ => next,
-            };
-            continue;
-        }
-        match fs::symlink_metadata(&next) {
-            Ok(found) if found.is_symlink() => {
-                links += 1;
-                if next == Path::new("/proc/self") && is_stream(&rest) {
-                    return Some(rest.iter().fold(next, |path, part| path.join(part)));
-                }
-                if links > MAX_LINKS || next.starts_with("/proc") {
+            let Some(part) = rest.pop_front() else { return Some(done) };
+            let next = done.join(&part);
+            if rest.is_empty() && self.written.as_os_str().is_empty() {
+                self.written.clone_from(&next);
+            }
+            if part == ".." {
+                done.pop();
+                missing = missing.filter(|from| done.as_os_str().len() >= *from);
+                continue;
+            }
+            if missing.is_some() {
+                done = next;
+                continue;
+            }
+            if let Some(cwd) = cwd.filter(|_| next.starts_with("/proc/")) {
+                // Names between `/proc` and `cwd`, such as `self`, are not followed: all processes count as one.
+                count += 1;
+                if count > MAX_LINKS {
                     return None;
                 }
-                on_link(&next, &rest);
-                let target = fs::read_link(&next).ok()?;
-                for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
-                    rest.push_front(part);
+                done = match part.to_str() {
+                    Some("cwd") => cwd.to_owned(),
+                    Some("root") => PathBuf::from("/"),
+                    _ => next,
+                };
+                continue;
+            }
+            match fs::symlink_metadata(&next) {
+                Ok(found) if found.is_symlink() => {
+                    count += 1;
+                    if next == Path::new("/proc/self") && is_stream(&rest) {
+                        return Some(rest.iter().fold(next, |path, part| path.join(part)));
+                    }
+                    if count > MAX_LINKS || next.starts_with("/proc") {
+                        return None;
+                    }
+                    open.push((self.links.len(), rest.len()));
+                    self.expand(next, &mut rest)?;
                 }
+                Ok(_) => done = next,
+                Err(error) if is_missing(&error, &next, &part) => {
+                    missing = Some(next.as_os_str().len());
+                    done = next;
+                }
+                Err(_) => return None,
             }
-            Ok(_) => done = next,
-            Err(error) if is_missing(&error, &next, &part) => {
-                missing = Some(next.as_os_str().len());
-                done = next;
-            }
-            Err(_) => return None,
         }
     }
-    Some(done)
+
+    /// Puts the target of a link before the rest of the path.
+    fn expand(&mut self, link: PathBuf, rest: &mut VecDeque<OsString>) -> Option<()> {
+        let name = rest.iter().fold(link.clone(), |path, part| path.join(part));
+        let target = fs::read_link(&link);
+        self.links.push(RouteLink { path: link, name, end: None });
+        for part in parts(&target.ok()?).collect::<Vec<_>>().into_iter().rev() {
+            rest.push_front(part);
+        }
+        Some(())
+    }
 }
 
 /// Whether the error says that no file `part` exists at `path`. The names of processes come and go.

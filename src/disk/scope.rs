@@ -22,10 +22,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::found_file::FoundFile;
 use super::project_folders::ProjectFolders;
 use super::repository::index::TrackedFiles;
 use super::repository::{index_file, tracked_files};
-use super::resolve::{follow, resolve};
+use super::resolve::{Route, RouteLink};
 
 /// Folders that hold a project's configuration.
 const CONFIG_FOLDERS: [&str; 3] = [".caliban", ".claude", ".agents"];
@@ -112,11 +113,9 @@ impl ProjectScope {
     }
 
     /// Returns the importing file's folders: by its own path, and by its real one.
-    fn importer_folders(&self, importer: &Path) -> io::Result<[PathBuf; 2]> {
-        let real = fs::canonicalize(importer)?;
-        let folder = fs::canonicalize(importer.parent().unwrap_or(importer))?;
-        let written = folder.join(importer.file_name().unwrap_or_default());
-        Ok([written, real].map(|file| self.owner_folder(&file).unwrap_or(file)))
+    fn importer_folders(&self, importer: &FoundFile) -> [PathBuf; 2] {
+        let folder = |file: &Path| self.owner_folder(file).unwrap_or_else(|| file.to_owned());
+        [folder(&importer.written), folder(importer.path())]
     }
 }
 
@@ -143,43 +142,55 @@ pub struct ProjectFiles<'a> {
     own_folders: RefCell<HashMap<(PathBuf, Option<PathBuf>), UserFolder>>,
 }
 
-/// A folder of the user's, looked up.
-#[derive(Clone, Debug)]
-struct UserFolder {
-    /// Its resolved path. Absent: each file in it must be checked by itself.
-    real: Option<PathBuf>,
-    /// A link leads it into the project.
-    is_projects: bool,
-}
+/// A folder of the user's, looked up. Absent: each file in it must be checked by itself.
+type UserFolder = Option<FoundFile>;
 
 impl ProjectFiles<'_> {
-    /// Returns the real path of `path`, a file of the project or one that `importer` imports.
+    /// Finds `path`, a file of the project or one that `importer` imports.
     ///
     /// # Errors
     ///
     /// Fails if it cannot be read, or may not be imported.
-    pub fn locate(&self, path: &Path, importer: Option<&Path>) -> Result<PathBuf, ScopeError> {
-        let tracks = |tracked: &TrackedFiles, below: &Path| tracked.contains(below);
-        self.judge(path, importer, &tracks)
+    pub fn locate(
+        &self,
+        path: &Path,
+        importer: Option<&FoundFile>,
+    ) -> Result<FoundFile, ScopeError> {
+        self.check_file(FoundFile::new(path)?, importer)
     }
 
-    /// Returns the real path of `path`, a file in the user's folder `own` or, if that is absent,
-    /// one that a file of the user's imports. It may be anywhere, but a project's link on the way
-    /// leads no further than for the project itself.
+    fn check_file(
+        &self,
+        found: FoundFile,
+        importer: Option<&FoundFile>,
+    ) -> Result<FoundFile, ScopeError> {
+        let tracks = |tracked: &TrackedFiles, below: &Path| tracked.contains(below);
+        self.judge(&found, importer, &tracks)?;
+        Ok(found)
+    }
+
+    /// Finds `path`, a file in the user's folder `own` or, if that is absent, one that a file of the
+    /// user's imports. It may be anywhere, but a project's link on the way leads no further than for
+    /// the project itself.
     ///
     /// # Errors
     ///
     /// As for [`Self::locate`].
-    pub fn locate_user_file(&self, path: &Path, own: Option<&Path>) -> Result<PathBuf, ScopeError> {
+    pub fn locate_user_file(
+        &self,
+        path: &Path,
+        own: Option<&Path>,
+    ) -> Result<FoundFile, ScopeError> {
         if let (Some(folder), Some(name)) = (path.parent(), path.file_name())
             && !fs::symlink_metadata(path)?.is_symlink()
-            && let Some(real) = self.lookup_user_folder(folder, own).real
+            && let Some(folder) = self.lookup_user_folder(folder, own)
         {
-            return Ok(real.join(name));
+            return Ok(folder.entry(name));
         }
-        match self.real_user_path(path, own)? {
-            Some(real) => Ok(real),
-            None => self.locate(path, None),
+        let found = FoundFile::new(path)?;
+        match self.is_users(&found, own) {
+            true => Ok(found),
+            false => self.check_file(found, None),
         }
     }
 
@@ -189,27 +200,24 @@ impl ProjectFiles<'_> {
         if let Some(known) = self.own_folders.borrow().get(&key) {
             return known.clone();
         }
-        let real = self.real_user_path(folder, own).ok().flatten();
-        let found = UserFolder { real, is_projects: self.leads_into_project(folder) };
+        let found = FoundFile::new(folder).ok().filter(|found| self.is_users(found, own));
         self.own_folders.borrow_mut().insert(key, found.clone());
         found
     }
 
-    /// Returns the real path; `None` if it passes a link of the project, unless the link stays in a
-    /// checkout other than the project's.
-    fn real_user_path(&self, path: &Path, own: Option<&Path>) -> io::Result<Option<PathBuf>> {
-        let real = fs::canonicalize(path)?;
+    /// Whether no link of the project led to a file, unless the link stays in a checkout other than
+    /// the project's.
+    fn is_users(&self, found: &FoundFile, own: Option<&Path>) -> bool {
         let own = own.and_then(|own| self.real_user_folder(own));
-        let is_own = |link: &PathBuf| own.as_ref().is_some_and(|own| link.starts_with(own));
+        let is_own = |link: &RouteLink| own.as_ref().is_some_and(|own| link.path.starts_with(own));
         let roots = self.roots();
         // A link that stays in another checkout leads nowhere else.
-        let stays = |link: &PathBuf| {
-            let end = resolve(link).unwrap_or_default();
-            let holds = |root: &&PathBuf| link.starts_with(root) && end.starts_with(root);
-            !self.scope.may_bring(link) && roots.iter().any(|root| holds(&root))
+        let stays = |link: &RouteLink| {
+            let ends_in = |root: &Path| link.end.as_ref().is_some_and(|end| end.starts_with(root));
+            let holds = |root: &PathBuf| link.path.starts_with(root) && ends_in(root);
+            !self.scope.may_bring(&link.path) && roots.iter().any(holds)
         };
-        let is_plain = self.links(path, &real)?.iter().all(|link| is_own(link) || stays(link));
-        Ok(is_plain.then_some(real))
+        self.links(found).iter().all(|link| is_own(link) || stays(link))
     }
 
     fn roots(&self) -> &[PathBuf] {
@@ -219,32 +227,26 @@ impl ProjectFiles<'_> {
     /// Returns the real path of a folder of the user's. It may be in the project if this is the
     /// home, but one that a link leads into the project is the project's: `None`.
     fn real_user_folder(&self, own: &Path) -> Option<PathBuf> {
-        let mut is_led_in = false;
-        let real = follow(own, None, &mut |link| {
-            is_led_in |= resolve(link).is_some_and(|end| self.scope.contains(&end));
-        });
-        real.filter(|_| !is_led_in)
+        let route = Route::new(own, None);
+        let mut ends = route.links.iter().filter_map(|link| link.end.as_ref());
+        let is_led_in = ends.any(|end| self.scope.contains(end));
+        route.end.filter(|_| !is_led_in)
     }
 
-    /// Whether a link leads a file in the user's folder `own` into one of the session's folders, or
-    /// into a checkout around them: then it is the project's. Links in a home that is the project
-    /// do not count.
-    pub fn is_from_project(&self, path: &Path, own: &Path) -> bool {
-        let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
-        match path.parent() {
-            Some(folder) if !is_link => self.lookup_user_folder(folder, Some(own)).is_projects,
-            _ => self.leads_into_project(path),
-        }
+    /// Whether a link led a file of the user's into one of the session's folders, or into a checkout
+    /// around them: then it is the project's. Links in a home that is the project do not count.
+    pub fn is_from_project(&self, found: &FoundFile) -> bool {
+        self.lead_into_project(&found.links)
     }
 
-    fn leads_into_project(&self, path: &Path) -> bool {
-        let roots = self.roots();
-        let mut is_led_in = false;
-        follow(path, None, &mut |link| {
-            let end = resolve(link);
-            is_led_in |= end.is_some_and(|end| roots.iter().any(|root| end.starts_with(root)));
-        });
-        is_led_in
+    /// Whether the same holds for a path that could not be found.
+    pub fn leads_into_project(&self, path: &Path) -> bool {
+        self.lead_into_project(&Route::new(path, None).links)
+    }
+
+    fn lead_into_project(&self, links: &[RouteLink]) -> bool {
+        let mut ends = links.iter().filter_map(|link| link.end.as_ref());
+        ends.any(|end| self.roots().iter().any(|root| end.starts_with(root)))
     }
 
     /// Checks that the files in a folder may be listed; each must be located by itself.
@@ -254,7 +256,7 @@ impl ProjectFiles<'_> {
     /// As for [`Self::locate`].
     pub fn enter(&self, folder: &Path) -> Result<(), ScopeError> {
         let tracks = |tracked: &TrackedFiles, below: &Path| tracked.has_below(below);
-        self.judge(folder, None, &tracks).map(drop)
+        self.judge(&FoundFile::new(folder)?, None, &tracks)
     }
 
     /// Returns the path of git's index if any answer so far depends on it.
@@ -265,15 +267,15 @@ impl ProjectFiles<'_> {
 
     fn judge(
         &self,
-        path: &Path,
-        importer: Option<&Path>,
+        found: &FoundFile,
+        importer: Option<&FoundFile>,
         tracks: &dyn Fn(&TrackedFiles, &Path) -> bool,
-    ) -> Result<PathBuf, ScopeError> {
-        let real = fs::canonicalize(path)?;
-        if self.scope.works_in(&real) {
-            return Ok(real);
+    ) -> Result<(), ScopeError> {
+        let real = found.path();
+        if self.scope.works_in(real) {
+            return Ok(());
         }
-        let links = self.links(path, &real)?;
+        let links = self.links(found);
         let Some(below) = self.scope.root.as_ref().and_then(|root| real.strip_prefix(root).ok())
         else {
             return Err(ScopeError::Outside(match links.is_empty() {
@@ -282,15 +284,15 @@ impl ProjectFiles<'_> {
             }));
         };
         let mut bringers: Vec<PathBuf> =
-            links.iter().filter_map(|link| self.scope.link_owner_folder(link)).collect();
+            links.iter().filter_map(|link| self.scope.link_owner_folder(&link.path)).collect();
         if let Some(importer) = importer {
-            bringers.extend(self.scope.importer_folders(importer)?);
+            bringers.extend(self.scope.importer_folders(importer));
         }
         if bringers.iter().all(|folder| real.starts_with(folder)) {
-            return Ok(real);
+            return Ok(());
         }
         let why = match self.tracked() {
-            Ok(tracked) if tracks(tracked, below) => return Ok(real),
+            Ok(tracked) if tracks(tracked, below) => return Ok(()),
             Ok(_) => "git does not track it: track it, or".to_owned(),
             Err(why) => format!("whether git tracks it is unknown, since {why}:"),
         };
@@ -298,22 +300,15 @@ impl ProjectFiles<'_> {
             true => "lies".to_owned(),
             false => format!("is a link to {}, which lies", real.display()),
         };
-        let folder = real.parent().unwrap_or(&real).display();
+        let folder = real.parent().unwrap_or(real).display();
         Err(ScopeError::Outside(format!(
             "{what} outside of the working directories, and {why} add its folder with --add-dir {folder}"
         )))
     }
 
-    /// Returns the project's links on the way to `real`.
-    fn links(&self, path: &Path, real: &Path) -> Result<Vec<PathBuf>, io::Error> {
-        let mut links = Vec::new();
-        let end = follow(path, None, &mut |link| links.push(link.to_owned()));
-        // Links above the project are the user's.
-        links.retain(|link| self.scope.contains(link));
-        match end.as_deref() == Some(real) {
-            true => Ok(links),
-            false => Err(io::Error::other("its links changed while being followed")),
-        }
+    /// Returns the project's links on the way to a file. Those above the project are the user's.
+    fn links<'a>(&self, found: &'a FoundFile) -> Vec<&'a RouteLink> {
+        found.links.iter().filter(|link| self.scope.contains(&link.path)).collect()
     }
 
     fn tracked(&self) -> &Result<TrackedFiles, String> {

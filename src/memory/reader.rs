@@ -1,12 +1,12 @@
 //! Reads memory files and their imports: each file once, within bounds, with a notice for each one skipped.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::import::{self, Import};
 use super::sections::{Memory, MemorySection};
-use crate::disk::{ProjectFiles, ProjectScope, ScopeError, repository_root};
+use crate::disk::{FoundFile, ProjectFiles, ProjectScope, ScopeError, repository_root};
 use crate::markdown::file;
 use crate::protocol::printable_path;
 use crate::tool::path::resolve;
@@ -45,8 +45,8 @@ pub(super) struct MemoryReader<'a> {
     files: ProjectFiles<'a>,
     home: Option<&'a Path>,
     hides: &'a dyn Fn(&Path) -> bool,
-    /// Resolved paths of the files that were read.
-    read: HashSet<PathBuf>,
+    /// The files that were read, by their resolved paths.
+    read: HashMap<PathBuf, FoundFile>,
     total: usize,
     imports: usize,
     /// Number of notices that were dropped.
@@ -62,7 +62,7 @@ impl<'a> MemoryReader<'a> {
         home: Option<&'a Path>,
         hides: &'a dyn Fn(&Path) -> bool,
     ) -> Self {
-        let (memory, read, files) = (Memory::default(), HashSet::new(), scope.files());
+        let (memory, read, files) = (Memory::default(), HashMap::new(), scope.files());
         Self { memory, scope, files, home, hides, read, total: 0, imports: 0, dropped_notices: 0 }
     }
 
@@ -78,9 +78,9 @@ impl<'a> MemoryReader<'a> {
 
     fn add_top(&mut self, path: &Path, owner: MemoryOwner) {
         match self.locate(path, None, owner) {
-            Ok(real) if self.read.contains(&real) => {}
-            Ok(real) => {
-                let added = self.add(path, &real, None, owner, &mut Vec::new());
+            Ok(found) if self.read.contains_key(found.path()) => {}
+            Ok(found) => {
+                let added = self.add(path, found, None, owner, &mut Vec::new());
                 self.report_skipped(added, |why| {
                     format!("{} was not read: {why}", printable_path(path))
                 });
@@ -123,13 +123,13 @@ impl<'a> MemoryReader<'a> {
         self.memory
     }
 
-    /// Returns the real path of a file, if a file of `owner` may import it.
+    /// Finds a file, if a file of `owner` may import it.
     fn locate(
         &mut self,
         path: &Path,
-        importer: Option<&Path>,
+        importer: Option<&FoundFile>,
         owner: MemoryOwner,
-    ) -> Result<PathBuf, SkipReason> {
+    ) -> Result<FoundFile, SkipReason> {
         self.memory.seen.add_file(path.to_owned());
         let missed = |error: ScopeError| match error {
             ScopeError::Io(error)
@@ -144,11 +144,13 @@ impl<'a> MemoryReader<'a> {
                 let own = if importer.is_none() { path.parent() } else { None };
                 self.files.locate_user_file(path, own)
             }
-            MemoryOwner::Project => match path.canonicalize() {
+            MemoryOwner::Project => {
                 // A file that was read already may be imported again.
-                Ok(real) if self.read.contains(&real) => Ok(real),
-                _ => self.files.locate(path, importer),
-            },
+                match path.canonicalize().ok().and_then(|real| self.read.get(&real)) {
+                    Some(known) => Ok(known.clone()),
+                    None => self.files.locate(path, importer),
+                }
+            }
         };
         located.map_err(missed)
     }
@@ -157,19 +159,20 @@ impl<'a> MemoryReader<'a> {
     fn add(
         &mut self,
         path: &Path,
-        real: &Path,
+        found: FoundFile,
         by: Option<&Path>,
         owner: MemoryOwner,
-        chain: &mut Vec<PathBuf>,
+        chain: &mut Vec<FoundFile>,
     ) -> Result<(), SkipReason> {
+        let real = found.path();
         if (self.hides)(path) || (self.hides)(real) {
             return Err(Some("a permission rule denies it or asks about it".to_owned()));
         }
         if self.read.len() == MAX_FILES {
             return Err(Some(format!("only {MAX_FILES} files are read")));
         }
-        let text = self.load(path, real)?;
-        self.read.insert(real.to_owned());
+        let text = self.load(path, &found)?;
+        self.read.insert(real.to_owned(), found.clone());
         // Many projects keep the same text under both names.
         let known = self.memory.sections.iter().any(|section| section.text == text);
         if !known && !text.is_empty() && !import::is_only_imports(&text) {
@@ -178,8 +181,8 @@ impl<'a> MemoryReader<'a> {
             let section = MemorySection { path: path.to_owned(), by, text: text.clone() };
             self.memory.sections.push(section);
         }
-        chain.push(real.to_owned());
         let owner = if self.scope.contains(real) { MemoryOwner::Project } else { owner };
+        chain.push(found);
         for import in import::find(&text) {
             if self.imports == MAX_IMPORTS {
                 self.notice(format!(
@@ -201,26 +204,26 @@ impl<'a> MemoryReader<'a> {
         importer: &Path,
         import: &Import,
         owner: MemoryOwner,
-        chain: &mut Vec<PathBuf>,
+        chain: &mut Vec<FoundFile>,
     ) {
         let folder = importer.parent().unwrap_or(importer);
         let path = resolve(&import.path, folder, self.home);
-        let located = self.locate(&path, Some(importer), owner);
-        let located = located.and_then(|real| match self.leaves_checkout(&path, &real, chain) {
+        let located = self.locate(&path, chain.last(), owner);
+        let located = located.and_then(|found| match self.leaves_checkout(&found, chain) {
             true if owner == MemoryOwner::User => {
                 Err(Some("it is outside the checkout that brings it in".to_owned()))
             }
-            _ => Ok(real),
+            _ => Ok(found),
         });
         let result = match located {
-            Ok(real) if chain.contains(&real) => {
+            Ok(found) if chain.iter().any(|above| above.path() == found.path()) => {
                 Err(Some("the files import each other; each is read once".to_owned()))
             }
-            Ok(real) if self.read.contains(&real) => Ok(()),
+            Ok(found) if self.read.contains_key(found.path()) => Ok(()),
             Ok(_) if chain.len() > MAX_DEPTH => {
                 Err(Some(format!("imports may nest only {MAX_DEPTH} deep")))
             }
-            Ok(real) => self.add(&path, &real, Some(importer), owner, chain),
+            Ok(found) => self.add(&path, found, Some(importer), owner, chain),
             Err(None) if import.is_file_path() => Err(Some("there is no such file".to_owned())),
             Err(missed) => Err(missed),
         };
@@ -237,20 +240,21 @@ impl<'a> MemoryReader<'a> {
     /// Whether a file of a checkout, or a link in one, brings in a file from outside it. What the
     /// user imports from a checkout was written by others; only the checkout in which the user's own
     /// file lies is the user's.
-    fn leaves_checkout(&self, path: &Path, real: &Path, chain: &[PathBuf]) -> bool {
+    fn leaves_checkout(&self, found: &FoundFile, chain: &[FoundFile]) -> bool {
         let around = |file: &Path| {
             let root = repository_root(file.parent()?, self.home)?;
             root.canonicalize().ok()
         };
-        let own = chain.first().and_then(|top| around(top));
-        let importer = chain.last().and_then(|importer| around(importer));
-        let checkouts = [importer, around(path)].into_iter().flatten();
-        checkouts.into_iter().any(|root| Some(&root) != own.as_ref() && !real.starts_with(root))
+        let own = chain.first().and_then(|top| around(top.path()));
+        let importer = chain.last().map(FoundFile::path);
+        let mut checkouts = importer.into_iter().chain(found.links()).filter_map(around);
+        checkouts.any(|root| Some(&root) != own.as_ref() && !found.path().starts_with(root))
     }
 
     /// Reads a file's text, trimmed, as far as the limits allow.
-    fn load(&mut self, path: &Path, real: &Path) -> Result<String, SkipReason> {
-        let bytes = file::read_head(real, FILE_LIMIT as u64 + 1)
+    fn load(&mut self, path: &Path, found: &FoundFile) -> Result<String, SkipReason> {
+        let opened = found.open().map_err(|error| Some(error.to_string()))?;
+        let bytes = file::read_head(opened, FILE_LIMIT as u64 + 1)
             .map_err(|error| Some(error.to_string()))?;
         if bytes.contains(&0) {
             return Err(Some("it is not text".to_owned()));

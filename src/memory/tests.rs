@@ -28,6 +28,15 @@ fn read_in(top: &TempDir, dir: &str) -> Memory {
 
 /// `more` are additional working directories.
 fn read_with(top: &TempDir, dir: &str, more: &[&str]) -> Memory {
+    read_hiding(top, dir, more, &|file| file.ends_with("hidden.md"))
+}
+
+fn read_hiding(
+    top: &TempDir,
+    dir: &str,
+    more: &[&str],
+    hides: &dyn Fn(&std::path::Path) -> bool,
+) -> Memory {
     let path = |name: &str| top.path().join(name);
     let (dir, own, home) = (path(dir), path("own"), path("home"));
     let claude = home.join(".claude");
@@ -42,7 +51,7 @@ fn read_with(top: &TempDir, dir: &str, more: &[&str]) -> Memory {
         project: true,
         local: true,
     };
-    Memory::read(&sources, &|file| file.ends_with("hidden.md"))
+    Memory::read(&sources, hides)
 }
 
 fn read(top: &TempDir) -> Memory {
@@ -332,4 +341,50 @@ fn imports_and_lines_about_them_are_counted() {
     let memory = read(&world(&files));
     assert_eq!(memory.notices.len(), 21);
     assert_eq!(memory.notices[20], "981 more notices about memory files");
+}
+
+#[test]
+fn a_file_that_becomes_a_link_after_the_check_is_not_read() {
+    let top = world(&[
+        ("repo/AGENTS.md", "project @notes.md @m/style.md"),
+        ("repo/notes.md", "notes"),
+        ("repo/m/style.md", "style"),
+        ("secret/style.md", "secret"),
+    ]);
+    // The permission rules are asked between the check of a link and the reading.
+    let swap = |file: &std::path::Path| {
+        let [notes, folder] = ["repo/notes.md", "repo/m"].map(|path| top.path().join(path));
+        let (place, target) = match file {
+            _ if file == notes => (notes, top.path().join("secret/style.md")),
+            _ if file == folder.join("style.md") => (folder, top.path().join("secret")),
+            _ => return false,
+        };
+        if !place.is_symlink() {
+            fs::rename(&place, place.with_extension("old")).unwrap();
+            symlink(target, &place).unwrap();
+        }
+        false
+    };
+    let memory = read_hiding(&top, "repo", &[], &swap);
+    let why = "was not read: it became a symbolic link after it was checked; try again";
+    let notices =
+        ["@notes.md", "@m/style.md"].map(|import| format!("repo/AGENTS.md:1: {import} {why}"));
+    assert_eq!(told(&memory, &top), (vec!["repo/AGENTS.md".to_owned()], notices.to_vec()));
+}
+
+#[test]
+fn a_link_in_a_checkout_leads_not_into_another_one() {
+    let top = world(&[
+        ("own/AGENTS.md", "mine @~/clone/notes/a.md @~/clone/other/b.md"),
+        ("home/clone/.git/HEAD", ""),
+        ("home/clone/text/a.md", "theirs"),
+        ("home/private/.git/HEAD", ""),
+        ("home/private/b.md", "secret"),
+    ]);
+    symlink("text", top.path().join("home/clone/notes")).unwrap();
+    symlink("../private", top.path().join("home/clone/other")).unwrap();
+    let (files, notices) = told(&read(&top), &top);
+    assert_eq!(files, ["own/AGENTS.md", "home/clone/notes/a.md"]);
+    let why = "was not read: it is outside the checkout that brings it in";
+    assert_eq!(notices, [format!("own/AGENTS.md:1: @~/clone/other/b.md {why}")]);
 }

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::definition::{DefinitionError, DefinitionSource};
-use crate::disk::{ProjectFiles, ScopeError};
+use crate::disk::{FoundFile, ProjectFiles, ScopeError};
 use crate::markdown::folder::{self, FolderEntry};
 use crate::markdown::{Fingerprint, file, front_matter};
 
@@ -40,22 +39,24 @@ pub(super) fn is_readme(path: &Path, text: &str) -> bool {
     stem && !front_matter::has_front_matter(text)
 }
 
-/// Reads a definition file. `own` is its folder if that is the user's; `scope` is what links of the
+/// Finds a definition file. `own` is its folder if that is the user's; `scope` is what links of the
 /// project may lead to.
-pub(super) fn read(
-    source: &DefinitionSource,
+pub(super) fn locate(
+    path: &Path,
     own: Option<&Path>,
     scope: &ProjectFiles<'_>,
-) -> Result<String, DefinitionError> {
-    let path = source.path().unwrap_or(Path::new(""));
+) -> Result<FoundFile, String> {
     let located = match own {
         Some(_) => scope.locate_user_file(path, own),
         None => scope.locate(path, None),
     };
-    let located = located.map_err(|why| why.to_string());
-    let text = located
-        .and_then(|path| file::read_text(&path, MAX_FILE_BYTES).map_err(|why| why.to_string()));
-    text.map_err(|why| source.error(None, format!("cannot be read: {why}")))
+    located.map_err(|why| format!("cannot be read: {why}"))
+}
+
+/// Reads the text of a definition file.
+pub(super) fn read(found: &FoundFile) -> Result<String, String> {
+    let opened = found.open().map_err(|why| format!("cannot be read: {why}"))?;
+    file::read_text(opened, MAX_FILE_BYTES).map_err(|why| format!("cannot be read: {why}"))
 }
 
 #[cfg(test)]

@@ -54,13 +54,18 @@ impl ScopeFixture {
 
     /// Returns where an import leads, or why it is refused.
     fn import(&self, path: &str, importer: &str) -> Result<PathBuf, String> {
-        let (path, importer) = (self.path(path), self.path(importer));
-        self.scope().files().locate(&path, Some(&importer)).map_err(|why| why.to_string())
+        let importer = FoundFile::new(&self.path(importer)).unwrap();
+        self.locate(path, Some(&importer))
     }
 
     /// Does the same for a file in its place.
     fn find(&self, path: &str) -> Result<PathBuf, String> {
-        self.scope().files().locate(&self.path(path), None).map_err(|why| why.to_string())
+        self.locate(path, None)
+    }
+
+    fn locate(&self, path: &str, importer: Option<&FoundFile>) -> Result<PathBuf, String> {
+        let found = self.scope().files().locate(&self.path(path), importer);
+        found.map(|found| found.path().to_owned()).map_err(|why| why.to_string())
     }
 
     #[track_caller]
@@ -144,7 +149,7 @@ fn who_works_in_a_folder_of_configuration_works_on_a_folder_like_any_other() {
     let leads = |dir: &str| {
         let scope = ProjectScope::new(&[bench.path(dir), bench.path("repo")], &[]);
         let files = scope.files();
-        let importer = skill.join("AGENTS.md");
+        let importer = FoundFile::new(&skill.join("AGENTS.md")).unwrap();
         [
             files.locate(&skill.join("leak.md"), None).is_ok(),
             files.locate(&other.join("key.md"), Some(&importer)).is_ok(),
@@ -222,7 +227,7 @@ fn the_index_is_read_for_nothing_but_what_lies_above() {
     let bench = ScopeFixture::new();
     let scope = bench.scope();
     let files = scope.files();
-    let importer = bench.path("repo/lib/AGENTS.md");
+    let importer = FoundFile::new(&bench.path("repo/lib/AGENTS.md")).unwrap();
     files.locate(&bench.path("repo/lib/.env"), Some(&importer)).unwrap();
     files.locate(&bench.path("key"), Some(&importer)).unwrap_err();
     files.locate(&bench.path("repo/AGENTS.md"), None).unwrap();
@@ -238,4 +243,30 @@ fn a_scope_of_no_project_holds_nothing() {
         assert!(!scope.contains(&bench.path("key")));
         assert!(scope.files().locate(&bench.path("key"), None).is_err());
     }
+}
+
+#[test]
+fn an_importer_keeps_the_folder_that_it_was_read_in() {
+    let bench = ScopeFixture::new();
+    bench.write("repo/lib/sub/AGENTS.md");
+    let importer = FoundFile::new(&bench.path("repo/lib/sub/AGENTS.md")).unwrap();
+    fs::rename(bench.path("repo/lib/sub"), bench.path("repo/lib/moved")).unwrap();
+    bench.link("repo/lib/sub", "..");
+    bench.refuses(bench.locate("repo/.env", Some(&importer)), UNTRACKED);
+}
+
+#[test]
+fn a_file_that_was_read_as_the_projects_is_never_the_users() {
+    let bench = ScopeFixture::new();
+    bench.write("repo/lib/agents/a.md");
+    bench.write("away/a.md");
+    bench.link("home/agents", "../repo/lib/agents");
+    let scope = bench.scope().within_checkouts(None);
+    let files = scope.files();
+    let own = bench.path("home/agents");
+    let found = files.locate_user_file(&own.join("a.md"), Some(&own)).unwrap();
+    fs::rename(bench.path("repo/lib/agents"), bench.path("repo/lib/moved")).unwrap();
+    bench.link("repo/lib/agents", "../../away");
+    assert!(files.is_from_project(&found));
+    assert!(!files.leads_into_project(&own), "what another look says now");
 }

@@ -59,29 +59,24 @@ impl DefinitionFolder {
         let files = definition_folder::files(path, project.then_some(scope))
             .into_iter()
             .filter_map(|entry| {
-                let file = |path: PathBuf| {
-                    let project =
-                        own.is_some_and(|own| scope.is_from_project(&path, own)) || *project;
-                    DefinitionSource::File { path, project }
-                };
-                let source = match entry {
-                    Ok(path) => file(path),
-                    Err(FolderError { path, message }) => {
-                        let source = file(path);
-                        let error = source.error(None, message);
-                        return Some(DefinitionFile {
-                            source,
-                            parsed: Err(DefinitionProblem::Refused(error)),
-                        });
+                let (path, found) = match entry {
+                    Ok(path) => {
+                        let found = definition_folder::locate(&path, own, scope);
+                        (path, found)
                     }
+                    Err(FolderError { path, message }) => (path, Err(message)),
                 };
-                let text = match definition_folder::read(&source, own, scope) {
+                let is_led_in = match &found {
+                    Ok(found) => scope.is_from_project(found),
+                    Err(_) => scope.leads_into_project(&path),
+                };
+                let source = DefinitionSource::File { path, project: *project || is_led_in };
+                let text = match found.and_then(|found| definition_folder::read(&found)) {
                     Ok(text) => text,
-                    Err(error) => {
-                        return Some(DefinitionFile {
-                            source,
-                            parsed: Err(DefinitionProblem::Refused(error)),
-                        });
+                    Err(message) => {
+                        let error = source.error(None, message);
+                        let parsed = Err(DefinitionProblem::Refused(error));
+                        return Some(DefinitionFile { source, parsed });
                     }
                 };
                 if source.path().is_some_and(|path| definition_folder::is_readme(path, &text)) {
