@@ -1,8 +1,11 @@
 //! The inputs of a configuration, and the reading of its files.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use nix::fcntl::OFlag;
 
 use super::dirs::Dirs;
 use super::error::{ConfigError, Origin, display_path};
@@ -46,17 +49,40 @@ pub(super) fn read_text(path: &Path, cwd: &Path) -> Result<Option<String>, Confi
 }
 
 /// Reads up to one byte more than allowed; `None` if the file does not exist.
-fn read_bytes(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    // Checked first, because opening a named pipe would block.
+fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    // Checked first, because opening a device may have effects.
     match path.metadata() {
         Ok(found) if found.is_file() => {}
-        Ok(_) => return Err(std::io::Error::other("it is not a file")),
+        Ok(_) => return Err(not_a_file()),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
         Err(error) => return Err(error),
     }
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    open_file(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
+}
+
+/// Opens a regular file. A named pipe may have replaced it since it was checked: that must not block.
+fn open_file(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_a_file()) }
+}
+
+fn not_a_file() -> io::Error {
+    io::Error::other("it is not a file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+        let top = tempfile::tempdir().unwrap();
+        let pipe = top.path().join("settings.json");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(open_file(&pipe).unwrap_err().to_string(), "it is not a file");
+    }
 }
