@@ -312,15 +312,15 @@ impl CommandWords<'_> {
     fn hides_option(&self, place: usize, entries: &[OptionEntry<'_>], may_be_any: bool) -> bool {
         let word = &self.spelled[place];
         let beginning = word.beginning();
-        let previous = self.spelled.get(place - 1).and_then(Spelling::exact).unwrap_or_default();
+        let before = &self.spelled[..place];
         // A lone dash may begin a long option.
         let is_open_name =
             beginning == "-" || beginning.starts_with("--") && !beginning.contains('=');
         is_open_name
             || entries.iter().any(|entry| entry.may_be_in(&beginning, place))
             || may_be_any && !is_message(self.name, self.spelled, self.words, place)
-            || compiler::find_open(self.name, word, &self.spelled[..place], self.bases)
-            || form::find_open(self.name, word, previous, self.bases)
+            || compiler::find_open(self.name, word, before, self.bases)
+            || form::find_open(self.name, word, before, self.bases)
             || self.telling_option(&beginning).is_some()
     }
 

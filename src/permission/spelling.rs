@@ -54,11 +54,11 @@ impl Spelling<'_> {
     }
 
     /// Whether the word holds the path of the home or of a working directory, which may be any text:
-    /// `$PWD`, `~+` and the like.
+    /// `$PWD`, `~+`, `~user` and the like.
     pub fn holds_folder(&self) -> bool {
         let Self::Open(pieces) = self else { return false };
-        let is_folder = |piece: &Piece| matches!(piece, Piece::Variable(name) if matches!(name.as_str(), "HOME" | "OLDPWD" | "PWD"));
-        pieces.iter().any(is_folder)
+        let is_working_dir = |piece: &Piece| matches!(piece, Piece::Variable(name) if matches!(name.as_str(), "OLDPWD" | "PWD"));
+        pieces.iter().any(|piece| piece.is_home() || is_working_dir(piece))
     }
 
     /// The certain part at the beginning of the word.
@@ -73,15 +73,19 @@ impl Spelling<'_> {
         }
     }
 
-    /// The word with a question mark for each part known only at run time, and `~` for a leading home.
+    /// The word with a question mark for each part known only at run time, and a leading home as
+    /// bash writes it.
     pub fn outline(&self) -> String {
         match self {
             Self::Plain(text) => text.to_string(),
             Self::Open(pieces) => {
                 let outline = pieces.iter().enumerate().map(|(at, piece)| match piece {
-                    Piece::Char(c) => *c,
-                    Piece::Variable(name) if at == 0 && name == "HOME" => '~',
-                    _ => '?',
+                    Piece::Char(c) => c.to_string(),
+                    Piece::Variable(name) if at == 0 && piece.is_home() => match name.as_str() {
+                        "HOME" => "~".to_owned(),
+                        name => name.to_owned(),
+                    },
+                    _ => "?".to_owned(),
                 });
                 outline.collect()
             }
@@ -350,7 +354,10 @@ fn decode(text: &[char]) -> Spelling<'static> {
                     Some('+') if text.get(2).is_none_or(|c| *c == '/') => {
                         Piece::Variable("PWD".to_owned())
                     }
-                    Some(_) => Piece::Any,
+                    Some(_) => {
+                        let end = find(text, at, '/');
+                        Piece::Variable(text[at..end].iter().collect())
+                    }
                 });
                 at = find(text, at, '/');
                 continue;

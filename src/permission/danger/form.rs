@@ -29,11 +29,7 @@ pub fn find(
     let word = spelled.exact()?;
     match name {
         "make" | "gmake" => make::find(spelled, bases),
-        // The words after the mark are make's.
-        "cmake" => {
-            let mark = words.iter().any(|word| word.exact() == Some("--"));
-            mark.then(|| make::find(spelled, bases)).flatten()
-        }
+        "cmake" => has_mark(words).then(|| make::find(spelled, bases)).flatten(),
         "ssh" | "scp" | "sftp" => ssh_setting(word, before),
         "psql" | "mysql" | "mariadb" => {
             word.contains('\\').then(|| "a backslash command".to_owned())
@@ -81,9 +77,25 @@ fn is_harmless_setting(word: &str) -> bool {
     }
 }
 
-/// Whether a partly known word may contain such a danger.
-pub fn find_open(name: &str, word: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> bool {
-    matches!(name, "make" | "gmake") && word.holds_folder()
+/// Whether cmake hands on to make what is behind these words.
+fn has_mark(words: &[Spelling<'_>]) -> bool {
+    words.iter().any(|word| word.exact() == Some("--"))
+}
+
+/// Whether a partly known word behind these may contain such a danger.
+pub fn find_open(
+    name: &str,
+    word: &Spelling<'_>,
+    words: &[Spelling<'_>],
+    bases: &[PathBuf],
+) -> bool {
+    let previous = words.last().and_then(Spelling::exact).unwrap_or_default();
+    let is_of_make = match name {
+        "make" | "gmake" => true,
+        "cmake" => has_mark(words),
+        _ => false,
+    };
+    is_of_make && word.holds_folder()
         || MOUNTERS.contains(&name) && mount(word, previous, bases).is_some()
         || matches!(name, "dotnet" | "msbuild") && dotnet::find_open(word)
 }

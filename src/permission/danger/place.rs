@@ -45,15 +45,14 @@ fn is_outside(
         // The value of a variable is substituted and judged by itself. HOME and PWD may appear as a
         // tilde, which is no variable.
         Spelling::Open(pieces) => {
-            let holds = |own: &str| {
-                pieces.iter().any(|piece| matches!(piece, Piece::Variable(name) if name == own))
-            };
+            let is_working_dir =
+                |piece: &Piece| matches!(piece, Piece::Variable(name) if name == "PWD");
             let is_certain = |piece: &Piece| matches!(piece, Piece::Char(_) | Piece::Variable(_));
-            if holds("HOME") || !pieces.iter().all(is_certain) {
+            if pieces.iter().any(Piece::is_home) || !pieces.iter().all(is_certain) {
                 return true;
             }
             match path.strip_prefix('?') {
-                Some(below) if holds("PWD") => {
+                Some(below) if pieces.iter().any(is_working_dir) => {
                     below.contains('?')
                         || bases.is_empty()
                         || bases
