@@ -290,6 +290,13 @@ impl Reader<'_> {
                     });
                 let is_open = is_option || has_glob(&text) && !self.is_harmless(&text);
                 readings.push(if is_open { Reading::Open } else { Reading::Same });
+                if !is_open && has_glob(&text) {
+                    // The unknown text may be any part of the names.
+                    let any = |piece: &Piece| {
+                        if is_unknown(piece) { Piece::Star } else { piece.clone() }
+                    };
+                    self.expand(&text.iter().map(any).collect::<Vec<_>>(), &mut readings);
+                }
                 continue;
             }
             if !has_variable {

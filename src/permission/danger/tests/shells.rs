@@ -137,6 +137,18 @@ fn a_wrapper_behind_a_runner_is_named_with_what_it_starts() {
 }
 
 #[test]
+fn a_glob_joined_with_unknown_text_may_become_a_shell_in_the_folder() {
+    let bench = JudgeFixture::new().allow("Bash(own:*)");
+    let lines = ["own b*\"$w\" x", "own run b*${w} x", "own ./b*\"$w\" x", "own src/d\"$w\"*h x"];
+    bench.allows(lines);
+    for shell in ["bash", "src/dash"] {
+        fs::write(bench.root.join("project").join(shell), "").unwrap();
+    }
+    bench.asks(lines);
+    bench.allows(["own c*\"$w\" x", "own src/b*\"$w\" x"]);
+}
+
+#[test]
 fn the_question_says_that_there_is_a_shell() {
     let judgement = JudgeFixture::new().allow("Bash(uv run:*)").bash_judgement("uv run sh x");
     assert!(judgement.why.contains("uv with a shell among its words"), "{}", judgement.why);
