@@ -414,11 +414,15 @@ pub fn is_message_at(words: &[Word], place: usize) -> bool {
     is_quoted && matches!(name, "git" | "gh") && is_message(name, &spell(words), words, place)
 }
 
+/// Whether a word, as written, is in double quotes and stays one word.
+pub fn is_quoted_as_one(raw: &str) -> bool {
+    raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"') && open::is_one_word(raw)
+}
+
 /// Whether the word, quoted as a whole, is the message after `-m` or the like.
 fn is_message(name: &str, spelled: &[Spelling<'_>], words: &[Word], place: usize) -> bool {
-    let is_quoted = |raw: &str| raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"');
-    let is_one = |raw: &str| is_quoted(raw) && open::is_one_word(raw);
-    if spelled.len() != words.len() || !words.get(place).is_some_and(|word| is_one(&word.raw)) {
+    let is_one = words.get(place).is_some_and(|word| is_quoted_as_one(&word.raw));
+    if spelled.len() != words.len() || !is_one {
         return false;
     }
     let sub_command = spelled.get(1).and_then(Spelling::exact);

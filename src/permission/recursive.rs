@@ -21,7 +21,6 @@ use crate::disk::checkout_root;
 
 mod behavior;
 mod git;
-mod silent;
 mod tree;
 mod whitelist;
 
@@ -147,8 +146,12 @@ pub fn shown_folders(
         let here = bases.iter().filter(|_| reads_here).map(|base| PathTarget::new(base, base));
         let files = named.iter().enumerate().filter(|(place, _)| is_path(*place));
         let targets = files.flat_map(|(_, files)| &files.targets);
-        // A path with an unknown target is a doubt of its own.
-        let is_folder = |target: &&PathTarget| target.resolved.as_deref().is_some_and(Path::is_dir);
+        // A path with an unknown target is a doubt of its own. What is a file now may be a folder in
+        // a commit.
+        let is_of_git = matches!(content, ShownContent::TrackedBelow | ShownContent::ChangesBelow);
+        let is_folder = |target: &&PathTarget| {
+            is_of_git || target.resolved.as_deref().is_some_and(Path::is_dir)
+        };
         let folders = targets.filter(is_folder).cloned().chain(here);
         shown.extend(folders.map(|folder| ShownFolder {
             program: name.to_owned(),
@@ -251,23 +254,16 @@ impl ShownFolder {
     ) -> Option<String> {
         let Self { program, folder, content, links } = self;
         let real = folder.resolved.as_deref()?;
-        let is_near = || pattern.may_lie_in(&checkout_root(real), starts);
-        let by_setting = |settings: &[(&str, &str)]| {
-            let is_shown = is_near() && git::has_setting(real, settings, &places.git);
-            is_shown.then(|| {
-                let names = settings.iter().map(|(section, key)| format!("{section}.{key}"));
-                let names = names.collect::<Vec<_>>().join(" or ");
-                format!("git may show such a file: {names} is among its settings")
-            })
-        };
         match content {
             // The content of a git folder is every file that git keeps.
             ShownContent::Files { .. } if git_store::may_hold(real, real, pattern, starts) => {
-                Some(format!("`{program}` may show such a file, which git keeps in a folder that it reads"))
+                Some(format!(
+                    "`{program}` may show such a file, which git keeps in a folder that it reads"
+                ))
             }
             ShownContent::Files { hidden } => {
-                let is_near = pattern.may_lie_in(real, starts)
-                    || pattern.may_lie_in(&folder.written, starts);
+                let is_near =
+                    pattern.may_lie_in(real, starts) || pattern.may_lie_in(&folder.written, starts);
                 let below = match is_near {
                     true => tree::find(folder, *hidden, pattern, starts),
                     false => SearchOutcome::Nothing,
@@ -286,31 +282,64 @@ impl ShownFolder {
                         "`{program}` may show {}, which is in a folder that it reads",
                         places.show(&file)
                     )),
-                    SearchOutcome::TooMany => Some(format!(
-                        "`{program}` reads a folder with too many files to check"
-                    )),
+                    SearchOutcome::TooMany => {
+                        Some(format!("`{program}` reads a folder with too many files to check"))
+                    }
                 }
             }
-            ShownContent::Tracked | ShownContent::Searched
-                if git::tracks_match(real, pattern, starts) =>
-            {
-                Some("git may show such a file, which it tracks".to_owned())
-            }
-            ShownContent::Tracked => None,
-            ShownContent::Searched => by_setting(git::SEARCH_SETTINGS),
+            content => self.doubt_of_git(*content, pattern, starts, places),
+        }
+    }
+
+    /// The same for git.
+    fn doubt_of_git(
+        &self,
+        content: ShownContent,
+        pattern: &PathPattern,
+        starts: &PatternRoots,
+        places: &Places,
+    ) -> Option<String> {
+        let real = self.folder.resolved.as_deref()?;
+        let is_near = || pattern.may_lie_in(&checkout_root(real), starts);
+        let by_setting = |settings: &[git::SettingName]| {
+            let is_shown = is_near() && git::has_setting(real, settings, &places.git);
+            is_shown.then(|| {
+                let names = settings.iter().map(|(section, key)| format!("{section}.{key}"));
+                let names = names.collect::<Vec<_>>().join(" or ");
+                format!("git may show such a file: {names} is among its settings")
+            })
+        };
+        let tracked =
+            |tracks: bool| tracks.then(|| "git may show such a file, which it tracks".to_owned());
+        match content {
+            ShownContent::Files { .. } => None,
+            ShownContent::Tracked => tracked(git::tracks_match(real, pattern, starts))
+                .or_else(|| by_setting(git::DIFF_SETTINGS)),
+            ShownContent::TrackedBelow => tracked(git::tracks_below(&self.folder, pattern, starts))
+                .or_else(|| by_setting(git::DIFF_SETTINGS)),
+            ShownContent::Merged => tracked(git::tracks_match(real, pattern, starts))
+                .or_else(|| by_setting(git::PATCH_SETTINGS))
+                .or_else(|| {
+                    let is_shown = is_near() && git::is_applying(real);
+                    is_shown
+                        .then(|| "git may show such a file from a patch that it applies".to_owned())
+                }),
             ShownContent::WithSetting(settings) => by_setting(settings),
-            ShownContent::Patches => by_setting(git::PATCH_SETTINGS).or_else(|| {
-                let is_shown = is_near() && git::is_applying(real);
-                is_shown.then(|| "git may show such a file from a patch that it applies".to_owned())
-            }),
             ShownContent::History => {
                 is_near().then(|| "git may show such a file from a commit".to_owned())
             }
             ShownContent::Changes => is_near().then(|| {
-                "git may show such a file from a commit; it does not with `--stat`, or when the command names \
-                 the files to show"
-                    .to_owned()
+                "git may show such a file from a commit; it does not with `--stat`".to_owned()
             }),
+            ShownContent::ChangesBelow => {
+                let is_shown = self.folder.names().any(|name| pattern.may_lie_in(name, starts));
+                let by_commit = is_shown.then(|| {
+                    "git may show such a file from a commit in which it lies below a name of the \
+                     command; it does not with `--stat`"
+                        .to_owned()
+                });
+                by_commit.or_else(|| by_setting(git::DIFF_SETTINGS))
+            }
         }
     }
 }

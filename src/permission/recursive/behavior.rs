@@ -1,23 +1,27 @@
 //! The files that a command reads without naming them.
 
+use super::git::SettingName;
+
 /// The content that a command shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ShownContent {
     /// Files below it; `hidden` includes names that begin with a dot.
     Files { hidden: bool },
-    /// Tracked files below it.
+    /// Changes of tracked files of the repository around it.
     Tracked,
-    /// The same, and what a setting adds to a search.
-    Searched,
+    /// Changes of tracked files below it, or of this name.
+    TrackedBelow,
+    /// Lines of tracked files of the repository around it; of any file, if git applies patches where
+    /// it otherwise merges: by a setting, or in a rebase that is under way.
+    Merged,
     /// Files of any commit of the repository around it.
     History,
     /// Changes of any of its files, unless only named or counted.
     Changes,
-    /// As [`Self::History`], if git has one of these settings, each a section and a key.
-    WithSetting(&'static [(&'static str, &'static str)]),
-    /// As [`Self::History`], if git applies patches where it otherwise merges: by a setting, or in a
-    /// rebase that is under way.
-    Patches,
+    /// Those of files below it, or of this name.
+    ChangesBelow,
+    /// As [`Self::History`], if git has one of these settings.
+    WithSetting(&'static [SettingName]),
 }
 
 /// The content that one command shows.

@@ -36,9 +36,15 @@ fn what_shows_more_than_it_names_is_asked_about_while_a_rule_restricts_reading()
     // A rule for the program allows the last four if there is no such file; what commits contain is not checked.
     let lines =
         ["git log -p", "git show HEAD", "git show HEAD:a", "git diff", "rg x", "grep -r x ."];
+    let project = || {
+        let bench = JudgeFixture::new();
+        let heads = bench.root.join("project/.git/refs/heads");
+        fs::create_dir_all(&heads).unwrap();
+        fs::write(heads.join("main"), "9eed597f9eed597f9eed597f9eed597f9eed597f\n").unwrap();
+        bench
+    };
     for (at, line) in lines.into_iter().enumerate() {
-        for bench in [JudgeFixture::new().deny("Read(.env)"), JudgeFixture::new().ask("Read(.env)")]
-        {
+        for bench in [project().deny("Read(.env)"), project().ask("Read(.env)")] {
             let judgement = bench.bash_judgement(line);
             assert_eq!(judgement.decision, Ask, "{line}");
             let reason = if at < 2 { "from a commit" } else { "it may show files that" };
