@@ -17,6 +17,7 @@ mod input;
 pub mod lookup;
 pub mod named;
 pub mod readings;
+mod values;
 
 use lookup::FileLookup;
 use named::NamedFiles;

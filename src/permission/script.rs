@@ -64,6 +64,8 @@ pub struct VariableValue {
     pub word: Word,
     /// It is appended to the previous value, as with `+=`.
     pub appends: bool,
+    /// It is a word of a loop, where bash expands globs.
+    pub is_listed: bool,
 }
 
 /// One program (or builtin) with its arguments.

@@ -402,11 +402,11 @@ impl<'a> Splitter<'a> {
                     let word = self.decisive_word(child);
                     self.script.feeds_values |= !word.literal;
                     is_known &= word.literal;
-                    let name = variable.to_owned();
                     self.script.values.push(VariableValue {
-                        name,
+                        name: variable.to_owned(),
                         word: word.clone(),
                         appends: false,
+                        is_listed: true,
                     });
                     if word.raw.contains('{') {
                         self.script

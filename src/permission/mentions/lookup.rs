@@ -1,7 +1,8 @@
 //! Finds the files that one word may name.
 
 use crate::permission::program::base_name;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use url::Url;
 use super::named::NamedFiles;
 use crate::disk::checkout_root;
 use crate::permission::path::PathTarget;
-use crate::permission::script::{Script, Word, printf_sets};
+use crate::permission::script::{Script, VariableValue, Word, printf_sets};
 use crate::permission::spelling::{Piece, Spelling, fill_defaults, fits, globbed, spell};
 use crate::permission::{variables, wrapper};
 
@@ -128,6 +129,8 @@ pub struct FileLookup<'a> {
     pub bases: Vec<PathBuf>,
     home: Option<&'a Path>,
     pub(super) values: KnownValues,
+    /// Variables that get their values from the words of loops alone, where globs become names.
+    pub(super) listed: BTreeSet<String>,
     /// Steps left; absent once the limit was exceeded.
     left: Option<usize>,
 }
@@ -135,7 +138,17 @@ pub struct FileLookup<'a> {
 impl<'a> FileLookup<'a> {
     /// Reads the variables of the script; its names are relative to `bases`.
     pub fn new(script: &Script, bases: Vec<PathBuf>, home: Option<&'a Path>) -> Self {
-        Self { bases, home, values: known_values(script, home), left: Some(MAX_STEPS) }
+        let values = known_values(script, home);
+        let is_listed = |value: &&VariableValue| value.is_listed && !value.word.raw.contains('$');
+        let (listed, others): (Vec<_>, Vec<_>) =
+            script.all_values().into_iter().partition(is_listed);
+        let names = |values: Vec<&VariableValue>| -> BTreeSet<String> {
+            values.into_iter().map(|value| value.name.clone()).collect()
+        };
+        let listed = &names(listed) - &names(others);
+        let mut lookup = Self { bases, home, values, listed, left: Some(MAX_STEPS) };
+        lookup.add_glob_names();
+        lookup
     }
 
     /// Whether a word had more files than the limit.
@@ -201,6 +214,17 @@ impl<'a> FileLookup<'a> {
 
     /// The possible texts of a word known only at run time, as far as the values of variables determine them.
     fn texts(&mut self, word: &Word) -> Vec<Vec<Piece>> {
+        let (word, made) = match self.without_trims(word) {
+            Some((word, made)) => (Cow::Owned(word), made),
+            None => (Cow::Borrowed(word), Vec::new()),
+        };
+        let texts = self.texts_as_written(&word);
+        made.iter().for_each(|name| drop(self.values.remove(name)));
+        texts
+    }
+
+    /// The same for a word whose expansions are all of the form `$name`.
+    fn texts_as_written(&mut self, word: &Word) -> Vec<Vec<Piece>> {
         let mut texts = Vec::new();
         if !word.literal {
             texts.extend(spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces));
@@ -359,7 +383,7 @@ impl<'a> FileLookup<'a> {
 
     /// The files and folders that a pattern below `base` matches, including hidden ones. Brackets
     /// in the name of `base` are literal.
-    fn matches(&mut self, base: &Path, pattern: &[Piece]) -> Vec<PathBuf> {
+    pub(super) fn matches(&mut self, base: &Path, pattern: &[Piece]) -> Vec<PathBuf> {
         let is_absolute = pattern.first() == Some(&Piece::Char('/'));
         let mut found = vec![if is_absolute { PathBuf::from("/") } else { base.to_owned() }];
         for part in pattern.split(|piece| *piece == Piece::Char('/')) {

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::lookup::{BLANK, FileLookup, mark_blank};
+use super::values::has_glob;
 use crate::permission::danger;
 use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::spelling::{Piece, fits, globbed, spell};
@@ -92,21 +93,33 @@ impl Reader<'_> {
     fn add_names_to_values(&mut self) {
         for name in self.lookup.values.keys().cloned().collect::<Vec<_>>() {
             let values = self.lookup.values.get(&name).cloned().unwrap_or_default();
-            let mut added = Vec::new();
-            for part in values.iter().flat_map(|text| text.split(|piece| *piece == BLANK)) {
-                if !has_glob(part) || part.contains(&Piece::Any) || part.contains(&Piece::Limit) {
+            let parts = values.iter().flat_map(|text| text.split(|piece| *piece == BLANK));
+            let mut parts: Vec<Vec<Piece>> = parts.map(<[Piece]>::to_vec).collect();
+            let mut added: Vec<Vec<Piece>> = Vec::new();
+            let mut at = 0;
+            while let Some(part) = parts.get(at).cloned() {
+                at += 1;
+                if !has_glob(&part) || part.contains(&Piece::Any) || part.contains(&Piece::Limit) {
                     continue;
                 }
-                let chars =
-                    |name: &GlobName| name.text.chars().map(Piece::Char).map(mark_blank).collect();
-                match self.names(part) {
+                match self.names(&part) {
                     Some(names) if names.len() <= MAX_NAMES => {
-                        added.extend(names.iter().map(chars));
+                        for name in names {
+                            let own = name.text.chars().map(Piece::Char).map(mark_blank).collect();
+                            if added.contains(&own) {
+                                continue;
+                            }
+                            // A loop over the variable takes such a name for a glob.
+                            let mut again = vec![globbed(&own)];
+                            again.retain(|part| has_glob(part));
+                            parts.extend(again);
+                            added.push(own);
+                        }
                     }
                     Some(names) if names.iter().all(GlobName::is_harmless) => {
                         self.has_long_list = true;
                     }
-                    None if is_harmless(&beginning(part)) => self.has_long_list = true,
+                    None if is_harmless(&beginning(&part)) => self.has_long_list = true,
                     _ => added.push(vec![Piece::Limit]),
                 }
             }
@@ -470,10 +483,6 @@ fn is_unknown(piece: &Piece) -> bool {
 fn beginning(text: &[Piece]) -> String {
     let certain = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
     text.iter().map_while(certain).collect()
-}
-
-fn has_glob(text: &[Piece]) -> bool {
-    text.iter().any(|piece| matches!(piece, Piece::Star | Piece::One | Piece::Set(_)))
 }
 
 /// The text of a word that bash leaves as it is.

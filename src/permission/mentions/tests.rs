@@ -318,3 +318,42 @@ fn a_line_that_the_grammar_cannot_read_may_name_any_file() {
         assert_ne!(bench.bash(line), Allow, "{line}");
     }
 }
+
+#[test]
+fn a_name_that_is_a_glob_itself_is_expanded_once_more() {
+    let bench = bench().allow("Bash(tac:*)").deny("Read(secret.txt)");
+    let project = bench.root.join("project");
+    fs::create_dir_all(project.join("d")).unwrap();
+    for name in ["secret.txt", "[s]ecret.txt", "[[]s]ecret.txt", "d/secret.txt"] {
+        fs::write(project.join(name), "").unwrap();
+    }
+    bench.denies([
+        "for v in [[]s]*; do tac $v; done",
+        "for v in [[]s]*; do tac d/$v; done",
+        "for v in ./[[]s]*; do tac $v; done",
+        "v='[[]s]*'; for w in $v; do tac $w; done",
+        "for v in [[][[]*; do :; done; for w in $v; do tac $w; done",
+    ]);
+    bench.allows(["for v in b*; do tac $v; done"]);
+}
+
+#[test]
+fn what_is_left_of_a_value_is_a_name() {
+    let bench = bench().allow("Bash(tac:*)");
+    bench.denies([
+        "v=.envx; tac ${v%x}",
+        "v=x.env; tac \"${v#x}\"",
+        "v=a/b/.env; tac ${v##*/}",
+        "for v in .env.x; do tac ${v%.*}; done",
+        "v='./*'; tac ${v#./}",
+        "for v in './*'; do tac ${v#./}; done",
+        "v='a .env.x'; for w in $v; do tac ${w%.x}; done",
+    ]);
+    bench.allows([
+        "v=b.txt.x; tac ${v%.x}",
+        "for v in b*; do tac ${v%.txt} \"${v#b}\"; done",
+        "for v in ./b*; do tac ${v#./}; done",
+        "v=a/b.txt; tac \"$v\" ${v##*/}",
+    ]);
+    bench.asks(["tac ${v%x}", "read v; tac ${v%x}", "v=$(true); tac ${v%x}"]);
+}

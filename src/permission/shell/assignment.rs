@@ -135,6 +135,7 @@ impl Splitter<'_> {
                         name: name.clone(),
                         word,
                         appends: true,
+                        is_listed: false,
                     });
                 }
                 return Assignment { name, harmless: false };
@@ -151,7 +152,8 @@ impl Splitter<'_> {
         };
         let appends = self.text(node).starts_with(&format!("{name}+="));
         let harmless = !appends && is_harmless(&name, &value);
-        self.script.values.push(VariableValue { name: name.clone(), word: value, appends });
+        let value = VariableValue { name: name.clone(), word: value, appends, is_listed: false };
+        self.script.values.push(value);
         Assignment { name, harmless }
     }
 }
