@@ -6,6 +6,7 @@
 
 mod folder;
 mod found_file;
+mod links;
 mod programs;
 mod project_folders;
 mod repository;
@@ -16,6 +17,7 @@ pub mod testing;
 
 pub use folder::{Folder, open};
 pub use found_file::FoundFile;
+pub use links::has_link;
 pub use programs::{is_system_program, programs_named};
 pub use project_folders::ProjectFolders;
 pub use repository::drivers::is_plain_filter;

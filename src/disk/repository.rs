@@ -29,6 +29,7 @@ pub mod user;
 
 pub use address::AddressHost;
 
+use super::links::has_link;
 use super::resolve::{normalize, passes_link, real, resolve};
 use git_dir::{GitDir, GitLink, is_empty, is_hash, is_missing};
 use index::{IndexEntry, TrackedFiles};
@@ -39,7 +40,7 @@ use user::{GitConfigPaths, GitSettings, expand};
 const MAX_REPOSITORIES: usize = 64;
 
 /// Maximum number of folders of a checkout to search.
-const MAX_FOLDERS: usize = 20_000;
+const MAX_FOLDERS: usize = super::links::MAX_FOLDERS;
 
 /// Maximum size of a `.git` file that links to a folder, in bytes.
 const MAX_LINK_FILE: u64 = 16 << 20;
@@ -215,26 +216,7 @@ pub fn has_link_out(root: &Path) -> bool {
         let below = target.as_deref().and_then(|target| target.strip_prefix(&real).ok());
         below.is_none_or(|below| below.iter().any(is_git))
     };
-    let mut pending = vec![real.clone()];
-    let mut looked_into = 0;
-    while let Some(folder) = pending.pop() {
-        looked_into += 1;
-        let Ok(entries) = fs::read_dir(&folder) else { return true };
-        for entry in entries {
-            let Ok(entry) = entry else { return true };
-            let (path, kind) = (entry.path(), entry.file_type());
-            if kind.as_ref().is_ok_and(fs::FileType::is_dir) {
-                pending.extend((!is_git(&entry.file_name())).then_some(path));
-            } else if kind.is_ok_and(|kind| kind.is_symlink()) && path.is_dir() && leads_out(&path)
-            {
-                return true;
-            }
-        }
-        if looked_into + pending.len() > MAX_FOLDERS {
-            return true;
-        }
-    }
-    false
+    has_link(&real, is_git, |link| link.is_dir() && leads_out(link))
 }
 
 /// Returns the checkout's git folder, and the one shared by all worktrees if the first names one.

@@ -78,6 +78,8 @@ pub struct ShellLine {
     pub read: Vec<PathTarget>,
     /// Where a link in the project leads it; looked up on demand.
     link_escape: OnceCell<Option<String>>,
+    /// Where one may lead a word that is known only at run time; looked up on demand.
+    open_escape: OnceCell<Option<String>>,
     /// Why its git is not the project's, for rules of the project and for those of all projects.
     pub other_git: [OnceCell<Option<String>>; 2],
 }
@@ -134,6 +136,21 @@ impl ShellLine {
             Some(format!("a link of the project leads {name} elsewhere"))
         };
         self.link_escape.get_or_init(look).as_deref()
+    }
+
+    /// The same for a rule that was not written with the project in mind: a word whose value is
+    /// not known may be any link in the project.
+    pub fn any_link_escape(&self, places: &Places) -> Option<&str> {
+        let look = || {
+            let word = self.mentioned().open_word.as_ref()?;
+            places.holds_escape(&self.bases.shell).then(|| {
+                format!(
+                    "a link of the project may lead `{word}`, which is known only at run time, \
+                     elsewhere"
+                )
+            })
+        };
+        self.link_escape(places).or_else(|| self.open_escape.get_or_init(look).as_deref())
     }
 }
 
@@ -205,8 +222,8 @@ fn shell_items(line: &str, cwd: &Path, places: &Places) -> (Vec<AccessItem>, She
     let read = reads.into_iter().flat_map(at_bases).collect();
     let home = places.shell_home.clone();
     let line = line.to_owned();
-    let (mentioned, doubt, led_away) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-    let readings = OnceCell::new();
+    let (mentioned, doubt, readings) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+    let (link_escape, open_escape) = (OnceCell::new(), OnceCell::new());
     let other_git = [const { OnceCell::new() }; 2];
     let shell = ShellLine {
         line,
@@ -218,7 +235,8 @@ fn shell_items(line: &str, cwd: &Path, places: &Places) -> (Vec<AccessItem>, She
         doubt,
         written,
         read,
-        link_escape: led_away,
+        link_escape,
+        open_escape,
         other_git,
     };
     (items, shell)

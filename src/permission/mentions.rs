@@ -29,6 +29,12 @@ const SHOW_NOTHING: &[&str] = &[
     "sleep", "test", "touch", "true", "type", "unlink", "wait", "which",
 ];
 
+/// Those of them that open none either.
+const OPEN_NOTHING: &[&str] = &[
+    ":", "[", "basename", "dirname", "echo", "exit", "export", "false", "kill", "printf", "pwd",
+    "return", "seq", "sleep", "test", "true", "type", "wait", "which",
+];
+
 /// Maximum entries of a moved folder that are searched for links; a larger one counts as having some.
 const MAX_MOVED_ENTRIES: usize = 2000;
 
@@ -49,6 +55,8 @@ pub struct MentionedFiles {
     pub handled_paths: Vec<HandledPath>,
     /// Folder content that commands show besides the files they name.
     pub shown_folders: Vec<ShownFolder>,
+    /// The first word known only at run time that a command may open, however harmlessly.
+    pub open_word: Option<String>,
     /// Whether a redirect leads to or from a file known only at run time.
     pub has_open_redirect: bool,
 }
@@ -81,11 +89,13 @@ impl MentionedFiles {
         for word in reads {
             let files = lookup.files(word);
             mentioned.has_open_redirect |= files.open.is_some();
+            mentioned.note_open(&files);
             mentioned.all.add(&files, true);
         }
         for word in writes {
             let files = lookup.files(word);
             mentioned.has_open_redirect |= files.open.is_some();
+            mentioned.note_open(&files);
             mentioned.by_writers.add(&files, true);
         }
         let (reads, changes) = (input::is_read(script), input::is_changed(script));
@@ -93,6 +103,7 @@ impl MentionedFiles {
         let inputs = script.all_inputs().into_iter().filter(|_| reads).chain(&printed);
         for word in inputs {
             let files = lookup.files(word);
+            mentioned.note_open(&files);
             mentioned.in_input.add(&files, false);
             if changes {
                 mentioned.changed_in_input.add(&files, false);
@@ -104,9 +115,16 @@ impl MentionedFiles {
         mentioned
     }
 
+    fn note_open(&mut self, files: &NamedFiles) {
+        if self.open_word.is_none() {
+            self.open_word.clone_from(&files.open);
+        }
+    }
+
     fn add_command(&mut self, command: &SimpleCommand, lookup: &mut FileLookup<'_>) {
         let writes = writers::write_effect(command);
         let shows = !SHOW_NOTHING.contains(&base_name(command.program()));
+        let opens = !OPEN_NOTHING.contains(&base_name(command.program()));
         let mut named: Vec<NamedFiles> = Vec::new();
         // A value may hold a whole command.
         for word in command.words.first().into_iter().filter(|word| !word.literal) {
@@ -119,7 +137,11 @@ impl MentionedFiles {
             if is_sub_command(&command.words, at + 1) {
                 files.names.clear();
             }
-            self.all.add(&files, shows && !input::is_message(command, at + 1));
+            let is_message = input::is_message(command, at + 1);
+            if opens && !is_message {
+                self.note_open(&files);
+            }
+            self.all.add(&files, shows && !is_message);
             if writes == WriteEffect::Yes || writers::is_output(command, at + 1) {
                 self.by_writers.add(&files, true);
             }

@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 use super::path::{PathTarget, resolve};
 use super::protected::{ProtectedPlaces, Protection, ProtectionReason, WorkingDirs};
 use crate::disk::{
-    GitConfigPaths, ProjectFolders, folders_of_repository, is_system_program, leads_outside,
-    passes_link, programs_named, roots_around,
+    GitConfigPaths, ProjectFolders, folders_of_repository, has_link, is_system_program,
+    leads_outside, passes_link, programs_named, roots_around,
 };
 use crate::protocol::{BashVersion, EnvOverlay, ReadOnly};
 
@@ -177,6 +177,32 @@ impl Places {
                 || self.protects(target)
         };
         targets.into_iter().find(|target| passes(target) && is_away(target))
+    }
+
+    /// Whether a link that a command in one of `bases` may meet leads out of the session's folders,
+    /// or out of the checkout around them that holds it.
+    pub fn holds_escape(&self, bases: &[PathBuf]) -> bool {
+        let places: Vec<&PathBuf> = self.dirs.resolved().chain(bases).collect();
+        let is_around = |root: &PathBuf| places.iter().any(|place| place.starts_with(root));
+        let mut roots = self.roots(bases.iter().map(PathBuf::as_path));
+        roots.retain(is_around);
+        roots.extend(places.iter().filter_map(|place| resolve(place)));
+        roots.sort_unstable();
+        roots.dedup();
+        roots.iter().any(|root| {
+            has_link(
+                root,
+                |_| false,
+                |link| {
+                    let end = resolve(link);
+                    let stays = end.is_some_and(|end| {
+                        self.is_of_session(&end)
+                            || end.starts_with(root) && !self.is_of_session(link)
+                    });
+                    !stays
+                },
+            )
+        })
     }
 
     /// Whether a path without links lies where the session's rules were written for.

@@ -106,11 +106,11 @@ impl Rule {
                     AccessItem::Other | AccessItem::Unclear(_) if self.is_general() => {
                         !shell.line.contains("git")
                             && !shell.mentioned().has_open_redirect
-                            && shell.link_escape(places).is_none()
+                            && shell.any_link_escape(places).is_none()
                     }
                     AccessItem::Read(target) | AccessItem::Write(target) => {
                         is_as_named(target, &shell.bases.shell)
-                            && (!self.is_general() || shell.link_escape(places).is_none())
+                            && (!self.is_general() || shell.any_link_escape(places).is_none())
                     }
                     _ => true,
                 };

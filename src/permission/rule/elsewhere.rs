@@ -101,9 +101,12 @@ pub fn elsewhere_reason(
     {
         return Some("the line itself creates the folder it runs in".to_owned());
     }
-    if (named.is_general || named.is_whole)
-        && let Some(why) = shell.link_escape(places)
-    {
+    let escape = match (named.is_general, named.is_whole) {
+        (true, _) => shell.any_link_escape(places),
+        (false, true) => shell.link_escape(places),
+        (false, false) => None,
+    };
+    if let Some(why) = escape {
         return Some(why.to_owned());
     }
     if named.is_general

@@ -258,6 +258,54 @@ fn a_rule_for_all_projects_sees_links_before_dots_above_the_shell_and_behind_man
 }
 
 #[test]
+fn a_rule_for_all_projects_covers_no_word_that_may_be_a_link_of_the_one_at_hand() {
+    let bench = for_all_projects(&["Bash(tac:*)", "Bash(xargs tac:*)"]);
+    let (project, outside) = (bench.root.join("project"), bench.root.join("outside"));
+    fs::create_dir_all(project.join("sub")).unwrap();
+    for file in ["project/plain.x", "project/plain", "project/lk.x", "outside/note"] {
+        fs::write(bench.root.join(file), "").unwrap();
+    }
+    fs::remove_file(project.join("escape")).unwrap();
+    fs::remove_file(project.join("src/dangling")).unwrap();
+    let unknown = [
+        "tac \"$w\"lk",
+        "tac lk\"$w\"",
+        "tac l\"$w\"k",
+        "tac lk$(true)",
+        "tac \"lk$(true)\"",
+        "tac l*\"$w\"",
+        "a=lkx; b=${a%x}; tac \"$b\"",
+        "xargs tac <<< \"$w\"lk",
+    ];
+    let known = [
+        "v=lkx; tac ${v%x}",
+        "v=xlk; tac \"${v#x}\"",
+        "v=lk.a.b; tac ${v%%.*}",
+        "for f in lk.x; do tac \"${f%.x}\"; done",
+        "for f in *.x; do tac ${f%.x}; done",
+        "v='a lk.x'; for f in $v; do tac ${f%.x}; done",
+        "for v in ./[[]l]k; do tac $v; done",
+    ];
+    fs::write(project.join("[l]k"), "").unwrap();
+    bench.allows(unknown.iter().chain(&known));
+    bench.allows(["cd sub && tac ~-/plain"]);
+    std::os::unix::fs::symlink(outside.join("note"), project.join("lk")).unwrap();
+    bench.asks(["tac lk"].iter().chain(&unknown).chain(&known));
+    bench.asks(["cd sub && tac ~-/lk", "cd ./sub && tac ~-/lk"]);
+    bench.allows(["tac plain", "v=plain.x; tac ${v%.x}", "for f in pl*.x; do tac ${f%.x}; done"]);
+    let why = bench.bash_judgement("tac lk$(true)").why;
+    assert!(why.contains("a link of the project may lead `lk$(true)`"), "{why}");
+    // A link that stays in the project may be meant, and the project's own rules vouch for a word.
+    fs::remove_file(project.join("lk")).unwrap();
+    std::os::unix::fs::symlink("plain", project.join("lk")).unwrap();
+    bench.allows(unknown);
+    fs::remove_file(project.join("lk")).unwrap();
+    std::os::unix::fs::symlink(outside.join("note"), project.join("sub/deep")).unwrap();
+    bench.asks(unknown);
+    bench.allow("Bash(tac:*)").allows(["tac lk$(true)"]);
+}
+
+#[test]
 fn a_rule_for_all_projects_follows_no_link_into_a_checkout_around_the_project() {
     let mut bench = for_all_projects(&["Bash(cp a build.log)"]);
     let around = bench.root.join("around");
