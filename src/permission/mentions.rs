@@ -10,7 +10,8 @@ use super::path::PathTarget;
 use super::program::{base_name, is_sub_command};
 use super::recursive::{self, ShownFolder};
 use super::script::{Script, SimpleCommand};
-use super::writers::folders::{HandledPath, PathChange, handled_paths};
+use super::writers::copies::CopiedTree;
+use super::writers::folders::{HandledPath, PathChange, copied_trees, handled_paths};
 use super::writers::{self, WriteEffect};
 
 mod input;
@@ -53,6 +54,8 @@ pub struct MentionedFiles {
     pub changed_in_input: NamedFiles,
     /// Folders and files that commands handle with everything below them.
     pub handled_paths: Vec<HandledPath>,
+    /// Folders that commands put elsewhere with everything below them.
+    pub copied_trees: Vec<CopiedTree>,
     /// Folder content that commands show besides the files they name.
     pub shown_folders: Vec<ShownFolder>,
     /// The first word known only at run time that a command may open, however harmlessly.
@@ -166,6 +169,7 @@ impl MentionedFiles {
             }
             self.handled_paths.push(handled);
         }
+        self.copied_trees.extend(copied_trees(command, &named, &lookup.bases));
         self.shown_folders.extend(recursive::shown_folders(command, &named, &lookup.bases));
     }
 }

@@ -4,6 +4,7 @@ use super::program::{base_name, is_git_command, sub_command};
 use super::script::{SimpleCommand, Word};
 use super::wrapper;
 
+pub mod copies;
 pub mod folders;
 
 /// Programs that change the files they are given.

@@ -9,6 +9,7 @@ use crate::permission::path::PathTarget;
 use crate::permission::pattern::{PathPattern, Restriction};
 use crate::permission::places::Places;
 use crate::permission::recursive;
+use crate::permission::writers::copies::CopiedTree;
 use crate::permission::writers::folders::{HandledPath, PathChange};
 
 /// The effect that a rule about files restricts.
@@ -99,15 +100,33 @@ impl FileEffect {
                 recursive::SearchOutcome::TooMany => self.handles(handled, &folder.written, places),
             }
         };
-        Restriction::strongest(shell.mentioned().handled_paths.iter().map(effect))
+        let copied = |tree: &CopiedTree| {
+            if self == Self::Reads || !tree.to.names().any(|to| pattern.may_lie_in(to, &starts)) {
+                return Restriction::No;
+            }
+            match tree.find(|path| pattern.restricts_name(path, &starts)) {
+                recursive::SearchOutcome::Nothing => Restriction::No,
+                recursive::SearchOutcome::Found(file) => self.changes(&tree.program, &file, places),
+                recursive::SearchOutcome::TooMany => {
+                    self.changes(&tree.program, &tree.to.written, places)
+                }
+            }
+        };
+        let mentioned = shell.mentioned();
+        let handled = mentioned.handled_paths.iter().map(effect);
+        Restriction::strongest(handled.chain(mentioned.copied_trees.iter().map(copied)))
     }
 
     fn handles(self, handled: &HandledPath, file: &Path, places: &Places) -> Restriction {
+        self.changes(&handled.program, file, places)
+    }
+
+    fn changes(self, program: &str, file: &Path, places: &Places) -> Restriction {
         let effect = match self {
             Self::Reads => "give another name to",
             Self::Writes => "change",
         };
-        let (program, name) = (&handled.program, places.show(file));
+        let name = places.show(file);
         Restriction::Maybe(format!("`{program}` may {effect} {name}"))
     }
 

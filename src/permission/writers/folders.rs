@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use super::copies::CopiedTree;
 use super::{FIXES, git_command, lists};
 use crate::disk::checkout_root;
 use crate::permission::mentions::named::NamedFiles;
@@ -49,6 +50,8 @@ pub enum PathChange {
 
 /// Long options of `mv`, `cp` and the like that take a value. They may be abbreviated.
 const VALUE_OPTIONS: [&str; 2] = ["target-directory", "suffix"];
+/// Maximum folders of a source's name that an option keeps in the destination.
+const MAX_NAMES: usize = 64;
 /// Programs that change the contents of a folder with one of the letters after a dash.
 const RECURSIVE_WRITERS: &str = "chmod chown chgrp gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma";
 
@@ -80,6 +83,31 @@ pub fn handled_paths(
             how,
             links: OnceCell::new(),
         }));
+    }
+    all
+}
+
+/// The trees that the command copies or moves into others; `named` and `bases` as in
+/// [`handled_paths`].
+pub fn copied_trees(
+    command: &SimpleCommand,
+    named: &[NamedFiles],
+    bases: &[PathBuf],
+) -> Vec<CopiedTree> {
+    let mut all = Vec::new();
+    for (start, words) in wrapper::possible_commands(command).into_iter().enumerate() {
+        let Some(program) = words.first() else { continue };
+        let name = base_name(&program.text);
+        let at = if name == "git" { sub_command(words) } else { 0 };
+        let call = WriterCommand {
+            name: if at > 0 { git_command(words) } else { name },
+            words: words.get(at + 1..).unwrap_or_default(),
+            named: named.get(start + at..).unwrap_or_default(),
+            bases,
+        };
+        if call.copies_trees() {
+            all.extend(call.copied_trees(name));
+        }
     }
     all
 }
@@ -116,7 +144,7 @@ impl WriterCommand<'_> {
             "cp" | "gcp" if self.has(&['s'], "--symbolic-link") => {
                 self.to_destination(Some(PathChange::Linked))
             }
-            "cp" | "gcp" | "install" | "rsync" => self.to_destination(None),
+            "cp" | "gcp" | "install" | "rsync" | "scp" => self.to_destination(None),
             _ if self.words.iter().any(|word| lists(FIXES, &word.text)) => {
                 self.each_operand(PathChange::Changed)
             }
@@ -237,6 +265,57 @@ impl WriterCommand<'_> {
             all.extend(sources.map(|source| (source.clone(), how)));
         }
         all
+    }
+
+    /// Whether the command puts folders with all below them elsewhere.
+    fn copies_trees(&self) -> bool {
+        match self.name {
+            "mv" => true,
+            "cp" | "gcp" => self.has(&['r', 'R', 'a'], "--recursive") || self.has(&[], "--archive"),
+            "scp" => self.has(&['r'], "--recursive"),
+            "rsync" => {
+                let is_list = |word: &Word| word.text.starts_with("--f");
+                self.has(&['r', 'a'], "--recursive")
+                    || self.has(&[], "--archive")
+                    || self.words.iter().any(is_list)
+            }
+            _ => false,
+        }
+    }
+
+    /// Each folder among the sources, with each place in the destination where it may land.
+    fn copied_trees(&self, program: &str) -> Vec<CopiedTree> {
+        let mut sources = self.operands();
+        let destination = match self.destination_option() {
+            Some(at) => self.targets(at),
+            None => sources.pop().map(|at| self.targets(at)).unwrap_or_default(),
+        };
+        let follows = self.has(&['L', 'k'], "--dereference")
+            || self.words.iter().any(|word| word.text.starts_with("--copy"));
+        let is_folder = |target: &PathTarget| target.resolved.as_deref().is_some_and(Path::is_dir);
+        let sources = sources.iter().flat_map(|at| self.targets(*at).iter().map(|it| (*at, it)));
+        let sources = sources.filter(|(_, target)| is_folder(target));
+        let pairs = sources.flat_map(|from| destination.iter().map(move |to| (from, to)));
+        let places = pairs.flat_map(|((at, from), to)| {
+            let word = &self.words[at];
+            let is_whole = !self.has(&['T'], "--no-target-directory")
+                && (self.name == "rsync" || is_folder(to));
+            let is_own = is_whole && !self.is_content(at);
+            // Some versions of cp take a folder with a slash for its contents.
+            let is_certain = word.literal && (self.name == "rsync" || !word.text.ends_with('/'));
+            let names =
+                from.written.ancestors().take(MAX_NAMES).enumerate().filter(|(above, _)| {
+                    self.keeps_folders()
+                        || (*above == usize::from(is_own))
+                        || *above < 2 && !is_certain
+                });
+            let names = names.filter_map(|(_, above)| from.written.strip_prefix(above).ok());
+            let places = names.map(|name| (from.clone(), PathTarget::new(&to.written, name)));
+            places.collect::<Vec<_>>()
+        });
+        let program = program.to_owned();
+        let tree = |(from, to)| CopiedTree { program: program.clone(), from, to, follows };
+        places.map(tree).collect()
     }
 
     /// The targets of links in `folder` with the text of these operands: the system resolves a

@@ -167,3 +167,48 @@ fn a_link_that_is_moved_means_another_file() {
     bench.asks(["mv docs a/; cat a/docs/l"]);
     bench.allows(["mv x z; cat z/b/keep", "mv l x/l"]);
 }
+
+#[test]
+fn what_is_copied_lands_below_the_target_under_its_own_names() {
+    let bench = ["cp", "rsync", "mv", "scp"]
+        .into_iter()
+        .fold(JudgeFixture::new(), |bench, name| bench.allow(&format!("Bash({name}:*)")));
+    let project = bench.root.join("project");
+    for file in ["d/keep.txt", "e/d/keep.txt", "e/a/b/c", "other/d/x", "g/keep.txt", "keep.txt"] {
+        fs::create_dir_all(project.join(file).parent().unwrap()).unwrap();
+        fs::write(project.join(file), "").unwrap();
+    }
+    symlink("../g", project.join("other/l")).unwrap();
+    let bench = bench.deny("Edit(keep.txt)").deny("Edit(/a/b/**)").deny("Edit(/new/c)");
+    bench.asks([
+        "cp -r e/. .",
+        "cp -r e/d .",
+        "cp -a e/d .",
+        "cp -R e/d/ .",
+        "cp -rt . e/d",
+        "cp --recursive e/d .",
+        "cp --arch e/d .",
+        "cp -r e/d/. d",
+        "cp -rT e/d d",
+        "cd e && cp -r d ..",
+        "cp -r g/{.,} .",
+        "cp -r e/* .",
+        "cp -rL other x",
+        "cp -r e/a .",
+        "cp -r e/a/b new",
+        "cp -r --parents e/d other",
+        "mv e/a .",
+        "mv e/a/b new",
+        "rsync -a e/d .",
+        "rsync -r e/d/ other",
+        "scp -r e/d .",
+    ]);
+    bench.allows([
+        "cp -r other x",
+        "cp -r other/d .",
+        "cp -r e/a other",
+        "cp e/a/b/c .",
+        "rsync -a other/d .",
+        "mv other/d x",
+    ]);
+}
