@@ -37,7 +37,7 @@ const CODE_RUNNERS: &str = "R Rscript ansible-playbook awk bash bazel bun bundle
 /// Options that make such a program write the files that it is given.
 const FIXES: &str = "--apply --autofix --fix --in-place --write";
 
-/// Options, by program, that name a file or folder to write.
+/// Options, by program or command of git, that name a file or folder to write.
 const OUTPUTS: &[(&str, &str)] = &[
     (
         "as base64 c++ cc clang clang++ g++ gcc git go javac ld rustc sdiff shuf sort tree",
@@ -47,6 +47,7 @@ const OUTPUTS: &[(&str, &str)] = &[
         "curl",
         "-o --output --output-dir -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --libcurl",
     ),
+    ("git/am git/apply", "--include"),
     ("wget", "-O --output-document -o --output-file -a --append-output -P --directory-prefix"),
     ("find", "-fprint -fprint0 -fprintf -fls"),
     ("less", "-o -O --log-file --LOG-FILE"),
@@ -140,8 +141,13 @@ pub fn is_output(command: &SimpleCommand, place: usize) -> bool {
             || long.is_some_and(|name| name.len() > 4 && option.starts_with(name))
             || before.starts_with("--") && before.len() > 4 && option.starts_with(before)
     };
-    wrapper::possible_commands(command).into_iter().filter_map(<[Word]>::first).any(|program| {
-        let mut known = OUTPUTS.iter().filter(|(names, _)| lists(names, base_name(&program.text)));
+    wrapper::possible_commands(command).into_iter().any(|words| {
+        let name = base_name(words.first().map_or("", |program| &program.text));
+        let sub_command = (name == "git").then(|| format!("git/{}", git_command(words)));
+        let is_own = |names: &str| {
+            lists(names, name) || sub_command.as_deref().is_some_and(|it| lists(names, it))
+        };
+        let mut known = OUTPUTS.iter().filter(|(names, _)| is_own(names));
         known.any(|(_, options)| options.split_whitespace().any(names_output))
     })
 }

@@ -212,3 +212,15 @@ fn what_is_copied_lands_below_the_target_under_its_own_names() {
         "mv other/d x",
     ]);
 }
+
+#[test]
+fn git_applies_a_patch_to_the_file_that_an_option_names() {
+    let bench = JudgeFixture::new().allow("Bash(git:*)").deny("Edit(keep.txt)");
+    fs::remove_file(bench.root.join("project/escape")).unwrap();
+    bench.denies([
+        "git apply --include=keep.txt x.patch",
+        "git apply --inc keep.txt x.patch",
+        "git am --include=keep.txt x.patch",
+    ]);
+    bench.allows(["git apply x.patch", "git apply --include=other.txt keep.txt"]);
+}
