@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::json;
 use super::output::{HookOutput, PermissionDecision};
 use crate::exec::{CommandExit, FilterOutput};
 use crate::protocol::HookEvent;
@@ -24,7 +25,7 @@ pub(super) struct HookAnswer {
 /// Parses the exit code and output of a command that has ended. The error is a few words for the user.
 pub(super) fn from_exit(event: HookEvent, done: &FilterOutput) -> Result<HookAnswer, String> {
     let mut answer = match done.exit {
-        CommandExit::Code(0) if done.stdout.is_cut && is_json(&done.stdout.text()) => {
+        CommandExit::Code(0) if done.stdout.is_cut && may_be_json(&done.stdout.text()) => {
             unread(event, "its answer is too long to be read".to_owned())
                 .or_else(|_| from_stdout(event, &done.stdout.text()))?
         }
@@ -44,6 +45,11 @@ pub(super) fn from_exit(event: HookEvent, done: &FilterOutput) -> Result<HookAns
 /// Whether the output is meant to be a JSON answer.
 fn is_json(stdout: &str) -> bool {
     stdout.trim_start_matches(is_blank).starts_with('{')
+}
+
+/// Whether the beginning of an output may be that of a JSON answer.
+fn may_be_json(stdout: &str) -> bool {
+    is_json(stdout) || stdout.chars().all(is_blank)
 }
 
 /// Whether the character may stand before or after a JSON answer. Some programs write a byte order mark.
@@ -72,7 +78,7 @@ fn from_stdout(event: HookEvent, stdout: &str) -> Result<HookAnswer, String> {
     let is_context = matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart);
     let mut answer = HookAnswer::default();
     if is_json(text) {
-        match serde_json::from_str(text) {
+        match json::parse(text) {
             Ok(json) => return from_json(event, json),
             // Plain text that begins with a brace.
             Err(_) if is_context && !text.ends_with('}') => {}

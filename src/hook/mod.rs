@@ -9,6 +9,7 @@ mod answer;
 mod entry;
 mod event;
 mod input;
+mod json;
 mod output;
 mod run;
 mod set;

@@ -173,7 +173,13 @@ async fn an_answer_that_cannot_be_read_denies_and_is_named_in_one_line() {
     ];
     let table = table.map(|(json, why)| (json, format!("invalid answer: {why}")));
     // The second as JavaScript writes a text whose last character it has cut in half.
-    let broken = [r#"{"decision": "block",}"#, r#"{"decision": "block", "reason": "no \ud83d"}"#];
+    let broken = [
+        r#"{"decision": "block",}"#,
+        r#"{"decision": "block", "reason": "no \ud83d"}"#,
+        // Which of the two counts, readers differ on.
+        r#"{"decision": "block", "decision": "approve"}"#,
+        r#"{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecision": "allow"}}"#,
+    ];
     let broken = broken.map(|json| (json, "its answer is not valid JSON: ".to_owned()));
     for (json, expected) in table.into_iter().chain(broken) {
         let print = format!("cat <<'END'\n{json}\nEND");
@@ -247,6 +253,11 @@ async fn a_hook_that_prints_without_end_is_read_in_part_and_still_has_its_say() 
     let long =
         "printf '{\"systemMessage\": \"'; head -c 300000 /dev/zero | tr '\\0' x; printf '\"}'";
     let said = before_bash(&HookBench::one(HookEvent::PreToolUse, long)).await;
+    let why = "its answer is too long to be read".to_owned();
+    assert_eq!(said.decision, Some(PermissionDecision::Deny { why }));
+    // So is the beginning.
+    let late = "head -c 300000 /dev/zero | tr '\\0' ' '; echo '{\"decision\": \"block\"}'";
+    let said = before_bash(&HookBench::one(HookEvent::PreToolUse, late)).await;
     let why = "its answer is too long to be read".to_owned();
     assert_eq!(said.decision, Some(PermissionDecision::Deny { why }));
     let bench = HookBench::one(HookEvent::UserPromptSubmit, flood);
