@@ -113,6 +113,31 @@ const MAX_NAME: usize = 32;
 /// Programs of packages whose first word is the program to run, rather than a sub-command.
 const FIRST_IS_PROGRAM: [&str; 4] = ["bunx", "npx", "pnpx", "uvx"];
 
+/// Runners whose `run` or `exec` takes the name of a program, and not of a script of the project.
+const PROGRAM_RUNNERS: [&str; 11] = [
+    "bundle",
+    "conda",
+    "direnv",
+    "hatch",
+    "micromamba",
+    "pdm",
+    "pipenv",
+    "pixi",
+    "poetry",
+    "rye",
+    "uv",
+];
+
+/// Whether the word is the first behind `run` or `exec`, options with their values aside.
+fn is_behind_run(words: &[Word], place: usize) -> bool {
+    let before = &words[..place];
+    let Some(run) = before.iter().position(|word| matches!(&*word.text, "run" | "exec")) else {
+        return false;
+    };
+    let is_option = |word: &Word| word.text.starts_with('-');
+    before[run..].windows(2).all(|pair| is_option(&pair[1]) || is_option(&pair[0]))
+}
+
 /// The position up to which a rule must name the command, because it may start a wrapper, such as
 /// `sudo` or `env`, that starts another program; `usize::MAX` if no rule can name that.
 pub fn place_behind_wrapper(words: &[Word]) -> Option<usize> {
@@ -134,6 +159,10 @@ fn place_behind(program: &str, words: &[Word], place: usize, last_line: usize) -
             InnerCommand::From(inner) if words[place].literal => Some(place + inner),
             _ => Some(usize::MAX),
         };
+    }
+    // It starts a shell even without a command.
+    if wrapper == "script" && PROGRAM_RUNNERS.contains(&program) && is_behind_run(words, place) {
+        return Some(usize::MAX);
     }
     let before = words[place - 1].text.as_str();
     let is_script = matches!(program, "npm" | "pnpm" | "yarn")

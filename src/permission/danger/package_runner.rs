@@ -35,8 +35,11 @@ const NPM: &str = "\
 
 /// The opposite of pnpm and yarn, for which every other word is a script.
 const STARTS: &str = "\
-    approve-builds config constraints create dlx edit env exec explore init link ln node patch patch-commit plugin \
-    plugins policies self-update server set setup store unplug workspace workspaces x";
+    config constraints create dlx edit exec explore init link ln node patch patch-commit plugin plugins policies \
+    self-update set unplug workspaces x";
+
+/// Those of pnpm alone.
+const PNPM_STARTS: &str = "approve-builds env server setup store";
 
 /// Options before a sub-command whose value is the next word.
 const TAKES_VALUE: &str = "-w --workspace --filter -F --loglevel";
@@ -69,10 +72,10 @@ pub fn is_value(words: &[Spelling<'_>], place: usize) -> bool {
 pub fn find(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
     let mut dangers = Vec::new();
     let program = words.first().and_then(Spelling::exact).unwrap_or_default();
-    let is_npm = base_name(program) == "npm";
+    let program = base_name(program);
     let is_operand = |place: &usize| !words[*place].beginning().starts_with('-');
-    let mut is_before_sub_command = true;
-    // The last one is the sub-command or the script, unless they belong to an option.
+    let is_npm = program == "npm";
+    let mut role = OperandRole::SubCommand;
     for place in (1..words.len()).filter(is_operand) {
         let is_value = is_value(words, place);
         let outline = words[place].outline();
@@ -80,26 +83,55 @@ pub fn find(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
         if place < end && is_value && !is_plain_value(&outline) {
             dangers.push(Danger::new(option.clone(), option.clone(), place - 1));
         }
-        if !is_before_sub_command {
-            continue;
-        }
-        is_before_sub_command = is_value;
         // Some of these options take no value in pnpm and yarn.
         let is_certain_value =
-            is_value && (is_npm || option.ends_with('F') || option.ends_with("filter"));
-        let is_everyday = match is_npm {
-            true => is_value || place >= end || lists(NPM, &outline),
-            false => {
-                (place >= end || !lists(STARTS, &outline))
-                    && (is_certain_value && base_name(program) != "yarn" || is_plain_name(&outline))
-            }
+            is_value && program != "yarn" && (option.ends_with('F') || option.ends_with("filter"));
+        let is_everyday = match role {
+            OperandRole::Argument => continue,
+            _ if is_npm => is_value || place >= end || lists(NPM, &outline),
+            OperandRole::SubCommand if starts(program, &outline) => false,
+            _ => is_certain_value || is_plain_name(&outline),
         };
         if !is_everyday {
-            dangers.push(Danger::new(outline.clone(), outline, place));
+            dangers.push(Danger::new(outline.clone(), outline.clone(), place));
+        }
+        // The last one is the sub-command or the script, unless they belong to an option.
+        if !is_value {
+            role = role.next(program, &outline);
         }
     }
     dangers.extend(find_options(words, end));
     dangers
+}
+
+/// What a word of npm, pnpm or yarn that is no option stands for.
+#[derive(Clone, Copy)]
+enum OperandRole {
+    SubCommand,
+    /// The name of a workspace, whose sub-command follows.
+    Workspace,
+    Script,
+    /// A word for the sub-command or the script.
+    Argument,
+}
+
+impl OperandRole {
+    /// The role of the word behind this one.
+    fn next(self, program: &str, word: &str) -> Self {
+        match (self, program, word) {
+            (Self::Workspace, ..) | (Self::SubCommand, "pnpm", "m" | "multi" | "recursive") => {
+                Self::SubCommand
+            }
+            (Self::SubCommand, "yarn", "workspace") => Self::Workspace,
+            (Self::SubCommand, "pnpm" | "yarn", "run" | "run-script") => Self::Script,
+            _ => Self::Argument,
+        }
+    }
+}
+
+/// Whether pnpm or yarn has a sub-command of this name that starts something or leads elsewhere.
+fn starts(program: &str, word: &str) -> bool {
+    lists(STARTS, word) || program == "pnpm" && lists(PNPM_STARTS, word)
 }
 
 fn lists(list: &str, word: &str) -> bool {

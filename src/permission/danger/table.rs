@@ -46,6 +46,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("rg", "--pre --hostname-bin"),
     ("sort", "=kStT -o --output --compress-program --files0-from"),
     ("split", "--filter"),
+    ("time gtime", "=fo -o --output"),
     ("uniq tree iconv shuf xmllint objcopy base64 base32 basenc", "-o --output"),
     (
         "patch gpatch",

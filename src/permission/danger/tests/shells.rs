@@ -119,6 +119,10 @@ fn a_wrapper_behind_a_runner_is_named_with_what_it_starts() {
         ("Bash(poetry run xargs:*)", "poetry run xargs env"),
         ("Bash(poetry run timeout:*)", "poetry run timeout 60 pytest"),
         ("Bash(npm exec:*)", "npm exec -- env -S 'sh -c x'"),
+        ("Bash(uv run:*)", "uv run script"),
+        ("Bash(uv run:*)", "uv run --with own script ../x"),
+        ("Bash(uv run:*)", "uv run time -o ../x id"),
+        ("Bash(poetry run:*)", "poetry run time --out=../x id"),
     ]);
     covered(&[
         ("Bash(poetry run timeout 60 pytest:*)", "poetry run timeout 60 pytest -q"),
@@ -132,6 +136,9 @@ fn a_wrapper_behind_a_runner_is_named_with_what_it_starts() {
         ("Bash(git push:*)", "git push origin parallel"),
         ("Bash(make:*)", "make valgrind"),
         ("Bash(uv run:*)", "uv run env"),
+        ("Bash(uv run:*)", "uv run time pytest"),
+        ("Bash(uv run:*)", "uv run pytest script"),
+        ("Bash(npm run:*)", "npm run script"),
         ("Bash(uv run:*)", "uv run pytest tests/time -k own"),
     ]);
 }
