@@ -31,7 +31,7 @@ pub use address::AddressHost;
 
 use super::links::has_link;
 use super::resolve::{normalize, passes_link, real, resolve};
-use git_dir::{GitDir, GitLink, is_empty, is_hash, is_missing};
+use git_dir::{GitDir, GitLink, is_empty, is_hash, is_missing, parse_path, read_short};
 use index::{IndexEntry, TrackedFiles};
 use settings::RepositorySettings;
 use user::{GitConfigPaths, GitSettings, expand};
@@ -50,6 +50,9 @@ const SHA1_BYTES: usize = 20;
 /// Maximum size of a file that names a branch, and of a branch's name, in bytes.
 const MAX_HEAD: u64 = 1024;
 const MAX_BRANCH: usize = 200;
+
+/// Maximum number of linked worktrees of a repository that are looked up.
+const MAX_WORKTREES: usize = 1_000;
 
 /// The hook that git runs after a read-only command has rewritten the index.
 const INDEX_HOOK: &str = "post-index-change";
@@ -275,24 +278,40 @@ fn holds_home(folder: &Path, home: Option<&Path>) -> bool {
         || fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()).starts_with(folder)
 }
 
-/// Returns the resolved folders of the checkouts around `dir`, and the main checkouts of linked
-/// worktrees. Everything in them is the project's, wherever in it an agent works. A checkout that
-/// contains the user's home is no project.
+/// Returns the resolved folders of the checkouts around `dir`, and of the main checkout and all
+/// linked worktrees of their repositories. Everything in them is the project's, wherever in it an
+/// agent works. A checkout that contains the user's home is no project.
 pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    // Only one that names this worktree in turn: any folder can name a repository of the user's. A
-    // bare repository has no checkout.
-    let main = |folder: &Path| {
-        let common = common_git_dir(folder).filter(|common| common.ends_with(".git"))?;
-        common.parent().map(Path::to_owned)
-    };
-    let mut roots = Vec::new();
-    for folder in dir.ancestors().filter(|folder| has_dot_git(folder)) {
-        let both = [Some(folder.to_owned()), main(folder)].into_iter().flatten();
-        roots.extend(both.filter_map(real));
-    }
     let home = home.and_then(real);
-    roots.retain(|root| !home.as_ref().is_some_and(|home| home.starts_with(root)));
+    let is_project = |root: &Path| !home.as_ref().is_some_and(|home| home.starts_with(root));
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for folder in dir.ancestors().filter(|folder| has_dot_git(folder)) {
+        if !real(folder).is_some_and(|folder| is_project(&folder)) {
+            continue;
+        }
+        let others = common_git_dir(folder).map(|common| checkouts_of(&common));
+        let all = std::iter::once(folder.to_owned()).chain(others.into_iter().flatten());
+        for root in all.filter_map(real) {
+            if is_project(&root) && !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+    }
     roots
+}
+
+/// Returns the main checkout of a repository and its linked worktrees. Only those that name it in
+/// turn: a repository can name any folder of the user's. A bare one has no main checkout.
+fn checkouts_of(common: &Path) -> Vec<PathBuf> {
+    let main = common.parent().filter(|_| common.ends_with(".git")).map(Path::to_owned);
+    let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+    let linked = linked.take(MAX_WORKTREES).filter_map(|entry| {
+        let own = entry.path();
+        let dot_git = own.join(parse_path(&read_short(&own.join("gitdir"))?)?);
+        let checkout = dot_git.parent()?.to_owned();
+        (real(common_git_dir(&checkout)?)? == real(common)?).then_some(checkout)
+    });
+    main.into_iter().chain(linked).collect()
 }
 
 /// Whether a link on the path leads out of the folder that contains it. Links in the user's home

@@ -426,6 +426,17 @@ fn the_roots_around_a_folder_are_its_checkouts_and_those_of_its_worktrees() {
     fs::create_dir_all(bench.path("w/sub")).unwrap();
     let real = |path: &str| fs::canonicalize(bench.path(path)).unwrap();
     assert_eq!(roots_around(&bench.path("w/sub"), None), [real("w"), real("a")]);
+    assert_eq!(roots_around(&bench.path("a"), None), [real("a"), real("w")]);
+    bench.git("a", &["worktree", "add", "-q", "../v"]);
+    assert_eq!(roots_around(&bench.path("v"), None), [real("v"), real("a"), real("w")]);
+    // Any repository can name a folder of the user's, which does not name it.
+    bench.write("own/.git", "gitdir: /nowhere\n");
+    for folder in ["usr/bin", "own"] {
+        fs::create_dir_all(bench.path(folder)).unwrap();
+        let named = bench.path(folder).join(".git");
+        bench.write("a/.git/worktrees/x/gitdir", &format!("{}\n", named.display()));
+        assert_eq!(roots_around(&bench.path("a"), None).len(), 3, "{folder}");
+    }
     fs::create_dir(bench.path("a/home")).unwrap();
     assert_eq!(roots_around(&bench.path("a"), Some(&bench.path("a/home"))), Vec::<PathBuf>::new());
 }
