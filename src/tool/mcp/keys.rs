@@ -33,13 +33,16 @@ const HARMLESS_VARIABLES: [&str; 9] = [
     "USER",
 ];
 
+/// Minimum length of the run of letters and digits that makes a value a key whatever its name.
+const MIN_RANDOM: usize = 20;
+
 /// The keys of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerKeys {
     /// Values of variables and headers, each of the words of a header, the query and password of an
     /// address, and values of expanded variables: any may be a key.
     pub possible: Secret<BTreeSet<String>>,
-    /// Those whose name says that they are keys.
+    /// Those whose name or form says that they are keys.
     pub certain: Secret<BTreeSet<String>>,
 }
 
@@ -65,7 +68,9 @@ impl ServerKeys {
         if value.is_empty() || HARMLESS_VARIABLES.iter().any(|name| env.get(name) == Some(value)) {
             return;
         }
-        if names.iter().any(|name| is_key_name(name)) {
+        let is_id = |name: &&str| name.to_ascii_lowercase().ends_with("id");
+        let is_unnamed = is_random(value) && !names.iter().any(is_id);
+        if is_unnamed || names.iter().any(|name| is_key_name(name)) {
             self.certain.insert(value.to_owned());
         }
         self.possible.insert(value.to_owned());
@@ -94,6 +99,21 @@ pub fn is_token(value: &str) -> bool {
     let path = value.starts_with(['/', '~', '.']) || value.contains("://");
     let mixed = has(char::is_ascii_digit) && has(char::is_ascii_alphabetic);
     value.chars().all(plain) && mixed && !path
+}
+
+/// Whether a value is random whatever its name: long, with letters of both cases and digits among
+/// them in one run. A path, an address, a date and a hash in hexadecimal digits are none.
+fn is_random(value: &str) -> bool {
+    let is_part = |c: char| !c.is_ascii_alphanumeric();
+    let has = |text: &str, kind: fn(&char) -> bool| text.chars().any(|c| kind(&c));
+    let is_mixed = |run: &str| {
+        run.len() >= MIN_RANDOM
+            && run.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).count()
+                > 1
+            && has(run, char::is_ascii_lowercase)
+            && has(run, char::is_ascii_uppercase)
+    };
+    is_token(value) && value.split(is_part).any(is_mixed)
 }
 
 fn is_key_name(name: &str) -> bool {
@@ -189,6 +209,29 @@ mod tests {
             ["/home/me/notes", "Bearer tok", "lair", "second", "sk-3", "third", "tok"]
         );
         assert_eq!(certain, ["Bearer tok", "second", "third", "tok"]);
+    }
+
+    #[test]
+    fn a_random_value_is_a_key_whatever_the_name_of_its_variable_but_an_id() {
+        let random = "q9X7vLm2Tz8RkW4pYb6N";
+        let others = [
+            "2024-01-01T00:00:00Z",
+            "0123456789abcdef0123456789abcdef",
+            "a1B2c3",
+            "MyServiceConfiguration2024",
+        ];
+        let names = ["GITHUB_PAT", "TOK", "PASSPHRASE", "BEARER", "SECRET_ACCESS", "SHEET_ID"];
+        let env = names.iter().map(|name| (*name, random));
+        let env = env.chain(["A", "B", "C", "D"].into_iter().zip(others)).collect::<Vec<_>>();
+        for (name, value) in env {
+            let program = McpTransport::Stdio {
+                command: "c".to_owned(),
+                args: Vec::new(),
+                env: pairs(&[(name, value)]),
+            };
+            let expected = value == random && name != "SHEET_ID";
+            assert_eq!(!keys(&program).1.is_empty(), expected, "{name}={value}");
+        }
     }
 
     #[test]
