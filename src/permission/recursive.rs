@@ -24,7 +24,7 @@ mod git;
 mod tree;
 mod whitelist;
 
-use behavior::{CwdCondition, ReadBehavior, ShownContent};
+use behavior::{CwdCondition, ReadBehavior, SettingName, ShownContent};
 pub use git::{has_parent_after_name, is_plain_path};
 pub use tree::{FolderLinks, SearchOutcome, find};
 
@@ -301,7 +301,7 @@ impl ShownFolder {
     ) -> Option<String> {
         let real = self.folder.resolved.as_deref()?;
         let is_near = || pattern.may_lie_in(&checkout_root(real), starts);
-        let by_setting = |settings: &[git::SettingName]| {
+        let by_setting = |settings: &[SettingName]| {
             let is_shown = is_near() && git::has_setting(real, settings, &places.git);
             is_shown.then(|| {
                 let names = settings.iter().map(|(section, key)| format!("{section}.{key}"));

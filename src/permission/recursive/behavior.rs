@@ -1,6 +1,7 @@
 //! The files that a command reads without naming them.
 
-use super::git::SettingName;
+/// A section and a key of git's settings.
+pub type SettingName = (&'static str, &'static str);
 
 /// The content that a command shows.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::path::{Component, Path, PathBuf};
 
-use super::behavior::{CwdCondition, ReadBehavior, ShownContent};
+use super::behavior::{CwdCondition, ReadBehavior, SettingName, ShownContent};
 use crate::disk::{
     GitConfigPaths, checkout_around, checkout_root, common_git_dir, has_dot_git, named_git_dirs,
     normalize, tracks,
@@ -16,7 +16,6 @@ use crate::permission::script::Word;
 mod forms;
 mod refs;
 
-pub use forms::SettingName;
 use forms::{FORMS, Form, FormContent, FormWords, WordKind};
 use refs::References;
 

@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "markdown",
             "disk::repository_root",
+            "disk::FoundFile",
             "disk::ProjectFiles",
             "disk::ProjectScope",
             "disk::ScopeError",

@@ -2,10 +2,8 @@
 //! some. Any other command, any other option and any word of another kind may show any file.
 
 use crate::permission::danger::is_quoted_as_one;
+use crate::permission::recursive::behavior::SettingName;
 use crate::permission::script::Word;
-
-/// A section and a key of git's settings.
-pub type SettingName = (&'static str, &'static str);
 
 /// The form of a git command.
 pub struct Form {
