@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::pty::{ENTER, Screen};
 use crate::support::record::Recorded;
 use crate::support::run::Finished;
-use crate::support::scene::{PARENT, Scene, agent, bash};
+use crate::support::scene::{PARENT, Scene, bash};
 use crate::support::script::{Reply, error, text, tool_use};
 
 /// A small window, so that one argument can fill it.
@@ -169,8 +169,11 @@ async fn enter_sends_a_rejected_prompt_again_and_another_prompt_goes_without_it(
     scene.server.finish();
 }
 
+#[cfg(feature = "sub-agents")]
 #[tokio::test]
 async fn the_rejected_task_of_a_sub_agent_is_a_report_to_its_parent() {
+    use crate::support::scene::agent;
+
     let scene = scene();
     scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(rejection());
