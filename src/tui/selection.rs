@@ -27,8 +27,9 @@ impl MouseSelection {
         })
     }
 
-    /// Highlights the selected cells and returns their text, without trailing blanks.
-    pub fn highlight(&self, buffer: &mut Buffer, style: Style) -> String {
+    /// Highlights the selected cells and returns their text, without trailing blanks, and with blanks
+    /// in place of `signs`.
+    pub fn highlight(&self, buffer: &mut Buffer, style: Style, signs: &[Position]) -> String {
         if self.from == self.to {
             return String::new();
         }
@@ -43,7 +44,8 @@ impl MouseSelection {
                 let cell = &mut buffer[(x, y)];
                 set_ground(cell, style);
                 if covered == 0 {
-                    line.push_str(cell.symbol());
+                    let is_sign = signs.contains(&Position { x, y });
+                    line.push_str(if is_sign { " " } else { cell.symbol() });
                 }
                 // Skip the cell behind a wide character.
                 covered = width(cell.symbol()).max(covered).saturating_sub(1);

@@ -265,7 +265,11 @@ impl View {
         }
         theme.glyphs.replace_non_ascii(buffer);
         self.selected = match &model.selection {
-            Some(selection) => selection.highlight(buffer, theme.selection),
+            Some(selection) => {
+                let question = self.metrics.question.as_ref();
+                let signs = question.map(|question| &*question.signs).unwrap_or_default();
+                selection.highlight(buffer, theme.selection, signs)
+            }
             None => String::new(),
         };
         let (body, queue, prompt) = (layout.body, layout.queue, layout.prompt);

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
 use ratatui::style::{Modifier, Style};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 use serde_json::Value;
 
 use crate::protocol::{
@@ -18,7 +18,7 @@ use crate::tui::model::TuiModel;
 use crate::tui::question::is_plan;
 use crate::tui::text::{
     DiffFile, Highlighter, MarkdownStream, count_changes, one_line, reveal, sanitize, whole_diff,
-    width, wrap_hanging, wrap_text,
+    width, wrap_text, wrap_written,
 };
 use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::indented;
@@ -265,7 +265,7 @@ fn wrap_content(
 ) -> WrappedContent {
     let mut lines = Vec::new();
     if !fits_title(question, width.saturating_add(4)) {
-        lines.extend(wrap_text(&sanitize(&sentence(question)), width, theme.text));
+        lines.extend(plain_lines(&sentence(question), width, theme.text));
     }
     if let Some(asked) = UserQuestion::from_input(&question.input)
         && let Access::AskUser { .. } = question.access
@@ -281,21 +281,19 @@ fn wrap_content(
         lines.extend(reason_lines(question, context, width, theme));
         return WrappedContent { lines, call, changes: (0, 0) };
     }
-    let inner = width.saturating_sub(2).max(1);
     if let Access::Command { line, .. } = &question.access {
         let code = highlighter.code_lines(&printable(line), "bash", theme);
-        let (first, rest) = (Line::default(), Line::raw("  "));
-        let wrap = |line| wrap_hanging(line, inner, &first, &rest);
-        lines.extend(code.iter().flat_map(wrap).map(indented));
+        lines.extend(code.iter().flat_map(|line| call_rows(line, width, theme)));
     }
-    let mut push = |text: &str, style| {
-        lines.extend(plain_lines(text, inner, style).into_iter().map(indented));
+    let rows = |text: &str, style| -> Vec<Line<'static>> {
+        let row = |line| call_rows(&Line::styled(line, style), width, theme);
+        printable(text).lines().flat_map(row).collect()
     };
     match &question.access {
-        Access::Fetch { url } => push(url, theme.link),
+        Access::Fetch { url } => lines.extend(rows(url, theme.link)),
         Access::Read { paths } | Access::Write { paths } if paths.len() != 1 => {
             for path in paths {
-                push(&target_label(path, &question.cwd), theme.code);
+                lines.extend(rows(&target_label(path, &question.cwd), theme.code));
             }
         }
         _ => {}
@@ -314,7 +312,7 @@ fn wrap_content(
     lines.extend(reason);
     if !is_diff || !matches!(question.access, Access::Write { .. }) {
         for field in other_fields(question) {
-            lines.extend(plain_lines(&field, inner, theme.text).into_iter().map(indented));
+            lines.extend(rows(&field, theme.text));
         }
     }
     lines.extend(diff);
@@ -372,7 +370,7 @@ fn reason_lines(
 /// The content for a call too large to show.
 fn too_large_content(question: &Question, width: u16, theme: &Theme) -> WrappedContent {
     let cut = |text: &str| text.chars().take(MAX_SIDE_TEXT).collect::<String>();
-    let mut lines = wrap_text(&sanitize(&cut(&sentence(question))), width, theme.text);
+    let mut lines = plain_lines(&cut(&sentence(question)), width, theme.text);
     let words = "This call is too large to show, with more than 1 MB or 50,000 lines, so it cannot be allowed here. \
                  Say no, and ask for smaller steps.";
     lines.extend(wrap_text(words, width, theme.question));
@@ -427,9 +425,25 @@ fn pretty_value(value: &Value) -> String {
     }
 }
 
+/// Wraps one line of a call behind a margin, where a sign stands beside each further row. No text
+/// of a call is in the margin, so no line of it can look like such a row, or a row like a line.
+fn call_rows(line: &Line<'_>, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let sign = Span::styled(format!("{} ", theme.glyphs.continued), theme.dim);
+    wrap_written(line, width, &Line::raw("  "), &sign.into(), theme.dim)
+}
+
+/// Returns the column of the sign beside a row that continues a line.
+pub fn sign_column(row: &Line<'_>, theme: &Theme) -> Option<u16> {
+    let margin = &row.spans.first()?.content;
+    let column = margin.find(theme.glyphs.continued)?;
+    (margin.trim() == theme.glyphs.continued).then(|| u16::try_from(column).ok())?
+}
+
 /// Wraps text of which nothing can hide.
 pub fn plain_lines(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
-    wrap_text(&printable(text), width, style)
+    let none = Line::default();
+    let wrap = |line| wrap_written(&Line::styled(line, style), width, &none, &none, style);
+    printable(text).lines().flat_map(wrap).collect()
 }
 
 /// Text with visible signs for control characters and tabs, so that nothing in it can hide.

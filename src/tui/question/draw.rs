@@ -7,7 +7,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::Span;
+use ratatui::text::{Line, Span};
 
 use crate::protocol::{AgentPath, Question, QuestionId};
 use crate::tui::layout::ScreenLayout;
@@ -207,6 +207,7 @@ pub fn draw(
         clipped: cut,
         too_large,
         rules,
+        signs: Vec::new(),
     };
     let wrapped = content.wrapped(question, context, width, painter.theme);
     Some(draw_box(model, open, question, (frame, wrapped, lower, fits), area, painter, buffer))
@@ -237,9 +238,9 @@ pub fn draw_content(
     let inner = frame_with(buffer, area, painter.theme, style, title, foot);
     let height = usize::from(inner.height).min(lines.len());
     let top = scroll.min(lines.len() - height);
+    let mut signs = Vec::new();
     for (row, line) in lines.iter().skip(top).take(height).enumerate() {
-        put(buffer, inner, row, line);
-        extend_ground(buffer, inner, row);
+        signs.extend(put_content(buffer, inner, row, line, painter.theme));
     }
     scrollbar(buffer, inner, (top, height, lines.len()), painter, style);
     let end = width >= MIN_WIDTH && height > 0 && top + height >= lines.len();
@@ -258,6 +259,7 @@ pub fn draw_content(
         clipped: Vec::new(),
         too_large,
         rules: None,
+        signs,
     })
 }
 
@@ -329,8 +331,7 @@ fn draw_box(
     for (at, line) in wrapped.lines.iter().enumerate().skip(top).take(fits.content) {
         let gap = if at >= wrapped.call { fits.reason_gap } else { 0 };
         let row = at - top + gap;
-        put(buffer, inner, row, line);
-        extend_ground(buffer, inner, row);
+        drawn.signs.extend(put_content(buffer, inner, row, line, theme));
     }
     scrollbar(buffer, inner, (top, fits.content, wrapped.lines.len()), painter, style);
     let height = u16::try_from(fits.content + fits.reason_gap).unwrap_or(inner.height);
@@ -426,6 +427,7 @@ fn draw_form(
         clipped: Vec::new(),
         too_large: false,
         rules: None,
+        signs: Vec::new(),
     };
     let border = if open.keyboard { colour(model, &question.path, painter) } else { theme.dim };
     let foot = Span::styled(hint::form_footer(model, form, open.keyboard, area.width), theme.dim);
@@ -453,6 +455,20 @@ fn draw_form(
     let cursor = lines.cursor.filter(|(line, _)| open.keyboard && shown.contains(line));
     let cursor = cursor.map(|(line, column)| Position { x: inner.x + column, y: at(line) });
     DialogLayout { frame: drawn, answers, cursor, area }
+}
+
+/// Draws a row of the content. Returns the place of its sign if it continues a line.
+fn put_content(
+    buffer: &mut Buffer,
+    inner: Rect,
+    row: usize,
+    line: &Line<'static>,
+    theme: &Theme,
+) -> Option<Position> {
+    put(buffer, inner, row, line);
+    extend_ground(buffer, inner, row);
+    let x = inner.x + content::sign_column(line, theme)?;
+    Some(Position { x, y: inner.y + u16::try_from(row).ok()? })
 }
 
 /// Continues the ground of a line, as in a diff, to the sides of the box.

@@ -11,7 +11,7 @@ pub mod update;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::protocol::{Access, Answer, Question, QuestionId};
 use crate::tui::composer::TextBuffer;
@@ -128,6 +128,8 @@ pub struct QuestionFrame {
     pub too_large: bool,
     /// The rules being edited, if they were fully visible.
     pub rules: Option<String>,
+    /// Where the signs of rows that continue a line are: text that is copied is without them.
+    pub signs: Vec<Position>,
 }
 
 /// The input that the shown question expects.

@@ -158,7 +158,8 @@ fn docker(number: usize, length: usize) -> Vec<String> {
 fn inside(output: &str) -> String {
     let inner = output.lines().filter_map(|line| line.strip_prefix('│'));
     let inner = inner.filter_map(|line| line.split(['│', '┃']).next());
-    inner.flat_map(str::chars).filter(|letter| !letter.is_whitespace()).collect()
+    let letters = inner.flat_map(str::chars);
+    letters.filter(|letter| !letter.is_whitespace() && *letter != '↪').collect()
 }
 
 #[test]

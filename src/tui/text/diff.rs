@@ -39,10 +39,12 @@ pub fn diff_lines(
     limit: DiffLimit<'_>,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
-    render_diff(diff, file, width, limit, theme, &|text| sanitize(text).into_owned())
+    let clean = |text: &str| sanitize(text).into_owned();
+    render_diff(diff, file, Canvas::new(diff, width, theme), limit, &clean)
 }
 
-/// Renders a whole unified diff, with visible signs for characters that are dropped elsewhere.
+/// Renders a whole unified diff, with visible signs for characters and blanks that are dropped
+/// elsewhere, and beside rows that continue a line.
 pub fn whole_diff(
     diff: &str,
     file: Option<DiffFile<'_>>,
@@ -50,27 +52,27 @@ pub fn whole_diff(
     theme: &Theme,
 ) -> Vec<Line<'static>> {
     let limit = DiffLimit { rows: usize::MAX, key: None };
-    render_diff(diff, file, width, limit, theme, &|text| sanitize(&reveal(text)).into_owned())
+    let clean = |text: &str| sanitize(&reveal(text)).into_owned();
+    let canvas = Canvas { as_written: true, ..Canvas::new(diff, width, theme) };
+    render_diff(diff, file, canvas, limit, &clean)
 }
 
 fn render_diff(
     diff: &str,
     file: Option<DiffFile<'_>>,
-    width: u16,
+    canvas: Canvas<'_>,
     limit: DiffLimit<'_>,
-    theme: &Theme,
     clean: &dyn Fn(&str) -> String,
 ) -> Vec<Line<'static>> {
+    let Canvas { digits, theme, .. } = canvas;
     let mut out = Vec::new();
     let mut position = DiffPosition::default();
-    let digits = max_line_number(diff).max(1).ilog10() as usize + 1;
     // The end of each diff line on the screen.
     let mut ends = Vec::new();
     let mut code = DiffCode::new(file.filter(|_| theme.added_line.bg.is_some()));
     // Changed lines, held back until all that belong together are known.
     let mut block: Vec<DiffRow> = Vec::new();
     let mut lines = source_lines(diff);
-    let canvas = Canvas { digits, width, theme };
     let most = limit.rows.saturating_add(2 * MAX_PAIRED_LINES);
     while let Some(line) = lines.next() {
         let kind = position.read(line);
@@ -149,6 +151,15 @@ struct Canvas<'a> {
     digits: usize,
     width: u16,
     theme: &'a Theme,
+    /// Whether the rows show every blank and which of them continue a line.
+    as_written: bool,
+}
+
+impl<'a> Canvas<'a> {
+    fn new(diff: &str, width: u16, theme: &'a Theme) -> Self {
+        let digits = max_line_number(diff).max(1).ilog10() as usize + 1;
+        Self { digits, width, theme, as_written: false }
+    }
 }
 
 /// Renders lines that were held back, and empties their list.
@@ -170,7 +181,7 @@ fn push_change(
     row: &DiffRow,
     words: &[Range<usize>],
     code: &mut DiffCode<'_>,
-    Canvas { digits, width, theme }: Canvas<'_>,
+    Canvas { digits, width, theme, as_written }: Canvas<'_>,
     out: &mut Vec<Line<'static>>,
 ) {
     let (sign, line, word) = match row.sign {
@@ -187,15 +198,31 @@ fn push_change(
     // Further lines hang under the first letter of the code, unless that is far to the right.
     let indent = row.text.bytes().take_while(|byte| *byte == b' ').count();
     let indent = indent.min(usize::from(width) / 3);
-    let rest = vec![Span::styled(" ".repeat(digits + 3 + indent), ground)];
+    let (continued, margin) = match as_written {
+        true => (theme.glyphs.continued, on_ground(theme.dim, ground)),
+        false => (" ", ground),
+    };
+    let before = " ".repeat(digits + 1);
+    let rest = vec![Span::styled(format!("{before}{continued} {:indent$}", ""), margin)];
     // In a very narrow window, drop the line number.
     let indent = match usize::from(width) > digits + 8 {
         true => Indent { first, rest },
-        false => Indent { first: vec![Span::styled(row.sign.to_string(), sign)], rest: vec![] },
+        false => Indent {
+            first: vec![Span::styled(row.sign.to_string(), sign)],
+            rest: Some(Span::styled(continued, margin))
+                .filter(|_| as_written)
+                .into_iter()
+                .collect(),
+        },
     };
     let ends = styles_with_words(&row.text, &code, words, line, word);
     let from = out.len();
-    indent.wrap(StyledRuns::new(&row.text, ends), usize::from(width), WrapMode::Words, out);
+    let (runs, cells) = (StyledRuns::new(&row.text, ends), usize::from(width));
+    if as_written {
+        indent.wrap_written(runs, cells, margin, out);
+    } else {
+        indent.wrap(runs, cells, WrapMode::Words, out);
+    }
     if ground.bg.is_some() {
         for line in &mut out[from..] {
             let blank = usize::from(width).saturating_sub(line.width());
@@ -325,7 +352,19 @@ mod tests {
         let diff = "@@ -1 +1 @@\n-    one two three four\n";
         let lines = whole_diff(diff, None, 20, &Theme::default());
         let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
-        assert_eq!(lines, ["1 -     one two", "        three four"]);
+        assert_eq!(lines, ["1 -     one two ", "  ↪     three four"]);
+    }
+
+    #[test]
+    fn a_whole_diff_tells_rows_from_lines_and_shows_all_blanks() {
+        let diff = format!("@@ -1 +1,3 @@\n+if False:\n+{}do()\n+x = 1 #\n", " ".repeat(95));
+        for (width, expected) in [
+            (30, vec!["1 + if False:", "2 + ⟨95 blanks⟩do()", "3 + x = 1 #"]),
+            (9, vec!["+if ", "↪False:", "+⟨95 blan", "↪ks⟩do()", "+x = 1 #"]),
+        ] {
+            let lines = whole_diff(&diff, None, width, &Theme::default());
+            assert_eq!(lines.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+        }
     }
 
     #[test]

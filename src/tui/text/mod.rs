@@ -12,6 +12,7 @@ mod sgr;
 mod styled;
 mod width;
 mod wrap;
+mod written;
 
 pub use clipboard::{COPY_LIMIT, CopyError, osc52};
 pub use diff::{DiffFile, DiffLimit, count_changes, diff_lines, whole_diff};
@@ -22,3 +23,4 @@ pub use sanitize::{one_line, reveal, sanitize};
 pub use sgr::styled_line;
 pub use width::{column_width, padded, truncate, truncate_line, width};
 pub use wrap::{hard_wrap, tail_lines, wrap_hanging, wrap_line, wrap_text};
+pub use written::wrap_written;

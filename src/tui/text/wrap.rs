@@ -153,6 +153,10 @@ impl<'a> StyledRuns<'a> {
         Self { text, ends, at: 0 }
     }
 
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// Appends the spans of `range`; ranges must come in ascending order.
     pub(super) fn push_spans(&mut self, range: Range<usize>, spans: &mut Vec<Span<'static>>) {
         let mut from = range.start;
@@ -185,7 +189,7 @@ pub(super) struct Indent {
 }
 
 impl Indent {
-    fn cells(spans: &[Span<'static>]) -> usize {
+    pub(super) fn cells(spans: &[Span<'static>]) -> usize {
         spans.iter().map(|span| width(&span.content)).sum()
     }
 
@@ -230,13 +234,19 @@ pub fn wrap_hanging(
     wrap_with(line, width, &indent)
 }
 
-fn wrap_with(line: &Line<'_>, width: u16, indent: &Indent) -> Vec<Line<'static>> {
+/// The text of a line, and its styles by end byte.
+pub(super) fn styled_runs(line: &Line<'_>) -> (String, Vec<(usize, Style)>) {
     let mut text = String::new();
     let mut ends = Vec::with_capacity(line.spans.len());
     for span in &line.spans {
         text.push_str(&span.content);
         ends.push((text.len(), line.style.patch(span.style)));
     }
+    (text, ends)
+}
+
+fn wrap_with(line: &Line<'_>, width: u16, indent: &Indent) -> Vec<Line<'static>> {
+    let (text, ends) = styled_runs(line);
     let mut out = Vec::new();
     indent.wrap(StyledRuns::new(&text, ends), usize::from(width), WrapMode::Words, &mut out);
     out

@@ -53,6 +53,8 @@ pub struct Glyphs {
     /// Between the pieces of a line.
     pub dot: &'static str,
     pub more: &'static str,
+    /// Beside a row that continues the line above it.
+    pub continued: &'static str,
 }
 
 /// The glyph before a state.
@@ -138,6 +140,7 @@ pub static UNICODE: Glyphs = Glyphs {
     down: "↓",
     dot: "·",
     more: "⋮",
+    continued: "↪",
 };
 
 /// Glyphs for the Linux console, whose font has little beyond ASCII.
@@ -175,6 +178,7 @@ pub static ASCII: Glyphs = Glyphs {
     down: "v",
     dot: "-",
     more: ":",
+    continued: "\\",
 };
 
 impl Glyphs {
@@ -186,7 +190,7 @@ impl Glyphs {
     }
 
     /// All signs, in one order for both sets. A spinner counts as its first frame.
-    fn signs(&self) -> [&'static str; 30] {
+    fn signs(&self) -> [&'static str; 31] {
         [
             self.queued,
             self.waits,
@@ -218,6 +222,7 @@ impl Glyphs {
             self.down,
             self.dot,
             self.more,
+            self.continued,
         ]
     }
 

@@ -1,0 +1,110 @@
+//! What a question shows is what is written: rows are told from lines, and no blank is lost.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::layout::Position;
+use serde_json::json;
+
+use crate::protocol::{Access, PathTarget, Question};
+use crate::tui::selection::MouseSelection;
+use crate::tui::testing::TestScreen;
+use crate::tui::text::Highlighter;
+use crate::tui::theme::{ASCII, Theme};
+use crate::tui::view::View;
+
+use super::pictures::picture_by;
+use super::seen::asked;
+
+const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+
+fn command(line: String) -> impl FnOnce(&mut Question) {
+    move |question| {
+        question.input = json!({ "command": line });
+        question.access = Access::Command { line, cwd: "shop".into() };
+    }
+}
+
+/// Draws the question, and the same in the reader. Returns the rows inside the box.
+fn both(screen: &mut TestScreen, theme: &Theme, (width, height): (u16, u16)) -> [Vec<String>; 2] {
+    let mut view = View::new(theme.clone(), Highlighter::off());
+    let side = |c: char| matches!(c, '│' | '┃' | '|' | '#');
+    let mut rows = |screen: &mut TestScreen| {
+        let picture = picture_by(&mut view, screen, width, height);
+        let inner = picture.lines().filter_map(|row| row.trim().strip_prefix(side));
+        inner.map(|row| row.trim_end_matches(side).to_owned()).collect()
+    };
+    let dialog = rows(screen);
+    screen.ctrl('o');
+    [dialog, rows(screen)]
+}
+
+#[test]
+fn a_row_that_continues_a_line_has_a_sign_where_no_line_has_text() {
+    let comment = "lists the files ".repeat(10);
+    let line = format!("echo ok # {comment}of this project\n  touch q\n\\ touch r\n↪ touch s");
+    for size in SIZES {
+        for (glyphs, sign) in [(None, "↪"), (Some(&ASCII), "\\")] {
+            let mut theme = Theme::default();
+            theme.glyphs = glyphs.unwrap_or(theme.glyphs);
+            let mut screen = asked(command(line.clone()));
+            for rows in both(&mut screen, &theme, size) {
+                let row = |words: &str| {
+                    let row = rows.iter().rfind(|row| row.contains(words));
+                    row.unwrap_or_else(|| panic!("{words} in {rows:#?}"))
+                };
+                assert!(row("of this project").starts_with(&format!(" {sign} ")), "{rows:#?}");
+                assert!(row("echo ok").starts_with("   echo"), "{rows:#?}");
+                assert!(row("touch q").starts_with("     touch q"), "{rows:#?}");
+                assert!(row("touch r").starts_with("   \\ touch r"), "{rows:#?}");
+                assert!(row("touch s").starts_with(&format!("   {sign} touch s")), "{rows:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn text_that_is_copied_is_without_the_signs() {
+    let mut screen = asked(command(format!("echo {}end", "some words ".repeat(12))));
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    let shown = picture_by(&mut view, &mut screen, 80, 24);
+    assert!(shown.contains("│ ↪ "), "{shown}");
+    let area = view.metrics().question.as_ref().unwrap().content_area;
+    let to = Position { x: area.right() - 1, y: area.bottom() - 1 };
+    screen.model.selection = Some(MouseSelection { area, from: area.as_position(), to });
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
+    let copied = view.selected();
+    assert!(copied.contains("words end") && !copied.contains('↪'), "{copied}");
+}
+
+#[test]
+fn blanks_that_no_row_has_room_for_are_counted() {
+    let spread = || command(format!("echo a{}; touch q", " ".repeat(400)));
+    let indented = |question: &mut Question| {
+        let path: std::path::PathBuf = "/p/shop/a.py".into();
+        question.tool = "Write".to_owned();
+        question.cwd = "/p/shop".into();
+        let text = format!("if False:\n{}do()\n", " ".repeat(125));
+        question.preview =
+            Some(format!("@@ -0,0 +1,2 @@\n+{}\n", text.trim_end().replace('\n', "\n+")));
+        question.input = json!({ "file_path": "a.py", "content": text });
+        let target = PathTarget { written: path.clone(), resolved: Some(path) };
+        question.access = Access::Write { paths: vec![target] };
+    };
+    let field = |question: &mut Question| {
+        question.tool = "mcp__notes__add".to_owned();
+        question.input = json!({ "text": format!("a\n{}b", " ".repeat(200)) });
+        question.access = Access::Other;
+    };
+    for size in SIZES {
+        for (mut screen, words) in [
+            (asked(spread()), "echo a⟨400 blanks⟩; touch q"),
+            (asked(indented), "2 + ⟨125 blanks⟩do()"),
+            (asked(field), "   ⟨200 blanks⟩b"),
+        ] {
+            for rows in both(&mut screen, &Theme::default(), size) {
+                assert!(rows.iter().any(|row| row.contains(words)), "{words}: {rows:#?}");
+            }
+        }
+    }
+}
