@@ -66,16 +66,7 @@ pub fn handled_paths(
     bases: &[PathBuf],
 ) -> Vec<HandledPath> {
     let mut all = Vec::new();
-    for (start, words) in wrapper::possible_commands(command).into_iter().enumerate() {
-        let Some(program) = words.first() else { continue };
-        let name = base_name(&program.text);
-        let at = if name == "git" { sub_command(words) } else { 0 };
-        let call = WriterCommand {
-            name: if at > 0 { git_command(words) } else { name },
-            words: words.get(at + 1..).unwrap_or_default(),
-            named: named.get(start + at..).unwrap_or_default(),
-            bases,
-        };
+    for (name, call) in writer_commands(command, named, bases) {
         let found = if name == "git" { call.git_changes() } else { call.program_changes() };
         all.extend(found.into_iter().map(|(target, how)| HandledPath {
             program: name.to_owned(),
@@ -94,10 +85,20 @@ pub fn copied_trees(
     named: &[NamedFiles],
     bases: &[PathBuf],
 ) -> Vec<CopiedTree> {
-    let mut all = Vec::new();
-    for (start, words) in wrapper::possible_commands(command).into_iter().enumerate() {
-        let Some(program) = words.first() else { continue };
-        let name = base_name(&program.text);
+    let commands = writer_commands(command, named, bases);
+    let copying = commands.filter(|(_, call)| call.copies_trees());
+    copying.flat_map(|(name, call)| call.copied_trees(name)).collect()
+}
+
+/// The commands that the words may start, each with the name of its program; of git, its sub-command.
+fn writer_commands<'a>(
+    command: &'a SimpleCommand,
+    named: &'a [NamedFiles],
+    bases: &'a [PathBuf],
+) -> impl Iterator<Item = (&'a str, WriterCommand<'a>)> {
+    let commands = wrapper::possible_commands(command).into_iter().enumerate();
+    commands.filter_map(move |(start, words)| {
+        let name = base_name(&words.first()?.text);
         let at = if name == "git" { sub_command(words) } else { 0 };
         let call = WriterCommand {
             name: if at > 0 { git_command(words) } else { name },
@@ -105,11 +106,8 @@ pub fn copied_trees(
             named: named.get(start + at..).unwrap_or_default(),
             bases,
         };
-        if call.copies_trees() {
-            all.extend(call.copied_trees(name));
-        }
-    }
-    all
+        Some((name, call))
+    })
 }
 
 /// An option of a command that takes a value.
