@@ -3,10 +3,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::json;
 use super::output::{HookOutput, PermissionDecision};
 use crate::exec::{CommandExit, FilterOutput};
-use crate::protocol::HookEvent;
+use crate::protocol::{HookEvent, UniqueKeys};
 
 /// The exit code that blocks.
 const BLOCK_EXIT_CODE: i32 = 2;
@@ -78,8 +77,8 @@ fn from_stdout(event: HookEvent, stdout: &str) -> Result<HookAnswer, String> {
     let is_context = matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart);
     let mut answer = HookAnswer::default();
     if is_json(text) {
-        match json::parse(text) {
-            Ok(json) => return from_json(event, json),
+        match serde_json::from_str(text) {
+            Ok(UniqueKeys(json)) => return from_json(event, json),
             // Plain text that begins with a brace.
             Err(_) if is_context && !text.ends_with('}') => {}
             Err(_) if event == HookEvent::SessionStart => {}

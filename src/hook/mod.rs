@@ -9,7 +9,6 @@ mod answer;
 mod entry;
 mod event;
 mod input;
-mod json;
 mod output;
 mod run;
 mod set;
