@@ -11,7 +11,7 @@ use crate::protocol::{
     PromptId, QueuedPrompt, Redactor, Sender,
 };
 
-/// What the model reads with a prompt in plan mode.
+/// The note that goes to the model with each prompt in plan mode.
 const PLAN_MODE_NOTE: &str = "[Plan mode is on: read and search, but change nothing. Present the finished plan \
                               with ExitPlanMode.]";
 
@@ -90,7 +90,7 @@ impl Agent {
         }
     }
 
-    /// What the model reads with the prompt of a run in plan mode, if it can present a plan.
+    /// Returns the note for a prompt in plan mode, if the model has the tool to present a plan.
     pub(super) fn mode_note(&self) -> Option<ContentBlock> {
         let in_plan_mode = self.setup.gate.mode() == PermissionMode::Plan;
         let note = in_plan_mode && self.setup.tools.get(EXIT_PLAN_TOOL).is_some();

@@ -259,7 +259,7 @@ impl HookRun {
     }
 }
 
-/// What to do about a hook that ended with this code because its program could not be started.
+/// Advice for an exit code of the shell that means that the program could not be started.
 fn start_advice(code: i32) -> Option<&'static str> {
     match code {
         NOT_EXECUTABLE => Some("; make the program executable, with an interpreter that is there"),

@@ -10,7 +10,7 @@ pub struct FileChange {
     pub diff: String,
 }
 
-/// What happened to a file.
+/// The kind of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
     Modified,

@@ -89,8 +89,8 @@ impl ProviderError {
         Self::new(ErrorKind::Connection, "the answer was cut off")
     }
 
-    /// Whether what the request contains is the reason, so that each later request with the same
-    /// content fails too.
+    /// Whether the request was rejected for its content. Another request with the same content fails
+    /// too.
     pub fn is_about_content(&self) -> bool {
         matches!(self.kind, ErrorKind::ContextFull | ErrorKind::InvalidRequest)
     }

@@ -104,7 +104,7 @@ pub fn find(words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
     dangers
 }
 
-/// What a word of npm, pnpm or yarn that is no option stands for.
+/// The role of an operand of npm, pnpm or yarn.
 #[derive(Clone, Copy)]
 enum OperandRole {
     SubCommand,

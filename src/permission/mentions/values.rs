@@ -97,7 +97,7 @@ impl FileLookup<'_> {
         (!made.is_empty()).then_some((word, made))
     }
 
-    /// What is left of the values of a variable without what the pattern of `#word` or `%word` may
+    /// Trims the values of a variable by the pattern of `#word` or `%word`, in every way that it may
     /// match. `None` if the line sets no such variable.
     fn remainders(&mut self, name: &str, trim: &str) -> Option<Vec<Vec<Piece>>> {
         let values = self.values.get(name)?.clone();
@@ -158,7 +158,7 @@ pub fn has_glob(text: &[Piece]) -> bool {
     text.iter().any(|piece| matches!(piece, Piece::Star | Piece::One | Piece::Set(_)))
 }
 
-/// What may be left of a text without what the pattern matches at its start or its end.
+/// Trims a text at its start or its end, in every way that the pattern may match.
 fn remainders(text: &[char], is_start: bool, pattern: &[Piece]) -> Vec<Vec<Piece>> {
     let splits = (0..=text.len()).map(|at| text.split_at(at));
     let parts = splits.map(|(start, end)| if is_start { (start, end) } else { (end, start) });

@@ -51,7 +51,7 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
     }
 }
 
-/// What a command of this form shows.
+/// Returns the content that a command of this form shows.
 fn behavior(form: &Form, words: &FormWords<'_>) -> Option<ReadBehavior> {
     let of_paths = |content| ReadBehavior { content, reads_cwd: CwdCondition::Never };
     let everything = |content| ReadBehavior { content, reads_cwd: CwdCondition::Always };

@@ -21,7 +21,7 @@ pub struct Form {
     pub shows: FormContent,
 }
 
-/// What the words of a form are.
+/// The kind of a form's words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WordKind {
     /// There are none.
@@ -52,7 +52,7 @@ pub enum FormContent {
     Tracked,
     /// Lines of what git tracks, where it restores changes or applies patches.
     Merged,
-    /// What commits hold of the paths.
+    /// The content of the paths in commits.
     Paths,
 }
 

@@ -4,7 +4,7 @@ use crate::permission::judge::Decision::{Allow, Ask, Deny};
 use crate::permission::judge::testing::JudgeFixture;
 use crate::permission::recursive::tests::{bench, git};
 
-/// What the reason of the judgement says if git may show a file of a rule.
+/// The reason of a judgement where git may show a file that a rule covers.
 const DOUBT: &str = "git may show such a file";
 
 /// Checks that a Read rule makes each of the lines ask.
