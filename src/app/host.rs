@@ -1,6 +1,7 @@
 //! Fetches what the screen may not access itself: files, definitions, stored sessions, models, an editor.
 
 mod pages;
+mod worktrees;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use crate::command::sessions::export_session;
 use crate::commands::{CommandOrigin, CommandSet, CommandSources};
 use crate::config::{HookConfig, SettingSources};
 use crate::disk::{ProjectFolders, ProjectScope, branch};
-use crate::exec::{Sandbox, child_env};
+use crate::exec::{BlockingPool, Sandbox, child_env};
 use crate::git::{GitContext, changes};
 use crate::memory::{Memory, MemorySources};
 use crate::permission::Gate;
@@ -126,6 +127,9 @@ pub(super) struct LocalHost {
     pub history: Option<PathBuf>,
     pub mcp: Mcp,
     pub hooks: Vec<HookConfig>,
+    /// The folder of the worktrees of agents, and the threads that wait for git there.
+    pub worktrees: PathBuf,
+    pub git: BlockingPool,
     /// The user's commands that notify and that print the status line.
     pub notify: Option<OwnCommand>,
     pub status_line: Option<OwnCommand>,
@@ -402,6 +406,15 @@ impl ScreenHost for LocalHost {
                 servers.running = self.mcp.status();
             }
             HostRequest::Changes(changes) => *changes = self.changes().await.map(Arc::new),
+            HostRequest::WorktreeChanges { worktree, changes, .. } => {
+                *changes = self.worktree_changes(worktree).await;
+            }
+            HostRequest::MergeWorktree { worktree, result, .. } => {
+                *result = self.merge_worktree(worktree).await;
+            }
+            HostRequest::DiscardWorktree { worktree, result, .. } => {
+                *result = self.discard_worktree(worktree).await;
+            }
             HostRequest::Export { session, path, result } => {
                 *result = self.export(*session, path).await;
             }

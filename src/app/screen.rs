@@ -18,6 +18,7 @@ use crate::command::CommandReport;
 use crate::command::doctor::Doctor;
 use crate::config::models::Catalogue;
 use crate::config::{Config, LoadedConfig, Origin, ProjectStart, UntrustedItem};
+use crate::exec::BlockingPool;
 use crate::headless::say_remaining;
 use crate::permission::Gate;
 use crate::protocol::{Command, EnvOverlay, EventQueue, MotionMode, NoticeLevel, SessionId};
@@ -178,6 +179,8 @@ pub(crate) fn show(
         history: start.stored.then(|| setup.dirs.data.join(HISTORY_FILE)),
         mcp,
         hooks: setup.loaded.hooks.clone(),
+        worktrees: setup.dirs.worktrees(),
+        git: BlockingPool::for_git(),
         notify: OwnCommand::from_config(
             setup,
             "notify_command",

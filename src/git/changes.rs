@@ -62,13 +62,21 @@ pub fn changes(
         Err(GitError::Failed(_)) => outside.line(["hash-object", "-t", "tree", "--stdin"])?,
         Err(error) => return Err(error.into()),
     };
-    let diff = git.beginning(MAX_DIFF_BYTES, diff_words(&base))?;
+    Ok(changes_since(&git, &base)?)
+}
+
+/// Returns the changes in a working tree since the commit or tree `base`.
+///
+/// # Errors
+/// If git fails.
+pub fn changes_since(git: &WorktreeGit, base: &OsStr) -> Result<WorkingTreeChanges, GitError> {
+    let diff = git.beginning(MAX_DIFF_BYTES, diff_words(base))?;
     let mut found =
         WorkingTreeChanges { files: parse_diff(&diff.text(), diff.is_cut), is_cut: diff.is_cut };
     let others = ["ls-files", "--others", "--exclude-standard", "-z"];
     let others = git.beginning(MAX_DIFF_BYTES, others)?;
     found.is_cut |= others.is_cut;
-    add_untracked(top, &others.bytes, &mut found);
+    add_untracked(git.path(), &others.bytes, &mut found);
     Ok(found)
 }
 

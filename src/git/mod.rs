@@ -3,5 +3,5 @@
 mod changes;
 mod run;
 
-pub use self::changes::{ChangesError, changes};
+pub use self::changes::{ChangesError, changes, changes_since};
 pub use self::run::{Git, GitContext, GitError, WorktreeGit};

@@ -122,24 +122,27 @@ impl Git {
         keep: usize,
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<CappedOutput, GitError> {
-        let done = self.run(keep, arguments)?;
-        let said = done.stderr.text();
-        let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let said = lines.join("; ");
+        let done = self.run(keep, b"", arguments)?;
+        if done.exit == CommandExit::Code(0) { Ok(done.stdout) } else { Err(failure(&done)) }
+    }
+
+    /// Runs git where an exit code of 1 is an answer too: that of no. Returns the answer with the
+    /// output byte for byte.
+    pub fn ask<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<(bool, Vec<u8>), GitError> {
+        let done = self.run(usize::MAX, b"", arguments)?;
         match done.exit {
-            CommandExit::Code(0) => Ok(done.stdout),
-            CommandExit::Cancelled => Err(GitError::Stopped),
-            CommandExit::Code(code) if NOT_STARTED_CODES.contains(&code) => {
-                Err(GitError::Start(said))
-            }
-            exit if said.is_empty() => Err(GitError::Failed(exit.describe().unwrap_or_default())),
-            _ => Err(GitError::Failed(said)),
+            CommandExit::Code(code @ (0 | 1)) => Ok((code == 0, done.stdout.bytes)),
+            _ => Err(failure(&done)),
         }
     }
 
     fn run<A: AsRef<OsStr>>(
         &self,
         keep: usize,
+        input: &[u8],
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<FilterOutput, GitError> {
         let GitContext { env, stop } = &self.context;
@@ -163,7 +166,7 @@ impl Git {
         let supervisor = supervisor.as_ref();
         let command =
             ServiceCommand { program: "git", args: &args, cwd, env, confinement, supervisor };
-        let git = FilterCommand { command, input: b"", keep, limit: None, cancel: stop };
+        let git = FilterCommand { command, input, keep, limit: None, cancel: stop };
         Ok(Handle::current().block_on(git.run())?)
     }
 
@@ -177,6 +180,19 @@ impl Git {
             line.pop();
         }
         Ok(OsString::from_vec(line))
+    }
+}
+
+/// The error of a run that failed.
+fn failure(done: &FilterOutput) -> GitError {
+    let said = done.stderr.text();
+    let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let said = lines.join("; ");
+    match done.exit {
+        CommandExit::Cancelled => GitError::Stopped,
+        CommandExit::Code(code) if NOT_STARTED_CODES.contains(&code) => GitError::Start(said),
+        exit if said.is_empty() => GitError::Failed(exit.describe().unwrap_or_default()),
+        _ => GitError::Failed(said),
     }
 }
 
@@ -230,6 +246,23 @@ impl WorktreeGit {
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<OsString, GitError> {
         self.0.line(arguments)
+    }
+
+    /// Runs git on an input.
+    pub fn read<A: AsRef<OsStr>>(
+        &self,
+        input: &[u8],
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<(), GitError> {
+        let done = self.0.run(usize::MAX, input, arguments)?;
+        if done.exit == CommandExit::Code(0) { Ok(()) } else { Err(failure(&done)) }
+    }
+
+    /// The same git, with another file as its index.
+    pub fn with_index(&self, index: &Path) -> Self {
+        let env = self.0.context.env.with([("GIT_INDEX_FILE", index.as_os_str())]);
+        let context = GitContext { env, stop: self.0.context.stop.clone() };
+        Self(Git { context, ..self.0.clone() })
     }
 
     /// The working tree.

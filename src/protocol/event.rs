@@ -17,6 +17,7 @@ use super::question::Question;
 use super::stream::StreamEvent;
 use super::tool_details::{Denial, ToolDetails};
 use super::usage::{Cost, Usage};
+use super::worktree::WorktreeInfo;
 
 /// One event of one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +70,10 @@ pub enum EventKind {
     Queued {
         place: usize,
     },
+    /// It works in a git worktree of its own from here on.
+    WorktreeEntered(Box<WorktreeInfo>),
+    /// Its worktree was removed, because it held no work.
+    WorktreeRemoved,
     /// A running foreground sub-agent moved to the background: its parent no longer waits for it.
     MovedToBackground,
     /// A prompt entered this agent's conversation.

@@ -12,6 +12,7 @@ use super::lossy_path;
 use super::message::{ContentBlock, Message};
 use super::outcome::RunOutcome;
 use super::usage::{Cost, Usage};
+use super::worktree::WorktreeInfo;
 
 /// The transcript of one agent. Append-only, and authoritative: events only display it.
 #[async_trait]
@@ -164,17 +165,6 @@ impl Journal for SpendingJournal {
     fn is_kept(&self) -> bool {
         false
     }
-}
-
-/// A git worktree of an agent's own, with everything needed to find it again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorktreeInfo {
-    /// Absolute, without links.
-    #[serde(with = "lossy_path")]
-    pub path: PathBuf,
-    pub branch: String,
-    /// The commit that it began with.
-    pub start: String,
 }
 
 /// The origin of a sub-agent, as its transcript records it.

@@ -34,6 +34,7 @@ pub mod unique_keys;
 pub mod usage;
 pub mod user_question;
 pub mod wait;
+pub mod worktree;
 
 pub use access::{Access, BashVersion, PathTarget, ReadOnly};
 pub use command::{Command, PromptTiming, QueuedPrompt, Sender};
@@ -50,7 +51,7 @@ pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{
     ChildMeta, Compaction, Journal, JournalError, NoJournal, ParentBounds, RequestCost,
-    SpawnLimits, SpawnTerms, SpendingJournal, TranscriptEntry, WorktreeInfo,
+    SpawnLimits, SpawnTerms, SpendingJournal, TranscriptEntry,
 };
 pub use mcp::{McpSelection, McpServer, McpState, McpStatus, McpTransport, display_url};
 pub use mcp_name::MCP_PREFIX;
@@ -78,3 +79,4 @@ pub use unique_keys::UniqueKeys;
 pub use usage::{Cost, Usage};
 pub use user_question::{ASK_USER_TOOL, EXIT_PLAN_TOOL, UserOption, UserQuestion, with_answers};
 pub use wait::report_wait;
+pub use worktree::{MergedWork, WorktreeInfo};

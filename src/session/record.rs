@@ -128,7 +128,8 @@ impl Record {
     }
 
     /// Parses a line without the text of its messages, but with the figures of changes and the output of
-    /// commands, in which tests are counted; `None` for lines that say nothing about time or cost.
+    /// commands, in which tests are counted; `None` for lines that say nothing about
+    /// time, cost or a worktree.
     pub fn without_text(line: &[u8]) -> Option<Self> {
         let figures: RecordLine<'_> = serde_json::from_slice(line).ok()?;
         if !figures.has_command() {
@@ -230,6 +231,7 @@ struct RecordLine<'a> {
     #[serde(default)]
     after_tokens: u64,
     outcome: Option<RunOutcome>,
+    checkout: Option<WorktreeInfo>,
 }
 
 /// A message without its text.
@@ -289,7 +291,11 @@ impl RecordLine<'_> {
         let RecordLine {
             kind, at, message, usage, cost, model, before_tokens, after_tokens, ..
         } = self;
-        let (at, n, model) = (at?, 0, model.map(Cow::into_owned));
+        let n = 0;
+        if let Some(checkout) = self.checkout {
+            return Some(Record::Worktree { n, checkout });
+        }
+        let (at, model) = (at?, model.map(Cow::into_owned));
         Some(match (&*kind, message, self.outcome) {
             ("message", Some(MessageFigures { role, content }), _) => {
                 let content = content.into_iter().filter_map(BlockFigures::change).collect();

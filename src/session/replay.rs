@@ -154,6 +154,10 @@ impl<'a> Replay<'a> {
                 let state = CompactionState::Done { before_tokens, after_tokens };
                 self.push(EventKind::Compaction { by_hand: !self.open, state });
             }
+            // One without work in it was removed, as was one whose work was merged or discarded.
+            Record::Worktree { checkout, .. } if checkout.path.is_dir() => {
+                self.push(EventKind::WorktreeEntered(Box::new(checkout.clone())));
+            }
             Record::Spent { usage, cost, model, agent: Some(path), .. } => {
                 let kind = turn_finished(*usage, *cost, model.as_deref());
                 self.events.push(event(path.clone(), self.at, kind));

@@ -118,6 +118,7 @@ impl ChildAgent {
             let is_lost = before.is_some_and(|before| *before != checkout);
             self.spec.workspace = enter_worktree(worktree, &self.spec.workspace, &self.events);
             worktree_text = Some(worktree_note(worktree, is_lost));
+            self.events.emit(EventKind::WorktreeEntered(Box::new(checkout.clone())));
             self.journal.works_in(&checkout).await;
         }
         if let Some(fork) = &self.fork
@@ -149,6 +150,9 @@ impl ChildAgent {
             None => None,
         };
         // Don't mention an empty worktree in the report.
+        if note == Some(WorktreeOutcome::Removed) {
+            self.events.emit(EventKind::WorktreeRemoved);
+        }
         let note = note.filter(|finished| *finished != WorktreeOutcome::Removed);
         (outcome, note.map(|finished| finished.to_string()))
     }

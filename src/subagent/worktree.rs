@@ -5,9 +5,11 @@ mod error;
 mod links;
 mod reopen;
 mod repository;
+mod work;
 
 use std::fmt;
 use std::fs;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-pub use self::error::WorktreeError;
+pub use self::error::{WorkError, WorktreeError};
 use self::links::GitLinks;
 use self::repository::{BRANCH_FOLDER, Repository};
 use crate::disk::ProjectFolders;
@@ -74,6 +76,8 @@ pub struct Worktree {
     env: EnvOverlay,
     sandbox: Option<Sandbox>,
     pool: BlockingPool,
+    /// Held while it is in use; absent if the system has no locks.
+    _lock: Option<File>,
 }
 
 /// The outcome of finishing a worktree.
@@ -236,6 +240,7 @@ impl Worktree {
             env: context.env.clone(),
             sandbox: new.sandbox.clone(),
             pool: new.pool.clone(),
+            _lock: lock(&path)?,
             path,
             branch,
             own,
@@ -342,6 +347,16 @@ fn private_folder(path: &Path) -> Result<PathBuf, WorktreeError> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     let failed = |source| WorktreeError::Folder { path: path.to_owned(), source };
     made.and_then(|()| path.canonicalize()).map_err(failed)
+}
+
+/// Locks a worktree, across programs. Continues without a lock if the system has none.
+fn lock(path: &Path) -> Result<Option<File>, WorktreeError> {
+    let Ok(folder) = File::open(path) else { return Ok(None) };
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(TryLockError::WouldBlock) => Err(WorktreeError::InUse(path.to_owned())),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
 }
 
 /// The directory `prefix` of the worktree, unless it is missing or a link leads out.

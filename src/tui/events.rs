@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::protocol::{
     AgentEvent, AgentPath, AgentReport, ContentBlock, EventKind, NoticeLevel, PermissionMode,
-    PromptId, RunEnd, RunOutcome, Sender, ToolDetails,
+    PromptId, RunEnd, RunOutcome, Sender, ToolDetails, WorktreeInfo,
 };
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::agents::{
@@ -234,6 +234,8 @@ fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
             background::agent_prompt_read(model, path, id, text, &from);
         }
         EventKind::MovedToBackground => background::moved(model, path),
+        EventKind::WorktreeEntered(worktree) => set_worktree(model, path, Some(worktree)),
+        EventKind::WorktreeRemoved => set_worktree(model, path, None),
         EventKind::Finished(outcome) => agent_finished(model, path, *outcome),
         kind => {
             if let EventKind::TurnFinished { cost, .. } = &kind {
@@ -245,6 +247,12 @@ fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
                 transcribe(&mut agent.transcript, kind, now);
             }
         }
+    }
+}
+
+fn set_worktree(model: &mut TuiModel, path: &AgentPath, worktree: Option<Box<WorktreeInfo>>) {
+    if let Some(agent) = model.agents.get_mut(path) {
+        agent.worktree = worktree;
     }
 }
 

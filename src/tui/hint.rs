@@ -8,7 +8,7 @@ use crate::tui::interrupt::{self, InterruptAction};
 use crate::tui::keymap::{Action, KeyContext, fixed_hint};
 use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::overlay::Overlay;
-use crate::tui::page::draw as page;
+use crate::tui::page::{draw as page, work};
 use crate::tui::paint::{Painter, two_ends};
 use crate::tui::picker::draw as picker;
 use crate::tui::question::draw::BACK_TO_ANSWERS;
@@ -53,7 +53,11 @@ fn overlay_hint(model: &TuiModel, overlay: &Overlay, metrics: &Metrics) -> Vec<S
     match overlay {
         Overlay::Agents(list) => list.hint(model),
         Overlay::Picker(_) => picker::hint(model),
-        Overlay::Help { .. } | Overlay::Page(_) => page::hint(model, metrics.page, "Esc closes"),
+        Overlay::Help { .. } => page::hint(model, metrics.page, "Esc closes"),
+        Overlay::Page(opened) => {
+            let keys = page::hint(model, metrics.page, "Esc closes");
+            work::hint(opened).into_iter().chain(keys).collect()
+        }
         Overlay::Question { .. } => page::hint(model, metrics.page, BACK_TO_ANSWERS),
         Overlay::History(_) => picker::history_hint(model),
         Overlay::Reader(reader) => reader.hint(&model.keymap),

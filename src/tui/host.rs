@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::protocol::{Cost, McpStatus, SessionId, WorkingTreeChanges};
+use crate::protocol::{
+    AgentPath, Cost, McpStatus, MergedWork, SessionId, WorkingTreeChanges, WorktreeInfo,
+};
 
 use super::page::PageLine;
 
@@ -53,6 +55,24 @@ pub enum HostRequest {
     Edit(Result<String, String>),
     /// The changes in the working tree since the last commit, or why they are unknown.
     Changes(Result<Arc<WorkingTreeChanges>, String>),
+    /// The changes in the worktree of an ended agent, or why they are unknown.
+    WorktreeChanges {
+        agent: AgentPath,
+        worktree: Box<WorktreeInfo>,
+        changes: Result<Arc<WorkingTreeChanges>, String>,
+    },
+    /// The work of an ended agent, to be merged into the user's files, and how that went.
+    MergeWorktree {
+        agent: AgentPath,
+        worktree: Box<WorktreeInfo>,
+        result: Result<MergedWork, String>,
+    },
+    /// The worktree of an ended agent, to be removed. Returns the commit that still holds its files.
+    DiscardWorktree {
+        agent: AgentPath,
+        worktree: Box<WorktreeInfo>,
+        result: Result<String, String>,
+    },
     /// The session as a file: the path that the user named, if any, and the file that was written.
     Export { session: SessionId, path: String, result: Result<PathBuf, String> },
     /// A prompt to keep in the history.

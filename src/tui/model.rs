@@ -148,7 +148,7 @@ pub enum NoticeCause {
     Draft,
     /// The next press of a key quits.
     Quit,
-    /// The next press of a letter acts on all agents.
+    /// The next press of a letter acts on all agents, or on the work of one.
     Confirm,
     /// An agent fills the body.
     Zoom,
@@ -402,6 +402,9 @@ impl TuiModel {
                     NoticeCause::Confirm => !match &self.overlay {
                         Some(Overlay::Agents(list)) => list.pending == Some('a'),
                         Some(Overlay::AgentPicker(which)) => which.confirms,
+                        Some(Overlay::Page(page)) => {
+                            page.work.as_ref().is_some_and(|work| work.pending.is_some())
+                        }
                         _ => false,
                     },
                     NoticeCause::Zoom => !self.zoom,

@@ -16,7 +16,7 @@ use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, NoticeCause, TuiMode
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::notify::{self, notify};
 use crate::tui::overlay::{Overlay, update as overlay};
-use crate::tui::page::{PageBody, PageLine, update as page};
+use crate::tui::page::{PageBody, PageLine, update as page, work};
 use crate::tui::picker::{PickerRows, open, update as picker};
 use crate::tui::question::update as question;
 use crate::tui::reader::update as reader;
@@ -307,6 +307,11 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         }
         HostRequest::Changes(Err(why)) => {
             page::fill(model, commands::DIFF_TITLE, vec![PageLine::from(why)]);
+        }
+        HostRequest::WorktreeChanges { agent, changes, .. } => work::fill(model, &agent, changes),
+        HostRequest::MergeWorktree { agent, result, .. } => work::merged(model, &agent, result),
+        HostRequest::DiscardWorktree { agent, result, .. } => {
+            work::discarded(model, &agent, result);
         }
         HostRequest::Export { result: Ok(path), .. } => {
             model.say(format!("exported to {}", printable_path(&path)));

@@ -20,10 +20,10 @@ use crate::support::pty::{CTRL_C, CTRL_D, ENTER, ESC, SHIFT_TAB, Screen, TAB};
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
 use crate::support::script::{Reply, text, tool_use};
 
-const BYPASS: &str = "--dangerously-skip-permissions";
+pub(crate) const BYPASS: &str = "--dangerously-skip-permissions";
 const NOTHING: [&str; 0] = [];
 
-fn send(screen: &Screen, prompt: &str) {
+pub(crate) fn send(screen: &Screen, prompt: &str) {
     screen.keys(prompt);
     screen.keys(ENTER);
 }

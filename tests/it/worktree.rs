@@ -23,6 +23,7 @@ use crate::support::skip;
 
 mod creation;
 mod launcher;
+mod merging;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_caliban");
 

@@ -1,9 +1,12 @@
-//! Why there is no worktree.
+//! Why there is no worktree, and why the work in one is not merged.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::git::GitError;
+
+/// The most files that an error names.
+const MAX_NAMED: usize = 5;
 
 /// Why there is no worktree. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +46,55 @@ pub enum WorktreeError {
     Git(#[from] GitError),
     #[error("no worktree for the agent: cannot use {}: {source}", path.display())]
     Folder { path: PathBuf, source: io::Error },
+    #[error("the worktree {} is in use: wait until the agent or the other caliban in it has ended", .0.display())]
+    InUse(PathBuf),
     #[error("no worktree for the agent: the program is exiting")]
     Ended,
+}
+
+/// Why an agent's work cannot be shown, merged or discarded. The worktree and the user's files are as
+/// before.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    #[error("its worktree is gone: its work was merged, discarded or removed")]
+    Gone,
+    #[error("its worktree cannot be opened: {0}")]
+    Worktree(#[from] WorktreeError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error("cannot use {}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error(
+        "your files have conflicts of another merge: resolve them, or stop that merge with `git merge --abort`"
+    )]
+    Unmerged,
+    #[error(
+        "not merged, and nothing has changed: conflicts in {}; its work is the commit {commit} now, which \
+         `git merge {commit}` merges by hand",
+        named(files)
+    )]
+    Conflict { files: Vec<String>, commit: String },
+    #[error(
+        "not merged, and nothing has changed: {path} is a repository of its own; its work is the commit {commit} \
+         now, which `git merge {commit}` merges by hand"
+    )]
+    NestedRepository { path: String, commit: String },
+    #[error(
+        "not merged, and nothing has changed: {said}; its work is the commit {commit} now, which \
+         `git merge {commit}` merges by hand"
+    )]
+    NotApplied { said: String, commit: String },
+    #[error(
+        "merging broke off: {said}; the commit {mine} has your files as they were, and {commit} those of the agent"
+    )]
+    HalfApplied { said: String, mine: String, commit: String },
+}
+
+/// The first few files of a list: `a.rs, b.rs and 3 more`.
+fn named(files: &[String]) -> String {
+    let shown = files[..files.len().min(MAX_NAMED)].join(", ");
+    match files.len().saturating_sub(MAX_NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::error::WorktreeError;
 use super::links::GitLinks;
 use super::repository::{self, BRANCH_FOLDER, Repository};
-use super::{NewWorktree, Worktree, private_folder, same_folder};
+use super::{NewWorktree, Worktree, lock, private_folder, same_folder};
 use crate::git::GitContext;
 use crate::protocol::WorktreeInfo;
 
@@ -31,7 +31,7 @@ impl Worktree {
         found.await.map_err(|_| WorktreeError::Ended)?
     }
 
-    fn find(
+    pub(super) fn find(
         new: &NewWorktree,
         context: &GitContext,
         known: WorktreeInfo,
@@ -46,6 +46,7 @@ impl Worktree {
         if !is_real_folder(&known.path) || !is_real_folder(&own) {
             return Ok(None);
         }
+        let lock = lock(&known.path)?;
         // Git runs in there only from here on.
         let links = GitLinks::expected(&known.path, &own, &known.branch);
         links.restore().map_err(|source| WorktreeError::Folder { path: own.clone(), source })?;
@@ -62,6 +63,7 @@ impl Worktree {
             start,
             own,
             links,
+            _lock: lock,
         };
         let found = tree.git(context).and_then(|git| repository::own_folder(&git));
         if found.as_ref().is_ok_and(|found| *found == tree.own) {

@@ -111,7 +111,7 @@ impl Repository {
 /// Locks the repository, across programs, so that worktrees are added and removed one at a time:
 /// git inspects all of them meanwhile, and fails on half-made ones. Continues without a lock if the
 /// system has none.
-fn lock_worktrees(common: &Path, stop: &CancellationToken) -> Result<Option<File>, GitError> {
+pub fn lock_worktrees(common: &Path, stop: &CancellationToken) -> Result<Option<File>, GitError> {
     let Ok(folder) = File::open(common) else { return Ok(None) };
     loop {
         match folder.try_lock() {

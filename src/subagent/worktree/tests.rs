@@ -14,9 +14,9 @@ use crate::protocol::{EventQueue, Span, ToolUseId};
 use crate::tool::{BuiltinSettings, FileLock, ToolContext, ToolRegistry, builtin};
 
 /// A repository with one commit, `src/a.txt`, and a folder for worktrees beside it.
-struct GitFixture {
+pub(super) struct GitFixture {
     _folder: tempfile::TempDir,
-    repository: PathBuf,
+    pub(super) repository: PathBuf,
     root: PathBuf,
     env: EnvOverlay,
 }
@@ -36,7 +36,7 @@ impl GitFixture {
         Self { _folder: folder, repository, root: base.join("worktrees"), env }
     }
 
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let place = Self::empty();
         place.git(&["init", "-q", "-b", "main"]);
         place.write("src/a.txt", "one\n");
@@ -45,20 +45,20 @@ impl GitFixture {
         place
     }
 
-    fn git(&self, words: &[&str]) -> String {
+    pub(super) fn git(&self, words: &[&str]) -> String {
         run_git(&self.repository, words)
     }
 
-    fn commit(&self, message: &str) {
+    pub(super) fn commit(&self, message: &str) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-qm", message]);
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(super) fn write(&self, path: &str, text: &str) {
         fs::write(self.repository.join(path), text).unwrap();
     }
 
-    fn wish(&self, cwd: &str) -> NewWorktree {
+    pub(super) fn wish(&self, cwd: &str) -> NewWorktree {
         NewWorktree {
             cwd: self.repository.join(cwd),
             project: ProjectFolders::default(),
@@ -73,7 +73,7 @@ impl GitFixture {
         }
     }
 
-    async fn tree(&self) -> Worktree {
+    pub(super) async fn tree(&self) -> Worktree {
         Worktree::create(self.wish("")).await.unwrap()
     }
 
@@ -89,7 +89,7 @@ impl GitFixture {
     }
 
     /// The rest: worktrees known to git, our branches, entries of the folder.
-    fn left(&self) -> (usize, usize, usize) {
+    pub(super) fn left(&self) -> (usize, usize, usize) {
         // Git's own lists fail while another git makes or removes a worktree.
         let count = |folder: &Path| fs::read_dir(folder).map_or(0, Iterator::count);
         let worktrees = count(&self.repository.join(".git/worktrees"));
@@ -509,6 +509,7 @@ async fn no_program_of_the_parents_checkout_is_git_wherever_git_runs() {
     let wish = || NewWorktree { cwd: side.clone(), env: env.clone(), ..place.wish("") };
     let tree = Worktree::create(wish()).await.unwrap();
     let known = tree.checkout();
+    drop(tree);
     let tree = Worktree::reopen(wish(), known).await.unwrap().unwrap();
     assert_eq!(tree.finish().await, WorktreeOutcome::Removed);
     assert!(!marker.exists(), "the project's git ran");

@@ -16,7 +16,7 @@ pub use run::{HISTORY_START, RunPhase, RunState};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use crate::protocol::{AgentId, AgentInfo, AgentPath, RunEnd, RunOutcome};
+use crate::protocol::{AgentId, AgentInfo, AgentPath, RunEnd, RunOutcome, WorktreeInfo};
 use crate::tui::theme::Glyph;
 use crate::tui::transcript::{ItemKind, Scroll, TranscriptState};
 
@@ -82,6 +82,8 @@ pub struct AgentState {
     pub in_strip: bool,
     /// Whether its parent has read its result.
     pub result_read: bool,
+    /// Its git worktree, if it works in one of its own or has left work there.
+    pub worktree: Option<Box<WorktreeInfo>>,
     /// The prompt with which the program last resumed it.
     pub resume_prompt: Option<String>,
     /// Its first run, once it was resumed.
@@ -110,6 +112,11 @@ impl AgentState {
     /// Whether it is alive and not just queued.
     pub fn running(&self) -> bool {
         self.run.alive() && !self.run.queued()
+    }
+
+    /// Whether it has ended and left work in a worktree of its own.
+    pub fn has_work(&self) -> bool {
+        !self.alive() && self.worktree.is_some()
     }
 
     /// Itself, or its first run if it was resumed since.
@@ -268,6 +275,7 @@ impl AgentSet {
             result_read: false,
             resume_prompt: None,
             first_run: None,
+            worktree: None,
         });
         let last = self.list.len() - 1;
         &mut self.list[last]

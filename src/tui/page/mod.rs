@@ -4,10 +4,11 @@ mod changes;
 pub mod draw;
 mod help;
 pub mod update;
+pub mod work;
 
 use std::sync::Arc;
 
-use crate::protocol::WorkingTreeChanges;
+use crate::protocol::{AgentPath, WorkingTreeChanges};
 
 /// An open page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,16 @@ pub struct Page {
     pub title: String,
     pub body: PageBody,
     pub scroll: usize,
+    /// On the page about the work of an isolated agent.
+    pub work: Option<WorkPage>,
+}
+
+/// The agent that a page is about, with what its keys have begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkPage {
+    pub agent: AgentPath,
+    /// The last letter, if it acts when pressed once more.
+    pub pending: Option<char>,
 }
 
 /// The content of a page.

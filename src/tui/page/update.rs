@@ -9,7 +9,7 @@ use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
-use crate::tui::page::{Page, PageBody, PageLine};
+use crate::tui::page::{Page, PageBody, PageLine, work};
 
 /// Letters that scroll or close a page.
 const PAGER_KEYS: &str = "q?jk bgG";
@@ -17,7 +17,8 @@ const PAGER_KEYS: &str = "q?jk bgG";
 /// Opens a page.
 pub fn open(model: &mut TuiModel, title: &str, lines: Vec<PageLine>) {
     let body = PageBody::Lines(lines);
-    model.overlay = Some(Overlay::Page(Page { title: title.to_owned(), body, scroll: 0 }));
+    model.overlay =
+        Some(Overlay::Page(Page { title: title.to_owned(), body, scroll: 0, work: None }));
 }
 
 /// Fills the page with this title, if it is still open.
@@ -45,8 +46,12 @@ pub fn press(
 ) {
     let step = model.metrics.page.page_step();
     let scrolls = |letter: &char| PAGER_KEYS.contains(*letter);
-    match plain_char(key) {
-        Some(letter) if !scrolls(&letter) => return leave_typing(model, letter, effects),
+    let plain = plain_char(key);
+    if let Some(letter) = plain.filter(|letter| !scrolls(letter)) {
+        let typed = work::press(model, letter, effects);
+        return leave_typing(model, &typed, effects);
+    }
+    match plain {
         Some(letter) => {
             let now = model.now;
             let run = std::mem::take(&mut model.keys.paged);
@@ -56,7 +61,7 @@ pub fn press(
         }
         None => model.keys.paged = None,
     }
-    match (plain_char(key), action) {
+    match (plain, action) {
         (Some('q' | '?'), _) | (_, Some(Action::Submit | Action::Reader)) => model.overlay = None,
         (Some('j'), _) | (_, Some(Action::Down)) => scroll(model, 1),
         (Some('k'), _) | (_, Some(Action::Up)) => scroll(model, -1),
@@ -68,17 +73,20 @@ pub fn press(
     }
 }
 
-/// Closes the page and types the letter into the draft, behind one that has just scrolled. A question in
+/// Closes the page and types the letters into the draft, behind one that has just scrolled. A question in
 /// full says what goes back to its answers instead.
-fn leave_typing(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) {
+fn leave_typing(model: &mut TuiModel, letters: &[char], effects: &mut Vec<ScreenEffect>) {
+    if letters.is_empty() {
+        return;
+    }
     if matches!(model.overlay, Some(Overlay::Question { .. })) {
         return model.reply(BACK_FIRST);
     }
     let now = model.now;
     let run = model.keys.paged.take().filter(|(_, at)| now < *at + WORD_PAUSE);
     model.overlay = None;
-    for letter in run.and_then(|(first, _)| first).into_iter().chain([letter]) {
-        draft::type_letter(model, letter, effects);
+    for letter in run.and_then(|(first, _)| first).iter().chain(letters) {
+        draft::type_letter(model, *letter, effects);
     }
 }
 

@@ -25,6 +25,7 @@ mod seen;
 mod themes;
 mod typed;
 mod which;
+mod work;
 mod written;
 
 use crate::protocol::AgentPath;

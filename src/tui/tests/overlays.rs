@@ -38,7 +38,7 @@ const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// The screen as text, each styled line followed by a line of letters for its styles.
-fn styled(screen: &mut TestScreen, width: u16, height: u16) -> String {
+pub(super) fn styled(screen: &mut TestScreen, width: u16, height: u16) -> String {
     let mut view = View::new(Theme::named("dark").unwrap(), Highlighter::off());
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     screen.send(Msg::Resize { width, height });
@@ -91,7 +91,7 @@ fn talked() -> TestScreen {
     screen
 }
 
-fn reply(screen: &mut TestScreen, answered: HostRequest) {
+pub(super) fn reply(screen: &mut TestScreen, answered: HostRequest) {
     let at = screen.at;
     screen.send(Msg::Host { answered, at });
 }

@@ -19,6 +19,7 @@ use crate::support::world::executable;
 
 mod kept;
 mod making;
+mod work;
 
 /// A scene whose project is a repository with one commit, and whose `tidy` agents are isolated.
 fn scene() -> Scene {

@@ -80,7 +80,10 @@ fn about_words(model: &TuiModel, row: &ListRow) -> String {
         ListRow::Agent(path) => {
             let task = model.agents.get(path).map_or("", |agent| &*agent.info.prompt);
             let start = &task[..task.floor_char_boundary(MAX_TASK_BYTES)];
-            format!("task: {}", one_line(start))
+            let work = model.agents.get(path).filter(|agent| agent.has_work());
+            let work = work.and_then(|agent| agent.worktree.as_ref());
+            let work = work.map(|work| format!("work: on the branch {}\n", work.branch));
+            format!("{}task: {}", work.unwrap_or_default(), one_line(start))
         }
         ListRow::Job(id) => {
             model.jobs.get(id).map(|job| one_line(&job.command)).unwrap_or_default()

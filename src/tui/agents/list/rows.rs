@@ -118,6 +118,7 @@ impl AgentList {
                         (true, false) => Some("x cancel"),
                         (false, _) => model.can_resume(agent).then_some("r resume, at a cost"),
                     };
+                    keys.extend(agent.has_work().then(|| "d work".to_owned()));
                     keys.extend(acts.map(str::to_owned));
                 }
             }

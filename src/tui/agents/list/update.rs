@@ -16,7 +16,7 @@ use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, move_selection};
-use crate::tui::page::{PageLine, update as page};
+use crate::tui::page::{PageLine, update as page, work};
 
 /// Opens the list of agents and requests the definitions.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
@@ -105,6 +105,11 @@ fn act(
         ('x', Some(ListRow::Agent(path))) => stop::cancel(model, &path, effects),
         ('x', Some(ListRow::Job(id))) => background::kill(model, &id, effects),
         ('b', Some(ListRow::Agent(path))) => background::send_to_background(model, &path, effects),
+        ('d', Some(ListRow::Agent(path)))
+            if model.agents.get(&path).is_some_and(AgentState::has_work) =>
+        {
+            work::open(model, &path, effects);
+        }
         ('r', Some(ListRow::Agent(path))) => background::resume(model, &path, effects),
         _ => return false,
     }

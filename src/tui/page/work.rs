@@ -1,0 +1,135 @@
+//! The page about the work of an isolated agent: its changes, and the keys that merge or discard them.
+
+use std::sync::Arc;
+
+use crate::protocol::{AgentPath, MergedWork, WorkingTreeChanges};
+use crate::tui::format::count;
+use crate::tui::host::HostRequest;
+use crate::tui::model::{NoticeCause, TuiModel};
+use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::Overlay;
+use crate::tui::page::{Page, PageBody, PageLine, WorkPage};
+
+/// Opens the page and requests the changes. Does nothing for an agent without a worktree.
+pub fn open(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
+    let Some(agent) = model.agents.get(path) else { return };
+    let Some(worktree) = agent.worktree.clone() else { return };
+    let title = format!("work of {} · {}", agent.label(), agent.info.description);
+    let body = PageBody::Lines(vec!["asking git …".into()]);
+    let work = Some(WorkPage { agent: path.clone(), pending: None });
+    model.overlay = Some(Overlay::Page(Page { title, body, scroll: 0, work }));
+    effects.push(ScreenEffect::Ask(HostRequest::WorktreeChanges {
+        agent: path.clone(),
+        worktree,
+        changes: Ok(Arc::default()),
+    }));
+}
+
+/// Hints for the keys of the page.
+pub fn hint(page: &Page) -> Vec<String> {
+    match page.work.is_some() && matches!(page.body, PageBody::Changes(_)) {
+        true => ["m twice merges", "x twice discards"].map(str::to_owned).to_vec(),
+        false => Vec::new(),
+    }
+}
+
+/// Handles a letter: `m` merges and `x` discards when pressed twice, so that no word that is typed over
+/// the page does. Returns what is left to type: the letter, behind one that has done nothing.
+pub fn press(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) -> Vec<char> {
+    let Some(Overlay::Page(page)) = &mut model.overlay else { return vec![letter] };
+    let (Some(work), PageBody::Changes(changes)) = (&mut page.work, &page.body) else {
+        return vec![letter];
+    };
+    let files = count(changes.files.len(), "file");
+    match (work.pending.take(), letter) {
+        (Some(first), second) if first == second => act(model, second, effects),
+        (Some(first), second) => return vec![first, second],
+        (None, 'm' | 'x') => {
+            work.pending = Some(letter);
+            model.say_while(
+                NoticeCause::Confirm,
+                match letter {
+                    'm' => format!("m again merges {files} into yours, without a commit"),
+                    _ => format!("x again discards the changes of {files}"),
+                },
+            );
+        }
+        (None, letter) => return vec![letter],
+    }
+    Vec::new()
+}
+
+fn act(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) {
+    let Some(Overlay::Page(Page { work: Some(work), .. })) = &model.overlay else { return };
+    let agent = work.agent.clone();
+    let Some(found) = model.agents.get(&agent) else { return };
+    let (Some(worktree), label) = (found.worktree.clone(), found.label()) else { return };
+    model.overlay = None;
+    let merges = letter == 'm';
+    effects.push(ScreenEffect::Ask(match merges {
+        true => {
+            let result = Ok(MergedWork::default());
+            HostRequest::MergeWorktree { agent, worktree, result }
+        }
+        false => HostRequest::DiscardWorktree { agent, worktree, result: Ok(String::new()) },
+    }));
+    let verb = if merges { "merging" } else { "discarding" };
+    model.say(format!("{verb} the work of {label} …"));
+}
+
+/// Fills the page of this agent, if it is still open.
+pub fn fill(
+    model: &mut TuiModel,
+    agent: &AgentPath,
+    changes: Result<Arc<WorkingTreeChanges>, String>,
+) {
+    if let Some(Overlay::Page(page)) = &mut model.overlay
+        && page.work.as_ref().is_some_and(|work| work.agent == *agent)
+    {
+        page.body = match changes {
+            Ok(changes) => PageBody::Changes(changes),
+            Err(why) => vec![PageLine::from(why)].into(),
+        };
+    }
+}
+
+/// Takes note that the work of an agent was merged, or says why not.
+pub fn merged(model: &mut TuiModel, path: &AgentPath, result: Result<MergedWork, String>) {
+    let label = label(model, path);
+    let text = match result {
+        Ok(MergedWork { files, commit }) => {
+            forget(model, path);
+            match files {
+                0 => format!("your files had all of {label}'s work · kept as {commit}"),
+                _ => {
+                    format!("merged {} of {label} · /diff · kept as {commit}", count(files, "file"))
+                }
+            }
+        }
+        Err(why) => format!("{label}: {why}"),
+    };
+    model.say(text);
+}
+
+/// Takes note that the work of an agent was discarded, or says why not.
+pub fn discarded(model: &mut TuiModel, path: &AgentPath, result: Result<String, String>) {
+    let label = label(model, path);
+    let text = match result {
+        Ok(commit) => {
+            forget(model, path);
+            format!("discarded the work of {label} · `git branch NAME {commit}` brings it back")
+        }
+        Err(why) => format!("{label}: {why}"),
+    };
+    model.say(text);
+}
+
+fn label(model: &TuiModel, path: &AgentPath) -> String {
+    model.agents.get(path).map_or_else(|| "the agent".to_owned(), |agent| agent.label())
+}
+
+fn forget(model: &mut TuiModel, path: &AgentPath) {
+    if let Some(agent) = model.agents.get_mut(path) {
+        agent.worktree = None;
+    }
+}

@@ -1,0 +1,121 @@
+//! The work of isolated agents: its page, its keys, and what is said of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::overlays::{reply, styled};
+use super::pictures::picture;
+use crate::protocol::{
+    AgentId, AgentPath, ChangeKind, EventKind, FileChange, MergedWork, RunEnd, WorkingTreeChanges,
+    WorktreeInfo,
+};
+use crate::tui::host::HostRequest;
+use crate::tui::msg::ScreenEffect;
+use crate::tui::testing::{TestScreen, agent_info, finish};
+
+fn worktree() -> Box<WorktreeInfo> {
+    Box::new(WorktreeInfo {
+        path: PathBuf::from("/data/worktrees/tidy-1a2b"),
+        branch: "caliban/tidy-1a2b".to_owned(),
+        start: "1a2b3c4".to_owned(),
+    })
+}
+
+/// Drains the effects and returns the requests about work among them.
+fn asked(screen: &mut TestScreen) -> Vec<HostRequest> {
+    let asked = screen.effects.drain(..).filter_map(|effect| match effect {
+        ScreenEffect::Ask(asked @ HostRequest::MergeWorktree { .. })
+        | ScreenEffect::Ask(asked @ HostRequest::DiscardWorktree { .. })
+        | ScreenEffect::Ask(asked @ HostRequest::WorktreeChanges { .. }) => Some(asked),
+        _ => None,
+    });
+    asked.collect()
+}
+
+/// A screen with `/agents` open on an ended agent that has left work.
+fn ended() -> (TestScreen, AgentPath) {
+    let mut screen = TestScreen::new();
+    let path = AgentPath::root().child(AgentId::generate());
+    let started = EventKind::Started(Box::new(agent_info("tidy-1", "map the routes")));
+    screen.opened(vec![
+        (&path, started),
+        (&path, EventKind::WorktreeEntered(worktree())),
+        (&path, finish(RunEnd::Completed, "done")),
+    ]);
+    screen.write("/agents").enter();
+    (screen, path)
+}
+
+/// The same, with the page of the work open.
+fn opened() -> (TestScreen, AgentPath) {
+    let (mut screen, path) = ended();
+    screen.write("d");
+    let diff = "@@ -1,2 +1,2 @@\n fn a() {}\n-fn b() {}\n+fn c() {}\n".to_owned();
+    let file = FileChange { path: "src/a.rs".to_owned(), kind: ChangeKind::Modified, diff };
+    let changes = Arc::new(WorkingTreeChanges { files: vec![file], is_cut: false });
+    let (agent, worktree) = (path.clone(), worktree());
+    reply(&mut screen, HostRequest::WorktreeChanges { agent, worktree, changes: Ok(changes) });
+    asked(&mut screen);
+    (screen, path)
+}
+
+#[test]
+fn the_page_of_an_agents_work_shows_its_changes_and_its_keys() {
+    let (mut screen, _) = opened();
+    for (width, height) in [(60, 15), (80, 24)] {
+        let shown = styled(&mut screen, width, height);
+        insta::assert_snapshot!(format!("work_{width}x{height}"), shown);
+    }
+}
+
+#[test]
+fn a_letter_acts_when_pressed_twice_and_a_word_is_typed() {
+    let (mut screen, _) = opened();
+    screen.write("m");
+    assert!(picture(&mut screen, 80, 24).contains("m again merges 1 file into yours"));
+    screen.write("ore");
+    assert_eq!(screen.model.composer.text(), "more");
+    assert!(asked(&mut screen).is_empty(), "nothing is merged");
+    for (keys, merges) in [("mm", true), ("xx", false)] {
+        let (mut screen, path) = opened();
+        screen.write(keys);
+        match &asked(&mut screen)[..] {
+            [HostRequest::MergeWorktree { agent, .. }] if merges => assert_eq!(*agent, path),
+            [HostRequest::DiscardWorktree { agent, .. }] if !merges => assert_eq!(*agent, path),
+            other => panic!("{keys}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn merged_work_is_gone_from_the_list_and_failed_work_stays() {
+    let (mut screen, path) = opened();
+    screen.write("mm");
+    let (agent, worktree) = (path.clone(), worktree());
+    let failed = Err("not merged, and nothing has changed: conflicts in a.rs".to_owned());
+    reply(
+        &mut screen,
+        HostRequest::MergeWorktree {
+            agent: agent.clone(),
+            worktree: worktree.clone(),
+            result: failed,
+        },
+    );
+    assert!(picture(&mut screen, 100, 24).contains("agent 1: not merged, and nothing has changed"));
+    assert!(screen.model.agents.get(&path).unwrap().has_work());
+    let merged = Ok(MergedWork { files: 2, commit: "5d6e7f8".to_owned() });
+    reply(&mut screen, HostRequest::MergeWorktree { agent, worktree, result: merged });
+    assert!(picture(&mut screen, 100, 24).contains("merged 2 files of agent 1"));
+    assert!(!screen.model.agents.get(&path).unwrap().has_work());
+}
+
+#[test]
+fn an_agent_without_work_has_no_key_for_it() {
+    let (mut screen, path) = ended();
+    assert!(picture(&mut screen, 80, 24).contains("d work"));
+    screen.event(&path, EventKind::WorktreeRemoved);
+    assert!(!picture(&mut screen, 80, 24).contains("d work"));
+    asked(&mut screen);
+    screen.write("d");
+    assert!(asked(&mut screen).is_empty());
+}
