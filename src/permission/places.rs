@@ -244,6 +244,8 @@ impl Places {
     pub fn show(&self, path: &Path) -> String {
         match path.strip_prefix(&self.project) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+            // Not the home.
+            Ok(inside) if inside.starts_with("~") => format!("./{}", inside.display()),
             Ok(inside) => inside.display().to_string(),
             Err(_) => path.display().to_string(),
         }

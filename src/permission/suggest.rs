@@ -114,9 +114,8 @@ const DATA_READERS: &[&str] = &[
 pub fn suggest_rules(items: &[&AccessItem], effects: &CallAccess, places: &Places) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for item in items {
-        let Some(text) =
-            suggest_rule(item, effects, places).filter(|text| covers(text, item, effects, places))
-        else {
+        let safe = |text: &String| is_one_rule(text) && covers(text, item, effects, places);
+        let Some(text) = suggest_rule(item, effects, places).filter(safe) else {
             return Vec::new();
         };
         if !texts.contains(&text) {
@@ -255,6 +254,14 @@ fn exact(words: &[Word]) -> Option<String> {
     fits.then(|| format!("Bash({text})"))
 }
 
+/// Whether a list of rules, in one line or several, holds the text as one rule. A name can be chosen
+/// so that it does not.
+fn is_one_rule(text: &str) -> bool {
+    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let inner = text.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    !text.chars().any(breaks) && inner.is_none_or(has_matching_parentheses)
+}
+
 /// Whether a list of rules in one line can hold the text in parentheses.
 fn has_matching_parentheses(text: &str) -> bool {
     let mut open = 0_usize;
@@ -292,7 +299,10 @@ fn folder(target: &PathTarget, places: &Places, writes: bool) -> Option<String> 
         if alone || parent.as_os_str().is_empty() {
             return Some(format!("./{}", escape(inside)?));
         }
-        return Some(format!("{}/**", escape(parent)?));
+        let parent = escape(parent)?;
+        // A folder may be called like one of another form: `~`, or `!x`.
+        let form = if parent.starts_with(|c: char| c.is_alphanumeric()) { "" } else { "./" };
+        return Some(format!("{form}{parent}/**"));
     }
     let parent = if !writes && path.is_dir() { path } else { path.parent()? };
     let home = places.home.as_deref().and_then(super::path::resolve);

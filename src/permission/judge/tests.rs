@@ -357,10 +357,17 @@ fn questions_offer_the_rules_that_a_sensible_person_would_want() {
         ("project/src/a.rs", "Edit(src/**)".to_owned()),
         ("project/README.md", "Edit(./README.md)".to_owned()),
         ("project/.git/config", "Edit(./.git/config)".to_owned()),
+        ("project/~/a", "Edit(./~/**)".to_owned()),
+        ("project/!a/b", "Edit(./!a/**)".to_owned()),
         ("outside/a", format!("Edit(/{outside}/**)")),
     ] {
         let access = writing(&bench.root.join(path));
         assert_eq!(bench.judge("Edit", &access).suggestions, [expected], "{path}");
+    }
+    // As a line of rules, these would be several.
+    for path in ["project/a)\nEdit\nBash\nEdit(b/f", "project/a) Bash Edit(b/f", "project/a(/f"] {
+        let access = writing(&bench.root.join(path));
+        assert_eq!(bench.judge("Edit", &access).suggestions, [""; 0], "{path}");
     }
     let judgement = bench.bash_judgement("psql -c x");
     assert_eq!(judgement.why, "no rule allows psql");
