@@ -92,6 +92,16 @@ impl ShellLine {
             .get_or_init(|| MentionedFiles::from_script(&self.script, &self.bases.all, home))
     }
 
+    /// The files that the line names: by its words, in its redirects, and as programs.
+    pub fn named_targets(&self) -> Vec<PathTarget> {
+        let MentionedFiles { all, by_writers, .. } = self.mentioned();
+        let programs = self.script.all_commands();
+        let programs = programs.into_iter().filter_map(|command| command.words.first());
+        let programs = programs.filter(|word| word.text.contains('/'));
+        let programs = programs.flat_map(|word| self.targets(word));
+        all.targets.iter().chain(&by_writers.targets).cloned().chain(programs).collect()
+    }
+
     /// The files that a word names, one for each folder that the line may run in.
     pub fn targets(&self, word: &Word) -> Vec<PathTarget> {
         let file =

@@ -80,9 +80,7 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     if judgement.decision == Decision::Ask {
         judgement.targets = match (call.access, &effects.shell) {
             (Access::Read { paths } | Access::Write { paths }, _) => paths.clone(),
-            (_, Some(shell)) if shell.line.len() <= MAX_TARGET_LINE => {
-                shell.mentioned().all.targets.clone()
-            }
+            (_, Some(shell)) if shell.line.len() <= MAX_TARGET_LINE => shell.named_targets(),
             _ => Vec::new(),
         };
     }

@@ -96,12 +96,14 @@ impl Approval {
         self.leads_to(&other.targets)
     }
 
-    /// Whether the approved names still lead to the same files.
+    /// Whether the approved names still lead to the same files. A name that is new, because a glob
+    /// matches it by now, must be that of a file itself.
     fn leads_to(&self, targets: &[PathTarget]) -> bool {
         let by_name = |target: &PathTarget| (target.written.clone(), target.resolved.clone());
         let approved: HashMap<_, _> = self.targets.iter().map(by_name).collect();
-        let is_same = |target: &PathTarget| {
-            approved.get(&target.written).is_none_or(|resolved| *resolved == target.resolved)
+        let is_same = |target: &PathTarget| match approved.get(&target.written) {
+            Some(resolved) => *resolved == target.resolved,
+            None => target.resolved.as_deref() == Some(&*target.written),
         };
         targets.iter().all(is_same)
     }
