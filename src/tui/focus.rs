@@ -107,21 +107,20 @@ pub fn leave(model: &mut TuiModel) {
 
 /// Scrolls the focused transcript by lines; down is positive.
 pub fn scroll(model: &mut TuiModel, lines: isize) {
-    let body = model.metrics.body;
-    let Some(path) = model.focus.clone() else {
-        return model.main_scroll.scroll_by(body, lines);
-    };
-    let extent = if model.zoom { body } else { model.metrics.pane(&path) };
-    if let Some(agent) = model.agents.get_mut(&path) {
-        agent.scroll.scroll_by(extent, lines);
+    let extent = model.key_extent();
+    match &model.focus {
+        None => model.main_scroll.scroll_by(extent, lines),
+        Some(path) => {
+            if let Some(agent) = model.agents.get_mut(path) {
+                agent.scroll.scroll_by(extent, lines);
+            }
+        }
     }
 }
 
 /// Scrolls by almost a page.
 pub fn page(model: &mut TuiModel, forward: bool) {
-    let pane = model.focus.as_ref().filter(|_| !model.zoom);
-    let extent = pane.map_or(model.metrics.body, |path| model.metrics.pane(path));
-    let step = extent.page_step();
+    let step = model.key_extent().page_step();
     scroll(model, if forward { step } else { -step });
 }
 

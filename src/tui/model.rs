@@ -101,7 +101,7 @@ pub struct ThemeState {
 pub struct Metrics {
     /// The main transcript, or the zoomed one.
     pub body: Extent,
-    /// The focused pane and the scrolled ones.
+    /// The panes with a transcript.
     pub panes: Vec<(AgentPath, Extent)>,
     /// Agents in each column of the panel, if it has several columns.
     pub pane_rows: Option<usize>,
@@ -279,6 +279,19 @@ impl TuiModel {
     /// The agent that fills the body.
     pub fn zoomed(&self) -> Option<&AgentState> {
         self.focused().filter(|_| self.zoom)
+    }
+
+    /// The agent whose transcript the keys scroll, expand and open: the focused one, or main.
+    pub fn key_target(&self) -> AgentPath {
+        self.focus.clone().unwrap_or_else(AgentPath::root)
+    }
+
+    /// The extent of that transcript in the last frame: of the body, or of a pane.
+    pub fn key_extent(&self) -> Extent {
+        match &self.focus {
+            Some(path) if !self.zoom => self.metrics.pane(path),
+            _ => self.metrics.body,
+        }
     }
 
     /// Whether main's turn is running.

@@ -1,5 +1,5 @@
-//! The mouse: a click focuses a pane, a second one zooms, or it places the cursor in the draft; the
-//! wheel scrolls the area under the pointer, and dragging over text copies it.
+//! The mouse: a click focuses a pane, a second one zooms, or it expands what is folded there, or places
+//! the cursor in the draft; the wheel scrolls the area under the pointer, and dragging over text copies it.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
@@ -51,7 +51,7 @@ pub fn handle_mouse(
             }
         }
         MouseEventKind::Drag(MouseButton::Left) => extend_selection(model, at),
-        MouseEventKind::Up(MouseButton::Left) => release(model, at, under.kind, effects),
+        MouseEventKind::Up(MouseButton::Left) => release(model, at, under, effects),
         _ => return,
     }
     model.draw = DrawUrgency::Now;
@@ -84,7 +84,7 @@ fn extend_selection(model: &mut TuiModel, at: Position) {
 }
 
 /// Handles the release of the button: copies the selection; without one, it was a click.
-fn release(model: &mut TuiModel, at: Position, target: HitKind, effects: &mut Vec<ScreenEffect>) {
+fn release(model: &mut TuiModel, at: Position, under: HitTarget, effects: &mut Vec<ScreenEffect>) {
     extend_selection(model, at);
     match model.selection {
         Some(selection) if selection.from != selection.to => {
@@ -93,7 +93,7 @@ fn release(model: &mut TuiModel, at: Position, target: HitKind, effects: &mut Ve
         }
         Some(_) => {
             model.selection = None;
-            click(model, target);
+            click(model, under);
         }
         None => {
             if let Some(text) = model.composer.buffer.selected_text() {
@@ -104,13 +104,14 @@ fn release(model: &mut TuiModel, at: Position, target: HitKind, effects: &mut Ve
     }
 }
 
-fn click(model: &mut TuiModel, target: HitKind) {
-    match target {
+fn click(model: &mut TuiModel, under: HitTarget) {
+    match under.kind {
         HitKind::Pane(path) if model.overlay.is_none() => {
-            if model.focus.as_ref() == Some(&path) {
-                model.zoom = true;
-            } else {
-                focus::focus_agent(model, &path);
+            let focused = model.focus.as_ref() == Some(&path);
+            focus::focus_agent(model, &path);
+            match under.output {
+                Some(item) => expand::toggle(model, item),
+                None => model.zoom |= focused,
             }
         }
         HitKind::Item(id) if model.overlay.is_none() => {

@@ -65,6 +65,8 @@ pub struct HitTarget {
     pub area: Rect,
     /// Scroll extent, if it is a pane.
     pub pane: Extent,
+    /// The item of a pane's transcript that a click here expands or folds.
+    pub output: Option<ItemId>,
 }
 
 /// The kind of element at a position on the screen.

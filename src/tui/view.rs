@@ -170,13 +170,20 @@ impl View {
             }
         }
         let HitKind::Pane(path) = &target else {
-            return HitTarget { area, kind: target, pane: Extent::default() };
+            return HitTarget { area, kind: target, ..HitTarget::default() };
         };
         let pane = self.panes.iter().find(|(of, inner)| of == path && area.union(*inner) == area);
         let inner = pane.map_or(area, |(_, inner)| *inner);
-        let agent = model.agents.get(path).filter(|_| scrolls && pane.is_some());
-        let pane = agent.map(|agent| self.draw_agent(model, agent, inner, true, None));
-        HitTarget { area: inner, kind: target, pane: pane.unwrap_or_default() }
+        let agent = model.agents.get(path).filter(|_| pane.is_some());
+        let layout = self.agents.get(path).filter(|_| inner.contains(at));
+        let output = layout.zip(agent).and_then(|((_, layout), agent)| {
+            let (item, is_rest) = layout.line_at(at.y)?;
+            let expanded = agent.transcript.get(item).is_some_and(|item| item.expanded);
+            (is_rest || expanded).then_some(item)
+        });
+        let pane = agent.filter(|_| scrolls);
+        let pane = pane.map(|agent| self.draw_agent(model, agent, inner, true, None));
+        HitTarget { area: inner, kind: target, pane: pane.unwrap_or_default(), output }
     }
 
     /// The text selected with the mouse, as the last frame showed it.
@@ -298,9 +305,7 @@ impl View {
             }
             self.draw_unread(model, agent.scroll, extent, inner, buffer);
             self.panes.push((path.clone(), inner));
-            if agent.scroll.top.is_some() || model.focus.as_ref() == Some(&path) {
-                self.metrics.panes.push((path, extent));
-            }
+            self.metrics.panes.push((path, extent));
         }
         if self.agents.len() > self.panes.len() + SPARE_AGENT_LAYOUTS {
             let frame = self.frame;
@@ -370,7 +375,7 @@ impl View {
     ) -> Extent {
         let theme = &self.theme;
         let painter = Painter { theme, frame: spinner(model) };
-        let rest = Action::Expand;
+        let rest = rest_action(model, &AgentPath::root());
         let style =
             ItemStyle { rest, ..item_style(model, theme, &self.highlighter, area.width, prose) };
         let transcript = &model.main;
@@ -398,7 +403,7 @@ impl View {
         let (used, layout) = self.agents.entry(agent.path.clone()).or_default();
         *used = self.frame;
         let prose = if pane { area.width } else { area.width.min(MAX_PROSE_WIDTH) };
-        let rest = if pane { Action::Reader } else { Action::Expand };
+        let rest = rest_action(model, &agent.path);
         let theme = &self.theme;
         let style =
             ItemStyle { rest, ..item_style(model, theme, &self.highlighter, area.width, prose) };
@@ -500,7 +505,14 @@ fn item_style<'a>(
     prose: u16,
 ) -> ItemStyle<'a> {
     let (prose, keymap) = (prose.min(width), &*model.keymap);
-    ItemStyle { theme, width, prose, full: false, keymap, rest: Action::Reader, highlighter }
+    let rest = Some(Action::Reader);
+    ItemStyle { theme, width, prose, full: false, keymap, rest, highlighter }
+}
+
+/// The action whose key shows the rest of folded items in a transcript on the screen: none unless the
+/// keys act on that transcript.
+fn rest_action(model: &TuiModel, path: &AgentPath) -> Option<Action> {
+    (model.key_target() == *path).then_some(Action::Expand)
 }
 
 /// The spinner's frame; `None` with reduced motion.

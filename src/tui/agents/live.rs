@@ -65,7 +65,9 @@ impl<'a> LiveItems<'a> {
     /// The lines of an item that is shown otherwise than in a finished transcript; `None` for others.
     pub fn lines(&self, item: &TranscriptItem, room: u16) -> Option<Vec<Line<'static>>> {
         match &item.kind {
-            ItemKind::Thinking { text, took: None, .. } if self.tail.is_some() => {
+            ItemKind::Thinking { text, took: None, .. }
+                if self.tail.is_some() && !item.expanded =>
+            {
                 Some(self.thinking(text, room))
             }
             // On one line, so that no pane begins in the middle of a task.
@@ -84,8 +86,8 @@ impl<'a> LiveItems<'a> {
             ItemKind::Tools(calls) => {
                 let child = |call: &ToolCallItem| self.children.contains_key(&call.id);
                 let running = |call: &ToolCallItem| call.result.is_none() && call.denied.is_none();
-                let live =
-                    calls.iter().any(|call| child(call) || (self.tail.is_some() && running(call)));
+                let tail = self.tail.is_some() && !item.expanded;
+                let live = calls.iter().any(|call| child(call) || (tail && running(call)));
                 live.then(|| calls.iter().flat_map(|call| self.call(call, room)).collect())
             }
             _ => None,

@@ -45,7 +45,7 @@ impl ReaderLayout {
             *self = Self { path: Some(reader.path.clone()), cache: LayoutCache::default() };
         }
         let keymap = &model.keymap;
-        let (prose, full, rest) = (width, true, Action::Expand);
+        let (prose, full, rest) = (width, true, Some(Action::Expand));
         let style = ItemStyle { theme, width, prose, full, keymap, rest, highlighter };
         let transcript = model.transcript(&reader.path);
         let cx = RenderContext {

@@ -24,9 +24,8 @@ const PAST_TOP: &str = "past the top · on from the end";
 
 /// Opens the reader on the focused agent's transcript, or main's. Releases the mouse.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let path = model.focus.clone().unwrap_or_else(AgentPath::root);
     let reader = Reader {
-        path,
+        path: model.key_target(),
         scroll: Scroll::default(),
         typing: None,
         query: String::new(),

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::protocol::{AgentPath, EventKind, ResultBlock, RunEnd, ToolUseId};
 use crate::tui::msg::Msg;
+use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
@@ -21,13 +22,7 @@ fn a_key_and_a_click_expand_the_output_in_place() {
     assert!(!picture_by(&mut view, &mut screen, 80, 40).contains("line 5 of"));
     let output = picture_by(&mut view, &mut screen, 80, 50);
     let row = output.lines().position(|line| line.contains("for i in")).unwrap();
-    let at = Position { x: 5, y: u16::try_from(row).unwrap() };
-    let hit = view.hit_test(&screen.model, at, false);
-    for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
-        let event = MouseEvent { kind, column: at.x, row: at.y, modifiers: KeyModifiers::NONE };
-        let (hit, at) = (hit.clone(), screen.at);
-        screen.send(Msg::Mouse { event, hit, at });
-    }
+    click(&mut screen, &mut view, 5, u16::try_from(row).unwrap());
     let expanded = picture_by(&mut view, &mut screen, 80, 50);
     assert!(expanded.contains("line 5 of the output"), "{expanded}");
     assert_eq!(
@@ -75,6 +70,81 @@ fn the_key_expands_the_last_folded_output_on_the_screen_then_those_above_and_the
     assert!(both.contains("first 2") && both.contains("● Bash second"), "{both}");
     assert_eq!(shown(screen.ctrl('t')), folded, "and it follows the end again");
     assert_eq!(screen.model.main_scroll.top, None);
+}
+
+/// Two agents, each with a command of ten lines of output, and a command of main's.
+fn agents_with_output() -> (TestScreen, [AgentPath; 2]) {
+    let (mut screen, main) = (two_outputs(1), AgentPath::root());
+    screen.prompt("again");
+    let agents = ["one", "two"].map(|name| {
+        let path = screen.agent(&main, &format!("explore-{name}"), name);
+        screen.tool(&path, name, "Bash", name);
+        let output: Vec<String> = (1..=10).map(|line| format!("{name} {line}")).collect();
+        screen.event(
+            &path,
+            EventKind::ToolFinished {
+                id: ToolUseId::new(name),
+                name: "Bash".to_owned(),
+                is_error: false,
+                summary: "10 lines".to_owned(),
+                content: vec![ResultBlock::Text { text: output.join("\n") }],
+                details: None,
+                took: Duration::from_millis(5),
+            },
+        );
+        path
+    });
+    (screen, agents)
+}
+
+fn click(screen: &mut TestScreen, view: &mut View, x: u16, y: u16) {
+    let hit = view.hit_test(&screen.model, Position { x, y }, false);
+    for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
+        let event = MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE };
+        let (hit, at) = (hit.clone(), screen.at);
+        screen.send(Msg::Mouse { event, hit, at });
+    }
+}
+
+#[test]
+fn the_line_about_folded_output_names_a_key_only_where_the_key_acts() {
+    let (mut screen, [_, second]) = agents_with_output();
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    let mut shown = |screen: &mut TestScreen| picture_by(&mut view, screen, 120, 40);
+    let named = |output: &str| {
+        let hints =
+            output.lines().flat_map(|line| line.split('│')).filter(|part| part.contains("… +"));
+        hints.map(|part| part.contains("Ctrl+T")).collect::<Vec<_>>()
+    };
+    assert_eq!(named(&shown(&mut screen)).iter().filter(|named| **named).count(), 2);
+    screen.chord(KeyCode::Char('2'), KeyModifiers::ALT);
+    assert_eq!(screen.model.focus.as_ref(), Some(&second));
+    let focused = shown(&mut screen);
+    assert_eq!(named(&focused).iter().filter(|named| **named).count(), 1, "{focused}");
+    let expanded = shown(screen.ctrl('t'));
+    assert!(expanded.contains("two 2") && !expanded.contains("second 2"), "{expanded}");
+    assert_eq!(shown(screen.ctrl('t')), focused);
+    screen.ctrl('o');
+    let Some(Overlay::Reader(reader)) = &screen.model.overlay else { panic!("no reader") };
+    assert_eq!(reader.path, second);
+}
+
+#[test]
+fn a_click_on_the_line_about_folded_output_expands_it_in_its_pane() {
+    let (mut screen, [_, second]) = agents_with_output();
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    let before = picture_by(&mut view, &mut screen, 120, 40);
+    let row =
+        before.lines().collect::<Vec<_>>().iter().rposition(|line| line.contains("… +")).unwrap();
+    click(&mut screen, &mut view, 80, u16::try_from(row).unwrap());
+    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&second), false));
+    let expanded = picture_by(&mut view, &mut screen, 120, 40);
+    assert!(expanded.contains("two 2"), "{expanded}");
+    click(&mut screen, &mut view, 80, u16::try_from(row).unwrap());
+    let folded = picture_by(&mut view, &mut screen, 120, 40);
+    assert!(!folded.contains("two 2") && folded.contains("two 10"), "{folded}");
+    click(&mut screen, &mut view, 80, u16::try_from(row - 2).unwrap());
+    assert!(screen.model.zoom, "elsewhere, a second click opens the agent");
 }
 
 #[test]

@@ -220,7 +220,7 @@ fn a_report_is_rendered() {
     screen.reads(&root(), Sender::Agent { name: "explore-1".to_owned() }, text);
     let output = picture(&mut screen, 100, 30);
     assert!(
-        output.contains("• Where: lib/a.rs") && output.contains("2 more lines · Ctrl+T"),
+        output.contains("• Where: lib/a.rs") && output.contains("… +2 lines · Ctrl+T"),
         "{output}"
     );
     screen.ctrl('t');

@@ -103,8 +103,7 @@ fn prompt(text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let mut lines = hanging_lines(&mark, text, theme.accent, theme.text, style.prose);
     let hidden = whole[text.len()..].lines().count().saturating_sub(1);
     if hidden > 0 {
-        let more = format!("  … +{}", count(hidden, "line"));
-        lines.push(Line::styled(with_detail(&more, style.rest_key()), theme.dim));
+        lines.push(indented(style.rest_line(hidden)));
     }
     on_band(lines, style)
 }
@@ -208,9 +207,7 @@ fn report(head: &str, text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line
     let hidden = body.len().saturating_sub(REPORT_LINES);
     if !open && hidden > 0 {
         body.truncate(REPORT_LINES);
-        let key = style.rest_key();
-        let more = with_detail(&format!("  {}", count(hidden, "more line")), key);
-        body.push(Line::styled(more, theme.dim));
+        body.push(indented(style.rest_line(hidden)));
     }
     lines.extend(body);
     lines

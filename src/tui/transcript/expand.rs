@@ -1,4 +1,4 @@
-//! Expands and folds the output of calls in the body.
+//! Expands and folds the output of calls in the transcript that the keys act on.
 
 use crate::protocol::ToolDetails;
 use crate::tui::keymap::{Action, KeyContext};
@@ -8,11 +8,10 @@ use crate::tui::transcript::draw::{PROMPT_LINES, REPORT_LINES, SHELL_LINES};
 use crate::tui::transcript::tool_calls::{DIFF_LINES, preview_lines};
 use crate::tui::transcript::{ItemId, ItemKind, TranscriptItem};
 
-/// Expands or folds an item of the body. The lines above it stay where they are.
+/// Expands or folds an item of the focused transcript. The lines above it stay where they are.
 pub fn toggle(model: &mut TuiModel, id: ItemId) {
-    let extent = model.metrics.body;
-    let zoomed = model.focus.clone().filter(|_| model.zoom);
-    let (transcript, scroll) = match zoomed.and_then(|path| model.agents.get_mut(&path)) {
+    let extent = model.key_extent();
+    let (transcript, scroll) = match model.agents.get_mut(&model.key_target()) {
         Some(agent) => (&mut agent.transcript, &mut agent.scroll),
         None => (&mut model.main, &mut model.main_scroll),
     };
@@ -26,10 +25,12 @@ pub fn toggle(model: &mut TuiModel, id: ItemId) {
 /// Expands the last folded item on the screen, so that the next call goes on above it. If none is folded
 /// there, folds all that are expanded, from the top of the screen on.
 pub fn toggle_last(model: &mut TuiModel) {
-    let transcript = model.zoomed().map_or(&model.main, |agent| &agent.transcript);
-    let (body, ids) = (model.metrics.body, transcript.ids());
-    let from = body.item.clamp(ids.start, ids.end);
-    let shown = from..body.last.saturating_add(1).clamp(from, ids.end);
+    let transcript = model.transcript(&model.key_target());
+    let (extent, ids) = (model.key_extent(), transcript.ids());
+    let from = extent.item.clamp(ids.start, ids.end);
+    // An agent that is only a line shows nothing of its transcript.
+    let end = if extent.height == 0 { from } else { extent.last.saturating_add(1) };
+    let shown = from..end.clamp(from, ids.end);
     let expanded = |id: &ItemId| transcript.get(*id).is_some_and(|item| item.expanded);
     let folded = |id: &ItemId| transcript.get(*id).is_some_and(can_toggle) && !expanded(id);
     if let Some(last) = shown.rev().find(folded) {

@@ -19,9 +19,9 @@ pub struct ItemStyle<'a> {
     pub prose: u16,
     /// Whether to show everything in full, as the reader does.
     pub full: bool,
-    /// The key that shows the rest of a folded item: the one that expands it, or that opens the reader.
     pub keymap: &'a Keymap,
-    pub rest: Action,
+    /// The action that shows the rest of a folded item; `None` if no key does that here.
+    pub rest: Option<Action>,
     /// For the colours of code in diffs.
     pub highlighter: &'a Highlighter,
 }
@@ -30,8 +30,22 @@ impl ItemStyle<'_> {
     /// The key that shows the rest of a folded item.
     pub(super) fn rest_key(&self) -> Option<String> {
         let context = if self.full { KeyContext::Reader } else { KeyContext::Prompt };
-        self.keymap.label(context, self.rest)
+        self.keymap.label(context, self.rest?)
     }
+
+    /// The line that counts what a folded item hides: `… +5 lines · Ctrl+T`.
+    pub(super) fn rest_line(&self, hidden: usize) -> Line<'static> {
+        let words = format!("{REST_MARK}+{}", count(hidden, "line"));
+        Line::styled(with_detail(&words, self.rest_key()), self.theme.dim)
+    }
+}
+
+/// Begins the line about what a folded item hides, also below a diff.
+const REST_MARK: &str = "… ";
+
+/// Whether a line is the one about what a folded item hides. An output may have such a line too.
+pub(super) fn is_rest_line(line: &Line<'_>) -> bool {
+    line.spans.iter().any(|span| span.content.starts_with(REST_MARK))
 }
 
 /// Stands for a blank where a line must not break, such as between a number and its unit.
@@ -147,11 +161,7 @@ pub(super) fn output(
     let hidden = lines.max(total) - shown;
     let mut out = Vec::with_capacity(have + 1);
     if hidden > 0 {
-        let key = style.rest_key();
-        out.push(Line::styled(
-            with_detail(&format!("… +{}", count(hidden, "line")), key),
-            theme.dim,
-        ));
+        out.push(style.rest_line(hidden));
     }
     out.extend(groups.into_iter().rev().flatten());
     branched(out, theme)

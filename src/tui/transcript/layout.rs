@@ -2,13 +2,17 @@
 //! the rest is estimated until it becomes visible, so that a long conversation opens as fast as a
 //! short one.
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use crate::tui::keymap::Action;
 use crate::tui::paint::put;
 use crate::tui::theme::Glyph;
-use crate::tui::transcript::draw::{indented, is_running};
+use crate::tui::transcript::draw::{ItemStyle, indented, is_running};
+use crate::tui::transcript::item_lines::is_rest_line;
 use crate::tui::transcript::{BatchForm, Extent, ItemId, ItemKind, SearchResult, TranscriptItem};
 
 use item::{DrawnItem, ItemLayout, inner_widths, widths};
@@ -32,7 +36,7 @@ const NEAR_PAGES: usize = 3;
 /// The laid-out part of one transcript, at one width and theme.
 #[derive(Default)]
 pub struct LayoutCache {
-    key: Option<(u16, u16, u64, bool)>,
+    key: Option<LayoutKey>,
     revision: u64,
     first: ItemId,
     /// Lines above the first item.
@@ -48,8 +52,26 @@ pub struct LayoutCache {
     /// The query that the items' hits belong to.
     query: String,
     found: Option<SearchResult>,
-    /// The items of the last frame, each with its first row on the screen and the one after it.
-    rows: Vec<(u16, u16, ItemId)>,
+    /// The items of the last frame.
+    rows: Vec<ItemRows>,
+}
+
+/// The rows of an item on the screen.
+struct ItemRows {
+    item: ItemId,
+    rows: Range<u16>,
+    /// The line of the item in the first of them; its gap counts.
+    line: usize,
+}
+
+/// What all lines of a layout depend on, besides the transcript.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct LayoutKey {
+    width: u16,
+    prose: u16,
+    theme: u64,
+    dense: bool,
+    rest: Option<Action>,
 }
 
 /// The first line of the last frame: its number among all lines as counted then, and its item.
@@ -99,7 +121,9 @@ impl LayoutCache {
             match piece.checked_sub(1) {
                 Some(at) => {
                     let next = room.y.saturating_add(u16::try_from(lines).unwrap_or(u16::MAX));
-                    self.rows.push((room.y, next.min(area.bottom()), self.first + at as u64));
+                    let rows = room.y..next.min(area.bottom());
+                    let item = self.first + at as u64;
+                    self.rows.push(ItemRows { item, rows, line: skip });
                     self.draw_item(cx, at, skip, room, buffer);
                 }
                 None => {
@@ -132,8 +156,23 @@ impl LayoutCache {
 
     /// The item at a row of the screen in the last frame.
     pub fn item_at(&self, y: u16) -> Option<ItemId> {
-        let at = self.rows.iter().find(|(from, to, _)| (*from..*to).contains(&y));
-        at.map(|(_, _, item)| *item)
+        self.line_at(y).map(|(item, _)| item)
+    }
+
+    /// The item at a row of the screen in the last frame, and whether the row counts what it hides.
+    pub fn line_at(&self, y: u16) -> Option<(ItemId, bool)> {
+        let found = self.rows.iter().find(|found| found.rows.contains(&y))?;
+        let at = usize::try_from(found.item.checked_sub(self.first)?).ok()?;
+        let layout = self.items.get(at)?;
+        let line = found.line + usize::from(y - found.rows.start);
+        let line = line.checked_sub(usize::from(layout.gap));
+        let is_rest = match (layout.drawn.as_deref(), line) {
+            (Some(DrawnItem::Lines(lines)), Some(line)) => {
+                lines.get(line).is_some_and(is_rest_line)
+            }
+            _ => false,
+        };
+        Some((found.item, is_rest))
     }
 
     /// Forces a new layout at the same position, after a change of theme or colours.
@@ -226,7 +265,7 @@ impl LayoutCache {
 
     /// Notes the text above the first line, so that it stays first when lines wrap elsewhere.
     fn anchor_letters(&mut self, cx: &RenderContext<'_>) {
-        let Some((width, prose, theme, _)) = self.key else { return };
+        let Some(LayoutKey { width, prose, theme, .. }) = self.key else { return };
         let Some(Anchor { item: Some(item), line, letters, .. }) = &mut self.anchor else { return };
         let at = item.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         let Some(layout) = at.and_then(|at| self.items.get_mut(at)) else { return };
@@ -341,7 +380,8 @@ impl LayoutCache {
     fn refresh(&mut self, cx: &RenderContext<'_>) {
         let transcript = cx.transcript;
         let ids = transcript.ids();
-        let key = Some((cx.style.width, cx.style.prose, cx.style.theme.id(), cx.dense));
+        let ItemStyle { width, prose, theme, rest, .. } = cx.style;
+        let key = Some(LayoutKey { width, prose, theme: theme.id(), dense: cx.dense, rest });
         let known = (self.key == key && self.first == ids.start)
             .then(|| transcript.changed_since(self.revision))
             .flatten();

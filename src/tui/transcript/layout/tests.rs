@@ -33,7 +33,7 @@ fn draw(
         prose: area.width,
         full: false,
         keymap: &Keymap::default(),
-        rest: Action::Expand,
+        rest: Some(Action::Expand),
         highlighter: &highlighter,
     };
     let cx = RenderContext {
@@ -112,7 +112,7 @@ fn a_search_lays_out_only_what_may_match() {
     let (theme, highlighter) = (Theme::default(), Highlighter::off());
     let (width, prose, full) = (AREA.width, AREA.width, true);
     let keymap = &Keymap::default();
-    let (rest, highlighter) = (Action::Expand, &highlighter);
+    let (rest, highlighter) = (Some(Action::Expand), &highlighter);
     let style = ItemStyle { theme: &theme, width, prose, full, keymap, rest, highlighter };
     for query in ["NEEDLE is", "abc", "question 700", "2. second"] {
         let seek = Some(SearchDirection::Forward);
