@@ -6,7 +6,7 @@ use ratatui::text::Line;
 
 use super::words::clean_rows;
 use crate::tui::format::count;
-use crate::tui::text::sanitize;
+use crate::tui::text::{MarkdownWords, sanitize};
 use crate::tui::transcript::draw::is_running;
 use crate::tui::transcript::{ItemId, ItemKind, TranscriptItem, TranscriptState};
 
@@ -18,8 +18,38 @@ const LAST_ITEMS: u64 = 20;
 pub(super) struct TranscriptLog {
     /// The first item that was not seen yet; `None` before the first time.
     next: Option<ItemId>,
-    /// Items that are not complete, with the bytes of their text that were said.
-    open: BTreeMap<ItemId, usize>,
+    /// Items that are not complete.
+    open: BTreeMap<ItemId, OpenItem>,
+}
+
+/// What was said of an item that is not complete.
+#[derive(Default)]
+struct OpenItem {
+    /// Bytes of its text that were read.
+    read: usize,
+    words: MarkdownWords,
+    /// Whether the name of its agent was said.
+    named: bool,
+}
+
+impl OpenItem {
+    /// Says the new whole lines of a text, or all of it.
+    fn say(&mut self, text: &str, done: bool, name: &str, lines: &mut Vec<String>) {
+        if !text.is_char_boundary(self.read) {
+            *self = Self::default();
+        }
+        let end = if done { text.len() } else { text.rfind('\n').map_or(0, |at| at + 1) };
+        let mut new = self.words.read(text.get(self.read..end).unwrap_or_default());
+        self.read = end.max(self.read);
+        if done {
+            new.extend(self.words.finish());
+        }
+        if let Some(first) = new.first_mut().filter(|_| !self.named) {
+            first.insert_str(0, &format!("{name}: "));
+            self.named = true;
+        }
+        lines.extend(new);
+    }
 }
 
 impl TranscriptLog {
@@ -41,25 +71,18 @@ impl TranscriptLog {
         });
         let open: Vec<ItemId> = self.open.keys().copied().collect();
         for id in open.into_iter().chain(next..ids.end) {
-            let said = self.open.remove(&id).unwrap_or_default();
+            let mut open = self.open.remove(&id).unwrap_or_default();
             let Some(item) = transcript.get(id) else { continue };
             match &item.kind {
                 ItemKind::Text { text, done, .. } => {
-                    let said = if text.is_char_boundary(said) { said } else { 0 };
-                    let end =
-                        if *done { text.len() } else { text.rfind('\n').map_or(0, |at| at + 1) };
-                    if end > said {
-                        let first = if said == 0 { format!("{name}: ") } else { String::new() };
-                        let new = format!("{first}{}", sanitize(text[said..end].trim_end()));
-                        lines.extend(new.lines().map(str::to_owned));
-                    }
+                    open.say(text, *done, name, lines);
                     if !done {
-                        self.open.insert(id, end.max(said));
+                        self.open.insert(id, open);
                     }
                 }
                 ItemKind::Thinking { .. } | ItemKind::Batch { .. } | ItemKind::Hidden => {}
-                ItemKind::Shell { status: None, .. } => drop(self.open.insert(id, 0)),
-                ItemKind::Tools(_) if is_running(item) => drop(self.open.insert(id, 0)),
+                ItemKind::Shell { status: None, .. } => drop(self.open.insert(id, open)),
+                ItemKind::Tools(_) if is_running(item) => drop(self.open.insert(id, open)),
                 ItemKind::Prompt { text, task } => {
                     let who = if *task { "Task" } else { "You" };
                     let text = format!("{who}: {}", sanitize(text));

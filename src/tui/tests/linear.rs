@@ -57,7 +57,7 @@ impl Lines {
 #[test]
 fn each_thing_is_said_once_and_time_alone_says_nothing() {
     let mut lines = Lines::new();
-    lines.screen.prompt("go").says(&root(), "First line\nsecond");
+    lines.screen.prompt("go").says(&root(), "First line\n\nsecond");
     assert_eq!(lines.said(), "Main is working. Esc stops it.\nYou: go\nmain: First line");
     lines.screen.says(&root(), " half");
     assert_eq!(lines.said(), "");
@@ -71,6 +71,22 @@ fn each_thing_is_said_once_and_time_alone_says_nothing() {
 }
 
 #[test]
+fn an_answer_is_said_without_the_signs_of_markdown() {
+    let mut lines = Lines::new();
+    lines
+        .screen
+        .prompt("go")
+        .says(&root(), "It is **bold**, see [docs](http://a.b).\n\n| a | b |\n");
+    let said = lines.said();
+    assert!(said.ends_with("\nmain: It is bold, see docs (http://a.b)."), "{said}");
+    lines.screen.says(&root(), "|---|---|\n| 1 | 2 |\n```sh\nls");
+    assert_eq!(lines.said(), "Table: a, b\na: 1; b: 2");
+    lines.screen.says(&root(), " -l\n```").main(finish(RunEnd::Completed, ""));
+    let said = lines.said();
+    assert!(said.starts_with("Code, sh:\n  ls -l\nEnd of code.\n"), "{said}");
+}
+
+#[test]
 fn agents_are_said_to_start_to_fail_and_to_be_written_to() {
     let mut lines = Lines::new();
     lines.screen.prompt("go");
@@ -78,7 +94,7 @@ fn agents_are_said_to_start_to_fail_and_to_be_written_to() {
     assert!(lines.said().ends_with("Started: agent 1, map the routes (explore-1)."));
     lines.screen.key(KeyCode::Tab);
     assert!(lines.said().starts_with("Messages go to agent 1, map the routes (explore-1): "));
-    lines.screen.says(&agent, "not read\n").enter();
+    lines.screen.says(&agent, "not read\n\n").enter();
     let said = lines.said();
     assert!(
         said.starts_with("Transcript of agent 1, map the routes (explore-1):\nTask: "),

@@ -18,7 +18,7 @@ pub use clipboard::{COPY_LIMIT, CopyError, osc52};
 pub use diff::{DiffFile, DiffLimit, count_changes, diff_lines, whole_diff};
 pub use filter::TextFilter;
 pub use highlight::Highlighter;
-pub use markdown::{MarkdownStream, Widths};
+pub use markdown::{MarkdownStream, MarkdownWords, Widths};
 pub use sanitize::{one_line, reveal, sanitize};
 pub use sgr::styled_line;
 pub use width::{column_width, padded, truncate, truncate_line, width};

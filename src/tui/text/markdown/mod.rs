@@ -22,6 +22,7 @@ mod table;
 mod table_shape;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use block::BlockReader;
 use inline::DelimiterBalance;
@@ -30,6 +31,7 @@ use layout::{MarkdownLayout, Savepoint};
 use paragraph::PARAGRAPH_LIMIT;
 use row::{Row, RowBody};
 use table::ShapeChange;
+pub use words::MarkdownWords;
 
 /// Bytes after which a line of text is read in pieces, at the next safe position.
 const PIECE_BYTES: usize = 512;
