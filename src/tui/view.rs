@@ -11,8 +11,8 @@ use ratatui::text::Line;
 
 use crate::protocol::{AgentPath, MotionMode};
 use crate::tui::agents::live::LiveItems;
-use crate::tui::agents::panes::{PaneArea, PaneAreas};
-use crate::tui::agents::{AgentState, batch, panes};
+use crate::tui::agents::pane_area::{PaneArea, PaneAreas};
+use crate::tui::agents::{AgentState, batch, panes, zoom};
 use crate::tui::background::draw as background;
 use crate::tui::composer::draw as prompt;
 use crate::tui::keymap::{Action, KeyContext};
@@ -353,7 +353,7 @@ impl View {
         let extent = match model.zoomed() {
             Some(agent) => {
                 let most = if layout.small { 1 } else { 3 }.min(area.height);
-                let head = panes::zoom_header(model, agent, area.width, most, painter);
+                let head = zoom::header(model, agent, area.width, most, painter);
                 let lines = u16::try_from(head.len()).unwrap_or(most).min(most);
                 put_all(buffer, Rect { height: lines, ..area }, &head);
                 let below = Rect { y: area.y + lines, height: area.height - lines, ..area };

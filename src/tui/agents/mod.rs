@@ -2,14 +2,18 @@
 
 mod background;
 pub mod batch;
+pub mod grid;
+mod gutter;
 pub mod list;
 pub mod live;
+pub mod pane_area;
 pub mod panes;
 pub mod picker;
 pub mod result;
 pub mod row;
 mod run;
 pub mod update;
+pub mod zoom;
 
 pub use run::{HISTORY_START, RunPhase, RunState};
 

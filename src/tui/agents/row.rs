@@ -377,3 +377,18 @@ pub fn turns(run: &RunState) -> String {
         None => run.turn.to_string(),
     }
 }
+
+/// The word beside the sign of a state that needs attention or is an end.
+pub fn state_word(agent: &AgentState, sign: Glyph) -> &'static str {
+    match (sign, &agent.run.phase) {
+        (Glyph::Asks, _) => "needs you",
+        (Glyph::Queued, _) => "queued",
+        (Glyph::Done, _) => "done",
+        (Glyph::Failed, RunPhase::Ended(_)) => "failed",
+        (Glyph::Cancelled, RunPhase::Ended(RunEnd::Interrupted)) => "interrupted",
+        (Glyph::Cancelled, RunPhase::Ended(_)) => "cancelled",
+        (Glyph::Partial, _) => "partial",
+        (Glyph::Empty, _) => "no answer",
+        _ => "",
+    }
+}

@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::tui::agents::panes::{PaneAreas, line_area};
+use crate::tui::agents::pane_area::{PaneAreas, line_area};
 use crate::tui::agents::row::{AgentColumns, AgentGroup};
-use crate::tui::agents::{AgentState, panes};
+use crate::tui::agents::{AgentState, grid};
 use crate::tui::background::Job;
 use crate::tui::format::clock;
 use crate::tui::labels;
@@ -60,7 +60,7 @@ pub fn draw(model: &TuiModel, area: Rect, painter: Painter<'_>, buffer: &mut Buf
             put(buffer, area, row, &job_line(model, jobs[at - agents.len()], area.width, painter));
             continue;
         };
-        put(buffer, area, row, &panes::line(group, at, &columns));
+        put(buffer, area, row, &grid::line(group, at, &columns));
         let y = area.y + u16::try_from(row).unwrap_or_default();
         areas.push(line_area(Rect { y, height: 1, ..area }, agent));
     }
@@ -68,12 +68,7 @@ pub fn draw(model: &TuiModel, area: Rect, painter: Painter<'_>, buffer: &mut Buf
         let hidden = agents.iter().enumerate().filter(|(at, _)| !visible.contains(at));
         let hidden: Vec<&AgentState> = hidden.map(|(_, agent)| *agent).collect();
         let hidden = AgentGroup { agents: &hidden, ..group };
-        put(
-            buffer,
-            area,
-            visible.len(),
-            &panes::more_line(hidden, all - visible.len(), area.width),
-        );
+        put(buffer, area, visible.len(), &grid::more_line(hidden, all - visible.len(), area.width));
     }
     areas
 }

@@ -4,10 +4,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use crate::tui::agents::AgentState;
+use crate::tui::agents::gutter::edge;
 use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
-use crate::tui::agents::{AgentState, panes};
 use crate::tui::background::draw::job_line;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
@@ -143,7 +144,7 @@ fn agent_line(group: AgentGroup<'_>, at: usize, columns: &AgentColumns) -> Line<
     if agent.alive() && agent.in_background {
         state.push_words(" · in the background");
     }
-    columns.line(group, agent, &state, panes::edge(group, at), Emphasis::Normal)
+    columns.line(group, agent, &state, edge(group, at), Emphasis::Normal)
 }
 
 /// The line of a command or a definition.

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::agents::AgentState;
-use crate::tui::agents::panes;
+use crate::tui::agents::gutter::edge;
 use crate::tui::agents::picker::{AgentAction, AgentPicker};
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
 use crate::tui::keymap::{Action, KeyContext};
@@ -43,7 +43,7 @@ pub fn draw(
         let can = which.action.applies_to(agent);
         let emphasis = if can { Emphasis::Normal } else { Emphasis::Dim };
         let state = labels::agent_status(model, agent);
-        columns.line(group, agent, &state, panes::edge(group, at), emphasis)
+        columns.line(group, agent, &state, edge(group, at), emphasis)
     };
     let lines = agents.iter().enumerate().map(line).collect();
     let lines = draw_rows(lines, which.selected, inner, painter, buffer);
