@@ -3,6 +3,12 @@
 use crate::protocol::{Cost, limit_in_usd};
 pub use crate::protocol::{clock, count, money};
 
+/// Cells that a time, a number of tokens and an amount of money need in the end, so that those beside it
+/// stay where they are: `12:34`, `123k`, `$12.34`.
+pub const CLOCK_WIDTH: usize = 5;
+pub const TOKENS_WIDTH: usize = 4;
+pub const MONEY_WIDTH: usize = 6;
+
 /// Formats a number of tokens: `812`, `21k`, `1.4M`.
 pub fn tokens(count: u64) -> String {
     match count {
@@ -19,6 +25,11 @@ pub fn spent(cost: Cost, limit: Option<f64>) -> String {
         Some(limit) if !spent.is_empty() => format!("{spent}/{}", limit_in_usd(limit)),
         _ => spent,
     }
+}
+
+/// The same for a cost with its limit.
+pub fn spent_width(limit: Option<f64>) -> usize {
+    MONEY_WIDTH + limit.map_or(0, |limit| 1 + limit_in_usd(limit).len())
 }
 
 /// Joins figures, without those that are not known.

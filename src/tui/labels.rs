@@ -71,15 +71,6 @@ fn label(glyph: Glyph, words: impl Into<String>) -> StatusLabel {
 
 /// Describes what an agent is doing or how it ended.
 pub fn agent_status(model: &TuiModel, agent: &AgentState) -> StatusLabel {
-    agent_status_with(model, agent, || model.agents.queued())
-}
-
-/// Like [`agent_status`], for callers that draw many agents and know the number of queued ones.
-pub fn agent_status_with(
-    model: &TuiModel,
-    agent: &AgentState,
-    queued: impl FnOnce() -> usize,
-) -> StatusLabel {
     let run = &agent.run;
     if let RunPhase::Ended(end) = &run.phase {
         return label(Glyph::of_end(end), agent_end_label(agent, end));
@@ -91,8 +82,7 @@ pub fn agent_status_with(
         return asks;
     }
     if let RunPhase::Queued { place } = run.phase {
-        let all = queued().max(place);
-        return label(Glyph::Queued, format!("queued, {} of {all}", ordinal(place)));
+        return label(Glyph::Queued, queue_label(place));
     }
     let awaited = model.agents.awaited_by(&agent.path);
     let children = awaited.filter(|child| is_child(child, &agent.path)).count();
@@ -105,6 +95,11 @@ pub fn agent_status_with(
 
 /// Whether an agent was started by the one at this path, not by another one below it.
 fn is_child(agent: &AgentState, path: &AgentPath) -> bool {
+/// The place of an agent that waits for a slot, or of its question: `3rd in line`.
+pub fn queue_label(place: usize) -> String {
+    format!("{} in line", ordinal(place))
+}
+
     agent.path.depth() == path.depth() + 1
 }
 
@@ -226,7 +221,7 @@ fn question_status(model: &TuiModel, path: &AgentPath) -> Option<StatusLabel> {
         };
         format!("{asks}: {}", call_subject(&waiting.question.tool, &waiting.question.input))
     } else {
-        format!("needs you, {} in line", ordinal(at + 1))
+        format!("needs you, {}", queue_label(at + 1))
     };
     Some(label(Glyph::Asks, words))
 }

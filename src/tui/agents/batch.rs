@@ -5,15 +5,19 @@ use std::time::Duration;
 use ratatui::text::{Line, Span};
 
 use crate::tui::agents::result::result_line;
-use crate::tui::agents::row::{AgentGroup, kind, number_style, task, turns};
+use crate::tui::agents::row::{
+    AgentGroup, figure_width, kind, number_style, right_aligned, task, turns, turns_width,
+};
 use crate::tui::agents::{AgentState, RunPhase};
-use crate::tui::format::{clock, count, join_figures, money, tokens};
+use crate::tui::format::{
+    CLOCK_WIDTH, MONEY_WIDTH, TOKENS_WIDTH, clock, count, join_figures, money, tokens,
+};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels;
 use crate::tui::layout;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, cut_spans, spans_width, two_ends};
-use crate::tui::text::{column_width, padded, truncate, width};
+use crate::tui::text::{column_width, padded, truncate};
 use crate::tui::theme::Glyph;
 use crate::tui::transcript::{BatchForm, ItemKind, TranscriptItem};
 
@@ -173,14 +177,13 @@ struct Columns {
     /// Time, turns, tokens and cost of each agent, and the widths of these columns.
     figures: Vec<[String; 4]>,
     widths: [usize; 4],
-    /// Number of agents that wait for a slot.
-    queued: usize,
 }
 
 impl Columns {
     /// Drops columns until there is room for words.
     fn new(group: AgentGroup<'_>, room: usize) -> Self {
-        let AgentGroup { model, agents, .. } = group;
+        let agents = group.agents;
+        let work = agents.iter().any(|agent| agent.alive() && !agent.in_background);
         let tasks: Vec<String> = agents.iter().map(|agent| nested_task(agent)).collect();
         let kinds: Vec<String> = agents.iter().map(|agent| kind(agent)).collect();
         let figures: Vec<[String; 4]> = agents.iter().map(|agent| figures(group, agent)).collect();
@@ -188,11 +191,14 @@ impl Columns {
             digits: group.digits(),
             task: column_width(tasks.iter().map(String::as_str), MAX_TASK_WIDTH),
             kind: column_width(kinds.iter().map(String::as_str), MAX_TASK_WIDTH),
-            widths: [0, 1, 2, 3].map(|figure| {
-                figures.iter().map(|row| width(&row[figure])).max().unwrap_or_default()
+            widths: [0, 1, 2, 3].map(|at| {
+                let cells = figures.iter().zip(agents).map(|(row, agent)| {
+                    let room = [CLOCK_WIDTH, turns_width(&agent.run), TOKENS_WIDTH, MONEY_WIDTH];
+                    figure_width(&row[at], work.then_some(room[at]))
+                });
+                cells.max().unwrap_or_default()
             }),
             figures,
-            queued: model.agents.queued(),
         };
         // Tokens go first, then types, cost and turns; the time stays.
         for figure in [Some(2), None, Some(3), Some(1)] {
@@ -218,8 +224,8 @@ impl Columns {
         let mut text = String::new();
         for (figure, cells) in self.figures[at].iter().zip(self.widths) {
             if cells > 0 {
-                text.push_str(&" ".repeat(GAP + cells - width(figure)));
-                text.push_str(figure);
+                text.push_str(&" ".repeat(GAP));
+                text.push_str(&right_aligned(figure, cells));
             }
         }
         text
@@ -249,7 +255,7 @@ fn nested_task(agent: &AgentState) -> String {
 fn row(group: AgentGroup<'_>, at: usize, columns: &Columns, room: usize) -> Line<'static> {
     let AgentGroup { model, agents, painter } = group;
     let (theme, agent) = (painter.theme, agents[at]);
-    let state = labels::agent_status_with(model, agent, || columns.queued);
+    let state = labels::agent_status(model, agent);
     let digits = columns.digits;
     let mut spans = vec![
         Span::styled(format!("  {} ", painter.sign(state.glyph)), painter.style(state.glyph)),

@@ -60,7 +60,7 @@ pub fn most_telling<'a>(group: AgentGroup<'a>, room: usize) -> Vec<&'a AgentStat
     }
     let rank = |at: &usize| {
         let agent = agents[*at];
-        let class = match labels::agent_status_with(model, agent, || 0).glyph {
+        let class = match labels::agent_status(model, agent).glyph {
             _ if group.is_focused(*at) => 0,
             Glyph::Asks => 1,
             Glyph::Failed => 2,
@@ -105,7 +105,7 @@ fn trouble_spans(group: AgentGroup<'_>, more: usize, tasks: usize) -> Vec<Span<'
     if more > 0 {
         spans.push(Span::styled(format!(" +{more} more"), theme.dim));
     }
-    let glyph = |agent: &&&AgentState| labels::agent_status_with(model, agent, || 0).glyph;
+    let glyph = |agent: &&&AgentState| labels::agent_status(model, agent).glyph;
     for sign in [Glyph::Asks, Glyph::Failed] {
         let those: Vec<_> = agents.iter().filter(|agent| glyph(agent) == sign).collect();
         for (at, agent) in those.into_iter().enumerate() {

@@ -10,7 +10,7 @@ use crate::protocol::{RunEnd, ToolUseId};
 use crate::tui::agents::result::result_line;
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis, state_style};
 use crate::tui::agents::{AgentState, RunPhase};
-use crate::tui::format::{clock, ordinal};
+use crate::tui::format::clock;
 use crate::tui::labels;
 use crate::tui::labels::StatusLabel;
 use crate::tui::model::TuiModel;
@@ -223,6 +223,8 @@ pub fn live_line(
                 right = Span::styled("/agents resumes", theme.dim);
             }
         }
+        // The header says it.
+        RunPhase::Queued { .. } if state.glyph == Glyph::Queued => return None,
         _ if state.glyph == Glyph::Asks => {
             return question_line(group, agent, room);
         }
@@ -271,7 +273,7 @@ fn question_line(group: AgentGroup<'_>, agent: &AgentState, room: usize) -> Opti
     let asks = match at {
         0 => format!("asks {time}"),
         _ if is_open => format!("asks {time}"),
-        _ => format!("asks, {} in line", ordinal(at + 1)),
+        _ => format!("asks, {}", labels::queue_label(at + 1)),
     };
     let style = painter.style(Glyph::Asks);
     let question = &waiting.question;

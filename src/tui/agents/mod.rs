@@ -206,11 +206,6 @@ impl AgentSet {
         self.list.iter().any(|agent| agent.number > 9)
     }
 
-    /// Number of agents waiting for a slot.
-    pub fn queued(&self) -> usize {
-        self.alive().filter(|agent| agent.run.queued()).count()
-    }
-
     pub fn running(&self) -> impl Iterator<Item = &AgentState> {
         self.list.iter().filter(|agent| agent.running())
     }

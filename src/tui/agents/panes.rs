@@ -12,10 +12,11 @@ use crate::tui::agents::gutter::Gutter;
 use crate::tui::agents::live::live_line;
 use crate::tui::agents::pane_area::{PaneArea, PaneAreas};
 use crate::tui::agents::row::{
-    AgentGroup, FigureColumns, band, kind, number_style, state_word, task,
+    AgentGroup, FigureColumns, band, figure_width, kind, number_style, right_aligned, state_word,
+    task,
 };
 use crate::tui::agents::{AgentState, ENDED_PANE_TIME, grid};
-use crate::tui::format::{clock, money, tokens};
+use crate::tui::format::{CLOCK_WIDTH, MONEY_WIDTH, TOKENS_WIDTH, clock, money, tokens};
 use crate::tui::labels;
 use crate::tui::labels::StatusLabel;
 use crate::tui::layout::Panel;
@@ -72,10 +73,18 @@ fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
         words = group.tally_spans(true);
     }
     let (used, cost) = group.usage();
-    let mut figures = vec![money(cost), tokens(used)];
-    figures.extend(elapsed(group).map(clock));
+    let alive = group.agents.iter().any(|agent| agent.alive());
+    let aligned = |figure: String, room: usize| {
+        let cells = figure_width(&figure, alive.then_some(room));
+        right_aligned(&figure, cells)
+    };
+    let mut figures = vec![aligned(money(cost), MONEY_WIDTH), aligned(tokens(used), TOKENS_WIDTH)];
+    figures.extend(elapsed(group).map(|time| aligned(clock(time), CLOCK_WIDTH)));
     figures.retain(|figure| !figure.is_empty());
-    while spans_width(&words) + width(&figures.join("  ")) + 4 > room && figures.pop().is_some() {}
+    let around = if panel.right { 2 } else { 4 };
+    while spans_width(&words) + width(&figures.join("  ")) + around > room
+        && figures.pop().is_some()
+    {}
     figures.reverse();
     let figures = figures.join("  ");
     if panel.right {
@@ -206,9 +215,11 @@ impl HeaderColumns {
         let task = column_width(tasks.iter().map(String::as_str), MIN_TASK_WIDTH);
         let digits = group.digits();
         let mut figures = FigureColumns::new(&[group]);
-        let glyph = |agent: &AgentState| labels::agent_status_with(group.model, agent, || 0).glyph;
-        let words = |agent: &&AgentState| width(state_word(agent, glyph(agent)));
-        let words = group.agents.iter().map(words).max().filter(|cells| *cells > 0);
+        let glyph = |agent: &AgentState| labels::agent_status(group.model, agent).glyph;
+        // One that waits for its turn has no figures, which leaves room for its place.
+        let others = |agent: &&&AgentState| !agent.run.queued();
+        let words = |agent: &&AgentState| width(&state_word(agent, glyph(agent)));
+        let words = group.agents.iter().filter(others).map(words).max().filter(|cells| *cells > 0);
         // The edge, the number, and the sign of the state with its word, which goes before figures.
         let other = 1 + digits + 1 + task + 2 + 1 + words.map_or(0, |cells| cells + 1);
         while other + figures.width() > usize::from(room) && figures.drop_last() {}
@@ -232,17 +243,18 @@ impl HeaderColumns {
         let (number, task, kind) = (agent.number, task(agent), kind(agent));
         let mut right = vec![Span::styled(painter.sign(state.glyph), painter.style(state.glyph))];
         let words = state_word(agent, state.glyph);
-        let figures = self.figures.text(model, agent);
         if !words.is_empty() {
             right.push(Span::styled(format!(" {words}"), painter.style(state.glyph)));
         }
-        right.push(Span::styled(figures, theme.dim));
+        if !agent.run.queued() {
+            right.push(Span::styled(self.figures.text(model, agent), theme.dim));
+        }
         let rest = room.saturating_sub(digits + 1 + spans_width(&right) + 1);
         let mut left = vec![
             Span::styled(format!("{number:>digits$} "), number_style(painter, agent)),
             Span::styled(truncate(&task, rest).into_owned(), plain),
         ];
-        if width(&task) + 2 + width(&kind) < rest {
+        if width(&task) + 2 + width(&kind) <= rest {
             left.push(Span::styled(format!("  {kind}"), theme.dim));
         }
         let line = two_ends(left, right, room, None);

@@ -1,13 +1,15 @@
 //! The common look of lines about agents: the task as the headline, the number in the agent's
 //! colour, and columns that stand below each other.
 
+use std::borrow::Cow;
+
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{Cost, RunEnd};
 use crate::tui::agents::result::result_line;
 use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunPhase, RunState};
-use crate::tui::format::{clock, spent};
+use crate::tui::format::{CLOCK_WIDTH, clock, spent, spent_width};
 use crate::tui::labels;
 use crate::tui::labels::StatusLabel;
 use crate::tui::model::TuiModel;
@@ -133,22 +135,36 @@ fn suffix(agent: &AgentState, named: bool) -> String {
     if named { one_line(&agent.info.name) } else { kind(agent) }
 }
 
-/// The columns with time, turns and cost. A column is there for all agents or for none.
+/// The columns with time, turns and cost. A column is there for all agents or for none; while one of them
+/// works, it has room for the digits to come.
 pub struct FigureColumns {
     widths: [usize; 3],
+    /// Cells of the longest time.
+    time: usize,
     kept: usize,
 }
 
 impl FigureColumns {
     /// All columns, as wide as the widest figure of the groups.
     pub fn new(groups: &[AgentGroup<'_>]) -> Self {
-        let mut widths = [0; 3];
+        let (mut widths, mut time) = ([0; 3], 0);
+        let work = members(groups).any(|(_, agent)| agent.alive());
         for (group, agent) in members(groups) {
-            for (cells, figure) in widths.iter_mut().zip(figures(group.model, agent)) {
-                *cells = width(&figure).max(*cells);
+            let room = [CLOCK_WIDTH, turns_width(&agent.run), spent_width(agent.info.max_usd)];
+            let figures = figures(group.model, agent);
+            time = width(&figures[0]).max(time);
+            for ((cells, figure), room) in widths.iter_mut().zip(&figures).zip(room) {
+                *cells = figure_width(figure, work.then_some(room)).max(*cells);
             }
         }
-        Self { widths, kept: if widths[0] == 0 { 0 } else { 3 } }
+        Self { widths, time, kept: if widths[0] == 0 { 0 } else { 3 } }
+    }
+
+    /// Makes the last column that is left, that of the time, as narrow as its figures.
+    fn narrow(&mut self) {
+        if self.kept == 1 {
+            self.widths[0] = self.time;
+        }
     }
 
     /// Drops the last column but the time. Returns whether there was one.
@@ -171,9 +187,8 @@ impl FigureColumns {
             if cells == 0 {
                 continue;
             }
-            let blanks = GAP + cells.saturating_sub(width(figure));
-            text.push_str(&" ".repeat(blanks));
-            text.push_str(figure);
+            text.push_str(&" ".repeat(GAP));
+            text.push_str(&right_aligned(figure, cells));
         }
         text
     }
@@ -238,6 +253,9 @@ impl AgentColumns {
         }
         let least = columns.task.min(MIN_TASK_WIDTH + MIN_STATE_WIDTH / 2);
         while columns.lacks() > columns.task - least && columns.figures.drop_last() {}
+        if columns.lacks() > 0 {
+            columns.figures.narrow();
+        }
         let least = columns.task.min(MIN_TASK_WIDTH);
         columns.task -= columns.lacks().min(columns.task - least);
         columns
@@ -288,7 +306,12 @@ impl AgentColumns {
         };
         left.push(Span::styled(sign, painter.style(state.glyph)));
         let whole = self.room.saturating_sub(mark);
-        let room = whole.saturating_sub(spans_width(&left) + self.figures.width() + 1);
+        // Before it has any, its words take the place of its figures.
+        let figures = match agent.run.started {
+            Some(_) => self.figures.text(model, agent),
+            None => String::new(),
+        };
+        let room = whole.saturating_sub(spans_width(&left) + width(&figures) + 1);
         let words = match &agent.run.phase {
             RunPhase::Tools if self.is_grid() && state.glyph == Glyph::Spinner => {
                 truncate(state.words(), room).into_owned()
@@ -296,7 +319,7 @@ impl AgentColumns {
             _ => state_words(model, agent, state, room),
         };
         left.push(Span::styled(words, state_style(painter, agent, state)));
-        let right = Span::styled(self.figures.text(model, agent), theme.dim);
+        let right = Span::styled(figures, theme.dim);
         let line = two_ends(left, vec![right], whole, None);
         let restyled = match emphasis {
             Emphasis::Normal => line.spans,
@@ -341,7 +364,6 @@ fn state_words(model: &TuiModel, agent: &AgentState, state: &StatusLabel, room: 
             truncate(result.as_deref().unwrap_or(&state.text), room).into_owned()
         }
         RunPhase::Ended(end) => telling(&labels::short_end_label(agent, end), "failed: "),
-        RunPhase::Queued { .. } => telling(&state.text, "queued, "),
         _ => {
             let words = labels::row_label(model, agent, state, usize::MAX);
             match words.split_once([':', ',']) {
@@ -370,6 +392,25 @@ fn figures(model: &TuiModel, agent: &AgentState) -> [String; 3] {
     [clock(elapsed), turns(&agent.run), spent(cost, agent.info.max_usd)]
 }
 
+/// Cells of a figure, with room for the digits to come, if any come.
+pub fn figure_width(figure: &str, room: Option<usize>) -> usize {
+    match width(figure) {
+        // Without a figure, there is no column.
+        0 => 0,
+        cells => cells.max(room.unwrap_or_default()),
+    }
+}
+
+/// A figure at the right end of its cells.
+pub fn right_aligned(figure: &str, cells: usize) -> String {
+    format!("{}{figure}", " ".repeat(cells.saturating_sub(width(figure))))
+}
+
+/// Cells of the largest number of turns.
+pub fn turns_width(run: &RunState) -> usize {
+    run.limit.map_or(2, |limit| 2 * limit.to_string().len() + 1)
+}
+
 /// `4/20`.
 pub fn turns(run: &RunState) -> String {
     match run.limit {
@@ -378,11 +419,11 @@ pub fn turns(run: &RunState) -> String {
     }
 }
 
-/// The word beside the sign of a state that needs attention or is an end.
-pub fn state_word(agent: &AgentState, sign: Glyph) -> &'static str {
-    match (sign, &agent.run.phase) {
+/// The words beside the sign of a state that needs attention, waits for its turn or is an end.
+pub fn state_word(agent: &AgentState, sign: Glyph) -> Cow<'static, str> {
+    let word = match (sign, &agent.run.phase) {
+        (Glyph::Queued, RunPhase::Queued { place }) => return labels::queue_label(*place).into(),
         (Glyph::Asks, _) => "needs you",
-        (Glyph::Queued, _) => "queued",
         (Glyph::Done, _) => "done",
         (Glyph::Failed, RunPhase::Ended(_)) => "failed",
         (Glyph::Cancelled, RunPhase::Ended(RunEnd::Interrupted)) => "interrupted",
@@ -390,5 +431,6 @@ pub fn state_word(agent: &AgentState, sign: Glyph) -> &'static str {
         (Glyph::Partial, _) => "partial",
         (Glyph::Empty, _) => "no answer",
         _ => "",
-    }
+    };
+    word.into()
 }

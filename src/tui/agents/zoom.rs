@@ -5,8 +5,10 @@ use ratatui::text::{Line, Span};
 
 use crate::tui::agents::AgentState;
 use crate::tui::agents::grid::most_telling;
-use crate::tui::agents::row::{AgentGroup, number_style, state_word, task, turns};
-use crate::tui::format::{clock, spent, tokens};
+use crate::tui::agents::row::{
+    AgentGroup, figure_width, number_style, right_aligned, state_word, task, turns, turns_width,
+};
+use crate::tui::format::{CLOCK_WIDTH, TOKENS_WIDTH, clock, spent, spent_width, tokens};
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, gauge, spans_width, two_ends};
@@ -78,22 +80,27 @@ fn figures(
     let gap = if words.is_empty() { "" } else { " " };
     let sign = format!("{}{gap}{words}", painter.sign(state));
     let mut spans = vec![Span::styled(sign, painter.style(state))];
-    let figure = |text: &str| Span::styled(format!("  {text}"), theme.dim);
+    let figure = |text: &str, room: usize| {
+        let cells = figure_width(text, agent.alive().then_some(room));
+        Span::styled(format!("  {}", right_aligned(text, cells)), theme.dim)
+    };
     let bar = |used: f64, whole: f64| {
         let bar = gauge(theme, used, whole, GAUGE_WIDTH, painter.agent(agent));
         std::iter::once(Span::raw(" ")).chain(bar)
     };
     let (used, cost) = labels::agent_usage(&model.agents, agent);
     if let Some(elapsed) = agent.run.elapsed(model.now) {
-        spans.push(figure(&clock(elapsed)));
-        spans.push(figure(&turns(&agent.run)));
+        spans.push(figure(&clock(elapsed), CLOCK_WIDTH));
+        spans.push(figure(&turns(&agent.run), turns_width(&agent.run)));
         if let Some(limit) = agent.run.limit.filter(|_| gauges) {
             spans.extend(bar(f64::from(agent.run.turn), f64::from(limit)));
         }
     }
-    spans.push(figure(&tokens(used)));
+    spans.push(figure(&tokens(used), TOKENS_WIDTH));
     let cost_words = spent(cost, agent.info.max_usd);
-    spans.extend((!cost_words.is_empty()).then(|| figure(&cost_words)));
+    spans.extend(
+        (!cost_words.is_empty()).then(|| figure(&cost_words, spent_width(agent.info.max_usd))),
+    );
     if let Some(limit) = agent.info.max_usd.filter(|_| gauges) {
         spans.extend(bar(cost.usd, limit));
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Modifier;
@@ -246,15 +246,15 @@ fn a_budget_stands_beside_the_cost_and_in_zoom_as_a_bar() {
     screen.event(&path, EventKind::TurnStarted { turn: 5, limit: Some(20) });
     screen.says(&path, &"x".repeat(800)).wait(4000).says(&path, "y");
     let output = picture(&mut screen, 120, 40);
-    assert!(output.contains("5/20  $0.13/0.50"), "{output}");
+    assert!(output.contains("5/20   $0.13/0.50"), "{output}");
     assert!(output.contains(" · $0.13/2.00 · "), "{output}");
     screen.key(KeyCode::Tab).enter();
     let output = picture(&mut screen, 120, 40);
     let head = output.lines().next().unwrap_or_default();
-    assert!(head.ends_with("5/20 ━━━┈┈┈┈┈┈┈  21k  $0.13/0.50 ━━━┈┈┈┈┈┈┈"), "{output}");
+    assert!(head.ends_with("5/20 ━━━┈┈┈┈┈┈┈   21k   $0.13/0.50 ━━━┈┈┈┈┈┈┈"), "{output}");
     assert!(output.contains("· 50 tokens/s"), "{output}");
     let output = picture(&mut screen, 80, 24);
-    assert!(output.lines().next().unwrap_or_default().ends_with("  5/20  21k  $0.13/0.50"));
+    assert!(output.lines().next().unwrap_or_default().ends_with("  5/20   21k   $0.13/0.50"));
 }
 
 #[test]
@@ -465,4 +465,60 @@ fn numbers_do_not_depend_on_the_focus() {
     };
     assert_eq!(numbers(false), [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(numbers(true), numbers(false));
+}
+
+/// The columns at which figures end in the line of the first agent and in the line about all.
+fn figure_ends(output: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let is_about = |line: &&str| line.contains("▌1 ") || line.contains("2 agents · 2");
+    for line in output.lines().filter(is_about) {
+        let letters: Vec<char> = line.chars().collect();
+        let ends_here = |at: usize| {
+            let next = letters.get(at + 1);
+            let is_figure = |c: &char| c.is_ascii_digit() || *c == 'k';
+            is_figure(&letters[at]) && next.is_none_or(|c| !is_figure(c) && *c != '.')
+        };
+        ends.extend((0..letters.len()).filter(|at| ends_here(*at)));
+    }
+    ends
+}
+
+#[test]
+fn figures_stay_in_their_columns_as_digits_come() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agents = ["one", "two"].map(|task| screen.agent(&root(), &format!("explore-{task}"), task));
+    screen.event(&agents[0], EventKind::TurnStarted { turn: 9, limit: Some(20) });
+    screen.turn_done(&agents[0], 900, 0.01).wait(595_000);
+    screen.says(&agents[0], "Found").says(&agents[1], "Found");
+    for (width, height) in [(120, 40), (200, 60), (60, 15)] {
+        let mut screen = TestScreen { model: screen.model.clone(), ..TestScreen::new() };
+        screen.at = screen.model.now;
+        let before = picture(&mut screen, width, height);
+        screen.event(&agents[0], EventKind::TurnStarted { turn: 10, limit: Some(20) });
+        screen.turn_done(&agents[0], 120_000, 12.0).says(&agents[0], "More").wait(10_000);
+        let after = picture(&mut screen, width, height);
+        assert_eq!(figure_ends(&before), figure_ends(&after), "{before}\n{after}");
+        assert!(after.contains("10:0") && after.contains("10/20"), "{after}");
+    }
+}
+
+#[test]
+fn an_agent_in_the_queue_names_its_place_in_the_same_words_everywhere() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    screen.agent(&root(), "explore-1", "one");
+    let queued = screen.queued_agent(&root(), "explore-2", "two");
+    screen.event(&queued, EventKind::Queued { place: 3 }).wait(2000);
+    for (width, height) in [(120, 40), (80, 24), (60, 15)] {
+        let output = picture(&mut screen, width, height);
+        assert_eq!(output.matches("◌ 3rd in line").count(), 1, "{output}");
+        assert!(!output.contains("◌ queued"), "{output}");
+    }
+    screen.write("/agents").enter();
+    let output = picture(&mut screen, 120, 40);
+    assert!(output.contains("◌ 3rd in line"), "{output}");
+    screen.esc().wait(1000).chord(KeyCode::Char('2'), KeyModifiers::ALT).enter();
+    let output = picture(&mut screen, 120, 40);
+    assert!(screen.model.zoom && output.contains("◌ 3rd in line"), "{output}");
 }

@@ -388,8 +388,8 @@ fn figures_make_room_for_a_title_where_a_panel_is_narrow() {
     let (mut screen, _) = three();
     let output = picture(&mut screen, 100, 30);
     let header = |name: &str| output.lines().find(|line| line.contains(name)).unwrap();
-    assert!(header("▌1").ends_with("▌1 map the routes  explore   ⠋  0:42  4/20"), "{output}");
-    assert!(header("▌2").ends_with("▌2 find the slow query       ⠋  0:41  3/20"), "{output}");
+    assert!(header("▌1").ends_with("▌1 map the routes  explore ⠋   0:42   4/20"), "{output}");
+    assert!(header("▌2").ends_with("▌2 find the slow query     ⠋   0:41   3/20"), "{output}");
 }
 
 #[test]
